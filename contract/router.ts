@@ -1,0 +1,22 @@
+import type { TRPCBuiltRouter, TRPCDefaultErrorShape, TRPCMutationProcedure, TRPCQueryProcedure } from '@trpc/server'
+import type { ErrorCode } from './errors.ts'
+import type { Contract } from './index.ts'
+import type { Args, Operation, Output } from './operation.ts'
+
+/** `createTRPCClient<AppRouter>`: every operation as a tRPC procedure, queries for GET and mutations for the rest. */
+export type AppRouter = TRPCBuiltRouter<
+  { ctx: object; meta: object; errorShape: ErrorShape; transformer: false },
+  { [Group in keyof Contract]: { [Name in keyof Contract[Group]]: Procedure<Contract[Group][Name]> } }
+>
+
+/** What a tRPC error carries: the codes and statuses of the REST answers. */
+export type ErrorShape = Omit<TRPCDefaultErrorShape, 'data'> & { data: { code: ErrorCode; httpStatus: number; path?: string } }
+
+type Procedure<Op> = Op extends Operation
+  ? Op['method'] extends 'GET'
+    ? TRPCQueryProcedure<{ input: OptionalIfEmpty<Args<Op>>; output: Output<Op>; meta: object }>
+    : TRPCMutationProcedure<{ input: OptionalIfEmpty<Args<Op>>; output: Output<Op>; meta: object }>
+  : never
+
+// biome-ignore lint/complexity/noBannedTypes: only the empty object type tells whether every field may be left out
+type OptionalIfEmpty<T> = {} extends T ? T | void : T

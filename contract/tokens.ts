@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import * as field from './fields.ts'
+import { limits } from './limits.ts'
+import { operation } from './operation.ts'
+
+/** What a front end needs to chat as one user (SPEC "Token result"). */
+export const TokenResult = z
+  .object({
+    token: z.string().meta({ description: 'Bearer token for the user API.', examples: ['eyJhbGciOiJIUzI1NiJ9.e30.c2ln'] }),
+    wsToken: z.string().meta({ description: 'Token for the real-time connection.', examples: ['eyJhbGciOiJIUzI1NiJ9.e30.c2ln'] }),
+    user: z
+      .object({
+        id: field.userId(),
+        name: z.string().meta({ description: 'Display name; the id when none is set.', examples: ['Ana'] }),
+        image: z.string().nullable().meta({ description: 'Avatar URL.', examples: ['https://example.com/ana.png'] }),
+        email: z.string().optional().meta({ description: 'Present when it is known.', examples: ['ana@example.com'] }),
+      })
+      .meta({ description: 'The user the tokens are for.' }),
+    expiresIn: z.int().meta({ description: 'Validity of both tokens in seconds.', examples: [limits.tokenLifetimeSeconds] }),
+    appId: field.appId(),
+    wsUrl: z.string().meta({ description: 'Address of the real-time endpoint.', examples: ['ws://127.0.0.1:5501/connection/websocket'] }),
+  })
+  .meta({ id: 'TokenResult', description: 'What a front end needs to chat as one user.' })
+export type TokenResult = z.infer<typeof TokenResult>
+
+/** User tokens, minted by a customer's backend (SPEC "Authentication"). */
+export const tokens = {
+  /** Creates or updates the user and mints both tokens. Absent fields keep their value, `null` clears. */
+  create: operation({
+    method: 'POST',
+    path: '/tokens',
+    auth: 'key',
+    limit: 'tokens',
+    summary: 'Mint tokens for a user',
+    description:
+      'Creates the user if need be, updates the profile fields that are given (absent keeps, `null` clears, `custom` is replaced whole) and mints a bearer token and a real-time token, both valid for 24 hours. For backends only.',
+    input: z.object({
+      userId: field.userId(),
+      name: field.name().nullish().meta({ description: 'Display name.', examples: ['Ana'] }),
+      email: z.email().max(limits.emailLength).nullish().meta({ description: 'E-mail address.', examples: ['ana@example.com'] }),
+      image: field.url().nullish().meta({ description: 'Avatar URL.', examples: ['https://example.com/ana.png'] }),
+      custom: field.custom().nullish(),
+      admin: z
+        .boolean()
+        .optional()
+        .meta({ description: 'Makes these tokens administer other users too (see USER_ADMIN_ACCESS).', examples: [false] }),
+    }),
+    output: TokenResult,
+  }),
+}

@@ -1,0 +1,241 @@
+import { sql } from 'drizzle-orm'
+import {
+  bigserial, boolean, foreignKey, index, integer, json, jsonb, pgTable, primaryKey, text, timestamp, unique, uniqueIndex, uuid,
+} from 'drizzle-orm/pg-core'
+
+/**
+ * Every table, once. Each carries `app_id`, and every query takes it from the credentials. Queries are written in SQL;
+ * the types of their rows are picked from these tables (see rows.ts).
+ */
+
+const instant = () => timestamp({ withTimezone: true, mode: 'string' })
+const createdAt = () => instant().notNull().defaultNow()
+const appId = () => uuid().notNull().references(() => apps.id, { onDelete: 'cascade' })
+
+/** Facts about this database itself: the epoch of its event numbering. */
+export const service = pgTable('service', { key: text().primaryKey(), value: text().notNull() })
+
+export const apps = pgTable('apps', { id: uuid().primaryKey(), name: text().notNull(), createdAt: createdAt() })
+
+/** Server API keys; only their SHA-256 is stored. */
+export const apiKeys = pgTable('api_keys', { id: uuid().primaryKey(), appId: appId(), hash: text().notNull().unique(), createdAt: createdAt() })
+
+/** A deleted user's row stays, wiped, for the messages and channels that name it; the same id later is a new user. */
+export const users = pgTable(
+  'users',
+  {
+    appId: appId(),
+    id: text().notNull(),
+    name: text(),
+    /** How others see the user. */
+    displayName: text()
+      .notNull()
+      .generatedAlwaysAs(sql`case when deleted_at is null then coalesce(name, id) else 'Deleted user' end`),
+    email: text(),
+    image: text(),
+    custom: jsonb().notNull().default({}),
+    /** Tokens carry the generation they were minted in; older ones are revoked. */
+    tokenGeneration: integer().notNull().default(0),
+    lastActiveAt: instant(),
+    createdAt: createdAt(),
+    updatedAt: createdAt(),
+    deletedAt: instant(),
+  },
+  (t) => [primaryKey({ columns: [t.appId, t.id] }), index().on(t.appId, t.displayName, t.id)],
+)
+
+/** Numbers the events of a user's topic. */
+export const userStreams = pgTable(
+  'user_streams',
+  { appId: appId(), userId: text().notNull(), lastOffset: integer().notNull().default(0) },
+  (t) => [primaryKey({ columns: [t.appId, t.userId] })],
+)
+
+export const workspaces = pgTable(
+  'workspaces',
+  {
+    id: uuid().primaryKey(),
+    appId: appId(),
+    name: text().notNull(),
+    type: text().notNull(),
+    image: text(),
+    createdBy: text().notNull(),
+    createdAt: createdAt(),
+    updatedAt: createdAt(),
+  },
+  (t) => [unique().on(t.appId, t.id)],
+)
+
+export const workspaceMembers = pgTable(
+  'workspace_members',
+  { appId: uuid().notNull(), workspaceId: uuid().notNull(), userId: text().notNull(), role: text().notNull(), joinedAt: createdAt() },
+  (t) => [
+    primaryKey({ columns: [t.workspaceId, t.userId] }),
+    foreignKey({ columns: [t.appId, t.workspaceId], foreignColumns: [workspaces.appId, workspaces.id] }).onDelete('cascade'),
+    foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }).onDelete('cascade'),
+    index().on(t.appId, t.userId),
+  ],
+)
+
+/** `last_seq` numbers messages, `rev` every durable change; both move only while the row is locked. */
+export const channels = pgTable(
+  'channels',
+  {
+    id: uuid().primaryKey(),
+    appId: appId(),
+    cid: text().notNull(),
+    type: text({ enum: ['messaging', 'group', 'team', 'livestream', 'public', 'private'] }).notNull(),
+    name: text(),
+    image: text(),
+    description: text(),
+    workspaceId: uuid(),
+    createdBy: text().notNull(),
+    clientId: text(),
+    /** The sorted pair of a direct message. */
+    dmKey: text(),
+    lastSeq: integer().notNull().default(0),
+    rev: integer().notNull().default(0),
+    memberCount: integer().notNull().default(0),
+    lastActivityAt: createdAt(),
+    createdAt: createdAt(),
+    updatedAt: createdAt(),
+    deletedAt: instant(),
+  },
+  (t) => [
+    unique().on(t.appId, t.id),
+    unique().on(t.appId, t.createdBy, t.clientId),
+    uniqueIndex().on(t.appId, t.dmKey).where(sql`deleted_at is null`),
+    uniqueIndex().on(t.appId, t.cid).where(sql`deleted_at is null`),
+    index().on(t.appId, t.type, t.lastActivityAt),
+    foreignKey({ columns: [t.appId, t.workspaceId], foreignColumns: [workspaces.appId, workspaces.id] }),
+    foreignKey({ columns: [t.appId, t.createdBy], foreignColumns: [users.appId, users.id] }),
+  ],
+)
+
+export const members = pgTable(
+  'members',
+  {
+    appId: uuid().notNull(),
+    channelId: uuid().notNull(),
+    userId: text().notNull(),
+    role: text({ enum: ['owner', 'moderator', 'member'] }).notNull(),
+    /** Has seen everything up to here. */
+    lastReadSeq: integer().notNull().default(0),
+    /** The badge counts the others' live messages after this one. */
+    unreadAfterSeq: integer().notNull().default(0),
+    starred: boolean().notNull().default(false),
+    muted: boolean().notNull().default(false),
+    joinedAt: createdAt(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.channelId, t.userId] }),
+    foreignKey({ columns: [t.appId, t.channelId], foreignColumns: [channels.appId, channels.id] }).onDelete('cascade'),
+    foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }).onDelete('cascade'),
+    index().on(t.appId, t.userId),
+  ],
+)
+
+/** A deleted message stays as a tombstone: its content gone, its seq kept. */
+export const messages = pgTable(
+  'messages',
+  {
+    id: uuid().primaryKey(),
+    appId: uuid().notNull(),
+    channelId: uuid().notNull(),
+    userId: text().notNull(),
+    seq: integer().notNull(),
+    /** The channel's rev at the message's last change. */
+    rev: integer().notNull(),
+    text: text().notNull(),
+    mentions: text().array().notNull(),
+    attachments: jsonb().notNull(),
+    linkPreviews: jsonb(),
+    /** The root of the thread, never another reply. */
+    parentId: uuid(),
+    replyCount: integer().notNull().default(0),
+    clientId: text(),
+    createdAt: createdAt(),
+    updatedAt: createdAt(),
+    editedAt: instant(),
+    deletedAt: instant(),
+  },
+  (t) => [
+    unique().on(t.channelId, t.seq),
+    unique().on(t.channelId, t.userId, t.clientId),
+    index().on(t.channelId, t.rev),
+    index().on(t.channelId, t.userId, t.seq),
+    index('messages_deleted').on(t.channelId, t.seq).where(sql`deleted_at is not null`),
+    index().on(t.parentId, t.seq).where(sql`parent_id is not null`),
+    foreignKey({ columns: [t.appId, t.channelId], foreignColumns: [channels.appId, channels.id] }).onDelete('cascade'),
+    foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }),
+  ],
+)
+
+export const reactions = pgTable(
+  'reactions',
+  {
+    appId: uuid().notNull(),
+    messageId: uuid().notNull().references(() => messages.id, { onDelete: 'cascade' }),
+    emoji: text().notNull(),
+    userId: text().notNull(),
+    createdAt: createdAt(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.messageId, t.emoji, t.userId] }),
+    foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }).onDelete('cascade'),
+    index().on(t.appId, t.userId),
+  ],
+)
+
+export const pins = pgTable(
+  'pins',
+  {
+    appId: uuid().notNull(),
+    channelId: uuid().notNull(),
+    messageId: uuid().primaryKey().references(() => messages.id, { onDelete: 'cascade' }),
+    pinnedBy: text().notNull(),
+    pinnedAt: createdAt(),
+  },
+  (t) => [
+    index().on(t.channelId, t.pinnedAt),
+    foreignKey({ columns: [t.appId, t.channelId], foreignColumns: [channels.appId, channels.id] }).onDelete('cascade'),
+  ],
+)
+
+/** When a member's read position passed a seq: gives each receipt its exact time. */
+export const readMarks = pgTable(
+  'read_marks',
+  { appId: uuid().notNull(), channelId: uuid().notNull(), userId: text().notNull(), seq: integer().notNull(), readAt: createdAt() },
+  (t) => [
+    primaryKey({ columns: [t.channelId, t.userId, t.seq] }),
+    foreignKey({ columns: [t.channelId, t.userId], foreignColumns: [members.channelId, members.userId] }).onDelete('cascade'),
+  ],
+)
+
+/** Sockets by user, on every node; emptied by a crash, like the sockets. Made unlogged by its migration. */
+export const connections = pgTable(
+  'connections',
+  { nodeId: text().notNull(), appId: uuid().notNull(), userId: text().notNull(), connectedAt: createdAt() },
+  (t) => [primaryKey({ columns: [t.nodeId, t.appId, t.userId] }), index().on(t.appId, t.userId)],
+)
+
+/** The outbox and the recovery stream in one: a row for each rev of a channel and each offset of a user's stream. */
+export const events = pgTable(
+  'events',
+  {
+    topic: text().notNull(),
+    offset: integer().notNull(),
+    envelope: text().notNull(),
+    messageId: uuid(),
+    createdAt: createdAt(),
+  },
+  (t) => [primaryKey({ columns: [t.topic, t.offset] }), index().on(t.messageId).where(sql`message_id is not null`), index().on(t.createdAt)],
+)
+
+/** Jobs promised by a transaction, until the drainer hands them to the queue. */
+export const stagedJobs = pgTable('staged_jobs', {
+  id: bigserial({ mode: 'number' }).primaryKey(),
+  task: text().notNull(),
+  payload: json().notNull(),
+  createdAt: createdAt(),
+})

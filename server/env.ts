@@ -1,0 +1,87 @@
+import { existsSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+import { limits } from '@parley/contract'
+import { z } from 'zod'
+import { developmentOrigins } from './http/cors.ts'
+
+/** The configuration. This is the only file that reads the environment; `.env.example` lists it all. */
+export type Env = ReturnType<typeof readEnv>
+
+const wholeNumber = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, 'expected a whole number')
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `expected ${min} to ${max}`)
+const secret = z.string().refine((value) => Buffer.byteLength(value) >= 32, 'expected at least 32 bytes')
+const list = z.string().transform((value) => value.split(',').map((entry) => entry.trim()).filter(Boolean)) // biome-ignore format: one step a line says less
+const origin = z.string().refine((value) => value === '*' || (URL.canParse(value) && new URL(value).origin === value), 'expected origins like https://example.com, without trailing slash, or *')
+
+const Variables = z.object({
+  NODE_ENV: z.string().optional(),
+  PORT: wholeNumber(0, 65_535).default(5501),
+  HOST: z.string().optional(),
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'expected a postgres:// URL' }).optional(),
+  DATA_DIR: z.string().default('.data'),
+  DATABASE_POOL_SIZE: wholeNumber(2, 1_000).default(10),
+  ADMIN_API_KEY: z.string().min(16, 'expected at least 16 characters').optional(),
+  JWT_SECRET: secret.optional(),
+  JWT_PREVIOUS_SECRETS: list.pipe(z.array(secret)).default([]),
+  ALLOWED_ORIGINS: list.pipe(z.array(origin)).optional(),
+  RATE_LIMIT_TOKENS: wholeNumber(0, 1_000_000).default(limits.rates.tokens),
+  RATE_LIMIT_MESSAGES: wholeNumber(0, 1_000_000).default(limits.rates.messages),
+  RATE_LIMIT_REQUESTS: wholeNumber(0, 1_000_000).default(limits.rates.requests),
+  TRUST_PROXY: z.string().optional().transform(parseTrustProxy),
+  PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' }).optional(),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+})
+
+/** Reads `.env` if there is one, then the environment. A bad value throws one line that names the variable. */
+export function readEnv(variables: NodeJS.ProcessEnv = loadProcessEnv()) {
+  const given = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''))
+  const parsed = Variables.safeParse(given)
+  if (!parsed.success) throw new Error(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '))
+  const env = parsed.data
+  const isProduction = env.NODE_ENV === 'production'
+  if (isProduction && env.JWT_SECRET === undefined) throw new Error('JWT_SECRET: required with NODE_ENV=production')
+  const host = env.HOST ?? (isProduction ? '0.0.0.0' : '127.0.0.1')
+  return {
+    isProduction,
+    port: env.PORT,
+    host,
+    databaseUrl: env.DATABASE_URL,
+    dataDir: resolve(env.DATA_DIR),
+    poolSize: env.DATABASE_POOL_SIZE,
+    adminKey: env.ADMIN_API_KEY,
+    jwtSecret: env.JWT_SECRET,
+    previousJwtSecrets: env.JWT_PREVIOUS_SECRETS,
+    allowedOrigins: env.ALLOWED_ORIGINS ?? developmentOrigins,
+    rates: { tokens: env.RATE_LIMIT_TOKENS, messages: env.RATE_LIMIT_MESSAGES, requests: env.RATE_LIMIT_REQUESTS },
+    trustProxy: env.TRUST_PROXY,
+    publicUrl: env.PUBLIC_URL?.replace(/\/+$/, ''),
+    logLevel: env.LOG_LEVEL,
+  }
+}
+
+function loadProcessEnv() {
+  if (existsSync('.env')) process.loadEnvFile('.env')
+  return process.env
+}
+
+/** A number of proxies in front of the server, or their addresses; never everybody. */
+function parseTrustProxy(value: string | undefined, context: z.RefinementCtx) {
+  if (value === undefined) return false as const
+  const hops = /^\d+$/.test(value) ? Number(value) : undefined
+  if (hops !== undefined) return (_: string, hop: number) => hop < hops
+  const isList = value.split(',').every((entry) => isNetwork(entry.trim()))
+  if (!isList) context.addIssue({ code: 'custom', message: 'expected a number of proxies, or addresses and networks like 10.0.0.0/8' })
+  return value
+}
+
+function isNetwork(entry: string) {
+  const [address = '', bits] = entry.split('/')
+  const version = isIP(address)
+  if (version === 0) return false
+  return bits === undefined || (/^\d+$/.test(bits) && Number(bits) > 0 && Number(bits) <= (version === 4 ? 32 : 128))
+}

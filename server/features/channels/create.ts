@@ -1,0 +1,81 @@
+import { type Channel, type ChannelType, contract, type Role, type UserSummary } from '@parley/contract'
+import slugify from '@sindresorhus/slugify'
+import { v7 as uuidv7 } from 'uuid'
+import type { Ctx } from '../../context.ts'
+import type { ChannelRow } from '../../db/rows.ts'
+import { fail } from '../../failure.ts'
+import { implement } from '../../implement.ts'
+import { sha256 } from '../../tokens.ts'
+import { locked } from '../access.ts'
+import { admit, knownUsers } from '../members/change.ts'
+import { selectChannels } from './view.ts'
+
+export const create = implement(contract.channels.create, async (ctx, input) => {
+  const { appId, userId } = ctx.caller
+  const isDirect = input.type === 'messaging'
+  const others = input.memberIds.filter((id) => id !== userId)
+  if (isDirect && others.length === 0) return fail('VALIDATION_ERROR', 'memberIds: expected somebody else')
+  if (input.workspaceId !== undefined) await requireWorkspaceMember(ctx, input.workspaceId)
+  const users = await knownUsers(ctx, { appId, ids: [userId, ...others], field: 'memberIds' })
+  const [peerId = ''] = others
+  const dmKey = isDirect ? [userId, peerId].sort().join(' ') : null
+
+  const inserted = await insertChannel(ctx, { ...input, dmKey })
+  if (!inserted) return existing(ctx, { dmKey, clientId: input.clientId ?? null })
+  const channel = locked(inserted)
+  const { rev, memberCount } = await admit(ctx, channel, users.map((user) => ({ user, role: roleOf(user, userId) })))
+  return { ...(await viewChannel(ctx, channel.id)), rev, memberCount }
+})
+
+const roleOf = (user: UserSummary, creator: string): Role => (user.id === creator ? 'owner' : 'member')
+
+type Draft = { type: ChannelType; name?: string; image?: string; description?: string; workspaceId?: string; clientId?: string; dmKey: string | null }
+
+/** The new row, or nothing when the pair or the client id has a channel already; a taken cid is given a suffix. */
+async function insertChannel({ db, caller: { appId, userId } }: Ctx<'user'>, draft: Draft) {
+  const { type, name = null, image = null, description = null, workspaceId = null, clientId = null, dmKey } = draft
+  for (const cid of candidateCids(draft)) {
+    const [row] = await db<ChannelRow[]>`
+      insert into channels (id, app_id, cid, type, name, image, description, workspace_id, created_by, client_id, dm_key)
+      values (${uuidv7()}, ${appId}, ${cid}, ${type}, ${name}, ${image}, ${description}, ${workspaceId}, ${userId}, ${clientId}, ${dmKey})
+      on conflict do nothing
+      returning *`
+    if (row) return row
+    const [twin] = await selectTwin(db, { appId, userId, dmKey, clientId })
+    if (twin) return undefined
+  }
+  throw new Error('no free cid found')
+}
+
+/** `<type>:<slug>`, then the same with random suffixes; for a direct message a hash of its pair. */
+function* candidateCids({ type, name = '', dmKey }: Draft) {
+  const slug = dmKey === null ? slugify(name).slice(0, SLUG_LENGTH) || 'channel' : sha256(dmKey).slice(0, 16)
+  yield `${type}:${slug}`
+  for (let tries = 0; tries < 5; tries++) yield `${type}:${slug}-${uuidv7().slice(-6)}`
+}
+const SLUG_LENGTH = 80
+
+const selectTwin = (db: Ctx['db'], { appId, userId, dmKey, clientId }: { appId: string; userId: string; dmKey: string | null; clientId: string | null }) => db<{ id: string }[]>`
+  select id from channels
+  where app_id = ${appId} and deleted_at is null and (dm_key = ${dmKey} or (created_by = ${userId} and client_id = ${clientId}))
+  order by client_id = ${clientId} desc nulls last limit 1`
+
+/** The channel that this create repeats. */
+async function existing(ctx: Ctx<'user'>, keys: { dmKey: string | null; clientId: string | null }): Promise<Channel> {
+  const [twin] = await selectTwin(ctx.db, { ...ctx.caller, ...keys })
+  return twin ? viewChannel(ctx, twin.id) : fail('NOT_FOUND', 'Channel not found')
+}
+
+/** A channel that is known to exist, as the caller sees it, with its first members. */
+export async function viewChannel({ db, caller: { appId, userId } }: Pick<Ctx<'user'>, 'db' | 'caller'>, channelId: string): Promise<Channel> {
+  const [channel] = await selectChannels(db, { appId, viewer: userId, page: db`c.id = ${channelId}`, withMembers: true })
+  return channel ?? fail('NOT_FOUND', 'Channel not found')
+}
+
+async function requireWorkspaceMember({ db, caller: { appId, userId } }: Ctx<'user'>, workspaceId: string) {
+  const [workspace] = await db<{ role: string | null }[]>`
+    select m.role from workspaces w left join workspace_members m on m.workspace_id = w.id and m.user_id = ${userId}
+    where w.app_id = ${appId} and w.id = ${workspaceId}`
+  if (!workspace) return fail('NOT_FOUND', 'Workspace not found')
+  if (workspace.role === null) return fail('FORBIDDEN', 'You are not a member of this workspace')
+}

@@ -1,0 +1,56 @@
+import { contract } from '@parley/contract'
+import type { ChannelRow } from '../../db/rows.ts'
+import { fail } from '../../failure.ts'
+import { implement, implementRead, type Implements } from '../../implement.ts'
+import { channelForReader, lockedChannelForMember } from '../access.ts'
+import { isStaff } from '../members/index.ts'
+import { create, viewChannel } from './create.ts'
+import { selectChannels } from './view.ts'
+
+const list = implementRead(contract.channels.list, async ({ db, caller: { appId, userId } }, { limit, offset, type, discover, q }) => {
+  const mine = discover ? db`c.type in ('public', 'livestream')` : db`m.user_id is not null`
+  const ofType = type === undefined ? db`true` : db`c.type = ${type}`
+  const named = q === undefined ? db`true` : db`coalesce(c.name, peer.display_name) ilike ${`%${q.replace(/[\\%_]/g, '\\$&')}%`}`
+  const page = db`${mine} and ${ofType} and ${named} order by c.last_activity_at desc, c.id desc limit ${limit} offset ${offset}`
+  return { channels: await selectChannels(db, { appId, viewer: userId, page }) }
+})
+
+const get = implementRead(contract.channels.get, async (ctx, { channelId }) => {
+  await channelForReader(ctx, channelId)
+  return viewChannel(ctx, channelId)
+})
+
+const update = implement(contract.channels.update, async (ctx, { channelId, ...wanted }) => {
+  const { channel, standing } = await lockedChannelForMember(ctx, channelId)
+  if (channel.type === 'messaging' || !isStaff(standing.role)) return fail('FORBIDDEN', 'Only owners and moderators edit a channel, and nobody a direct message')
+  const { name = channel.name, image = channel.image, description = channel.description } = wanted
+  if (name === channel.name && image === channel.image && description === channel.description) return viewChannel(ctx, channelId)
+  const [edited] = await ctx.db<ChannelRow[]>`
+    update channels set name = ${name}, image = ${image}, description = ${description}, updated_at = clock_timestamp() where id = ${channelId} returning *`
+  ctx.emit(channel, 'channel.updated', () => ({ channelId, channel: profile(edited ?? channel) }))
+  return { ...(await viewChannel(ctx, channelId)), rev: channel.rev + 1 }
+})
+
+const remove = implement(contract.channels.delete, async (ctx, { channelId }) => {
+  const { channel, standing } = await lockedChannelForMember(ctx, channelId)
+  if (standing.role !== 'owner') return fail('FORBIDDEN', 'Only its owner deletes a channel')
+  ctx.emit(channel, 'channel.deleted', () => ({ channelId }))
+  // Its pair, cid and client id are free again at once; what is in it is purged later.
+  ctx.write(ctx.db`update channels set deleted_at = clock_timestamp(), client_id = null where id = ${channelId}`)
+  return { success: true }
+})
+
+const updateSettings = implement(contract.channels.updateSettings, async (ctx, { channelId, starred, muted }) => {
+  const { standing } = await lockedChannelForMember(ctx, channelId)
+  const settings = { starred: starred ?? standing.starred ?? false, muted: muted ?? standing.muted ?? false }
+  if (settings.starred !== standing.starred || settings.muted !== standing.muted) {
+    ctx.write(ctx.db`update members set starred = ${settings.starred}, muted = ${settings.muted} where channel_id = ${channelId} and user_id = ${ctx.caller.userId}`)
+    ctx.emitTo(ctx.caller.userId, 'channel.settings_changed', { channelId, ...settings })
+  }
+  return { success: true, ...settings }
+})
+
+export const channels = { list, create, get, update, delete: remove, updateSettings } satisfies Implements<'channels'>
+
+/** What a channel is called and looks like, the same for everybody. Only of channels that have a name of their own. */
+const profile = ({ id, cid, name, type, image, description, workspaceId, updatedAt }: ChannelRow) => ({ id, cid, name: name ?? '', type, image, description, workspaceId, updatedAt })

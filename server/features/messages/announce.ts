@@ -1,0 +1,20 @@
+import type { Message } from '@parley/contract'
+import type { Ctx, LockedCounters } from '../../context.ts'
+import { fail } from '../../failure.ts'
+import { asBroadcast, selectMessages, toMessage } from './view.ts'
+
+/** Tells the channel what a message is now, after the write; gives the message the event's rev. Answers as the viewer sees it. */
+export async function announceMessage(ctx: Pick<Ctx, 'db' | 'emit' | 'write'>, { channel, messageId, viewer }: { channel: LockedCounters; messageId: string; viewer: string | null }) {
+  const message = await viewMessage(ctx, { messageId, viewer })
+  const { message: announced } = ctx.emit(channel, 'message.updated', (rev) => ({ channelId: channel.id, message: asBroadcast({ ...message, rev }) }), messageId)
+  writeRev(ctx, announced)
+  return { ...message, rev: announced.rev }
+}
+
+/** A message that is known to exist, as the viewer sees it. */
+export async function viewMessage({ db }: Pick<Ctx, 'db'>, { messageId, viewer }: { messageId: string; viewer: string | null }): Promise<Message> {
+  const [view] = await selectMessages(db, { viewer, which: db`where m.id = ${messageId}` })
+  return view ? toMessage(view) : fail('NOT_FOUND', 'Message not found')
+}
+
+export const writeRev = ({ db, write }: Pick<Ctx, 'db' | 'write'>, { id, rev }: { id: string; rev: number }) => write(db`update messages set rev = ${rev} where id = ${id}`)

@@ -1,0 +1,47 @@
+import { contract, limits } from '@parley/contract'
+import type { Ctx, LockedChannel } from '../context.ts'
+import { fail } from '../failure.ts'
+import { implement, type Implements } from '../implement.ts'
+import { lockedMessageForMember } from './messages/access.ts'
+import { viewMessage, writeRev } from './messages/announce.ts'
+import { asBroadcast } from './messages/view.ts'
+import { selectUsers } from './users.ts'
+
+const add = implement(contract.reactions.add, async (ctx, { emoji, ...ref }) => {
+  const { channel, message } = await lockedMessageForMember(ctx, ref)
+  const { appId, userId } = ctx.caller
+  const [before] = await ctx.db<{ kinds: number; isKnown: boolean; isOwn: boolean }[]>`
+    with before as (
+      select count(distinct emoji)::int as kinds, coalesce(bool_or(emoji = ${emoji}), false) as is_known,
+        coalesce(bool_or(emoji = ${emoji} and user_id = ${userId}), false) as is_own
+      from reactions where message_id = ${message.id}
+    ), added as (
+      insert into reactions (app_id, message_id, emoji, user_id)
+      select ${appId}, ${message.id}, ${emoji}, ${userId} from before where not is_own and (is_known or kinds < ${limits.reactionKinds})
+    )
+    select * from before`
+  const isFull = before && !before.isKnown && before.kinds >= limits.reactionKinds
+  if (isFull) return fail('VALIDATION_ERROR', `emoji: a message carries at most ${limits.reactionKinds} kinds of reactions`)
+  return answer(ctx, { type: before?.isOwn ? null : 'reaction.added', channel, messageId: message.id, emoji })
+})
+
+const remove = implement(contract.reactions.remove, async (ctx, { emoji, ...ref }) => {
+  const { channel, message } = await lockedMessageForMember(ctx, ref)
+  const removed = await ctx.db`delete from reactions where message_id = ${message.id} and emoji = ${emoji} and user_id = ${ctx.caller.userId}`
+  return answer(ctx, { type: removed.count === 0 ? null : 'reaction.removed', channel, messageId: message.id, emoji })
+})
+
+export const reactions = { add, remove } satisfies Implements<'reactions'>
+
+type Change = { type: 'reaction.added' | 'reaction.removed' | null; channel: LockedChannel; messageId: string; emoji: string }
+
+/** The reactions after a change, told to the channel if it was one. */
+async function answer(ctx: Ctx<'user'>, { type, channel, messageId, emoji }: Change) {
+  const { appId, userId } = ctx.caller
+  const [message, [user]] = await Promise.all([viewMessage(ctx, { messageId, viewer: userId }), selectUsers(ctx.db, appId, [userId])])
+  if (type !== null && user) {
+    const { reactions } = asBroadcast(message)
+    ctx.emit(channel, type, (rev) => (writeRev(ctx, { id: messageId, rev }), { channelId: channel.id, messageId, reaction: { type: emoji, userId }, user, reactions }), messageId)
+  }
+  return { success: true, reactions: message.reactions }
+}

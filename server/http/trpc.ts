@@ -1,0 +1,68 @@
+import { type ErrorCode, errorStatus } from '@parley/contract'
+import { initTRPC, TRPCError } from '@trpc/server'
+import { fastifyRequestHandler } from '@trpc/server/adapters/fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Failure } from '../failure.ts'
+import type { Call, Request } from './call.ts'
+import { report, toFailure } from './errors.ts'
+import { type Calls, toRequest } from './rest.ts'
+
+type Context = { request: Request; log: FastifyRequest['log'] }
+
+const t = initTRPC.context<Context>().create({
+  errorFormatter: ({ shape, error }) => {
+    const code = codeOf(error)
+    return { ...shape, data: { path: shape.data.path, code, httpStatus: errorStatus[code] } }
+  },
+})
+
+/** Serves every operation as a tRPC procedure, batching included; the guards are those of REST. */
+export function trpc(app: FastifyInstance, calls: Calls) {
+  const router = t.router(
+    Object.fromEntries(
+      Object.entries(calls).map(([name, group]) => [name, t.router(Object.fromEntries(Object.entries(group).map(([name, { op, call }]) => [name, procedure(op.method, call)])))]),
+    ),
+  )
+  app.all('/trpc/:path', (request: FastifyRequest<{ Params: { path: string } }>, reply: FastifyReply) =>
+    fastifyRequestHandler({
+      req: request,
+      res: reply,
+      path: request.params.path,
+      router,
+      createContext: () => ({ request: toRequest(request, reply), log: request.log }),
+    }),
+  )
+}
+
+const procedure = (method: string, call: Call) => {
+  const passed = t.procedure.input((input: unknown) => input)
+  const run = async ({ ctx: { request, log }, input }: { ctx: Context; input: unknown }) => {
+    try {
+      return await call(request, input ?? {})
+    } catch (error) {
+      const failure = toFailure(error)
+      report(log, { failure, error })
+      if (failure.retryAfterSeconds !== undefined) request.setHeader('Retry-After', String(failure.retryAfterSeconds))
+      throw new TRPCError({ code: trpcCodes[errorStatus[failure.code]], message: failure.message, cause: failure })
+    }
+  }
+  return method === 'GET' ? passed.query(run) : passed.mutation(run)
+}
+
+const trpcCodes = {
+  400: 'BAD_REQUEST',
+  401: 'UNAUTHORIZED',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  413: 'PAYLOAD_TOO_LARGE',
+  429: 'TOO_MANY_REQUESTS',
+  500: 'INTERNAL_SERVER_ERROR',
+  503: 'SERVICE_UNAVAILABLE',
+} as const
+
+/** Our code for an error: of an operation, or of tRPC itself (unknown procedure, wrong method, unreadable input). */
+const codeOf = ({ cause, code }: TRPCError): ErrorCode => {
+  if (cause instanceof Failure) return cause.code
+  if (code === 'NOT_FOUND' || code === 'METHOD_NOT_SUPPORTED') return 'NOT_FOUND'
+  return code === 'INTERNAL_SERVER_ERROR' ? 'INTERNAL_ERROR' : 'VALIDATION_ERROR'
+}

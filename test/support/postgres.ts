@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connectOnce } from '@parley/server/db/client'
+import { startEmbeddedPostgres } from '@parley/server/db/embedded/index'
+import { migrate } from '@parley/server/db/migrate'
+import type { TestProject } from 'vitest/node'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Administers the PostgreSQL of this run. */
+    databaseUrl: string
+    /** A migrated database that every test file clones. */
+    template: string
+  }
+}
+
+/** One PostgreSQL for the whole run (the one of DATABASE_URL if that is set), and a template database to clone. */
+export default async function setup(project: TestProject) {
+  const server = process.env.DATABASE_URL ? { url: process.env.DATABASE_URL, stop: async () => {} } : await startTemporary()
+  const template = `parley_template_${process.pid}`
+  const admin = connectOnce(server.url)
+  await admin.unsafe(`create database ${template}`)
+  await migrate(databaseUrl(server.url, template))
+  project.provide('databaseUrl', server.url)
+  project.provide('template', template)
+  return async () => {
+    await admin.unsafe(`drop database if exists ${template} with (force)`)
+    await admin.end()
+    await server.stop()
+  }
+}
+
+async function startTemporary() {
+  const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'))
+  const server = await startEmbeddedPostgres({ dataDir, settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' } })
+  return {
+    url: server.url,
+    stop: async () => {
+      await server.stop()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The address of another database on the same server. */
+export function databaseUrl(serverUrl: string, database: string) {
+  const url = new URL(serverUrl)
+  url.pathname = `/${database}`
+  return url.href
+}

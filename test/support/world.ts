@@ -1,0 +1,82 @@
+import { type Api, createApi, type Credentials } from '@parley/client'
+import { contract, type Operation, type TokenResult } from '@parley/contract'
+import { type AppOptions, buildApp } from '@parley/server/app'
+import { connect, connectOnce } from '@parley/server/db/client'
+import { createTokens } from '@parley/server/tokens'
+import { afterAll, beforeAll, inject } from 'vitest'
+import { databaseUrl } from './postgres.ts'
+
+export const ADMIN_KEY = 'admin-key-of-the-tests'
+export const SECRET = 'a secret of the tests, 32 bytes or more'
+const noLimits = { tokens: 0, messages: 0, requests: 0 }
+
+export type World = Awaited<ReturnType<typeof createWorld>>
+/** A user of the app: a validated client, and who he is. */
+export type User = Api & { id: string; token: string; minted: TokenResult }
+
+/** A running server on a database of its own, with one app. */
+export async function createWorld(options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy'>> & { poolSize?: number } = {}) {
+  const database = await cloneDatabase()
+  const db = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test' })
+  const tokens = await createTokens([SECRET])
+  const wsUrl = 'ws://test/connection/websocket'
+  const app = buildApp({ db, tokens, adminKey: ADMIN_KEY, rates: noLimits, wsUrl, allowedOrigins: [], trustProxy: false, logLevel: 'error', ...options })
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+
+  const api = (credentials: Credentials = {}) => validated(createApi({ url, ...credentials }))
+  const { id: appId, apiKey } = await api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Test' })
+  const backend = api({ apiKey })
+  const user = async (id: string, profile: { name?: string; image?: string } = {}, from: Api = backend): Promise<User> => {
+    const result = await from.tokens.create({ userId: id, ...profile })
+    return { ...api({ token: result.token }), id, token: result.token, minted: result }
+  }
+  return {
+    url, appId, apiKey, api, backend, user, db, sign: tokens.sign, databaseUrl: database.url,
+    stop: async () => {
+      await app.close()
+      await db.end({ timeout: 1 })
+      await database.drop()
+    },
+  } // biome-ignore format: a list
+}
+
+/** The world of a test file, made before its tests and ended after them. */
+export function useWorld(options?: Parameters<typeof createWorld>[0]) {
+  let world: World | undefined
+  beforeAll(async () => {
+    world = await createWorld(options)
+  })
+  afterAll(() => world?.stop())
+  return () => {
+    if (!world) throw new Error('the world exists only while tests run')
+    return world
+  }
+}
+
+let clones = 0
+async function cloneDatabase() {
+  const server = inject('databaseUrl')
+  const name = `${inject('template')}_${process.pid}_${++clones}`
+  const admin = connectOnce(server)
+  await admin.unsafe(`create database ${name} template ${inject('template')}`)
+  return {
+    url: databaseUrl(server, name),
+    drop: async () => {
+      await admin.unsafe(`drop database if exists ${name} with (force)`)
+      await admin.end()
+    },
+  }
+}
+
+/** A client that holds every answer against the contract. */
+function validated(api: Api): Api {
+  const check = (op: Operation, call: (args: unknown) => Promise<unknown>) => async (args: unknown) => op.output.strict().parse(await call(args))
+  return Object.fromEntries(
+    Object.entries(contract).map(([group, operations]) => [
+      group,
+      Object.fromEntries(
+        Object.entries<Operation>(operations).map(([name, op]) => [name, check(op, (api as never)[group][name])]),
+      ),
+    ]),
+  ) as Api
+}

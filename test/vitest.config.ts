@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  root: import.meta.dirname,
+  ssr: { resolve: { conditions: ['parley-source', 'node', 'import', 'module', 'default'] } },
+  test: {
+    include: ['**/*.test.ts'],
+    globalSetup: ['./support/postgres.ts'],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 20_000,
+    hookTimeout: 30_000,
+  },
+})
