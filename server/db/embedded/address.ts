@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import type { Account } from './account.ts'
+import { digest, privateDirectory } from './home.ts'
+import { isWindows, runningPostmaster } from './process.ts'
+
+type Place = { home: string; directory: string; account: Account | undefined }
+
+/** How we, and no other user of the machine, reach the server. */
+export type Address = {
+  connection: { host: string; port: number; user: string; password?: string }
+  url: string
+  settings: Record<string, string>
+  initdb: string[]
+  /** Before a server starts there. */
+  open(): void
+  /** After it has ended. */
+  close(): void
+}
+
+export const addressFor = (place: Place): Promise<Address> => (isWindows ? networkAddress(place) : socketAddress(place))
+
+/** Directory and socket are open to their owner only (and to root): the kernel does what a password would. */
+const socketAddress = async ({ home, account }: Place) => {
+  const host = join(await privateDirectory(account), `socket-${digest(home)}`)
+  const close = () => rmSync(host, { recursive: true, force: true })
+  return {
+    connection: { host, port: 5432, user: 'parley' },
+    url: `postgres://parley@${encodeURIComponent(host)}:5432/parley`,
+    settings: { listen_addresses: '', port: '5432', unix_socket_directories: `"${host}"`, unix_socket_permissions: '0700' },
+    initdb: ['--auth-local=trust', '--auth-host=scram-sha-256'],
+    open: () => {
+      // A dead server's socket lock could name a process that lives by now.
+      close()
+      mkdirSync(host)
+      chmodSync(host, 0o700)
+      if (account) chownSync(host, account.uid, account.gid)
+    },
+    close,
+  }
+}
+
+const networkAddress = async ({ home, directory }: Place) => {
+  const passwordFile = join(home, 'postgres.password')
+  if (!existsSync(passwordFile)) writeFileSync(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 })
+  const password = readFileSync(passwordFile, 'utf8')
+  const port = runningPostmaster(directory)?.port ?? (await freePort())
+  return {
+    connection: { host: '127.0.0.1', port, user: 'parley', password },
+    url: `postgres://parley:${password}@127.0.0.1:${port}/parley`,
+    settings: { listen_addresses: '127.0.0.1', port: String(port), unix_socket_directories: '' },
+    initdb: ['--auth=scram-sha-256', `--pwfile=${passwordFile}`],
+    open: () => {},
+    close: () => {},
+  }
+}
+
+const freePort = async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  if (address === null || typeof address === 'string') throw new Error('No free port for PostgreSQL')
+  return address.port
+}
