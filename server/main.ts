@@ -23,7 +23,7 @@ async function start() {
   const publicUrl = env.publicUrl ?? `http://${env.host}:${env.port}`
   const wsUrl = `${publicUrl.replace(/^http/, 'ws')}/connection/websocket`
 
-  const app = buildApp({ ...env, db, tokens, adminKey, wsUrl })
+  const app = buildApp({ ...env, db, tokens, adminKey, wsUrl, hasDocsPage: !env.isProduction })
   stops.push(() => app.close())
   await app.listen({ port: env.port, host: env.host })
   print({ 'Base URL': publicUrl, WebSocket: wsUrl })
