@@ -10,7 +10,7 @@ import { trpc } from './http/trpc.ts'
 import { operations } from './operations.ts'
 import type { Tokens } from './tokens.ts'
 
-export type AppOptions = EdgeOptions & { db: Db; tokens: Tokens; adminKey: string | undefined; rates: Rates; wsUrl: string; hasDocsPage: boolean }
+export type AppOptions = EdgeOptions & { db: Db; tokens: Tokens; adminKey: string | undefined; rates: Rates; hasDocsPage: boolean; wsUrl: () => string }
 
 /** The HTTP face: every operation over REST and tRPC. */
 export function buildApp({ db, tokens, adminKey, rates, wsUrl, hasDocsPage, ...options }: AppOptions) {
@@ -18,7 +18,14 @@ export function buildApp({ db, tokens, adminKey, rates, wsUrl, hasDocsPage, ...o
     db,
     authenticate: createAuthenticate({ db, tokens, adminKey }),
     rates: createRates(rates),
-    services: { tokens, wsUrl, version: limits.apiVersion },
+    services: {
+      tokens,
+      version: limits.apiVersion,
+      // Known once the server listens.
+      get wsUrl() {
+        return wsUrl()
+      },
+    },
   }
   const calls = Object.fromEntries(
     Object.entries(operations).map(([name, group]) => [
