@@ -7,9 +7,11 @@ export type Implementation<Op extends Operation = Operation> = Plain<Op> | Read<
 type Plain<Op extends Operation> = { kind: 'plain'; op: Op; run: (ctx: Omit<ReadCtx<Op['auth']>, 'db'>, input: Input<Op>) => Promise<Output<Op>> }
 type Read<Op extends Operation> = { kind: 'read'; op: Op; run: (ctx: ReadCtx<Op['auth']>, input: Input<Op>) => Promise<Output<Op>> }
 type Write<Op extends Operation> = { kind: 'write'; op: Op; run: (ctx: Ctx<Op['auth']>, input: Input<Op>) => Promise<Output<Op>> }
-type Batch<Op extends Operation> = { kind: 'batch'; op: Op } & BatchRules<Op>
+export type Batch<Op extends Operation> = { kind: 'batch'; op: Op } & BatchRules<Op>
 
 type BatchRules<Op extends Operation> = {
+  /** Commands of one lane, of one app at least, wait for each other and are gathered; lanes do not wait for one another. */
+  laneOf: (command: Command<Op>) => string
   /** Carries out commands of one app in one transaction; one outcome a command, in order. */
   run: (ctx: Omit<Ctx<Op['auth']>, 'caller'>, commands: Command<Op>[]) => Promise<Outcome<Op>[]>
   /** The result of an earlier command that this one repeats, if there is one. */

@@ -18,6 +18,8 @@ type SendOutcome = Outcome<typeof contract.messages.send>
  * decides (rights, parent, earlier copy) is read after the lock, so that nobody writes after having been removed.
  */
 export const send = implementBatch(contract.messages.send, {
+  // Messages of one channel wait for its lock anyway: in one transaction they take it once.
+  laneOf: ({ caller, input }) => `${caller.appId}:${input.channelId}`,
   run: async (ctx, commands) => {
     const facts = await readFacts(ctx.db, commands)
     const earlier = await selectEarlier(ctx.db, facts)
