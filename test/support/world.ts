@@ -32,7 +32,7 @@ export async function createWorld(options: Partial<Pick<AppOptions, 'rates' | 'a
   }
   const users = <Ids extends string[]>(...ids: Ids) => Promise.all(ids.map((id) => user(id))) as Promise<{ [Place in keyof Ids]: User }>
   return {
-    url, appId, apiKey, api, backend, user, users, db, sign: tokens.sign, databaseUrl: database.url,
+    url, app, appId, apiKey, api, backend, user, users, db, sign: tokens.sign, databaseUrl: database.url,
     stop: async () => {
       await app.close()
       await Promise.all([pool.end({ timeout: 1 }), db.end({ timeout: 1 })])
