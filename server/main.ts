@@ -29,7 +29,8 @@ async function start() {
 }
 
 async function openDatabase({ databaseUrl, dataDir, poolSize, isProduction }: Env): Promise<Db> {
-  if (databaseUrl === undefined && isProduction) console.warn('DATABASE_URL is unset: using the embedded PostgreSQL. For production prefer a server of your own.')
+  if (databaseUrl === undefined && isProduction)
+    console.warn('DATABASE_URL is unset: using the embedded PostgreSQL. For production prefer a server of your own.')
   const url = databaseUrl ?? (await startEmbedded(dataDir))
   await migrate(url)
   const db = connect({ url, poolSize, applicationName: 'parley' })

@@ -53,7 +53,8 @@ type Counted = { caller: Caller; raw: unknown; window: Window; until: number }
 /** A call over the limit is refused, unless it only repeats one that was carried out. */
 async function answerRepeat({ db, services }: Edge, implementation: Implementation, { caller, raw, window, until }: Counted) {
   const input = implementation.kind === 'batch' ? implementation.op.input.safeParse(raw).data : undefined
-  const repeated = implementation.kind === 'batch' && input ? await db.use((db) => implementation.findRepeated({ db, caller, services }, input), until) : undefined
+  const repeated =
+    implementation.kind === 'batch' && input ? await db.use((db) => implementation.findRepeated({ db, caller, services }, input), until) : undefined
   if (repeated) return repeated
   throw new Failure('RATE_LIMITED', `Too many calls: at most ${window.limit} a minute`, window.resetSeconds)
 }
