@@ -140,8 +140,10 @@ describe('mentions', () => {
     ['`@ben` @cem', ['cem']], ['```\n@ben\n``` @cem', ['cem']], ['``@ben`` @cem', ['cem']], ['``a ` @ben`` @cem', ['cem']], ['``` @ben', []], ['a ` b @cem', ['cem']], ['`one\n@cem `two', ['cem']],
     ['@Zoë @日本', ['Zoë', '日本']], ['@Ben @ben', ['Ben', 'ben']], ['\n@ben\t@cem', ['ben', 'cem']], ['https://x.com/@ben', ['ben']], ['@1', ['1']],
   ])('of %j are %j', async (text, mentions) => {
-    const { say } = await talk()
-    expect((await say(text)).mentions).toEqual(mentions)
+    const { ben, channelId, say } = await talk()
+    const sent = await say(text)
+    expect(sent.mentions).toEqual(mentions)
+    expect(await ben.messages.get({ channelId, messageId: sent.id })).toEqual(sent)
   }) // biome-ignore format: a table
 
   test('are found in the longest texts at once', async () => {
