@@ -16,7 +16,8 @@ const wholeNumber = (min: number, max: number) =>
     .transform(Number)
     .refine((value) => value >= min && value <= max, `expected ${min} to ${max}`)
 const secret = z.string().refine((value) => Buffer.byteLength(value) >= 32, 'expected at least 32 bytes')
-const list = z.string().transform((value) => value.split(',').map((entry) => entry.trim()).filter(Boolean)) // biome-ignore format: one step a line says less
+// biome-ignore format: one step a line says less
+const list = z.string().transform((value) => value.split(',').map((entry) => entry.trim()).filter(Boolean))
 const origin = z.string().refine(isOrigin, 'expected origins like https://example.com, without trailing slash, or *')
 const adminKey = z.string().regex(/^[!-~]{16,}$/, 'expected at least 16 printable ASCII characters without space')
 

@@ -46,13 +46,19 @@ async function fetchState(user: User, channelId: string): Promise<State> {
   const { members } = await user.members.list({ channelId })
   const { messages } = await user.messages.list({ channelId, limit: 200 })
   const asBroadcast = messages.map((message) => ({ ...message, reactions: message.reactions.map((reaction) => ({ ...reaction, own: false })) }))
-  return { name, memberCount, roles: new Map(members.map(({ userId, role }) => [userId, role])), messages: new Map(asBroadcast.map((message) => [message.id, message])) }
+  return {
+    name,
+    memberCount,
+    roles: new Map(members.map(({ userId, role }) => [userId, role])),
+    messages: new Map(asBroadcast.map((message) => [message.id, message])),
+  }
 }
 
 test('after any history, who heard the events of a channel knows what who asks is told', async () => {
   await fc.assert(
     fc.asyncProperty(histories({ steps: 120 }), async (steps) => {
-      const { cast: [ana], channelIds, live } = await stage(world()) // biome-ignore format: one line
+      // biome-ignore format: one line
+      const { cast: [ana], channelIds, live } = await stage(world())
       await inCrowds(steps, 8, live)
       for (const channelId of channelIds) {
         const events = await channelEventsOf(world(), channelId)
@@ -63,7 +69,9 @@ test('after any history, who heard the events of a channel knows what who asks i
         for (const event of events) hear(heard, event)
         expect(heard).toEqual(await fetchState(ana, channelId))
 
-        const rows = await world().db<{ id: string; seq: number; deletedAt: string | null }[]>`select id, seq, deleted_at from messages where channel_id = ${channelId} order by seq`
+        const rows = await world().db<
+          { id: string; seq: number; deletedAt: string | null }[]
+        >`select id, seq, deleted_at from messages where channel_id = ${channelId} order by seq`
         expect(rows.map(({ seq }) => seq)).toEqual(upTo(rows.length))
         for (const { id } of rows.filter(({ deletedAt }) => deletedAt)) {
           const kept = await world().db<{ type: string }[]>`select envelope::jsonb->>'type' as type from events where message_id = ${id}`

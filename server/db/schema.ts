@@ -1,6 +1,19 @@
 import { sql } from 'drizzle-orm'
 import {
-  bigserial, boolean, foreignKey, index, integer, json, jsonb, pgTable, primaryKey, text, timestamp, unique, uniqueIndex, uuid,
+  bigserial,
+  boolean,
+  foreignKey,
+  index,
+  integer,
+  json,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+  unique,
+  uniqueIndex,
+  uuid,
 } from 'drizzle-orm/pg-core'
 
 /**
@@ -10,7 +23,10 @@ import {
 
 const instant = () => timestamp({ withTimezone: true, mode: 'string' })
 const createdAt = () => instant().notNull().defaultNow()
-const appId = () => uuid().notNull().references(() => apps.id, { onDelete: 'cascade' })
+const appId = () =>
+  uuid()
+    .notNull()
+    .references(() => apps.id, { onDelete: 'cascade' })
 
 /** Facts about this database itself: the epoch of its event numbering. */
 export const service = pgTable('service', { key: text().primaryKey(), value: text().notNull() })
@@ -28,9 +44,7 @@ export const users = pgTable(
     id: text().notNull(),
     name: text(),
     /** How others see the user. */
-    displayName: text()
-      .notNull()
-      .generatedAlwaysAs(sql`case when deleted_at is null then coalesce(name, id) else 'Deleted user' end`),
+    displayName: text().notNull().generatedAlwaysAs(sql`case when deleted_at is null then coalesce(name, id) else 'Deleted user' end`),
     email: text(),
     image: text(),
     custom: jsonb().notNull().default({}),
@@ -45,11 +59,9 @@ export const users = pgTable(
 )
 
 /** Numbers the events of a user's topic. */
-export const userStreams = pgTable(
-  'user_streams',
-  { appId: appId(), userId: text().notNull(), lastOffset: integer().notNull().default(0) },
-  (t) => [primaryKey({ columns: [t.appId, t.userId] })],
-)
+export const userStreams = pgTable('user_streams', { appId: appId(), userId: text().notNull(), lastOffset: integer().notNull().default(0) }, (t) => [
+  primaryKey({ columns: [t.appId, t.userId] }),
+])
 
 export const workspaces = pgTable(
   'workspaces',
@@ -175,7 +187,9 @@ export const reactions = pgTable(
   'reactions',
   {
     appId: uuid().notNull(),
-    messageId: uuid().notNull().references(() => messages.id, { onDelete: 'cascade' }),
+    messageId: uuid()
+      .notNull()
+      .references(() => messages.id, { onDelete: 'cascade' }),
     emoji: text().notNull(),
     userId: text().notNull(),
     createdAt: createdAt(),
@@ -192,7 +206,9 @@ export const pins = pgTable(
   {
     appId: uuid().notNull(),
     channelId: uuid().notNull(),
-    messageId: uuid().primaryKey().references(() => messages.id, { onDelete: 'cascade' }),
+    messageId: uuid()
+      .primaryKey()
+      .references(() => messages.id, { onDelete: 'cascade' }),
     pinnedBy: text().notNull(),
     pinnedAt: createdAt(),
   },

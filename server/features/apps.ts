@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { contract } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
 import type { Tx } from '../db/client.ts'
-import { implement, type Implements } from '../implement.ts'
+import { type Implements, implement } from '../implement.ts'
 import { sha256 } from '../tokens.ts'
 
 const create = implement(contract.apps.create, ({ db }, { name }) => createApp(db, name))

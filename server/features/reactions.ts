@@ -1,7 +1,7 @@
 import { contract, limits } from '@parley/contract'
 import type { Ctx, LockedChannel } from '../context.ts'
 import { fail } from '../failure.ts'
-import { implement, type Implements } from '../implement.ts'
+import { type Implements, implement } from '../implement.ts'
 import { lockedMessageForMember } from './messages/access.ts'
 import { viewMessage, writeRev } from './messages/announce.ts'
 import { asBroadcast } from './messages/view.ts'
@@ -41,7 +41,11 @@ async function answer(ctx: Ctx<'user'>, { type, channel, messageId, emoji }: Cha
   const [message, [user]] = await Promise.all([viewMessage(ctx, { messageId, viewer: userId }), selectUsers(ctx.db, appId, [userId])])
   if (type !== null && user) {
     const { reactions } = asBroadcast(message)
-    ctx.emit(channel, type, (rev) => (writeRev(ctx, { id: messageId, rev }), { channelId: channel.id, messageId, reaction: { type: emoji, userId }, user, reactions }), messageId)
+    const tell = (rev: number) => {
+      writeRev(ctx, { id: messageId, rev })
+      return { channelId: channel.id, messageId, reaction: { type: emoji, userId }, user, reactions }
+    }
+    ctx.emit(channel, type, tell, messageId)
   }
   return { success: true, reactions: message.reactions }
 }

@@ -1,5 +1,5 @@
 import { contract, limits } from '@parley/contract'
-import { implement, type Implements } from '../implement.ts'
+import { type Implements, implement } from '../implement.ts'
 
 const create = implement(contract.tokens.create, async ({ db, caller: { appId }, services: { tokens, wsUrl } }, { userId, admin = false, ...profile }) => {
   const { name, email, image, custom } = profile

@@ -16,16 +16,22 @@ export const remove = implement(contract.messages.delete, async (ctx, ref) => {
   return bury(ctx, channel, message)
 })
 
-export const canStillDelete = ({ createdAt }: { createdAt: string }, now: string) => Date.parse(now) - Date.parse(createdAt) <= limits.deleteWindowSeconds * 1000
+export const canStillDelete = ({ createdAt }: { createdAt: string }, now: string) =>
+  Date.parse(now) - Date.parse(createdAt) <= limits.deleteWindowSeconds * 1000
 
 /** Leaves a tombstone: the content goes from the message and from the events kept of it, its seq stays. */
 async function bury(ctx: Pick<Ctx, 'db' | 'emit' | 'write'>, channel: LockedChannel, message: DatedMessage) {
   const { db } = ctx
   const { id: messageId, seq, now: deletedAt, parentId } = message
-  const [root] = parentId === null ? [] : await db<{ id: string; replyCount: number }[]>`select id, reply_count - 1 as reply_count from messages where id = ${parentId}`
+  const [root] =
+    parentId === null ? [] : await db<{ id: string; replyCount: number }[]>`select id, reply_count - 1 as reply_count from messages where id = ${parentId}`
   const gone = { channelId: channel.id, messageId, seq, deletedAt, ...(root ? { parent: root } : {}) }
   let rev = 0
-  ctx.emit(channel, 'message.deleted', (next) => ((rev = next), gone), messageId)
+  const tell = (next: number) => {
+    rev = next
+    return gone
+  }
+  ctx.emit(channel, 'message.deleted', tell, messageId)
   ctx.write(db`
     with reactions as (delete from reactions where message_id = ${messageId}),
       pins as (delete from pins where message_id = ${messageId}),
