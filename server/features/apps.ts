@@ -16,7 +16,8 @@ export async function createApp(db: Tx, name: string, apiKey = newApiKey()) {
     with app as (insert into apps (id, name) values (${id}, ${name}) returning created_at),
       key as (insert into api_keys (id, app_id, hash) values (${uuidv7()}, ${id}, ${sha256(apiKey)}))
     select created_at from app`
-  return { id, name, apiKey, createdAt: row?.createdAt ?? new Date().toISOString() }
+  if (!row) throw new Error('the insert of an app answered no row')
+  return { id, name, apiKey, createdAt: row.createdAt }
 }
 
 export const newApiKey = () => `pk_${randomBytes(24).toString('base64url')}`

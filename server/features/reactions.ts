@@ -16,8 +16,8 @@ const add = implement(contract.reactions.add, async (ctx, { emoji, ...ref }) => 
         coalesce(bool_or(emoji = ${emoji} and user_id = ${userId}), false) as is_own
       from reactions where message_id = ${message.id}
     ), added as (
-      insert into reactions (app_id, message_id, emoji, user_id)
-      select ${appId}, ${message.id}, ${emoji}, ${userId} from before where not is_own and (is_known or kinds < ${limits.reactionKinds})
+      insert into reactions (app_id, message_id, emoji, user_id, created_at)
+      select ${appId}, ${message.id}, ${emoji}, ${userId}, clock_timestamp() from before where not is_own and (is_known or kinds < ${limits.reactionKinds})
     )
     select * from before`
   const isFull = before && !before.isKnown && before.kinds >= limits.reactionKinds

@@ -5,14 +5,12 @@ import { fail } from '../../failure.ts'
 import { type Implements, implement, implementRead } from '../../implement.ts'
 import { channelForReader, lockedChannelForMember, lockedChannelForReader, mayJoin } from '../access.ts'
 import { admit, dismiss, knownUsers } from './change.ts'
-import { memberRows } from './view.ts'
+import { selectMembers } from './view.ts'
 
 const list = implementRead(contract.members.list, async (ctx, { channelId, limit, offset }) => {
   await channelForReader(ctx, channelId)
-  const members = await ctx.db<Member[]>`
-    select f.user_id, f."user", f.role, f.joined_at from (${memberRows(ctx.db)} where f.channel_id = ${channelId}) f
-    order by f.joined_at, f.user_id limit ${limit} offset ${offset}`
-  return { members }
+  const page = ctx.db`f.channel_id = ${channelId} order by f.joined_at, f.user_id limit ${limit} offset ${offset}`
+  return { members: await selectMembers(ctx.db, page) }
 })
 
 const add = implement(contract.members.add, async (ctx, { channelId, userIds, role }) => {
@@ -91,9 +89,7 @@ async function lockedMember(
   return isAllowed(standing.role, member.role) ? { channel, member } : fail('FORBIDDEN', 'Your role does not allow this')
 }
 
-const selectMembersById = (db: Tx, channelId: string, userIds: string[]) => db<Member[]>`
-  select f.user_id, f."user", f.role, f.joined_at from (${memberRows(db)} where f.channel_id = ${channelId} and f.user_id = any(${userIds})) f
-  order by f.joined_at, f.user_id`
+const selectMembersById = (db: Tx, channelId: string, userIds: string[]) => selectMembers(db, db`f.channel_id = ${channelId} and f.user_id = any(${userIds})`)
 
 async function hasOtherOwner(db: Tx, channelId: string, userId: string) {
   const [other] = await db`select from members where channel_id = ${channelId} and role = 'owner' and user_id <> ${userId} limit 1`
