@@ -1,4 +1,4 @@
-import { type Api, createApi, type Credentials } from '@parley/client'
+import { type Api, type Credentials, createApi } from '@parley/client'
 import { contract, type Operation, type TokenResult } from '@parley/contract'
 import { type AppOptions, buildApp } from '@parley/server/app'
 import { connect, connectOnce, openConnection } from '@parley/server/db/client'
@@ -14,13 +14,26 @@ export type World = Awaited<ReturnType<typeof createWorld>>
 /** A user of the app: a validated client, and who he is. */
 export type User = Api & { id: string; token: string; minted: TokenResult }
 
-/** A running server on a database of its own, with one app. */
-export async function createWorld(options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage'>> & { poolSize?: number } = {}) {
-  const database = await cloneDatabase()
+/** A running server on a database of its own, or on one that is given, with one app. */
+export async function createWorld(
+  options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage'>> & { poolSize?: number; databaseUrl?: string } = {},
+) {
+  const database = options.databaseUrl === undefined ? await cloneDatabase() : { url: options.databaseUrl, drop: async () => {} }
   const pool = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test' })
   const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10 })
   const tokens = await createTokens([SECRET])
-  const app = buildApp({ db: pool, tokens, adminKey: ADMIN_KEY, rates: noLimits, wsUrl: () => 'ws://test/connection/websocket', allowedOrigins: [], trustProxy: false, hasDocsPage: false, logLevel: 'error', ...options })
+  const app = buildApp({
+    db: pool,
+    tokens,
+    adminKey: ADMIN_KEY,
+    rates: noLimits,
+    wsUrl: () => 'ws://test/connection/websocket',
+    allowedOrigins: [],
+    trustProxy: false,
+    hasDocsPage: false,
+    logLevel: 'error',
+    ...options,
+  })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
 
   const api = (credentials: Credentials = {}) => validated(createApi({ url, ...credentials }))
@@ -31,6 +44,7 @@ export async function createWorld(options: Partial<Pick<AppOptions, 'rates' | 'a
     return { ...api({ token: result.token }), id, token: result.token, minted: result }
   }
   const users = <Ids extends string[]>(...ids: Ids) => Promise.all(ids.map((id) => user(id))) as Promise<{ [Place in keyof Ids]: User }>
+  // biome-ignore format: a list
   return {
     url, app, appId, apiKey, api, backend, user, users, db, sign: tokens.sign, databaseUrl: database.url,
     stop: async () => {
@@ -38,7 +52,7 @@ export async function createWorld(options: Partial<Pick<AppOptions, 'rates' | 'a
       await Promise.all([pool.end({ timeout: 1 }), db.end({ timeout: 1 })])
       await database.drop()
     },
-  } // biome-ignore format: a list
+  }
 }
 
 /** The world of a test file, made before its tests and ended after them. */
@@ -75,9 +89,7 @@ function validated(api: Api): Api {
   return Object.fromEntries(
     Object.entries(contract).map(([group, operations]) => [
       group,
-      Object.fromEntries(
-        Object.entries<Operation>(operations).map(([name, op]) => [name, check(op, (api as never)[group][name])]),
-      ),
+      Object.fromEntries(Object.entries<Operation>(operations).map(([name, op]) => [name, check(op, (api as never)[group][name])])),
     ]),
   ) as Api
 }
