@@ -175,10 +175,11 @@ test('joining twenty times at once is joining once', async () => {
 test('who leaves a public channel while he sends is a member of it again with each message', async () => {
   const { channelId } = await talk('public')
   const dora = await world().user('dora')
-  const results = await Promise.all(
-    upTo(20).map(async () => [await outcome(dora.messages.send({ channelId, text: 'in' })), await outcome(dora.members.leave({ channelId }))]),
-  )
-  expect(new Set(results.map(([sent]) => sent))).toEqual(new Set(['done']))
+  for (const n of upTo(20)) {
+    const sent = outcome(dora.messages.send({ channelId, text: `${n}` }))
+    while ((await outcome(dora.members.leave({ channelId }))) !== 'done');
+    expect(await sent).toBe('done')
+  }
   let isIn = false
   for (const { type, payload } of await channelEventsOf(world(), channelId)) {
     if (type === 'message.new') expect(isIn).toBe(true)
