@@ -43,6 +43,7 @@ export const channelEvents = {
 export const userEvents = {
   'channel.added': z.object({ channel: Channel }),
   'channel.removed': z.object({ channelId }),
+  'workspace.removed': z.object({ workspaceId: field.uuid() }),
   'channel.settings_changed': z.object({ channelId, starred: z.boolean(), muted: z.boolean() }),
 }
 

@@ -1,4 +1,6 @@
 import { limits } from '@parley/contract'
+import { createActivity } from './activity.ts'
+import type { Services } from './context.ts'
 import type { Db } from './db/client.ts'
 import { createAuthenticate } from './http/authenticate.ts'
 import { createCall } from './http/call.ts'
@@ -7,17 +9,20 @@ import { createRates, type Rates } from './http/rates.ts'
 import { type Calls, rest } from './http/rest.ts'
 import { trpc } from './http/trpc.ts'
 import { operations } from './operations.ts'
-import type { Tokens } from './tokens.ts'
+import { createRevocations } from './revocations.ts'
 
-export type AppOptions = EdgeOptions & { db: Db; tokens: Tokens; adminKey: string | undefined; rates: Rates; wsUrl: string }
+export type AppOptions = EdgeOptions &
+  Pick<Services, 'tokens' | 'wsUrl' | 'publicUrl' | 'userAdminAccess' | 'cleanup'> & { db: Db; adminKey: string | undefined; rates: Rates }
 
 /** The HTTP face: every operation over REST and tRPC. */
-export function buildApp({ db, tokens, adminKey, rates, wsUrl, ...options }: AppOptions) {
+export function buildApp({ db, tokens, adminKey, rates, wsUrl, publicUrl, userAdminAccess, cleanup, ...options }: AppOptions) {
+  const revocations = createRevocations()
+  const activity = createActivity(db)
   const edge = {
     db,
-    authenticate: createAuthenticate({ db, tokens, adminKey }),
+    authenticate: createAuthenticate({ db, tokens, adminKey, revocations }),
     rates: createRates(rates),
-    services: { tokens, wsUrl, version: limits.apiVersion },
+    services: { tokens, wsUrl, publicUrl, version: limits.apiVersion, userAdminAccess, revocations, activity, cleanup },
   }
   const calls = Object.fromEntries(
     Object.entries(operations).map(([name, group]) => [
@@ -28,5 +33,6 @@ export function buildApp({ db, tokens, adminKey, rates, wsUrl, ...options }: App
   const app = createEdge(options)
   rest(app, calls)
   trpc(app, calls)
+  app.addHook('onClose', () => activity.flush().catch(() => {})) // without a database there is nothing to write to
   return app
 }

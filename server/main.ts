@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { buildApp } from './app.ts'
+import { createCleanup } from './cleanup.ts'
 import { connect, type Db } from './db/client.ts'
 import { startEmbeddedPostgres } from './db/embedded/index.ts'
 import { migrate } from './db/migrate.ts'
@@ -23,8 +24,10 @@ async function start() {
   const publicUrl = env.publicUrl ?? `http://${env.host}:${env.port}`
   const wsUrl = `${publicUrl.replace(/^http/, 'ws')}/connection/websocket`
 
-  const app = buildApp({ ...env, db, tokens, adminKey, wsUrl })
-  stops.push(() => app.close())
+  if (env.userAdminAccess === 'bearer') console.warn('USER_ADMIN_ACCESS=bearer: every user token may change and delete every user of its app. For production use "server".')
+  const cleanup = createCleanup({ db, onError: (error) => app.log.error({ err: error }, 'clean-up failed') })
+  const app = buildApp({ ...env, db, tokens, adminKey, wsUrl, publicUrl, cleanup })
+  stops.push(cleanup.start(), () => app.close())
   await app.listen({ port: env.port, host: env.host })
   print({ 'Base URL': publicUrl, WebSocket: wsUrl })
   if (!secrets) return

@@ -2,7 +2,7 @@ import { type Limit, type Operation, pathParameters } from '@parley/contract'
 import type { z } from 'zod'
 import { type Caller, type ReadCtx, type Services, transact } from '../context.ts'
 import type { Db } from '../db/client.ts'
-import { Failure, fail } from '../failure.ts'
+import { Failure, fail, NotYet } from '../failure.ts'
 import type { Implementation, Outcome } from '../implement.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
 import type { createRates, Window } from './rates.ts'
@@ -75,7 +75,14 @@ async function carryOut({ db, services }: Edge, implementation: Implementation, 
   const { caller, signal, refund } = accepted
   const input = accepted.input as never // parsed by the schema that the implementation was typed with
   if (implementation.kind === 'read') return implementation.run({ db, caller, services } satisfies ReadCtx, input)
-  if (implementation.kind === 'write') return transact(db, { caller, services, signal }, (ctx) => implementation.run(ctx, input))
+  if (implementation.kind === 'write') {
+    const attempt = () => transact(db, { caller, services, signal }, (ctx) => implementation.run(ctx, input))
+    return attempt().catch(async (error: unknown) => {
+      if (!(error instanceof NotYet)) throw error
+      await error.first()
+      return attempt()
+    })
+  }
 
   const attempt = async (): Promise<Outcome | undefined> =>
     (await transact(db, { caller, services, signal }, (ctx) => implementation.run(ctx, [{ caller, input }])))[0]

@@ -14,6 +14,7 @@ export function rest(app: FastifyInstance, calls: Calls) {
     app.route({
       method: op.method,
       url: op.path.replace(/\{(\w+)\}/g, ':$1'),
+      ...(op.bodyLimit === undefined ? {} : { bodyLimit: op.bodyLimit }),
       handler: async (request, reply) => {
         const output = await call(toRequest(request, reply), { ...readQuery(request.query), ...toObject(request.body), ...toObject(request.params) })
         return reply.code(op.status ?? 200).send(output)

@@ -1,6 +1,7 @@
 import { type Api, createApi, type Credentials } from '@parley/client'
 import { contract, type Operation, type TokenResult } from '@parley/contract'
 import { type AppOptions, buildApp } from '@parley/server/app'
+import { createCleanup } from '@parley/server/cleanup'
 import { connect, connectOnce } from '@parley/server/db/client'
 import { createTokens } from '@parley/server/tokens'
 import { afterAll, beforeAll, inject } from 'vitest'
@@ -8,6 +9,7 @@ import { databaseUrl } from './postgres.ts'
 
 export const ADMIN_KEY = 'admin-key-of-the-tests'
 export const SECRET = 'a secret of the tests, 32 bytes or more'
+export const PUBLIC_URL = 'https://chat.test'
 const noLimits = { tokens: 0, messages: 0, requests: 0 }
 
 export type World = Awaited<ReturnType<typeof createWorld>>
@@ -15,12 +17,15 @@ export type World = Awaited<ReturnType<typeof createWorld>>
 export type User = Api & { id: string; token: string; minted: TokenResult }
 
 /** A running server on a database of its own, with one app. */
-export async function createWorld(options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy'>> & { poolSize?: number } = {}) {
+export async function createWorld(options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'userAdminAccess'>> & { poolSize?: number } = {}) {
   const database = await cloneDatabase()
   const db = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test' })
   const tokens = await createTokens([SECRET])
   const wsUrl = 'ws://test/connection/websocket'
-  const app = buildApp({ db, tokens, adminKey: ADMIN_KEY, rates: noLimits, wsUrl, allowedOrigins: [], trustProxy: false, logLevel: 'error', ...options })
+  const cleanup = createCleanup({ db, onError: (error) => console.error(error) })
+  const app = buildApp({
+    db, tokens, cleanup, wsUrl, publicUrl: PUBLIC_URL, adminKey: ADMIN_KEY, userAdminAccess: 'bearer', rates: noLimits, allowedOrigins: [], trustProxy: false, logLevel: 'error', ...options,
+  }) // biome-ignore format: a list
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
 
   const api = (credentials: Credentials = {}) => validated(createApi({ url, ...credentials }))
@@ -31,9 +36,10 @@ export async function createWorld(options: Partial<Pick<AppOptions, 'rates' | 'a
     return { ...api({ token: result.token }), id, token: result.token, minted: result }
   }
   return {
-    url, appId, apiKey, api, backend, user, db, sign: tokens.sign, databaseUrl: database.url,
+    url, appId, apiKey, api, backend, user, db, cleanup, sign: tokens.sign, databaseUrl: database.url,
     stop: async () => {
       await app.close()
+      await cleanup.stop()
       await db.end({ timeout: 1 })
       await database.drop()
     },
