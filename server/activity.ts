@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Db } from './db/client.ts'
+import type { Db, Tx } from './db/client.ts'
 
 export type Activity = ReturnType<typeof createActivity>
 type Seen = { appId: string; userId: string }
@@ -29,12 +29,12 @@ export function createActivity(db: Db) {
     timer = undefined
     const users = gathered
     gathered = []
-    if (users.length > 0) await writeActivity(db, users)
+    if (users.length > 0) await db.use((db) => writeActivity(db, users))
   }
   return { seen, flush }
 }
 
-const writeActivity = (db: Db, users: Seen[]) => db`
+const writeActivity = (db: Tx, users: Seen[]) => db`
   with due as (
     select u.app_id, u.id from users u
     join unnest(${users.map(({ appId }) => appId)}::uuid[], ${users.map(({ userId }) => userId)}::text[]) as s (app_id, user_id) on s.app_id = u.app_id and s.user_id = u.id

@@ -4,6 +4,7 @@ import type { Services } from './context.ts'
 import type { Db } from './db/client.ts'
 import { createAuthenticate } from './http/authenticate.ts'
 import { createCall } from './http/call.ts'
+import { docs } from './http/docs.ts'
 import { createEdge, type EdgeOptions } from './http/edge.ts'
 import { createRates, type Rates } from './http/rates.ts'
 import { type Calls, rest } from './http/rest.ts'
@@ -12,17 +13,38 @@ import { operations } from './operations.ts'
 import { createRevocations } from './revocations.ts'
 
 export type AppOptions = EdgeOptions &
-  Pick<Services, 'tokens' | 'wsUrl' | 'publicUrl' | 'userAdminAccess' | 'cleanup'> & { db: Db; adminKey: string | undefined; rates: Rates }
+  Pick<Services, 'tokens' | 'userAdminAccess' | 'cleanup'> & {
+    db: Db
+    adminKey: string | undefined
+    rates: Rates
+    hasDocsPage: boolean
+    publicUrl: () => string
+    wsUrl: () => string
+  }
 
 /** The HTTP face: every operation over REST and tRPC. */
-export function buildApp({ db, tokens, adminKey, rates, wsUrl, publicUrl, userAdminAccess, cleanup, ...options }: AppOptions) {
+export function buildApp({ db, tokens, adminKey, userAdminAccess, cleanup, rates, publicUrl, wsUrl, hasDocsPage, ...options }: AppOptions) {
   const revocations = createRevocations()
   const activity = createActivity(db)
   const edge = {
     db,
     authenticate: createAuthenticate({ db, tokens, adminKey, revocations }),
     rates: createRates(rates),
-    services: { tokens, wsUrl, publicUrl, version: limits.apiVersion, userAdminAccess, revocations, activity, cleanup },
+    services: {
+      tokens,
+      version: limits.apiVersion,
+      userAdminAccess,
+      revocations,
+      activity,
+      cleanup,
+      // Both are known once the server listens.
+      get publicUrl() {
+        return publicUrl()
+      },
+      get wsUrl() {
+        return wsUrl()
+      },
+    },
   }
   const calls = Object.fromEntries(
     Object.entries(operations).map(([name, group]) => [
@@ -33,6 +55,7 @@ export function buildApp({ db, tokens, adminKey, rates, wsUrl, publicUrl, userAd
   const app = createEdge(options)
   rest(app, calls)
   trpc(app, calls)
+  docs(app, { hasPage: hasDocsPage })
   app.addHook('onClose', () => activity.flush().catch(() => {})) // without a database there is nothing to write to
   return app
 }

@@ -1,6 +1,6 @@
 import type { Auth } from '@parley/contract'
 import type { Activity } from './activity.ts'
-import type { Db, PendingWrite, Tx } from './db/client.ts'
+import type { Connection, PendingWrite, Tx } from './db/client.ts'
 import type { ChannelRow } from './db/rows.ts'
 import { News } from './news.ts'
 import type { Revocations } from './revocations.ts'
@@ -34,7 +34,7 @@ export type Services = {
 /** Who administers users with a bearer token: everybody, or only holders of an admin token (DESIGN §6). */
 export type UserAdminAccess = 'bearer' | 'server'
 /** What operations ask of the clean-up: to run soon, or to be done with these deleted users now. */
-export type Forgetting = { wake: () => void; forget: (appId: string, userIds: string[]) => Promise<void> }
+export type Forgetting = { wake: () => void; forget: (users: { appId: string; userIds: string[] }, until: number) => Promise<void> }
 
 /** What a reading operation may touch: single statements, no transaction. */
 export type ReadCtx<A extends Auth = Auth> = { db: Tx; caller: Caller<A>; services: Services }
@@ -56,13 +56,13 @@ export type Ctx<A extends Auth = Auth> = ReadCtx<A> & Change
 
 /** Runs an operation in one transaction. */
 export const transact = <A extends Auth, T>(
-  db: Db,
+  db: Connection,
   { caller, services, signal }: { caller: Caller<A>; services: Services; signal: AbortSignal },
   work: (ctx: Ctx<A>) => Promise<T>,
 ): Promise<T> => change(db, { appId: 'appId' in caller ? caller.appId : '', signal }, (change) => work({ ...change, caller, services }))
 
 /** Runs `work` in one transaction. The news goes last, in one flight with the writes nobody waited for. */
-export async function change<T>(db: Db, { appId, signal }: { appId: string; signal?: AbortSignal }, work: (change: Change) => Promise<T>): Promise<T> {
+export async function change<T>(db: Connection, { appId, signal }: { appId: string; signal?: AbortSignal }, work: (change: Change) => Promise<T>): Promise<T> {
   const effects: (() => void)[] = []
   const result = await db.begin(async (tx) => {
     const news = new News(appId)

@@ -2,14 +2,15 @@ import { timingSafeEqual } from 'node:crypto'
 import type { Auth } from '@parley/contract'
 import { LRUCache } from 'lru-cache'
 import type { Caller } from '../context.ts'
-import type { Db } from '../db/client.ts'
+import type { Db, Tx } from '../db/client.ts'
 import { fail } from '../failure.ts'
 import type { Revocations } from '../revocations.ts'
 import { sha256, type Tokens } from '../tokens.ts'
 
 /** The credentials of a request, as its headers carry them. */
 export type Credentials = { authorization?: string | undefined; apiKey?: string | undefined; adminKey?: string | undefined }
-export type Authenticate = (auth: Auth, credentials: Credentials) => Promise<Caller>
+/** `until`: when the answer must be there. */
+export type Authenticate = (auth: Auth, credentials: Credentials, until: number) => Promise<Caller>
 
 /** How long a revoked token or a deleted key may still be taken for valid by another node. */
 const CACHE_MS = 5_000
@@ -23,46 +24,46 @@ export function createAuthenticate({ db, tokens, adminKey, revocations }: Option
   const apps = createMemory<string>()
   revocations.subscribe((revoked) => ('keyHash' in revoked ? apps.drop(revoked.keyHash) : generations.drop(userKey(revoked))))
 
-  const user = async (authorization: string | undefined) => {
-    const token = /^bearer(?: +(.*))?$/i.exec(authorization ?? '')
-    if (!token) return fail('UNAUTHORIZED', 'Authorization: Bearer <token> is required')
-    const claims = await tokens.verify('api', token[1] ?? '')
+  const user = async (token: string | undefined, until: number) => {
+    if (token === undefined) return fail('UNAUTHORIZED', 'Authorization: expected Bearer <token>')
+    const claims = await tokens.verify('api', token)
     if (claims === 'expired') return fail('INVALID_TOKEN', 'The token has expired')
     if (claims === 'invalid') return fail('INVALID_TOKEN', 'The token is invalid')
     const { appId, userId, admin, generation } = claims
-    const known = await currentGeneration(appId, userId)
+    const known = await currentGeneration(claims, until)
     // A token newer than what is remembered was minted after a revocation on another node.
-    const current = known !== undefined && known < generation ? await askAgain(appId, userId) : known
+    if (known !== undefined && known < generation) generations.drop(userKey(claims))
+    const current = known !== undefined && known < generation ? await currentGeneration(claims, until) : known
     return current === generation ? { appId, userId, admin } : fail('INVALID_TOKEN', 'The token has been revoked')
   }
-  const currentGeneration = (appId: string, userId: string) =>
-    generations.recall(userKey({ appId, userId }), async () => {
-      const [row] = await db<{ tokenGeneration: number }[]>`select token_generation from users where app_id = ${appId} and id = ${userId} and deleted_at is null`
-      return row?.tokenGeneration
-    })
-  const askAgain = (appId: string, userId: string) => {
-    generations.drop(userKey({ appId, userId }))
-    return currentGeneration(appId, userId)
+  const currentGeneration = ({ appId, userId }: { appId: string; userId: string }, until: number) => {
+    const select = (db: Tx) => db<{ tokenGeneration: number }[]>`
+      select token_generation from users where app_id = ${appId} and id = ${userId} and deleted_at is null`
+    return generations.recall(userKey({ appId, userId }), async () => (await db.use(select, until))[0]?.tokenGeneration)
   }
 
-  const app = async (apiKey: string | undefined) => {
+  const app = async (apiKey: string | undefined, until: number) => {
     const hash = sha256(apiKey ?? '')
-    const appId = await apps.recall(hash, async () => (apiKey ? (await db<{ appId: string }[]>`select app_id from api_keys where hash = ${hash}`)[0]?.appId : undefined))
-    return appId === undefined ? fail('UNAUTHORIZED', 'X-API-Key is missing or unknown') : { appId }
+    const select = (db: Tx) => db<{ appId: string }[]>`select app_id from api_keys where hash = ${hash}`
+    const appId = apiKey ? await apps.recall(hash, async () => (await db.use(select, until))[0]?.appId) : undefined
+    return appId === undefined ? fail('UNAUTHORIZED', 'X-API-Key: expected a valid API key') : { appId }
   }
 
   const admin = async (given: string | undefined) =>
-    adminKey !== undefined && given !== undefined && isSame(given, adminKey) ? {} : fail('UNAUTHORIZED', 'X-Admin-Key is missing or wrong')
+    adminKey !== undefined && given !== undefined && isSame(given, adminKey) ? {} : fail('UNAUTHORIZED', 'X-Admin-Key: expected the admin key')
 
-  return async (auth, { authorization, apiKey, adminKey }) => {
-    if (auth === 'user') return user(authorization)
-    if (auth === 'key') return app(apiKey)
-    if (auth === 'admin') return admin(adminKey)
+  return async (auth, { authorization, apiKey, adminKey }, until) => {
     if (auth === 'none') return {}
-    if (authorization !== undefined) return user(authorization)
-    return { ...(await app(apiKey)), userId: null }
+    if (auth === 'admin') return admin(adminKey)
+    if (auth === 'key') return app(apiKey, until)
+    const token = bearerToken(authorization)
+    if (auth === 'user' || token !== undefined || apiKey === undefined) return user(token, until)
+    return { ...(await app(apiKey, until)), userId: null }
   }
 }
+
+/** What follows `Bearer`, be it nothing; undefined for other schemes. */
+const bearerToken = (authorization = '') => /^bearer(?: +|$)(.*)/i.exec(authorization)?.[1]
 
 const userKey = ({ appId, userId }: { appId: string; userId: string }) => `${appId}:${userId}`
 

@@ -1,8 +1,8 @@
 import { type Api, createApi, type Credentials } from '@parley/client'
 import { contract, type Operation, type TokenResult } from '@parley/contract'
 import { type AppOptions, buildApp } from '@parley/server/app'
-import { createCleanup } from '@parley/server/cleanup'
-import { connect, connectOnce } from '@parley/server/db/client'
+import { createCleanup } from '@parley/server/jobs/cleanup'
+import { connect, connectOnce, openConnection } from '@parley/server/db/client'
 import { createTokens } from '@parley/server/tokens'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { databaseUrl } from './postgres.ts'
@@ -16,31 +16,36 @@ export type World = Awaited<ReturnType<typeof createWorld>>
 /** A user of the app: a validated client, and who he is. */
 export type User = Api & { id: string; token: string; minted: TokenResult }
 
-/** A running server on a database of its own, with one app. */
-export async function createWorld(options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'userAdminAccess'>> & { poolSize?: number } = {}) {
-  const database = await cloneDatabase()
-  const db = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test' })
+/** A running server with an app, on a database of its own or, as a second node, on that of the world beside it. */
+export async function createWorld(options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'userAdminAccess'>> & { poolSize?: number; beside?: World } = {}) {
+  const database = options.beside ? { url: options.beside.databaseUrl, drop: async () => {} } : await cloneDatabase()
+  const pool = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test' })
+  const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10 })
   const tokens = await createTokens([SECRET])
-  const wsUrl = 'ws://test/connection/websocket'
-  const cleanup = createCleanup({ db, onError: (error) => console.error(error) })
+  const cleanup = createCleanup({ db: pool, onError: (error) => console.error(error) })
   const app = buildApp({
-    db, tokens, cleanup, wsUrl, publicUrl: PUBLIC_URL, adminKey: ADMIN_KEY, userAdminAccess: 'bearer', rates: noLimits, allowedOrigins: [], trustProxy: false, logLevel: 'error', ...options,
+    db: pool, tokens, cleanup, adminKey: ADMIN_KEY, userAdminAccess: 'bearer', rates: noLimits, publicUrl: () => PUBLIC_URL,
+    wsUrl: () => 'ws://test/connection/websocket', allowedOrigins: [], trustProxy: false, hasDocsPage: false, logLevel: 'error', ...options,
   }) // biome-ignore format: a list
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
 
   const api = (credentials: Credentials = {}) => validated(createApi({ url, ...credentials }))
-  const { id: appId, apiKey } = await api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Test' })
+  const operator = api({ adminKey: ADMIN_KEY })
+  const { id: appId, apiKey } = await operator.apps.create({ name: 'Test' })
+  /** The backend of another app. */
+  const stranger = async () => api({ apiKey: (await operator.apps.create({ name: 'Other' })).apiKey })
   const backend = api({ apiKey })
   const user = async (id: string, profile: { name?: string; image?: string } = {}, from: Api = backend): Promise<User> => {
     const result = await from.tokens.create({ userId: id, ...profile })
     return { ...api({ token: result.token }), id, token: result.token, minted: result }
   }
+  const users = <Ids extends string[]>(...ids: Ids) => Promise.all(ids.map((id) => user(id))) as Promise<{ [Place in keyof Ids]: User }>
   return {
-    url, appId, apiKey, api, backend, user, db, cleanup, sign: tokens.sign, databaseUrl: database.url,
+    url, app, appId, apiKey, api, backend, operator, stranger, user, users, db, cleanup, sign: tokens.sign, databaseUrl: database.url,
     stop: async () => {
       await app.close()
       await cleanup.stop()
-      await db.end({ timeout: 1 })
+      await Promise.all([pool.end({ timeout: 1 }), db.end({ timeout: 1 })])
       await database.drop()
     },
   } // biome-ignore format: a list

@@ -40,6 +40,6 @@ export async function upsertUsers({ db, services }: Pick<Ctx, 'db' | 'services'>
     returning id, display_name as name, image, email, custom, token_generation, created_at = updated_at as is_new`
   const done = new Set(upserted.map(({ id }) => id))
   const waiting = Object.keys(byId).filter((id) => !done.has(id))
-  if (waiting.length > 0) throw new NotYet(() => services.cleanup.forget(appId, waiting))
+  if (waiting.length > 0) throw new NotYet((until) => services.cleanup.forget({ appId, userIds: waiting }, until))
   return upserted
 }
