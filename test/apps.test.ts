@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { invalid, notFound, refusal, unauthorized } from './support/refusal.ts'
+import { invalid, notFound, refusal, refusals, unauthorized } from './support/refusal.ts'
 import { ADMIN_KEY, useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -56,7 +56,6 @@ test('a key is deleted under its own app only, and keys are for the operator', a
   const app = await operator.apps.create({ name: 'Mine' })
   expect(await refusal(operator.apps.deleteKey({ appId, keyId: app.keyId }))).toEqual(notFound)
   expect(await refusal(operator.apps.createKey({ appId: app.keyId }))).toEqual(notFound)
-  for (const call of [backend.apps.list(), backend.apps.createKey({ appId }), backend.apps.deleteKey({ appId, keyId: app.keyId })]) {
-    expect(await refusal(call)).toEqual(unauthorized)
-  }
+  const calls = [backend.apps.list(), backend.apps.createKey({ appId }), backend.apps.deleteKey({ appId, keyId: app.keyId })]
+  expect(await refusals(calls)).toEqual(calls.map(() => unauthorized))
 })

@@ -17,7 +17,7 @@ export type World = Awaited<ReturnType<typeof createWorld>>
 export type User = Api & { id: string; token: string; minted: TokenResult }
 
 /** A running server with an app, on a database of its own or, as a second node, on that of the world beside it. */
-export async function createWorld(options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'userAdminAccess'>> & { poolSize?: number; beside?: World } = {}) {
+export async function createWorld(options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'userAdminAccess'>> & { poolSize?: number; beside?: { databaseUrl: string } } = {}) {
   const database = options.beside ? { url: options.beside.databaseUrl, drop: async () => {} } : await cloneDatabase()
   const pool = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test' })
   const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10 })
