@@ -8,10 +8,22 @@ import { operation } from './operation.ts'
 /** What became of a channel since a rev. Either `removed`, or everything else (DESIGN §4 sync). */
 export const ChannelChanges = z
   .object({
-    removed: z.literal(true).optional().meta({ description: 'The channel is gone, or the caller is no longer a member. Nothing else is told.', examples: [true] }),
-    resync: z.literal(true).optional().meta({ description: 'Too many changes: load the channel anew; `messages` is empty.', examples: [true] }),
-    more: z.literal(true).optional().meta({ description: 'There are more changes: ask again from `rev`.', examples: [true] }),
-    rev: z.int().optional().meta({ description: 'What is told goes up to here: ask from this the next time.', examples: [31] }),
+    removed: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'The channel is gone, or the caller is no longer a member. Nothing else is told.', examples: [true] }),
+    resync: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'Too many changes: load the channel anew; `messages` is empty.', examples: [true] }),
+    more: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'There are more changes: ask again from `rev`.', examples: [true] }),
+    rev: z
+      .int()
+      .optional()
+      .meta({ description: 'What is told goes up to here: ask from this the next time.', examples: [31] }),
     channel: Channel.optional().meta({ description: 'The channel now, with membership and read state of the caller.' }),
     messages: z.array(Message).optional().meta({ description: 'Messages changed since, tombstones of deleted ones included, ascending by rev.' }),
   })

@@ -12,7 +12,11 @@ test('a device is registered; the same token again answers with the same one, up
   const ana = await world().user('ana')
   const first = await ana.devices.create({ ...android, token: 'one', appVersion: '1.0' })
   expect(first).toMatchObject(android)
-  expect(await ana.devices.create({ platform: 'ios', provider: 'apns', token: 'one', appVersion: '2.0' })).toEqual({ ...first, platform: 'ios', provider: 'apns' })
+  expect(await ana.devices.create({ platform: 'ios', provider: 'apns', token: 'one', appVersion: '2.0' })).toEqual({
+    ...first,
+    platform: 'ios',
+    provider: 'apns',
+  })
   expect(await devicesOf('ana')).toMatchObject([{ id: first.id, token: 'one', appVersion: '2.0' }])
 })
 
@@ -31,7 +35,9 @@ test('a token moves to its new user, but not to another app', async () => {
   expect(await devicesOf('cem')).toEqual([])
   expect(await devicesOf('dora')).toMatchObject([{ token: 'shared', deviceId: null }])
   const { token } = await (await world().stranger()).tokens.create({ userId: 'cem' })
-  await world().api({ token }).devices.create({ ...android, token: 'shared' })
+  await world()
+    .api({ token })
+    .devices.create({ ...android, token: 'shared' })
   expect(await devicesOf('dora')).toHaveLength(1)
 })
 

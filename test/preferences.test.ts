@@ -26,7 +26,11 @@ test('a change keeps the others, for oneself only', async () => {
 
 test('changes of different preferences at once are all kept', async () => {
   const dora = await world().user('dora')
-  await Promise.all([dora.preferences.update({ mentions: false }), dora.preferences.update({ reactions: false }), dora.preferences.update({ newMessages: false })])
+  await Promise.all([
+    dora.preferences.update({ mentions: false }),
+    dora.preferences.update({ reactions: false }),
+    dora.preferences.update({ newMessages: false }),
+  ])
   expect((await dora.preferences.get()).preferences).toMatchObject({ mentions: false, reactions: false, newMessages: false, pushEnabled: true })
 })
 

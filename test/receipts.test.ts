@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { insertCrowd } from './support/inserted.ts'
 import { forbidden, invalid, notFound, refusal } from './support/refusal.ts'
-import { useWorld, type User } from './support/world.ts'
+import { type User, useWorld } from './support/world.ts'
 
 const world = useWorld()
 
@@ -29,16 +29,28 @@ test('readers have the exact time, and the author is not one of them', async () 
   await ben.receipts.mark({ channelId, messageId: messages[0] ?? '' })
   await cem.reads.mark({ channelId })
   await ben.reads.mark({ channelId })
-  const marks = await world().db<{ userId: string; seq: number; readAt: string }[]>`select user_id, seq, read_at from read_marks where channel_id = ${channelId} order by read_at`
-  expect(marks.map(({ userId, seq }) => [userId, seq])).toEqual([['e-ben', 1], ['e-cem', 3], ['e-ben', 3]])
+  const marks = await world().db<
+    { userId: string; seq: number; readAt: string }[]
+  >`select user_id, seq, read_at from read_marks where channel_id = ${channelId} order by read_at`
+  expect(marks.map(({ userId, seq }) => [userId, seq])).toEqual([
+    ['e-ben', 1],
+    ['e-cem', 3],
+    ['e-ben', 3],
+  ])
   const [first, second, third] = marks.map(({ readAt }) => readAt)
   const receipt = (messageId = '') => ana.receipts.get({ channelId, messageId })
   expect(await receipt(messages[0])).toEqual({
-    readBy: [{ userId: 'e-ben', name: 'e-ben', image: null, readAt: first }, { userId: 'e-cem', name: 'e-cem', image: null, readAt: second }],
+    readBy: [
+      { userId: 'e-ben', name: 'e-ben', image: null, readAt: first },
+      { userId: 'e-cem', name: 'e-cem', image: null, readAt: second },
+    ],
     readCount: 2,
     totalMembers: 3,
   })
-  expect((await receipt(messages[1])).readBy.map(({ userId, readAt }) => [userId, readAt])).toEqual([['e-cem', second], ['e-ben', third]])
+  expect((await receipt(messages[1])).readBy.map(({ userId, readAt }) => [userId, readAt])).toEqual([
+    ['e-cem', second],
+    ['e-ben', third],
+  ])
 })
 
 test('what one sends oneself is not read by oneself, and counts for nobody', async () => {
@@ -92,7 +104,12 @@ test('read status tells how far each member has read', async () => {
 test('receipts are for those who may read; marking is for members', async () => {
   const { channelId, messages, ana } = await talk(1, 'p-ana', 'p-ben')
   const [eve, messageId = ''] = [await world().user('p-eve'), messages[0]]
-  for (const call of [() => eve.receipts.mark({ channelId, messageId }), () => eve.receipts.get({ channelId, messageId }), () => eve.receipts.query({ channelId, messageIds: [messageId] }), () => eve.receipts.status({ channelId })]) {
+  for (const call of [
+    () => eve.receipts.mark({ channelId, messageId }),
+    () => eve.receipts.get({ channelId, messageId }),
+    () => eve.receipts.query({ channelId, messageIds: [messageId] }),
+    () => eve.receipts.status({ channelId }),
+  ]) {
     expect(await refusal(call())).toEqual(forbidden)
   }
   expect(await refusal(ana.receipts.mark({ channelId, messageId: channelId }))).toEqual(notFound)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { forbidden, notFound, refusal } from './support/refusal.ts'
-import { useWorld, type User } from './support/world.ts'
+import { type User, useWorld } from './support/world.ts'
 
 const world = useWorld()
 
@@ -17,7 +17,15 @@ const joinAs = async (owner: User, user: User, workspaceId: string, role: 'admin
 test('its creator owns it, and the first one is the default', async () => {
   const ana = await world().user('ana')
   const first = await ana.workspaces.create({ name: 'First', type: 'team', image: 'https://example.com/1.png' })
-  expect(first).toMatchObject({ name: 'First', type: 'team', image: 'https://example.com/1.png', memberCount: 1, channelCount: 0, role: 'owner', isDefault: true })
+  expect(first).toMatchObject({
+    name: 'First',
+    type: 'team',
+    image: 'https://example.com/1.png',
+    memberCount: 1,
+    channelCount: 0,
+    role: 'owner',
+    isDefault: true,
+  })
   const second = await ana.workspaces.create({ name: 'Second', type: 'club' })
   expect(second).toMatchObject({ isDefault: false, image: null })
   await ana.channels.create({ type: 'team', name: 'General', workspaceId: second.id })

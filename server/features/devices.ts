@@ -2,7 +2,7 @@ import { contract, type Input, limits } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
 import type { Ctx } from '../context.ts'
 import { fail } from '../failure.ts'
-import { implement, type Implements } from '../implement.ts'
+import { type Implements, implement } from '../implement.ts'
 
 const create = implement(contract.devices.create, async (ctx, device) => {
   await lockOwner(ctx)
@@ -28,7 +28,8 @@ const create = implement(contract.devices.create, async (ctx, device) => {
 })
 
 const remove = implement(contract.devices.delete, async ({ db, caller: { appId, userId } }, { deviceId }) => {
-  const removed = await db`delete from devices where app_id = ${appId} and user_id = ${userId} and (id::text = ${deviceId.toLowerCase()} or device_id = ${deviceId})`
+  const removed =
+    await db`delete from devices where app_id = ${appId} and user_id = ${userId} and (id::text = ${deviceId.toLowerCase()} or device_id = ${deviceId})`
   return removed.count === 0 ? fail('NOT_FOUND', 'Device not found') : { success: true }
 })
 

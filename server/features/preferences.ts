@@ -1,6 +1,6 @@
 import { contract, defaultPreferences, type Preferences } from '@parley/contract'
 import type { Tx } from '../db/client.ts'
-import { implement, implementRead, type Implements } from '../implement.ts'
+import { type Implements, implement, implementRead } from '../implement.ts'
 import { keepCaller } from './access.ts'
 
 const get = implementRead(contract.preferences.get, async ({ db, caller: { appId, userId } }) => {

@@ -43,11 +43,12 @@ export function createCleanup({ db, onError }: { db: Db; onError: (error: unknow
       })
     }
   }
+  const later = () => {
+    clearTimeout(retry)
+    retry = setTimeout(wake, RETRY_MS).unref()
+  }
   const pass = async (isOurs: boolean, late: AbortSignal) => {
-    if (!isOurs) {
-      retry ??= setTimeout(() => ((retry = undefined), wake()), RETRY_MS).unref()
-      return
-    }
+    if (!isOurs) return later()
     const job = { db, signal: AbortSignal.any([ending.signal, late]) }
     for (const task of [forgetUsers, purgeChannels, expireEvents, expireInvites]) await task(job)
     if (Date.now() - thinnedAt < THINNING_MS) return
@@ -90,9 +91,11 @@ const asTheOnlyOne = (work: (isOurs: boolean, late: AbortSignal) => Promise<void
 type Job = { db: Db; signal: AbortSignal }
 
 async function forgetUsers(job: Job) {
-  const waiting = await job.db.use((db) => db<{ appId: string; userIds: string[] }[]>`
+  const waiting = await job.db.use(
+    (db) => db<{ appId: string; userIds: string[] }[]>`
     select app_id, array_agg(id) as user_ids
-    from (select app_id, id from users where deleted_at is not null and forgotten_at is null order by deleted_at limit ${BATCH}) u group by app_id`)
+    from (select app_id, id from users where deleted_at is not null and forgotten_at is null order by deleted_at limit ${BATCH}) u group by app_id`,
+  )
   for (const users of waiting) await forget(job, users)
 }
 
@@ -114,23 +117,32 @@ async function purgeChannels(job: Job) {
   const deleted = await job.db.use((db) => db<{ id: string }[]>`select id from channels where deleted_at is not null order by deleted_at limit ${BATCH}`)
   for (const { id } of deleted) {
     await untilNone(job, (db) => db`delete from messages where id in (select id from messages where channel_id = ${id} limit ${BATCH} for update skip locked)`)
-    await untilNone(job, (db) => db`
-      delete from members where channel_id = ${id} and user_id in (select user_id from members where channel_id = ${id} limit ${BATCH} for update skip locked)`)
+    await untilNone(
+      job,
+      (db) => db`
+      delete from members where channel_id = ${id} and user_id in (select user_id from members where channel_id = ${id} limit ${BATCH} for update skip locked)`,
+    )
     await job.db.use((db) => db`delete from channels where id = ${id} and deleted_at is not null`)
   }
 }
 
 const expireEvents = (job: Job) =>
-  untilNone(job, (db) => db`
+  untilNone(
+    job,
+    (db) => db`
     delete from events where (topic, "offset") in (
       select topic, "offset" from events where created_at < now() - ${limits.eventsKeptHours} * interval '1 hour' limit ${BATCH}
-    )`)
+    )`,
+  )
 
-const expireInvites = (job: Job) => untilNone(job, (db) => db`delete from workspace_invites where id in (select id from workspace_invites where expires_at < now() limit ${BATCH})`)
+const expireInvites = (job: Job) =>
+  untilNone(job, (db) => db`delete from workspace_invites where id in (select id from workspace_invites where expires_at < now() limit ${BATCH})`)
 
 /** Leaves each member's last mark of a day: every message read that day still has one at or after it. The window covers a week of standstill. */
 const thinReadMarks = (job: Job) =>
-  untilNone(job, (db) => db`
+  untilNone(
+    job,
+    (db) => db`
     delete from read_marks where (channel_id, user_id, seq) in (
       select channel_id, user_id, seq from read_marks a
       where a.read_at < now() - ${limits.readMarksKeptDays} * interval '1 day' and a.read_at > now() - ${limits.readMarksKeptDays + 7} * interval '1 day'
@@ -140,7 +152,8 @@ const thinReadMarks = (job: Job) =>
             and date_trunc('day', later.read_at, 'UTC') = date_trunc('day', a.read_at, 'UTC')
         )
       limit ${BATCH}
-    )`)
+    )`,
+  )
 
 async function untilNone({ db, signal }: Job, remove: (db: Connection) => PromiseLike<{ count: number }>) {
   const step = () => db.use(async (connection) => (await remove(connection)).count)

@@ -74,7 +74,11 @@ async function buryMessages(ctx: Change, channel: LockedChannel, userId: string)
     select *, clock_timestamp() as now from messages
     where channel_id = ${channel.id} and user_id = ${userId} and (deleted_at is null or client_id is not null) order by seq limit ${STEP}`
   if (messages.length === 0) return 0
-  await bury(ctx, channel, messages.filter(({ deletedAt }) => deletedAt === null))
+  await bury(
+    ctx,
+    channel,
+    messages.filter(({ deletedAt }) => deletedAt === null),
+  )
   ctx.write(db`update messages set client_id = null where id = any(${messages.map(({ id }) => id)}::uuid[])`)
   return messages.length
 }
