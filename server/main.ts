@@ -21,7 +21,8 @@ async function start() {
   const publicUrl = () => env.publicUrl ?? localUrl(env.host, app.server.address())
   const wsUrl = () => `${publicUrl().replace(/^http/, 'ws')}/connection/websocket`
 
-  if (env.userAdminAccess === 'bearer') console.warn('USER_ADMIN_ACCESS=bearer: any user token may change and delete any user of its app. In production prefer "server".')
+  if (env.userAdminAccess === 'bearer')
+    console.warn('USER_ADMIN_ACCESS=bearer: any user token may change and delete any user of its app. In production prefer "server".')
   const cleanup = createCleanup({ db, onError: (error) => app.log.error({ err: error }, 'clean-up failed') })
   const app = buildApp({ ...env, db, tokens, adminKey, cleanup, publicUrl, wsUrl, hasDocsPage: !env.isProduction })
   stops.push(cleanup.start(), () => closeInTime(app))

@@ -41,10 +41,7 @@ export class News {
 
   /** The statements that store all this; sent together, waited for once. */
   write(tx: Tx) {
-    return [
-      ...(this.#counters.size > 0 ? [this.#writeChannelEvents(tx)] : []),
-      ...(this.#userEvents.length > 0 ? [this.#writeUserEvents(tx)] : []),
-    ]
+    return [...(this.#counters.size > 0 ? [this.#writeChannelEvents(tx)] : []), ...(this.#userEvents.length > 0 ? [this.#writeUserEvents(tx)] : [])]
   }
 
   #writeChannelEvents(tx: Tx) {

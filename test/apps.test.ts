@@ -9,7 +9,9 @@ test('the operator makes an app, whose key works at once and is kept as a hash o
   const app = await api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Acme Talk' })
   expect(app.name).toBe('Acme Talk')
   expect((await api({ apiKey: app.apiKey }).tokens.create({ userId: 'ana' })).appId).toBe(app.id)
-  const [kept] = await db<{ tables: string }[]>`select jsonb_build_array((select jsonb_agg(k) from api_keys k), (select jsonb_agg(a) from apps a))::text as tables`
+  const [kept] = await db<
+    { tables: string }[]
+  >`select jsonb_build_array((select jsonb_agg(k) from api_keys k), (select jsonb_agg(a) from apps a))::text as tables`
   expect(kept?.tables).toContain(app.id)
   expect(kept?.tables).not.toContain(app.apiKey)
 })

@@ -3,15 +3,19 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { limits } from '@parley/contract'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { Failure, fail } from '../failure.ts'
-import { answerMalformed } from './malformed.ts'
 import { corsHeaders } from './cors.ts'
 import { report, statusOfFailure, toErrorBody, toFailure } from './errors.ts'
+import { answerMalformed } from './malformed.ts'
 
 export type EdgeOptions = { allowedOrigins: readonly string[]; trustProxy: string | ((address: string, hop: number) => boolean) | false; logLevel: string }
 
 /** A Fastify that answers in our form whatever happens to a request before it reaches an operation, or after. */
 export function createEdge({ allowedOrigins, trustProxy, logLevel }: EdgeOptions): FastifyInstance {
-  const greeting = (id: string, headers: IncomingHttpHeaders) => ({ 'X-Request-Id': id, ...corsHeaders(allowedOrigins, headers), ...(isClosing ? { Connection: 'close' } : {}) })
+  const greeting = (id: string, headers: IncomingHttpHeaders) => ({
+    'X-Request-Id': id,
+    ...corsHeaders(allowedOrigins, headers),
+    ...(isClosing ? { Connection: 'close' } : {}),
+  })
   const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const failure = toFailure(error)
     report(request.log, { failure, error })
@@ -26,7 +30,8 @@ export function createEdge({ allowedOrigins, trustProxy, logLevel }: EdgeOptions
     genReqId: ({ headers }: IncomingMessage) => requestId(headers),
     bodyLimit: limits.bodyBytes,
     trustProxy,
-    routerOptions: { maxParamLength: 5_000 },
+    // Longer than Node lets a path be: whether an id is too long is for its operation to say.
+    routerOptions: { maxParamLength: 100_000 },
     requestTimeout: 30_000,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
@@ -39,7 +44,9 @@ export function createEdge({ allowedOrigins, trustProxy, logLevel }: EdgeOptions
     clientErrorHandler: () => {},
   })
   answerMalformed(app.server, (headers) => greeting(randomUUID(), headers))
-  app.addHook('preClose', async () => void (isClosing = true))
+  app.addHook('preClose', async () => {
+    isClosing = true
+  })
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(greeting(request.id, request.headers))
     if (isPreflight(request)) return reply.code(204).send()
@@ -60,7 +67,8 @@ const requestId = (headers: IncomingHttpHeaders) => {
   return typeof given === 'string' && /^[\w.-]{1,100}$/.test(given) ? given : randomUUID()
 }
 
-const isPreflight = ({ method, headers }: FastifyRequest) => method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined
+const isPreflight = ({ method, headers }: FastifyRequest) =>
+  method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined
 
 /**
  * JSON objects in UTF-8, and nothing else; an empty body is no body, with any method and content type. A body that can
@@ -80,7 +88,9 @@ function readBodies(app: FastifyInstance) {
     if (text === '') return done(null, undefined)
     parseJson(request, text, (error, value) => done(null, error ? badBody(error.message) : isObject(value) ? value : badBody('expected a JSON object')))
   })
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body.length === 0 ? undefined : badBody('expected Content-Type: application/json')))
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) =>
+    done(null, body.length === 0 ? undefined : badBody('expected Content-Type: application/json')),
+  )
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

@@ -1,8 +1,8 @@
-import { type Api, createApi, type Credentials } from '@parley/client'
+import { type Api, type Credentials, createApi } from '@parley/client'
 import { contract, type Operation, type TokenResult } from '@parley/contract'
 import { type AppOptions, buildApp } from '@parley/server/app'
-import { createCleanup } from '@parley/server/jobs/cleanup'
 import { connect, connectOnce, openConnection } from '@parley/server/db/client'
+import { createCleanup } from '@parley/server/jobs/cleanup'
 import { createTokens } from '@parley/server/tokens'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { databaseUrl } from './postgres.ts'
@@ -17,7 +17,12 @@ export type World = Awaited<ReturnType<typeof createWorld>>
 export type User = Api & { id: string; token: string; minted: TokenResult }
 
 /** A running server with an app, on a database of its own or, as a second node, on that of the world beside it. */
-export async function createWorld(options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'userAdminAccess'>> & { poolSize?: number; beside?: { databaseUrl: string } } = {}) {
+export async function createWorld(
+  options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'userAdminAccess'>> & {
+    poolSize?: number
+    beside?: { databaseUrl: string }
+  } = {},
+) {
   const database = options.beside ? { url: options.beside.databaseUrl, drop: async () => {} } : await cloneDatabase()
   const pool = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test' })
   const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10 })
@@ -85,9 +90,7 @@ function validated(api: Api): Api {
   return Object.fromEntries(
     Object.entries(contract).map(([group, operations]) => [
       group,
-      Object.fromEntries(
-        Object.entries<Operation>(operations).map(([name, op]) => [name, check(op, (api as never)[group][name])]),
-      ),
+      Object.fromEntries(Object.entries<Operation>(operations).map(([name, op]) => [name, check(op, (api as never)[group][name])])),
     ]),
   ) as Api
 }

@@ -38,7 +38,8 @@ export const send = implementBatch(contract.messages.send, {
   },
   findRepeated: async (ctx, { channelId, clientId }) => {
     if (clientId === undefined) return undefined
-    const { db, caller: { appId, userId } } = ctx // biome-ignore format: one line
+    // biome-ignore format: one line
+    const { db, caller: { appId, userId } } = ctx
     const which = db`where m.app_id = ${appId} and m.channel_id = ${channelId} and m.user_id = ${userId} and m.client_id = ${clientId}`
     const [view] = await selectMessages(db, { viewer: userId, which })
     if (!view) return undefined
@@ -122,6 +123,7 @@ function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'write' | 'se
       'message.new',
       (rev) => ({
         channelId: channel.id,
+        // biome-ignore format: the fields of a message
         message: {
           id, channelId: channel.id, userId: author.id, text, seq, rev, user: author, reactions: [], mentions: mentionsIn(text), attachments,
           parentId: fact.rootId, replyCount: 0, pinned: false, clientId, createdAt: now, updatedAt: now, editedAt: null, deletedAt: null,
@@ -129,7 +131,7 @@ function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'write' | 'se
         ...(fact.rootId === null ? {} : { parent: { id: fact.rootId, replyCount } }),
       }),
       id,
-    ) // biome-ignore format: the fields of a message
+    )
     if (fact.rootId !== null) threads.set(fact.rootId, { id: fact.rootId, replyCount, rev: message.rev })
     const marker = { channelId: channel.id, userId: author.id, lastReadSeq: fact.lastReadSeq, unreadAfterSeq: fact.unreadAfterSeq }
     markers.set(`${channel.id} ${author.id}`, advance(markers.get(`${channel.id} ${author.id}`) ?? marker, seq))

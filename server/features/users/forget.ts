@@ -56,12 +56,11 @@ async function takeReactions(ctx: Change, channel: LockedChannel, user: { id: st
   const revs = new Map<string, number>()
   for (const { messageId, emoji } of taken) {
     const { reactions = [] } = messages.get(messageId) ?? {}
-    ctx.emit(
-      channel,
-      'reaction.removed',
-      (rev) => (revs.set(messageId, rev), { channelId: channel.id, messageId, reaction: { type: emoji, userId: user.id }, user, reactions }),
-      messageId,
-    )
+    const tell = (rev: number) => {
+      revs.set(messageId, rev)
+      return { channelId: channel.id, messageId, reaction: { type: emoji, userId: user.id }, user, reactions }
+    }
+    ctx.emit(channel, 'reaction.removed', tell, messageId)
   }
   writeRevs(ctx, revs)
   return taken.length
