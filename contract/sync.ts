@@ -47,7 +47,10 @@ export const sync = {
         .meta({ description: 'The rev you know, by channel id; 0 for nothing. At most 200.', examples: [{ '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81': 31 }] }),
     }),
     output: z.object({
-      channels: z.record(z.string(), ChannelChanges).meta({ description: 'By channel id: an entry for each channel asked for.' }),
+      channels: z.record(z.string(), ChannelChanges).meta({
+        description: 'By channel id: an entry for each channel asked for.',
+        examples: [{ '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81': { removed: true } }],
+      }),
       more: z.boolean().meta({ description: 'Whether any channel has more to ask for.', examples: [false] }),
     }),
   }),

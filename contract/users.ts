@@ -67,17 +67,21 @@ const RowError = z.object({
 })
 
 /** A row of a synchronisation, or what is wrong with it: one bad row does not refuse the others. */
-const judged = z.unknown().transform((row): { user: UserRow } | { error: z.infer<typeof RowError> } => {
-  const { success, data, error } = UserRow.safeParse(row)
-  if (success) return { user: data }
+const judged = z.union([UserRow.transform((user) => ({ user })), z.unknown().transform((row) => ({ error: complaintOf(row) }))]).meta({
+  description: 'A user: `id` and the fields to set.',
+  examples: [{ id: 'ana', name: 'Ana' }],
+})
+// Callers pass rows; that anything is let through for the time being is no business of theirs.
+const JudgedRow = judged as unknown as z.ZodType<z.output<typeof judged>, UserRow>
+
+function complaintOf(row: unknown): z.infer<typeof RowError> {
+  const issues = UserRow.safeParse(row).error?.issues ?? []
   const { id } = z
     .object({ id: z.string().nullable().catch(null) })
     .catch({ id: null })
     .parse(row)
-  return { error: { id, message: error.issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`)).join('; ') } }
-})
-// Callers pass rows; that anything is let through for the time being is no business of theirs.
-const JudgedRow = judged as unknown as z.ZodType<z.output<typeof judged>, UserRow>
+  return { id, message: issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`)).join('; ') }
+}
 
 const Ref = z.object({ userId: field.userId() })
 
@@ -132,7 +136,7 @@ export const users = {
       updated: z.int().meta({ description: 'Users that existed.', examples: [1] }),
       errors: z.array(RowError).meta({ description: 'The refused rows.', examples: [[]] }),
     }),
-    errors: ['FORBIDDEN', 'PAYLOAD_TOO_LARGE'],
+    errors: ['FORBIDDEN'],
   }),
   /** Creates or updates a user. Absent fields keep their value, `null` clears, `custom` is replaced whole. */
   put: operation({

@@ -3,8 +3,8 @@ import { createCleanup } from '@parley/server/jobs/cleanup'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { channelEventsOf, upTo, userEventsOf } from './support/events.ts'
 import { whileLocked } from './support/locks.ts'
-import { notFound, refusal } from './support/refusal.ts'
-import { type User, useWorld } from './support/world.ts'
+import { notFound, refusal, refusals } from './support/refusal.ts'
+import { createWorld, type User, useWorld } from './support/world.ts'
 
 const world = useWorld()
 
@@ -170,6 +170,27 @@ test('deletion against sends, reactions and reads: nothing of the user is left, 
     expect((await jim.members.list({ channelId })).members).toHaveLength(1)
     await expectWholeHistory(channelId)
   }
+})
+
+test('a node that has not heard of the deletion takes nothing more from the user', async () => {
+  const node = await createWorld({ beside: world() })
+  onTestFinished(() => node.stop())
+  const [rik, sue] = await world().users('rik', 'sue')
+  const { id: channelId } = await sue.channels.create({ type: 'group', name: 'Late', memberIds: ['rik'] })
+  const { id: messageId } = await sue.messages.send({ channelId, text: 'hi' })
+  const there = node.api({ token: rik.token })
+  await there.messages.send({ channelId, text: 'still here' })
+  await whileLocked(world(), channelId, () => world().backend.users.delete({ userId: 'rik' }))
+  const calls = [
+    there.messages.send({ channelId, text: 'too late' }),
+    there.reactions.add({ channelId, messageId, emoji: '👍' }),
+    there.devices.create({ platform: 'ios', provider: 'apns', token: 'rik' }),
+    there.workspaces.create({ name: 'Late', type: 'team' }),
+  ]
+  for (const { status } of await refusals(calls)) expect([401, 403]).toContain(status)
+  await forgotten()
+  expect((await sue.messages.list({ channelId })).messages).toMatchObject([{ id: messageId, reactions: [] }])
+  expect(await world().db`select from devices where user_id = 'rik'`).toHaveLength(0)
 })
 
 test('two nodes at it at once do it once', async () => {
