@@ -37,7 +37,7 @@ export function createCleanup({ db, onError }: { db: Db; onError: (error: unknow
   const work = async () => {
     while (isWanted && !ending.signal.aborted) {
       isWanted = false
-      await db.use(asTheOnlyOne(pass), Date.now() + PASS_MS).catch((error: unknown) => {
+      await db.use(asTheOnlyOne(pass, later), Date.now() + PASS_MS).catch((error: unknown) => {
         if (error instanceof Late) isWanted = true
         else if (!ending.signal.aborted) onError(error)
       })
@@ -47,9 +47,10 @@ export function createCleanup({ db, onError }: { db: Db; onError: (error: unknow
     clearTimeout(retry)
     retry = setTimeout(wake, RETRY_MS).unref()
   }
-  const pass = async (isOurs: boolean, late: AbortSignal) => {
-    if (!isOurs) return later()
-    const job = { db, signal: AbortSignal.any([ending.signal, late]) }
+  const pass = async (connection: Connection, late: AbortSignal) => {
+    const signal = AbortSignal.any([ending.signal, late])
+    // One connection does for the whole pass: requests need the others.
+    const job: Job = { db: { use: (work) => work(connection, signal) }, signal }
     for (const task of [forgetUsers, purgeChannels, expireEvents, expireInvites]) await task(job)
     if (Date.now() - thinnedAt < THINNING_MS) return
     await thinReadMarks(job)
@@ -76,19 +77,20 @@ export function createCleanup({ db, onError }: { db: Db; onError: (error: unknow
   return { wake, run, start, stop, forget: (users, until) => forget({ db, signal: ending.signal }, users, until) }
 }
 
-/** Tells `work` whether this node is the one to do it; while it is, no other is. */
-const asTheOnlyOne = (work: (isOurs: boolean, late: AbortSignal) => Promise<void>) => async (connection: Connection, late: AbortSignal) => {
-  const [row] = await connection<{ isOurs: boolean }[]>`select pg_try_advisory_lock(${CLEANUP_LOCK}) as is_ours`
-  const isOurs = row?.isOurs ?? false
-  try {
-    await work(isOurs, late)
-  } finally {
-    if (isOurs) await connection`select pg_advisory_unlock(${CLEANUP_LOCK})`
+/** Carries out `work` while no other node does; if one does, `otherwise`. */
+const asTheOnlyOne =
+  (work: (connection: Connection, late: AbortSignal) => Promise<void>, otherwise: () => void) => async (connection: Connection, late: AbortSignal) => {
+    const [row] = await connection<{ isOurs: boolean }[]>`select pg_try_advisory_lock(${CLEANUP_LOCK}) as is_ours`
+    if (!row?.isOurs) return otherwise()
+    try {
+      await work(connection, late)
+    } finally {
+      await connection`select pg_advisory_unlock(${CLEANUP_LOCK})`
+    }
   }
-}
 
 /** `signal` ends every loop between two steps. */
-type Job = { db: Db; signal: AbortSignal }
+type Job = { db: Pick<Db, 'use'>; signal: AbortSignal }
 
 async function forgetUsers(job: Job) {
   const waiting = await job.db.use(
