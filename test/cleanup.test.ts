@@ -173,7 +173,7 @@ test('deletion against sends, reactions and reads: nothing of the user is left, 
 })
 
 test('a node that has not heard of the deletion takes nothing more from the user', async () => {
-  const node = await createWorld({ beside: world() })
+  const node = await createWorld({ databaseUrl: world().databaseUrl })
   onTestFinished(() => node.stop())
   const [rik, sue] = await world().users('rik', 'sue')
   const { id: channelId } = await sue.channels.create({ type: 'group', name: 'Late', memberIds: ['rik'] })

@@ -54,7 +54,7 @@ async function fetchState(user: User, channelId: string): Promise<State> {
 }
 
 test('after any history, who heard the events of a channel knows what who asks is told', async () => {
-  await afterAnyHistory({ steps: 120, runs: 8 }, async (steps) => {
+  await afterAnyHistory({ steps: 100, runs: 4 }, async (steps) => {
     // biome-ignore format: one line
     const { cast: [ana], channelIds, live } = await stage(world())
     await inCrowds(steps, 8, live)
@@ -80,7 +80,7 @@ test('after any history, who heard the events of a channel knows what who asks i
 })
 
 test('after any history, who heard the events of his own topic knows his channels and settings', async () => {
-  await afterAnyHistory({ steps: 120, runs: 5 }, async (steps) => {
+  await afterAnyHistory({ steps: 100, runs: 3 }, async (steps) => {
     const { cast, live } = await stage(world())
     await inCrowds(steps, 8, live)
     for (const user of cast) {

@@ -172,6 +172,21 @@ test('joining twenty times at once is joining once', async () => {
   )
 })
 
+test('who leaves a public channel while he sends is a member of it again with each message', async () => {
+  const { channelId } = await talk('public')
+  const dora = await world().user('dora')
+  const results = await Promise.all(
+    upTo(20).map(async () => [await outcome(dora.messages.send({ channelId, text: 'in' })), await outcome(dora.members.leave({ channelId }))]),
+  )
+  expect(new Set(results.map(([sent]) => sent))).toEqual(new Set(['done']))
+  let isIn = false
+  for (const { type, payload } of await channelEventsOf(world(), channelId)) {
+    if (type === 'message.new') expect(isIn).toBe(true)
+    if (payload.userId === 'dora') isIn = type === 'channel.member_joined'
+  }
+  expect(await rowsOf(channelId)).toHaveLength(20)
+})
+
 test('many added to many channels at once, in any order, wait for nobody in a circle', async () => {
   const crowd = await insertCrowd(world(), 'many', 40)
   const ana = await world().user('ana')

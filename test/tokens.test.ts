@@ -104,7 +104,7 @@ test('a revoked token is refused at once, a new one works', async () => {
 })
 
 test('another node takes a revoked token for 5 s at most, and a new one at once', async () => {
-  const node = await createWorld({ beside: world() })
+  const node = await createWorld({ databaseUrl: world().databaseUrl })
   onTestFinished(() => node.stop())
   const there = (token: string) => node.api({ token }).channels.list()
   const old = await world().user('roam')

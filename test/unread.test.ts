@@ -23,7 +23,7 @@ const shownTo = async (user: User, channelIds: string[]) => {
 }
 
 test('after any history, unread is what others said since one last looked or joined, and is still there', async () => {
-  await afterAnyHistory({ steps: 60, runs: 12 }, async (steps) => {
+  await afterAnyHistory({ steps: 60, runs: 6 }, async (steps) => {
     const { cast, channelIds, live } = await stage(world())
     const unread = new Map(cast.flatMap(({ id }) => channelIds.map((channelId) => [`${id} ${channelId}`, new Set<string>()])))
     const members = new Map(channelIds.map((channelId) => [channelId, new Set(['ana', 'ben'])]))
@@ -46,7 +46,7 @@ test('after any history, unread is what others said since one last looked or joi
 })
 
 test('after any history in which everybody acts at once, unread is what a recount of the rows gives', async () => {
-  await afterAnyHistory({ steps: 120, runs: 8 }, async (steps) => {
+  await afterAnyHistory({ steps: 100, runs: 4 }, async (steps) => {
     const { cast, channelIds, live } = await stage(world())
     await inCrowds(steps, 8, live)
     for (const user of cast) expect(await shownTo(user, channelIds)).toEqual(await Promise.all(channelIds.map((channelId) => recount(user, channelId))))

@@ -16,22 +16,33 @@ export type World = Awaited<ReturnType<typeof createWorld>>
 /** A user of the app: a validated client, and who he is. */
 export type User = Api & { id: string; token: string; minted: TokenResult }
 
-/** A running server with an app, on a database of its own or, as a second node, on that of the world beside it. */
+/** A running server on a database of its own, or on one that is given, with one app. */
 export async function createWorld(
   options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'userAdminAccess'>> & {
     poolSize?: number
-    beside?: { databaseUrl: string }
+    databaseUrl?: string
   } = {},
 ) {
-  const database = options.beside ? { url: options.beside.databaseUrl, drop: async () => {} } : await cloneDatabase()
+  const database = options.databaseUrl === undefined ? await cloneDatabase() : { url: options.databaseUrl, drop: async () => {} }
   const pool = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test' })
   const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10 })
   const tokens = await createTokens([SECRET])
   const cleanup = createCleanup({ db: pool, onError: (error) => console.error(error) })
   const app = buildApp({
-    db: pool, tokens, cleanup, adminKey: ADMIN_KEY, userAdminAccess: 'bearer', rates: noLimits, publicUrl: () => PUBLIC_URL,
-    wsUrl: () => 'ws://test/connection/websocket', allowedOrigins: [], trustProxy: false, hasDocsPage: false, logLevel: 'error', ...options,
-  }) // biome-ignore format: a list
+    db: pool,
+    tokens,
+    cleanup,
+    adminKey: ADMIN_KEY,
+    userAdminAccess: 'bearer',
+    rates: noLimits,
+    publicUrl: () => PUBLIC_URL,
+    wsUrl: () => 'ws://test/connection/websocket',
+    allowedOrigins: [],
+    trustProxy: false,
+    hasDocsPage: false,
+    logLevel: 'error',
+    ...options,
+  })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
 
   const api = (credentials: Credentials = {}) => validated(createApi({ url, ...credentials }))
@@ -45,6 +56,7 @@ export async function createWorld(
     return { ...api({ token: result.token }), id, token: result.token, minted: result }
   }
   const users = <Ids extends string[]>(...ids: Ids) => Promise.all(ids.map((id) => user(id))) as Promise<{ [Place in keyof Ids]: User }>
+  // biome-ignore format: a list
   return {
     url, app, appId, apiKey, api, backend, operator, stranger, user, users, db, cleanup, sign: tokens.sign, databaseUrl: database.url,
     stop: async () => {
@@ -53,7 +65,7 @@ export async function createWorld(
       await Promise.all([pool.end({ timeout: 1 }), db.end({ timeout: 1 })])
       await database.drop()
     },
-  } // biome-ignore format: a list
+  }
 }
 
 /** The world of a test file, made before its tests and ended after them. */
