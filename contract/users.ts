@@ -70,6 +70,12 @@ const RowError = z.object({
 const judged = z.union([UserRow.transform((user) => ({ user })), z.unknown().transform((row) => ({ error: complaintOf(row) }))]).meta({
   description: 'A user: `id` and the fields to set.',
   examples: [{ id: 'ana', name: 'Ana' }],
+  // The document shows what a row should be.
+  override: ({ jsonSchema }: { jsonSchema: { anyOf?: object[] } }) => {
+    const [row] = jsonSchema.anyOf ?? []
+    delete jsonSchema.anyOf
+    Object.assign(jsonSchema, row)
+  },
 })
 // Callers pass rows; that anything is let through for the time being is no business of theirs.
 const JudgedRow = judged as unknown as z.ZodType<z.output<typeof judged>, UserRow>
