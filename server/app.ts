@@ -1,4 +1,6 @@
 import { limits } from '@parley/contract'
+import { createActivity } from './activity.ts'
+import type { Services } from './context.ts'
 import type { Db } from './db/client.ts'
 import { createAuthenticate } from './http/authenticate.ts'
 import { createCall } from './http/call.ts'
@@ -8,20 +10,37 @@ import { createRates, type Rates } from './http/rates.ts'
 import { type Calls, rest } from './http/rest.ts'
 import { trpc } from './http/trpc.ts'
 import { operations } from './operations.ts'
-import type { Tokens } from './tokens.ts'
+import { createRevocations } from './revocations.ts'
 
-export type AppOptions = EdgeOptions & { db: Db; tokens: Tokens; adminKey: string | undefined; rates: Rates; hasDocsPage: boolean; wsUrl: () => string }
+export type AppOptions = EdgeOptions &
+  Pick<Services, 'tokens' | 'userAdminAccess' | 'cleanup'> & {
+    db: Db
+    adminKey: string | undefined
+    rates: Rates
+    hasDocsPage: boolean
+    publicUrl: () => string
+    wsUrl: () => string
+  }
 
 /** The HTTP face: every operation over REST and tRPC. */
-export function buildApp({ db, tokens, adminKey, rates, wsUrl, hasDocsPage, ...options }: AppOptions) {
+export function buildApp({ db, tokens, adminKey, userAdminAccess, cleanup, rates, publicUrl, wsUrl, hasDocsPage, ...options }: AppOptions) {
+  const revocations = createRevocations()
+  const activity = createActivity(db)
   const edge = {
     db,
-    authenticate: createAuthenticate({ db, tokens, adminKey }),
+    authenticate: createAuthenticate({ db, tokens, adminKey, revocations }),
     rates: createRates(rates),
     services: {
       tokens,
       version: limits.apiVersion,
-      // Known once the server listens.
+      userAdminAccess,
+      revocations,
+      activity,
+      cleanup,
+      // Both are known once the server listens.
+      get publicUrl() {
+        return publicUrl()
+      },
       get wsUrl() {
         return wsUrl()
       },
@@ -37,5 +56,6 @@ export function buildApp({ db, tokens, adminKey, rates, wsUrl, hasDocsPage, ...o
   rest(app, calls)
   trpc(app, calls)
   docs(app, { hasPage: hasDocsPage })
+  app.addHook('onClose', () => activity.flush().catch(() => {})) // without a database there is nothing to write to
   return app
 }

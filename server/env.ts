@@ -37,6 +37,7 @@ export const Variables = z.object({
   RATE_LIMIT_MESSAGES: wholeNumber(0, 1_000_000).default(limits.rates.messages),
   RATE_LIMIT_REQUESTS: wholeNumber(0, 1_000_000).default(limits.rates.requests),
   TRUST_PROXY: z.string().optional().transform(parseTrustProxy),
+  USER_ADMIN_ACCESS: z.enum(['bearer', 'server']).optional(),
   PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' }).optional(),
   LOG_LEVEL: z.enum(LOG_LEVELS, `expected one of ${LOG_LEVELS.join(', ')}`).default('info'),
 })
@@ -63,6 +64,7 @@ export function readEnv(variables: NodeJS.ProcessEnv = loadProcessEnv()) {
     allowedOrigins: env.ALLOWED_ORIGINS ?? developmentOrigins,
     rates: { tokens: env.RATE_LIMIT_TOKENS, messages: env.RATE_LIMIT_MESSAGES, requests: env.RATE_LIMIT_REQUESTS },
     trustProxy: env.TRUST_PROXY,
+    userAdminAccess: env.USER_ADMIN_ACCESS ?? (isProduction ? ('server' as const) : ('bearer' as const)),
     publicUrl: env.PUBLIC_URL?.replace(/\/+$/, ''),
     logLevel: env.LOG_LEVEL,
   }

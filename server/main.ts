@@ -5,6 +5,7 @@ import { startEmbeddedPostgres } from './db/embedded/index.ts'
 import { migrate } from './db/migrate.ts'
 import { type Env, readEnv } from './env.ts'
 import { createApp } from './features/apps.ts'
+import { createCleanup } from './jobs/cleanup.ts'
 import { developmentSecrets } from './secrets.ts'
 import { createTokens, sha256 } from './tokens.ts'
 
@@ -22,8 +23,11 @@ async function start() {
   const publicUrl = () => env.publicUrl ?? localUrl(env.host, app.server.address())
   const wsUrl = () => `${publicUrl().replace(/^http/, 'ws')}/connection/websocket`
 
-  const app = buildApp({ ...env, db, tokens, adminKey, wsUrl, hasDocsPage: !env.isProduction })
-  stops.push(() => closeInTime(app))
+  if (env.userAdminAccess === 'bearer')
+    console.warn('USER_ADMIN_ACCESS=bearer: any user token may change and delete any user of its app. In production prefer "server".')
+  const cleanup = createCleanup({ db, onError: (error) => app.log.error({ err: error }, 'clean-up failed') })
+  const app = buildApp({ ...env, db, tokens, adminKey, cleanup, publicUrl, wsUrl, hasDocsPage: !env.isProduction })
+  stops.push(cleanup.start(), () => closeInTime(app))
   await app.listen({ port: env.port, host: env.host })
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
   if (env.isProduction && env.publicUrl === undefined) warn(`PUBLIC_URL is unset: clients are told to connect to ${wsUrl()}`)

@@ -1,7 +1,7 @@
 import { createApi } from '@parley/client'
-import { expect, test } from 'vitest'
-import { badToken, invalid, refusal, unauthorized } from './support/refusal.ts'
-import { ADMIN_KEY, useWorld } from './support/world.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { badToken, invalid, notFound, refusal, unauthorized } from './support/refusal.ts'
+import { ADMIN_KEY, createWorld, useWorld } from './support/world.ts'
 
 const world = useWorld()
 
@@ -89,4 +89,36 @@ test('every id that is allowed works, and ids differ by case', async () => {
     const user = await world().user(userId)
     expect(await user.channels.create({ type: 'group', name: 'Mine' })).toMatchObject({ createdBy: userId, members: [{ userId }] })
   }
+})
+
+test('a revoked token is refused at once, a new one works', async () => {
+  const { backend, stranger, user } = world()
+  const rae = await user('rae')
+  await rae.channels.list()
+  expect(await backend.tokens.revoke({ userId: 'rae' })).toEqual({ success: true })
+  expect(await refusal(rae.channels.list())).toEqual(badToken)
+  expect((await (await user('rae')).channels.list()).channels).toEqual([])
+  expect(await refusal(backend.tokens.revoke({ userId: 'nobody' }))).toEqual(notFound)
+  expect(await refusal((await stranger()).tokens.revoke({ userId: 'rae' }))).toEqual(notFound)
+  expect(await refusal(rae.tokens.revoke({ userId: 'rae' }))).toEqual(unauthorized)
+})
+
+test('another node takes a revoked token for 5 s at most, and a new one at once', async () => {
+  const node = await createWorld({ databaseUrl: world().databaseUrl })
+  onTestFinished(() => node.stop())
+  const there = (token: string) => node.api({ token }).channels.list()
+  const old = await world().user('roam')
+  await there(old.token)
+  await world().backend.tokens.revoke({ userId: 'roam' })
+  await there((await world().user('roam')).token)
+  await expect
+    .poll(
+      () =>
+        there(old.token).then(
+          () => 'taken',
+          (error) => error.code,
+        ),
+      { timeout: 6_000 },
+    )
+    .toBe('INVALID_TOKEN')
 })

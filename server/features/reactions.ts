@@ -2,13 +2,14 @@ import { contract, limits } from '@parley/contract'
 import type { Ctx, LockedChannel } from '../context.ts'
 import { fail } from '../failure.ts'
 import { type Implements, implement } from '../implement.ts'
+import { keepCaller } from './access.ts'
 import { lockedMessageForMember } from './messages/access.ts'
 import { viewMessage, writeRev } from './messages/announce.ts'
 import { asBroadcast } from './messages/view.ts'
-import { selectUsers } from './users.ts'
+import { selectUsers } from './users/view.ts'
 
 const add = implement(contract.reactions.add, async (ctx, { emoji, ...ref }) => {
-  const { channel, message } = await lockedMessageForMember(ctx, ref)
+  const [{ channel, message }] = await Promise.all([lockedMessageForMember(ctx, ref), keepCaller(ctx)])
   const { appId, userId } = ctx.caller
   const [before] = await ctx.db<{ kinds: number; isKnown: boolean; isOwn: boolean }[]>`
     with before as (

@@ -2,12 +2,14 @@ import { type Api, type Credentials, createApi } from '@parley/client'
 import { contract, type Operation, type TokenResult } from '@parley/contract'
 import { type AppOptions, buildApp } from '@parley/server/app'
 import { connect, connectOnce, openConnection } from '@parley/server/db/client'
+import { createCleanup } from '@parley/server/jobs/cleanup'
 import { createTokens } from '@parley/server/tokens'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { databaseUrl } from './postgres.ts'
 
 export const ADMIN_KEY = 'admin-key-of-the-tests'
 export const SECRET = 'a secret of the tests, 32 bytes or more'
+export const PUBLIC_URL = 'https://chat.test'
 const noLimits = { tokens: 0, messages: 0, requests: 0 }
 
 export type World = Awaited<ReturnType<typeof createWorld>>
@@ -16,17 +18,24 @@ export type User = Api & { id: string; token: string; minted: TokenResult }
 
 /** A running server on a database of its own, or on one that is given, with one app. */
 export async function createWorld(
-  options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage'>> & { poolSize?: number; databaseUrl?: string } = {},
+  options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'userAdminAccess'>> & {
+    poolSize?: number
+    databaseUrl?: string
+  } = {},
 ) {
   const database = options.databaseUrl === undefined ? await cloneDatabase() : { url: options.databaseUrl, drop: async () => {} }
   const pool = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test' })
   const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10 })
   const tokens = await createTokens([SECRET])
+  const cleanup = createCleanup({ db: pool, onError: (error) => console.error(error) })
   const app = buildApp({
     db: pool,
     tokens,
+    cleanup,
     adminKey: ADMIN_KEY,
+    userAdminAccess: 'bearer',
     rates: noLimits,
+    publicUrl: () => PUBLIC_URL,
     wsUrl: () => 'ws://test/connection/websocket',
     allowedOrigins: [],
     trustProxy: false,
@@ -37,7 +46,10 @@ export async function createWorld(
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
 
   const api = (credentials: Credentials = {}) => validated(createApi({ url, ...credentials }))
-  const { id: appId, apiKey } = await api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Test' })
+  const operator = api({ adminKey: ADMIN_KEY })
+  const { id: appId, apiKey } = await operator.apps.create({ name: 'Test' })
+  /** The backend of another app. */
+  const stranger = async () => api({ apiKey: (await operator.apps.create({ name: 'Other' })).apiKey })
   const backend = api({ apiKey })
   const user = async (id: string, profile: { name?: string; image?: string } = {}, from: Api = backend): Promise<User> => {
     const result = await from.tokens.create({ userId: id, ...profile })
@@ -46,9 +58,10 @@ export async function createWorld(
   const users = <Ids extends string[]>(...ids: Ids) => Promise.all(ids.map((id) => user(id))) as Promise<{ [Place in keyof Ids]: User }>
   // biome-ignore format: a list
   return {
-    url, app, appId, apiKey, api, backend, user, users, db, sign: tokens.sign, databaseUrl: database.url,
+    url, app, appId, apiKey, api, backend, operator, stranger, user, users, db, cleanup, sign: tokens.sign, databaseUrl: database.url,
     stop: async () => {
       await app.close()
+      await cleanup.stop()
       await Promise.all([pool.end({ timeout: 1 }), db.end({ timeout: 1 })])
       await database.drop()
     },
