@@ -7,14 +7,32 @@ import { reactions } from './reactions.ts'
 import { reads } from './reads.ts'
 import { service } from './service.ts'
 import { tokens } from './tokens.ts'
+import { typing } from './typing.ts'
 
 /** Every operation of Parley, by noun. All that a client or a server needs to know of an endpoint is in its record. */
-export const contract = { service, apps, tokens, channels, members, messages, reactions, pins, reads }
+export const contract = { service, apps, tokens, channels, members, messages, reactions, pins, reads, typing }
 export type Contract = typeof contract
 
 export { Channel, ChannelProfile, ChannelType } from './channels.ts'
 export { ErrorBody, type ErrorCode, errorMeaning, errorStatus } from './errors.ts'
-export { type ChannelEvent, type ChannelEventType, channelEvents, topics, type UserEvent, type UserEventType, userEvents } from './events.ts'
+export {
+  type ChannelEvent,
+  type ChannelEventType,
+  type ChannelSignal,
+  type ChannelSignalType,
+  channelEvents,
+  channelSignals,
+  type Envelope,
+  parseTopic,
+  type TopicRef,
+  topics,
+  type UserEvent,
+  type UserEventType,
+  type UserSignal,
+  type UserSignalType,
+  userEvents,
+  userSignals,
+} from './events.ts'
 export { limits } from './limits.ts'
 export { Member, Role } from './members.ts'
 export { Attachment, LinkPreview, Message, Reaction } from './messages.ts'

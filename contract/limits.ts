@@ -24,5 +24,16 @@ export const limits = {
   pins: 100,
   membersPerCall: 1_000,
   membersShown: 100,
+  typingSeconds: 6,
+  /** Above so many members a livestream fans out messages only: no typing, presence, read and unread events. */
+  crowd: 100,
+  realtime: {
+    frameBytes: 1024 * 1024,
+    topicsPerSocket: 1_000,
+    bufferedBytes: 1024 * 1024,
+    /** Changes of one topic that a reconnect or a history command can get at once; who missed more reads anew. */
+    recoverable: 5_000,
+    eventsKeptHours: 24,
+  },
   largestInteger: 2_147_483_647,
 } as const

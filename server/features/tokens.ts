@@ -1,10 +1,11 @@
 import { contract, limits } from '@parley/contract'
 import { implement, type Implements } from '../implement.ts'
 
-const create = implement(contract.tokens.create, async ({ db, caller: { appId }, services: { tokens, wsUrl } }, { userId, admin = false, ...profile }) => {
+const create = implement(contract.tokens.create, async ({ db, caller: { appId }, services: { tokens, wsUrl }, signal }, { userId, admin = false, ...profile }) => {
   const { name, email, image, custom } = profile
   const given = (value: unknown) => value !== undefined
-  const [user] = await db<{ name: string; email: string | null; image: string | null; tokenGeneration: number }[]>`
+  const [user] = await db<{ name: string; email: string | null; image: string | null; tokenGeneration: number; hasNewFace: boolean }[]>`
+    with before as (select display_name, image from users where app_id = ${appId} and id = ${userId})
     insert into users as u (app_id, id, name, email, image, custom, last_active_at)
     values (${appId}, ${userId}, ${name ?? null}, ${email ?? null}, ${image ?? null}, ${db.json((custom ?? {}) as never)}, now())
     on conflict (app_id, id) do update set
@@ -14,8 +15,10 @@ const create = implement(contract.tokens.create, async ({ db, caller: { appId },
       custom = case when ${given(custom)} then excluded.custom when u.deleted_at is null then u.custom else '{}' end,
       created_at = case when u.deleted_at is null then u.created_at else now() end,
       updated_at = now(), last_active_at = now(), deleted_at = null
-    returning display_name as name, email, image, token_generation`
+    returning display_name as name, email, image, token_generation,
+      exists (select from before where (display_name, image) is distinct from (u.display_name, u.image)) as has_new_face`
   if (!user) throw new Error('the upsert of a user answered no row')
+  if (user.hasNewFace) signal({ kind: 'profile', appId, user: { id: userId, name: user.name, image: user.image } })
   const claims = { appId, userId, generation: user.tokenGeneration, admin }
   const [token, wsToken] = await Promise.all([tokens.sign('api', claims), tokens.sign('ws', claims)])
   return {

@@ -1,6 +1,6 @@
 import { type Limit, type Operation, pathParameters } from '@parley/contract'
 import type { z } from 'zod'
-import { type Caller, type ReadCtx, type Services, transact } from '../context.ts'
+import { type Caller, readCtx, type Services, transact } from '../context.ts'
 import type { Db } from '../db/client.ts'
 import { Failure, fail } from '../failure.ts'
 import type { Implementation, Outcome } from '../implement.ts'
@@ -53,7 +53,7 @@ function showWindow({ setHeader }: Request, window: Window | undefined) {
 /** A call over the limit is refused, unless it only repeats one that was carried out. */
 async function answerRepeat({ db, services }: Edge, implementation: Implementation, { caller, raw, window }: { caller: Caller; raw: unknown; window: Window }) {
   const input = implementation.kind === 'batch' ? implementation.op.input.safeParse(raw).data : undefined
-  const repeated = implementation.kind === 'batch' && input ? await implementation.findRepeated({ db, caller, services }, input) : undefined
+  const repeated = implementation.kind === 'batch' && input ? await implementation.findRepeated(readCtx(db, { caller, services }), input) : undefined
   if (repeated) return repeated
   throw new Failure('RATE_LIMITED', `Too many calls: at most ${window.limit} a minute`, window.resetSeconds)
 }
@@ -74,7 +74,7 @@ type Accepted = { caller: Caller; input: never; signal: AbortSignal; refund: () 
 async function carryOut({ db, services }: Edge, implementation: Implementation, accepted: { caller: Caller; input: unknown } & Omit<Accepted, 'input'>) {
   const { caller, signal, refund } = accepted
   const input = accepted.input as never // parsed by the schema that the implementation was typed with
-  if (implementation.kind === 'read') return implementation.run({ db, caller, services } satisfies ReadCtx, input)
+  if (implementation.kind === 'read') return implementation.run(readCtx(db, { caller, services }), input)
   if (implementation.kind === 'write') return transact(db, { caller, services, signal }, (ctx) => implementation.run(ctx, input))
 
   const attempt = async (): Promise<Outcome | undefined> =>

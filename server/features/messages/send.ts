@@ -92,7 +92,7 @@ async function selectEarlier(db: Tx, facts: Fact[]) {
 }
 
 /** Gathers accepted messages; `write` stores them, their threads' counts and their authors' markers in one statement. */
-function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'write'>) {
+function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'write' | 'signal'>) {
   const rows: (Message & { appId: string })[] = []
   const threads = new Map<string, { id: string; replyCount: number; rev: number }>()
   const markers = new Map<string, Marker>()
@@ -125,6 +125,7 @@ function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'write'>) {
     markers.set(`${channel.id} ${author.id}`, advance(markers.get(`${channel.id} ${author.id}`) ?? marker, seq))
     if (clientId !== null) byClientId.set(twin, message)
     rows.push({ ...message, appId: command.caller.appId })
+    ctx.signal({ kind: 'active', appId: command.caller.appId, userId: author.id })
     return { result: message }
   }
 
