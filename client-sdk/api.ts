@@ -7,7 +7,8 @@ export type Api = {
     [Name in keyof Contract[Group]]: Contract[Group][Name] extends Operation ? Method<Args<Contract[Group][Name]>, Output<Contract[Group][Name]>> : never
   }
 }
-type Method<Input, Result> = object extends Input ? (args?: Input) => Promise<Result> : (args: Input) => Promise<Result>
+// biome-ignore lint/complexity/noBannedTypes: only the empty object type tells whether every field may be left out
+type Method<Input, Result> = {} extends Input ? (args?: Input) => Promise<Result> : (args: Input) => Promise<Result>
 
 /** Who calls: a user by his bearer token, a backend by its API key, the operator by the admin key, or nobody. */
 export type Credentials = { token?: string; apiKey?: string; adminKey?: string }
@@ -15,8 +16,12 @@ export type ApiOptions = Credentials & { url: string; fetch?: typeof fetch }
 
 /** A client for the operations of a Parley server. Calls reject with a ChatError. */
 export function createApi(options: ApiOptions): Api {
-  const bind = (group: Record<string, Operation>) => mapValues(group, (op) => (args: Record<string, unknown> = {}) => call(options, op, args))
-  return mapValues(contract, bind) as unknown as Api // the same groups and names, by construction
+  const method =
+    (op: Operation) =>
+    (args: Record<string, unknown> = {}) =>
+      call(options, op, args)
+  const methods = (group: Record<string, Operation>) => mapValues(group, method)
+  return mapValues(contract, methods) as unknown as Api // the same groups and names, by construction
 }
 
 async function call({ url, fetch = globalThis.fetch, ...credentials }: ApiOptions, op: Operation, args: Record<string, unknown>) {

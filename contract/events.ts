@@ -74,7 +74,10 @@ export const channelEvents = {
 
 /** Durable events of a user's topic. */
 export const userEvents = {
-  'channel.added': z.object({ channel: Channel.meta({ description: 'The channel as the user sees it.' }) }).meta({ description: 'The user became a member of a channel.' }),
+  'channel.added': z
+    // Without the last message: an event that is kept must not outlive the text of a message.
+    .object({ channel: Channel.omit({ lastMessage: true }).meta({ description: 'The channel as the user sees it.' }) })
+    .meta({ description: 'The user became a member of a channel.' }),
   'channel.removed': channelGone.meta({ description: 'The user ceased to be a member of a channel.' }),
   'channel.settings_changed': z
     .object({

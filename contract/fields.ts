@@ -58,7 +58,12 @@ export const pageSize = (page: { default: number; max: number }) =>
     .default(page.default)
     .meta({ description: `Page size; above ${page.max} means ${page.max}.`, examples: [page.default] })
 export const offset = () =>
-  z.int().min(0).max(limits.largestInteger).default(0).meta({ description: 'How many entries to skip.', examples: [0] })
+  z
+    .int()
+    .min(0)
+    .max(limits.largestInteger)
+    .default(0)
+    .meta({ description: 'How many entries to skip.', examples: [0] })
 
 /** Free-form metadata: a JSON object of bounded size and depth. */
 export const custom = () =>

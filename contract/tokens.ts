@@ -12,8 +12,14 @@ export const TokenResult = z
       .object({
         id: field.userId(),
         name: z.string().meta({ description: 'Display name; the id when none is set.', examples: ['Ana'] }),
-        image: z.string().nullable().meta({ description: 'Avatar URL.', examples: ['https://example.com/ana.png'] }),
-        email: z.string().optional().meta({ description: 'Present when it is known.', examples: ['ana@example.com'] }),
+        image: z
+          .string()
+          .nullable()
+          .meta({ description: 'Avatar URL.', examples: ['https://example.com/ana.png'] }),
+        email: z
+          .string()
+          .optional()
+          .meta({ description: 'Present when it is known.', examples: ['ana@example.com'] }),
       })
       .meta({ description: 'The user the tokens are for.' }),
     expiresIn: z.int().meta({ description: 'Validity of both tokens in seconds.', examples: [limits.tokenLifetimeSeconds] }),
@@ -36,10 +42,23 @@ export const tokens = {
       'Creates the user if need be, updates the profile fields that are given (absent keeps, `null` clears, `custom` is replaced whole) and mints a bearer token and a real-time token, both valid for 24 hours. For backends only.',
     input: z.object({
       userId: field.userId(),
-      name: field.name().nullish().meta({ description: 'Display name.', examples: ['Ana'] }),
-      email: z.email().max(limits.emailLength).nullish().meta({ description: 'E-mail address.', examples: ['ana@example.com'] }),
-      image: field.url().nullish().meta({ description: 'Avatar URL.', examples: ['https://example.com/ana.png'] }),
-      custom: field.custom().nullish(),
+      name: field
+        .name()
+        .nullish()
+        .meta({ description: 'Display name.', examples: ['Ana'] }),
+      email: z
+        .email()
+        .max(limits.emailLength)
+        .nullish()
+        .meta({ description: 'E-mail address.', examples: ['ana@example.com'] }),
+      image: field
+        .url()
+        .nullish()
+        .meta({ description: 'Avatar URL.', examples: ['https://example.com/ana.png'] }),
+      custom: field
+        .custom()
+        .nullish()
+        .meta({ description: 'Your own metadata: at most 16 KB of JSON, nested at most 20 deep.', examples: [{ plan: 'pro' }] }),
       admin: z
         .boolean()
         .optional()

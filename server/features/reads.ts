@@ -1,5 +1,5 @@
 import { contract } from '@parley/contract'
-import type { ReadCtx } from '../context.ts'
+import { broadcast, broadcastTo, type ReadCtx } from '../context.ts'
 import type { Tx } from '../db/client.ts'
 import type { ChannelRow } from '../db/rows.ts'
 import { fail } from '../failure.ts'
@@ -8,6 +8,7 @@ import { channelForMember, isCrowd } from './access.ts'
 
 const mark = implementRead(contract.reads.mark, async (ctx, { channelId, messageId }) => {
   const { channel, standing } = await channelForMember(ctx, channelId, messageId)
+  ctx.services.activity.seen(ctx.caller)
   const [moved] = await moveMarkers(ctx.db, { channelId, userId: ctx.caller.userId, lastReadSeq: standing.cursorSeq ?? channel.lastSeq, unreadAfterSeq: channel.lastSeq })
   if (!moved) return fail('FORBIDDEN', 'You are not a member of this channel')
   await announceRead(ctx, { channel, moved })
@@ -37,10 +38,9 @@ export async function announceRead(ctx: ReadCtx<'user'>, { channel, moved }: { c
       where m.app_id = ${appId} and m.user_id = ${userId}
     ) mine`
   const { lastReadSeq, lastReadMessageId, readAt } = moved
-  ctx.broadcast('read.updated', { channelId: channel.id, userId, lastReadSeq, lastReadMessageId, readAt }, { onlyFor: isCrowd(channel) ? userId : undefined })
-  ctx.broadcastTo(userId, 'channel.unread_changed', { channelId: channel.id, count: left?.count ?? 0 })
-  ctx.broadcastTo(userId, 'channel.total_unread_changed', { count: left?.total ?? 0 })
-  ctx.signal({ kind: 'active', appId, userId })
+  broadcast(ctx, 'read.updated', { channelId: channel.id, userId, lastReadSeq, lastReadMessageId, readAt, onlyFor: isCrowd(channel) ? userId : undefined })
+  broadcastTo(ctx, userId, { type: 'channel.unread_changed', payload: { channelId: channel.id, count: left?.count ?? 0 } })
+  broadcastTo(ctx, userId, { type: 'channel.total_unread_changed', payload: { count: left?.total ?? 0 } })
 }
 
 /**

@@ -1,7 +1,7 @@
 import { contract, limits } from '@parley/contract'
 import { implement, type Implements } from '../implement.ts'
 
-const create = implement(contract.tokens.create, async ({ db, caller: { appId }, services: { tokens, wsUrl }, signal }, { userId, admin = false, ...profile }) => {
+const create = implement(contract.tokens.create, async ({ db, caller: { appId }, services: { tokens, wsUrl, outlet }, afterCommit }, { userId, admin = false, ...profile }) => {
   const { name, email, image, custom } = profile
   const given = (value: unknown) => value !== undefined
   const [user] = await db<{ name: string; email: string | null; image: string | null; tokenGeneration: number; hasNewFace: boolean }[]>`
@@ -18,7 +18,7 @@ const create = implement(contract.tokens.create, async ({ db, caller: { appId },
     returning display_name as name, email, image, token_generation,
       exists (select from before where (display_name, image) is distinct from (u.display_name, u.image)) as has_new_face`
   if (!user) throw new Error('the upsert of a user answered no row')
-  if (user.hasNewFace) signal({ kind: 'profile', appId, user: { id: userId, name: user.name, image: user.image } })
+  if (user.hasNewFace) afterCommit(() => outlet.signal({ kind: 'profile', appId, user: { id: userId, name: user.name, image: user.image } }))
   const claims = { appId, userId, generation: user.tokenGeneration, admin }
   const [token, wsToken] = await Promise.all([tokens.sign('api', claims), tokens.sign('ws', claims)])
   return {

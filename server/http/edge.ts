@@ -1,25 +1,26 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
 import { limits } from '@parley/contract'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
-import { fail } from '../failure.ts'
+import { Failure, fail } from '../failure.ts'
 import { corsHeaders } from './cors.ts'
 import { report, statusOfFailure, toErrorBody, toFailure } from './errors.ts'
+import { answerMalformed } from './malformed.ts'
 
 export type EdgeOptions = { allowedOrigins: readonly string[]; trustProxy: string | ((address: string, hop: number) => boolean) | false; logLevel: string }
 
 /** A Fastify that answers in our form whatever happens to a request before it reaches an operation, or after. */
 export function createEdge({ allowedOrigins, trustProxy, logLevel }: EdgeOptions): FastifyInstance {
+  const greeting = (id: string, headers: IncomingHttpHeaders) => ({
+    'X-Request-Id': id,
+    ...corsHeaders(allowedOrigins, headers),
+    ...(isClosing ? { Connection: 'close' } : {}),
+  })
   const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const failure = toFailure(error)
     report(request.log, { failure, error })
     if (failure.retryAfterSeconds !== undefined) reply.header('Retry-After', String(failure.retryAfterSeconds))
     return reply.code(statusOfFailure(failure)).send(toErrorBody(failure))
-  }
-  const greet = (request: FastifyRequest, reply: FastifyReply) => {
-    reply.headers({ 'X-Request-Id': request.id, ...corsHeaders(allowedOrigins, request.headers) })
-    if (isClosing) reply.header('Connection', 'close')
   }
   let isClosing = false
 
@@ -29,21 +30,27 @@ export function createEdge({ allowedOrigins, trustProxy, logLevel }: EdgeOptions
     genReqId: ({ headers }: IncomingMessage) => requestId(headers),
     bodyLimit: limits.bodyBytes,
     trustProxy,
-    routerOptions: { maxParamLength: 5_000 },
+    // Longer than Node lets a path be: whether an id is too long is for its operation to say.
+    routerOptions: { maxParamLength: 100_000 },
     requestTimeout: 30_000,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    clientErrorHandler: answerMalformed,
-    frameworkErrors: (error, request, reply) => {
-      greet(request, reply)
-      return answer(error, request, reply)
+    // Node would answer in its own form.
+    http: { requireHostHeader: false },
+    frameworkErrors: (_, request, reply) => {
+      reply.headers(greeting(request.id, request.headers))
+      return answer(new Failure('VALIDATION_ERROR', 'path: expected valid percent-encoding'), request, reply)
     },
+    clientErrorHandler: () => {},
   })
-  app.addHook('preClose', async () => void (isClosing = true))
+  answerMalformed(app.server, (headers) => greeting(randomUUID(), headers))
+  app.addHook('preClose', async () => {
+    isClosing = true
+  })
   app.addHook('onRequest', async (request, reply) => {
-    greet(request, reply)
-    if (hasNoBody(request.headers)) request.headers['content-type'] = undefined
+    reply.headers(greeting(request.id, request.headers))
     if (isPreflight(request)) return reply.code(204).send()
+    if (request.is404) return fail('NOT_FOUND', 'No such route')
   })
   app.addHook('onResponse', async (request, reply) => {
     // The route, not the address: addresses may carry secrets.
@@ -51,7 +58,6 @@ export function createEdge({ allowedOrigins, trustProxy, logLevel }: EdgeOptions
     request.log.info({ method, route: routeOptions.url ?? null, status: reply.statusCode, milliseconds: Math.round(reply.elapsedTime) }, 'request')
   })
   readBodies(app)
-  app.setNotFoundHandler(() => fail('NOT_FOUND', 'No such route'))
   app.setErrorHandler(answer)
   return app
 }
@@ -61,35 +67,39 @@ const requestId = (headers: IncomingHttpHeaders) => {
   return typeof given === 'string' && /^[\w.-]{1,100}$/.test(given) ? given : randomUUID()
 }
 
-const isPreflight = ({ method, headers }: FastifyRequest) => method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined
+const isPreflight = ({ method, headers }: FastifyRequest) =>
+  method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined
 
-/** An empty body is no body, with any method and content type. */
-const hasNoBody = (headers: IncomingHttpHeaders) => headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
-
-/** JSON objects in UTF-8, and nothing else. */
+/**
+ * JSON objects in UTF-8, and nothing else; an empty body is no body, with any method and content type. A body that can
+ * not be read becomes the Failure it is to be answered with: missing credentials come first.
+ */
 function readBodies(app: FastifyInstance) {
   const parseJson = app.getDefaultJsonParser('error', 'error')
-  const utf8 = new TextDecoder('utf-8', { fatal: true })
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    if (body.length === 0) return done(null, undefined)
-    try {
-      const text = utf8.decode(body as Buffer) // parsed as a buffer, says the option
-      parseJson(request, text, (error, value) => done(error ? badBody(error.message) : isObject(value) ? null : badBody('expected a JSON object'), value))
-    } catch {
-      done(badBody('expected UTF-8'))
-    }
+  app.addHook('onRequest', async ({ headers }) => {
+    const isJson = /^application\/json *(;|$)/i.test(headers['content-type'] ?? '')
+    const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
+    headers['content-type'] = isJson && !isEmpty ? 'application/json' : undefined
   })
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => (body.length === 0 ? done(null, undefined) : done(badBody('expected Content-Type: application/json'))))
-}
-const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
-const badBody = (problem: string) => Object.assign(new Error(`body: ${problem}`), { statusCode: 400 })
-
-/** What is not HTTP is answered on the bare socket. */
-function answerMalformed(error: Error & { code?: string }, socket: Socket) {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  const body = JSON.stringify(toErrorBody(toFailure(Object.assign(new Error('malformed HTTP request'), { statusCode: 400 }))))
-  socket.end(
-    `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const text = decode(body as Buffer) // parsed as a buffer, says the option
+    if (text === undefined) return done(null, badBody('expected UTF-8'))
+    if (text === '') return done(null, undefined)
+    parseJson(request, text, (error, value) => done(null, error ? badBody(error.message) : isObject(value) ? value : badBody('expected a JSON object')))
+  })
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) =>
+    done(null, body.length === 0 ? undefined : badBody('expected Content-Type: application/json')),
   )
 }
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+const decode = (bytes: Buffer) => {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
+const badBody = (problem: string) => new Failure('VALIDATION_ERROR', `body: ${problem}`)

@@ -1,5 +1,5 @@
 import { type Envelope, limits, parseTopic, topics } from '@parley/contract'
-import type { Db } from '../db/client.ts'
+import type { Db, Tx } from '../db/client.ts'
 import { batched } from './batch.ts'
 import type { Presence, Profile } from './broker.ts'
 import type { Sessions, User } from './sessions.ts'
@@ -11,7 +11,7 @@ type Options = { db: Db; nodeId: string; sessions: Sessions; tell: (topic: strin
  * nothing has to travel for each of them.
  */
 export function createAudience({ db, nodeId, sessions, tell, report }: Options) {
-  const companionsOf = batched<Question, User[]>((questions) => selectCompanions(db, nodeId, questions), { most: 500 })
+  const companionsOf = batched<Question, User[]>((questions) => db.use((db) => selectCompanions(db, nodeId, questions)), { most: 500 })
   const tellUser = (user: User, envelope: Envelope) => tell(topics.user(user.appId, user.userId), JSON.stringify(envelope))
   const orReport = (work: Promise<void>) => void work.catch((error: unknown) => report(error, 'could not tell those concerned'))
 
@@ -28,11 +28,11 @@ export function createAudience({ db, nodeId, sessions, tell, report }: Options) 
   const copy = async (topic: string, offset: number) => {
     const ref = parseTopic(topic)
     if (ref?.kind !== 'chat') return
-    const rows = await db<(User & { envelope: string })[]>`
+    const rows = await db.use((db) => db<(User & { envelope: string })[]>`
       select k.app_id, k.user_id, e.envelope
       from events e join members m on m.channel_id = ${ref.channelId}
       join connections k on k.node_id = ${nodeId} and k.app_id = m.app_id and k.user_id = m.user_id
-      where e.topic = ${topic} and e."offset" = ${offset}`
+      where e.topic = ${topic} and e."offset" = ${offset}`)
     for (const { envelope, ...user } of rows) tell(topics.user(user.appId, user.userId), envelope)
   }
   const isNobodyHere = () => sessions.isEmpty
@@ -46,11 +46,11 @@ export function createAudience({ db, nodeId, sessions, tell, report }: Options) 
 type Question = User & { isSmallOnly: boolean }
 
 /** The users connected to this node who share a channel with each of these: any but a crowd, or small ones only. */
-async function selectCompanions(db: Db, nodeId: string, questions: Question[]): Promise<User[][]> {
+async function selectCompanions(db: Tx, nodeId: string, questions: Question[]): Promise<User[][]> {
   const rows = await db<(User & { place: number })[]>`
     select distinct r.place::int, k.app_id, k.user_id
     from unnest(
-      ${questions.map(({ appId }) => appId)}::uuid[], ${questions.map(({ userId }) => userId)}::text[], ${questions.map(({ isSmallOnly }) => isSmallOnly)}::boolean[]
+      ${questions.map(({ appId }) => appId)}::uuid[], ${questions.map(({ userId }) => userId)}::text[], ${questions.map(({ isSmallOnly }) => String(isSmallOnly))}::text[]::boolean[]
     ) with ordinality as r (app_id, user_id, is_small_only, place)
     join members m on m.app_id = r.app_id and m.user_id = r.user_id
     join channels c on c.id = m.channel_id and c.deleted_at is null

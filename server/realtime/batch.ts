@@ -12,7 +12,7 @@ export function batched<Item, Result>(run: (items: Item[]) => Promise<Result[]>,
       const batch = waiting.slice(0, most)
       waiting = waiting.slice(most)
       try {
-        const results = await withinDeadline(run(batch.map(({ item }) => item)))
+        const results = await run(batch.map(({ item }) => item))
         batch.forEach(({ settle }, place) => {
           settle({ result: results[place] as Result }) // one result an item, in order
         })
@@ -30,19 +30,4 @@ export function batched<Item, Result>(run: (items: Item[]) => Promise<Result[]>,
         setImmediate(serve)
       }
     })
-}
-
-/** Longer than this nothing waits for the database: after a restart of it a query may never be answered. */
-const DEADLINE_MS = 5_000
-
-export async function withinDeadline<T>(work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('the database did not answer in time')), DEADLINE_MS)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -1,5 +1,6 @@
 import type { UserSummary } from '@parley/contract'
 import type { Signal } from '../context.ts'
+import type { Revoked } from '../revocations.ts'
 
 /**
  * What nodes tell each other. Any of it may be lost, doubled or reordered: durable events are hinted at only, and read
@@ -8,7 +9,9 @@ import type { Signal } from '../context.ts'
 export type Note =
   /** A durable event is stored. `change` is what it means for counts and lists of users who are connected elsewhere. */
   | { kind: 'hint'; topic: string; offset: number; change?: Change | undefined }
-  | Exclude<Signal, { kind: 'active' }>
+  | Signal
+  /** Credentials that are void: caches forget them, sockets are closed. */
+  | { kind: 'revoked'; revoked: Revoked }
   | { kind: 'presence'; appId: string; userId: string; isOnline: boolean; lastActiveAt: string | null }
 
 /** An event that changes what users are told in their own topics; `userId`: who wrote, joined or left. */

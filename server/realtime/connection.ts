@@ -3,6 +3,7 @@ import { limits, topics } from '@parley/contract'
 import type { WebSocket } from 'ws'
 import { carryOut, refuse } from './commands.ts'
 import type { Endpoint } from './endpoint.ts'
+import type { Claims } from '../tokens.ts'
 import type { Outbox, Writer } from './outbox.ts'
 import type { Codec, Command, Reply } from './protocol/codec.ts'
 import { type Closing, closings, errors, unsubscribes } from './protocol/codes.ts'
@@ -21,6 +22,7 @@ export class Connection implements Session, Subscriber, Writer {
   readonly id = randomUUID()
   appId = ''
   userId = ''
+  generation = 0
   readonly subscriptions = new Map<string, Subscription>()
   stage: 'new' | 'connected' | 'refused' | 'closed' = 'new'
   #inbox: Command[] = []
@@ -85,7 +87,8 @@ export class Connection implements Session, Subscriber, Writer {
   }
 
   /** From now on a user's connection. */
-  begin({ appId, userId }: { appId: string; userId: string }, expiresAt: number) {
+  begin({ appId, userId, generation, expiresAt }: Claims) {
+    this.generation = generation
     this.appId = appId
     this.userId = userId
     this.stage = 'connected'

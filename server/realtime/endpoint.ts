@@ -10,7 +10,7 @@ import type { Outbox } from './outbox.ts'
 import type { Codec } from './protocol/codec.ts'
 import { json } from './protocol/json.ts'
 import { protobuf } from './protocol/protobuf.ts'
-import type { Session, User } from './sessions.ts'
+import type { Session } from './sessions.ts'
 import type { Timings } from './timings.ts'
 
 /** What a connection needs of the node it is on. */

@@ -1,8 +1,8 @@
 import { type ChannelType, limits, parseTopic } from '@parley/contract'
-import type { Db } from '../db/client.ts'
+import type { Db, Tx } from '../db/client.ts'
 import type { MemberRow } from '../db/rows.ts'
 import { mayRead } from '../features/access.ts'
-import { batched, withinDeadline } from './batch.ts'
+import { batched } from './batch.ts'
 import type { DurablePublication } from './publication.ts'
 
 /** Somebody's wish to hear a topic; `since` asks for the publications after that offset too. */
@@ -20,28 +20,28 @@ export function createEventLog(db: Db) {
   /** Judges all wishes of a frame by one snapshot. Frames that come at the same time share a statement. */
   const admit = batched<Wish[], Grant[]>(
     async (frames) => {
-      const grants = await selectGrants(db, frames.flat())
+      const grants = await db.use((db) => selectGrants(db, frames.flat()))
       let start = 0
       return frames.map((frame) => grants.slice(start, (start += frame.length)))
     },
     { most: FRAMES_A_STATEMENT },
   )
   const epoch = async () => {
-    const [row] = await db<{ value: string }[]>`select value from service where key = 'epoch'`
+    const [row] = await db.use((db) => db<{ value: string }[]>`select value from service where key = 'epoch'`)
     return row?.value ?? ''
   }
   return {
     admit,
     epoch,
     /** The publications after each position, ascending; at most so many a topic. */
-    read: (positions: [topic: string, after: number][]) => withinDeadline(selectAfter(db, positions)),
+    read: (positions: [topic: string, after: number][]) => db.use((db) => selectAfter(db, positions)),
     /** The topics that stand further than these positions. */
-    ahead: (positions: [topic: string, after: number][]) => withinDeadline(selectAhead(db, positions)),
-    history: (topic: string, range: Range) => withinDeadline(selectHistory(db, topic, range)),
+    ahead: (positions: [topic: string, after: number][]) => db.use((db) => selectAhead(db, positions)),
+    history: (topic: string, range: Range) => db.use((db) => selectHistory(db, topic, range)),
   }
 }
 
-async function selectGrants(db: Db, wishes: Wish[]): Promise<Grant[]> {
+async function selectGrants(db: Tx, wishes: Wish[]): Promise<Grant[]> {
   const refs = wishes.map(({ topic }) => parseTopic(topic))
   const rows = await db<(Place & { top: number | null; epoch: string; missed: [number, string, string | null][] | null })[]>`
     select c.type, m.role, w.role as workspace_role, e.value as epoch, missed.missed,
@@ -69,13 +69,13 @@ async function selectGrants(db: Db, wishes: Wish[]): Promise<Grant[]> {
 }
 type Place = { type: ChannelType | null; role: MemberRow['role'] | null; workspaceRole: string | null }
 
-const selectAfter = (db: Db, positions: [string, number][]) => db<(DurablePublication & { topic: string })[]>`
+const selectAfter = (db: Tx, positions: [string, number][]) => db<(DurablePublication & { topic: string })[]>`
   select e.topic, e."offset", e.envelope, e.message_id
   from unnest(${positions.map(([topic]) => topic)}::text[], ${positions.map(([, after]) => after)}::int[]) as r (topic, after)
   cross join lateral (select * from events e where e.topic = r.topic and e."offset" > r.after order by e."offset" limit 500) e
   order by e.topic, e."offset"`
 
-function selectAhead(db: Db, positions: [string, number][]) {
+function selectAhead(db: Tx, positions: [string, number][]) {
   const refs = positions.map(([topic]) => parseTopic(topic))
   return db<{ topic: string; top: number }[]>`
     select r.topic, coalesce(c.rev, s.last_offset) as top
@@ -93,7 +93,7 @@ function selectAhead(db: Db, positions: [string, number][]) {
 export type Range = { after: number | null; isReverse: boolean; limit: number }
 
 /** Where a topic stands, and the asked part of what is kept of it. */
-async function selectHistory(db: Db, topic: string, { after, isReverse, limit }: Range) {
+async function selectHistory(db: Tx, topic: string, { after, isReverse, limit }: Range) {
   const most = limit < 0 ? limits.realtime.recoverable : Math.min(limit, limits.realtime.recoverable)
   const beyond = after === null ? db`true` : isReverse ? db`"offset" < ${after}` : db`"offset" > ${after}`
   const order = isReverse ? db`desc` : db`asc`

@@ -1,5 +1,4 @@
-import { connectOnce } from '../db/client.ts'
-import { withinDeadline } from './batch.ts'
+import { connect, connectOnce } from '../db/client.ts'
 import type { Broker, Note } from './broker.ts'
 
 const CHANNEL = 'parley'
@@ -16,7 +15,8 @@ type Report = (error: unknown, problem: string) => void
 
 /** Notes over LISTEN and NOTIFY, each on a connection of its own, outside every transaction of the service. */
 export function createPostgresBroker({ url, nodeId, report }: { url: string; nodeId: string; report: Report }): Broker {
-  const speaker = connectOnce(url)
+  // One connection, that is replaced when it fails.
+  const speaker = connect({ url, poolSize: 1, applicationName: 'parley-broker' })
   let listener: ReturnType<typeof connectOnce> | undefined
   let waiting: string[] = []
   let flushing: Promise<void> | undefined
@@ -30,14 +30,14 @@ export function createPostgresBroker({ url, nodeId, report }: { url: string; nod
     waiting.push(text)
     flushing ??= flush()
   }
-  const notify = (payloads: string[]) => speaker`select pg_notify(${CHANNEL}, payload) from unnest(${payloads}::text[]) as payload`
+  const notify = (payloads: string[]) => speaker.use((db) => db`select pg_notify(${CHANNEL}, payload) from unnest(${payloads}::text[]) as payload`)
   const flush = async () => {
     await new Promise((resolve) => setTimeout(resolve, FLUSH_MS))
     while (waiting.length > 0) {
       const texts = waiting
       waiting = []
       const pause = new Promise((resolve) => setTimeout(resolve, FLUSH_MS))
-      await withinDeadline(notify(pack(nodeId, texts))).catch((error) => report(error, 'could not notify other nodes'))
+      await notify(pack(nodeId, texts)).catch((error) => report(error, 'could not notify other nodes'))
       await pause
     }
     flushing = undefined

@@ -1,4 +1,4 @@
-import type { Db } from '../db/client.ts'
+import type { Connection, Db } from '../db/client.ts'
 import { batched } from './batch.ts'
 import type { Presence } from './broker.ts'
 import { keyOf, type Sessions, type User } from './sessions.ts'
@@ -50,8 +50,8 @@ export class Presences {
   async beat() {
     const { db, nodeId } = this.options
     const [, [row]] = await Promise.all([
-      db`insert into nodes (id, beat_at) values (${nodeId}, now()) on conflict (id) do update set beat_at = now()`,
-      db<{ count: number }[]>`select count(*)::int as count from connections where node_id = ${nodeId}`,
+      db.use((db) => db`insert into nodes (id, beat_at) values (${nodeId}, now()) on conflict (id) do update set beat_at = now()`),
+      db.use((db) => db<{ count: number }[]>`select count(*)::int as count from connections where node_id = ${nodeId}`),
     ])
     if (row && row.count < this.#present.size) await Promise.all([...this.#present.values()].map(({ user }) => this.#change({ user, isArriving: true })))
   }
@@ -59,21 +59,21 @@ export class Presences {
   /** Buries nodes that have not said for long that they live: their users are offline, unless another node has them. */
   async sweep() {
     const { db, deadAfterMs } = this.options
-    const dead = await db<{ id: string }[]>`select id from nodes where beat_at < now() - ${deadAfterMs} * interval '1 millisecond'`
-    for (const { id } of dead) this.#tell(false, await bury(db, { ...this.options, dead: id }))
+    const dead = await db.use((db) => db<{ id: string }[]>`select id from nodes where beat_at < now() - ${deadAfterMs} * interval '1 millisecond'`)
+    for (const { id } of dead) this.#tell(false, await db.use((db) => bury(db, { dead: id, deadAfterMs })))
   }
 
   /** Leaves the rows to the nodes that stay: they count for the grace, then somebody buries this node. */
   async stop() {
     const { db, nodeId, graceMs, deadAfterMs } = this.options
     for (const { leaving } of this.#present.values()) clearTimeout(leaving)
-    await db`update nodes set beat_at = now() - ${Math.max(0, deadAfterMs - graceMs)} * interval '1 millisecond' where id = ${nodeId}`
+    await db.use((db) => db`update nodes set beat_at = now() - ${Math.max(0, deadAfterMs - graceMs)} * interval '1 millisecond' where id = ${nodeId}`)
   }
 
   async #write(moves: Move[]): Promise<void[]> {
     // The last word on a user counts.
     const wanted = [...new Map(moves.map((move) => [keyOf(move.user), move])).values()]
-    const changed = await move(this.options, wanted)
+    const changed = await this.options.db.use((db) => move(db, { ...this.options, moves: wanted }))
     for (const isOnline of [true, false]) this.#tell(isOnline, changed.filter((change) => change.isArriving === isOnline))
     return moves.map(() => undefined)
   }
@@ -87,7 +87,7 @@ type Move = { user: User; isArriving: boolean }
 type Changed = User & { isArriving: boolean; lastActiveAt: string | null }
 
 /** Writes who came and who left; answers with those who have no other live node, to whom it makes a difference. */
-const move = ({ db, nodeId, deadAfterMs }: Pick<Options, 'db' | 'nodeId' | 'deadAfterMs'>, moves: Move[]) =>
+const move = (db: Connection, { nodeId, deadAfterMs, moves }: Pick<Options, 'nodeId' | 'deadAfterMs'> & { moves: Move[] }) =>
   db.begin(async (tx) => {
     const apps = moves.map(({ user }) => user.appId)
     const ids = moves.map(({ user }) => user.userId)
@@ -97,16 +97,13 @@ const move = ({ db, nodeId, deadAfterMs }: Pick<Options, 'db' | 'nodeId' | 'dead
       order by u.app_id, u.id for no key update of u`
     return tx<Changed[]>`
       with wanted as (
-        select * from unnest(${apps}::uuid[], ${ids}::text[], ${moves.map(({ isArriving }) => isArriving)}::boolean[]) as w (app_id, user_id, is_arriving)
+        select * from unnest(${apps}::uuid[], ${ids}::text[], ${moves.map(({ isArriving }) => String(isArriving))}::text[]::boolean[]) as w (app_id, user_id, is_arriving)
       ), added as (
         insert into connections (node_id, app_id, user_id) select ${nodeId}, app_id, user_id from wanted where is_arriving
         on conflict do nothing returning app_id, user_id
       ), removed as (
         delete from connections k using wanted w
         where not w.is_arriving and k.node_id = ${nodeId} and k.app_id = w.app_id and k.user_id = w.user_id returning k.app_id, k.user_id
-      ), touched as (
-        update users u set last_active_at = now() from wanted w
-        where u.app_id = w.app_id and u.id = w.user_id and (u.last_active_at is null or u.last_active_at < now() - interval '1 minute')
       )
       select w.*, u.last_active_at from wanted w
       join (select * from added union all select * from removed) changed using (app_id, user_id)
@@ -118,7 +115,7 @@ const move = ({ db, nodeId, deadAfterMs }: Pick<Options, 'db' | 'nodeId' | 'dead
   }) as Promise<Changed[]> // Postgres.js unwraps arrays of promises in its type; these are rows
 
 /** Takes a dead node's rows away, if no other node does; answers with the users who are offline by that. */
-const bury = (db: Db, { dead, deadAfterMs }: { dead: string; deadAfterMs: number }) =>
+const bury = (db: Connection, { dead, deadAfterMs }: { dead: string; deadAfterMs: number }) =>
   db.begin(async (tx) => {
     const [node] = await tx`select id from nodes where id = ${dead} and beat_at < now() - ${deadAfterMs} * interval '1 millisecond' for update skip locked`
     if (!node) return []

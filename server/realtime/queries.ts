@@ -1,11 +1,11 @@
 import { parseTopic } from '@parley/contract'
-import type { Db } from '../db/client.ts'
+import type { Tx } from '../db/client.ts'
 import type { User } from './sessions.ts'
 
 const MOST_CONNECTED = 1_000
 
 /** The generation that the tokens of each user must have; undefined for a user who is deleted. */
-export async function selectGenerations(db: Db, users: User[]): Promise<(number | undefined)[]> {
+export async function selectGenerations(db: Tx, users: User[]): Promise<(number | undefined)[]> {
   const rows = await db<{ tokenGeneration: number | null }[]>`
     select u.token_generation
     from unnest(${users.map(({ appId }) => appId)}::uuid[], ${users.map(({ userId }) => userId)}::text[]) with ordinality as r (app_id, user_id, place)
@@ -15,7 +15,7 @@ export async function selectGenerations(db: Db, users: User[]): Promise<(number 
 }
 
 /** Channels with events that a node may have been told of too late, or never. */
-export async function selectRecentChannels(db: Db): Promise<string[]> {
+export async function selectRecentChannels(db: Tx): Promise<string[]> {
   const rows = await db<{ topic: string }[]>`select distinct topic from events where created_at > now() - interval '15 seconds' and topic like 'chat:%'`
   return rows.flatMap(({ topic }) => {
     const ref = parseTopic(topic)
@@ -23,14 +23,8 @@ export async function selectRecentChannels(db: Db): Promise<string[]> {
   })
 }
 
-/** Notes that users were active, for each at most once a minute. */
-export const touchUsers = (db: Db, users: User[]) => db`
-  update users u set last_active_at = now()
-  from unnest(${users.map(({ appId }) => appId)}::uuid[], ${users.map(({ userId }) => userId)}::text[]) as r (app_id, user_id)
-  where u.app_id = r.app_id and u.id = r.user_id and (u.last_active_at is null or u.last_active_at < now() - interval '1 minute')`
-
 /** The connected members of a channel, or the connections of a user; a client is a user on a node. */
-export async function selectConnected(db: Db, topic: string): Promise<{ user: string; client: string }[]> {
+export async function selectConnected(db: Tx, topic: string): Promise<{ user: string; client: string }[]> {
   const ref = parseTopic(topic)
   if (!ref) return []
   const which = ref.kind === 'user' ? db`k.user_id = ${ref.userId}` : db`exists (select from members m where m.channel_id = ${ref.channelId} and m.user_id = k.user_id)`

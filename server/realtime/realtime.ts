@@ -1,6 +1,8 @@
 import { parseTopic } from '@parley/contract'
 import type { Outlet, Signal } from '../context.ts'
+import type { Activity } from '../activity.ts'
 import type { Db } from '../db/client.ts'
+import type { Revocations } from '../revocations.ts'
 import type { Tokens } from '../tokens.ts'
 import { createAudience } from './audience.ts'
 import { batched } from './batch.ts'
@@ -11,9 +13,9 @@ import { Hub } from './hub.ts'
 import { createEventLog } from './log.ts'
 import { Outbox } from './outbox.ts'
 import { Presences } from './presence.ts'
-import { selectConnected, selectGenerations, selectRecentChannels, touchUsers } from './queries.ts'
+import { selectConnected, selectGenerations, selectRecentChannels } from './queries.ts'
 import { closings } from './protocol/codes.ts'
-import { Sessions, type User, keyOf } from './sessions.ts'
+import { Sessions, type User } from './sessions.ts'
 import { type Timings, timings as defaults } from './timings.ts'
 import { Typists } from './typing.ts'
 import { UnreadLoop } from './unread.ts'
@@ -24,15 +26,15 @@ export type RealtimeOptions = {
   broker: Broker
   nodeId: string
   presenceGraceSeconds: number
-  timings?: Partial<Timings>
+  timings?: Partial<Timings> | undefined
   report: (error: unknown, problem: string) => void
-  /** Told when a user's tokens are revoked, here or on another node. */
-  onRevoked: (user: User) => void
+  revocations: Revocations
+  activity: Activity
 }
 export type Realtime = ReturnType<typeof createRealtime>
 
 /** Real time on this node: takes in what operations say and what other nodes say, and tells those who are subscribed. */
-export function createRealtime({ db, tokens, broker, nodeId, presenceGraceSeconds, report, onRevoked, ...given }: RealtimeOptions) {
+export function createRealtime({ db, tokens, broker, nodeId, presenceGraceSeconds, report, revocations, activity, ...given }: RealtimeOptions) {
   const timings = { ...defaults, ...given.timings }
   const sessions = new Sessions()
   const hub = new Hub(createEventLog(db), report)
@@ -47,8 +49,7 @@ export function createRealtime({ db, tokens, broker, nodeId, presenceGraceSecond
       broker.send(presence)
     },
   }) // biome-ignore format: a list
-  const generation = batched<User, number | undefined>((users) => selectGenerations(db, users), { most: 1_000 })
-  let active = new Map<string, User>()
+  const generation = batched<User, number | undefined>((users) => db.use((db) => selectGenerations(db, users)), { most: 1_000 })
   let isClosing = false
 
   /** What a note means for this node's users. */
@@ -63,8 +64,9 @@ export function createRealtime({ db, tokens, broker, nodeId, presenceGraceSecond
     } else if (note.kind === 'profile') audience.profile(note)
     else if (note.kind === 'presence') audience.presence(note)
     else if (note.kind === 'revoked') {
-      onRevoked(note)
-      for (const session of sessions.of(note)) session.close(closings.forced)
+      isEcho = true
+      revocations.publish(note.revoked)
+      isEcho = false
     } else recheck(note)
   }
 
@@ -81,8 +83,14 @@ export function createRealtime({ db, tokens, broker, nodeId, presenceGraceSecond
     hub.recheck(user.appId, user.userId, [...new Set(names)]).catch((error) => report(error, 'could not judge subscriptions anew'))
   }
 
+  /** What another node has revoked is told to this node's listeners, and must not go back. */
+  let isEcho = false
+  const unsubscribe = revocations.subscribe((revoked) => {
+    if ('userId' in revoked) for (const session of sessions.of(revoked)) session.close(closings.forced)
+    if (!isEcho) broker.send({ kind: 'revoked', revoked })
+  })
+
   const signal = (sent: Signal) => {
-    if (sent.kind === 'active') return void active.set(keyOf(sent), sent)
     if (sent.kind === 'event' && !typists.admit(sent, { isOwn: true })) return
     receive(sent, { isOwn: true })
     broker.send(sent)
@@ -102,26 +110,22 @@ export function createRealtime({ db, tokens, broker, nodeId, presenceGraceSecond
   /** Whatever was missed, by this node or by the broker, is found here. */
   const reconcile = async () => {
     const users = sessions.users()
-    const [generations, recent] = await Promise.all([selectSessionsGenerations(users), selectRecentChannels(db), hub.reconcile(), presences.sweep(), touch()])
+    const [generations, recent] = await Promise.all([selectSessionsGenerations(users), db.use(selectRecentChannels), hub.reconcile(), presences.sweep()])
     for (const channelId of recent) unread.mark(channelId)
     users.forEach((user, index) => {
-      for (const session of sessions.of(user)) if (session.generation !== null && session.generation !== generations[index]) session.close(closings.forced)
+      for (const session of sessions.of(user)) if (session.generation !== generations[index]) session.close(closings.forced)
     })
   }
-  const selectSessionsGenerations = (users: User[]) => (users.length === 0 ? [] : selectGenerations(db, users))
-  const touch = async () => {
-    const users = [...active.values()]
-    active = new Map()
-    if (users.length > 0) await touchUsers(db, users)
-  }
+  const selectSessionsGenerations = (users: User[]) => (users.length === 0 ? [] : db.use((db) => selectGenerations(db, users)))
 
   const endpoint: Endpoint = {
     hub, tokens, timings, nodeId, report, generation, terminateLater,
     outbox: new Outbox(),
-    connectedTo: (topic) => selectConnected(db, topic),
+    connectedTo: (topic) => db.use((db) => selectConnected(db, topic)),
     arrived: async (session) => {
-      const isFirst = sessions.add(session)
-      const [known] = await Promise.all([generation(session), isFirst || presences.isPending(session) ? presences.arrive(session) : undefined])
+      sessions.add(session)
+      activity.seen(session)
+      const [known] = await Promise.all([generation(session), presences.arrive(session)])
       return known
     },
     left: (session) => {
@@ -169,6 +173,7 @@ export function createRealtime({ db, tokens, broker, nodeId, presenceGraceSecond
     },
     stop: async () => {
       for (const timer of timers) clearInterval(timer)
+      unsubscribe()
       typists.stop()
       unread.stop()
       await presences.stop().catch((error) => report(error, 'could not say that this node stops'))

@@ -4,7 +4,9 @@ import type { Closing } from './protocol/codes.ts'
 export interface Session {
   readonly appId: string
   readonly userId: string
-  /** The channel topics it is subscribed to. */
+  /** That of its token. */
+  readonly generation: number
+  /** What it is subscribed to. */
   readonly topics: Iterable<string>
   close(closing: Closing): void
 }

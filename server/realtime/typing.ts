@@ -1,4 +1,3 @@
-import { limits } from '@parley/contract'
 import type { Signal } from '../context.ts'
 
 type Event = Extract<Signal, { kind: 'event' }>
@@ -10,7 +9,7 @@ export class Typists {
 
   constructor(
     readonly onStop: (stop: Event) => void,
-    readonly typingMs = limits.typingSeconds * 1000,
+    readonly typingMs: number,
   ) {}
 
   /** Takes note of a signal; false for the stop of somebody who does not type, which is no news. */
@@ -24,8 +23,8 @@ export class Typists {
     this.#typing.delete(key)
     if (!isStart) return known !== undefined
     const onTimeout = () => {
-      this.#typing.delete(key)
       if (isOwn) this.onStop({ ...event, envelope: JSON.stringify({ type: 'typing.stop', payload }) })
+      else this.#typing.delete(key)
     }
     // Elsewhere a little longer: the stop is on its way.
     this.#typing.set(key, setTimeout(onTimeout, isOwn ? this.typingMs : this.typingMs + 1_000))

@@ -1,7 +1,6 @@
 import { type Envelope, limits, topics } from '@parley/contract'
-import type { Db } from '../db/client.ts'
+import type { Db, Tx } from '../db/client.ts'
 import { unread } from '../features/reads.ts'
-import { withinDeadline } from './batch.ts'
 import { keyOf, type Sessions, type User } from './sessions.ts'
 
 type Options = {
@@ -83,7 +82,7 @@ export class UnreadLoop {
 
   async #look(dirty: Map<string, string | null>) {
     const { db, nodeId } = this.options
-    const rows = await withinDeadline(selectCounts(db, { nodeId, channelIds: [...dirty.keys()] }))
+    const rows = await db.use((db) => selectCounts(db, { nodeId, channelIds: [...dirty.keys()] }))
     const strangers = new Map(rows.filter((row) => !this.#known.has(keyOf(row))).map(({ appId, userId }) => [keyOf({ appId, userId }), { appId, userId }]))
     if (strangers.size > 0) await this.#learn([...strangers.values()])
     const changed = new Set(rows.flatMap((row) => this.#tell(row, dirty.get(row.channelId) ?? null) ?? []))
@@ -92,7 +91,7 @@ export class UnreadLoop {
 
   /** Reads all counts of users who had nothing to be told so far. */
   async #learn(users: User[]) {
-    const rows = await withinDeadline(selectAllCounts(this.options.db, users))
+    const rows = await this.options.db.use((db) => selectAllCounts(db, users))
     for (const user of users) if (this.options.sessions.has(user)) this.#known.set(keyOf(user), { user, since: Date.now(), counts: new Map() })
     for (const { channelId, count, ...user } of rows) this.#known.get(keyOf(user))?.counts.set(channelId, { count, isTold: false })
   }
@@ -120,14 +119,14 @@ export class UnreadLoop {
 }
 
 /** The members connected to this node of these channels, with their counts. In crowds nobody is told. */
-const selectCounts = (db: Db, { nodeId, channelIds }: { nodeId: string; channelIds: string[] }) => db<Count[]>`
+const selectCounts = (db: Tx, { nodeId, channelIds }: { nodeId: string; channelIds: string[] }) => db<Count[]>`
   select m.app_id, m.user_id, m.channel_id, ${unread(db)} as count
   from channels c
   join members m on m.channel_id = c.id
   join connections k on k.node_id = ${nodeId} and k.app_id = m.app_id and k.user_id = m.user_id
   where c.id = any(${channelIds}::uuid[]) and c.deleted_at is null and (c.type <> 'livestream' or c.member_count <= ${limits.crowd})`
 
-const selectAllCounts = (db: Db, users: User[]) => db<Count[]>`
+const selectAllCounts = (db: Tx, users: User[]) => db<Count[]>`
   select m.app_id, m.user_id, m.channel_id, ${unread(db)} as count
   from unnest(${users.map(({ appId }) => appId)}::uuid[], ${users.map(({ userId }) => userId)}::text[]) as r (app_id, user_id)
   join members m on m.app_id = r.app_id and m.user_id = r.user_id

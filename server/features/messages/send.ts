@@ -5,7 +5,7 @@ import type { Tx } from '../../db/client.ts'
 import type { ChannelRow, MemberRow } from '../../db/rows.ts'
 import { Failure } from '../../failure.ts'
 import { type Command, implementBatch, type Outcome } from '../../implement.ts'
-import { isOpen, lockChannels } from '../access.ts'
+import { channelForReader, isOpen, lockChannels } from '../access.ts'
 import { joinOpenChannel } from '../members/index.ts'
 import { mentionsIn } from './mentions.ts'
 import { selectMessages, toMessage } from './view.ts'
@@ -18,26 +18,31 @@ type SendOutcome = Outcome<typeof contract.messages.send>
  * decides (rights, parent, earlier copy) is read after the lock, so that nobody writes after having been removed.
  */
 export const send = implementBatch(contract.messages.send, {
+  // Messages of one channel wait for its lock anyway: in one transaction they take it once.
+  laneOf: ({ caller, input }) => `${caller.appId}:${input.channelId}`,
   run: async (ctx, commands) => {
     const facts = await readFacts(ctx.db, commands)
     const earlier = await selectEarlier(ctx.db, facts)
     const { append, write } = createAppender(ctx)
     const outcomes = facts.map((fact): SendOutcome => {
       if (!fact.channel) return refuse('NOT_FOUND', 'Channel not found')
-      if (fact.role === null) return isOpen(fact.channel.type) ? { first: (ctx) => joinOpenChannel(ctx, fact.command.input) } : refuse('FORBIDDEN', 'You are not a member of this channel')
+      if (fact.role === null && !isOpen(fact.channel.type)) return refuse('FORBIDDEN', 'You are not a member of this channel')
       const repeated = fact.earlierId === null ? undefined : earlier.get(fact.earlierId)
       if (repeated) return { result: repeated, isRepeat: true }
       if (fact.command.input.parentId !== undefined && fact.rootId === null) return refuse('NOT_FOUND', 'Parent message not found')
-      return append(fact, fact.channel)
+      return fact.role === null ? { first: (ctx) => joinOpenChannel(ctx, fact.command.input) } : append(fact, fact.channel)
     })
     write()
     return outcomes
   },
-  findRepeated: async ({ db, caller: { appId, userId } }, { channelId, clientId }) => {
+  findRepeated: async (ctx, { channelId, clientId }) => {
     if (clientId === undefined) return undefined
+    const { db, caller: { appId, userId } } = ctx // biome-ignore format: one line
     const which = db`where m.app_id = ${appId} and m.channel_id = ${channelId} and m.user_id = ${userId} and m.client_id = ${clientId}`
     const [view] = await selectMessages(db, { viewer: userId, which })
-    return view && toMessage(view)
+    if (!view) return undefined
+    await channelForReader(ctx, channelId)
+    return toMessage(view)
   },
 })
 
@@ -92,7 +97,7 @@ async function selectEarlier(db: Tx, facts: Fact[]) {
 }
 
 /** Gathers accepted messages; `write` stores them, their threads' counts and their authors' markers in one statement. */
-function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'write' | 'signal'>) {
+function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'write' | 'services'>) {
   const rows: (Message & { appId: string })[] = []
   const threads = new Map<string, { id: string; replyCount: number; rev: number }>()
   const markers = new Map<string, Marker>()
@@ -125,7 +130,7 @@ function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'write' | 'si
     markers.set(`${channel.id} ${author.id}`, advance(markers.get(`${channel.id} ${author.id}`) ?? marker, seq))
     if (clientId !== null) byClientId.set(twin, message)
     rows.push({ ...message, appId: command.caller.appId })
-    ctx.signal({ kind: 'active', appId: command.caller.appId, userId: author.id })
+    ctx.services.activity.seen(command.caller)
     return { result: message }
   }
 
