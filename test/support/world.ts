@@ -14,9 +14,9 @@ export type World = Awaited<ReturnType<typeof createWorld>>
 /** A user of the app: a validated client, and who he is. */
 export type User = Api & { id: string; token: string; minted: TokenResult }
 
-/** A running server on a database of its own, with one app. */
-export async function createWorld(options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'timings' | 'presenceGraceSeconds'>> & { poolSize?: number } = {}) {
-  const database = await cloneDatabase()
+/** A running server with one app, on a database of its own or as another node of an existing one. */
+export async function createWorld(options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'timings' | 'presenceGraceSeconds'>> & { poolSize?: number } = {}, sharedUrl?: string) {
+  const database = sharedUrl === undefined ? await cloneDatabase() : { url: sharedUrl, drop: async () => {} }
   const pool = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test' })
   const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10 })
   const tokens = await createTokens([SECRET])
