@@ -144,3 +144,7 @@ export type UserSignal<T extends UserSignalType = UserSignalType> = z.infer<(typ
 type Envelopes<Events extends Record<string, z.ZodType>> = { [Type in keyof Events & string]: { type: Type; payload: z.infer<Events[Type]> } }[keyof Events & string]
 /** The one form of every publication: what happened, and its facts (SPEC "Real-time transport"). */
 export type Envelope = Envelopes<typeof channelEvents> | Envelopes<typeof userEvents> | Envelopes<typeof channelSignals> | Envelopes<typeof userSignals>
+
+/** Input of the tRPC subscription `events.topic`: `since` asks for everything after that offset; tRPC sends `lastEventId` itself when it reconnects. */
+export const TopicInput = z.object({ topic: z.string(), since: z.int().min(0).optional(), lastEventId: z.string().regex(/^\d+$/).optional() })
+export type TopicInput = z.infer<typeof TopicInput>

@@ -38,6 +38,7 @@ export {
   channelSignals,
   type Envelope,
   parseTopic,
+  TopicInput,
   type TopicRef,
   topics,
   type UserEvent,

@@ -12,7 +12,8 @@ import { createRates, type Rates } from './http/rates.ts'
 import { type Calls, rest } from './http/rest.ts'
 import { trpc } from './http/trpc.ts'
 import { operations } from './operations.ts'
-import { serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
+import { createAdmission, serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
+import { listen } from './realtime/feed.ts'
 import { createPostgresBroker } from './realtime/postgres-broker.ts'
 import { createRealtime } from './realtime/realtime.ts'
 import type { Timings } from './realtime/timings.ts'
@@ -63,14 +64,15 @@ export function buildApp({ db, tokens, adminKey, rates, wsUrl, hasDocsPage, data
     ]),
   ) as Calls // the same groups and names
   serveWebSockets(app, { close: realtime.closeSessions })
-  serveEndpoint(app, { endpoint: realtime.endpoint, isAllowedOrigin: (origin) => isAllowedOrigin(options.allowedOrigins, origin), isClosing: realtime.isClosing })
+  const admitSocket = createAdmission({ isAllowedOrigin: (origin) => isAllowedOrigin(options.allowedOrigins, origin), isClosing: realtime.isClosing })
+  serveEndpoint(app, { endpoint: realtime.endpoint, admitSocket })
   app.addHook('onReady', realtime.start)
   app.addHook('onClose', async () => {
     await realtime.stop()
     await activity.flush().catch(() => {}) // without a database there is nothing to write to
   })
   rest(app, calls)
-  trpc(app, calls)
+  trpc(app, calls, { listen: (wanted) => listen(realtime.endpoint, wanted), admitSocket })
   docs(app, { hasPage: hasDocsPage })
   return app
 }

@@ -19,8 +19,8 @@ export function applyChange({ topic, offset, change }: { topic: string; offset: 
   const channel = parseTopic(topic)
   if (channel?.kind !== 'chat') return
   const { appId, channelId } = channel
-  if (change.type === 'message.new') unread.mark(channelId, change.userId)
-  if (change.type === 'message.deleted' || change.type === 'channel.member_joined') unread.mark(channelId)
+  if (change.type === 'message.new') unread.mark(channelId, { offset, author: change.userId })
+  if (change.type === 'message.deleted' || change.type === 'channel.member_joined') unread.mark(channelId, { offset })
   if (change.type === 'channel.member_left') unread.left(channelId, { appId, userId: change.userId ?? '' })
   if (change.type === 'channel.deleted') unread.left(channelId)
   if (change.type === 'channel.updated' || change.type === 'channel.deleted') audience.copy(topic, offset)

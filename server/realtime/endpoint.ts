@@ -1,6 +1,6 @@
 import websocket from '@fastify/websocket'
 import { limits } from '@parley/contract'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import { fail } from '../failure.ts'
 import type { Claims, Tokens } from '../tokens.ts'
@@ -48,23 +48,28 @@ export function serveWebSockets(app: FastifyInstance, { close }: { close: () => 
 }
 
 /** The endpoint of the protocol, in both framings. */
-export function serveEndpoint(app: FastifyInstance, { endpoint, isAllowedOrigin, isClosing }: { endpoint: Endpoint; isAllowedOrigin: (origin: string) => boolean; isClosing: () => boolean }) {
+export function serveEndpoint(app: FastifyInstance, { endpoint, admitSocket }: { endpoint: Endpoint; admitSocket: ReturnType<typeof createAdmission> }) {
   app.register(async (scope) => {
     scope.route({
       method: 'GET',
       url: ENDPOINT_PATH,
-      preHandler: async (request, reply) => {
-        if (!request.ws) return
-        if (isClosing()) return fail('UNAVAILABLE', 'The server is stopping')
-        if (!isWelcome(request, isAllowedOrigin)) return fail('FORBIDDEN', 'This origin is not allowed')
-        // The answer is the socket's from now on: its request and reply need not stay in memory with it.
-        reply.raw.detachSocket(request.raw.socket)
-      },
+      preHandler: admitSocket,
       handler: () => fail('NOT_FOUND', 'This address is for WebSockets'),
       wsHandler: (socket, request) => connect(socket, codecOf(socket.protocol, request.query), endpoint),
     })
   })
 }
+
+/** Who may open a socket; others are refused while it is still HTTP. */
+export const createAdmission =
+  ({ isAllowedOrigin, isClosing }: { isAllowedOrigin: (origin: string) => boolean; isClosing: () => boolean }) =>
+  async (request: FastifyRequest, reply: FastifyReply) => {
+    if (!request.ws) return
+    if (isClosing()) return fail('UNAVAILABLE', 'The server is stopping')
+    if (!isWelcome(request, isAllowedOrigin)) return fail('FORBIDDEN', 'This origin is not allowed')
+    // The answer is the socket's from now on: its request and reply need not stay in memory with it.
+    reply.raw.detachSocket(request.raw.socket)
+  }
 
 function connect(socket: WebSocket, codec: Codec, endpoint: Endpoint) {
   const connection = new Connection(socket, codec, endpoint)

@@ -14,12 +14,15 @@ export async function selectGenerations(db: Tx, users: User[]): Promise<(number 
   return rows.map(({ tokenGeneration }) => tokenGeneration ?? undefined)
 }
 
-/** Channels with events that a node may have been told of too late, or never. */
-export async function selectRecentChannels(db: Tx): Promise<string[]> {
-  const rows = await db<{ topic: string }[]>`select distinct topic from events where created_at > now() - interval '15 seconds' and topic like 'chat:%'`
-  return rows.flatMap(({ topic }) => {
+/** Channels with new events that move badges, each with the last of them. */
+export async function selectRecent(db: Tx): Promise<{ channelId: string; offset: number }[]> {
+  const rows = await db<{ topic: string; offset: number }[]>`
+    select topic, max("offset") as "offset" from events
+    where created_at > now() - interval '15 seconds' and topic like 'chat:%' and envelope ~ '^{"type":"(message.new|message.deleted|channel.member_joined)"'
+    group by topic`
+  return rows.flatMap(({ topic, offset }) => {
     const ref = parseTopic(topic)
-    return ref?.kind === 'chat' ? [ref.channelId] : []
+    return ref?.kind === 'chat' ? [{ channelId: ref.channelId, offset }] : []
   })
 }
 

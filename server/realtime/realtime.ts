@@ -13,7 +13,7 @@ import { Hub } from './hub.ts'
 import { createEventLog } from './log.ts'
 import { Outbox } from './outbox.ts'
 import { Presences } from './presence.ts'
-import { selectConnected, selectGenerations, selectRecentChannels } from './queries.ts'
+import { selectConnected, selectGenerations, selectRecent } from './queries.ts'
 import { closings } from './protocol/codes.ts'
 import { Sessions, type User } from './sessions.ts'
 import { type Timings, timings as defaults } from './timings.ts'
@@ -110,8 +110,8 @@ export function createRealtime({ db, tokens, broker, nodeId, presenceGraceSecond
   /** Whatever was missed, by this node or by the broker, is found here. */
   const reconcile = async () => {
     const users = sessions.users()
-    const [generations, recent] = await Promise.all([selectSessionsGenerations(users), db.use(selectRecentChannels), hub.reconcile(), presences.sweep()])
-    for (const channelId of recent) unread.mark(channelId)
+    const [generations, recent] = await Promise.all([selectSessionsGenerations(users), db.use(selectRecent), hub.reconcile(), presences.sweep()])
+    unread.check(recent)
     users.forEach((user, index) => {
       for (const session of sessions.of(user)) if (session.generation !== generations[index]) session.close(closings.forced)
     })

@@ -25,6 +25,8 @@ const UNCERTAIN_MS = 20_000
 export class UnreadLoop {
   /** Channels to look at; with the only author of what happened there, whose own badge does not move. */
   #dirty = new Map<string, string | null>()
+  /** The last event of a channel that was looked at. */
+  #marked = new Map<string, number>()
   readonly #known = new Map<string, Known>()
   #timer: NodeJS.Timeout | undefined
   #isRunning = false
@@ -32,9 +34,22 @@ export class UnreadLoop {
 
   constructor(readonly options: Options) {}
 
-  /** Something happened in a channel that may move badges. */
-  mark(channelId: string, author: string | null = null) {
+  /** An event of a channel may move badges. */
+  mark(channelId: string, { offset, author = null }: { offset: number; author?: string | null | undefined }) {
     if (this.options.sessions.isEmpty) return
+    this.#marked.set(channelId, Math.max(offset, this.#marked.get(channelId) ?? 0))
+    this.#look(channelId, author)
+  }
+
+  /** There are events of these channels that this node may not have heard of. Of all others it has now heard long ago. */
+  check(recent: { channelId: string; offset: number }[]) {
+    const missed = recent.filter(({ channelId, offset }) => offset > (this.#marked.get(channelId) ?? 0))
+    const marked = this.#marked
+    this.#marked = new Map(recent.flatMap(({ channelId }) => (marked.has(channelId) ? [[channelId, marked.get(channelId) ?? 0]] : [])))
+    for (const each of missed) this.mark(each.channelId, each)
+  }
+
+  #look(channelId: string, author: string | null) {
     const isSame = !this.#dirty.has(channelId) || this.#dirty.get(channelId) === author
     this.#dirty.set(channelId, isSame ? author : null)
     this.#schedule()
@@ -43,7 +58,7 @@ export class UnreadLoop {
   /** The user has been told a count elsewhere; it is looked at again, in case it crossed with one of ours. */
   told(user: User, channelId: string, count: number) {
     this.#known.get(keyOf(user))?.counts.set(channelId, { count, isTold: true })
-    this.mark(channelId)
+    this.#look(channelId, null)
   }
 
   /** A member has left the channel; without a name: it is gone for all. */
@@ -74,13 +89,13 @@ export class UnreadLoop {
     this.#isRunning = true
     const dirty = this.#dirty
     this.#dirty = new Map()
-    await this.#look(dirty).catch((error) => this.options.report(error, 'could not count unread messages'))
+    await this.#count(dirty).catch((error) => this.options.report(error, 'could not count unread messages'))
     this.#endedAt = Date.now()
     this.#isRunning = false
     if (this.#dirty.size > 0) this.#schedule()
   }
 
-  async #look(dirty: Map<string, string | null>) {
+  async #count(dirty: Map<string, string | null>) {
     const { db, nodeId } = this.options
     const rows = await db.use((db) => selectCounts(db, { nodeId, channelIds: [...dirty.keys()] }))
     const strangers = new Map(rows.filter((row) => !this.#known.has(keyOf(row))).map(({ appId, userId }) => [keyOf({ appId, userId }), { appId, userId }]))
