@@ -26,13 +26,15 @@ export type AppOptions = EdgeOptions & { db: Db; tokens: Tokens; adminKey: strin
     presenceGraceSeconds: number
     timings?: Partial<Timings>
     faults?: Faults
+    /** Told the way to this node's real time: for benchmarks, which publish without writing. */
+    onOutlet?: (outlet: Outlet) => void
   }
 
 /** Named points at which tests break the server; nothing sets them elsewhere. */
 export type Faults = { betweenCommitAndPublish?: () => void }
 
 /** The HTTP face: every operation over REST and tRPC. */
-export function buildApp({ db, tokens, adminKey, rates, wsUrl, hasDocsPage, databaseUrl, presenceGraceSeconds, timings, faults, ...options }: AppOptions) {
+export function buildApp({ db, tokens, adminKey, rates, wsUrl, hasDocsPage, databaseUrl, presenceGraceSeconds, timings, faults, onOutlet, ...options }: AppOptions) {
   const app = createEdge(options)
   const revocations = createRevocations()
   const activity = createActivity(db)
@@ -41,6 +43,7 @@ export function buildApp({ db, tokens, adminKey, rates, wsUrl, hasDocsPage, data
   const nodeId = randomUUID()
   const broker = createPostgresBroker({ url: databaseUrl, nodeId, report })
   const realtime = createRealtime({ db, tokens, broker, nodeId, presenceGraceSeconds, timings, report, revocations, activity })
+  onOutlet?.(realtime.outlet)
   const edge = {
     db,
     authenticate: createAuthenticate({ db, tokens, adminKey, revocations }),
