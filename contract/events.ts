@@ -79,6 +79,9 @@ export const userEvents = {
     .object({ channel: Channel.omit({ lastMessage: true }).meta({ description: 'The channel as the user sees it.' }) })
     .meta({ description: 'The user became a member of a channel.' }),
   'channel.removed': channelGone.meta({ description: 'The user ceased to be a member of a channel.' }),
+  'workspace.removed': z
+    .object({ workspaceId: field.uuid().meta({ description: 'Id of the workspace.', examples: ['019c9b1c-5d4e-7a1b-9c2d-3e4f50617283'] }) })
+    .meta({ description: 'The user ceased to be a member of a workspace.' }),
   'channel.settings_changed': z
     .object({
       channelId,

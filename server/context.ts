@@ -1,8 +1,9 @@
-import { type Auth, type ChannelSignal, type ChannelSignalType, topics, type UserSignal, type UserSignalType, type UserSummary } from '@parley/contract'
+import { type Auth, type ChannelSignal, type ChannelSignalType, topics, type UserSignal, type UserSignalType } from '@parley/contract'
 import type { Activity } from './activity.ts'
 import type { Connection, PendingWrite, Tx } from './db/client.ts'
 import type { ChannelRow } from './db/rows.ts'
 import { News, type StoredEvent } from './news.ts'
+import type { Outlet } from './outlet.ts'
 import type { Revocations } from './revocations.ts'
 import type { Tokens } from './tokens.ts'
 
@@ -21,19 +22,21 @@ export type LockedChannel = ChannelRow & LockedCounters
 export type LockedCounters = Pick<ChannelRow, 'id' | 'rev' | 'lastSeq'> & { readonly isLocked: true }
 
 /** What operations need besides the database. */
-export type Services = { tokens: Tokens; wsUrl: string; version: string; outlet: Outlet; revocations: Revocations; activity: Activity }
-
-/** Where news goes once it is committed. Nothing here is waited for, and nothing here can fail an operation. */
-export type Outlet = { publish(events: StoredEvent[]): void; signal(signal: Signal): void }
-
-/** What all nodes are told and nobody stores. */
-export type Signal =
-  /** An ephemeral event of a topic; for the subscriptions of one user only, if that is said. */
-  | { kind: 'event'; topic: string; envelope: string; onlyFor?: string | undefined }
-  /** A user has a new name or image: those who share a channel with him hear of it. */
-  | { kind: 'profile'; appId: string; user: UserSummary }
-  /** What a user may read has changed other than by membership: his subscriptions are judged anew. */
-  | { kind: 'rights'; appId: string; userId: string }
+export type Services = {
+  tokens: Tokens
+  wsUrl: string
+  publicUrl: string
+  version: string
+  userAdminAccess: UserAdminAccess
+  revocations: Revocations
+  activity: Activity
+  cleanup: Forgetting
+  outlet: Outlet
+}
+/** Who administers users with a bearer token: everybody, or only holders of an admin token (DESIGN §6). */
+export type UserAdminAccess = 'bearer' | 'server'
+/** What operations ask of the clean-up: to run soon, or to be done with these deleted users now. */
+export type Forgetting = { wake: () => void; forget: (users: { appId: string; userIds: string[] }, until: number) => Promise<void> }
 
 /** What a reading operation may touch: single statements, no transaction. */
 export type ReadCtx<A extends Auth = Auth> = { db: Tx; caller: Caller<A>; services: Services }
@@ -62,7 +65,7 @@ export const transact = <A extends Auth, T>(
 
 type Changing = { appId: string; signal?: AbortSignal; outlet: Outlet }
 
-/** Runs `work` in one transaction. The news goes last, in one flight with the writes nobody waited for, and is handed on after the commit. */
+/** Runs `work` in one transaction. The news goes last, in one flight with the writes nobody waited for; once committed it is handed on. */
 export async function change<T>(db: Connection, { appId, signal, outlet }: Changing, work: (change: Change) => Promise<T>): Promise<T> {
   const effects: (() => void)[] = []
   const { result, events } = (await db.begin(async (tx) => {
@@ -87,10 +90,13 @@ export async function change<T>(db: Connection, { appId, signal, outlet }: Chang
 
 type Speaking = { caller: { appId: string }; services: Pick<Services, 'outlet'> }
 
-/** Sends an ephemeral event to who is subscribed to a channel; what a transaction has to say, only after its commit. */
-export const broadcast = <T extends ChannelSignalType>({ caller, services }: Speaking, type: T, { onlyFor, ...payload }: ChannelSignal<T> & { channelId: string; onlyFor?: string | undefined }) =>
-  services.outlet.signal({ kind: 'event', topic: topics.channel(caller.appId, payload.channelId), envelope: JSON.stringify({ type, payload }), onlyFor })
+/** Sends an ephemeral event to who is subscribed to a channel, at once: in a transaction, after its commit only. */
+export const broadcast = <T extends ChannelSignalType>(
+  { caller, services }: Speaking,
+  type: T,
+  { onlyFor, ...payload }: ChannelSignal<T> & { channelId: string; onlyFor?: string | undefined },
+) => services.outlet.signal({ kind: 'event', topic: topics.channel(caller.appId, payload.channelId), envelope: JSON.stringify({ type, payload }), onlyFor })
 
-/** Sends an ephemeral event to a user's own topic. */
+/** Sends an ephemeral event to a user's own topic, likewise. */
 export const broadcastTo = <T extends UserSignalType>({ caller, services }: Speaking, userId: string, { type, payload }: { type: T; payload: UserSignal<T> }) =>
   services.outlet.signal({ kind: 'event', topic: topics.user(caller.appId, userId), envelope: JSON.stringify({ type, payload }) })

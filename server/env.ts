@@ -16,7 +16,8 @@ const wholeNumber = (min: number, max: number) =>
     .transform(Number)
     .refine((value) => value >= min && value <= max, `expected ${min} to ${max}`)
 const secret = z.string().refine((value) => Buffer.byteLength(value) >= 32, 'expected at least 32 bytes')
-const list = z.string().transform((value) => value.split(',').map((entry) => entry.trim()).filter(Boolean)) // biome-ignore format: one step a line says less
+// biome-ignore format: one step a line says less
+const list = z.string().transform((value) => value.split(',').map((entry) => entry.trim()).filter(Boolean))
 const origin = z.string().refine(isOrigin, 'expected origins like https://example.com, without trailing slash, or *')
 const adminKey = z.string().regex(/^[!-~]{16,}$/, 'expected at least 16 printable ASCII characters without space')
 
@@ -36,6 +37,7 @@ export const Variables = z.object({
   RATE_LIMIT_MESSAGES: wholeNumber(0, 1_000_000).default(limits.rates.messages),
   RATE_LIMIT_REQUESTS: wholeNumber(0, 1_000_000).default(limits.rates.requests),
   TRUST_PROXY: z.string().optional().transform(parseTrustProxy),
+  USER_ADMIN_ACCESS: z.enum(['bearer', 'server']).optional(),
   PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' }).optional(),
   PRESENCE_GRACE_SECONDS: wholeNumber(0, 3_600).default(15),
   LOG_LEVEL: z.enum(LOG_LEVELS, `expected one of ${LOG_LEVELS.join(', ')}`).default('info'),
@@ -63,6 +65,7 @@ export function readEnv(variables: NodeJS.ProcessEnv = loadProcessEnv()) {
     allowedOrigins: env.ALLOWED_ORIGINS ?? developmentOrigins,
     rates: { tokens: env.RATE_LIMIT_TOKENS, messages: env.RATE_LIMIT_MESSAGES, requests: env.RATE_LIMIT_REQUESTS },
     trustProxy: env.TRUST_PROXY,
+    userAdminAccess: env.USER_ADMIN_ACCESS ?? (isProduction ? ('server' as const) : ('bearer' as const)),
     publicUrl: env.PUBLIC_URL?.replace(/\/+$/, ''),
     presenceGraceSeconds: env.PRESENCE_GRACE_SECONDS,
     logLevel: env.LOG_LEVEL,

@@ -5,8 +5,12 @@ import { startEmbeddedPostgres } from './db/embedded/index.ts'
 import { migrate } from './db/migrate.ts'
 import { type Env, readEnv } from './env.ts'
 import { createApp } from './features/apps.ts'
+import { createRelay } from './outlet.ts'
+import { createCleanup } from './jobs/cleanup.ts'
 import { developmentSecrets } from './secrets.ts'
 import { createTokens, sha256 } from './tokens.ts'
+
+const DEMO_LOCK = 7_305_218
 
 /** Starts everything, in order; whatever was started is stopped in reverse order, on a signal or on a failure. */
 const stops: (() => Promise<unknown>)[] = []
@@ -20,19 +24,25 @@ async function start() {
   const publicUrl = () => env.publicUrl ?? localUrl(env.host, app.server.address())
   const wsUrl = () => `${publicUrl().replace(/^http/, 'ws')}/connection/websocket`
 
-  const app = buildApp({ ...env, db, databaseUrl, tokens, adminKey, wsUrl, hasDocsPage: !env.isProduction })
-  stops.push(() => closeInTime(app))
+  if (env.userAdminAccess === 'bearer')
+    console.warn('USER_ADMIN_ACCESS=bearer: any user token may change and delete any user of its app. In production prefer "server".')
+  const relay = createRelay()
+  const cleanup = createCleanup({ db, outlet: relay.outlet, onError: (error) => app.log.error({ err: error }, 'clean-up failed') })
+  const app = buildApp({ ...env, db, databaseUrl, relay, tokens, adminKey, cleanup, publicUrl, wsUrl, hasDocsPage: !env.isProduction })
+  stops.push(cleanup.start(), () => closeInTime(app))
   await app.listen({ port: env.port, host: env.host })
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
+  if (env.isProduction && env.publicUrl === undefined) warn(`PUBLIC_URL is unset: clients are told to connect to ${wsUrl()}`)
   print({ 'Base URL': publicUrl(), WebSocket: wsUrl() })
   if (secrets) print({ Docs: `${publicUrl()}/docs`, 'Admin key': adminKey, 'Demo API key': secrets.demoApiKey })
 }
 
 async function openDatabase({ databaseUrl, dataDir, poolSize, isProduction }: Env) {
-  if (databaseUrl === undefined && isProduction)
-    console.warn('DATABASE_URL is unset: using the embedded PostgreSQL. For production prefer a server of your own.')
+  if (isProduction && databaseUrl === undefined) warn('DATABASE_URL is unset: using the embedded PostgreSQL. For production prefer a server of your own.')
   const url = databaseUrl ?? (await startEmbedded(dataDir))
-  await migrate(url)
+  await migrate(url).catch((error) => {
+    throw new Error(`The database can not be used: ${describe(error)}`)
+  })
   const db = connect({ url, poolSize, applicationName: 'parley' })
   stops.push(() => db.end({ timeout: 3 }))
   return { db, databaseUrl: url }
@@ -44,12 +54,15 @@ async function startEmbedded(dataDir: string) {
   return postgres.url
 }
 
-/** An app to try things with; its key stays the same over restarts. */
+/** An app to try things with; its key stays the same over restarts. Two nodes that start at once make one. */
 const ensureDemoApp = (db: Db, apiKey: string) =>
-  db.use(async (db) => {
-    const [known] = await db`select from api_keys where hash = ${sha256(apiKey)}`
-    if (!known) await createApp(db, 'Demo', apiKey)
-  })
+  db.use((db) =>
+    db.begin(async (tx) => {
+      await tx`select pg_advisory_xact_lock(${DEMO_LOCK})`
+      const [known] = await tx`select from api_keys where hash = ${sha256(apiKey)}`
+      if (!known) await createApp(tx, 'Demo', apiKey)
+    }),
+  )
 
 /** Where this machine reaches the server: "all addresses" is none to go to. */
 function localUrl(host: string, address: AddressInfo | string | null) {
@@ -57,7 +70,7 @@ function localUrl(host: string, address: AddressInfo | string | null) {
   return `http://${name}:${typeof address === 'object' ? address?.port : ''}`
 }
 
-/** Calls in progress may end; connections that send nothing more, or do not end, are cut. */
+/** Calls in progress may end, if they do. */
 async function closeInTime(app: ReturnType<typeof buildApp>) {
   const timer = setTimeout(() => app.server.closeAllConnections(), 6_000)
   await app.close()
@@ -68,9 +81,12 @@ const print = (lines: Record<string, string | undefined>) => {
   for (const [name, value] of Object.entries(lines)) console.log(`${`${name}:`.padEnd(14)}${value}`)
 }
 
-/** What an error says in one line; one of several addresses that were tried in vain has its text in its parts. */
+const warn = (line: string) => console.warn(`Warning: ${line}`)
+
+/** What an error says in one line. Its cause knows better; of several addresses tried in vain the first will do. */
 const describe = (error: unknown): string => {
   if (error instanceof AggregateError && error.message === '') return describe(error.errors[0])
+  if (error instanceof Error && error.cause instanceof Error) return describe(error.cause)
   return error instanceof Error ? error.message.replace(/\s*\n\s*/g, ' ') : String(error)
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { invalid, refusal, unauthorized } from './support/refusal.ts'
+import { invalid, notFound, refusal, refusals, unauthorized } from './support/refusal.ts'
 import { ADMIN_KEY, useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -9,7 +9,9 @@ test('the operator makes an app, whose key works at once and is kept as a hash o
   const app = await api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Acme Talk' })
   expect(app.name).toBe('Acme Talk')
   expect((await api({ apiKey: app.apiKey }).tokens.create({ userId: 'ana' })).appId).toBe(app.id)
-  const [kept] = await db<{ tables: string }[]>`select jsonb_build_array((select jsonb_agg(k) from api_keys k), (select jsonb_agg(a) from apps a))::text as tables`
+  const [kept] = await db<
+    { tables: string }[]
+  >`select jsonb_build_array((select jsonb_agg(k) from api_keys k), (select jsonb_agg(a) from apps a))::text as tables`
   expect(kept?.tables).toContain(app.id)
   expect(kept?.tables).not.toContain(app.apiKey)
 })
@@ -33,4 +35,29 @@ test('an app has a name of 1 to 255 characters', async () => {
   const operator = world().api({ adminKey: ADMIN_KEY })
   for (const name of ['', 'x'.repeat(256), undefined as unknown as string]) expect(await refusal(operator.apps.create({ name }))).toEqual(invalid)
   expect((await operator.apps.create({ name: '🦄'.repeat(255) })).name).toBe('🦄'.repeat(255))
+})
+
+test('keys are made and deleted by id; a deleted one is refused at once, the others and user tokens stay', async () => {
+  const { api, operator } = world()
+  const app = await operator.apps.create({ name: 'Keys' })
+  const second = await operator.apps.createKey({ appId: app.id })
+  const listed = (await operator.apps.list()).apps.find(({ id }) => id === app.id)
+  expect(listed).toMatchObject({ name: 'Keys', keys: [{ id: app.keyId }, { id: second.id }] })
+  expect(JSON.stringify(listed)).not.toContain(app.apiKey)
+
+  const [one, two] = [api({ apiKey: app.apiKey }), api({ apiKey: second.apiKey })]
+  const { token } = await one.tokens.create({ userId: 'ana' })
+  expect(await operator.apps.deleteKey({ appId: app.id, keyId: app.keyId })).toEqual({ success: true })
+  expect(await refusal(one.tokens.create({ userId: 'ana' }))).toEqual(unauthorized)
+  expect((await two.tokens.create({ userId: 'ana' })).appId).toBe(app.id)
+  expect(await api({ token }).channels.list()).toEqual({ channels: [] })
+})
+
+test('a key is deleted under its own app only, and keys are for the operator', async () => {
+  const { operator, appId, backend } = world()
+  const app = await operator.apps.create({ name: 'Mine' })
+  expect(await refusal(operator.apps.deleteKey({ appId, keyId: app.keyId }))).toEqual(notFound)
+  expect(await refusal(operator.apps.createKey({ appId: app.keyId }))).toEqual(notFound)
+  const calls = [backend.apps.list(), backend.apps.createKey({ appId }), backend.apps.deleteKey({ appId, keyId: app.keyId })]
+  expect(await refusals(calls)).toEqual(calls.map(() => unauthorized))
 })

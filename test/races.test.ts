@@ -38,9 +38,10 @@ test('many who send at once get seq 1 to n without a gap, and every rev has one 
 
 test('what one user sends in order stays in order beside the others', async () => {
   const { ana, ben, cem, channelId } = await talk()
+  // biome-ignore format: a loop each
   await Promise.all([ana, ben, cem].map(async (user) => {
     for (const n of upTo(15)) await user.messages.send({ channelId, text: `${n}` })
-  })) // biome-ignore format: a loop each
+  }))
   const { messages } = await ana.messages.list({ channelId })
   for (const id of ['ana', 'ben', 'cem']) expect(messages.filter(({ userId }) => userId === id).map(({ text }) => text)).toEqual(upTo(15).map(String))
 })
@@ -50,7 +51,9 @@ test('replies at once are all counted', async () => {
   const root = await ana.messages.send({ channelId, text: 'root' })
   await Promise.all(upTo(8).flatMap(() => [ana, ben, cem].map((user) => user.messages.send({ channelId, text: 'reply', parentId: root.id }))))
   expect((await ana.messages.get({ channelId, messageId: root.id })).replyCount).toBe(24)
-  const counts = (await channelEventsOf(world(), channelId)).flatMap(({ payload }) => (payload.parent ? [(payload.parent as { replyCount: number }).replyCount] : []))
+  const counts = (await channelEventsOf(world(), channelId)).flatMap(({ payload }) =>
+    payload.parent ? [(payload.parent as { replyCount: number }).replyCount] : [],
+  )
   expect(counts).toEqual(upTo(24))
 })
 
@@ -99,7 +102,9 @@ test('two reactions that wait for the channel together are both in the last even
     return { calls }
   })
   await Promise.all(calls.calls)
-  const told = (await channelEventsOf(world(), channelId)).filter(({ type }) => type === 'reaction.added').map(({ payload }) => payload.reactions as { count: number }[])
+  const told = (await channelEventsOf(world(), channelId))
+    .filter(({ type }) => type === 'reaction.added')
+    .map(({ payload }) => payload.reactions as { count: number }[])
   expect(told.map((reactions) => reactions.reduce((sum, { count }) => sum + count, 0))).toEqual([1, 2, 3])
   const { reactions } = await ana.messages.get(ref)
   expect(told.at(-1)).toEqual(reactions.map((reaction) => ({ ...reaction, own: false })))
@@ -162,14 +167,34 @@ test('joining twenty times at once is joining once', async () => {
   const dora = await world().user('dora')
   await Promise.all(upTo(20).map((n) => (n % 2 ? dora.members.join({ channelId }) : dora.messages.send({ channelId, text: 'hi' }))))
   expect(await dora.channels.get({ channelId })).toMatchObject({ memberCount: 4, lastMessage: { seq: 10 } })
-  expect((await channelEventsOf(world(), channelId)).filter(({ type, payload }) => type === 'channel.member_joined' && payload.userId === 'dora')).toHaveLength(1)
+  expect((await channelEventsOf(world(), channelId)).filter(({ type, payload }) => type === 'channel.member_joined' && payload.userId === 'dora')).toHaveLength(
+    1,
+  )
+})
+
+test('who leaves a public channel while he sends is a member of it again with each message', async () => {
+  const { channelId } = await talk('public')
+  const dora = await world().user('dora')
+  for (const n of upTo(20)) {
+    const sent = outcome(dora.messages.send({ channelId, text: `${n}` }))
+    while ((await outcome(dora.members.leave({ channelId }))) !== 'done');
+    expect(await sent).toBe('done')
+  }
+  let isIn = false
+  for (const { type, payload } of await channelEventsOf(world(), channelId)) {
+    if (type === 'message.new') expect(isIn).toBe(true)
+    if (payload.userId === 'dora') isIn = type === 'channel.member_joined'
+  }
+  expect(await rowsOf(channelId)).toHaveLength(20)
 })
 
 test('many added to many channels at once, in any order, wait for nobody in a circle', async () => {
   const crowd = await insertCrowd(world(), 'many', 40)
   const ana = await world().user('ana')
   const channels = await Promise.all(upTo(8).map((n) => ana.channels.create({ type: 'group', name: `Many ${n}` })))
-  const results = await Promise.all(channels.map(({ id: channelId }, n) => outcome(ana.members.add({ channelId, userIds: n % 2 ? crowd : [...crowd].reverse() }))))
+  const results = await Promise.all(
+    channels.map(({ id: channelId }, n) => outcome(ana.members.add({ channelId, userIds: n % 2 ? crowd : [...crowd].reverse() }))),
+  )
   expect(new Set(results)).toEqual(new Set(['done']))
   const streams = await world().db<{ userId: string }[]>`select user_id from user_streams where user_id = any(${crowd}) and last_offset = 8`
   expect(streams).toHaveLength(40)

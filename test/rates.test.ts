@@ -32,7 +32,7 @@ test('exactly so many messages a minute pass, and every answer tells what is lef
       status: 201,
       'ratelimit-limit': '3',
       'ratelimit-remaining': remaining,
-      'ratelimit-reset': expect.stringMatching(/^(60|59|58)$/),
+      'ratelimit-reset': expect.stringMatching(/^(60|[345]\d)$/),
     })
     expect(headers).not.toHaveProperty('retry-after')
   }

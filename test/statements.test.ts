@@ -10,7 +10,10 @@ vi.mock('postgres', async (importOriginal) => {
   const { default: postgres } = await importOriginal<{ default: typeof import('postgres') }>()
   type Options = { connection?: { application_name?: string } }
   const observed = (url: string, options: Options) =>
-    postgres(url, { ...(options as object), ...(options.connection?.application_name === 'parley-test' && { debug: (_: number, query: string) => void statements.push(query) }) })
+    postgres(url, {
+      ...(options as object),
+      ...(options.connection?.application_name === 'parley-test' && { debug: (_: number, query: string) => void statements.push(query) }),
+    })
   return { default: Object.assign(observed, postgres) }
 })
 
@@ -51,7 +54,11 @@ const lively = async (size: number) => {
     rename: () => ana.channels.update({ channelId, name: `${Math.random()}` }),
   }
   const target = await fresh()
-  const changes = { edit: () => ana.messages.edit({ ...target, text: 'edited' }), delete: () => ana.messages.delete(target), leave: () => ben.members.leave({ channelId }) }
+  const changes = {
+    edit: () => ana.messages.edit({ ...target, text: 'edited' }),
+    delete: () => ana.messages.delete(target),
+    leave: () => ben.members.leave({ channelId }),
+  }
   for (const operation of Object.values(operations).filter((operation) => operation !== operations.pin)) await operation()
   return { ana, channelId, operations, all: { ...operations, ...changes } }
 }
@@ -64,7 +71,15 @@ test('a send takes four statements beside begin and commit, pages of messages an
   expect(await workOf(operations.send)).toHaveLength(4)
   expect(await workOf(operations.reply)).toHaveLength(4)
   expect(await statementsOf(operations.send)).toHaveLength(6)
-  for (const read of [operations.page, operations['page before'], operations.message, operations.channels, operations.pins, operations.members]) expect(await statementsOf(read)).toHaveLength(2)
+  for (const read of [
+    operations.page,
+    operations['page before'],
+    operations.message,
+    operations.channels,
+    operations.pins,
+    operations.members,
+  ])
+    expect(await statementsOf(read)).toHaveLength(2)
   expect(await statementsOf(operations.read)).toHaveLength(3)
   expect(await statementsOf(operations.total)).toHaveLength(1)
   expect((await statementsOf(operations.thread)).length).toBeLessThanOrEqual(3)
@@ -83,7 +98,8 @@ test('no operation takes more statements with 200 members than with 2', async ()
 
 test('a list of a hundred channels takes as many statements as one of two', async () => {
   const ana = await world().user('many-ana')
-  const create = (from: number, to: number) => Promise.all(Array.from({ length: to - from }, (_, index) => ana.channels.create({ type: 'group', name: `Many ${from + index}` })))
+  const create = (from: number, to: number) =>
+    Promise.all(Array.from({ length: to - from }, (_, index) => ana.channels.create({ type: 'group', name: `Many ${from + index}` })))
   for (const { id: channelId } of await create(0, 2)) await ana.messages.send({ channelId, text: 'hi' })
   await create(2, 100)
   const list = () => ana.channels.list({ limit: 100 })

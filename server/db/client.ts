@@ -176,9 +176,10 @@ const arrays = {
 export const isDatabaseTrouble = (error: unknown) =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' && (CONNECTION_CODES.has(error.code) || SQLSTATE_TROUBLE.test(error.code))
 
+// biome-ignore format: a list
 const CONNECTION_CODES = new Set([
   'LATE', 'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT',
   'ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EPIPE', 'ETIMEDOUT',
-]) // biome-ignore format: a list
+])
 /** Connection exceptions, resource shortage, operator intervention, system errors, lock timeout, serialization failure, read-only after a fail-over. */
 const SQLSTATE_TROUBLE = /^(08|53|57|58)...$|^(55P03|40001|40P01|25006)$/

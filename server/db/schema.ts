@@ -1,6 +1,19 @@
 import { sql } from 'drizzle-orm'
 import {
-  bigserial, boolean, foreignKey, index, integer, json, jsonb, pgTable, primaryKey, text, timestamp, unique, uniqueIndex, uuid,
+  bigserial,
+  boolean,
+  foreignKey,
+  index,
+  integer,
+  json,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+  unique,
+  uniqueIndex,
+  uuid,
 } from 'drizzle-orm/pg-core'
 
 /**
@@ -10,7 +23,10 @@ import {
 
 const instant = () => timestamp({ withTimezone: true, mode: 'string' })
 const createdAt = () => instant().notNull().defaultNow()
-const appId = () => uuid().notNull().references(() => apps.id, { onDelete: 'cascade' })
+const appId = () =>
+  uuid()
+    .notNull()
+    .references(() => apps.id, { onDelete: 'cascade' })
 
 /** Facts about this database itself: the epoch of its event numbering. */
 export const service = pgTable('service', { key: text().primaryKey(), value: text().notNull() })
@@ -28,9 +44,7 @@ export const users = pgTable(
     id: text().notNull(),
     name: text(),
     /** How others see the user. */
-    displayName: text()
-      .notNull()
-      .generatedAlwaysAs(sql`case when deleted_at is null then coalesce(name, id) else 'Deleted user' end`),
+    displayName: text().notNull().generatedAlwaysAs(sql`case when deleted_at is null then coalesce(name, id) else 'Deleted user' end`),
     email: text(),
     image: text(),
     custom: jsonb().notNull().default({}),
@@ -40,16 +54,20 @@ export const users = pgTable(
     createdAt: createdAt(),
     updatedAt: createdAt(),
     deletedAt: instant(),
+    /** When nothing of a deleted user was left. Only then the id may become a new user's. */
+    forgottenAt: instant(),
   },
-  (t) => [primaryKey({ columns: [t.appId, t.id] }), index().on(t.appId, t.displayName, t.id)],
+  (t) => [
+    primaryKey({ columns: [t.appId, t.id] }),
+    index().on(t.appId, t.displayName, t.id),
+    index('users_to_forget').on(t.deletedAt).where(sql`deleted_at is not null and forgotten_at is null`),
+  ],
 )
 
 /** Numbers the events of a user's topic. */
-export const userStreams = pgTable(
-  'user_streams',
-  { appId: appId(), userId: text().notNull(), lastOffset: integer().notNull().default(0) },
-  (t) => [primaryKey({ columns: [t.appId, t.userId] })],
-)
+export const userStreams = pgTable('user_streams', { appId: appId(), userId: text().notNull(), lastOffset: integer().notNull().default(0) }, (t) => [
+  primaryKey({ columns: [t.appId, t.userId] }),
+])
 
 export const workspaces = pgTable(
   'workspaces',
@@ -75,6 +93,38 @@ export const workspaceMembers = pgTable(
     foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }).onDelete('cascade'),
     index().on(t.appId, t.userId),
   ],
+)
+
+/** Invite links; only the SHA-256 of their tokens is stored. */
+export const workspaceInvites = pgTable(
+  'workspace_invites',
+  {
+    id: uuid().primaryKey(),
+    appId: uuid().notNull(),
+    workspaceId: uuid().notNull(),
+    tokenHash: text().notNull().unique(),
+    role: text().notNull(),
+    /** Null: unlimited. */
+    maxUses: integer(),
+    uses: integer().notNull().default(0),
+    createdBy: text().notNull(),
+    createdAt: createdAt(),
+    expiresAt: instant().notNull(),
+  },
+  (t) => [foreignKey({ columns: [t.appId, t.workspaceId], foreignColumns: [workspaces.appId, workspaces.id] }).onDelete('cascade'), index().on(t.expiresAt)],
+)
+
+/** Who has joined by an invite: each counts once. */
+export const workspaceInviteUses = pgTable(
+  'workspace_invite_uses',
+  {
+    inviteId: uuid()
+      .notNull()
+      .references(() => workspaceInvites.id, { onDelete: 'cascade' }),
+    userId: text().notNull(),
+    usedAt: createdAt(),
+  },
+  (t) => [primaryKey({ columns: [t.inviteId, t.userId] })],
 )
 
 /** `last_seq` numbers messages, `rev` every durable change; both move only while the row is locked. */
@@ -107,6 +157,8 @@ export const channels = pgTable(
     uniqueIndex().on(t.appId, t.dmKey).where(sql`deleted_at is null`),
     uniqueIndex().on(t.appId, t.cid).where(sql`deleted_at is null`),
     index().on(t.appId, t.type, t.lastActivityAt),
+    index().on(t.workspaceId).where(sql`workspace_id is not null and deleted_at is null`),
+    index('channels_to_purge').on(t.deletedAt).where(sql`deleted_at is not null`),
     foreignKey({ columns: [t.appId, t.workspaceId], foreignColumns: [workspaces.appId, workspaces.id] }),
     foreignKey({ columns: [t.appId, t.createdBy], foreignColumns: [users.appId, users.id] }),
   ],
@@ -134,6 +186,13 @@ export const members = pgTable(
     index().on(t.appId, t.userId),
   ],
 )
+
+/** Who was a member and may have left messages and reactions behind: where the clean-up after a deleted user has to look. */
+export const formerMembers = pgTable('former_members', { appId: uuid().notNull(), channelId: uuid().notNull(), userId: text().notNull() }, (t) => [
+  primaryKey({ columns: [t.channelId, t.userId] }),
+  foreignKey({ columns: [t.appId, t.channelId], foreignColumns: [channels.appId, channels.id] }).onDelete('cascade'),
+  index().on(t.appId, t.userId),
+])
 
 /** A deleted message stays as a tombstone: its content gone, its seq kept. */
 export const messages = pgTable(
@@ -175,7 +234,9 @@ export const reactions = pgTable(
   'reactions',
   {
     appId: uuid().notNull(),
-    messageId: uuid().notNull().references(() => messages.id, { onDelete: 'cascade' }),
+    messageId: uuid()
+      .notNull()
+      .references(() => messages.id, { onDelete: 'cascade' }),
     emoji: text().notNull(),
     userId: text().notNull(),
     createdAt: createdAt(),
@@ -192,7 +253,9 @@ export const pins = pgTable(
   {
     appId: uuid().notNull(),
     channelId: uuid().notNull(),
-    messageId: uuid().primaryKey().references(() => messages.id, { onDelete: 'cascade' }),
+    messageId: uuid()
+      .primaryKey()
+      .references(() => messages.id, { onDelete: 'cascade' }),
     pinnedBy: text().notNull(),
     pinnedAt: createdAt(),
   },
@@ -209,6 +272,39 @@ export const readMarks = pgTable(
   (t) => [
     primaryKey({ columns: [t.channelId, t.userId, t.seq] }),
     foreignKey({ columns: [t.channelId, t.userId], foreignColumns: [members.channelId, members.userId] }).onDelete('cascade'),
+    index('read_marks_read_at').using('brin', t.readAt),
+  ],
+)
+
+/** Devices that get push notifications. A token belongs to one user at a time. */
+export const devices = pgTable(
+  'devices',
+  {
+    id: uuid().primaryKey(),
+    appId: uuid().notNull(),
+    userId: text().notNull(),
+    platform: text({ enum: ['ios', 'android', 'relay'] }).notNull(),
+    provider: text({ enum: ['fcm', 'apns', 'relay'] }).notNull(),
+    token: text().notNull(),
+    deviceId: text(),
+    appVersion: text(),
+    createdAt: createdAt(),
+    updatedAt: createdAt(),
+  },
+  (t) => [
+    unique().on(t.appId, t.token),
+    unique().on(t.appId, t.userId, t.deviceId),
+    foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }).onDelete('cascade'),
+  ],
+)
+
+/** What a user wants to be notified of, as far as it differs from the defaults of the contract. */
+export const preferences = pgTable(
+  'preferences',
+  { appId: uuid().notNull(), userId: text().notNull(), chosen: jsonb().notNull(), updatedAt: createdAt() },
+  (t) => [
+    primaryKey({ columns: [t.appId, t.userId] }),
+    foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }).onDelete('cascade'),
   ],
 )
 

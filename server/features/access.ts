@@ -3,6 +3,7 @@ import type { Ctx, LockedChannel, ReadCtx, UserCaller } from '../context.ts'
 import type { Tx } from '../db/client.ts'
 import type { ChannelRow, MemberRow } from '../db/rows.ts'
 import { fail } from '../failure.ts'
+import { keepUsers } from './users/view.ts'
 
 /** The only ways for an operation to get hold of a channel: no right, no row. */
 
@@ -15,7 +16,10 @@ export const channelForReader = (ctx: ReadCtx<'user'>, channelId: string, cursor
 /** A channel that the caller is a member of; with the seq of a message, likewise. */
 export const channelForMember = (ctx: ReadCtx<'user'>, channelId: string, cursor?: string) => channelFor(ctx, { channelId, cursor, isAdmitted: isMember })
 
-async function channelFor({ db, caller }: ReadCtx<'user'>, { channelId, cursor, isAdmitted }: { channelId: string; cursor: string | undefined; isAdmitted: Rule }) {
+async function channelFor(
+  { db, caller }: ReadCtx<'user'>,
+  { channelId, cursor, isAdmitted }: { channelId: string; cursor: string | undefined; isAdmitted: Rule },
+) {
   const [row] = await selectAccess(db, caller, { channelId, cursor })
   const access = admit(row, isAdmitted)
   if (cursor !== undefined && access.standing.cursorSeq === null) return fail('NOT_FOUND', 'Message not found')
@@ -42,6 +46,12 @@ export async function lockedChannelForApp({ db }: Pick<Ctx, 'db'>, appId: string
     db<ChannelRow[]>`select * from channels where app_id = ${appId} and id = ${channelId} and deleted_at is null`,
   ])
   return channel ? locked(channel) : fail('NOT_FOUND', 'Channel not found')
+}
+
+/** Keeps the caller from being deleted before this transaction ends, for those who make something his; after the lock of a channel. */
+export async function keepCaller({ db, caller: { appId, userId } }: Ctx<'user'>) {
+  const [user] = await keepUsers(db, appId, [userId])
+  return user ?? fail('INVALID_TOKEN', 'The token has been revoked')
 }
 
 /** To be said only of a row that this transaction has locked or inserted. */

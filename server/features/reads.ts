@@ -3,13 +3,18 @@ import { broadcast, broadcastTo, type ReadCtx } from '../context.ts'
 import type { Tx } from '../db/client.ts'
 import type { ChannelRow } from '../db/rows.ts'
 import { fail } from '../failure.ts'
-import { implementRead, type Implements } from '../implement.ts'
+import { type Implements, implementRead } from '../implement.ts'
 import { channelForMember, isCrowd } from './access.ts'
 
 const mark = implementRead(contract.reads.mark, async (ctx, { channelId, messageId }) => {
   const { channel, standing } = await channelForMember(ctx, channelId, messageId)
+  const [moved] = await moveMarkers(ctx.db, {
+    channelId,
+    userId: ctx.caller.userId,
+    lastReadSeq: standing.cursorSeq ?? channel.lastSeq,
+    unreadAfterSeq: channel.lastSeq,
+  })
   ctx.services.activity.seen(ctx.caller)
-  const [moved] = await moveMarkers(ctx.db, { channelId, userId: ctx.caller.userId, lastReadSeq: standing.cursorSeq ?? channel.lastSeq, unreadAfterSeq: channel.lastSeq })
   if (!moved) return fail('FORBIDDEN', 'You are not a member of this channel')
   await announceRead(ctx, { channel, moved })
   return { success: true, lastReadSeq: moved.lastReadSeq }
@@ -47,9 +52,10 @@ export async function announceRead(ctx: ReadCtx<'user'>, { channel, moved }: { c
  * Moves a member's markers forward, never back, in one statement; a move of the read position leaves a mark with its
  * time. The channel is not locked: no answer or event of others depends on the markers.
  */
-const moveMarkers = (db: Tx, { channelId, userId, lastReadSeq, unreadAfterSeq }: { channelId: string; userId: string; lastReadSeq: number; unreadAfterSeq: number }) => db<
-  ReadPosition[]
->`
+export const moveMarkers = (
+  db: Tx,
+  { channelId, userId, lastReadSeq, unreadAfterSeq }: { channelId: string; userId: string; lastReadSeq: number; unreadAfterSeq: number },
+) => db<ReadPosition[]>`
   with before as (
     select app_id, channel_id, user_id, last_read_seq from members where channel_id = ${channelId} and user_id = ${userId} for no key update
   ), marked as (

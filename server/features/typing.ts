@@ -3,7 +3,7 @@ import { broadcast } from '../context.ts'
 import { fail } from '../failure.ts'
 import { implementRead, type Implements } from '../implement.ts'
 import { channelForMember, isCrowd } from './access.ts'
-import { selectUsers } from './users.ts'
+import { selectUsers } from './users/view.ts'
 
 const set = implementRead(contract.typing.set, async (ctx, { channelId, typing }) => {
   const { appId, userId } = ctx.caller

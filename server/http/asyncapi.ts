@@ -55,7 +55,7 @@ export const asyncApiJson = () => `${JSON.stringify(asyncApiDocument(), null, 2)
 const introduction = `\
 Events of Parley, over any client of the Centrifuge protocol. Each publication's data is an envelope \`{type, payload}\`.
 
-Durable events carry an offset, are kept for ${limits.realtime.eventsKeptHours} hours and recovered after a reconnect: each arrives exactly once, in order. On a channel's topic the offset is the channel's \`rev\`. Ephemeral events carry none.
+Durable events carry an offset, are kept for ${limits.eventsKeptHours} hours and recovered after a reconnect: each arrives exactly once, in order. On a channel's topic the offset is the channel's \`rev\`. Ephemeral events carry none.
 
 Publish through the REST API (\`openapi.json\`).`
 

@@ -2,7 +2,7 @@ import { type Limit, type Operation, pathParameters } from '@parley/contract'
 import type { z } from 'zod'
 import { type Caller, type Ctx, type Services, transact } from '../context.ts'
 import { type Db, newDeadline } from '../db/client.ts'
-import { Failure, fail } from '../failure.ts'
+import { Failure, fail, NotYet } from '../failure.ts'
 import type { Batch, Command, Implementation, Outcome } from '../implement.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
 import { createGatherer } from './gather.ts'
@@ -79,7 +79,12 @@ function executor({ db, services }: Edge, implementation: Implementation): Carry
   return ({ caller, input, until }) => {
     if (implementation.kind === 'plain') return implementation.run({ caller, services }, input)
     if (implementation.kind === 'read') return db.use((db) => implementation.run({ db, caller, services }, input), until)
-    return db.use((db, signal) => transact(db, { caller, services, signal }, (ctx) => implementation.run(ctx, input)), until)
+    const attempt = () => db.use((db, signal) => transact(db, { caller, services, signal }, (ctx) => implementation.run(ctx, input)), until)
+    return attempt().catch(async (error: unknown) => {
+      if (!(error instanceof NotYet)) throw error
+      await error.first(until)
+      return attempt()
+    })
   }
 }
 
@@ -97,11 +102,11 @@ function batchExecutor({ db, services }: Pick<Edge, 'db' | 'services'>, { run, l
     const command = { caller, input }
     const lane = laneOf(command)
     let outcome = await attempt(lane, command, until)
-    if ('first' in outcome) {
+    // More than once if others undo the step before the command's turn comes; the deadline ends it.
+    while ('first' in outcome) {
       await inOneTransaction(caller, outcome.first, until)
       outcome = await attempt(lane, command, until)
     }
-    if ('first' in outcome) throw new Error('an outcome asked twice for its first step')
     if ('refusal' in outcome) throw outcome.refusal
     if (outcome.isRepeat) await onRepeat()
     return outcome.result

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { limits } from '@parley/contract'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { Failure, fail } from '../failure.ts'
@@ -11,18 +11,13 @@ export type EdgeOptions = { allowedOrigins: readonly string[]; trustProxy: strin
 
 /** A Fastify that answers in our form whatever happens to a request before it reaches an operation, or after. */
 export function createEdge({ allowedOrigins, trustProxy, logLevel }: EdgeOptions): FastifyInstance {
-  const greeting = (id: string, headers: IncomingHttpHeaders) => ({
-    'X-Request-Id': id,
-    ...corsHeaders(allowedOrigins, headers),
-    ...(isClosing ? { Connection: 'close' } : {}),
-  })
+  const greeting = (id: string, headers: IncomingHttpHeaders) => ({ 'X-Request-Id': id, ...corsHeaders(allowedOrigins, headers) })
   const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const failure = toFailure(error)
     report(request.log, { failure, error })
     if (failure.retryAfterSeconds !== undefined) reply.header('Retry-After', String(failure.retryAfterSeconds))
     return reply.code(statusOfFailure(failure)).send(toErrorBody(failure))
   }
-  let isClosing = false
 
   const app = Fastify({
     logger: { level: logLevel, base: null },
@@ -44,9 +39,7 @@ export function createEdge({ allowedOrigins, trustProxy, logLevel }: EdgeOptions
     clientErrorHandler: () => {},
   })
   answerMalformed(app.server, (headers) => greeting(randomUUID(), headers))
-  app.addHook('preClose', async () => {
-    isClosing = true
-  })
+  closeConnections(app)
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(greeting(request.id, request.headers))
     if (isPreflight(request)) return reply.code(204).send()
@@ -60,6 +53,28 @@ export function createEdge({ allowedOrigins, trustProxy, logLevel }: EdgeOptions
   readBodies(app)
   app.setErrorHandler(answer)
   return app
+}
+
+/** At the end every answer is its connection's last, and who waits for none is cut: to Node.js one that has yet to send is not idle. */
+function closeConnections(app: FastifyInstance) {
+  const unanswered = new Set<ServerResponse>()
+  let isClosing = false
+  const closeWhenAnswered = () => {
+    for (const response of unanswered) response.shouldKeepAlive = false
+    if (unanswered.size === 0) app.server.closeAllConnections()
+  }
+  app.server.prependListener('request', (_, response) => {
+    unanswered.add(response)
+    if (isClosing) response.shouldKeepAlive = false
+    response.once('close', () => {
+      unanswered.delete(response)
+      if (isClosing) closeWhenAnswered()
+    })
+  })
+  app.addHook('preClose', async () => {
+    isClosing = true
+    closeWhenAnswered()
+  })
 }
 
 const requestId = (headers: IncomingHttpHeaders) => {

@@ -1,5 +1,5 @@
 import type { UserSummary } from '@parley/contract'
-import type { Signal } from '../context.ts'
+import type { Signal } from '../outlet.ts'
 import type { Revoked } from '../revocations.ts'
 
 /**

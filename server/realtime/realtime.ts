@@ -1,7 +1,7 @@
 import { parseTopic } from '@parley/contract'
-import type { Outlet, Signal } from '../context.ts'
 import type { Activity } from '../activity.ts'
 import type { Db } from '../db/client.ts'
+import type { Outlet, Signal } from '../outlet.ts'
 import type { Revocations } from '../revocations.ts'
 import type { Tokens } from '../tokens.ts'
 import { createAudience } from './audience.ts'

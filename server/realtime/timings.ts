@@ -11,7 +11,7 @@ export const timings = {
   reconcileMs: 5_000,
   beatMs: 15_000,
   /** A node is dead when it has not beaten for so long. */
-  deadAfterMs: 45_000,
+  deadAfterMs: limits.realtime.nodeDeadSeconds * 1_000,
   typingMs: limits.typingSeconds * 1_000,
   unreadPauseMs: 250,
   /** Over so long a time a stopping node closes its sockets. */

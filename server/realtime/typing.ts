@@ -1,4 +1,4 @@
-import type { Signal } from '../context.ts'
+import type { Signal } from '../outlet.ts'
 
 type Event = Extract<Signal, { kind: 'event' }>
 

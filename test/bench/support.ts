@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import { createApi } from '@parley/client'
 import { parseTopic } from '@parley/contract'
 import { buildApp } from '@parley/server/app'
-import type { Outlet } from '@parley/server/context'
 import { connect } from '@parley/server/db/client'
 import { startEmbeddedPostgres } from '@parley/server/db/embedded/index'
 import { migrate } from '@parley/server/db/migrate'
+import { createCleanup } from '@parley/server/jobs/cleanup'
+import { createRelay } from '@parley/server/outlet'
 import { createTokens } from '@parley/server/tokens'
 
 const ADMIN_KEY = 'admin-key-of-the-bench'
@@ -30,10 +31,11 @@ export async function withDatabase(work: (url: string) => Promise<void>) {
 export async function startNode(databaseUrl: string) {
   const db = connect({ url: databaseUrl, poolSize: 10, applicationName: 'parley-bench' })
   const tokens = await createTokens(['a secret of the bench, 32 bytes or more'])
-  let outlet: Outlet | undefined
+  const relay = createRelay()
+  const cleanup = createCleanup({ db, outlet: relay.outlet, onError: (error) => console.error(error) })
   const server = buildApp({
-    db, databaseUrl, tokens, adminKey: ADMIN_KEY, rates: { tokens: 0, messages: 0, requests: 0 }, presenceGraceSeconds: 15, wsUrl: () => 'ws://bench',
-    allowedOrigins: [], trustProxy: false, hasDocsPage: false, logLevel: 'error', timings: { shutdownMs: 0 }, onOutlet: (given) => (outlet = given),
+    db, databaseUrl, relay, cleanup, tokens, userAdminAccess: 'bearer', publicUrl: () => 'http://bench', adminKey: ADMIN_KEY, rates: { tokens: 0, messages: 0, requests: 0 }, presenceGraceSeconds: 15, wsUrl: () => 'ws://bench',
+    allowedOrigins: [], trustProxy: false, hasDocsPage: false, logLevel: 'error', timings: { shutdownMs: 0 },
   }) // biome-ignore format: a list
   const url = await server.listen({ port: 0, host: '127.0.0.1' })
   const app = await createApi({ url, adminKey: ADMIN_KEY }).apps.create({ name: 'Bench' })
@@ -42,10 +44,9 @@ export async function startNode(databaseUrl: string) {
   const ids: string[] = []
   for (let index = 0; index < 50; index++) ids.push((await ana.channels.create({ type: 'group', name: `Channel ${index}` })).id)
   const [channelId = '', ...moreChannels] = ids
-  if (!outlet) throw new Error('the server has no outlet')
   return {
     wsUrl: `${url.replace(/^http/, 'ws')}/connection/websocket`,
-    app, user, channelId, moreChannels, outlet,
+    app, user, channelId, moreChannels, outlet: relay.outlet,
     topOf: async (topic: string) => {
       const ref = parseTopic(topic)
       return ref?.kind === 'chat' ? (await ana.channels.get({ channelId: ref.channelId })).rev : 0

@@ -115,7 +115,7 @@ test.each(framings)('a client that was away gets what it missed, once and in ord
 test('recovery survives a change of the node and a restart of the server', async () => {
   const { topic, id } = await lively()
   const epoch = await epochOf()
-  const other = await createWorld({}, world().databaseUrl)
+  const other = await createWorld({ databaseUrl: world().databaseUrl })
   const raw = await RawSocket.connect(other, ben)
   const { subscribe } = await raw.ask({ id: 2, subscribe: { channel: topic, recover: true, epoch, offset: 4 } })
   expect(subscribe).toMatchObject({ recovered: true, offset: 4 })
@@ -176,7 +176,7 @@ test('a consumer that does not read is closed with 3008 and loses nothing', asyn
 })
 
 test('a stopping server closes its sockets with 3001 and takes no new ones', async () => {
-  const other = await createWorld({}, world().databaseUrl)
+  const other = await createWorld({ databaseUrl: world().databaseUrl })
   const raws = await Promise.all(Array.from({ length: 5 }, () => RawSocket.connect(other, ben)))
   const stopped = other.stop()
   expect(await Promise.all(raws.map(({ closed }) => closed))).toEqual(raws.map(() => ({ code: 3001, reason: 'shutdown' })))

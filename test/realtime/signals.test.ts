@@ -107,7 +107,7 @@ describe('typing', () => {
 
   test('it can be ended, on another node too', async () => {
     const [ana, ben] = await cast()
-    const other = await createWorld({ timings: { typingMs: 60_000 } }, world().databaseUrl)
+    const other = await createWorld({ timings: { typingMs: 60_000 }, databaseUrl: world().databaseUrl })
     const channelId = await group(ana, ben)
     const [here, there] = [await ear(ana, chat(channelId)), await ear(ana, chat(channelId), other)]
     const elsewhere = other.api({ token: ben.token })
@@ -144,7 +144,7 @@ describe('presence', () => {
 
   test('a user on two nodes is there until he has left both', async () => {
     const [ana, ben] = await cast()
-    const other = await createWorld({ presenceGraceSeconds: 0 }, world().databaseUrl)
+    const other = await createWorld({ presenceGraceSeconds: 0, databaseUrl: world().databaseUrl })
     await group(ana, ben)
     const anas = await ear(ana, own(ana))
     const [here, there] = [client(ben), client(ben, other)]
@@ -178,7 +178,7 @@ test('a new name is told to those who share a channel', async () => {
 
 test('members hear of a changed and a deleted channel in their own topic, on every node', async () => {
   const [ana, ben] = await cast()
-  const other = await createWorld({}, world().databaseUrl)
+  const other = await createWorld({ databaseUrl: world().databaseUrl })
   const channelId = await group(ana, ben)
   const [here, there] = [await ear(ben, own(ben)), await ear(ben, own(ben), other)]
   await ana.channels.update({ channelId, name: 'New name' })

@@ -1,44 +1,77 @@
-import { type Api, createApi, type Credentials } from '@parley/client'
+import { type Api, type Credentials, createApi } from '@parley/client'
 import { contract, type Operation, type TokenResult } from '@parley/contract'
 import { type AppOptions, buildApp } from '@parley/server/app'
 import { connect, connectOnce, openConnection } from '@parley/server/db/client'
+import { createCleanup } from '@parley/server/jobs/cleanup'
+import { createRelay } from '@parley/server/outlet'
 import { createTokens } from '@parley/server/tokens'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { databaseUrl } from './postgres.ts'
 
 export const ADMIN_KEY = 'admin-key-of-the-tests'
 export const SECRET = 'a secret of the tests, 32 bytes or more'
+export const PUBLIC_URL = 'https://chat.test'
 const noLimits = { tokens: 0, messages: 0, requests: 0 }
 
 export type World = Awaited<ReturnType<typeof createWorld>>
 /** A user of the app: a validated client, and who he is. */
 export type User = Api & { id: string; token: string; minted: TokenResult }
 
-/** A running server with one app, on a database of its own or as another node of an existing one. */
-export async function createWorld(options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'timings' | 'presenceGraceSeconds'>> & { poolSize?: number } = {}, sharedUrl?: string) {
-  const database = sharedUrl === undefined ? await cloneDatabase() : { url: sharedUrl, drop: async () => {} }
+/** A running server on a database of its own, or on one that is given, with one app. */
+export async function createWorld(
+  options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'userAdminAccess' | 'timings' | 'presenceGraceSeconds'>> & {
+    poolSize?: number
+    databaseUrl?: string
+  } = {},
+) {
+  const database = options.databaseUrl === undefined ? await cloneDatabase() : { url: options.databaseUrl, drop: async () => {} }
   const pool = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test' })
   const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10 })
   const tokens = await createTokens([SECRET])
-  const app = buildApp({ databaseUrl: database.url, presenceGraceSeconds: 15, db: pool, tokens, adminKey: ADMIN_KEY, rates: noLimits, wsUrl: () => 'ws://test/connection/websocket', allowedOrigins: [], trustProxy: false, hasDocsPage: false, logLevel: 'error', ...options, timings: { shutdownMs: 50, ...options.timings } })
+  const relay = createRelay()
+  const cleanup = createCleanup({ db: pool, outlet: relay.outlet, onError: (error) => console.error(error) })
+  const app = buildApp({
+    db: pool,
+    relay,
+    tokens,
+    cleanup,
+    presenceGraceSeconds: 15,
+    adminKey: ADMIN_KEY,
+    userAdminAccess: 'bearer',
+    rates: noLimits,
+    publicUrl: () => PUBLIC_URL,
+    wsUrl: () => 'ws://test/connection/websocket',
+    allowedOrigins: [],
+    trustProxy: false,
+    hasDocsPage: false,
+    logLevel: 'error',
+    ...options,
+    databaseUrl: database.url,
+    timings: { shutdownMs: 50, ...options.timings },
+  })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
 
   const api = (credentials: Credentials = {}) => validated(createApi({ url, ...credentials }))
-  const { id: appId, apiKey } = await api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Test' })
+  const operator = api({ adminKey: ADMIN_KEY })
+  const { id: appId, apiKey } = await operator.apps.create({ name: 'Test' })
+  /** The backend of another app. */
+  const stranger = async () => api({ apiKey: (await operator.apps.create({ name: 'Other' })).apiKey })
   const backend = api({ apiKey })
   const user = async (id: string, profile: { name?: string; image?: string } = {}, from: Api = backend): Promise<User> => {
     const result = await from.tokens.create({ userId: id, ...profile })
     return { ...api({ token: result.token }), id, token: result.token, minted: result }
   }
   const users = <Ids extends string[]>(...ids: Ids) => Promise.all(ids.map((id) => user(id))) as Promise<{ [Place in keyof Ids]: User }>
+  // biome-ignore format: a list
   return {
-    url, app, appId, apiKey, api, backend, user, users, db, sign: tokens.sign, databaseUrl: database.url,
+    url, app, appId, apiKey, api, backend, operator, stranger, user, users, db, cleanup, sign: tokens.sign, databaseUrl: database.url,
     stop: async () => {
       await app.close()
+      await cleanup.stop()
       await Promise.all([pool.end({ timeout: 1 }), db.end({ timeout: 1 })])
       await database.drop()
     },
-  } // biome-ignore format: a list
+  }
 }
 
 /** The world of a test file, made before its tests and ended after them. */
@@ -75,9 +108,7 @@ function validated(api: Api): Api {
   return Object.fromEntries(
     Object.entries(contract).map(([group, operations]) => [
       group,
-      Object.fromEntries(
-        Object.entries<Operation>(operations).map(([name, op]) => [name, check(op, (api as never)[group][name])]),
-      ),
+      Object.fromEntries(Object.entries<Operation>(operations).map(([name, op]) => [name, check(op, (api as never)[group][name])])),
     ]),
   ) as Api
 }

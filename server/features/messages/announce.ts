@@ -4,9 +4,17 @@ import { fail } from '../../failure.ts'
 import { asBroadcast, selectMessages, toMessage } from './view.ts'
 
 /** Tells the channel what a message is now, after the write; gives the message the event's rev. Answers as the viewer sees it. */
-export async function announceMessage(ctx: Pick<Ctx, 'db' | 'emit' | 'write'>, { channel, messageId, viewer }: { channel: LockedCounters; messageId: string; viewer: string | null }) {
+export async function announceMessage(
+  ctx: Pick<Ctx, 'db' | 'emit' | 'write'>,
+  { channel, messageId, viewer }: { channel: LockedCounters; messageId: string; viewer: string | null },
+) {
   const message = await viewMessage(ctx, { messageId, viewer })
-  const { message: announced } = ctx.emit(channel, 'message.updated', (rev) => ({ channelId: channel.id, message: asBroadcast({ ...message, rev }) }), messageId)
+  const { message: announced } = ctx.emit(
+    channel,
+    'message.updated',
+    (rev) => ({ channelId: channel.id, message: asBroadcast({ ...message, rev }) }),
+    messageId,
+  )
   writeRev(ctx, announced)
   return { ...message, rev: announced.rev }
 }
@@ -17,4 +25,8 @@ export async function viewMessage({ db }: Pick<Ctx, 'db'>, { messageId, viewer }
   return view ? toMessage(view) : fail('NOT_FOUND', 'Message not found')
 }
 
-export const writeRev = ({ db, write }: Pick<Ctx, 'db' | 'write'>, { id, rev }: { id: string; rev: number }) => write(db`update messages set rev = ${rev} where id = ${id}`)
+export const writeRev = (ctx: Pick<Ctx, 'db' | 'write'>, { id, rev }: { id: string; rev: number }) => writeRevs(ctx, new Map([[id, rev]]))
+
+/** Gives messages the revs of the events that told of their last change. */
+export const writeRevs = ({ db, write }: Pick<Ctx, 'db' | 'write'>, revs: Map<string, number>) =>
+  write(db`update messages m set rev = r.rev from unnest(${[...revs.keys()]}::uuid[], ${[...revs.values()]}::int[]) as r (id, rev) where m.id = r.id`)

@@ -25,6 +25,7 @@ export const send = implementBatch(contract.messages.send, {
     const earlier = await selectEarlier(ctx.db, facts)
     const { append, write } = createAppender(ctx)
     const outcomes = facts.map((fact): SendOutcome => {
+      if (fact.isAuthorGone) return refuse('INVALID_TOKEN', 'The token has been revoked')
       if (!fact.channel) return refuse('NOT_FOUND', 'Channel not found')
       if (fact.role === null && !isOpen(fact.channel.type)) return refuse('FORBIDDEN', 'You are not a member of this channel')
       const repeated = fact.earlierId === null ? undefined : earlier.get(fact.earlierId)
@@ -37,7 +38,8 @@ export const send = implementBatch(contract.messages.send, {
   },
   findRepeated: async (ctx, { channelId, clientId }) => {
     if (clientId === undefined) return undefined
-    const { db, caller: { appId, userId } } = ctx // biome-ignore format: one line
+    // biome-ignore format: one line
+    const { db, caller: { appId, userId } } = ctx
     const which = db`where m.app_id = ${appId} and m.channel_id = ${channelId} and m.user_id = ${userId} and m.client_id = ${clientId}`
     const [view] = await selectMessages(db, { viewer: userId, which })
     if (!view) return undefined
@@ -46,13 +48,14 @@ export const send = implementBatch(contract.messages.send, {
   },
 })
 
-const refuse = (code: 'NOT_FOUND' | 'FORBIDDEN', message: string) => ({ refusal: new Failure(code, message) })
+const refuse = (code: 'NOT_FOUND' | 'FORBIDDEN' | 'INVALID_TOKEN', message: string) => ({ refusal: new Failure(code, message) })
 
 /** A command and all that its fate depends on. */
 type Fact = {
   command: Send
   channel: (LockedCounters & Pick<ChannelRow, 'type'>) | null
   author: Message['user']
+  isAuthorGone: boolean
   role: MemberRow['role'] | null
   lastReadSeq: number
   unreadAfterSeq: number
@@ -67,8 +70,9 @@ async function readFacts(db: Tx, commands: Send[]) {
   const channelIds = commands.map(({ input }) => input.channelId)
   const [, rows] = await Promise.all([
     lockChannels(db, appId, [...new Set(channelIds)]),
-    db<Omit<Fact, 'command'>[]>`
-      select
+    // Authors are kept from being deleted, in the order of their ids, so that what they write is found by whoever deletes them.
+    db<(Omit<Fact, 'command'> & { place: number })[]>`
+      select s.place::int, u.deleted_at is not null as is_author_gone,
         case when c.id is not null then jsonb_build_object('id', c.id, 'type', c.type, 'lastSeq', c.last_seq, 'rev', c.rev, 'isLocked', true) end as channel,
         jsonb_build_object('id', u.id, 'name', u.display_name, 'image', u.image) as author,
         m.role, m.last_read_seq, m.unread_after_seq, earlier.id as earlier_id, root.id as root_id, root.reply_count as root_reply_count,
@@ -77,15 +81,17 @@ async function readFacts(db: Tx, commands: Send[]) {
         ${channelIds}::uuid[], ${commands.map(({ caller }) => caller.userId)}::text[],
         ${commands.map(({ input }) => input.clientId ?? null)}::text[], ${commands.map(({ input }) => input.parentId ?? null)}::uuid[]
       ) with ordinality as s (channel_id, user_id, client_id, parent_id, place)
+      join users u on u.app_id = ${appId} and u.id = s.user_id
       left join channels c on c.app_id = ${appId} and c.id = s.channel_id and c.deleted_at is null
-      left join users u on u.app_id = ${appId} and u.id = s.user_id
       left join members m on m.channel_id = c.id and m.user_id = s.user_id
       left join messages earlier on earlier.channel_id = c.id and earlier.user_id = s.user_id and earlier.client_id = s.client_id
       left join messages parent on parent.id = s.parent_id and parent.channel_id = c.id and parent.deleted_at is null
       left join messages root on root.id = coalesce(parent.parent_id, parent.id)
-      order by s.place`,
+      order by u.id, s.place
+      for key share of u`,
   ])
-  return rows.map((row, place): Fact => ({ ...row, command: commands[place] as Send })) // one row a command, in order
+  const inOrder = rows.toSorted((a, b) => a.place - b.place)
+  return inOrder.map(({ place, ...row }): Fact => ({ ...row, command: commands[place - 1] as Send })) // one row a command
 }
 
 /** The messages of which commands are repeats, by id. None, as a rule, and then nothing is asked. */
@@ -117,6 +123,7 @@ function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'write' | 'se
       'message.new',
       (rev) => ({
         channelId: channel.id,
+        // biome-ignore format: the fields of a message
         message: {
           id, channelId: channel.id, userId: author.id, text, seq, rev, user: author, reactions: [], mentions: mentionsIn(text), attachments,
           parentId: fact.rootId, replyCount: 0, pinned: false, clientId, createdAt: now, updatedAt: now, editedAt: null, deletedAt: null,
@@ -124,7 +131,7 @@ function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'write' | 'se
         ...(fact.rootId === null ? {} : { parent: { id: fact.rootId, replyCount } }),
       }),
       id,
-    ) // biome-ignore format: the fields of a message
+    )
     if (fact.rootId !== null) threads.set(fact.rootId, { id: fact.rootId, replyCount, rev: message.rev })
     const marker = { channelId: channel.id, userId: author.id, lastReadSeq: fact.lastReadSeq, unreadAfterSeq: fact.unreadAfterSeq }
     markers.set(`${channel.id} ${author.id}`, advance(markers.get(`${channel.id} ${author.id}`) ?? marker, seq))
