@@ -7,9 +7,9 @@ import { createRelay } from '@parley/server/outlet'
 import { createTokens } from '@parley/server/tokens'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { databaseUrl } from './postgres.ts'
+import { ADMIN_KEY, SECRET } from './secrets.ts'
 
-export const ADMIN_KEY = 'admin-key-of-the-tests'
-export const SECRET = 'a secret of the tests, 32 bytes or more'
+export { ADMIN_KEY, SECRET }
 export const PUBLIC_URL = 'https://chat.test'
 const noLimits = { tokens: 0, messages: 0, requests: 0 }
 
