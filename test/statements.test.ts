@@ -71,14 +71,7 @@ test('a send takes four statements beside begin and commit, pages of messages an
   expect(await workOf(operations.send)).toHaveLength(4)
   expect(await workOf(operations.reply)).toHaveLength(4)
   expect(await statementsOf(operations.send)).toHaveLength(6)
-  for (const read of [
-    operations.page,
-    operations['page before'],
-    operations.message,
-    operations.channels,
-    operations.pins,
-    operations.members,
-  ])
+  for (const read of [operations.page, operations['page before'], operations.message, operations.channels, operations.pins, operations.members])
     expect(await statementsOf(read)).toHaveLength(2)
   expect(await statementsOf(operations.read)).toHaveLength(3)
   expect(await statementsOf(operations.total)).toHaveLength(1)

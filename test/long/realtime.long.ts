@@ -84,7 +84,9 @@ test('after any history: state fetched before + events heard = state fetched aft
       expect([...known.values()].map(comparable).sort(bySeq)).toEqual(messages.map(comparable).sort(bySeq))
     }
     const { count } = await ben.reads.unreadCount()
-    await bens.until((heard) => (heard.flatMap(({ envelope }) => (envelope.type === 'channel.total_unread_changed' ? [envelope.payload.count] : [])).at(-1) ?? 0) === count)
+    await bens.until(
+      (heard) => (heard.flatMap(({ envelope }) => (envelope.type === 'channel.total_unread_changed' ? [envelope.payload.count] : [])).at(-1) ?? 0) === count,
+    )
     hers.disconnect()
     his.disconnect()
   })
@@ -105,7 +107,8 @@ function apply(messages: Map<string, Message>, { offset, envelope }: { offset: n
     if ((messages.get(message.id)?.rev ?? 0) < message.rev) messages.set(message.id, message)
   }
   if (envelope.type === 'message.deleted') messages.delete(envelope.payload.messageId)
-  if ((envelope.type === 'message.new' || envelope.type === 'message.deleted') && envelope.payload.parent) change(envelope.payload.parent.id, { replyCount: envelope.payload.parent.replyCount })
+  if ((envelope.type === 'message.new' || envelope.type === 'message.deleted') && envelope.payload.parent)
+    change(envelope.payload.parent.id, { replyCount: envelope.payload.parent.replyCount })
   if (envelope.type === 'reaction.added' || envelope.type === 'reaction.removed') change(envelope.payload.messageId, { reactions: envelope.payload.reactions })
 }
 

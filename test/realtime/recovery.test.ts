@@ -31,7 +31,10 @@ describe('the reply to a subscribe', () => {
   test('a first one gets the position and no history', async () => {
     const { topic } = await lively()
     const raw = await connected()
-    expect(await raw.ask({ id: 2, subscribe: { channel: topic } })).toEqual({ id: 2, subscribe: { recoverable: true, positioned: true, epoch: await epochOf(), offset: 5 } })
+    expect(await raw.ask({ id: 2, subscribe: { channel: topic } })).toEqual({
+      id: 2,
+      subscribe: { recoverable: true, positioned: true, epoch: await epochOf(), offset: 5 },
+    })
   })
 
   test('everything after the offset asked for, and that offset, when all is kept', async () => {
@@ -71,7 +74,13 @@ describe('the reply to a subscribe', () => {
     const wanted = { channel: topic, recover: true, ...(await position(await epochOf(), topic)) }
     const raw = await connected()
     expect((await raw.ask({ id: 2, subscribe: { ...wanted, flag: 2 } })).error.code).toBe(112)
-    expect((await raw.ask({ id: 3, subscribe: wanted })).subscribe).toEqual({ recoverable: true, positioned: true, was_recovering: true, epoch: await epochOf(), offset: 5 })
+    expect((await raw.ask({ id: 3, subscribe: wanted })).subscribe).toEqual({
+      recoverable: true,
+      positioned: true,
+      was_recovering: true,
+      epoch: await epochOf(),
+      offset: 5,
+    })
   })
 
   test('what a node has delivered it gives again without a look at the events', async () => {
@@ -165,7 +174,8 @@ test('a consumer that does not read is closed with 3008 and loses nothing', asyn
   const text = 'x'.repeat(10_000)
   let last = await ana.messages.send({ channelId: id, text })
   // Beyond what the socket buffers of the kernel hold, which is megabytes.
-  for (let round = 0; round < 40; round++) last = (await Promise.all(Array.from({ length: 25 }, () => ana.messages.send({ channelId: id, text })))).reduce((a, b) => (a.rev > b.rev ? a : b))
+  for (let round = 0; round < 40; round++)
+    last = (await Promise.all(Array.from({ length: 25 }, () => ana.messages.send({ channelId: id, text })))).reduce((a, b) => (a.rev > b.rev ? a : b))
   raw.socket.resume()
   expect((await raw.closed).code).toBe(3008)
   const offset = Math.max(...raw.messages.map(({ push }) => push?.pub?.offset ?? 0))
