@@ -20,14 +20,13 @@ function clientOf({ minted }: Pick<User, 'minted'>) {
 const hear = (
   { trpc }: ReturnType<typeof clientOf>,
   input: { topic: string; since?: number },
-  { count, onStarted }: { count: number; onStarted?: () => void },
+  { count, onFirst }: { count: number; onFirst?: () => void },
 ) =>
   new Promise<{ id: string; data: Envelope }[]>((resolve, reject) => {
     const heard: { id: string; data: Envelope }[] = []
     const subscription = trpc.events.topic.subscribe(input, {
-      onStarted: () => onStarted?.(),
       onData: (item) => {
-        heard.push(item)
+        if (heard.push(item) === 1) onFirst?.()
         if (heard.length < count) return
         subscription.unsubscribe()
         resolve(heard)
@@ -41,7 +40,7 @@ test('a contract user hears a topic, from an offset on, with the offset as id', 
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })
   const topic = topics.channel(world().appId, channelId)
   await ana.messages.send({ channelId, text: 'before' })
-  const heard = await hear(clientOf(ben), { topic, since: 2 }, { count: 3, onStarted: async () => {
+  const heard = await hear(clientOf(ben), { topic, since: 2 }, { count: 3, onFirst: async () => {
     await ben.typing.set({ channelId })
     await ana.messages.send({ channelId, text: 'after' })
   } }) // biome-ignore format: short
@@ -61,6 +60,6 @@ test('it is authorised like the endpoint, and ends with the right', async () => 
     data: { code: 'INVALID_TOKEN' },
   })
   await expect(hear(clientOf(ben), { topic, since: 99 }, { count: 1 })).rejects.toMatchObject({ data: { code: 'VALIDATION_ERROR' } })
-  const removed = hear(clientOf(ben), { topic, since: 2 }, { count: 9, onStarted: () => void ana.members.remove({ channelId, userId: 'ben2' }) })
+  const removed = hear(clientOf(ben), { topic, since: 1 }, { count: 9, onFirst: () => void ana.members.remove({ channelId, userId: 'ben2' }) })
   await expect(removed).rejects.toMatchObject({ data: { code: 'FORBIDDEN' } })
 })
