@@ -12,12 +12,14 @@ import { receipts } from './receipts.ts'
 import { service } from './service.ts'
 import { sync } from './sync.ts'
 import { tokens } from './tokens.ts'
+import { typing } from './typing.ts'
 import { users } from './users.ts'
 import { workspaces } from './workspaces.ts'
 
 /** Every operation of Parley, by noun. All that a client or a server needs to know of an endpoint is in its record. */
 export const contract = {
   service, apps, tokens, users, channels, members, messages, reactions, pins, reads, receipts, sync, workspaces, invites, devices, preferences,
+  typing,
 } // biome-ignore format: a list
 export type Contract = typeof contract
 
@@ -32,6 +34,7 @@ export const nounMeaning: Record<keyof Contract, string> = {
   reactions: 'Emoji on messages.',
   pins: 'Messages kept at hand in their channel.',
   reads: 'How far the caller has read, and what is left.',
+  typing: 'Who is writing just now.',
   users: 'The people of an app, as its own user system knows them.',
   receipts: 'Who has read which message, and when.',
   sync: 'Catching up after having been away.',
@@ -43,7 +46,25 @@ export const nounMeaning: Record<keyof Contract, string> = {
 
 export { Channel, ChannelProfile, ChannelType } from './channels.ts'
 export { ErrorBody, type ErrorCode, errorMeaning, errorStatus } from './errors.ts'
-export { type ChannelEvent, type ChannelEventType, channelEvents, topics, type UserEvent, type UserEventType, userEvents } from './events.ts'
+export {
+  type ChannelEvent,
+  type ChannelEventType,
+  type ChannelSignal,
+  type ChannelSignalType,
+  channelEvents,
+  channelSignals,
+  type Envelope,
+  parseTopic,
+  TopicInput,
+  type TopicRef,
+  topics,
+  type UserEvent,
+  type UserEventType,
+  type UserSignal,
+  type UserSignalType,
+  userEvents,
+  userSignals,
+} from './events.ts'
 export { limits } from './limits.ts'
 export { Member, Role } from './members.ts'
 export { Attachment, LinkPreview, Message, Reaction } from './messages.ts'

@@ -25,6 +25,18 @@ export const limits = {
   pins: 100,
   membersPerCall: 1_000,
   membersShown: 100,
+  typingSeconds: 6,
+  /** Above so many members a livestream fans out messages only: no typing, presence, read and unread events. */
+  crowd: 100,
+  realtime: {
+    frameBytes: 1024 * 1024,
+    topicsPerSocket: 1_000,
+    bufferedBytes: 1024 * 1024,
+    /** A server that has not said for so long that it lives is taken for dead; it says so every 15 s. */
+    nodeDeadSeconds: 45,
+    /** Changes of one topic that a reconnect or a history command can get at once; who missed more reads anew. */
+    recoverable: 5_000,
+  },
   usersPerCall: 1_000,
   receiptsPerCall: 200,
   readersShown: 100,

@@ -1,15 +1,23 @@
+import { randomUUID } from 'node:crypto'
 import { limits } from '@parley/contract'
 import { createActivity } from './activity.ts'
 import type { Services } from './context.ts'
-import type { Db } from './db/client.ts'
+import { type Db, isDatabaseTrouble } from './db/client.ts'
 import { createAuthenticate } from './http/authenticate.ts'
 import { createCall } from './http/call.ts'
+import { isAllowedOrigin } from './http/cors.ts'
 import { docs } from './http/docs.ts'
 import { createEdge, type EdgeOptions } from './http/edge.ts'
 import { createRates, type Rates } from './http/rates.ts'
 import { type Calls, rest } from './http/rest.ts'
 import { trpc } from './http/trpc.ts'
 import { operations } from './operations.ts'
+import type { Relay } from './outlet.ts'
+import { createAdmission, serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
+import { listen } from './realtime/feed.ts'
+import { createPostgresBroker } from './realtime/postgres-broker.ts'
+import { createRealtime } from './realtime/realtime.ts'
+import type { Timings } from './realtime/timings.ts'
 import { createRevocations } from './revocations.ts'
 
 export type AppOptions = EdgeOptions &
@@ -20,12 +28,24 @@ export type AppOptions = EdgeOptions &
     hasDocsPage: boolean
     publicUrl: () => string
     wsUrl: () => string
+    /** What operations and jobs say, here or made before. */
+    relay: Relay
+    /** Where nodes meet: the same database as `db`. */
+    databaseUrl: string
+    presenceGraceSeconds: number
+    timings?: Partial<Timings>
   }
 
 /** The HTTP face: every operation over REST and tRPC. */
-export function buildApp({ db, tokens, adminKey, userAdminAccess, cleanup, rates, publicUrl, wsUrl, hasDocsPage, ...options }: AppOptions) {
+export function buildApp({ db, tokens, adminKey, userAdminAccess, cleanup, rates, publicUrl, wsUrl, hasDocsPage, relay, ...options }: AppOptions) {
+  const app = createEdge(options)
   const revocations = createRevocations()
   const activity = createActivity(db)
+  // Trouble of the database passes; anything else is a fault of ours.
+  const report = (error: unknown, problem: string) => (isDatabaseTrouble(error) ? app.log.warn(problem) : app.log.error({ err: error }, problem))
+  const nodeId = randomUUID()
+  const broker = createPostgresBroker({ url: options.databaseUrl, nodeId, report })
+  const realtime = createRealtime({ ...options, db, tokens, broker, nodeId, report, revocations, activity })
   const edge = {
     db,
     authenticate: createAuthenticate({ db, tokens, adminKey, revocations }),
@@ -37,6 +57,7 @@ export function buildApp({ db, tokens, adminKey, userAdminAccess, cleanup, rates
       revocations,
       activity,
       cleanup,
+      outlet: relay.outlet,
       // Both are known once the server listens.
       get publicUrl() {
         return publicUrl()
@@ -52,10 +73,18 @@ export function buildApp({ db, tokens, adminKey, userAdminAccess, cleanup, rates
       Object.fromEntries(Object.entries(group).map(([name, implementation]) => [name, { op: implementation.op, call: createCall(edge, implementation) }])),
     ]),
   ) as Calls // the same groups and names
-  const app = createEdge(options)
+  serveWebSockets(app, { close: realtime.closeSessions })
+  const admitSocket = createAdmission({ isAllowedOrigin: (origin) => isAllowedOrigin(options.allowedOrigins, origin), isClosing: realtime.isClosing })
+  serveEndpoint(app, { endpoint: realtime.endpoint, admitSocket })
   rest(app, calls)
-  trpc(app, calls)
+  trpc(app, calls, { listen: (wanted) => listen(realtime.endpoint, wanted), admitSocket })
   docs(app, { hasPage: hasDocsPage })
-  app.addHook('onClose', () => activity.flush().catch(() => {})) // without a database there is nothing to write to
+  const unsubscribe = relay.subscribe(realtime.outlet)
+  app.addHook('onReady', realtime.start)
+  app.addHook('onClose', async () => {
+    unsubscribe()
+    await realtime.stop()
+    await activity.flush().catch(() => {}) // without a database there is nothing to write to
+  })
   return app
 }

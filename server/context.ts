@@ -1,8 +1,9 @@
-import type { Auth } from '@parley/contract'
+import { type Auth, type ChannelSignal, type ChannelSignalType, topics, type UserSignal, type UserSignalType } from '@parley/contract'
 import type { Activity } from './activity.ts'
 import type { Connection, PendingWrite, Tx } from './db/client.ts'
 import type { ChannelRow } from './db/rows.ts'
-import { News } from './news.ts'
+import { News, type StoredEvent } from './news.ts'
+import type { Outlet } from './outlet.ts'
 import type { Revocations } from './revocations.ts'
 import type { Tokens } from './tokens.ts'
 
@@ -30,6 +31,7 @@ export type Services = {
   revocations: Revocations
   activity: Activity
   cleanup: Forgetting
+  outlet: Outlet
 }
 /** Who administers users with a bearer token: everybody, or only holders of an admin token (DESIGN §6). */
 export type UserAdminAccess = 'bearer' | 'server'
@@ -59,12 +61,15 @@ export const transact = <A extends Auth, T>(
   db: Connection,
   { caller, services, signal }: { caller: Caller<A>; services: Services; signal: AbortSignal },
   work: (ctx: Ctx<A>) => Promise<T>,
-): Promise<T> => change(db, { appId: 'appId' in caller ? caller.appId : '', signal }, (change) => work({ ...change, caller, services }))
+): Promise<T> =>
+  change(db, { appId: 'appId' in caller ? caller.appId : '', signal, outlet: services.outlet }, (change) => work({ ...change, caller, services }))
 
-/** Runs `work` in one transaction. The news goes last, in one flight with the writes nobody waited for. */
-export async function change<T>(db: Connection, { appId, signal }: { appId: string; signal?: AbortSignal }, work: (change: Change) => Promise<T>): Promise<T> {
+type Changing = { appId: string; signal?: AbortSignal; outlet: Outlet }
+
+/** Runs `work` in one transaction. The news goes last, in one flight with the writes nobody waited for; once committed it is handed on. */
+export async function change<T>(db: Connection, { appId, signal, outlet }: Changing, work: (change: Change) => Promise<T>): Promise<T> {
   const effects: (() => void)[] = []
-  const result = await db.begin(async (tx) => {
+  const { result, events } = (await db.begin(async (tx) => {
     const news = new News(appId)
     const writes: PendingWrite[] = []
     const result = await work({
@@ -75,10 +80,24 @@ export async function change<T>(db: Connection, { appId, signal }: { appId: stri
       write: (query) => void writes.push(query),
       afterCommit: (effect) => void effects.push(effect),
     })
-    await Promise.all([...writes, ...news.write(tx)])
+    const [, events] = await Promise.all([Promise.all(writes), news.write(tx)])
     signal?.throwIfAborted()
-    return result
-  })
+    return { result, events }
+  })) as { result: T; events: StoredEvent[] } // Postgres.js unwraps arrays of promises in its type; here is none
+  if (events.length > 0) outlet.publish(events)
   for (const effect of effects) effect()
-  return result as T // Postgres.js unwraps arrays of promises in its type; ours is none
+  return result
 }
+
+type Speaking = { caller: { appId: string }; services: Pick<Services, 'outlet'> }
+
+/** Sends an ephemeral event to who is subscribed to a channel, at once: in a transaction, after its commit only. */
+export const broadcast = <T extends ChannelSignalType>(
+  { caller, services }: Speaking,
+  type: T,
+  { onlyFor, ...payload }: ChannelSignal<T> & { channelId: string; onlyFor?: string | undefined },
+) => services.outlet.signal({ kind: 'event', topic: topics.channel(caller.appId, payload.channelId), envelope: JSON.stringify({ type, payload }), onlyFor })
+
+/** Sends an ephemeral event to a user's own topic, likewise. */
+export const broadcastTo = <T extends UserSignalType>({ caller, services }: Speaking, userId: string, { type, payload }: { type: T; payload: UserSignal<T> }) =>
+  services.outlet.signal({ kind: 'event', topic: topics.user(caller.appId, userId), envelope: JSON.stringify({ type, payload }) })

@@ -39,6 +39,7 @@ export const Variables = z.object({
   TRUST_PROXY: z.string().optional().transform(parseTrustProxy),
   USER_ADMIN_ACCESS: z.enum(['bearer', 'server']).optional(),
   PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' }).optional(),
+  PRESENCE_GRACE_SECONDS: wholeNumber(0, 3_600).default(15),
   LOG_LEVEL: z.enum(LOG_LEVELS, `expected one of ${LOG_LEVELS.join(', ')}`).default('info'),
 })
 
@@ -66,6 +67,7 @@ export function readEnv(variables: NodeJS.ProcessEnv = loadProcessEnv()) {
     trustProxy: env.TRUST_PROXY,
     userAdminAccess: env.USER_ADMIN_ACCESS ?? (isProduction ? ('server' as const) : ('bearer' as const)),
     publicUrl: env.PUBLIC_URL?.replace(/\/+$/, ''),
+    presenceGraceSeconds: env.PRESENCE_GRACE_SECONDS,
     logLevel: env.LOG_LEVEL,
   }
 }

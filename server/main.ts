@@ -6,6 +6,7 @@ import { migrate } from './db/migrate.ts'
 import { type Env, readEnv } from './env.ts'
 import { createApp } from './features/apps.ts'
 import { createCleanup } from './jobs/cleanup.ts'
+import { createRelay } from './outlet.ts'
 import { developmentSecrets } from './secrets.ts'
 import { createTokens, sha256 } from './tokens.ts'
 
@@ -17,14 +18,15 @@ const stops: (() => Promise<unknown>)[] = []
 async function start() {
   const env = readEnv()
   const secrets = env.isProduction ? undefined : developmentSecrets(env.dataDir)
-  const db = await openDatabase(env)
+  const { db, databaseUrl } = await openDatabase(env)
   const tokens = await createTokens([env.jwtSecret ?? secrets?.jwtSecret ?? '', ...env.previousJwtSecrets])
   const adminKey = env.adminKey ?? secrets?.adminKey
   const publicUrl = () => env.publicUrl ?? localUrl(env.host, app.server.address())
   const wsUrl = () => `${publicUrl().replace(/^http/, 'ws')}/connection/websocket`
 
-  const cleanup = createCleanup({ db, onError: (error) => app.log.error({ err: error }, 'clean-up failed') })
-  const app = buildApp({ ...env, db, tokens, adminKey, cleanup, publicUrl, wsUrl, hasDocsPage: !env.isProduction })
+  const relay = createRelay()
+  const cleanup = createCleanup({ db, outlet: relay.outlet, onError: (error) => app.log.error({ err: error }, 'clean-up failed') })
+  const app = buildApp({ ...env, db, databaseUrl, relay, tokens, adminKey, cleanup, publicUrl, wsUrl, hasDocsPage: !env.isProduction })
   stops.push(cleanup.start(), () => closeInTime(app))
   await app.listen({ port: env.port, host: env.host })
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
@@ -34,7 +36,7 @@ async function start() {
   if (secrets) print({ Docs: `${publicUrl()}/docs`, 'Admin key': adminKey, 'Demo API key': secrets.demoApiKey })
 }
 
-async function openDatabase({ databaseUrl, dataDir, poolSize, isProduction }: Env): Promise<Db> {
+async function openDatabase({ databaseUrl, dataDir, poolSize, isProduction }: Env) {
   if (isProduction && databaseUrl === undefined) warn('DATABASE_URL is unset: using the embedded PostgreSQL. For production prefer a server of your own.')
   const url = databaseUrl ?? (await startEmbedded(dataDir))
   await migrate(url).catch((error) => {
@@ -42,7 +44,7 @@ async function openDatabase({ databaseUrl, dataDir, poolSize, isProduction }: En
   })
   const db = connect({ url, poolSize, applicationName: 'parley' })
   stops.push(() => db.end({ timeout: 3 }))
-  return db
+  return { db, databaseUrl: url }
 }
 
 async function startEmbedded(dataDir: string) {

@@ -2,13 +2,16 @@ import { type ChannelEvent, type ChannelEventType, topics, type UserEvent, type 
 import type { LockedCounters } from './context.ts'
 import type { Tx } from './db/client.ts'
 
+/** A durable event as it was stored: `offset` is its place in its topic. */
+export type StoredEvent = { topic: string; offset: number; envelope: string; messageId: string | null }
+
 /**
  * The durable events of one transaction. Each event of a channel takes its next `rev`; `write` stores them with the
  * channels' new counters in one statement, whatever their number, so that a rev and its event can not be parted.
  */
 export class News {
   readonly #counters = new Map<string, { rev: number; lastSeq: number }>()
-  readonly #channelEvents: { topic: string; offset: number; envelope: string; messageId: string | null }[] = []
+  readonly #channelEvents: StoredEvent[] = []
   readonly #userEvents: { userId: string; envelope: string }[] = []
 
   constructor(readonly appId: string) {}
@@ -39,9 +42,13 @@ export class News {
     return known
   }
 
-  /** The statements that store all this; sent together, waited for once. */
-  write(tx: Tx) {
-    return [...(this.#counters.size > 0 ? [this.#writeChannelEvents(tx)] : []), ...(this.#userEvents.length > 0 ? [this.#writeUserEvents(tx)] : [])]
+  /** Stores all this, in statements that are sent together; answers with what has to be told once it is committed. */
+  async write(tx: Tx): Promise<StoredEvent[]> {
+    const [, userEvents] = await Promise.all([
+      this.#counters.size > 0 ? this.#writeChannelEvents(tx) : undefined,
+      this.#userEvents.length > 0 ? this.#writeUserEvents(tx) : [],
+    ])
+    return [...this.#channelEvents, ...userEvents]
   }
 
   #writeChannelEvents(tx: Tx) {
@@ -66,7 +73,7 @@ export class News {
 
   // Streams are locked in the order of their users, so that two transactions never wait for each other.
   #writeUserEvents(tx: Tx) {
-    return tx`
+    return tx<StoredEvent[]>`
       with news as (
         select user_id, envelope, row_number() over (partition by user_id order by place) as number, count(*) over (partition by user_id) as total
         from unnest(${this.#userEvents.map((event) => event.userId)}::text[], ${this.#userEvents.map((event) => event.envelope)}::text[])
@@ -78,6 +85,7 @@ export class News {
         returning user_id, last_offset
       )
       insert into events (topic, "offset", envelope)
-      select ${topics.user(this.appId, '')} || user_id, last_offset - total + number, envelope from news join streams using (user_id)`
+      select ${topics.user(this.appId, '')} || user_id, last_offset - total + number, envelope from news join streams using (user_id)
+      returning topic, "offset", envelope, message_id`
   }
 }

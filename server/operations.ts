@@ -13,6 +13,7 @@ import { receipts } from './features/receipts.ts'
 import { service } from './features/service.ts'
 import { sync } from './features/sync.ts'
 import { tokens } from './features/tokens.ts'
+import { typing } from './features/typing.ts'
 import { users } from './features/users/index.ts'
 import { workspaces } from './features/workspaces/index.ts'
 import type { Implements } from './implement.ts'
@@ -21,6 +22,7 @@ import type { Implements } from './implement.ts'
 // biome-ignore format: a list
 export const operations = {
   service, apps, tokens, users, channels, members, messages, reactions, pins, reads, receipts, sync, workspaces, invites, devices, preferences,
+  typing,
 } satisfies {
   [Group in keyof Contract]: Implements<Group>
 }

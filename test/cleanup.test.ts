@@ -1,5 +1,6 @@
 import { connect } from '@parley/server/db/client'
 import { createCleanup } from '@parley/server/jobs/cleanup'
+import { createRelay } from '@parley/server/outlet'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { channelEventsOf, upTo, userEventsOf } from './support/events.ts'
 import { whileLocked } from './support/locks.ts'
@@ -12,7 +13,7 @@ const world = useWorld()
 function cleanupElsewhere() {
   const db = connect({ url: world().databaseUrl, poolSize: 4, applicationName: 'parley-test-elsewhere' })
   const errors: unknown[] = []
-  const cleanup = createCleanup({ db, onError: (error) => errors.push(error) })
+  const cleanup = createCleanup({ db, outlet: createRelay().outlet, onError: (error) => errors.push(error) })
   onTestFinished(async () => {
     await cleanup.stop()
     await db.end({ timeout: 1 })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { badToken, forbidden, invalid, notFound, refusal } from './support/refusal.ts'
+import { RawSocket } from './support/socket.ts'
 import { createWorld, useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -36,9 +37,10 @@ describe('listing', () => {
 
   test('a connected user is online', async () => {
     const ana = await world().user('online-ana')
-    await world().db`insert into connections (node_id, app_id, user_id) values ('n', ${world().appId}, 'online-ana')`
+    const { socket } = await RawSocket.connect(world(), ana)
     expect((await ana.users.get({ userId: 'online-ana' })).online).toBe(true)
     expect((await ana.users.list({ q: 'online-ana' })).users[0]?.online).toBe(true)
+    socket.terminate()
   })
 })
 

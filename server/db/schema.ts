@@ -315,6 +315,9 @@ export const connections = pgTable(
   (t) => [primaryKey({ columns: [t.nodeId, t.appId, t.userId] }), index().on(t.appId, t.userId)],
 )
 
+/** The running servers; one that has not said for 45 s that it lives is taken for dead. */
+export const nodes = pgTable('nodes', { id: text().primaryKey(), beatAt: createdAt() })
+
 /** The outbox and the recovery stream in one: a row for each rev of a channel and each offset of a user's stream. */
 export const events = pgTable(
   'events',

@@ -1,4 +1,4 @@
-import type { ChannelType } from '@parley/contract'
+import { type ChannelType, limits } from '@parley/contract'
 import type { Ctx, LockedChannel, ReadCtx, UserCaller } from '../context.ts'
 import type { Tx } from '../db/client.ts'
 import type { ChannelRow, MemberRow } from '../db/rows.ts'
@@ -87,3 +87,5 @@ export const mayJoin: Rule = ({ type, workspaceRole }) => isOpen(type) || (type 
 export const mayRead: Rule = (place) => isMember(place) || mayJoin(place)
 /** Everyone in the app reads it, and the first message makes its author a member. */
 export const isOpen = (type: ChannelType) => type === 'public' || type === 'livestream'
+/** A livestream of many: what its members type and read is told to nobody else. */
+export const isCrowd = ({ type, memberCount }: Pick<ChannelRow, 'type' | 'memberCount'>) => type === 'livestream' && memberCount > limits.crowd

@@ -1,20 +1,36 @@
 import { contract, limits, type Output, type Reader } from '@parley/contract'
+import { broadcast, type ReadCtx } from '../context.ts'
 import type { Tx } from '../db/client.ts'
+import type { ChannelRow } from '../db/rows.ts'
 import { isoTime } from '../db/sql.ts'
 import { fail } from '../failure.ts'
 import { type Implements, implementRead } from '../implement.ts'
-import { channelForMember, channelForReader } from './access.ts'
-import { moveMarkers } from './reads.ts'
+import { channelForMember, channelForReader, isCrowd } from './access.ts'
+import { announceRead, moveMarkers } from './reads.ts'
 
 const mark = implementRead(contract.receipts.mark, async (ctx, { channelId, messageId }) => {
-  const { standing } = await channelForMember(ctx, channelId, messageId)
+  const { channel, standing } = await channelForMember(ctx, channelId, messageId)
   const seq = standing.cursorSeq ?? 0
   const [moved] = await moveMarkers(ctx.db, { channelId, userId: ctx.caller.userId, lastReadSeq: seq, unreadAfterSeq: seq })
   if (!moved) return fail('FORBIDDEN', 'You are not a member of this channel')
   ctx.services.activity.seen(ctx.caller)
-  const [last] = await ctx.db<{ id: string }[]>`select id from messages where channel_id = ${channelId} and seq = ${moved.lastReadSeq}`
-  return { success: true, lastReadMessageId: last?.id ?? messageId }
+  await announceRead(ctx, { channel, moved })
+  await announceReceipt(ctx, { channel, messageId, seq })
+  return { success: true, lastReadMessageId: moved.lastReadMessageId ?? messageId }
 })
+
+/** Tells the channel that the caller has read this message, and when. In a crowd only the caller hears of it. */
+async function announceReceipt(ctx: ReadCtx<'user'>, { channel, messageId, seq }: { channel: ChannelRow; messageId: string; seq: number }) {
+  const { appId, userId } = ctx.caller
+  const [reader] = await ctx.db<{ name: string; image: string | null; readAt: string }[]>`
+    select u.display_name as name, u.image, coalesce(mark.read_at, now()) as read_at
+    from users u
+    left join lateral (
+      select read_at from read_marks k where k.channel_id = ${channel.id} and k.user_id = u.id and k.seq >= ${seq} order by k.seq limit 1
+    ) mark on true
+    where u.app_id = ${appId} and u.id = ${userId}`
+  if (reader) broadcast(ctx, 'read_receipt', { channelId: channel.id, messageId, userId, ...reader, onlyFor: isCrowd(channel) ? userId : undefined })
+}
 
 const get = implementRead(contract.receipts.get, async (ctx, { channelId, messageId }) => {
   const { channel } = await channelForReader(ctx, channelId)

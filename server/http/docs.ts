@@ -2,16 +2,15 @@ import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
 import { fail } from '../failure.ts'
+import { asyncApiJson } from './asyncapi.ts'
 import { openApiJson } from './openapi.ts'
 
-/** The document at /openapi.json; with `hasPage` also, at /docs, a page to read it and to try the operations. */
+/** The documents at /openapi.json and /docs/asyncapi.json; with `hasPage` also, at /docs, a page to read it and to try the operations. */
 export function docs(app: FastifyInstance, { hasPage }: { hasPage: boolean }) {
-  let made: string | undefined
-  const json = () => {
-    made ??= openApiJson()
-    return made
-  }
+  const json = madeOnce(openApiJson)
+  const asyncJson = madeOnce(asyncApiJson)
   app.get('/openapi.json', (_, reply) => reply.type('application/json; charset=utf-8').send(json()))
+  app.get('/docs/asyncapi.json', (_, reply) => reply.type('application/json; charset=utf-8').send(asyncJson()))
   if (!hasPage) return
   // For files that the page does not have.
   app.setNotFoundHandler(() => fail('NOT_FOUND', 'No such route'))
@@ -22,6 +21,14 @@ export function docs(app: FastifyInstance, { hasPage }: { hasPage: boolean }) {
     uiConfig: { layout: 'BaseLayout', tryItOutEnabled: true, persistAuthorization: true },
     staticCSP: contentSecurityPolicy,
   })
+}
+
+const madeOnce = (make: () => string) => {
+  let made: string | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
 }
 
 /** The page loads nothing from elsewhere, and calls no other server. */

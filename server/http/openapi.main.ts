@@ -1,12 +1,15 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { asyncApiJson } from './asyncapi.ts'
 import { openApiJson } from './openapi.ts'
 
-/** Writes openapi.json; with `--check` only tells whether it is what the contract says. */
-const file = new URL('../../openapi.json', import.meta.url)
-const current = openApiJson()
+/** Writes openapi.json and asyncapi.json; with `--check` only tells whether they are what the contract says. */
+const documents = { 'openapi.json': openApiJson(), 'asyncapi.json': asyncApiJson() }
 
-if (!process.argv.includes('--check')) writeFileSync(file, current)
-else if (readFileSync(file, 'utf8') !== current) {
-  console.error('openapi.json is not what the contract says: run `npm run openapi` and commit the result')
-  process.exitCode = 1
+for (const [name, current] of Object.entries(documents)) {
+  const file = new URL(`../../${name}`, import.meta.url)
+  if (!process.argv.includes('--check')) writeFileSync(file, current)
+  else if (!existsSync(file) || readFileSync(file, 'utf8') !== current) {
+    console.error(`${name} is not what the contract says: run \`npm run openapi\` and commit the result`)
+    process.exitCode = 1
+  }
 }

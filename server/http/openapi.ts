@@ -117,9 +117,9 @@ function simplify(document: OpenAPIObject): OpenAPIObject {
   })
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-function simpler({ additionalProperties, pattern, minimum, maximum, ...schema }: Record<string, unknown>) {
+export function simpler({ additionalProperties, pattern, minimum, maximum, ...schema }: Record<string, unknown>) {
   return {
     ...schema,
     ...(additionalProperties !== undefined && additionalProperties !== false && { additionalProperties }),

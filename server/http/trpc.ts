@@ -1,13 +1,18 @@
-import { type ErrorCode, errorStatus } from '@parley/contract'
-import { initTRPC, TRPCError } from '@trpc/server'
+import { type Envelope, type ErrorCode, errorStatus, TopicInput } from '@parley/contract'
+import { initTRPC, TRPCError, tracked } from '@trpc/server'
 import { fastifyRequestHandler } from '@trpc/server/adapters/fastify'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { getWSConnectionHandler } from '@trpc/server/adapters/ws'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Failure } from '../failure.ts'
 import type { Call, Request } from './call.ts'
 import { report, toFailure } from './errors.ts'
 import { type Calls, toRequest } from './rest.ts'
 
-type Context = { request: Request; log: FastifyRequest['log']; unreadable: Failure | undefined }
+type Context = { request: Request; log: FastifyRequest['log']; unreadable: Failure | undefined; wsToken?: string | undefined }
+
+/** The publications of a topic, for the holder of a wsToken. */
+export type Listen = (wanted: TopicInput & { token: string; signal: AbortSignal | undefined }) => AsyncIterable<{ offset: number; envelope: Envelope }>
+type Options = { listen: Listen; admitSocket: (request: FastifyRequest, reply: FastifyReply) => Promise<void> }
 
 const t = initTRPC.context<Context>().create({
   isDev: false,
@@ -19,15 +24,30 @@ const t = initTRPC.context<Context>().create({
 })
 
 /** Serves every operation as a tRPC procedure, batching included; the guards are those of REST. */
-export function trpc(app: FastifyInstance, calls: Calls) {
-  const router = t.router(
-    Object.fromEntries(
+export function trpc(app: FastifyInstance, calls: Calls, { listen, admitSocket }: Options) {
+  const router = t.router({
+    events: t.router({ topic: topicOf(listen) }),
+    ...Object.fromEntries(
       Object.entries(calls).map(([name, group]) => [
         name,
         t.router(Object.fromEntries(Object.entries(group).map(([name, { op, call }]) => [name, procedure(op.method, call)]))),
       ]),
     ),
-  )
+  })
+  app.register(async (scope) => {
+    const handle = getWSConnectionHandler({
+      wss: scope.websocketServer,
+      router,
+      keepAlive: { enabled: true },
+      createContext: ({ req, info }) => ({
+        request: { credentials: {}, ip: req.socket.remoteAddress ?? '', setHeader: () => {} },
+        log: app.log,
+        unreadable: undefined,
+        wsToken: info.connectionParams?.token,
+      }),
+    })
+    scope.get('/trpc', { websocket: true, preHandler: admitSocket }, (socket, request) => handle(socket, request.raw))
+  })
   app.route<{ Params: { path: string } }>({
     method: ['GET', 'POST'],
     url: '/trpc/:path',
@@ -45,19 +65,34 @@ export function trpc(app: FastifyInstance, calls: Calls) {
   })
 }
 
+/** Over HTTP there is no wsToken, and so nothing to hear. */
+const topicOf = (listen: Listen) =>
+  t.procedure.input(TopicInput).subscription(async function* ({ ctx, input, signal }) {
+    try {
+      for await (const { offset, envelope } of listen({ ...input, token: ctx.wsToken ?? '', signal })) yield tracked(String(offset), envelope)
+    } catch (error) {
+      throw toTrpcError(ctx.log, error)
+    }
+  })
+
 const procedure = (method: string, call: Call) => {
   const passed = t.procedure.input((input: unknown) => input)
   const run = async ({ ctx: { request, log, unreadable }, input }: { ctx: Context; input: unknown }) => {
     try {
       return await call(request, unreadable ?? input ?? {})
     } catch (error) {
-      const failure = toFailure(error)
-      report(log, { failure, error })
-      if (failure.retryAfterSeconds !== undefined) request.setHeader('Retry-After', String(failure.retryAfterSeconds))
-      throw new TRPCError({ code: trpcCodes[errorStatus[failure.code]], message: failure.message, cause: failure })
+      const { retryAfterSeconds } = toFailure(error)
+      if (retryAfterSeconds !== undefined) request.setHeader('Retry-After', String(retryAfterSeconds))
+      throw toTrpcError(log, error)
     }
   }
   return method === 'GET' ? passed.query(run) : passed.mutation(run)
+}
+
+function toTrpcError(log: FastifyRequest['log'], error: unknown) {
+  const failure = toFailure(error)
+  report(log, { failure, error })
+  return new TRPCError({ code: trpcCodes[errorStatus[failure.code]], message: failure.message, cause: failure })
 }
 
 const trpcCodes = {

@@ -2,6 +2,7 @@ import { limits } from '@parley/contract'
 import { type Change, change, type Forgetting } from '../context.ts'
 import { type Connection, type Db, Late } from '../db/client.ts'
 import { finishForgetting, forgetInChannel, selectPlaces } from '../features/users/forget.ts'
+import type { Outlet } from '../outlet.ts'
 
 const INTERVAL_MS = 30_000
 const RETRY_MS = 1_000
@@ -23,7 +24,7 @@ export type Cleanup = Forgetting & {
  * Takes away what deleted users and channels have left, and what has expired, in short statements and transactions: it
  * may be interrupted anywhere and run anywhere, twice too. As a rule one node does it at a time.
  */
-export function createCleanup({ db, onError }: { db: Db; onError: (error: unknown) => void }): Cleanup {
+export function createCleanup({ db, outlet, onError }: { db: Db; outlet: Outlet; onError: (error: unknown) => void }): Cleanup {
   const ending = new AbortController()
   let isWanted = false
   let thinnedAt = 0
@@ -50,7 +51,7 @@ export function createCleanup({ db, onError }: { db: Db; onError: (error: unknow
   const pass = async (connection: Connection, late: AbortSignal) => {
     const signal = AbortSignal.any([ending.signal, late])
     // One connection does for the whole pass: requests need the others.
-    const job: Job = { db: { use: (work) => work(connection, signal) }, signal }
+    const job: Job = { db: { use: (work) => work(connection, signal) }, outlet, signal }
     for (const task of [forgetUsers, purgeChannels, expireEvents, expireInvites]) await task(job)
     if (Date.now() - thinnedAt < THINNING_MS) return
     await thinReadMarks(job)
@@ -74,7 +75,7 @@ export function createCleanup({ db, onError }: { db: Db; onError: (error: unknow
     wake()
     await running
   }
-  return { wake, run, start, stop, forget: (users, until) => forget({ db, signal: ending.signal }, users, until) }
+  return { wake, run, start, stop, forget: (users, until) => forget({ db, outlet, signal: ending.signal }, users, until) }
 }
 
 /** Carries out `work` while no other node does; if one does, `otherwise`. */
@@ -90,7 +91,7 @@ const asTheOnlyOne =
   }
 
 /** `signal` ends every loop between two steps. */
-type Job = { db: Pick<Db, 'use'>; signal: AbortSignal }
+type Job = { db: Pick<Db, 'use'>; outlet: Outlet; signal: AbortSignal }
 
 async function forgetUsers(job: Job) {
   const waiting = await job.db.use(
@@ -102,11 +103,11 @@ async function forgetUsers(job: Job) {
 }
 
 /** Ends when nothing of these deleted users is left. Who waits for it waits `until` then, and what is done is done. */
-async function forget({ db, signal }: Job, { appId, userIds }: { appId: string; userIds: string[] }, until = Number.POSITIVE_INFINITY) {
+async function forget({ db, outlet, signal }: Job, { appId, userIds }: { appId: string; userIds: string[] }, until = Number.POSITIVE_INFINITY) {
   const step = <T>(work: (change: Change) => Promise<T>) => {
     signal.throwIfAborted()
     if (Date.now() > until) throw new Late()
-    return db.use((connection, signal) => change(connection, { appId, signal }, work))
+    return db.use((connection, signal) => change(connection, { appId, signal, outlet }, work))
   }
   const next = () => step((change) => selectPlaces(change.db, { appId, userIds, limit: BATCH }))
   for (let places = await next(); places.length > 0; places = await next()) {

@@ -3,13 +3,14 @@ import type { TokenResult } from '@parley/contract'
 import { type AppOptions, buildApp } from '@parley/server/app'
 import { connect, connectOnce, openConnection } from '@parley/server/db/client'
 import { createCleanup } from '@parley/server/jobs/cleanup'
+import { createRelay } from '@parley/server/outlet'
 import { createTokens } from '@parley/server/tokens'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { databaseUrl } from './postgres.ts'
+import { ADMIN_KEY, SECRET } from './secrets.ts'
 import { createValidatedApi } from './validated.ts'
 
-export const ADMIN_KEY = 'admin-key-of-the-tests'
-export const SECRET = 'a secret of the tests, 32 bytes or more'
+export { ADMIN_KEY, SECRET }
 export const PUBLIC_URL = 'https://chat.test'
 const noLimits = { tokens: 0, messages: 0, requests: 0 }
 
@@ -19,7 +20,7 @@ export type User = Api & { id: string; token: string; minted: TokenResult }
 
 /** A running server on a database of its own, or on one that is given, with one app. */
 export async function createWorld(
-  options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'userAdminAccess'>> & {
+  options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'userAdminAccess' | 'timings' | 'presenceGraceSeconds'>> & {
     poolSize?: number
     databaseUrl?: string
   } = {},
@@ -28,11 +29,14 @@ export async function createWorld(
   const pool = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test' })
   const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10 })
   const tokens = await createTokens([SECRET])
-  const cleanup = createCleanup({ db: pool, onError: (error) => console.error(error) })
+  const relay = createRelay()
+  const cleanup = createCleanup({ db: pool, outlet: relay.outlet, onError: (error) => console.error(error) })
   const app = buildApp({
     db: pool,
+    relay,
     tokens,
     cleanup,
+    presenceGraceSeconds: 15,
     adminKey: ADMIN_KEY,
     userAdminAccess: 'bearer',
     rates: noLimits,
@@ -43,6 +47,8 @@ export async function createWorld(
     hasDocsPage: false,
     logLevel: 'error',
     ...options,
+    databaseUrl: database.url,
+    timings: { shutdownMs: 50, ...options.timings },
   })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
 

@@ -12,17 +12,24 @@ export type UpsertedUser = {
   custom: Record<string, unknown>
   tokenGeneration: number
   isNew: boolean
+  hasNewFace: boolean
 }
 
 /**
  * Creates and updates users in one statement, in the order of their ids so that two of these never wait for each other.
  * Absent fields keep their value, `null` clears. The id of a deleted user makes a new one, once the old is forgotten.
  */
-export async function upsertUsers({ db, services }: Pick<Ctx, 'db' | 'services'>, appId: string, drafts: UserDraft[]): Promise<UpsertedUser[]> {
+export async function upsertUsers(
+  { db, services, afterCommit }: Pick<Ctx, 'db' | 'services' | 'afterCommit'>,
+  appId: string,
+  drafts: UserDraft[],
+): Promise<UpsertedUser[]> {
   const byId = Object.fromEntries(drafts.map((draft) => [draft.id, draft]))
   const isGiven = (field: keyof UserDraft) => db`(u.deleted_at is not null or (select rows from given) -> u.id ? ${field})`
   const upserted = await db<UpsertedUser[]>`
-    with given as (select ${db.json(byId as never)}::jsonb as rows)
+    with given as (select ${db.json(byId as never)}::jsonb as rows), before as (
+      select id, display_name, image from users, given where app_id = ${appId} and given.rows ? id and deleted_at is null
+    )
     insert into users as u (app_id, id, name, email, image, custom, last_active_at)
     select ${appId}, key, value ->> 'name', value ->> 'email', value ->> 'image', coalesce(nullif(value -> 'custom', 'null'), '{}'),
       case when value ? 'isActive' then now() end
@@ -37,7 +44,12 @@ export async function upsertUsers({ db, services }: Pick<Ctx, 'db' | 'services'>
       updated_at = case when u.deleted_at is null then clock_timestamp() else now() end,
       deleted_at = null, forgotten_at = null
     where u.deleted_at is null or u.forgotten_at is not null
-    returning id, display_name as name, image, email, custom, token_generation, created_at = updated_at as is_new`
+    returning id, display_name as name, image, email, custom, token_generation, created_at = updated_at as is_new,
+      exists (select from before b where b.id = u.id and (b.display_name, b.image) is distinct from (u.display_name, u.image)) as has_new_face`
+  const changed = upserted.filter(({ hasNewFace }) => hasNewFace)
+  afterCommit(() => {
+    for (const { id, name, image } of changed) services.outlet.signal({ kind: 'profile', appId, user: { id, name, image } })
+  })
   const done = new Set(upserted.map(({ id }) => id))
   const waiting = Object.keys(byId).filter((id) => !done.has(id))
   if (waiting.length > 0) throw new NotYet((until) => services.cleanup.forget({ appId, userIds: waiting }, until))

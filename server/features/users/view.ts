@@ -1,4 +1,4 @@
-import type { User, UserSummary } from '@parley/contract'
+import { limits, type User, type UserSummary } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 
 /** The live users among these ids, in the order of their ids. */
@@ -12,6 +12,9 @@ export const keepUsers = (db: Tx, appId: string, ids: string[]) => db<UserSummar
 /** Live users as rows `u`, with all that answers show of them. */
 export const selectProfiles = (db: Tx, { appId, which }: { appId: string; which: Fragment }) => db<Profile[]>`
   select u.id, u.display_name as name, u.image, u.last_active_at, u.custom, u.email,
-    exists (select from connections s where s.app_id = u.app_id and s.user_id = u.id) as online
+    exists (
+      select from connections s join nodes n on n.id = s.node_id
+      where s.app_id = u.app_id and s.user_id = u.id and n.beat_at > now() - ${limits.realtime.nodeDeadSeconds} * interval '1 second'
+    ) as online
   from users u where u.app_id = ${appId} and u.deleted_at is null and ${which}`
 type Profile = User & { custom: Record<string, unknown>; email: string | null }

@@ -36,6 +36,7 @@ const removeMember = implement(contract.workspaces.removeMember, async (ctx, { w
   if (userId !== ctx.caller.userId && !mayRemove(own.role, member.role)) return fail('FORBIDDEN', 'Your role does not allow this')
   await leaveWorkspaces(ctx, { appId, userIds: [userId], workspaceId })
   ctx.emitTo(userId, 'workspace.removed', { workspaceId })
+  ctx.afterCommit(() => ctx.services.outlet.signal({ kind: 'rights', appId, userId }))
   return { success: true }
 })
 

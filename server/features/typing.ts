@@ -1,0 +1,16 @@
+import { contract } from '@parley/contract'
+import { broadcast } from '../context.ts'
+import { fail } from '../failure.ts'
+import { type Implements, implementRead } from '../implement.ts'
+import { channelForMember, isCrowd } from './access.ts'
+import { selectUsers } from './users/view.ts'
+
+const set = implementRead(contract.typing.set, async (ctx, { channelId, typing }) => {
+  const { appId, userId } = ctx.caller
+  const [{ channel }, [user]] = await Promise.all([channelForMember(ctx, channelId), selectUsers(ctx.db, appId, [userId])])
+  if (!user) return fail('FORBIDDEN', 'You are not a member of this channel')
+  if (!isCrowd(channel)) broadcast(ctx, typing ? 'typing.start' : 'typing.stop', { channelId, userId, user })
+  return { success: true }
+})
+
+export const typing = { set } satisfies Implements<'typing'>

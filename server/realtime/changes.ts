@@ -1,0 +1,27 @@
+import { type Envelope, parseTopic } from '@parley/contract'
+import type { createAudience } from './audience.ts'
+import type { Change } from './broker.ts'
+import type { UnreadLoop } from './unread.ts'
+
+/** What a durable event changes for users beyond its own topic; undefined for most. */
+export function changeOf(envelope: string): Change | undefined {
+  if (!/^\{"type":"(message\.(new|deleted)|channel\.(member_joined|member_left|updated|deleted))"/.test(envelope)) return undefined
+  const event = JSON.parse(envelope) as Envelope // written by News
+  if (event.type === 'message.new') return { type: event.type, userId: event.payload.message.userId }
+  if (event.type === 'channel.member_joined' || event.type === 'channel.member_left') return { type: event.type, userId: event.payload.userId }
+  return event.type === 'message.deleted' || event.type === 'channel.updated' || event.type === 'channel.deleted' ? { type: event.type } : undefined
+}
+
+type Concerned = { unread: UnreadLoop; audience: ReturnType<typeof createAudience> }
+
+/** Passes such a change on to those of this node's users whom it concerns. */
+export function applyChange({ topic, offset, change }: { topic: string; offset: number; change: Change }, { unread, audience }: Concerned) {
+  const channel = parseTopic(topic)
+  if (channel?.kind !== 'chat') return
+  const { appId, channelId } = channel
+  if (change.type === 'message.new') unread.mark(channelId, { offset, author: change.userId })
+  if (change.type === 'message.deleted' || change.type === 'channel.member_joined') unread.mark(channelId, { offset })
+  if (change.type === 'channel.member_left') unread.left(channelId, { appId, userId: change.userId ?? '' })
+  if (change.type === 'channel.deleted') unread.left(channelId)
+  if (change.type === 'channel.updated' || change.type === 'channel.deleted') audience.copy(topic, offset)
+}

@@ -1,0 +1,101 @@
+import websocket from '@fastify/websocket'
+import { limits } from '@parley/contract'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { WebSocket } from 'ws'
+import { fail } from '../failure.ts'
+import type { Claims, Tokens } from '../tokens.ts'
+import { Connection } from './connection.ts'
+import type { Hub } from './hub.ts'
+import type { Outbox } from './outbox.ts'
+import type { Codec } from './protocol/codec.ts'
+import { json } from './protocol/json.ts'
+import { protobuf } from './protocol/protobuf.ts'
+import type { Session } from './sessions.ts'
+import type { Timings } from './timings.ts'
+
+/** What a connection needs of the node it is on. */
+export type Endpoint = {
+  hub: Hub
+  outbox: Outbox
+  tokens: Tokens
+  timings: Timings
+  nodeId: string
+  report(error: unknown, problem: string): void
+  /** Notes the session; answers with the generation that the user's tokens must have. */
+  arrived(session: Session): Promise<number | undefined>
+  left(session: Session): void
+  generation(user: Pick<Claims, 'appId' | 'userId'>): Promise<number | undefined>
+  /** The users connected to some node who are members of a channel, or a user's own connections. */
+  connectedTo(topic: string): Promise<{ user: string; client: string }[]>
+  terminateLater(socket: WebSocket): void
+}
+
+export const ENDPOINT_PATH = '/connection/websocket'
+/** What a client that does not answer the closing handshake is given. */
+const HANDSHAKE_MS = 5_000
+
+/** Serves WebSockets: their sizes and origins are judged before anything else. */
+export function serveWebSockets(app: FastifyInstance, { close }: { close: () => Promise<void> }) {
+  app.register(websocket, {
+    options: { maxPayload: limits.realtime.frameBytes, perMessageDeflate: false, handleProtocols: chooseProtocol },
+    errorHandler: (_, socket) => socket.terminate(),
+    preClose: async () => {
+      await close()
+      for (const socket of app.websocketServer.clients) socket.terminate()
+      app.websocketServer.close()
+    },
+  })
+}
+
+/** The endpoint of the protocol, in both framings. */
+export function serveEndpoint(app: FastifyInstance, { endpoint, admitSocket }: { endpoint: Endpoint; admitSocket: ReturnType<typeof createAdmission> }) {
+  app.register(async (scope) => {
+    scope.route({
+      method: 'GET',
+      url: ENDPOINT_PATH,
+      preHandler: admitSocket,
+      handler: () => fail('NOT_FOUND', 'This address is for WebSockets'),
+      wsHandler: (socket, request) => connect(socket, codecOf(socket.protocol, request.query), endpoint),
+    })
+  })
+}
+
+/** Who may open a socket; others are refused while it is still HTTP. */
+export const createAdmission =
+  ({ isAllowedOrigin, isClosing }: { isAllowedOrigin: (origin: string) => boolean; isClosing: () => boolean }) =>
+  async (request: FastifyRequest, reply: FastifyReply) => {
+    if (!request.ws) return
+    if (isClosing()) return fail('UNAVAILABLE', 'The server is stopping')
+    if (!isWelcome(request, isAllowedOrigin)) return fail('FORBIDDEN', 'This origin is not allowed')
+    // The answer is the socket's from now on: its request and reply need not stay in memory with it.
+    reply.raw.detachSocket(request.raw.socket)
+  }
+
+function connect(socket: WebSocket, codec: Codec, endpoint: Endpoint) {
+  const connection = new Connection(socket, codec, endpoint)
+  // The plugin's listener holds on to the request.
+  socket.removeAllListeners('error')
+  socket.on('error', ignore)
+  socket.on('message', (frame: Buffer, isBinary: boolean) => connection.receive(frame, isBinary))
+  socket.on('close', () => connection.closed())
+}
+const ignore = () => {}
+
+export const terminateLater = (socket: WebSocket) => {
+  const timer = setTimeout(() => socket.terminate(), HANDSHAKE_MS)
+  socket.once('close', () => clearTimeout(timer))
+}
+
+const chooseProtocol = (offered: Set<string>) => ['centrifuge-protobuf', 'centrifuge-json'].find((protocol) => offered.has(protocol)) ?? false
+
+const codecOf = (protocol: string, query: unknown) => {
+  const { format, cf_protocol } = query as { format?: unknown; cf_protocol?: unknown } // Fastify's parser makes an object
+  return protocol === 'centrifuge-protobuf' || (protocol === '' && (format === 'protobuf' || cf_protocol === 'protobuf')) ? protobuf : json
+}
+
+/** A browser's page may connect from the server's own address and from allowed ones; programs send no origin. */
+export function isWelcome({ headers }: Pick<FastifyRequest, 'headers'>, isAllowedOrigin: (origin: string) => boolean) {
+  const { origin, host } = headers
+  if (origin === undefined || isAllowedOrigin(origin)) return true
+  return URL.canParse(origin) && new URL(origin).host === host
+}

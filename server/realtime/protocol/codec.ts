@@ -1,0 +1,82 @@
+import { z } from 'zod'
+import type { Publication } from '../publication.ts'
+import type { ProtocolError } from './codes.ts'
+
+export type Framing = 'json' | 'protobuf'
+
+/** One of the two ways commands and replies are written into frames. */
+export type Codec = {
+  framing: Framing
+  isBinary: boolean
+  /** The commands of a frame; throws for anything malformed. */
+  decode(frame: Buffer): Command[]
+  encodeReply(reply: Reply): Buffer
+  encodePush(channel: string, publication: Publication): Buffer
+  encodeUnsubscribe(channel: string, unsubscribe: { code: number; reason: string }): Buffer
+  /** Several encoded messages as one frame. */
+  join(messages: readonly Buffer[]): Buffer
+  /** The ping, a frame of its own. */
+  ping: Buffer
+}
+
+const count = z.int().min(0)
+const position = z.object({ offset: count.default(0), epoch: z.string().default('') })
+const requests = {
+  connect: z.object({ token: z.string().default('') }),
+  subscribe: z.object({
+    channel: z.string().default(''),
+    recover: z.boolean().default(false),
+    epoch: z.string().default(''),
+    offset: count.default(0),
+    flag: z.int().default(0),
+  }),
+  unsubscribe: z.object({ channel: z.string().default('') }),
+  publish: z.object({ channel: z.string().default('') }),
+  presence: z.object({ channel: z.string().default('') }),
+  presence_stats: z.object({ channel: z.string().default('') }),
+  history: z.object({ channel: z.string().default(''), limit: z.int().default(0), since: position.nullish(), reverse: z.boolean().default(false) }),
+  ping: z.object({}),
+  send: z.object({}),
+  rpc: z.object({}),
+  refresh: z.object({ token: z.string().default('') }),
+  sub_refresh: z.object({ channel: z.string().default('') }),
+}
+type Requests = typeof requests
+export type RequestName = keyof Requests
+/** A command with exactly one request, or the answer to a ping. */
+export type Command = { [Name in RequestName]: { id: number; name: Name; request: z.output<Requests[Name]> } }[RequestName] | { name: 'pong' }
+export type CommandOf<Name extends RequestName> = Extract<Command, { name: Name }>
+
+const MAX_ID = 2 ** 32 - 1
+const names = Object.keys(requests) as RequestName[] // Object.keys forgets the literal names
+
+/** A decoded message as a command. Both framings decode to the same fields. */
+export function toCommand(message: unknown): Command {
+  if (typeof message !== 'object' || message === null || Array.isArray(message)) throw new Error('expected an object')
+  const fields = new Map(Object.entries(message))
+  const given = names.filter((name) => (fields.get(name) ?? undefined) !== undefined)
+  const [name] = given
+  const id = z
+    .int()
+    .min(0)
+    .max(MAX_ID)
+    .parse(fields.get('id') ?? 0)
+  if (name === undefined && id === 0) return { name: 'pong' }
+  if (name === undefined || given.length > 1) throw new Error('expected exactly one known request')
+  if (id === 0 && name !== 'send') throw new Error('expected an id')
+  return { id, name, request: requests[name].parse(fields.get(name)) } as Command // the schema of that name
+}
+
+type Expiry = { expires?: true; ttl?: number }
+export type Results = {
+  connect: { client: string; version: string; data: object; ping: number; pong: true; node: string } & Expiry
+  subscribe: { recoverable: true; positioned: true; epoch: string; offset?: number; recovered?: true; was_recovering?: true; publications?: Publication[] }
+  unsubscribe: object
+  presence: { presence?: Record<string, { user: string; client: string }> }
+  presence_stats: { num_clients?: number; num_users?: number }
+  history: { epoch: string; offset?: number; publications?: Publication[] }
+  refresh: { client: string; version: string } & Expiry
+  sub_refresh: object
+}
+/** Fields with a default value are left out. */
+export type Reply = { id: number } & ({ error: ProtocolError } | { [Name in keyof Results]: { [Key in Name]: Results[Key] } }[keyof Results])

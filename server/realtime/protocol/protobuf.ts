@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs'
+import protobufjs from 'protobufjs'
+import type { Publication } from '../publication.ts'
+import { type Codec, type Reply, toCommand } from './codec.ts'
+
+const schema = protobufjs.parse(readFileSync(new URL('./centrifuge.proto', import.meta.url), 'utf8'), { keepCase: true }).root
+const CommandMessage = schema.lookupType('Command')
+const ReplyMessage = schema.lookupType('Reply')
+
+/** Messages behind their length, one after another. JSON inside them (envelopes, data) is bytes. */
+export const protobuf: Codec = {
+  framing: 'protobuf',
+  isBinary: true,
+  decode: (frame) => {
+    const reader = protobufjs.Reader.create(frame)
+    const commands = []
+    while (reader.pos < reader.len) {
+      const message = CommandMessage.decodeDelimited(reader)
+      commands.push(toCommand(CommandMessage.toObject(message, { longs: Number })))
+    }
+    return commands
+  },
+  encodeReply: (reply) => encode(toWire(reply)),
+  encodePush: (channel, publication) => encode({ push: { channel, pub: toPublication(publication) } }),
+  encodeUnsubscribe: (channel, unsubscribe) => encode({ push: { channel, unsubscribe } }),
+  join: (messages) => Buffer.concat(messages),
+  ping: Buffer.from([0]),
+}
+
+const encode = (reply: object) => Buffer.from(ReplyMessage.encodeDelimited(reply).finish())
+
+const toWire = (reply: Reply): object => {
+  if ('connect' in reply) return { ...reply, connect: { ...reply.connect, data: Buffer.from(JSON.stringify(reply.connect.data)) } }
+  if ('subscribe' in reply) return { ...reply, subscribe: { ...reply.subscribe, publications: reply.subscribe.publications?.map(toPublication) } }
+  if ('history' in reply) return { ...reply, history: { ...reply.history, publications: reply.history.publications?.map(toPublication) } }
+  return reply
+}
+
+const toPublication = ({ offset, envelope }: Publication) => ({ data: Buffer.from(envelope), ...(offset === null ? {} : { offset }) })

@@ -1,0 +1,56 @@
+import type { Closing } from './protocol/codes.ts'
+
+/** A user's connection of either kind: a socket of the protocol, or a tRPC subscription. */
+export interface Session {
+  readonly appId: string
+  readonly userId: string
+  /** That of its token. */
+  readonly generation: number
+  /** What it is subscribed to. */
+  readonly topics: Iterable<string>
+  close(closing: Closing): void
+}
+
+/** The sessions of this node, by user. */
+export class Sessions {
+  readonly #byUser = new Map<string, Set<Session>>()
+
+  /** Says whether it is the user's first. */
+  add(session: Session) {
+    const known = this.#byUser.get(keyOf(session))
+    if (known) known.add(session)
+    else this.#byUser.set(keyOf(session), new Set([session]))
+    return known === undefined
+  }
+
+  /** Says whether it was the user's last. */
+  remove(session: Session) {
+    const sessions = this.#byUser.get(keyOf(session))
+    if (!sessions?.delete(session) || sessions.size > 0) return false
+    this.#byUser.delete(keyOf(session))
+    return true
+  }
+
+  of(user: User): Session[] {
+    return [...(this.#byUser.get(keyOf(user)) ?? [])]
+  }
+
+  has(user: User) {
+    return this.#byUser.has(keyOf(user))
+  }
+
+  get isEmpty() {
+    return this.#byUser.size === 0
+  }
+
+  users(): User[] {
+    return [...this.#byUser.values()].flatMap(([first]) => (first ? [{ appId: first.appId, userId: first.userId }] : []))
+  }
+
+  all(): Session[] {
+    return [...this.#byUser.values()].flatMap((sessions) => [...sessions])
+  }
+}
+
+export type User = { appId: string; userId: string }
+export const keyOf = ({ appId, userId }: User) => `${appId}:${userId}`

@@ -1,0 +1,113 @@
+import { Delivery, type DurablePublication } from './publication.ts'
+import type { Ending, Subscription } from './subscription.ts'
+
+const RING_ENTRIES = 256
+const RING_CHARACTERS = 256 * 1024
+/** Publications that came before their turn and are kept for it; what is beyond is read again. */
+const AHEAD_ENTRIES = 1_000
+
+/** A topic that somebody on this node is subscribed to: puts its durable publications in strict order, and remembers the last ones. */
+export class Topic {
+  /** Up to here everything was delivered; null until the database has said where the topic stands. */
+  position: number | null = null
+  /** When the last subscription went. */
+  idleSince: number | null = null
+  readonly #subscriptions = new Set<Subscription>()
+  readonly #ahead = new Map<number, DurablePublication>()
+  #known = 0
+  #ring: DurablePublication[] = []
+  #ringCharacters = 0
+
+  constructor(readonly name: string) {}
+
+  /** Whether something is known to be missing before it can go on. */
+  get hasHole() {
+    return this.position !== null && this.#known > this.position
+  }
+
+  get isEmpty() {
+    return this.#subscriptions.size === 0
+  }
+
+  join(subscription: Subscription) {
+    this.#subscriptions.add(subscription)
+    this.idleSince = null
+  }
+
+  leave(subscription: Subscription) {
+    if (this.#subscriptions.delete(subscription) && this.isEmpty) this.idleSince = Date.now()
+  }
+
+  has(subscription: Subscription) {
+    return this.#subscriptions.has(subscription)
+  }
+
+  /** The database has answered for everything up to `top`. The first answer says where this topic begins. */
+  begin(top: number) {
+    this.position ??= top
+    this.heardOf(top)
+    this.#advance()
+  }
+
+  /** There is a publication with this offset. */
+  heardOf(offset: number) {
+    this.#known = Math.max(this.#known, offset)
+  }
+
+  /** Takes a durable publication in: dropped if known, delivered if it is its turn, else kept until then. */
+  accept(publication: DurablePublication) {
+    this.heardOf(publication.offset)
+    if (this.position !== null && publication.offset <= this.position) return
+    if (this.position !== null && publication.offset === this.position + 1) this.#deliver(publication)
+    else if (this.#ahead.size < AHEAD_ENTRIES) this.#ahead.set(publication.offset, publication)
+    this.#advance()
+  }
+
+  /** Sends something that has no place in the order. */
+  broadcast(envelope: string, onlyFor?: string | undefined) {
+    this.#send(new Delivery(this.name, { offset: null, envelope, messageId: null }, onlyFor))
+  }
+
+  /** All publications after `offset` up to the position; undefined when they are not all remembered. */
+  after(offset: number): DurablePublication[] | undefined {
+    if (this.position === null || offset > this.position || offset < this.position - this.#ring.length) return undefined
+    return this.#ring.slice(this.#ring.length - (this.position - offset))
+  }
+
+  endAll(ending: Ending) {
+    for (const subscription of this.#subscriptions) subscription.end(ending)
+  }
+
+  endFor(userId: string, ending: Ending) {
+    for (const subscription of this.#subscriptions) if (subscription.subscriber.userId === userId) subscription.end(ending)
+  }
+
+  #advance() {
+    if (this.position === null || this.#ahead.size === 0) return
+    for (let next = this.#ahead.get(this.position + 1); next; next = this.#ahead.get(this.position + 1)) this.#deliver(next)
+    for (const offset of this.#ahead.keys()) if (offset <= this.position) this.#ahead.delete(offset)
+  }
+
+  #deliver(publication: DurablePublication) {
+    this.position = publication.offset
+    this.#remember(publication)
+    this.#send(new Delivery(this.name, publication))
+  }
+
+  #send(delivery: Delivery) {
+    for (const subscription of this.#subscriptions) subscription.take(delivery)
+  }
+
+  #remember(publication: DurablePublication) {
+    if (publication.envelope.startsWith('{"type":"message.deleted"')) this.#forgetContent(publication)
+    this.#ring.push(publication)
+    this.#ringCharacters += publication.envelope.length
+    while (this.#ring.length > RING_ENTRIES || this.#ringCharacters > RING_CHARACTERS) this.#ringCharacters -= this.#ring.shift()?.envelope.length ?? 0
+  }
+
+  /** What was deleted is not told again: as in the database, its earlier events become its tombstone. */
+  #forgetContent({ messageId, envelope }: DurablePublication) {
+    this.#ring = this.#ring.map((kept) => (messageId !== null && kept.messageId === messageId ? { ...kept, envelope } : kept))
+    this.#ringCharacters = this.#ring.reduce((sum, kept) => sum + kept.envelope.length, 0)
+  }
+}

@@ -1,0 +1,109 @@
+import { fork } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createApi } from '@parley/client'
+import { parseTopic } from '@parley/contract'
+import { buildApp } from '@parley/server/app'
+import { connect } from '@parley/server/db/client'
+import { startEmbeddedPostgres } from '@parley/server/db/embedded/index'
+import { migrate } from '@parley/server/db/migrate'
+import { createCleanup } from '@parley/server/jobs/cleanup'
+import { createRelay } from '@parley/server/outlet'
+import { createTokens } from '@parley/server/tokens'
+
+const ADMIN_KEY = 'admin-key-of-the-bench'
+
+/** A PostgreSQL of its own for as long as the work takes. */
+export async function withDatabase(work: (url: string) => Promise<void>) {
+  const dataDir = mkdtempSync(join(tmpdir(), 'parley-bench-'))
+  const server = await startEmbeddedPostgres({ dataDir })
+  try {
+    await migrate(server.url)
+    await work(server.url)
+  } finally {
+    await server.stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+/** A node with a user, his channels, and the way into its hub that operations use. */
+export async function startNode(databaseUrl: string) {
+  const db = connect({ url: databaseUrl, poolSize: 10, applicationName: 'parley-bench' })
+  const tokens = await createTokens(['a secret of the bench, 32 bytes or more'])
+  const relay = createRelay()
+  const cleanup = createCleanup({ db, outlet: relay.outlet, onError: (error) => console.error(error) })
+  const server = buildApp({
+    db, databaseUrl, relay, cleanup, tokens, userAdminAccess: 'bearer', publicUrl: () => 'http://bench', adminKey: ADMIN_KEY, rates: { tokens: 0, messages: 0, requests: 0 }, presenceGraceSeconds: 15, wsUrl: () => 'ws://bench',
+    allowedOrigins: [], trustProxy: false, hasDocsPage: false, logLevel: 'error', timings: { shutdownMs: 0 },
+  }) // biome-ignore format: a list
+  const url = await server.listen({ port: 0, host: '127.0.0.1' })
+  const app = await createApi({ url, adminKey: ADMIN_KEY }).apps.create({ name: 'Bench' })
+  const user = await createApi({ url, apiKey: app.apiKey }).tokens.create({ userId: 'ana' })
+  const ana = createApi({ url, token: user.token })
+  const ids: string[] = []
+  for (let index = 0; index < 50; index++) ids.push((await ana.channels.create({ type: 'group', name: `Channel ${index}` })).id)
+  const [channelId = '', ...moreChannels] = ids
+  return {
+    wsUrl: `${url.replace(/^http/, 'ws')}/connection/websocket`,
+    app, user, channelId, moreChannels, outlet: relay.outlet,
+    topOf: async (topic: string) => {
+      const ref = parseTopic(topic)
+      return ref?.kind === 'chat' ? (await ana.channels.get({ channelId: ref.channelId })).rev : 0
+    },
+    stop: async () => {
+      await server.close()
+      await db.end({ timeout: 1 })
+    },
+  } // biome-ignore format: a list
+}
+
+export type CrowdOptions = { url: string; count: number; hello: object[]; topics?: string[]; stamped?: boolean }
+
+/** Sockets in a process of their own, that count what they receive. */
+export async function openCrowd(options: CrowdOptions) {
+  const child = fork(new URL('./crowd.ts', import.meta.url), { execArgv: process.execArgv.filter((argument) => argument !== '--expose-gc') })
+  let complete = 0
+  let latencies: number[] = []
+  let wake = () => {}
+  const opened = new Promise<void>((resolve, reject) => {
+    child.on('exit', (code) => reject(new Error(`the crowd has left with ${code}`)))
+    child.on('message', (message: { opened?: true; complete?: number; latencies?: number[] }) => {
+      if (message.opened) resolve()
+      if (message.complete !== undefined) complete = message.complete
+      if (message.latencies) latencies = message.latencies
+      wake()
+    })
+  })
+  child.send(options)
+  await opened
+  const until = async (isEnough: () => boolean) => {
+    while (!isEnough()) await new Promise<void>((resolve) => (wake = resolve))
+  }
+  return {
+    count: options.count,
+    /** Resolves once every socket has received so many messages. */
+    received: (messages: number) => until(() => complete >= messages),
+    latencies: async (count: number) => {
+      await until(() => complete >= count)
+      child.send('latencies')
+      await until(() => latencies.length > 0)
+      return latencies
+    },
+    close: () =>
+      new Promise<void>((resolve) => {
+        child.removeAllListeners('exit')
+        child.on('exit', () => resolve())
+        child.send('close')
+      }),
+  }
+}
+
+export const percentile = (values: number[], percent: number) =>
+  Number((values.toSorted((a, b) => a - b)[Math.floor((values.length * percent) / 100)] ?? 0).toFixed(1))
+export const print = (what: string, values: Record<string, string | number>) =>
+  console.log(
+    `${what.padEnd(44)}${Object.entries(values)
+      .map(([name, value]) => `${name} ${value}`)
+      .join('   ')}`,
+  )

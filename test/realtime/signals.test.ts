@@ -1,0 +1,202 @@
+import { channelSignals, limits, topics, userSignals } from '@parley/contract'
+import { afterEach, describe, expect, test } from 'vitest'
+import { insertCrowd } from '../support/inserted.ts'
+import { centrifugeOf, type Ear, listen } from '../support/realtime.ts'
+import { createWorld, type User, useWorld } from '../support/world.ts'
+
+const world = useWorld({ presenceGraceSeconds: 0, timings: { typingMs: 300, deadAfterMs: 1_500, beatMs: 300, reconcileMs: 300 } })
+const chat = (channelId: string) => topics.channel(world().appId, channelId)
+const own = (user: Pick<User, 'id'>) => topics.user(world().appId, user.id)
+
+const clients: { disconnect(): void }[] = []
+afterEach(() => {
+  for (const client of clients.splice(0)) client.disconnect()
+})
+const client = (user: User, at: { url: string } = world()) => {
+  const connected = centrifugeOf(at, user)
+  clients.push(connected)
+  return connected
+}
+const ear = (user: User, topic: string, at?: { url: string }) => listen(client(user, at), topic)
+
+let casts = 0
+const cast = () => world().users(`ana${++casts}`, `ben${casts}`)
+const group = async (owner: User, ...members: User[]) =>
+  (await owner.channels.create({ type: 'group', name: 'Talk', memberIds: members.map(({ id }) => id) })).id
+
+/** What was heard of a type, each payload held against the contract. */
+const payloads = (heard: Ear, type: keyof typeof userSignals | keyof typeof channelSignals) =>
+  heard.heard.flatMap(({ envelope, offset }) => {
+    if (envelope.type !== type) return []
+    expect(offset).toBeUndefined()
+    return [{ ...userSignals, ...channelSignals }[type].strict().parse(envelope.payload)]
+  })
+
+describe('reading', () => {
+  test('a read tells the channel the position and the reader his counts, also when nothing changes', async () => {
+    const [ana, ben] = await cast()
+    const channelId = await group(ana, ben)
+    const message = await ana.messages.send({ channelId, text: 'hi' })
+    const [channel, user] = [await ear(ana, chat(channelId)), await ear(ben, own(ben))]
+    await ben.reads.mark({ channelId })
+    await ben.reads.mark({ channelId })
+    await channel.untilType('read.updated', 2)
+    const [first, second] = payloads(channel, 'read.updated')
+    expect(first).toEqual({ channelId, userId: ben.id, lastReadSeq: 1, lastReadMessageId: message.id, readAt: expect.any(String) })
+    expect(second).toEqual(first)
+    await user.untilType('channel.total_unread_changed', 2)
+    expect(payloads(user, 'channel.unread_changed')).toEqual([
+      { channelId, count: 0 },
+      { channelId, count: 0 },
+    ])
+    expect(payloads(user, 'channel.total_unread_changed')).toEqual([{ count: 0 }, { count: 0 }])
+  })
+
+  test('in a crowd only the reader hears of his reading, and nobody of typing', async () => {
+    const [ana, ben] = await cast()
+    const { id: channelId } = await ana.channels.create({ type: 'livestream', name: `Show ${casts}` })
+    const crowd = await insertCrowd(world(), `crowd${casts}-`, limits.crowd)
+    await ana.members.add({ channelId, userIds: [ben.id, ...crowd] })
+    const [anas, bens, bensOwn] = [await ear(ana, chat(channelId)), await ear(ben, chat(channelId)), await ear(ben, own(ben))]
+    await ben.typing.set({ channelId })
+    await ben.reads.mark({ channelId })
+    await bensOwn.untilType('channel.total_unread_changed')
+    await ana.messages.send({ channelId, text: 'after' })
+    await Promise.all([anas.untilType('message.new'), bens.untilType('message.new')])
+    expect([anas.types, bens.types]).toEqual([['message.new'], ['read.updated', 'message.new']])
+  })
+})
+
+describe('unread counts', () => {
+  test('connected members are told, absolute; the sender is not', async () => {
+    const [ana, ben] = await cast()
+    const channelId = await group(ana, ben)
+    const [anas, bens] = [await ear(ana, own(ana)), await ear(ben, own(ben))]
+    for (const text of ['a', 'b', 'c']) await ana.messages.send({ channelId, text })
+    await bens.until((heard) => heard.some(({ envelope }) => envelope.type === 'channel.total_unread_changed' && envelope.payload.count === 3))
+    expect(payloads(bens, 'channel.unread_changed').at(-1)).toEqual({ channelId, count: 3 })
+    expect(payloads(anas, 'channel.unread_changed')).toEqual([])
+  })
+
+  test('a deletion and the leaving of a channel take back what they counted', async () => {
+    const [ana, ben] = await cast()
+    const channelId = await group(ana, ben)
+    const bens = await ear(ben, own(ben))
+    const total = (count: number) =>
+      bens.until(
+        (heard) => heard.flatMap(({ envelope }) => (envelope.type === 'channel.total_unread_changed' ? [envelope.payload.count] : [])).at(-1) === count,
+      )
+    const message = await ana.messages.send({ channelId, text: 'a' })
+    await ana.messages.send({ channelId, text: 'b' })
+    await total(2)
+    await ana.messages.delete({ channelId, messageId: message.id })
+    await total(1)
+    await ana.members.remove({ channelId, userId: ben.id })
+    await total(0)
+    expect((await ben.reads.unreadCount()).count).toBe(0)
+  })
+})
+
+describe('typing', () => {
+  test('it stops by itself, once, also when it was told several times; a stop of nothing is no news', async () => {
+    const [ana, ben] = await cast()
+    const channelId = await group(ana, ben)
+    const anas = await ear(ana, chat(channelId))
+    await ben.typing.set({ channelId, typing: false })
+    await ben.typing.set({ channelId })
+    await ben.typing.set({ channelId })
+    await anas.untilType('typing.stop')
+    await ana.messages.send({ channelId, text: 'done' })
+    await anas.untilType('message.new')
+    expect(anas.types).toEqual(['typing.start', 'typing.start', 'typing.stop', 'message.new'])
+    expect(payloads(anas, 'typing.stop')).toEqual([{ channelId, userId: ben.id, user: { id: ben.id, name: ben.id, image: null } }])
+  })
+
+  test('it can be ended, on another node too', async () => {
+    const [ana, ben] = await cast()
+    const other = await createWorld({ timings: { typingMs: 60_000 }, databaseUrl: world().databaseUrl })
+    const channelId = await group(ana, ben)
+    const [here, there] = [await ear(ana, chat(channelId)), await ear(ana, chat(channelId), other)]
+    const elsewhere = other.api({ token: ben.token })
+    await elsewhere.typing.set({ channelId })
+    await Promise.all([here, there].map((each) => each.untilType('typing.start')))
+    await ben.typing.set({ channelId, typing: false })
+    await Promise.all([here, there].map((each) => each.untilType('typing.stop')))
+    await other.stop()
+  })
+
+  test('it is for members', async () => {
+    const [ana, ben] = await cast()
+    const channelId = await group(ana)
+    await expect(ben.typing.set({ channelId })).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  })
+})
+
+describe('presence', () => {
+  const state = (heard: Ear, userId: string) =>
+    heard.heard.flatMap(({ envelope }) =>
+      (envelope.type === 'presence.online' || envelope.type === 'presence.offline') && envelope.payload.userId === userId ? [envelope.type] : [],
+    )
+
+  test('who shares a channel hears when a user comes with his first socket, and goes with his last', async () => {
+    const [ana, ben] = await cast()
+    await group(ana, ben)
+    const anas = await ear(ana, own(ana))
+    const [first, second] = [client(ben), client(ben)]
+    await Promise.all([first.ready(), second.ready()])
+    await anas.until(() => state(anas, ben.id).length === 1)
+    first.disconnect()
+    second.disconnect()
+    await anas.untilType('presence.offline')
+    expect(state(anas, ben.id)).toEqual(['presence.online', 'presence.offline'])
+    expect(payloads(anas, 'presence.offline')[0]).toEqual({ userId: ben.id, lastActiveAt: expect.any(String) })
+  })
+
+  test('a user on two nodes is there until he has left both', async () => {
+    const [ana, ben] = await cast()
+    const other = await createWorld({ presenceGraceSeconds: 0, databaseUrl: world().databaseUrl })
+    await group(ana, ben)
+    const anas = await ear(ana, own(ana))
+    const [here, there] = [client(ben), client(ben, other)]
+    await Promise.all([here.ready(), there.ready()])
+    here.disconnect()
+    await there.presence(own(ben)).catch(() => {})
+    there.disconnect()
+    await anas.untilType('presence.offline')
+    expect(state(anas, ben.id)).toEqual(['presence.online', 'presence.offline'])
+    await other.stop()
+  })
+
+  test('the users of a node that no longer beats are offline', async () => {
+    const [ana, ben] = await cast()
+    await group(ana, ben)
+    const anas = await ear(ana, own(ana))
+    await world().db`insert into nodes (id) values ('dead')`
+    await world().db`insert into connections (node_id, app_id, user_id) values ('dead', ${world().appId}, ${ben.id})`
+    await anas.until(() => state(anas, ben.id).includes('presence.offline'))
+  })
+})
+
+test('a new name is told to those who share a channel', async () => {
+  const [ana, ben] = await cast()
+  await group(ana, ben)
+  const anas = await ear(ana, own(ana))
+  await world().user(ben.id, { name: 'Benedict' })
+  await anas.untilType('user.updated')
+  expect(payloads(anas, 'user.updated')).toEqual([{ user: { id: ben.id, name: 'Benedict', image: null } }])
+})
+
+test('members hear of a changed and a deleted channel in their own topic, on every node', async () => {
+  const [ana, ben] = await cast()
+  const other = await createWorld({ databaseUrl: world().databaseUrl })
+  const channelId = await group(ana, ben)
+  const [here, there] = [await ear(ben, own(ben)), await ear(ben, own(ben), other)]
+  await ana.channels.update({ channelId, name: 'New name' })
+  for (const each of [here, there]) await each.untilType('channel.updated')
+  await ana.channels.delete({ channelId })
+  for (const each of [here, there]) {
+    await each.untilType('channel.deleted')
+    expect(payloads(each, 'channel.updated')).toEqual([{ channelId, channel: expect.objectContaining({ name: 'New name' }) }])
+  }
+  await other.stop()
+})

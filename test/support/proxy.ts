@@ -1,0 +1,44 @@
+import net from 'node:net'
+
+/** A line to a server that can be cut: at once, or after so many bytes, in the middle of whatever is under way. */
+export async function openProxy(target: string) {
+  const { port, hostname } = new URL(target)
+  const lines = new Set<net.Socket>()
+  const server = net.createServer((client) => {
+    const upstream = net.connect(Number(port), hostname)
+    for (const [from, to] of [[client, upstream], [upstream, client]] as const) {
+      lines.add(from)
+      from.on('data', (bytes) => {
+        const part = bytes.subarray(0, budget)
+        budget -= part.length
+        to.write(part)
+        if (budget <= 0) cut()
+      })
+      from.on('error', () => {})
+      from.on('close', () => {
+        lines.delete(from)
+        to.destroy()
+      })
+    } // biome-ignore format: a pair a line says less
+  })
+  let budget = Number.POSITIVE_INFINITY
+  let cuts = 0
+  const cut = () => {
+    cuts += 1
+    budget = Number.POSITIVE_INFINITY
+    for (const line of lines) line.resetAndDestroy()
+  }
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`, // listening on TCP
+    cut,
+    cuts: () => cuts,
+    cutAfter: (bytes: number) => {
+      budget = bytes
+    },
+    close: () => {
+      cut()
+      server.close()
+    },
+  }
+}

@@ -1,0 +1,98 @@
+import { createHmac } from 'node:crypto'
+import { WebSocket } from 'ws'
+import { wsUrlOf } from './realtime.ts'
+import { SECRET, type User, type World } from './world.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: what came over the wire, for tests to look into
+type Message = Record<string, any>
+
+/** A bare socket that speaks the protocol's JSON framing, or anything else. It answers no pings by itself. */
+export class RawSocket {
+  readonly frames: string[] = []
+  readonly messages: Message[] = []
+  readonly closed: Promise<{ code: number; reason: string }>
+  readonly #waiting = new Set<() => void>()
+
+  private constructor(readonly socket: WebSocket) {
+    socket.on('message', (data) => {
+      this.frames.push(String(data))
+      this.messages.push(
+        ...String(data)
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+      )
+      for (const check of this.#waiting) check()
+    })
+    socket.on('error', () => {})
+    this.closed = new Promise((resolve) => socket.on('close', (code, reason) => resolve({ code, reason: String(reason) })))
+  }
+
+  static async open(world: Pick<World, 'url'>, { protocols = [], origin, query = '' }: { protocols?: string[]; origin?: string; query?: string } = {}) {
+    const socket = new WebSocket(`${wsUrlOf(world)}${query}`, protocols, origin === undefined ? {} : { origin })
+    const raw = new RawSocket(socket)
+    await new Promise((resolve, reject) => {
+      socket.on('open', resolve)
+      socket.on('error', reject)
+      socket.on('unexpected-response', (_, response) => reject(new Error(`answered ${response.statusCode}`)))
+    })
+    return raw
+  }
+
+  /** Opened and connected. */
+  static async connect(world: Pick<World, 'url'>, user: Pick<User, 'minted'>) {
+    const raw = await RawSocket.open(world)
+    raw.send({ id: 1, connect: { token: user.minted.wsToken } })
+    await raw.reply(1)
+    return raw
+  }
+
+  /** Commands of one frame. */
+  send(...commands: object[]) {
+    this.socket.send(commands.map((command) => JSON.stringify(command)).join('\n'))
+    return this
+  }
+
+  async until(find: (message: Message) => boolean, milliseconds = 5_000): Promise<Message> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => settle(() => reject(new Error(`heard only ${JSON.stringify(this.messages.slice(-10))}`))), milliseconds)
+      const settle = (end: () => void) => {
+        clearTimeout(timer)
+        this.#waiting.delete(check)
+        end()
+      }
+      const check = () => {
+        const found = this.messages.find(find)
+        if (found) settle(() => resolve(found))
+      }
+      this.#waiting.add(check)
+      check()
+      void this.closed.then(({ code }) => settle(() => reject(new Error(`closed with ${code}`))))
+    })
+  }
+
+  reply(id: number) {
+    return this.until((message) => message.id === id)
+  }
+
+  async ask(command: { id: number } & Record<string, unknown>) {
+    this.send(command)
+    return this.reply(command.id)
+  }
+
+  pushed(find: (push: Message) => boolean) {
+    return this.until(({ push }) => push !== undefined && find(push))
+  }
+
+  ping(count = 1) {
+    return this.until(() => this.messages.filter((message) => Object.keys(message).length === 0).length >= count)
+  }
+}
+
+/** A token with a sound signature, and whatever is asked for in it. */
+export function forge(token: string, { header = {}, payload = {}, secret = SECRET }: { header?: object; payload?: object; secret?: string }) {
+  const [ours = '', theirs = ''] = token.split('.').map((part) => Buffer.from(part, 'base64url').toString('latin1'))
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const signed = `${encode({ ...JSON.parse(ours), ...header })}.${encode({ ...JSON.parse(theirs), ...payload })}`
+  return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
+}
+export const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds
