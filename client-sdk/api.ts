@@ -7,7 +7,8 @@ export type Api = {
     [Name in keyof Contract[Group]]: Contract[Group][Name] extends Operation ? Method<Args<Contract[Group][Name]>, Output<Contract[Group][Name]>> : never
   }
 }
-type Method<Input, Result> = object extends Input ? (args?: Input) => Promise<Result> : (args: Input) => Promise<Result>
+// biome-ignore lint/complexity/noBannedTypes: only the empty object type tells whether every field may be left out
+type Method<Input, Result> = {} extends Input ? (args?: Input) => Promise<Result> : (args: Input) => Promise<Result>
 
 /** Who calls: a user by his bearer token, a backend by its API key, the operator by the admin key, or nobody. */
 export type Credentials = { token?: string; apiKey?: string; adminKey?: string }

@@ -41,7 +41,8 @@ export const channelEvents = {
 
 /** Durable events of a user's topic. */
 export const userEvents = {
-  'channel.added': z.object({ channel: Channel }),
+  /** Without the last message: an event that is kept must not outlive the text of a message. */
+  'channel.added': z.object({ channel: Channel.omit({ lastMessage: true }) }),
   'channel.removed': z.object({ channelId }),
   'channel.settings_changed': z.object({ channelId, starred: z.boolean(), muted: z.boolean() }),
 }

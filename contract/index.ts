@@ -12,6 +12,19 @@ import { tokens } from './tokens.ts'
 export const contract = { service, apps, tokens, channels, members, messages, reactions, pins, reads }
 export type Contract = typeof contract
 
+/** What each noun is about; the tags of `openapi.json`. */
+export const nounMeaning: Record<keyof Contract, string> = {
+  service: 'Whether the service is up.',
+  apps: 'Tenants, each with its own users, channels and messages; for the operator.',
+  tokens: 'Tokens for the users of an app; for its backend.',
+  channels: 'Conversations, from direct messages of two to public rooms.',
+  members: 'Who is in a channel, and in which role.',
+  messages: 'Messages of a channel, numbered by `seq`, with threads of replies.',
+  reactions: 'Emoji on messages.',
+  pins: 'Messages kept at hand in their channel.',
+  reads: 'How far the caller has read, and what is left.',
+}
+
 export { Channel, ChannelProfile, ChannelType } from './channels.ts'
 export { ErrorBody, type ErrorCode, errorMeaning, errorStatus } from './errors.ts'
 export { type ChannelEvent, type ChannelEventType, channelEvents, topics, type UserEvent, type UserEventType, userEvents } from './events.ts'

@@ -21,6 +21,7 @@ export const service = {
         .object({ database: z.literal('ok').meta({ description: 'The database answered.', examples: ['ok'] }) })
         .meta({ description: 'What was looked at.' }),
     }),
+    errors: ['UNAVAILABLE'],
   }),
   /** 200 as long as the process runs; touches nothing. */
   live: operation({

@@ -1,5 +1,5 @@
 import type { Auth } from '@parley/contract'
-import type { Db, PendingWrite, Tx } from './db/client.ts'
+import type { Connection, PendingWrite, Tx } from './db/client.ts'
 import type { ChannelRow } from './db/rows.ts'
 import { News } from './news.ts'
 import type { Tokens } from './tokens.ts'
@@ -35,7 +35,7 @@ export type Ctx<A extends Auth = Auth> = ReadCtx<A> & {
 
 /** Runs `work` in one transaction. The news goes last, in one flight with the writes nobody waited for. */
 export function transact<A extends Auth, T>(
-  db: Db,
+  db: Connection,
   { caller, services, signal }: { caller: Caller<A>; services: Services; signal: AbortSignal },
   work: (ctx: Ctx<A>) => Promise<T>,
 ): Promise<T> {

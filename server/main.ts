@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import type { AddressInfo } from 'node:net'
 import { buildApp } from './app.ts'
 import { connect, type Db } from './db/client.ts'
 import { startEmbeddedPostgres } from './db/embedded/index.ts'
@@ -10,9 +10,6 @@ import { createTokens, sha256 } from './tokens.ts'
 
 /** Starts everything, in order; whatever was started is stopped in reverse order, on a signal or on a failure. */
 const stops: (() => Promise<unknown>)[] = []
-const stopAll = async () => {
-  for (let stop = stops.pop(); stop; stop = stops.pop()) await stop().catch((error) => console.error(error))
-}
 
 async function start() {
   const env = readEnv()
@@ -20,16 +17,15 @@ async function start() {
   const db = await openDatabase(env)
   const tokens = await createTokens([env.jwtSecret ?? secrets?.jwtSecret ?? '', ...env.previousJwtSecrets])
   const adminKey = env.adminKey ?? secrets?.adminKey
-  const publicUrl = env.publicUrl ?? `http://${env.host}:${env.port}`
-  const wsUrl = `${publicUrl.replace(/^http/, 'ws')}/connection/websocket`
+  const publicUrl = () => env.publicUrl ?? localUrl(env.host, app.server.address())
+  const wsUrl = () => `${publicUrl().replace(/^http/, 'ws')}/connection/websocket`
 
-  const app = buildApp({ ...env, db, tokens, adminKey, wsUrl })
-  stops.push(() => app.close())
+  const app = buildApp({ ...env, db, tokens, adminKey, wsUrl, hasDocsPage: !env.isProduction })
+  stops.push(() => closeInTime(app))
   await app.listen({ port: env.port, host: env.host })
-  print({ 'Base URL': publicUrl, WebSocket: wsUrl })
-  if (!secrets) return
-  await ensureDemoApp(db, secrets.demoApiKey)
-  print({ Docs: `${publicUrl}/docs`, 'Admin key': adminKey, 'Demo API key': secrets.demoApiKey })
+  if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
+  print({ 'Base URL': publicUrl(), WebSocket: wsUrl() })
+  if (secrets) print({ Docs: `${publicUrl()}/docs`, 'Admin key': adminKey, 'Demo API key': secrets.demoApiKey })
 }
 
 async function openDatabase({ databaseUrl, dataDir, poolSize, isProduction }: Env): Promise<Db> {
@@ -42,28 +38,58 @@ async function openDatabase({ databaseUrl, dataDir, poolSize, isProduction }: En
 }
 
 async function startEmbedded(dataDir: string) {
-  const postgres = await startEmbeddedPostgres({ dataDir: join(dataDir, 'postgres'), onNotice: (line) => console.log(line) })
+  const postgres = await startEmbeddedPostgres({ dataDir, onNotice: (line) => console.log(line) })
   stops.push(() => postgres.stop())
   return postgres.url
 }
 
 /** An app to try things with; its key stays the same over restarts. */
-async function ensureDemoApp(db: Db, apiKey: string) {
-  const [known] = await db`select from api_keys where hash = ${sha256(apiKey)}`
-  if (!known) await createApp(db, 'Demo', apiKey)
+const ensureDemoApp = (db: Db, apiKey: string) =>
+  db.use(async (db) => {
+    const [known] = await db`select from api_keys where hash = ${sha256(apiKey)}`
+    if (!known) await createApp(db, 'Demo', apiKey)
+  })
+
+/** Where this machine reaches the server: "all addresses" is none to go to. */
+function localUrl(host: string, address: AddressInfo | string | null) {
+  const name = ['0.0.0.0', '::'].includes(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host
+  return `http://${name}:${typeof address === 'object' ? address?.port : ''}`
+}
+
+/** Calls in progress may end; connections that send nothing more, or do not end, are cut. */
+async function closeInTime(app: ReturnType<typeof buildApp>) {
+  const timer = setTimeout(() => app.server.closeAllConnections(), 6_000)
+  await app.close()
+  clearTimeout(timer)
 }
 
 const print = (lines: Record<string, string | undefined>) => {
   for (const [name, value] of Object.entries(lines)) console.log(`${`${name}:`.padEnd(14)}${value}`)
 }
 
-const exitAfter = (work: () => Promise<unknown>, code: number) => {
-  setTimeout(() => process.exit(code), 14_000).unref()
-  void work().finally(() => process.exit(code))
+/** What an error says in one line; one of several addresses that were tried in vain has its text in its parts. */
+const describe = (error: unknown): string => {
+  if (error instanceof AggregateError && error.message === '') return describe(error.errors[0])
+  return error instanceof Error ? error.message.replace(/\s*\n\s*/g, ' ') : String(error)
 }
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => exitAfter(stopAll, 0))
+
+async function stop(code: number) {
+  setTimeout(() => process.exit(code), 14_000).unref()
+  for (let end = stops.pop(); end; end = stops.pop()) await end().catch((error) => console.error(describe(error)))
+  process.exit(code)
+}
+
+let isStopping = false
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    if (isStopping) process.exit(1)
+    isStopping = true
+    void stop(0)
+  })
+}
 
 start().catch((error) => {
-  console.error(error instanceof Error ? error.message : error)
-  exitAfter(stopAll, 1)
+  if (isStopping) return
+  console.error(describe(error))
+  void stop(1)
 })

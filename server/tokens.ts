@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { limits } from '@parley/contract'
 import { errors as joseErrors, jwtVerify, SignJWT } from 'jose'
 import { LRUCache } from 'lru-cache'
+import { z } from 'zod'
 
 /** Who a token speaks for. */
 export type Claims = { appId: string; userId: string; generation: number; admin: boolean; expiresAt: number }
@@ -10,6 +11,7 @@ export type Tokens = Awaited<ReturnType<typeof createTokens>>
 
 const ISSUER = 'parley'
 const ALGORITHM = 'HS256'
+const Payload = z.object({ sub: z.string(), app: z.uuid(), gen: z.int(), exp: z.number(), admin: z.boolean().default(false) })
 const audience = { api: 'parley-api', ws: 'parley-ws' } as const
 
 /**
@@ -48,10 +50,10 @@ export async function createTokens(secrets: readonly string[]) {
         maxTokenAge: limits.tokenLifetimeSeconds,
         currentDate: new Date(now),
       })
-      const { sub = '', app, gen, exp = 0, admin = false } = payload
-      const userId = purpose === 'api' ? sub : sub.slice(`${app}:`.length)
-      if (typeof app !== 'string' || typeof gen !== 'number' || typeof admin !== 'boolean') return 'invalid'
-      const claims = { appId: app, userId, generation: gen, admin, expiresAt: exp }
+      const { success, data } = Payload.safeParse(payload)
+      const prefix = purpose === 'api' ? '' : `${data?.app}:`
+      if (!success || !data.sub.startsWith(prefix)) return 'invalid'
+      const claims = { appId: data.app, userId: data.sub.slice(prefix.length), generation: data.gen, admin: data.admin, expiresAt: data.exp }
       verified.set(cacheKey, claims)
       return claims
     } catch (error) {

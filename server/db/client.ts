@@ -1,7 +1,7 @@
 import postgres from 'postgres'
 
-/** Queries are tagged templates; Postgres.js prepares each statement once a connection and pipelines those not waited for. */
-export type Db = ReturnType<typeof connect>
+/** One connection. Queries are tagged templates; each statement is prepared once, and those not waited for are pipelined. */
+export type Connection = ReturnType<typeof openConnection>
 
 /** What an operation sees of the database: it can query, but not begin, commit or nest a transaction. */
 export type Tx = postgres.ISql
@@ -10,23 +10,118 @@ export type Tx = postgres.ISql
 export type Fragment = postgres.PendingQuery<postgres.Row[]>
 export type PendingWrite = postgres.PendingQuery<postgres.Row[]>
 
-/** Longer than this no statement runs; whoever waits for it is answered UNAVAILABLE at about the same time. */
+/** Whatever the database does, whoever asked is answered within 5 s. */
+const DEADLINE_MS = 4_500
+/** Longer than this no statement runs, nor does it take to connect. */
 const STATEMENT_TIMEOUT_MS = 4_000
+/** A node that has stopped in the middle of a transaction must not hold its locks for ever. */
+const IDLE_IN_TRANSACTION_MS = 10_000
 
-export const connect = ({ url, poolSize, applicationName }: { url: string; poolSize: number; applicationName: string }) =>
+/** The database, as so many connections that are lent to one piece of work each. */
+export type Db = ReturnType<typeof connect>
+type Work<T> = (connection: Connection, signal: AbortSignal) => Promise<T>
+
+/**
+ * A connection on which work fails for the database's sake, or does not end before its deadline, is closed for good
+ * and its place given to a new one: a Postgres.js client whose connection broke may leave a query unsettled for ever.
+ */
+export function connect({ url, poolSize, applicationName }: { url: string; poolSize: number; applicationName: string }) {
+  const places = createPlaces(poolSize)
+  const lent = new Set<Connection>()
+  let idle: Connection[] = []
+
+  const lend = () => {
+    const connection = idle.pop() ?? openConnection({ url, applicationName, onClose: () => (idle = idle.filter((other) => other !== connection)) })
+    lent.add(connection)
+    return connection
+  }
+  const takeBack = (connection: Connection, error?: unknown) => {
+    lent.delete(connection)
+    if (isDatabaseTrouble(error)) void connection.end({ timeout: 0 })
+    else idle.push(connection)
+    places.leave()
+  }
+
+  /** Lends a connection. Work that has not ended by `until` fails as UNAVAILABLE, and what it wrote is undone. */
+  const use = <T>(work: Work<T>, until = newDeadline()): Promise<T> =>
+    before(until, async (late, signal) => {
+      await places.take(late)
+      const connection = lend()
+      try {
+        const result = await Promise.race([work(connection, signal), late])
+        takeBack(connection)
+        return result
+      } catch (error) {
+        takeBack(connection, error)
+        throw error
+      }
+    })
+
+  const end = async (options: { timeout: number }) => void (await Promise.all([...idle, ...lent].map((connection) => connection.end(options))))
+  return { use, end }
+}
+
+/** When a call that begins now must have its answer. */
+export const newDeadline = () => Date.now() + DEADLINE_MS
+
+/** The database did not answer in time. */
+class Late extends Error {
+  readonly code = 'LATE'
+}
+
+async function before<T>(until: number, work: (late: Promise<never>, signal: AbortSignal) => Promise<T>): Promise<T> {
+  const abort = new AbortController()
+  const late = new Promise<never>((_, reject) => abort.signal.addEventListener('abort', () => reject(abort.signal.reason)))
+  const timer = setTimeout(() => abort.abort(new Late('the database did not answer in time')), until - Date.now())
+  try {
+    return await work(late, abort.signal)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** So many may be in at once; the others wait their turn, but not longer than until they are late. */
+function createPlaces(count: number) {
+  const waiting = new Set<() => void>()
+  let free = count
+
+  const leave = () => {
+    const [next] = waiting
+    if (!next) free += 1
+    else if (waiting.delete(next)) next()
+  }
+  const take = async (late: Promise<never>) => {
+    if (free > 0) return void (free -= 1)
+    let enter = () => {}
+    const turn = new Promise<void>((resolve) => waiting.add((enter = resolve)))
+    try {
+      await Promise.race([turn, late])
+    } catch (error) {
+      const wasLetIn = !waiting.delete(enter)
+      if (wasLetIn) leave()
+      throw error
+    }
+  }
+  return { take, leave }
+}
+
+/** A Postgres.js client of one connection, or of `max`: made when it is first used. */
+export const openConnection = ({ url, applicationName, max = 1, onClose }: { url: string; applicationName: string; max?: number; onClose?: () => void }) =>
   postgres(url, {
     ...socketOf(url),
-    max: poolSize,
+    max,
     connect_timeout: STATEMENT_TIMEOUT_MS / 1000,
-    backoff: (retries: number) => Math.min(0.05 * 2 ** retries, 1),
+    // The look-up of array types fails outside of any query when the connection breaks just then, which ends the process.
+    fetch_types: false,
     onnotice: () => {},
+    ...(onClose && { onclose: onClose }),
     transform: { column: { from: postgres.toCamel } },
-    types: { date: isoTimestamps },
-    connection: { application_name: applicationName, statement_timeout: STATEMENT_TIMEOUT_MS },
+    types: { date: isoTimestamps, ...arrays },
+    connection: { application_name: applicationName, statement_timeout: STATEMENT_TIMEOUT_MS, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS },
   })
 
 /** A connection for work outside the service: migrations, administration. */
-export const connectOnce = (url: string) => postgres(url, { ...socketOf(url), max: 1, onnotice: () => {} })
+export const connectOnce = (url: string) => postgres(url, { ...socketOf(url), max: 1, connect_timeout: 10, onnotice: () => {} })
 
 /** The unix socket of an address like `postgres://user@%2Frun%2Fpostgres/name`, which Postgres.js does not read itself. */
 function socketOf(url: string) {
@@ -42,12 +137,30 @@ const isoTimestamps = {
   parse: (value: string) => new Date(value).toISOString(),
 }
 
+type Element = string | number | boolean | null
+const arrayOf = (type: number, parse: (element: string) => Element) => ({
+  to: type,
+  from: [type],
+  serialize: (elements: Element[]) => `{${elements.map((element) => (element === null ? 'NULL' : `"${String(element).replace(/["\\]/g, '\\$&')}"`)).join()}}`,
+  parse: (text: string) => [...text.matchAll(/"((?:[^"\\]|\\.)*)"|([^{},]+)/gs)].map(([, quoted, bare = '']) => (quoted === undefined ? (bare === 'NULL' ? null : parse(bare)) : parse(quoted.replace(/\\(.)/gs, '$1')))),
+})
+
+/** The arrays we send and receive, of one dimension: Postgres.js knows none by itself. */
+const arrays = {
+  textArray: arrayOf(1009, String),
+  uuidArray: arrayOf(2951, String),
+  intArray: arrayOf(1007, Number),
+  bigintArray: arrayOf(1016, Number),
+  boolArray: arrayOf(1000, (element) => element === 't'),
+  timestampArray: arrayOf(1185, isoTimestamps.parse),
+}
+
 /** Whether an error says that the database is out of reach, stopping, overloaded or too slow, rather than that a query is wrong. */
 export const isDatabaseTrouble = (error: unknown) =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' && (CONNECTION_CODES.has(error.code) || SQLSTATE_TROUBLE.test(error.code))
 
 const CONNECTION_CODES = new Set([
-  'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT',
+  'LATE', 'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT',
   'ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EPIPE', 'ETIMEDOUT',
 ]) // biome-ignore format: a list
 /** Connection exceptions, resource shortage, operator intervention, system errors, lock timeout, serialization failure, read-only after a fail-over. */

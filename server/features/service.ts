@@ -1,11 +1,11 @@
 import { contract } from '@parley/contract'
-import { implementRead, type Implements } from '../implement.ts'
+import { implementPlain, implementRead, type Implements } from '../implement.ts'
 
 const health = implementRead(contract.service.health, async ({ db, services: { version } }) => {
   await db`select 1`
   return { status: 'ok' as const, version, checks: { database: 'ok' as const } }
 })
 
-const live = implementRead(contract.service.live, async ({ services: { version } }) => ({ status: 'ok' as const, version }))
+const live = implementPlain(contract.service.live, async ({ services: { version } }) => ({ status: 'ok' as const, version }))
 
 export const service = { health, live } satisfies Implements<'service'>

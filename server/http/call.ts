@@ -1,7 +1,7 @@
 import { type Limit, type Operation, pathParameters } from '@parley/contract'
 import type { z } from 'zod'
-import { type Caller, type ReadCtx, type Services, transact } from '../context.ts'
-import type { Db } from '../db/client.ts'
+import { type Caller, type Services, transact } from '../context.ts'
+import { type Db, newDeadline } from '../db/client.ts'
 import { Failure, fail } from '../failure.ts'
 import type { Implementation, Outcome } from '../implement.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
@@ -10,36 +10,32 @@ import type { createRates, Window } from './rates.ts'
 /** What a call needs to know of the request that carries it, and a way to answer with headers. */
 export type Request = { credentials: Credentials; ip: string; setHeader: (name: string, value: string) => void }
 export type Edge = { db: Db; authenticate: Authenticate; rates: ReturnType<typeof createRates>; services: Services }
+/** Input that could not be read is passed as the Failure to be answered when its turn comes. */
 export type Call = (request: Request, input: unknown) => Promise<unknown>
-
-/** Whatever the database does, a caller is answered within 5 s. */
-const DEADLINE_MS = 4_500
 
 /**
  * The one way into an operation, for REST, tRPC and batched tRPC alike: authenticate, count, parse, carry out. That is
- * also the order of refusals: 401, 429, 400, then what the operation itself refuses.
+ * also the order of refusals: 401, 429, 400, then what the operation itself refuses. All of it has one deadline.
  */
 export const createCall =
   (edge: Edge, implementation: Implementation): Call =>
   async (request, raw) => {
     const { op } = implementation
     const { limit = 'requests' } = op
+    const until = newDeadline()
     // Token requests are counted by address, those with a bad key too.
     const counted = limit === 'tokens' ? await edge.rates.take(limit, request.ip) : undefined
     showWindow(request, counted)
-    return withDeadline(async (signal) => {
-      const caller = await edge.authenticate(op.auth, request.credentials)
-      const key = bucketOf(limit, caller, request)
-      const window = counted ?? (await edge.rates.take(limit, key))
-      showWindow(request, window)
-      if (window?.isExceeded) return answerRepeat(edge, implementation, { caller, raw, window })
-      const input = parse(op, raw)
-      return carryOut(edge, implementation, { caller, input, signal, refund: async () => showWindow(request, await edge.rates.giveBack(limit, key)) })
-    })
+    const caller = await edge.authenticate(op.auth, request.credentials, until)
+    const window = counted ?? (await edge.rates.take(limit, bucketOf(limit, caller, request)))
+    showWindow(request, window)
+    if (window?.isExceeded) return answerRepeat(edge, implementation, { caller, raw, window, until })
+    const input = parse(op, raw)
+    return carryOut(edge, implementation, { caller, input, until, onRepeat: async () => showWindow(request, await window?.giveBack()) })
   }
 
 const bucketOf = (limit: Limit, caller: Caller, { ip }: Request) => {
-  if (limit === 'tokens' || !('appId' in caller)) return ip
+  if (!('appId' in caller)) return ip
   return limit === 'messages' && 'userId' in caller ? `${caller.appId}:${caller.userId}` : caller.appId
 }
 
@@ -50,15 +46,18 @@ function showWindow({ setHeader }: Request, window: Window | undefined) {
   setHeader('RateLimit-Reset', String(window.resetSeconds))
 }
 
+type Counted = { caller: Caller; raw: unknown; window: Window; until: number }
+
 /** A call over the limit is refused, unless it only repeats one that was carried out. */
-async function answerRepeat({ db, services }: Edge, implementation: Implementation, { caller, raw, window }: { caller: Caller; raw: unknown; window: Window }) {
+async function answerRepeat({ db, services }: Edge, implementation: Implementation, { caller, raw, window, until }: Counted) {
   const input = implementation.kind === 'batch' ? implementation.op.input.safeParse(raw).data : undefined
-  const repeated = implementation.kind === 'batch' && input ? await implementation.findRepeated({ db, caller, services }, input) : undefined
+  const repeated = implementation.kind === 'batch' && input ? await db.use((db) => implementation.findRepeated({ db, caller, services }, input), until) : undefined
   if (repeated) return repeated
   throw new Failure('RATE_LIMITED', `Too many calls: at most ${window.limit} a minute`, window.resetSeconds)
 }
 
 function parse(op: Operation, raw: unknown) {
+  if (raw instanceof Failure) throw raw
   const parsed = op.input.safeParse(raw)
   if (parsed.success) return parsed.data
   const ids = new Set(pathParameters(op.path).filter((name) => name.endsWith('Id')))
@@ -69,41 +68,34 @@ function parse(op: Operation, raw: unknown) {
 
 const explain = ({ path, message }: z.core.$ZodIssue) => (path.length === 0 ? message : `${path.join('.')}: ${message}`)
 
-type Accepted = { caller: Caller; input: never; signal: AbortSignal; refund: () => Promise<void> }
+type Accepted = { caller: Caller; input: unknown; until: number; onRepeat: () => Promise<void> }
 
-async function carryOut({ db, services }: Edge, implementation: Implementation, accepted: { caller: Caller; input: unknown } & Omit<Accepted, 'input'>) {
-  const { caller, signal, refund } = accepted
-  const input = accepted.input as never // parsed by the schema that the implementation was typed with
-  if (implementation.kind === 'read') return implementation.run({ db, caller, services } satisfies ReadCtx, input)
-  if (implementation.kind === 'write') return transact(db, { caller, services, signal }, (ctx) => implementation.run(ctx, input))
+function carryOut({ db, services }: Edge, implementation: Implementation, { caller, input: parsed, until, onRepeat }: Accepted) {
+  const input = parsed as never // by the schema that the implementation was typed with
+  if (implementation.kind === 'plain') return implementation.run({ caller, services }, input)
+  if (implementation.kind === 'read') return db.use((db) => implementation.run({ db, caller, services }, input), until)
+  if (implementation.kind === 'write') return db.use((db, signal) => transact(db, { caller, services, signal }, (ctx) => implementation.run(ctx, input)), until)
 
-  const attempt = async (): Promise<Outcome | undefined> =>
-    (await transact(db, { caller, services, signal }, (ctx) => implementation.run(ctx, [{ caller, input }])))[0]
-  let outcome = await attempt()
-  if (outcome && 'first' in outcome) {
-    const { first } = outcome
-    await transact(db, { caller, services, signal }, (ctx) => first(ctx))
-    outcome = await attempt()
-  }
-  if (!outcome || 'first' in outcome) throw new Error('an outcome asked twice for its first step')
-  if ('refusal' in outcome) throw outcome.refusal
-  if (outcome.isRepeat) await refund()
-  return outcome.result
+  return db.use(async (db, signal) => {
+    const attempt = async () => (await transact(db, { caller, services, signal }, (ctx) => implementation.run(ctx, [{ caller, input }])))[0]
+    const prepare = (first: First) => transact(db, { caller, services, signal }, first)
+    return resultOf(await attempt(), { attempt, prepare, onRepeat })
+  }, until)
 }
 
-async function withDeadline<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const late = new AbortController()
-  let timer: NodeJS.Timeout | undefined
-  const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const failure = new Failure('UNAVAILABLE', 'The database did not answer in time', 1)
-      late.abort(failure)
-      reject(failure)
-    }, DEADLINE_MS)
-  })
-  try {
-    return await Promise.race([work(late.signal), deadline])
-  } finally {
-    clearTimeout(timer)
+type First = Extract<Outcome, { first: unknown }>['first']
+type Steps = { attempt: () => Promise<Outcome | undefined>; prepare: (first: First) => Promise<unknown>; onRepeat: () => Promise<void> }
+
+/** What a command of a batch answers, after its first step if it asks for one. */
+async function resultOf(outcome: Outcome | undefined, { attempt, prepare, onRepeat }: Steps): Promise<unknown> {
+  if (outcome && 'first' in outcome) {
+    await prepare(outcome.first)
+    const second = await attempt()
+    if (second && 'first' in second) throw new Error('an outcome asked twice for its first step')
+    return resultOf(second, { attempt, prepare, onRepeat })
   }
+  if (!outcome) throw new Error('a command without an outcome')
+  if ('refusal' in outcome) throw outcome.refusal
+  if (outcome.isRepeat) await onRepeat()
+  return outcome.result
 }

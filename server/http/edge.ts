@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
 import { limits } from '@parley/contract'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
-import { fail } from '../failure.ts'
+import { Failure, fail } from '../failure.ts'
+import { answerMalformed } from './malformed.ts'
 import { corsHeaders } from './cors.ts'
 import { report, statusOfFailure, toErrorBody, toFailure } from './errors.ts'
 
@@ -11,15 +11,12 @@ export type EdgeOptions = { allowedOrigins: readonly string[]; trustProxy: strin
 
 /** A Fastify that answers in our form whatever happens to a request before it reaches an operation, or after. */
 export function createEdge({ allowedOrigins, trustProxy, logLevel }: EdgeOptions): FastifyInstance {
+  const greeting = (id: string, headers: IncomingHttpHeaders) => ({ 'X-Request-Id': id, ...corsHeaders(allowedOrigins, headers), ...(isClosing ? { Connection: 'close' } : {}) })
   const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const failure = toFailure(error)
     report(request.log, { failure, error })
     if (failure.retryAfterSeconds !== undefined) reply.header('Retry-After', String(failure.retryAfterSeconds))
     return reply.code(statusOfFailure(failure)).send(toErrorBody(failure))
-  }
-  const greet = (request: FastifyRequest, reply: FastifyReply) => {
-    reply.headers({ 'X-Request-Id': request.id, ...corsHeaders(allowedOrigins, request.headers) })
-    if (isClosing) reply.header('Connection', 'close')
   }
   let isClosing = false
 
@@ -33,17 +30,20 @@ export function createEdge({ allowedOrigins, trustProxy, logLevel }: EdgeOptions
     requestTimeout: 30_000,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    clientErrorHandler: answerMalformed,
-    frameworkErrors: (error, request, reply) => {
-      greet(request, reply)
-      return answer(error, request, reply)
+    // Node would answer in its own form.
+    http: { requireHostHeader: false },
+    frameworkErrors: (_, request, reply) => {
+      reply.headers(greeting(request.id, request.headers))
+      return answer(new Failure('VALIDATION_ERROR', 'path: expected valid percent-encoding'), request, reply)
     },
+    clientErrorHandler: () => {},
   })
+  answerMalformed(app.server, (headers) => greeting(randomUUID(), headers))
   app.addHook('preClose', async () => void (isClosing = true))
   app.addHook('onRequest', async (request, reply) => {
-    greet(request, reply)
-    if (hasNoBody(request.headers)) request.headers['content-type'] = undefined
+    reply.headers(greeting(request.id, request.headers))
     if (isPreflight(request)) return reply.code(204).send()
+    if (request.is404) return fail('NOT_FOUND', 'No such route')
   })
   app.addHook('onResponse', async (request, reply) => {
     // The route, not the address: addresses may carry secrets.
@@ -51,7 +51,6 @@ export function createEdge({ allowedOrigins, trustProxy, logLevel }: EdgeOptions
     request.log.info({ method, route: routeOptions.url ?? null, status: reply.statusCode, milliseconds: Math.round(reply.elapsedTime) }, 'request')
   })
   readBodies(app)
-  app.setNotFoundHandler(() => fail('NOT_FOUND', 'No such route'))
   app.setErrorHandler(answer)
   return app
 }
@@ -63,33 +62,34 @@ const requestId = (headers: IncomingHttpHeaders) => {
 
 const isPreflight = ({ method, headers }: FastifyRequest) => method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined
 
-/** An empty body is no body, with any method and content type. */
-const hasNoBody = (headers: IncomingHttpHeaders) => headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
-
-/** JSON objects in UTF-8, and nothing else. */
+/**
+ * JSON objects in UTF-8, and nothing else; an empty body is no body, with any method and content type. A body that can
+ * not be read becomes the Failure it is to be answered with: missing credentials come first.
+ */
 function readBodies(app: FastifyInstance) {
   const parseJson = app.getDefaultJsonParser('error', 'error')
-  const utf8 = new TextDecoder('utf-8', { fatal: true })
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    if (body.length === 0) return done(null, undefined)
-    try {
-      const text = utf8.decode(body as Buffer) // parsed as a buffer, says the option
-      parseJson(request, text, (error, value) => done(error ? badBody(error.message) : isObject(value) ? null : badBody('expected a JSON object'), value))
-    } catch {
-      done(badBody('expected UTF-8'))
-    }
+  app.addHook('onRequest', async ({ headers }) => {
+    const isJson = /^application\/json *(;|$)/i.test(headers['content-type'] ?? '')
+    const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
+    headers['content-type'] = isJson && !isEmpty ? 'application/json' : undefined
   })
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => (body.length === 0 ? done(null, undefined) : done(badBody('expected Content-Type: application/json'))))
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const text = decode(body as Buffer) // parsed as a buffer, says the option
+    if (text === undefined) return done(null, badBody('expected UTF-8'))
+    if (text === '') return done(null, undefined)
+    parseJson(request, text, (error, value) => done(null, error ? badBody(error.message) : isObject(value) ? value : badBody('expected a JSON object')))
+  })
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body.length === 0 ? undefined : badBody('expected Content-Type: application/json')))
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+const decode = (bytes: Buffer) => {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    return undefined
+  }
 }
 const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
-const badBody = (problem: string) => Object.assign(new Error(`body: ${problem}`), { statusCode: 400 })
-
-/** What is not HTTP is answered on the bare socket. */
-function answerMalformed(error: Error & { code?: string }, socket: Socket) {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  const body = JSON.stringify(toErrorBody(toFailure(Object.assign(new Error('malformed HTTP request'), { statusCode: 400 }))))
-  socket.end(
-    `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  )
-}
+const badBody = (problem: string) => new Failure('VALIDATION_ERROR', `body: ${problem}`)

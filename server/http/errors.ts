@@ -1,4 +1,5 @@
 import { type ErrorBody, errorStatus } from '@parley/contract'
+import postgres from 'postgres'
 import { isDatabaseTrouble } from '../db/client.ts'
 import { Failure } from '../failure.ts'
 
@@ -20,8 +21,20 @@ const statusOf = (error: unknown) =>
 export const toErrorBody = ({ code, message }: Failure): ErrorBody => ({ error: { message, code } })
 export const statusOfFailure = ({ code }: Failure) => errorStatus[code]
 
-/** Faults of the server are logged whole, under the id of their request; the database's absence in a line. */
-export function report(log: { error: (object: object, message: string) => void; warn: (message: string) => void }, { failure, error }: { failure: Failure; error: unknown }) {
-  if (failure.code === 'INTERNAL_ERROR') log.error({ err: error }, 'request failed')
-  if (failure.code === 'UNAVAILABLE') log.warn(`database unavailable: ${error instanceof Error ? error.message : String(error)}`)
+type Log = { error: (object: object, message: string) => void; warn: (object: object, message: string) => void }
+
+/** Faults of the server are logged with their stack, under the id of their request; the database's absence in a line. */
+export function report(log: Log, { failure, error }: { failure: Failure; error: unknown }) {
+  if (failure.code === 'INTERNAL_ERROR') log.error({ fault: describeFault(error) }, 'request failed')
+  if (failure.code === 'UNAVAILABLE') log.warn({ fault: describeFault(error).message }, 'database unavailable')
+}
+
+/** An error without what may be a user's: the values in messages, details and queries of the database. */
+export function describeFault(error: unknown) {
+  if (!(error instanceof Error)) return { message: typeof error }
+  const stack = error.stack?.split('\n').filter((line) => /^\s+at /.test(line))
+  if (!(error instanceof postgres.PostgresError)) return { message: error.message, stack }
+  const { code, routine, table_name: table, constraint_name: constraint } = error
+  // Class 22: the data did not fit, and the message quotes it.
+  return { message: code.startsWith('22') ? `PostgreSQL error ${code}` : error.message, code, routine, table, constraint, stack }
 }

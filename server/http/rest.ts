@@ -1,6 +1,7 @@
 import { type Operation, pathParameters } from '@parley/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { Failure } from '../failure.ts'
 import type { operations } from '../operations.ts'
 import type { Call, Request } from './call.ts'
 
@@ -10,12 +11,13 @@ export type Calls = { [Group in keyof typeof operations]: Record<string, { op: O
 /** One Fastify route an operation; path, query and body make up its input. */
 export function rest(app: FastifyInstance, calls: Calls) {
   for (const { op, call } of Object.values(calls).flatMap((group) => Object.values(group))) {
-    const readQuery = queryReader(op)
+    const readInput = op.method === 'GET' || op.method === 'DELETE' ? queryReader(op) : ({ body }: FastifyRequest) => body
     app.route({
       method: op.method,
       url: op.path.replace(/\{(\w+)\}/g, ':$1'),
       handler: async (request, reply) => {
-        const output = await call(toRequest(request, reply), { ...readQuery(request.query), ...toObject(request.body), ...toObject(request.params) })
+        const input = readInput(request)
+        const output = await call(toRequest(request, reply), input instanceof Failure ? input : { ...toObject(input), ...toObject(request.params) })
         return reply.code(op.status ?? 200).send(output)
       },
     })
@@ -33,14 +35,13 @@ const toObject = (value: unknown) => (typeof value === 'object' && value !== nul
 
 /**
  * Query strings as the values they spell: whole numbers and booleans where the operation wants such, and only in their
- * plain form. Anything else stays the string it is, for the schema to refuse. A query is for operations without a body.
+ * plain form. Anything else stays the string it is, for the schema to refuse.
  */
-function queryReader({ method, path, input }: Operation) {
-  if (method !== 'GET' && method !== 'DELETE') return () => ({})
+function queryReader({ path, input }: Operation) {
   const inPath = new Set(pathParameters(path))
   const fields = Object.entries(input.shape).filter(([name]) => !inPath.has(name))
   const kinds = new Map(fields.map(([name, schema]) => [name, innermost(schema)]))
-  return (query: unknown) =>
+  return ({ query }: FastifyRequest) =>
     Object.fromEntries(
       Object.entries(toObject(query)).flatMap(([name, value]) => {
         const kind = kinds.get(name)

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connectOnce } from '@parley/server/db/client'
@@ -33,6 +33,7 @@ export default async function setup(project: TestProject) {
 
 async function startTemporary() {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'))
+  chmodSync(dataDir, 0o755) // as root the server runs as another user, who has to get in
   const server = await startEmbeddedPostgres({ dataDir, settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' } })
   return {
     url: server.url,

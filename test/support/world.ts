@@ -1,7 +1,7 @@
 import { type Api, createApi, type Credentials } from '@parley/client'
 import { contract, type Operation, type TokenResult } from '@parley/contract'
 import { type AppOptions, buildApp } from '@parley/server/app'
-import { connect, connectOnce } from '@parley/server/db/client'
+import { connect, connectOnce, openConnection } from '@parley/server/db/client'
 import { createTokens } from '@parley/server/tokens'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { databaseUrl } from './postgres.ts'
@@ -15,12 +15,12 @@ export type World = Awaited<ReturnType<typeof createWorld>>
 export type User = Api & { id: string; token: string; minted: TokenResult }
 
 /** A running server on a database of its own, with one app. */
-export async function createWorld(options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy'>> & { poolSize?: number } = {}) {
+export async function createWorld(options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage'>> & { poolSize?: number } = {}) {
   const database = await cloneDatabase()
-  const db = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test' })
+  const pool = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test' })
+  const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10 })
   const tokens = await createTokens([SECRET])
-  const wsUrl = 'ws://test/connection/websocket'
-  const app = buildApp({ db, tokens, adminKey: ADMIN_KEY, rates: noLimits, wsUrl, allowedOrigins: [], trustProxy: false, logLevel: 'error', ...options })
+  const app = buildApp({ db: pool, tokens, adminKey: ADMIN_KEY, rates: noLimits, wsUrl: () => 'ws://test/connection/websocket', allowedOrigins: [], trustProxy: false, hasDocsPage: false, logLevel: 'error', ...options })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
 
   const api = (credentials: Credentials = {}) => validated(createApi({ url, ...credentials }))
@@ -30,11 +30,12 @@ export async function createWorld(options: Partial<Pick<AppOptions, 'rates' | 'a
     const result = await from.tokens.create({ userId: id, ...profile })
     return { ...api({ token: result.token }), id, token: result.token, minted: result }
   }
+  const users = <Ids extends string[]>(...ids: Ids) => Promise.all(ids.map((id) => user(id))) as Promise<{ [Place in keyof Ids]: User }>
   return {
-    url, appId, apiKey, api, backend, user, db, sign: tokens.sign, databaseUrl: database.url,
+    url, appId, apiKey, api, backend, user, users, db, sign: tokens.sign, databaseUrl: database.url,
     stop: async () => {
       await app.close()
-      await db.end({ timeout: 1 })
+      await Promise.all([pool.end({ timeout: 1 }), db.end({ timeout: 1 })])
       await database.drop()
     },
   } // biome-ignore format: a list

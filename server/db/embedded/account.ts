@@ -32,9 +32,10 @@ export const complaintOf = (program: string, args: string[], account: Account | 
     throw new Error(`Cannot run ${program} as user ${account?.name}, set DATABASE_URL: ${error}`)
   })
 
+/** macOS says _postgres, and gives nobody a negative number. */
 const systemAccount = () => {
-  const accounts = readAccounts()
-  const account = accounts.find(({ name }) => name === 'postgres') ?? accounts.find(({ name }) => name === 'nobody')
+  const accounts = new Map(readAccounts().map((account) => [account.name, account]))
+  const account = accounts.get('postgres') ?? accounts.get('_postgres') ?? accounts.get('nobody')
   if (!account) throw new Error('PostgreSQL does not run as root, and there is no user postgres or nobody: set DATABASE_URL')
   return account
 }

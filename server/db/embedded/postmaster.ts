@@ -7,7 +7,7 @@ import postgres from 'postgres'
 import { runAs } from './account.ts'
 import type { Address } from './address.ts'
 import type { Cluster } from './cluster.ts'
-import { isAlive, isPostmaster, isWindows, recordedPostmaster, runningPostmaster } from './process.ts'
+import { isAlive, isPostmaster, isTaken, isWindows, recordedPostmaster, runningPostmaster } from './process.ts'
 
 /** A running server. It ends when stopped, or is told to when our process exits. */
 type Postmaster = { pid: number; stop(): Promise<void> }
@@ -38,14 +38,14 @@ const launch = async (cluster: Cluster, deadline = Date.now() + 10_000): Promise
     // The sessions of a killed server end a moment after it.
     if (!lines.includes('shared memory block') || Date.now() > deadline) throw new Error(`PostgreSQL did not start; ${lines || error}`)
   }
-  await delay(50)
+  await delay(100)
   return launch(cluster, deadline)
 }
 
-/** A record of a dead server is PostgreSQL's to clear; it stops at one whose pid now belongs to another program. */
+/** A dead server's record is PostgreSQL's to clear; but it gives up if the pid is taken, by a stranger or by the dead. */
 const forgetStranger = (directory: string) => {
   const recorded = recordedPostmaster(directory)
-  if (recorded && isAlive(recorded.pid)) rmSync(join(directory, 'postmaster.pid'))
+  if (recorded && isTaken(recorded.pid)) rmSync(join(directory, 'postmaster.pid'))
 }
 
 const spawnServer = async (cluster: Cluster, log: number) => {
@@ -129,12 +129,12 @@ type Server = Pick<Cluster, 'directory' | 'binaries'> & { pid: number }
 
 /** At first it may finish its writing; then it has to recover at its next start; then it is killed. */
 const end = async (server: Server) => {
+  if (!isPostmaster(server)) return
   for (const [name, patience] of Object.entries({ INT: 10_000, QUIT: 2_000, KILL: 1_000 })) {
     signal(server, name)
     for (const deadline = Date.now() + patience; Date.now() < deadline; await delay(5)) {
-      if (isPostmaster(server)) continue
-      // A child of ours is buried in this turn of the event loop: from then on the pid is free.
-      return nextTurn()
+      // A child of ours is buried in this turn of the event loop: from then on its pid is free.
+      if (!isAlive(server.pid)) return nextTurn()
     }
   }
   throw new Error(`PostgreSQL (process ${server.pid}) cannot be stopped`)

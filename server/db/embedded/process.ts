@@ -6,14 +6,17 @@ export const isWindows = process.platform === 'win32'
 const isLinux = process.platform === 'linux'
 
 /** A zombie is dead: where nobody buries it, it would hold its lock for ever. */
-export const isAlive = (pid: number) => {
+export const isAlive = (pid: number) => isTaken(pid) && statusOf(pid)?.state !== 'Z'
+
+/** Whether the system has given the pid to something, be it dead. */
+export const isTaken = (pid: number) => {
   if (!(pid > 0)) return false
   try {
     process.kill(pid, 0)
+    return true
   } catch (error) {
     return codeOf(error) === 'EPERM'
   }
-  return statusOf(pid)?.state !== 'Z'
 }
 
 /** Tells a process from another that has had the same pid; empty where the system does not say. */

@@ -6,7 +6,7 @@ import type { ChannelRow } from '../../db/rows.ts'
 import { fail } from '../../failure.ts'
 import { implement } from '../../implement.ts'
 import { sha256 } from '../../tokens.ts'
-import { locked } from '../access.ts'
+import { channelForReader, locked } from '../access.ts'
 import { admit, knownUsers } from '../members/change.ts'
 import { selectChannels } from './view.ts'
 
@@ -20,9 +20,9 @@ export const create = implement(contract.channels.create, async (ctx, input) => 
   const [peerId = ''] = others
   const dmKey = isDirect ? [userId, peerId].sort().join(' ') : null
 
-  const inserted = await insertChannel(ctx, { ...input, dmKey })
-  if (!inserted) return existing(ctx, { dmKey, clientId: input.clientId ?? null })
-  const channel = locked(inserted)
+  const made = await insertChannel(ctx, { ...input, dmKey })
+  if ('twinId' in made) return existing(ctx, made.twinId)
+  const channel = locked(made.row)
   const { rev, memberCount } = await admit(ctx, channel, users.map((user) => ({ user, role: roleOf(user, userId) })))
   return { ...(await viewChannel(ctx, channel.id)), rev, memberCount }
 })
@@ -31,8 +31,8 @@ const roleOf = (user: UserSummary, creator: string): Role => (user.id === creato
 
 type Draft = { type: ChannelType; name?: string; image?: string; description?: string; workspaceId?: string; clientId?: string; dmKey: string | null }
 
-/** The new row, or nothing when the pair or the client id has a channel already; a taken cid is given a suffix. */
-async function insertChannel({ db, caller: { appId, userId } }: Ctx<'user'>, draft: Draft) {
+/** The new row, or the channel that the pair or the client id has already; a taken cid is given a suffix. */
+async function insertChannel({ db, caller: { appId, userId } }: Ctx<'user'>, draft: Draft): Promise<{ row: ChannelRow } | { twinId: string }> {
   const { type, name = null, image = null, description = null, workspaceId = null, clientId = null, dmKey } = draft
   for (const cid of candidateCids(draft)) {
     const [row] = await db<ChannelRow[]>`
@@ -40,16 +40,16 @@ async function insertChannel({ db, caller: { appId, userId } }: Ctx<'user'>, dra
       values (${uuidv7()}, ${appId}, ${cid}, ${type}, ${name}, ${image}, ${description}, ${workspaceId}, ${userId}, ${clientId}, ${dmKey})
       on conflict do nothing
       returning *`
-    if (row) return row
+    if (row) return { row }
     const [twin] = await selectTwin(db, { appId, userId, dmKey, clientId })
-    if (twin) return undefined
+    if (twin) return { twinId: twin.id }
   }
   throw new Error('no free cid found')
 }
 
 /** `<type>:<slug>`, then the same with random suffixes; for a direct message a hash of its pair. */
 function* candidateCids({ type, name = '', dmKey }: Draft) {
-  const slug = dmKey === null ? slugify(name).slice(0, SLUG_LENGTH) || 'channel' : sha256(dmKey).slice(0, 16)
+  const slug = dmKey === null ? slugify(name, { decamelize: false }).slice(0, SLUG_LENGTH).replace(/-$/, '') || 'channel' : sha256(dmKey).slice(0, 16)
   yield `${type}:${slug}`
   for (let tries = 0; tries < 5; tries++) yield `${type}:${slug}-${uuidv7().slice(-6)}`
 }
@@ -60,10 +60,10 @@ const selectTwin = (db: Ctx['db'], { appId, userId, dmKey, clientId }: { appId: 
   where app_id = ${appId} and deleted_at is null and (dm_key = ${dmKey} or (created_by = ${userId} and client_id = ${clientId}))
   order by client_id = ${clientId} desc nulls last limit 1`
 
-/** The channel that this create repeats. */
-async function existing(ctx: Ctx<'user'>, keys: { dmKey: string | null; clientId: string | null }): Promise<Channel> {
-  const [twin] = await selectTwin(ctx.db, { ...ctx.caller, ...keys })
-  return twin ? viewChannel(ctx, twin.id) : fail('NOT_FOUND', 'Channel not found')
+/** The channel that this create repeats, unless its creator has left it since. */
+async function existing(ctx: Ctx<'user'>, channelId: string): Promise<Channel> {
+  await channelForReader(ctx, channelId)
+  return viewChannel(ctx, channelId)
 }
 
 /** A channel that is known to exist, as the caller sees it, with its first members. */

@@ -5,12 +5,12 @@ import { implement, implementRead, type Implements } from '../../implement.ts'
 import { channelForReader, lockedChannelForMember } from '../access.ts'
 import { isStaff } from '../members/index.ts'
 import { create, viewChannel } from './create.ts'
-import { selectChannels } from './view.ts'
+import { peerOf, selectChannels } from './view.ts'
 
 const list = implementRead(contract.channels.list, async ({ db, caller: { appId, userId } }, { limit, offset, type, discover, q }) => {
   const mine = discover ? db`c.type in ('public', 'livestream')` : db`m.user_id is not null`
   const ofType = type === undefined ? db`true` : db`c.type = ${type}`
-  const named = q === undefined ? db`true` : db`coalesce(c.name, peer.display_name) ilike ${`%${q.replace(/[\\%_]/g, '\\$&')}%`}`
+  const named = q === undefined ? db`true` : db`coalesce(c.name, (select display_name from (${peerOf(db, userId)}) peer)) ilike ${`%${q.replace(/[\\%_]/g, '\\$&')}%`}`
   const page = db`${mine} and ${ofType} and ${named} order by c.last_activity_at desc, c.id desc limit ${limit} offset ${offset}`
   return { channels: await selectChannels(db, { appId, viewer: userId, page }) }
 })

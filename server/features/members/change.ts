@@ -1,7 +1,7 @@
 import type { Member, Role, UserSummary } from '@parley/contract'
 import type { Ctx, LockedChannel } from '../../context.ts'
 import { fail } from '../../failure.ts'
-import { selectChannels } from '../channels/view.ts'
+import { viewForNewcomer } from '../channels/view.ts'
 import { selectUsers } from '../users.ts'
 
 type Changing = Pick<Ctx, 'db' | 'emit' | 'emitTo' | 'write'>
@@ -49,7 +49,7 @@ export async function admit(ctx: Changing, channel: LockedChannel, newcomers: Ne
 
 /** Shows new members their channel, each as they see it. */
 async function welcome(ctx: Changing, { appId, id, type, name }: LockedChannel, { members, memberCount, rev }: Admission) {
-  const [shown] = await selectChannels(ctx.db, { appId, viewer: null, page: ctx.db`c.id = ${id}` })
+  const shown = await viewForNewcomer(ctx.db, { appId, id })
   if (!shown) return
   for (const { userId, role } of members) {
     const peer = type === 'messaging' ? members.find((member) => member.userId !== userId)?.user : undefined

@@ -1,0 +1,34 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import type { FastifyInstance } from 'fastify'
+import { openApiJson } from './openapi.ts'
+
+/** The document at /openapi.json; with `hasPage` also, at /docs, a page to read it and to try the operations. */
+export function docs(app: FastifyInstance, { hasPage }: { hasPage: boolean }) {
+  let made: string | undefined
+  const json = () => {
+    made ??= openApiJson()
+    return made
+  }
+  app.get('/openapi.json', (_, reply) => reply.type('application/json; charset=utf-8').send(json()))
+  if (!hasPage) return
+  app.register(swagger, { mode: 'static', specification: { document: JSON.parse(json()) } })
+  app.register(swaggerUi, {
+    routePrefix: '/docs',
+    theme: { title: 'Parley' },
+    uiConfig: { layout: 'BaseLayout', tryItOutEnabled: true, persistAuthorization: true },
+    staticCSP: contentSecurityPolicy,
+  })
+}
+
+/** The page loads nothing from elsewhere, and calls no other server. */
+const contentSecurityPolicy = {
+  'default-src': ["'none'"],
+  'script-src': ["'self'"],
+  'style-src': ["'self'"],
+  'img-src': ["'self'", 'data:'],
+  'connect-src': ["'self'"],
+  'base-uri': ["'none'"],
+  'form-action': ["'none'"],
+  'frame-ancestors': ["'none'"],
+}

@@ -1,0 +1,21 @@
+import type { OpenAPIObject } from 'trpc-to-openapi'
+
+export type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>
+export type Schema = Schemas[string]
+
+/**
+ * An example of the whole, composed of the examples of its parts. Optional ids are left out: they name something that
+ * would have to exist for the example to work.
+ */
+export function exampleOf(schema: Schema, schemas: Schemas): unknown {
+  if ('$ref' in schema) return exampleOf(schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {}, schemas)
+  const { examples, const: constant, anyOf, items, properties } = schema
+  if (examples) return examples[0]
+  if (constant !== undefined) return constant
+  if (anyOf?.[0]) return exampleOf(anyOf[0], schemas)
+  if (items) return [exampleOf(items, schemas)]
+  const shown = Object.entries(properties ?? {}).filter(([name, property]) => schema.required?.includes(name) || !isId(property))
+  return Object.fromEntries(shown.map(([name, property]) => [name, exampleOf(property, schemas)]))
+}
+
+const isId = (schema: Schema) => 'format' in schema && schema.format === 'uuid'

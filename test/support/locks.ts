@@ -1,0 +1,24 @@
+import { connectOnce } from '@parley/server/db/client'
+import { expect, vi } from 'vitest'
+import type { World } from './world.ts'
+
+/** Holds a channel's row locked from a connection of its own while `work` goes on; `work` is told when so many wait for it. */
+export async function whileLocked<T>(world: World, channelId: string, work: (waiting: (count: number) => Promise<void>) => T | Promise<T>): Promise<T> {
+  const third = connectOnce(world.databaseUrl)
+  try {
+    return (await third.begin(async (sql) => {
+      await sql`select from channels where id = ${channelId} for update`
+      return { done: await work((count) => waiting(world, count)) }
+    })).done as T // Postgres.js unwraps arrays in its type
+  } finally {
+    await third.end()
+  }
+}
+
+/** Until so many connections wait for a lock. */
+const waiting = ({ db }: World, count: number) =>
+  vi.waitFor(async () => {
+    const [row] = await db<{ count: number }[]>`
+      select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    expect(row?.count).toBe(count)
+  })
