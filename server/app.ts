@@ -1,4 +1,5 @@
 import { limits } from '@parley/contract'
+import type { Services } from './context.ts'
 import type { Db } from './db/client.ts'
 import { createAuthenticate } from './http/authenticate.ts'
 import { createCall } from './http/call.ts'
@@ -8,24 +9,25 @@ import { createRates, type Rates } from './http/rates.ts'
 import { type Calls, rest } from './http/rest.ts'
 import { trpc } from './http/trpc.ts'
 import { operations } from './operations.ts'
-import type { Tokens } from './tokens.ts'
 
-export type AppOptions = EdgeOptions & { db: Db; tokens: Tokens; adminKey: string | undefined; rates: Rates; hasDocsPage: boolean; wsUrl: () => string }
+export type AppOptions = EdgeOptions & { db: Db; services: Services; adminKey: string | undefined; rates: Rates; hasDocsPage: boolean }
+
+/** What operations need besides the database. The address is known once the server listens. */
+export const createServices = ({ wsUrl, ...parts }: Pick<Services, 'tokens' | 'outbox'> & { wsUrl: () => string }): Services => ({
+  ...parts,
+  version: limits.apiVersion,
+  get wsUrl() {
+    return wsUrl()
+  },
+})
 
 /** The HTTP face: every operation over REST and tRPC. */
-export function buildApp({ db, tokens, adminKey, rates, wsUrl, hasDocsPage, ...options }: AppOptions) {
+export function buildApp({ db, services, adminKey, rates, hasDocsPage, ...options }: AppOptions) {
   const edge = {
     db,
-    authenticate: createAuthenticate({ db, tokens, adminKey }),
+    authenticate: createAuthenticate({ db, tokens: services.tokens, adminKey }),
     rates: createRates(rates),
-    services: {
-      tokens,
-      version: limits.apiVersion,
-      // Known once the server listens.
-      get wsUrl() {
-        return wsUrl()
-      },
-    },
+    services,
   }
   const calls = Object.fromEntries(
     Object.entries(operations).map(([name, group]) => [

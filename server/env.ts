@@ -34,6 +34,17 @@ const Variables = z.object({
   RATE_LIMIT_REQUESTS: wholeNumber(0, 1_000_000).default(limits.rates.requests),
   TRUST_PROXY: z.string().optional().transform(parseTrustProxy),
   PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' }).optional(),
+  JOBS: z.enum(['on', 'external', 'off']).default('on'),
+  LINK_PREVIEW_ALLOW_HOSTS: list.pipe(z.array(z.string().regex(/^[^\s/@]+:\d+$/, 'expected hosts with their ports like wiki.intranet:80'))).default([]),
+  PUSH_SECRET_KEY: z.string().optional(),
+  PUSH_API_URL: z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' }).default('http://localhost:3000'),
+  PUSH_TENANT_ID: z.string().optional(),
+  PUSH_WORKFLOW_NEW_MESSAGE: z.string().default('new-message'),
+  PUSH_WORKFLOW_MENTION: z.string().default('mention'),
+  PUSH_WORKFLOW_CHANNEL_INVITE: z.string().default('channel-invite'),
+  PUSH_WORKFLOW_REACTION: z.string().default('reaction'),
+  PUSH_WORKFLOW_THREAD_REPLY: z.string().default('thread-reply'),
+  METRICS_PORT: wholeNumber(0, 65_535).optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })
 
@@ -60,9 +71,31 @@ export function readEnv(variables: NodeJS.ProcessEnv = loadProcessEnv()) {
     rates: { tokens: env.RATE_LIMIT_TOKENS, messages: env.RATE_LIMIT_MESSAGES, requests: env.RATE_LIMIT_REQUESTS },
     trustProxy: env.TRUST_PROXY,
     publicUrl: env.PUBLIC_URL?.replace(/\/+$/, ''),
+    jobs: env.JOBS,
+    previews: { allowedHosts: env.LINK_PREVIEW_ALLOW_HOSTS.map((entry) => entry.toLowerCase()) },
+    push: pushSettings(env),
+    metricsPort: env.METRICS_PORT,
     logLevel: env.LOG_LEVEL,
   }
 }
+
+/** The push provider and what our five kinds of pushes are called there; nothing without a key. */
+const pushSettings = (env: z.output<typeof Variables>) =>
+  env.PUSH_SECRET_KEY === undefined
+    ? undefined
+    : {
+        secretKey: env.PUSH_SECRET_KEY,
+        apiUrl: env.PUSH_API_URL.replace(/\/+$/, ''),
+        tenantId: env.PUSH_TENANT_ID,
+        workflows: {
+          'new-message': env.PUSH_WORKFLOW_NEW_MESSAGE,
+          mention: env.PUSH_WORKFLOW_MENTION,
+          'channel-invite': env.PUSH_WORKFLOW_CHANNEL_INVITE,
+          reaction: env.PUSH_WORKFLOW_REACTION,
+          'thread-reply': env.PUSH_WORKFLOW_THREAD_REPLY,
+        },
+      }
+export type PushSettings = NonNullable<ReturnType<typeof pushSettings>>
 
 function loadProcessEnv() {
   if (existsSync('.env')) process.loadEnvFile('.env')

@@ -1,10 +1,12 @@
 import type { AddressInfo } from 'node:net'
-import { buildApp } from './app.ts'
+import { buildApp, createServices } from './app.ts'
 import { connect, type Db } from './db/client.ts'
 import { startEmbeddedPostgres } from './db/embedded/index.ts'
 import { migrate } from './db/migrate.ts'
 import { type Env, readEnv } from './env.ts'
 import { createApp } from './features/apps.ts'
+import { startJobs } from './jobs/index.ts'
+import { createOutbox, tasksFor } from './outbox.ts'
 import { developmentSecrets } from './secrets.ts'
 import { createTokens, sha256 } from './tokens.ts'
 
@@ -14,30 +16,33 @@ const stops: (() => Promise<unknown>)[] = []
 async function start() {
   const env = readEnv()
   const secrets = env.isProduction ? undefined : developmentSecrets(env.dataDir)
-  const db = await openDatabase(env)
+  const databaseUrl = env.databaseUrl ?? (await startEmbedded(env))
+  const db = await openDatabase(databaseUrl, env)
   const tokens = await createTokens([env.jwtSecret ?? secrets?.jwtSecret ?? '', ...env.previousJwtSecrets])
   const adminKey = env.adminKey ?? secrets?.adminKey
   const publicUrl = () => env.publicUrl ?? localUrl(env.host, app.server.address())
   const wsUrl = () => `${publicUrl().replace(/^http/, 'ws')}/connection/websocket`
+  const outbox = createOutbox(tasksFor({ isOn: env.jobs !== 'off', hasPush: env.push !== undefined }))
+  const services = createServices({ tokens, outbox, wsUrl })
 
-  const app = buildApp({ ...env, db, tokens, adminKey, wsUrl, hasDocsPage: !env.isProduction })
+  const app = buildApp({ ...env, db, services, adminKey, hasDocsPage: !env.isProduction })
   stops.push(() => closeInTime(app))
   await app.listen({ port: env.port, host: env.host })
+  if (env.jobs === 'on') stops.push(await startJobs({ ...env, db, databaseUrl, services, log: app.log }))
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
   print({ 'Base URL': publicUrl(), WebSocket: wsUrl() })
   if (secrets) print({ Docs: `${publicUrl()}/docs`, 'Admin key': adminKey, 'Demo API key': secrets.demoApiKey })
 }
 
-async function openDatabase({ databaseUrl, dataDir, poolSize, isProduction }: Env): Promise<Db> {
-  if (databaseUrl === undefined && isProduction) console.warn('DATABASE_URL is unset: using the embedded PostgreSQL. For production prefer a server of your own.')
-  const url = databaseUrl ?? (await startEmbedded(dataDir))
+async function openDatabase(url: string, { poolSize }: Env): Promise<Db> {
   await migrate(url)
   const db = connect({ url, poolSize, applicationName: 'parley' })
   stops.push(() => db.end({ timeout: 3 }))
   return db
 }
 
-async function startEmbedded(dataDir: string) {
+async function startEmbedded({ dataDir, isProduction }: Env) {
+  if (isProduction) console.warn('DATABASE_URL is unset: using the embedded PostgreSQL. For production prefer a server of your own.')
   const postgres = await startEmbeddedPostgres({ dataDir, onNotice: (line) => console.log(line) })
   stops.push(() => postgres.stop())
   return postgres.url

@@ -1,9 +1,10 @@
 import { type ChannelEvent, type ChannelEventType, topics, type UserEvent, type UserEventType } from '@parley/contract'
 import type { LockedCounters } from './context.ts'
-import type { Tx } from './db/client.ts'
+import type { Fragment, Tx } from './db/client.ts'
+import type { Jobs, Outbox, Task } from './outbox.ts'
 
 /**
- * The durable events of one transaction. Each event of a channel takes its next `rev`; `write` stores them with the
+ * The durable events of one transaction, and the work it promises. Each event of a channel takes its next `rev`; `write` stores them with the
  * channels' new counters in one statement, whatever their number, so that a rev and its event can not be parted.
  */
 export class News {
@@ -11,7 +12,12 @@ export class News {
   readonly #channelEvents: { topic: string; offset: number; envelope: string; messageId: string | null }[] = []
   readonly #userEvents: { userId: string; envelope: string }[] = []
 
-  constructor(readonly appId: string) {}
+  readonly #jobs: { task: Task; payload: string }[] = []
+
+  constructor(
+    readonly appId: string,
+    readonly outbox: Outbox,
+  ) {}
 
   /** Stages an event of a locked channel: `payload` is told the rev that the event takes. */
   emit<T extends ChannelEventType>(channel: LockedCounters, type: T, payload: (rev: number) => ChannelEvent<T>, messageId: string | null = null) {
@@ -28,6 +34,15 @@ export class News {
     this.#userEvents.push({ userId, envelope: JSON.stringify({ type, payload }) })
   }
 
+  /** Stages work for after the commit, unless this server does no such work. */
+  enqueue<T extends Task>(task: T, payload: Jobs[T]) {
+    if (this.outbox.accepts(task)) this.#jobs.push({ task, payload: JSON.stringify({ appId: this.appId, ...payload }) })
+  }
+
+  wakeOutbox() {
+    if (this.#jobs.length > 0) this.outbox.wake()
+  }
+
   /** The seq of a channel's next message. */
   nextSeq(channel: LockedCounters) {
     return ++this.#of(channel).lastSeq
@@ -41,13 +56,22 @@ export class News {
 
   /** The statements that store all this; sent together, waited for once. */
   write(tx: Tx) {
+    const jobs = this.#jobs.length > 0 ? this.#writeJobs(tx) : undefined
+    const withChannels = this.#counters.size > 0
     return [
-      ...(this.#counters.size > 0 ? [this.#writeChannelEvents(tx)] : []),
+      ...(withChannels ? [this.#writeChannelEvents(tx, jobs ? tx`, promised as (${jobs})` : tx``)] : []),
+      ...(jobs && !withChannels ? [jobs] : []),
       ...(this.#userEvents.length > 0 ? [this.#writeUserEvents(tx)] : []),
     ]
   }
 
-  #writeChannelEvents(tx: Tx) {
+  #writeJobs(tx: Tx) {
+    return tx`
+      insert into staged_jobs (task, payload)
+      select task, payload::json from unnest(${this.#jobs.map(({ task }) => task)}::text[], ${this.#jobs.map(({ payload }) => payload)}::text[]) as j (task, payload)`
+  }
+
+  #writeChannelEvents(tx: Tx, promises: Fragment) {
     const counters = [...this.#counters]
     const events = this.#channelEvents
     return tx`
@@ -59,7 +83,7 @@ export class News {
           ${counters.map(([id]) => id)}::uuid[], ${counters.map(([, count]) => count.rev)}::int[], ${counters.map(([, count]) => count.lastSeq)}::int[]
         ) as n (id, rev, last_seq)
         where c.id = n.id
-      )
+      )${promises}
       insert into events (topic, "offset", envelope, message_id)
       select * from unnest(
         ${events.map((event) => event.topic)}::text[], ${events.map((event) => event.offset)}::int[],

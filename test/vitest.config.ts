@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   root: import.meta.dirname,
-  ssr: { resolve: { conditions: ['parley-source', 'node', 'import', 'module', 'default'] } },
+  ssr: { resolve: { conditions: ['parley-source', 'node', 'module'] } },
   test: {
     include: ['**/*.test.ts'],
     globalSetup: ['./support/postgres.ts'],

@@ -1,7 +1,9 @@
 import { type Api, createApi, type Credentials } from '@parley/client'
 import { contract, type Operation, type TokenResult } from '@parley/contract'
-import { type AppOptions, buildApp } from '@parley/server/app'
+import { type AppOptions, buildApp, createServices } from '@parley/server/app'
 import { connect, connectOnce, openConnection } from '@parley/server/db/client'
+import { type JobsOptions, startJobs } from '@parley/server/jobs/index'
+import { createOutbox, tasksFor } from '@parley/server/outbox'
 import { createTokens } from '@parley/server/tokens'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { databaseUrl } from './postgres.ts'
@@ -14,14 +16,24 @@ export type World = Awaited<ReturnType<typeof createWorld>>
 /** A user of the app: a validated client, and who he is. */
 export type User = Api & { id: string; token: string; minted: TokenResult }
 
+type WorldOptions = Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage'>> & {
+  poolSize?: number
+  /** Without, nothing is promised and nothing is done: JOBS=off. */
+  jobs?: Partial<Pick<JobsOptions, 'previews' | 'push' | 'beatSeconds' | 'log'>>
+}
+
 /** A running server on a database of its own, with one app. */
-export async function createWorld(options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage'>> & { poolSize?: number } = {}) {
+export async function createWorld({ jobs, ...options }: WorldOptions = {}) {
   const database = await cloneDatabase()
   const pool = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test' })
   const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10 })
   const tokens = await createTokens([SECRET])
-  const app = buildApp({ db: pool, tokens, adminKey: ADMIN_KEY, rates: noLimits, wsUrl: () => 'ws://test/connection/websocket', allowedOrigins: [], trustProxy: false, hasDocsPage: false, logLevel: 'error', ...options })
+  const outbox = createOutbox(tasksFor({ isOn: jobs !== undefined, hasPush: jobs?.push !== undefined }))
+  const services = createServices({ tokens, outbox, wsUrl: () => 'ws://test/connection/websocket' })
+  const app = buildApp({ db: pool, services, adminKey: ADMIN_KEY, rates: noLimits, allowedOrigins: [], trustProxy: false, hasDocsPage: false, logLevel: 'error', ...options })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const startWork = () => startJobs({ db: pool, databaseUrl: database.url, services, log: app.log, previews: { allowedHosts: [] }, push: undefined, ...jobs })
+  const stopJobs = jobs && (await startWork())
 
   const api = (credentials: Credentials = {}) => validated(createApi({ url, ...credentials }))
   const { id: appId, apiKey } = await api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Test' })
@@ -35,6 +47,7 @@ export async function createWorld(options: Partial<Pick<AppOptions, 'rates' | 'a
     url, appId, apiKey, api, backend, user, users, db, sign: tokens.sign, databaseUrl: database.url,
     stop: async () => {
       await app.close()
+      await stopJobs?.()
       await Promise.all([pool.end({ timeout: 1 }), db.end({ timeout: 1 })])
       await database.drop()
     },

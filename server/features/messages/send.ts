@@ -7,6 +7,7 @@ import { Failure } from '../../failure.ts'
 import { type Command, implementBatch, type Outcome } from '../../implement.ts'
 import { isOpen, lockChannels } from '../access.ts'
 import { joinOpenChannel } from '../members/index.ts'
+import { linksIn } from './links.ts'
 import { mentionsIn } from './mentions.ts'
 import { selectMessages, toMessage } from './view.ts'
 
@@ -92,7 +93,7 @@ async function selectEarlier(db: Tx, facts: Fact[]) {
 }
 
 /** Gathers accepted messages; `write` stores them, their threads' counts and their authors' markers in one statement. */
-function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'write'>) {
+function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'enqueue' | 'write'>) {
   const rows: (Message & { appId: string })[] = []
   const threads = new Map<string, { id: string; replyCount: number; rev: number }>()
   const markers = new Map<string, Marker>()
@@ -120,6 +121,8 @@ function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'write'>) {
       }),
       id,
     ) // biome-ignore format: the fields of a message
+    ctx.enqueue('push-message', { messageId: id })
+    if (linksIn(text).length > 0) ctx.enqueue('preview', { messageId: id })
     if (fact.rootId !== null) threads.set(fact.rootId, { id: fact.rootId, replyCount, rev: message.rev })
     const marker = { channelId: channel.id, userId: author.id, lastReadSeq: fact.lastReadSeq, unreadAfterSeq: fact.unreadAfterSeq }
     markers.set(`${channel.id} ${author.id}`, advance(markers.get(`${channel.id} ${author.id}`) ?? marker, seq))
