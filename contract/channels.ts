@@ -64,7 +64,7 @@ export const channels = {
     input: z.object({
       limit: field.pageSize(limits.page.channels),
       offset: field.offset(),
-      type: ChannelType.extract(['messaging', 'group', 'team', 'livestream']).optional().meta({ description: 'Only channels of this type.' }),
+      type: ChannelType.extract(['messaging', 'group', 'team', 'livestream']).optional().meta({ description: 'Only channels of this type.', examples: ['group'] }),
       discover: z.boolean().default(false).meta({ description: 'List public channels that can be joined.', examples: [false] }),
       q: field.text({ max: limits.nameLength }).optional().meta({ description: 'Part of the name, in any case.', examples: ['kitchen'] }),
     }),

@@ -44,6 +44,7 @@ export const userEvents = {
   /** Without the last message: an event that is kept must not outlive the text of a message. */
   'channel.added': z.object({ channel: Channel.omit({ lastMessage: true }) }),
   'channel.removed': z.object({ channelId }),
+  'workspace.removed': z.object({ workspaceId: field.uuid() }),
   'channel.settings_changed': z.object({ channelId, starred: z.boolean(), muted: z.boolean() }),
 }
 

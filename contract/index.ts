@@ -1,15 +1,24 @@
 import { apps } from './apps.ts'
 import { channels } from './channels.ts'
+import { devices } from './devices.ts'
+import { invites } from './invites.ts'
 import { members } from './members.ts'
 import { messages } from './messages.ts'
 import { pins } from './pins.ts'
+import { preferences } from './preferences.ts'
 import { reactions } from './reactions.ts'
 import { reads } from './reads.ts'
+import { receipts } from './receipts.ts'
 import { service } from './service.ts'
+import { sync } from './sync.ts'
 import { tokens } from './tokens.ts'
+import { users } from './users.ts'
+import { workspaces } from './workspaces.ts'
 
 /** Every operation of Parley, by noun. All that a client or a server needs to know of an endpoint is in its record. */
-export const contract = { service, apps, tokens, channels, members, messages, reactions, pins, reads }
+export const contract = {
+  service, apps, tokens, users, channels, members, messages, reactions, pins, reads, receipts, sync, workspaces, invites, devices, preferences,
+} // biome-ignore format: a list
 export type Contract = typeof contract
 
 /** What each noun is about; the tags of `openapi.json`. */
@@ -23,6 +32,13 @@ export const nounMeaning: Record<keyof Contract, string> = {
   reactions: 'Emoji on messages.',
   pins: 'Messages kept at hand in their channel.',
   reads: 'How far the caller has read, and what is left.',
+  users: 'The people of an app, as its own user system knows them.',
+  receipts: 'Who has read which message, and when.',
+  sync: 'Catching up after having been away.',
+  workspaces: 'Groups of channels, with members of their own.',
+  invites: 'Links that lead into a workspace.',
+  devices: 'Devices that get push notifications.',
+  preferences: 'What a user wants to be notified of.',
 }
 
 export { Channel, ChannelProfile, ChannelType } from './channels.ts'
@@ -34,6 +50,10 @@ export { Attachment, LinkPreview, Message, Reaction } from './messages.ts'
 export { type Args, type Auth, type Input, type Limit, type Method, type Operation, type Output, pathParameters } from './operation.ts'
 export { PinnedMessage } from './pins.ts'
 export { Emoji } from './reactions.ts'
+export { defaultPreferences, Preferences } from './preferences.ts'
+export { Reader } from './receipts.ts'
 export type { AppRouter } from './router.ts'
+export { ChannelChanges } from './sync.ts'
 export { TokenResult } from './tokens.ts'
-export { UserSummary } from './users.ts'
+export { User, UserDetails, UserRow, UserSummary } from './users.ts'
+export { Workspace, WorkspaceMember, WorkspaceRole, workspaceRoles } from './workspaces.ts'

@@ -20,6 +20,8 @@ export type Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodObject
   limit?: Limit
   /** The status of success, default 200. */
   status?: 200 | 201
+  /** Size of the largest body taken, in bytes; default `limits.bodyBytes`. */
+  bodyLimit?: number
   summary: string
   description: string
   input: I

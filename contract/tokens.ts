@@ -2,6 +2,7 @@ import { z } from 'zod'
 import * as field from './fields.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
+import { profileFields } from './users.ts'
 
 /** What a front end needs to chat as one user (SPEC "Token result"). */
 export const TokenResult = z
@@ -36,15 +37,23 @@ export const tokens = {
       'Creates the user if need be, updates the profile fields that are given (absent keeps, `null` clears, `custom` is replaced whole) and mints a bearer token and a real-time token, both valid for 24 hours. For backends only.',
     input: z.object({
       userId: field.userId(),
-      name: field.name().nullish().meta({ description: 'Display name.', examples: ['Ana'] }),
-      email: z.email().max(limits.emailLength).nullish().meta({ description: 'E-mail address.', examples: ['ana@example.com'] }),
-      image: field.url().nullish().meta({ description: 'Avatar URL.', examples: ['https://example.com/ana.png'] }),
-      custom: field.custom().nullish(),
+      ...profileFields,
       admin: z
         .boolean()
         .optional()
         .meta({ description: 'Makes these tokens administer other users too (see USER_ADMIN_ACCESS).', examples: [false] }),
     }),
     output: TokenResult,
+  }),
+  /** Ends every token of a user minted so far: at once on the node that is asked, within 5 s on the others. */
+  revoke: operation({
+    method: 'POST',
+    path: '/tokens/revoke',
+    auth: 'key',
+    summary: "End a user's tokens",
+    description: 'Ends every token of the user minted so far and closes his sockets: at once on the node that is asked, within 5 s on all others. For backends only.',
+    input: z.object({ userId: field.userId() }),
+    output: field.Success,
+    errors: ['NOT_FOUND'],
   }),
 }

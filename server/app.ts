@@ -1,4 +1,5 @@
 import { limits } from '@parley/contract'
+import { createActivity } from './activity.ts'
 import type { Services } from './context.ts'
 import type { Db } from './db/client.ts'
 import { createAuthenticate } from './http/authenticate.ts'
@@ -9,25 +10,43 @@ import { createRates, type Rates } from './http/rates.ts'
 import { type Calls, rest } from './http/rest.ts'
 import { trpc } from './http/trpc.ts'
 import { operations } from './operations.ts'
+import { createRevocations } from './revocations.ts'
 
-export type AppOptions = EdgeOptions & { db: Db; services: Services; adminKey: string | undefined; rates: Rates; hasDocsPage: boolean }
-
-/** What operations need besides the database. The address is known once the server listens. */
-export const createServices = ({ wsUrl, ...parts }: Pick<Services, 'tokens' | 'outbox'> & { wsUrl: () => string }): Services => ({
-  ...parts,
-  version: limits.apiVersion,
-  get wsUrl() {
-    return wsUrl()
-  },
-})
+export type AppOptions = EdgeOptions &
+  Pick<Services, 'tokens' | 'userAdminAccess' | 'cleanup' | 'outbox' | 'providerPreferences'> & {
+    db: Db
+    adminKey: string | undefined
+    rates: Rates
+    hasDocsPage: boolean
+    publicUrl: () => string
+    wsUrl: () => string
+  }
 
 /** The HTTP face: every operation over REST and tRPC. */
-export function buildApp({ db, services, adminKey, rates, hasDocsPage, ...options }: AppOptions) {
+export function buildApp({ db, tokens, adminKey, userAdminAccess, cleanup, outbox, providerPreferences, rates, publicUrl, wsUrl, hasDocsPage, ...options }: AppOptions) {
+  const revocations = createRevocations()
+  const activity = createActivity(db)
   const edge = {
     db,
-    authenticate: createAuthenticate({ db, tokens: services.tokens, adminKey }),
+    authenticate: createAuthenticate({ db, tokens, adminKey, revocations }),
     rates: createRates(rates),
-    services,
+    services: {
+      tokens,
+      version: limits.apiVersion,
+      userAdminAccess,
+      revocations,
+      activity,
+      cleanup,
+      outbox,
+      providerPreferences,
+      // Both are known once the server listens.
+      get publicUrl() {
+        return publicUrl()
+      },
+      get wsUrl() {
+        return wsUrl()
+      },
+    },
   }
   const calls = Object.fromEntries(
     Object.entries(operations).map(([name, group]) => [
@@ -39,5 +58,6 @@ export function buildApp({ db, services, adminKey, rates, hasDocsPage, ...option
   rest(app, calls)
   trpc(app, calls)
   docs(app, { hasPage: hasDocsPage })
+  app.addHook('onClose', () => activity.flush().catch(() => {})) // without a database there is nothing to write to
   return app
 }

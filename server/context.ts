@@ -1,8 +1,10 @@
 import type { Auth } from '@parley/contract'
+import type { Activity } from './activity.ts'
 import type { Connection, PendingWrite, Tx } from './db/client.ts'
 import type { ChannelRow } from './db/rows.ts'
 import { News } from './news.ts'
 import type { Outbox } from './outbox.ts'
+import type { Revocations } from './revocations.ts'
 import type { Tokens } from './tokens.ts'
 
 /** Who calls, as the credentials say. `userOrKey`: a null `userId` is the app's backend. */
@@ -20,13 +22,34 @@ export type LockedChannel = ChannelRow & LockedCounters
 export type LockedCounters = Pick<ChannelRow, 'id' | 'rev' | 'lastSeq'> & { readonly isLocked: true }
 
 /** What operations need besides the database. */
-export type Services = { tokens: Tokens; outbox: Outbox; wsUrl: string; version: string }
+export type Services = {
+  tokens: Tokens
+  wsUrl: string
+  publicUrl: string
+  version: string
+  userAdminAccess: UserAdminAccess
+  revocations: Revocations
+  activity: Activity
+  cleanup: Forgetting
+  outbox: Outbox
+  /** A user's preferences as the push provider keeps them; empty without one, or when it does not answer soon. */
+  providerPreferences: (userId: string) => Promise<ProviderPreferences>
+}
+export type ProviderPreferences = { channels: unknown[]; workflows: unknown[] }
+/** Who administers users with a bearer token: everybody, or only holders of an admin token (DESIGN §6). */
+export type UserAdminAccess = 'bearer' | 'server'
+/** What operations ask of the clean-up: to run soon, or to be done with these deleted users now. */
+export type Forgetting = { wake: () => void; forget: (users: { appId: string; userIds: string[] }, until: number) => Promise<void> }
 
 /** What a reading operation may touch: single statements, no transaction. */
 export type ReadCtx<A extends Auth = Auth> = { db: Tx; caller: Caller<A>; services: Services }
 
-/** What a writing operation may touch. Its writes and its news commit together or not at all. */
-export type Ctx<A extends Auth = Auth> = ReadCtx<A> & {
+/** What an operation may touch that holds no connection: `read` lends one. */
+export type PlainCtx<A extends Auth = Auth> = Omit<ReadCtx<A>, 'db'> & { read: <T>(work: (db: Tx) => Promise<T>) => Promise<T> }
+
+/** What a transaction offers. Its writes and its news commit together or not at all. */
+export type Change = {
+  db: Tx
   emit: News['emit']
   emitTo: News['emitTo']
   nextSeq: News['nextSeq']
@@ -34,31 +57,42 @@ export type Ctx<A extends Auth = Auth> = ReadCtx<A> & {
   enqueue: News['enqueue']
   /** A write whose answer nobody waits for: it is sent together with the news, before the commit. */
   write(query: PendingWrite): void
+  /** What is to happen outside the database once, and only if, this has committed. */
+  afterCommit(effect: () => void): void
 }
 
-/** Runs `work` in one transaction. The news goes last, in one flight with the writes nobody waited for. */
-export async function transact<A extends Auth, T>(
+/** What a writing operation may touch. */
+export type Ctx<A extends Auth = Auth> = ReadCtx<A> & Change
+
+/** Runs an operation in one transaction. */
+export const transact = <A extends Auth, T>(
   db: Connection,
   { caller, services, signal }: { caller: Caller<A>; services: Services; signal: AbortSignal },
   work: (ctx: Ctx<A>) => Promise<T>,
-): Promise<T> {
-  const news = new News('appId' in caller ? caller.appId : '', services.outbox)
+): Promise<T> => change(db, { appId: 'appId' in caller ? caller.appId : '', outbox: services.outbox, signal }, (change) => work({ ...change, caller, services }))
+
+type Changing = { appId: string; outbox?: Outbox; signal?: AbortSignal }
+
+/** Runs `work` in one transaction. The news goes last, in one flight with the writes nobody waited for. */
+export async function change<T>(db: Connection, { appId, outbox, signal }: Changing, work: (change: Change) => Promise<T>): Promise<T> {
+  const news = new News(appId, outbox)
+  const effects: (() => void)[] = []
   const result = await db.begin(async (tx) => {
     const writes: PendingWrite[] = []
     const result = await work({
       db: tx,
-      caller,
-      services,
       emit: news.emit.bind(news),
       emitTo: news.emitTo.bind(news),
       nextSeq: news.nextSeq.bind(news),
       enqueue: news.enqueue.bind(news),
       write: (query) => void writes.push(query),
+      afterCommit: (effect) => void effects.push(effect),
     })
     await Promise.all([...writes, ...news.write(tx)])
-    signal.throwIfAborted()
+    signal?.throwIfAborted()
     return result
   })
   news.wakeOutbox()
+  for (const effect of effects) effect()
   return result as T // Postgres.js unwraps arrays of promises in its type; ours is none
 }

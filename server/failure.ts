@@ -15,3 +15,10 @@ export class Failure extends Error {
 export const fail = (code: ErrorCode, message: string): never => {
   throw new Failure(code, message)
 }
+
+/** Thrown by an operation that can not be carried out yet: it is undone, `first` is done in the time left, and it is tried once more. */
+export class NotYet extends Error {
+  constructor(readonly first: (until: number) => Promise<unknown>) {
+    super('an operation asked twice for what had to come first')
+  }
+}

@@ -1,11 +1,13 @@
 import type { AddressInfo } from 'node:net'
-import { buildApp, createServices } from './app.ts'
+import { buildApp } from './app.ts'
 import { connect, type Db } from './db/client.ts'
 import { startEmbeddedPostgres } from './db/embedded/index.ts'
 import { migrate } from './db/migrate.ts'
 import { type Env, readEnv } from './env.ts'
 import { createApp } from './features/apps.ts'
+import { createCleanup } from './jobs/cleanup.ts'
 import { startJobs } from './jobs/index.ts'
+import { createProviderPreferences } from './jobs/push/preferences.ts'
 import { createOutbox, tasksFor } from './outbox.ts'
 import { developmentSecrets } from './secrets.ts'
 import { createTokens, sha256 } from './tokens.ts'
@@ -22,13 +24,14 @@ async function start() {
   const adminKey = env.adminKey ?? secrets?.adminKey
   const publicUrl = () => env.publicUrl ?? localUrl(env.host, app.server.address())
   const wsUrl = () => `${publicUrl().replace(/^http/, 'ws')}/connection/websocket`
-  const outbox = createOutbox(tasksFor({ isOn: env.jobs !== 'off', hasPush: env.push !== undefined }))
-  const services = createServices({ tokens, outbox, wsUrl })
 
-  const app = buildApp({ ...env, db, services, adminKey, hasDocsPage: !env.isProduction })
-  stops.push(() => closeInTime(app))
+  if (env.userAdminAccess === 'bearer') console.warn('USER_ADMIN_ACCESS=bearer: any user token may change and delete any user of its app. In production prefer "server".')
+  const cleanup = createCleanup({ db, onError: (error) => app.log.error({ err: error }, 'clean-up failed') })
+  const outbox = createOutbox(tasksFor({ isOn: env.jobs !== 'off', hasPush: env.push !== undefined }))
+  const app = buildApp({ ...env, db, tokens, adminKey, cleanup, outbox, providerPreferences: createProviderPreferences(env.push), publicUrl, wsUrl, hasDocsPage: !env.isProduction })
+  stops.push(cleanup.start(), () => closeInTime(app))
   await app.listen({ port: env.port, host: env.host })
-  if (env.jobs === 'on') stops.push(await startJobs({ ...env, db, databaseUrl, services, log: app.log }))
+  if (env.jobs === 'on') stops.push(await startJobs({ ...env, db, databaseUrl, outbox, log: app.log }))
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
   print({ 'Base URL': publicUrl(), WebSocket: wsUrl() })
   if (secrets) print({ Docs: `${publicUrl()}/docs`, 'Admin key': adminKey, 'Demo API key': secrets.demoApiKey })

@@ -16,7 +16,8 @@ export class News {
 
   constructor(
     readonly appId: string,
-    readonly outbox: Outbox,
+    /** Without one nothing is promised. */
+    readonly outbox: Outbox | undefined,
   ) {}
 
   /** Stages an event of a locked channel: `payload` is told the rev that the event takes. */
@@ -36,11 +37,11 @@ export class News {
 
   /** Stages work for after the commit, unless this server does no such work. */
   enqueue<T extends Task>(task: T, payload: Jobs[T]) {
-    if (this.outbox.accepts(task)) this.#jobs.push({ task, payload: JSON.stringify({ appId: this.appId, ...payload }) })
+    if (this.outbox?.accepts(task)) this.#jobs.push({ task, payload: JSON.stringify({ appId: this.appId, ...payload }) })
   }
 
   wakeOutbox() {
-    if (this.#jobs.length > 0) this.outbox.wake()
+    if (this.#jobs.length > 0) this.outbox?.wake()
   }
 
   /** The seq of a channel's next message. */

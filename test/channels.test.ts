@@ -2,7 +2,7 @@ import { ChannelType } from '@parley/contract'
 import { describe, expect, test } from 'vitest'
 import { channelEventsOf, userEventsOf } from './support/events.ts'
 import { insertCrowd, insertWorkspace } from './support/inserted.ts'
-import { complaint, forbidden, invalid, notFound, refusal } from './support/refusal.ts'
+import { complaint, forbidden, invalid, notFound, refusal, refusals } from './support/refusal.ts'
 import { rest } from './support/rest.ts'
 import { ADMIN_KEY, useWorld } from './support/world.ts'
 
@@ -334,7 +334,7 @@ describe('deleting', () => {
       world().backend.messages.delete(ref), ana.reactions.add({ ...ref, emoji: '👍' }), ana.reactions.remove({ ...ref, emoji: '👍' }), ana.pins.pin(ref), ana.pins.unpin(ref), ana.pins.list({ channelId }),
       ana.reads.mark({ channelId }),
     ] // biome-ignore format: one of each
-    for (const call of await Promise.all(calls.map(refusal))) expect(call).toEqual(notFound)
+    for (const call of await refusals(calls)) expect(call).toEqual(notFound)
     expect((await ana.channels.list()).channels).toEqual([])
     expect((await cem.channels.list({ discover: true, q: 'Fleeting' })).channels).toEqual([])
     expect((await ana.reads.unreadCount()).count).toBe(0)

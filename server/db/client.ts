@@ -65,14 +65,17 @@ export function connect({ url, poolSize, applicationName }: { url: string; poolS
 export const newDeadline = () => Date.now() + DEADLINE_MS
 
 /** The database did not answer in time. */
-class Late extends Error {
+export class Late extends Error {
   readonly code = 'LATE'
+  constructor() {
+    super('the database did not answer in time')
+  }
 }
 
 async function before<T>(until: number, work: (late: Promise<never>, signal: AbortSignal) => Promise<T>): Promise<T> {
   const abort = new AbortController()
   const late = new Promise<never>((_, reject) => abort.signal.addEventListener('abort', () => reject(abort.signal.reason)))
-  const timer = setTimeout(() => abort.abort(new Late('the database did not answer in time')), until - Date.now())
+  const timer = setTimeout(() => abort.abort(new Late()), until - Date.now())
   try {
     return await work(late, abort.signal)
   } finally {

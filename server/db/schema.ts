@@ -41,8 +41,14 @@ export const users = pgTable(
     createdAt: createdAt(),
     updatedAt: createdAt(),
     deletedAt: instant(),
+    /** When nothing of a deleted user was left. Only then the id may become a new user's. */
+    forgottenAt: instant(),
   },
-  (t) => [primaryKey({ columns: [t.appId, t.id] }), index().on(t.appId, t.displayName, t.id)],
+  (t) => [
+    primaryKey({ columns: [t.appId, t.id] }),
+    index().on(t.appId, t.displayName, t.id),
+    index('users_to_forget').on(t.deletedAt).where(sql`deleted_at is not null and forgotten_at is null`),
+  ],
 )
 
 /** Numbers the events of a user's topic. */
@@ -78,6 +84,35 @@ export const workspaceMembers = pgTable(
   ],
 )
 
+/** Invite links; only the SHA-256 of their tokens is stored. */
+export const workspaceInvites = pgTable(
+  'workspace_invites',
+  {
+    id: uuid().primaryKey(),
+    appId: uuid().notNull(),
+    workspaceId: uuid().notNull(),
+    tokenHash: text().notNull().unique(),
+    role: text().notNull(),
+    /** Null: unlimited. */
+    maxUses: integer(),
+    uses: integer().notNull().default(0),
+    createdBy: text().notNull(),
+    createdAt: createdAt(),
+    expiresAt: instant().notNull(),
+  },
+  (t) => [
+    foreignKey({ columns: [t.appId, t.workspaceId], foreignColumns: [workspaces.appId, workspaces.id] }).onDelete('cascade'),
+    index().on(t.expiresAt),
+  ],
+)
+
+/** Who has joined by an invite: each counts once. */
+export const workspaceInviteUses = pgTable(
+  'workspace_invite_uses',
+  { inviteId: uuid().notNull().references(() => workspaceInvites.id, { onDelete: 'cascade' }), userId: text().notNull(), usedAt: createdAt() },
+  (t) => [primaryKey({ columns: [t.inviteId, t.userId] })],
+)
+
 /** `last_seq` numbers messages, `rev` every durable change; both move only while the row is locked. */
 export const channels = pgTable(
   'channels',
@@ -108,6 +143,8 @@ export const channels = pgTable(
     uniqueIndex().on(t.appId, t.dmKey).where(sql`deleted_at is null`),
     uniqueIndex().on(t.appId, t.cid).where(sql`deleted_at is null`),
     index().on(t.appId, t.type, t.lastActivityAt),
+    index().on(t.workspaceId).where(sql`workspace_id is not null and deleted_at is null`),
+    index('channels_to_purge').on(t.deletedAt).where(sql`deleted_at is not null`),
     foreignKey({ columns: [t.appId, t.workspaceId], foreignColumns: [workspaces.appId, workspaces.id] }),
     foreignKey({ columns: [t.appId, t.createdBy], foreignColumns: [users.appId, users.id] }),
   ],
@@ -132,6 +169,17 @@ export const members = pgTable(
     primaryKey({ columns: [t.channelId, t.userId] }),
     foreignKey({ columns: [t.appId, t.channelId], foreignColumns: [channels.appId, channels.id] }).onDelete('cascade'),
     foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }).onDelete('cascade'),
+    index().on(t.appId, t.userId),
+  ],
+)
+
+/** Who was a member and may have left messages and reactions behind: where the clean-up after a deleted user has to look. */
+export const formerMembers = pgTable(
+  'former_members',
+  { appId: uuid().notNull(), channelId: uuid().notNull(), userId: text().notNull() },
+  (t) => [
+    primaryKey({ columns: [t.channelId, t.userId] }),
+    foreignKey({ columns: [t.appId, t.channelId], foreignColumns: [channels.appId, channels.id] }).onDelete('cascade'),
     index().on(t.appId, t.userId),
   ],
 )
@@ -210,7 +258,37 @@ export const readMarks = pgTable(
   (t) => [
     primaryKey({ columns: [t.channelId, t.userId, t.seq] }),
     foreignKey({ columns: [t.channelId, t.userId], foreignColumns: [members.channelId, members.userId] }).onDelete('cascade'),
+    index('read_marks_read_at').using('brin', t.readAt),
   ],
+)
+
+/** Devices that get push notifications. A token belongs to one user at a time. */
+export const devices = pgTable(
+  'devices',
+  {
+    id: uuid().primaryKey(),
+    appId: uuid().notNull(),
+    userId: text().notNull(),
+    platform: text({ enum: ['ios', 'android', 'relay'] }).notNull(),
+    provider: text({ enum: ['fcm', 'apns', 'relay'] }).notNull(),
+    token: text().notNull(),
+    deviceId: text(),
+    appVersion: text(),
+    createdAt: createdAt(),
+    updatedAt: createdAt(),
+  },
+  (t) => [
+    unique().on(t.appId, t.token),
+    unique().on(t.appId, t.userId, t.deviceId),
+    foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }).onDelete('cascade'),
+  ],
+)
+
+/** What a user wants to be notified of, as far as it differs from the defaults of the contract. */
+export const preferences = pgTable(
+  'preferences',
+  { appId: uuid().notNull(), userId: text().notNull(), chosen: jsonb().notNull(), updatedAt: createdAt() },
+  (t) => [primaryKey({ columns: [t.appId, t.userId] }), foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }).onDelete('cascade')],
 )
 
 /** Sockets by user, on every node; emptied by a crash, like the sockets. Made unlogged by its migration. */

@@ -3,6 +3,7 @@ import type { Ctx, LockedChannel, ReadCtx, UserCaller } from '../context.ts'
 import type { Tx } from '../db/client.ts'
 import type { ChannelRow, MemberRow } from '../db/rows.ts'
 import { fail } from '../failure.ts'
+import { keepUsers } from './users/view.ts'
 
 /** The only ways for an operation to get hold of a channel: no right, no row. */
 
@@ -42,6 +43,12 @@ export async function lockedChannelForApp({ db }: Pick<Ctx, 'db'>, appId: string
     db<ChannelRow[]>`select * from channels where app_id = ${appId} and id = ${channelId} and deleted_at is null`,
   ])
   return channel ? locked(channel) : fail('NOT_FOUND', 'Channel not found')
+}
+
+/** Keeps the caller from being deleted before this transaction ends, for those who make something his; after the lock of a channel. */
+export async function keepCaller({ db, caller: { appId, userId } }: Ctx<'user'>) {
+  const [user] = await keepUsers(db, appId, [userId])
+  return user ?? fail('INVALID_TOKEN', 'The token has been revoked')
 }
 
 /** To be said only of a row that this transaction has locked or inserted. */

@@ -2,21 +2,46 @@ import { randomBytes } from 'node:crypto'
 import { contract } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
 import type { Tx } from '../db/client.ts'
-import { implement, type Implements } from '../implement.ts'
+import { isoTime } from '../db/sql.ts'
+import { fail } from '../failure.ts'
+import { implement, implementRead, type Implements } from '../implement.ts'
 import { sha256 } from '../tokens.ts'
+
+const list = implementRead(contract.apps.list, async ({ db }, { limit, offset }) => {
+  const apps = await db<{ id: string; name: string; createdAt: string; keys: { id: string; createdAt: string }[] }[]>`
+    select a.id, a.name, a.created_at, coalesce((
+      select jsonb_agg(jsonb_build_object('id', k.id, 'createdAt', ${isoTime(db, db`k.created_at`)}) order by k.id) from api_keys k where k.app_id = a.id
+    ), '[]') as keys
+    from apps a order by a.id limit ${limit} offset ${offset}`
+  return { apps }
+})
 
 const create = implement(contract.apps.create, ({ db }, { name }) => createApp(db, name))
 
-export const apps = { create } satisfies Implements<'apps'>
+const createKey = implement(contract.apps.createKey, async ({ db }, { appId }) => {
+  const apiKey = newApiKey()
+  const [key] = await db<{ id: string; createdAt: string }[]>`
+    insert into api_keys (id, app_id, hash) select ${uuidv7()}, id, ${sha256(apiKey)} from apps where id = ${appId} returning id, created_at`
+  return key ? { ...key, apiKey } : fail('NOT_FOUND', 'App not found')
+})
+
+const deleteKey = implement(contract.apps.deleteKey, async ({ db, services, afterCommit }, { appId, keyId }) => {
+  const [deleted] = await db<{ hash: string }[]>`delete from api_keys where id = ${keyId} and app_id = ${appId} returning hash`
+  if (!deleted) return fail('NOT_FOUND', 'API key not found')
+  afterCommit(() => services.revocations.publish({ keyHash: deleted.hash }))
+  return { success: true }
+})
+
+export const apps = { list, create, createKey, deleteKey } satisfies Implements<'apps'>
 
 /** A new app with its first key, which is stored as a hash only. */
 export async function createApp(db: Tx, name: string, apiKey = newApiKey()) {
-  const id = uuidv7()
+  const [id, keyId] = [uuidv7(), uuidv7()]
   const [row] = await db<{ createdAt: string }[]>`
     with app as (insert into apps (id, name) values (${id}, ${name}) returning created_at),
-      key as (insert into api_keys (id, app_id, hash) values (${uuidv7()}, ${id}, ${sha256(apiKey)}))
+      key as (insert into api_keys (id, app_id, hash) values (${keyId}, ${id}, ${sha256(apiKey)}))
     select created_at from app`
-  return { id, name, apiKey, createdAt: row?.createdAt ?? new Date().toISOString() }
+  return { id, name, apiKey, keyId, createdAt: row?.createdAt ?? new Date().toISOString() }
 }
 
 export const newApiKey = () => `pk_${randomBytes(24).toString('base64url')}`

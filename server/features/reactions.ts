@@ -2,13 +2,14 @@ import { contract, limits } from '@parley/contract'
 import type { Ctx, LockedChannel } from '../context.ts'
 import { fail } from '../failure.ts'
 import { implement, type Implements } from '../implement.ts'
+import { keepCaller } from './access.ts'
 import { lockedMessageForMember } from './messages/access.ts'
 import { viewMessage, writeRev } from './messages/announce.ts'
 import { asBroadcast } from './messages/view.ts'
-import { selectUsers } from './users.ts'
+import { selectUsers } from './users/view.ts'
 
 const add = implement(contract.reactions.add, async (ctx, { emoji, ...ref }) => {
-  const { channel, message } = await lockedMessageForMember(ctx, ref)
+  const [{ channel, message }] = await Promise.all([lockedMessageForMember(ctx, ref), keepCaller(ctx)])
   const { appId, userId } = ctx.caller
   const [before] = await ctx.db<{ kinds: number; isKnown: boolean; isOwn: boolean }[]>`
     with before as (
@@ -22,6 +23,7 @@ const add = implement(contract.reactions.add, async (ctx, { emoji, ...ref }) => 
     select * from before`
   const isFull = before && !before.isKnown && before.kinds >= limits.reactionKinds
   if (isFull) return fail('VALIDATION_ERROR', `emoji: a message carries at most ${limits.reactionKinds} kinds of reactions`)
+  if (!before?.isOwn && message.userId !== userId) ctx.enqueue('push-reaction', { messageId: message.id, userId, emoji })
   return answer(ctx, { type: before?.isOwn ? null : 'reaction.added', channel, messageId: message.id, emoji })
 })
 

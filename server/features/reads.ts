@@ -7,6 +7,7 @@ import { channelForMember } from './access.ts'
 const mark = implementRead(contract.reads.mark, async (ctx, { channelId, messageId }) => {
   const { channel, standing } = await channelForMember(ctx, channelId, messageId)
   const [moved] = await moveMarkers(ctx.db, { channelId, userId: ctx.caller.userId, lastReadSeq: standing.cursorSeq ?? channel.lastSeq, unreadAfterSeq: channel.lastSeq })
+  ctx.services.activity.seen(ctx.caller)
   return moved ? { success: true, lastReadSeq: moved.lastReadSeq } : fail('FORBIDDEN', 'You are not a member of this channel')
 })
 
@@ -24,7 +25,7 @@ export const reads = { mark, unreadCount } satisfies Implements<'reads'>
  * Moves a member's markers forward, never back, in one statement; a move of the read position leaves a mark with its
  * time. The channel is not locked: no answer or event of others depends on the markers.
  */
-const moveMarkers = (db: Tx, { channelId, userId, lastReadSeq, unreadAfterSeq }: { channelId: string; userId: string; lastReadSeq: number; unreadAfterSeq: number }) => db<
+export const moveMarkers = (db: Tx, { channelId, userId, lastReadSeq, unreadAfterSeq }: { channelId: string; userId: string; lastReadSeq: number; unreadAfterSeq: number }) => db<
   { lastReadSeq: number }[]
 >`
   with before as (

@@ -1,20 +1,12 @@
 import { contract, limits } from '@parley/contract'
+import { fail } from '../failure.ts'
 import { implement, type Implements } from '../implement.ts'
+import { upsertUsers } from './users/upsert.ts'
 
-const create = implement(contract.tokens.create, async ({ db, caller: { appId }, services: { tokens, wsUrl } }, { userId, admin = false, ...profile }) => {
-  const { name, email, image, custom } = profile
-  const given = (value: unknown) => value !== undefined
-  const [user] = await db<{ name: string; email: string | null; image: string | null; tokenGeneration: number }[]>`
-    insert into users as u (app_id, id, name, email, image, custom, last_active_at)
-    values (${appId}, ${userId}, ${name ?? null}, ${email ?? null}, ${image ?? null}, ${db.json((custom ?? {}) as never)}, now())
-    on conflict (app_id, id) do update set
-      name = case when ${given(name)} then excluded.name when u.deleted_at is null then u.name end,
-      email = case when ${given(email)} then excluded.email when u.deleted_at is null then u.email end,
-      image = case when ${given(image)} then excluded.image when u.deleted_at is null then u.image end,
-      custom = case when ${given(custom)} then excluded.custom when u.deleted_at is null then u.custom else '{}' end,
-      created_at = case when u.deleted_at is null then u.created_at else now() end,
-      updated_at = now(), last_active_at = now(), deleted_at = null
-    returning display_name as name, email, image, token_generation`
+const create = implement(contract.tokens.create, async (ctx, { userId, admin = false, ...profile }) => {
+  const { appId } = ctx.caller
+  const { tokens, wsUrl } = ctx.services
+  const [user] = await upsertUsers(ctx, appId, [{ id: userId, ...profile, isActive: true }])
   if (!user) throw new Error('the upsert of a user answered no row')
   const claims = { appId, userId, generation: user.tokenGeneration, admin }
   const [token, wsToken] = await Promise.all([tokens.sign('api', claims), tokens.sign('ws', claims)])
@@ -28,4 +20,11 @@ const create = implement(contract.tokens.create, async ({ db, caller: { appId },
   }
 })
 
-export const tokens = { create } satisfies Implements<'tokens'>
+const revoke = implement(contract.tokens.revoke, async ({ db, caller: { appId }, services, afterCommit }, { userId }) => {
+  const revoked = await db`update users set token_generation = token_generation + 1 where app_id = ${appId} and id = ${userId} and deleted_at is null`
+  if (revoked.count === 0) return fail('NOT_FOUND', 'User not found')
+  afterCommit(() => services.revocations.publish({ appId, userId }))
+  return { success: true }
+})
+
+export const tokens = { create, revoke } satisfies Implements<'tokens'>

@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache'
 import type { Caller } from '../context.ts'
 import type { Db, Tx } from '../db/client.ts'
 import { fail } from '../failure.ts'
+import type { Revocations } from '../revocations.ts'
 import { sha256, type Tokens } from '../tokens.ts'
 
 /** The credentials of a request, as its headers carry them. */
@@ -15,10 +16,13 @@ export type Authenticate = (auth: Auth, credentials: Credentials, until: number)
 const CACHE_MS = 5_000
 const CACHE_ENTRIES = 20_000
 
+type Options = { db: Db; tokens: Tokens; adminKey: string | undefined; revocations: Revocations }
+
 /** Tells who calls, or refuses: UNAUTHORIZED without credentials of the wanted kind, INVALID_TOKEN for a bad bearer token. */
-export function createAuthenticate({ db, tokens, adminKey }: { db: Db; tokens: Tokens; adminKey: string | undefined }): Authenticate {
-  const generations = new LRUCache<string, number>({ max: CACHE_ENTRIES, ttl: CACHE_MS })
-  const apps = new LRUCache<string, string>({ max: CACHE_ENTRIES, ttl: CACHE_MS })
+export function createAuthenticate({ db, tokens, adminKey, revocations }: Options): Authenticate {
+  const generations = createMemory<number>()
+  const apps = createMemory<string>()
+  revocations.subscribe((revoked) => ('keyHash' in revoked ? apps.drop(revoked.keyHash) : generations.drop(userKey(revoked))))
 
   const user = async (token: string | undefined, until: number) => {
     if (token === undefined) return fail('UNAUTHORIZED', 'Authorization: expected Bearer <token>')
@@ -26,27 +30,23 @@ export function createAuthenticate({ db, tokens, adminKey }: { db: Db; tokens: T
     if (claims === 'expired') return fail('INVALID_TOKEN', 'The token has expired')
     if (claims === 'invalid') return fail('INVALID_TOKEN', 'The token is invalid')
     const { appId, userId, admin, generation } = claims
-    return (await currentGeneration({ appId, userId }, until)) === generation ? { appId, userId, admin } : fail('INVALID_TOKEN', 'The token has been revoked')
+    const known = await currentGeneration(claims, until)
+    // A token newer than what is remembered was minted after a revocation on another node.
+    if (known !== undefined && known < generation) generations.drop(userKey(claims))
+    const current = known !== undefined && known < generation ? await currentGeneration(claims, until) : known
+    return current === generation ? { appId, userId, admin } : fail('INVALID_TOKEN', 'The token has been revoked')
   }
-  const currentGeneration = async ({ appId, userId }: { appId: string; userId: string }, until: number) => {
-    const cacheKey = `${appId}:${userId}`
-    const known = generations.get(cacheKey)
-    if (known !== undefined) return known
+  const currentGeneration = ({ appId, userId }: { appId: string; userId: string }, until: number) => {
     const select = (db: Tx) => db<{ tokenGeneration: number }[]>`
       select token_generation from users where app_id = ${appId} and id = ${userId} and deleted_at is null`
-    const [row] = await db.use(select, until)
-    if (row) generations.set(cacheKey, row.tokenGeneration)
-    return row?.tokenGeneration
+    return generations.recall(userKey({ appId, userId }), async () => (await db.use(select, until))[0]?.tokenGeneration)
   }
 
   const app = async (apiKey: string | undefined, until: number) => {
     const hash = sha256(apiKey ?? '')
-    const known = apps.get(hash)
-    if (known !== undefined) return { appId: known }
-    const [row] = apiKey ? await db.use((db) => db<{ appId: string }[]>`select app_id from api_keys where hash = ${hash}`, until) : []
-    if (!row) return fail('UNAUTHORIZED', 'X-API-Key: expected a valid API key')
-    apps.set(hash, row.appId)
-    return row
+    const select = (db: Tx) => db<{ appId: string }[]>`select app_id from api_keys where hash = ${hash}`
+    const appId = apiKey ? await apps.recall(hash, async () => (await db.use(select, until))[0]?.appId) : undefined
+    return appId === undefined ? fail('UNAUTHORIZED', 'X-API-Key: expected a valid API key') : { appId }
   }
 
   const admin = async (given: string | undefined) =>
@@ -64,5 +64,27 @@ export function createAuthenticate({ db, tokens, adminKey }: { db: Db; tokens: T
 
 /** What follows `Bearer`, be it nothing; undefined for other schemes. */
 const bearerToken = (authorization = '') => /^bearer(?: +|$)(.*)/i.exec(authorization)?.[1]
+
+const userKey = ({ appId, userId }: { appId: string; userId: string }) => `${appId}:${userId}`
+
+/** Remembers for a while what the database said, unless it was dropped while the database was being asked. */
+function createMemory<Value extends string | number>() {
+  const known = new LRUCache<string, Value>({ max: CACHE_ENTRIES, ttl: CACHE_MS })
+  let drops = 0
+  return {
+    recall: async (key: string, ask: () => Promise<Value | undefined>) => {
+      const hit = known.get(key)
+      if (hit !== undefined) return hit
+      const before = drops
+      const value = await ask()
+      if (value !== undefined && drops === before) known.set(key, value)
+      return value
+    },
+    drop: (key: string) => {
+      drops += 1
+      known.delete(key)
+    },
+  }
+}
 
 const isSame = (a: string, b: string) => timingSafeEqual(Buffer.from(sha256(a)), Buffer.from(sha256(b)))

@@ -1,10 +1,11 @@
 import { type Limit, type Operation, pathParameters } from '@parley/contract'
 import type { z } from 'zod'
-import { type Caller, type Services, transact } from '../context.ts'
+import { type Caller, type Ctx, type Services, transact } from '../context.ts'
 import { type Db, newDeadline } from '../db/client.ts'
-import { Failure, fail } from '../failure.ts'
-import type { Implementation, Outcome } from '../implement.ts'
+import { Failure, fail, NotYet } from '../failure.ts'
+import type { Batch, Command, Implementation, Outcome } from '../implement.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
+import { createGatherer } from './gather.ts'
 import type { createRates, Window } from './rates.ts'
 
 /** What a call needs to know of the request that carries it, and a way to answer with headers. */
@@ -17,11 +18,11 @@ export type Call = (request: Request, input: unknown) => Promise<unknown>
  * The one way into an operation, for REST, tRPC and batched tRPC alike: authenticate, count, parse, carry out. That is
  * also the order of refusals: 401, 429, 400, then what the operation itself refuses. All of it has one deadline.
  */
-export const createCall =
-  (edge: Edge, implementation: Implementation): Call =>
-  async (request, raw) => {
-    const { op } = implementation
-    const { limit = 'requests' } = op
+export function createCall(edge: Edge, implementation: Implementation): Call {
+  const { op } = implementation
+  const { limit = 'requests' } = op
+  const carryOut = executor(edge, implementation)
+  return async (request, raw) => {
     const until = newDeadline()
     // Token requests are counted by address, those with a bad key too.
     const counted = limit === 'tokens' ? await edge.rates.take(limit, request.ip) : undefined
@@ -30,9 +31,10 @@ export const createCall =
     const window = counted ?? (await edge.rates.take(limit, bucketOf(limit, caller, request)))
     showWindow(request, window)
     if (window?.isExceeded) return answerRepeat(edge, implementation, { caller, raw, window, until })
-    const input = parse(op, raw)
-    return carryOut(edge, implementation, { caller, input, until, onRepeat: async () => showWindow(request, await window?.giveBack()) })
+    const input = parse(op, raw) as never // by the schema that the implementation was typed with
+    return carryOut({ caller, input, until, onRepeat: async () => showWindow(request, await window?.giveBack()) })
   }
+}
 
 const bucketOf = (limit: Limit, caller: Caller, { ip }: Request) => {
   if (!('appId' in caller)) return ip
@@ -51,7 +53,8 @@ type Counted = { caller: Caller; raw: unknown; window: Window; until: number }
 /** A call over the limit is refused, unless it only repeats one that was carried out. */
 async function answerRepeat({ db, services }: Edge, implementation: Implementation, { caller, raw, window, until }: Counted) {
   const input = implementation.kind === 'batch' ? implementation.op.input.safeParse(raw).data : undefined
-  const repeated = implementation.kind === 'batch' && input ? await db.use((db) => implementation.findRepeated({ db, caller, services }, input), until) : undefined
+  const repeated =
+    implementation.kind === 'batch' && input ? await db.use((db) => implementation.findRepeated({ db, caller, services }, input), until) : undefined
   if (repeated) return repeated
   throw new Failure('RATE_LIMITED', `Too many calls: at most ${window.limit} a minute`, window.resetSeconds)
 }
@@ -68,34 +71,44 @@ function parse(op: Operation, raw: unknown) {
 
 const explain = ({ path, message }: z.core.$ZodIssue) => (path.length === 0 ? message : `${path.join('.')}: ${message}`)
 
-type Accepted = { caller: Caller; input: unknown; until: number; onRepeat: () => Promise<void> }
+type Accepted = { caller: Caller; input: never; until: number; onRepeat: () => Promise<void> }
+type CarryOut = (accepted: Accepted) => Promise<unknown>
 
-function carryOut({ db, services }: Edge, implementation: Implementation, { caller, input: parsed, until, onRepeat }: Accepted) {
-  const input = parsed as never // by the schema that the implementation was typed with
-  if (implementation.kind === 'plain') return implementation.run({ caller, services }, input)
-  if (implementation.kind === 'read') return db.use((db) => implementation.run({ db, caller, services }, input), until)
-  if (implementation.kind === 'write') return db.use((db, signal) => transact(db, { caller, services, signal }, (ctx) => implementation.run(ctx, input)), until)
-
-  return db.use(async (db, signal) => {
-    const attempt = async () => (await transact(db, { caller, services, signal }, (ctx) => implementation.run(ctx, [{ caller, input }])))[0]
-    const prepare = (first: First) => transact(db, { caller, services, signal }, first)
-    return resultOf(await attempt(), { attempt, prepare, onRepeat })
-  }, until)
+function executor({ db, services }: Edge, implementation: Implementation): CarryOut {
+  if (implementation.kind === 'batch') return batchExecutor({ db, services }, implementation)
+  return ({ caller, input, until }) => {
+    if (implementation.kind === 'plain') return implementation.run({ caller, services, read: (work) => db.use(work, until) }, input)
+    if (implementation.kind === 'read') return db.use((db) => implementation.run({ db, caller, services }, input), until)
+    const attempt = () => db.use((db, signal) => transact(db, { caller, services, signal }, (ctx) => implementation.run(ctx, input)), until)
+    return attempt().catch(async (error: unknown) => {
+      if (!(error instanceof NotYet)) throw error
+      await error.first(until)
+      return attempt()
+    })
+  }
 }
 
-type First = Extract<Outcome, { first: unknown }>['first']
-type Steps = { attempt: () => Promise<Outcome | undefined>; prepare: (first: First) => Promise<unknown>; onRepeat: () => Promise<void> }
+/** So many commands, waiting in one lane, are carried out in one transaction. */
+const LARGEST_BATCH = 64
 
-/** What a command of a batch answers, after its first step if it asks for one. */
-async function resultOf(outcome: Outcome | undefined, { attempt, prepare, onRepeat }: Steps): Promise<unknown> {
-  if (outcome && 'first' in outcome) {
-    await prepare(outcome.first)
-    const second = await attempt()
-    if (second && 'first' in second) throw new Error('an outcome asked twice for its first step')
-    return resultOf(second, { attempt, prepare, onRepeat })
+function batchExecutor({ db, services }: Pick<Edge, 'db' | 'services'>, { run, laneOf }: Batch<Operation>): CarryOut {
+  const inOneTransaction = <T>(caller: Caller, work: (ctx: Ctx) => Promise<T>, until: number) =>
+    db.use((db, signal) => transact(db, { caller, services, signal }, work), until)
+  const attempt = createGatherer<Command<Operation>, Outcome>({
+    most: LARGEST_BATCH,
+    run: ([first, ...others], until) => (first ? inOneTransaction(first.caller, (ctx) => run(ctx, [first, ...others]), until) : Promise.resolve([])),
+  })
+  return async ({ caller, input, until, onRepeat }) => {
+    const command = { caller, input }
+    const lane = laneOf(command)
+    let outcome = await attempt(lane, command, until)
+    if ('first' in outcome) {
+      await inOneTransaction(caller, outcome.first, until)
+      outcome = await attempt(lane, command, until)
+    }
+    if ('first' in outcome) throw new Error('an outcome asked twice for its first step')
+    if ('refusal' in outcome) throw outcome.refusal
+    if (outcome.isRepeat) await onRepeat()
+    return outcome.result
   }
-  if (!outcome) throw new Error('a command without an outcome')
-  if ('refusal' in outcome) throw outcome.refusal
-  if (outcome.isRepeat) await onRepeat()
-  return outcome.result
 }

@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
+import { fail } from '../failure.ts'
 import { openApiJson } from './openapi.ts'
 
 /** The document at /openapi.json; with `hasPage` also, at /docs, a page to read it and to try the operations. */
@@ -12,6 +13,8 @@ export function docs(app: FastifyInstance, { hasPage }: { hasPage: boolean }) {
   }
   app.get('/openapi.json', (_, reply) => reply.type('application/json; charset=utf-8').send(json()))
   if (!hasPage) return
+  // For files that the page does not have.
+  app.setNotFoundHandler(() => fail('NOT_FOUND', 'No such route'))
   app.register(swagger, { mode: 'static', specification: { document: JSON.parse(json()) } })
   app.register(swaggerUi, {
     routePrefix: '/docs',

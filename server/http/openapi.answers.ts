@@ -19,12 +19,18 @@ function header(type: 'integer' | 'string', description: string, example: unknow
   return { description, schema: { type, examples: [example] } }
 }
 
-export const successAnswer = (op: Operation, content: Content): Answer => ({ description: STATUS_CODES[op.status ?? 200] ?? '', headers: headersOf(op), content })
+export const successAnswer = (op: Operation, content: Content): Answer => ({
+  description: STATUS_CODES[op.status ?? 200] ?? '',
+  headers: headersOf(op),
+  content,
+})
 
 /** The refusals of an operation by status. Those of counted operations are shared components. */
 export function errorAnswers(op: Operation): Record<string, Answer> {
   const answers = Object.entries(refusalsByStatus(op))
-  return Object.fromEntries(answers.map(([status, codes]) => [status, isCounted(op) ? { $ref: `#/components/responses/${nameOf(codes)}` } : errorAnswer(op, codes)]))
+  return Object.fromEntries(
+    answers.map(([status, codes]) => [status, isCounted(op) ? { $ref: `#/components/responses/${nameOf(codes)}` } : errorAnswer(op, codes)]),
+  )
 }
 
 export const sharedAnswers = (operations: Operation[]): Answers =>
@@ -36,7 +42,9 @@ function errorAnswer(op: Operation, codes: ErrorCode[]): Answer {
   return {
     description: codes.map((code) => `\`${code}\`: ${errorMeaning[code]}`).join('\n\n'),
     headers: { ...headersOf(op), ...(isRetryable && refs('Retry-After')) },
-    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' }, examples: Object.fromEntries(codes.map((code) => [code, example(code)])) } },
+    content: {
+      'application/json': { schema: { $ref: '#/components/schemas/Error' }, examples: Object.fromEntries(codes.map((code) => [code, example(code)])) },
+    },
   }
 }
 

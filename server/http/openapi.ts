@@ -97,7 +97,8 @@ function inOwnWords(parameter: Parameter, { input }: Operation): Parameter {
   return { ...parameter, ...(description && { description }), schema: { ...schema, ...(Array.isArray(examples) && { examples }) } }
 }
 
-const jsonSchema = (part: Described['requestBody'] | Answer): Schema | undefined => (part && 'content' in part ? part.content?.['application/json']?.schema : undefined)
+const jsonSchema = (part: Described['requestBody'] | Answer): Schema | undefined =>
+  part && 'content' in part ? part.content?.['application/json']?.schema : undefined
 const json = (schema: Schema, schemas: Schemas) => ({ 'application/json': { schema, example: exampleOf(schema, schemas) } })
 const hasRequired = (schema: Schema) => 'required' in schema && (schema.required ?? []).length > 0
 

@@ -15,6 +15,7 @@ export function rest(app: FastifyInstance, calls: Calls) {
     app.route({
       method: op.method,
       url: op.path.replace(/\{(\w+)\}/g, ':$1'),
+      ...(op.bodyLimit === undefined ? {} : { bodyLimit: op.bodyLimit }),
       handler: async (request, reply) => {
         const input = readInput(request)
         const output = await call(toRequest(request, reply), input instanceof Failure ? input : { ...toObject(input), ...toObject(request.params) })

@@ -2,9 +2,9 @@ import { EventEmitter } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { type Runner, run, runMigrations, type TaskList } from 'graphile-worker'
 import pg from 'pg'
-import type { Services } from '../context.ts'
 import type { Db } from '../db/client.ts'
 import type { PushSettings } from '../env.ts'
+import type { Outbox } from '../outbox.ts'
 import { startDraining } from './drain.ts'
 import { type Log, queueLogger } from './log.ts'
 import { createFetch, type FetchOptions } from './previews/fetch.ts'
@@ -16,7 +16,7 @@ import { carryOut, type Handlers, type Stored, settings, type WorkTask } from '.
 export type JobsOptions = {
   db: Db
   databaseUrl: string
-  services: Services
+  outbox: Outbox
   log: Log
   previews: FetchOptions
   push: PushSettings | undefined
@@ -30,8 +30,8 @@ const POLL_MS = 1_000
 const GRACE_MS = 3_000
 
 /** Carries out promised work in this process. Answers with a function that ends it, once the jobs in progress have ended or been put back. */
-export async function startJobs({ db, databaseUrl, services, log, previews, push, beatSeconds = 10 }: JobsOptions) {
-  const handlers: Handlers = { ...createPreviews({ db, services, fetch: createFetch(previews) }), ...createPushes({ db, push, log }) }
+export async function startJobs({ db, databaseUrl, outbox, log, previews, push, beatSeconds = 10 }: JobsOptions) {
+  const handlers: Handlers = { ...createPreviews({ db, fetch: createFetch(previews) }), ...createPushes({ db, push, log }) }
   const pgPool = new pg.Pool({ connectionString: databaseUrl, max: 6, application_name: 'parley-jobs' })
   const onLost = (error: Error) => log.warn({ err: error }, 'the job queue lost a connection')
   pgPool.on('error', onLost)
@@ -48,7 +48,7 @@ export async function startJobs({ db, databaseUrl, services, log, previews, push
     return keepRunning(() => run({ ...shared, concurrency, taskList, preset: { worker: { localQueue: { size: concurrency } } } }), log)
   })
   const stopRescue = startRescue({ db, workers, beatSeconds, log })
-  const stopDraining = startDraining({ db, outbox: services.outbox, log })
+  const stopDraining = startDraining({ db, outbox, log })
 
   return async () => {
     await stopDraining()

@@ -6,6 +6,9 @@ export async function refusal(call: Promise<unknown>) {
   return { status, code }
 }
 
+/** How each of these calls was refused. */
+export const refusals = (calls: Promise<unknown>[]) => Promise.all(calls.map(refusal))
+
 /** What a refusal tells people. */
 export const complaint = async (call: Promise<unknown>) => (await refusalOf(call)).message
 

@@ -1,8 +1,10 @@
 import { type Api, createApi, type Credentials } from '@parley/client'
 import { contract, type Operation, type TokenResult } from '@parley/contract'
-import { type AppOptions, buildApp, createServices } from '@parley/server/app'
+import { type AppOptions, buildApp } from '@parley/server/app'
+import { createCleanup } from '@parley/server/jobs/cleanup'
 import { connect, connectOnce, openConnection } from '@parley/server/db/client'
 import { type JobsOptions, startJobs } from '@parley/server/jobs/index'
+import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
 import { createOutbox, tasksFor } from '@parley/server/outbox'
 import { createTokens } from '@parley/server/tokens'
 import { afterAll, beforeAll, inject } from 'vitest'
@@ -10,33 +12,40 @@ import { databaseUrl } from './postgres.ts'
 
 export const ADMIN_KEY = 'admin-key-of-the-tests'
 export const SECRET = 'a secret of the tests, 32 bytes or more'
+export const PUBLIC_URL = 'https://chat.test'
 const noLimits = { tokens: 0, messages: 0, requests: 0 }
 
 export type World = Awaited<ReturnType<typeof createWorld>>
 /** A user of the app: a validated client, and who he is. */
 export type User = Api & { id: string; token: string; minted: TokenResult }
 
-type WorldOptions = Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage'>> & {
+type WorldOptions = Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'userAdminAccess'>> & {
   poolSize?: number
+  beside?: { databaseUrl: string }
   /** Without, nothing is promised and nothing is done: JOBS=off. */
   jobs?: Partial<Pick<JobsOptions, 'previews' | 'push' | 'beatSeconds' | 'log'>>
 }
 
-/** A running server on a database of its own, with one app. */
+/** A running server with an app, on a database of its own or, as a second node, on that of the world beside it. */
 export async function createWorld({ jobs, ...options }: WorldOptions = {}) {
-  const database = await cloneDatabase()
+  const database = options.beside ? { url: options.beside.databaseUrl, drop: async () => {} } : await cloneDatabase()
   const pool = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test' })
   const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10 })
   const tokens = await createTokens([SECRET])
+  const cleanup = createCleanup({ db: pool, onError: (error) => console.error(error) })
   const outbox = createOutbox(tasksFor({ isOn: jobs !== undefined, hasPush: jobs?.push !== undefined }))
-  const services = createServices({ tokens, outbox, wsUrl: () => 'ws://test/connection/websocket' })
-  const app = buildApp({ db: pool, services, adminKey: ADMIN_KEY, rates: noLimits, allowedOrigins: [], trustProxy: false, hasDocsPage: false, logLevel: 'error', ...options })
+  const app = buildApp({
+    db: pool, tokens, cleanup, outbox, providerPreferences: createProviderPreferences(jobs?.push), adminKey: ADMIN_KEY, userAdminAccess: 'bearer', rates: noLimits, publicUrl: () => PUBLIC_URL,
+    wsUrl: () => 'ws://test/connection/websocket', allowedOrigins: [], trustProxy: false, hasDocsPage: false, logLevel: 'error', ...options,
+  }) // biome-ignore format: a list
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
-  const startWork = () => startJobs({ db: pool, databaseUrl: database.url, services, log: app.log, previews: { allowedHosts: [] }, push: undefined, ...jobs })
-  const stopJobs = jobs && (await startWork())
+  const stopJobs = jobs && (await startJobs({ db: pool, databaseUrl: database.url, outbox, log: app.log, previews: { allowedHosts: [] }, push: undefined, ...jobs }))
 
   const api = (credentials: Credentials = {}) => validated(createApi({ url, ...credentials }))
-  const { id: appId, apiKey } = await api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Test' })
+  const operator = api({ adminKey: ADMIN_KEY })
+  const { id: appId, apiKey } = await operator.apps.create({ name: 'Test' })
+  /** The backend of another app. */
+  const stranger = async () => api({ apiKey: (await operator.apps.create({ name: 'Other' })).apiKey })
   const backend = api({ apiKey })
   const user = async (id: string, profile: { name?: string; image?: string } = {}, from: Api = backend): Promise<User> => {
     const result = await from.tokens.create({ userId: id, ...profile })
@@ -44,10 +53,11 @@ export async function createWorld({ jobs, ...options }: WorldOptions = {}) {
   }
   const users = <Ids extends string[]>(...ids: Ids) => Promise.all(ids.map((id) => user(id))) as Promise<{ [Place in keyof Ids]: User }>
   return {
-    url, appId, apiKey, api, backend, user, users, db, sign: tokens.sign, databaseUrl: database.url,
+    url, app, appId, apiKey, api, backend, operator, stranger, user, users, db, cleanup, sign: tokens.sign, databaseUrl: database.url,
     stop: async () => {
       await app.close()
       await stopJobs?.()
+      await cleanup.stop()
       await Promise.all([pool.end({ timeout: 1 }), db.end({ timeout: 1 })])
       await database.drop()
     },

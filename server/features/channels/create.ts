@@ -8,6 +8,7 @@ import { implement } from '../../implement.ts'
 import { sha256 } from '../../tokens.ts'
 import { channelForReader, locked } from '../access.ts'
 import { admit, knownUsers } from '../members/change.ts'
+import { workspaceForMember } from '../workspaces/access.ts'
 import { selectChannels } from './view.ts'
 
 export const create = implement(contract.channels.create, async (ctx, input) => {
@@ -15,7 +16,7 @@ export const create = implement(contract.channels.create, async (ctx, input) => 
   const isDirect = input.type === 'messaging'
   const others = input.memberIds.filter((id) => id !== userId)
   if (isDirect && others.length === 0) return fail('VALIDATION_ERROR', 'memberIds: expected somebody else')
-  if (input.workspaceId !== undefined) await requireWorkspaceMember(ctx, input.workspaceId)
+  if (input.workspaceId !== undefined) await workspaceForMember(ctx, input.workspaceId)
   const users = await knownUsers(ctx, { appId, ids: [userId, ...others], field: 'memberIds' })
   const [peerId = ''] = others
   const dmKey = isDirect ? [userId, peerId].sort().join(' ') : null
@@ -23,6 +24,7 @@ export const create = implement(contract.channels.create, async (ctx, input) => 
   const made = await insertChannel(ctx, { ...input, dmKey })
   if ('twinId' in made) return existing(ctx, made.twinId)
   const channel = locked(made.row)
+  if (!isDirect && others.length > 0) ctx.enqueue('push-invite', { channelId: channel.id, invitedBy: userId, userIds: others })
   const { rev, memberCount } = await admit(ctx, channel, users.map((user) => ({ user, role: roleOf(user, userId) })))
   return { ...(await viewChannel(ctx, channel.id)), rev, memberCount }
 })
@@ -70,12 +72,4 @@ async function existing(ctx: Ctx<'user'>, channelId: string): Promise<Channel> {
 export async function viewChannel({ db, caller: { appId, userId } }: Pick<Ctx<'user'>, 'db' | 'caller'>, channelId: string): Promise<Channel> {
   const [channel] = await selectChannels(db, { appId, viewer: userId, page: db`c.id = ${channelId}`, withMembers: true })
   return channel ?? fail('NOT_FOUND', 'Channel not found')
-}
-
-async function requireWorkspaceMember({ db, caller: { appId, userId } }: Ctx<'user'>, workspaceId: string) {
-  const [workspace] = await db<{ role: string | null }[]>`
-    select m.role from workspaces w left join workspace_members m on m.workspace_id = w.id and m.user_id = ${userId}
-    where w.app_id = ${appId} and w.id = ${workspaceId}`
-  if (!workspace) return fail('NOT_FOUND', 'Workspace not found')
-  if (workspace.role === null) return fail('FORBIDDEN', 'You are not a member of this workspace')
 }

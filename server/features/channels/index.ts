@@ -1,5 +1,6 @@
 import { contract } from '@parley/contract'
 import type { ChannelRow } from '../../db/rows.ts'
+import { containing } from '../../db/sql.ts'
 import { fail } from '../../failure.ts'
 import { implement, implementRead, type Implements } from '../../implement.ts'
 import { channelForReader, lockedChannelForMember } from '../access.ts'
@@ -10,7 +11,7 @@ import { peerOf, selectChannels } from './view.ts'
 const list = implementRead(contract.channels.list, async ({ db, caller: { appId, userId } }, { limit, offset, type, discover, q }) => {
   const mine = discover ? db`c.type in ('public', 'livestream')` : db`m.user_id is not null`
   const ofType = type === undefined ? db`true` : db`c.type = ${type}`
-  const named = q === undefined ? db`true` : db`coalesce(c.name, (select display_name from (${peerOf(db, userId)}) peer)) ilike ${`%${q.replace(/[\\%_]/g, '\\$&')}%`}`
+  const named = q === undefined ? db`true` : db`coalesce(c.name, (select display_name from (${peerOf(db, userId)}) peer)) ilike ${containing(q)}`
   const page = db`${mine} and ${ofType} and ${named} order by c.last_activity_at desc, c.id desc limit ${limit} offset ${offset}`
   return { channels: await selectChannels(db, { appId, viewer: userId, page }) }
 })
@@ -37,6 +38,7 @@ const remove = implement(contract.channels.delete, async (ctx, { channelId }) =>
   ctx.emit(channel, 'channel.deleted', () => ({ channelId }))
   // Its pair, cid and client id are free again at once; what is in it is purged later.
   ctx.write(ctx.db`update channels set deleted_at = clock_timestamp(), client_id = null where id = ${channelId}`)
+  ctx.afterCommit(ctx.services.cleanup.wake)
   return { success: true }
 })
 

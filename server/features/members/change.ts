@@ -2,16 +2,16 @@ import type { Member, Role, UserSummary } from '@parley/contract'
 import type { Ctx, LockedChannel } from '../../context.ts'
 import { fail } from '../../failure.ts'
 import { viewForNewcomer } from '../channels/view.ts'
-import { selectUsers } from '../users.ts'
+import { keepUsers } from '../users/view.ts'
 
 type Changing = Pick<Ctx, 'db' | 'emit' | 'emitTo' | 'write'>
 type Newcomer = { user: UserSummary; role: Role }
 export type Admission = { members: Member[]; memberCount: number; rev: number }
 
-/** The users with these ids, each once; an unknown one refuses the call by name. */
+/** The users with these ids, each once, who stay until the transaction ends; an unknown one refuses the call by name. */
 export async function knownUsers({ db }: Pick<Ctx, 'db'>, { appId, ids, field }: { appId: string; ids: string[]; field: string }) {
   const wanted = [...new Set(ids)]
-  const users = wanted.length === 0 ? [] : await selectUsers(db, appId, wanted)
+  const users = wanted.length === 0 ? [] : await keepUsers(db, appId, wanted)
   const known = new Set(users.map(({ id }) => id))
   const unknown = wanted.filter((id) => !known.has(id))
   return unknown.length === 0 ? users : fail('VALIDATION_ERROR', `${field}: unknown users ${unknown.map((id) => JSON.stringify(id)).join(', ')}`)
@@ -65,7 +65,8 @@ export async function dismiss(ctx: Changing, channel: LockedChannel, member: { u
   const memberCount = channel.memberCount - 1
   const [, [heir]] = await Promise.all([
     db`
-      with dismissed as (delete from members where channel_id = ${channel.id} and user_id = ${userId} returning user_id)
+      with dismissed as (delete from members where channel_id = ${channel.id} and user_id = ${userId} returning app_id, channel_id, user_id),
+        former as (insert into former_members (app_id, channel_id, user_id) select app_id, channel_id, user_id from dismissed on conflict do nothing)
       update channels set member_count = member_count - 1 where id = ${channel.id} and exists (select from dismissed)`,
     member.role !== 'owner'
       ? []

@@ -17,4 +17,8 @@ export async function viewMessage({ db }: Pick<Ctx, 'db'>, { messageId, viewer }
   return view ? toMessage(view) : fail('NOT_FOUND', 'Message not found')
 }
 
-export const writeRev = ({ db, write }: Pick<Ctx, 'db' | 'write'>, { id, rev }: { id: string; rev: number }) => write(db`update messages set rev = ${rev} where id = ${id}`)
+export const writeRev = (ctx: Pick<Ctx, 'db' | 'write'>, { id, rev }: { id: string; rev: number }) => writeRevs(ctx, new Map([[id, rev]]))
+
+/** Gives messages the revs of the events that told of their last change. */
+export const writeRevs = ({ db, write }: Pick<Ctx, 'db' | 'write'>, revs: Map<string, number>) =>
+  write(db`update messages m set rev = r.rev from unnest(${[...revs.keys()]}::uuid[], ${[...revs.values()]}::int[]) as r (id, rev) where m.id = r.id`)

@@ -5,7 +5,7 @@ import type { Tx } from '../../db/client.ts'
 import type { ChannelRow, MemberRow } from '../../db/rows.ts'
 import { Failure } from '../../failure.ts'
 import { type Command, implementBatch, type Outcome } from '../../implement.ts'
-import { isOpen, lockChannels } from '../access.ts'
+import { channelForReader, isOpen, lockChannels } from '../access.ts'
 import { joinOpenChannel } from '../members/index.ts'
 import { linksIn } from './links.ts'
 import { mentionsIn } from './mentions.ts'
@@ -19,36 +19,43 @@ type SendOutcome = Outcome<typeof contract.messages.send>
  * decides (rights, parent, earlier copy) is read after the lock, so that nobody writes after having been removed.
  */
 export const send = implementBatch(contract.messages.send, {
+  // Messages of one channel wait for its lock anyway: in one transaction they take it once.
+  laneOf: ({ caller, input }) => `${caller.appId}:${input.channelId}`,
   run: async (ctx, commands) => {
     const facts = await readFacts(ctx.db, commands)
     const earlier = await selectEarlier(ctx.db, facts)
     const { append, write } = createAppender(ctx)
     const outcomes = facts.map((fact): SendOutcome => {
+      if (fact.isAuthorGone) return refuse('INVALID_TOKEN', 'The token has been revoked')
       if (!fact.channel) return refuse('NOT_FOUND', 'Channel not found')
-      if (fact.role === null) return isOpen(fact.channel.type) ? { first: (ctx) => joinOpenChannel(ctx, fact.command.input) } : refuse('FORBIDDEN', 'You are not a member of this channel')
+      if (fact.role === null && !isOpen(fact.channel.type)) return refuse('FORBIDDEN', 'You are not a member of this channel')
       const repeated = fact.earlierId === null ? undefined : earlier.get(fact.earlierId)
       if (repeated) return { result: repeated, isRepeat: true }
       if (fact.command.input.parentId !== undefined && fact.rootId === null) return refuse('NOT_FOUND', 'Parent message not found')
-      return append(fact, fact.channel)
+      return fact.role === null ? { first: (ctx) => joinOpenChannel(ctx, fact.command.input) } : append(fact, fact.channel)
     })
     write()
     return outcomes
   },
-  findRepeated: async ({ db, caller: { appId, userId } }, { channelId, clientId }) => {
+  findRepeated: async (ctx, { channelId, clientId }) => {
     if (clientId === undefined) return undefined
+    const { db, caller: { appId, userId } } = ctx // biome-ignore format: one line
     const which = db`where m.app_id = ${appId} and m.channel_id = ${channelId} and m.user_id = ${userId} and m.client_id = ${clientId}`
     const [view] = await selectMessages(db, { viewer: userId, which })
-    return view && toMessage(view)
+    if (!view) return undefined
+    await channelForReader(ctx, channelId)
+    return toMessage(view)
   },
 })
 
-const refuse = (code: 'NOT_FOUND' | 'FORBIDDEN', message: string) => ({ refusal: new Failure(code, message) })
+const refuse = (code: 'NOT_FOUND' | 'FORBIDDEN' | 'INVALID_TOKEN', message: string) => ({ refusal: new Failure(code, message) })
 
 /** A command and all that its fate depends on. */
 type Fact = {
   command: Send
   channel: (LockedCounters & Pick<ChannelRow, 'type'>) | null
   author: Message['user']
+  isAuthorGone: boolean
   role: MemberRow['role'] | null
   lastReadSeq: number
   unreadAfterSeq: number
@@ -63,8 +70,9 @@ async function readFacts(db: Tx, commands: Send[]) {
   const channelIds = commands.map(({ input }) => input.channelId)
   const [, rows] = await Promise.all([
     lockChannels(db, appId, [...new Set(channelIds)]),
-    db<Omit<Fact, 'command'>[]>`
-      select
+    // Authors are kept from being deleted, in the order of their ids, so that what they write is found by whoever deletes them.
+    db<(Omit<Fact, 'command'> & { place: number })[]>`
+      select s.place::int, u.deleted_at is not null as is_author_gone,
         case when c.id is not null then jsonb_build_object('id', c.id, 'type', c.type, 'lastSeq', c.last_seq, 'rev', c.rev, 'isLocked', true) end as channel,
         jsonb_build_object('id', u.id, 'name', u.display_name, 'image', u.image) as author,
         m.role, m.last_read_seq, m.unread_after_seq, earlier.id as earlier_id, root.id as root_id, root.reply_count as root_reply_count,
@@ -73,15 +81,17 @@ async function readFacts(db: Tx, commands: Send[]) {
         ${channelIds}::uuid[], ${commands.map(({ caller }) => caller.userId)}::text[],
         ${commands.map(({ input }) => input.clientId ?? null)}::text[], ${commands.map(({ input }) => input.parentId ?? null)}::uuid[]
       ) with ordinality as s (channel_id, user_id, client_id, parent_id, place)
+      join users u on u.app_id = ${appId} and u.id = s.user_id
       left join channels c on c.app_id = ${appId} and c.id = s.channel_id and c.deleted_at is null
-      left join users u on u.app_id = ${appId} and u.id = s.user_id
       left join members m on m.channel_id = c.id and m.user_id = s.user_id
       left join messages earlier on earlier.channel_id = c.id and earlier.user_id = s.user_id and earlier.client_id = s.client_id
       left join messages parent on parent.id = s.parent_id and parent.channel_id = c.id and parent.deleted_at is null
       left join messages root on root.id = coalesce(parent.parent_id, parent.id)
-      order by s.place`,
+      order by u.id, s.place
+      for key share of u`,
   ])
-  return rows.map((row, place): Fact => ({ ...row, command: commands[place] as Send })) // one row a command, in order
+  const inOrder = rows.toSorted((a, b) => a.place - b.place)
+  return inOrder.map(({ place, ...row }): Fact => ({ ...row, command: commands[place - 1] as Send })) // one row a command
 }
 
 /** The messages of which commands are repeats, by id. None, as a rule, and then nothing is asked. */
@@ -93,7 +103,7 @@ async function selectEarlier(db: Tx, facts: Fact[]) {
 }
 
 /** Gathers accepted messages; `write` stores them, their threads' counts and their authors' markers in one statement. */
-function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'enqueue' | 'write'>) {
+function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'enqueue' | 'write' | 'services'>) {
   const rows: (Message & { appId: string })[] = []
   const threads = new Map<string, { id: string; replyCount: number; rev: number }>()
   const markers = new Map<string, Marker>()
@@ -128,6 +138,7 @@ function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'enqueue' | '
     markers.set(`${channel.id} ${author.id}`, advance(markers.get(`${channel.id} ${author.id}`) ?? marker, seq))
     if (clientId !== null) byClientId.set(twin, message)
     rows.push({ ...message, appId: command.caller.appId })
+    ctx.services.activity.seen(command.caller)
     return { result: message }
   }
 

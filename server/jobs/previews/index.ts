@@ -1,5 +1,5 @@
 import type { LinkPreview } from '@parley/contract'
-import { type Services, transact } from '../../context.ts'
+import { change } from '../../context.ts'
 import type { Db } from '../../db/client.ts'
 import { linksIn } from '../../features/messages/links.ts'
 import { attachPreviews } from '../../features/messages/previews.ts'
@@ -13,7 +13,7 @@ const KEPT_SECONDS = 24 * 60 * 60
 const MISSED_SECONDS = 60
 
 /** Makes the previews of messages: of the links that a message has when its turn comes, whatever it had when it was sent. */
-export function createPreviews({ db, services, fetch }: { db: Db; services: Services; fetch: Fetch }): Pick<Handlers, 'preview'> {
+export function createPreviews({ db, fetch }: { db: Db; fetch: Fetch }): Pick<Handlers, 'preview'> {
   const preview: Handlers['preview'] = async ([job], { signal }) => {
     const { appId, messageId } = job
     const [message] = await db.use((db) => db<{ channelId: string; text: string }[]>`
@@ -23,7 +23,7 @@ export function createPreviews({ db, services, fetch }: { db: Db; services: Serv
     const previews = await find(links, { appId, signal })
     if (previews.length === 0) return
     await db.use((db, signal) =>
-      transact(db, { caller: { appId }, services, signal }, (ctx) => attachPreviews(ctx, { appId, channelId: message.channelId, messageId, previews })),
+      change(db, { appId, signal }, (change) => attachPreviews(change, { appId, channelId: message.channelId, messageId, previews })),
     )
   }
 

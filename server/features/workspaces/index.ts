@@ -1,0 +1,50 @@
+import { contract, type WorkspaceMember, type WorkspaceRole } from '@parley/contract'
+import { v7 as uuidv7 } from 'uuid'
+import type { ReadCtx } from '../../context.ts'
+import { fail } from '../../failure.ts'
+import { implement, implementRead, type Implements } from '../../implement.ts'
+import { keepCaller } from '../access.ts'
+import { lockedWorkspaceForMember, workspaceForMember } from './access.ts'
+import { leaveWorkspaces } from './leave.ts'
+import { selectWorkspaces } from './view.ts'
+
+const list = implementRead(contract.workspaces.list, async ({ db, caller }) => ({ workspaces: await selectWorkspaces(db, { ...caller, which: db`true` }) }))
+
+const create = implement(contract.workspaces.create, async (ctx, { name, type, image = null }) => {
+  await keepCaller(ctx)
+  const { appId, userId } = ctx.caller
+  const id = uuidv7()
+  await ctx.db`insert into workspaces (id, app_id, name, type, image, created_by) values (${id}, ${appId}, ${name}, ${type}, ${image}, ${userId})`
+  await ctx.db`insert into workspace_members (app_id, workspace_id, user_id, role) values (${appId}, ${id}, ${userId}, 'owner')`
+  return viewWorkspace(ctx, id)
+})
+
+const members = implementRead(contract.workspaces.members, async (ctx, { workspaceId, limit, offset }) => {
+  await workspaceForMember(ctx, workspaceId)
+  const members = await ctx.db<WorkspaceMember[]>`
+    select m.user_id, jsonb_build_object('id', u.id, 'name', u.display_name, 'image', u.image) as "user", m.role, m.joined_at
+    from workspace_members m join users u on u.app_id = m.app_id and u.id = m.user_id
+    where m.workspace_id = ${workspaceId} order by m.joined_at, m.user_id limit ${limit} offset ${offset}`
+  return { members }
+})
+
+const removeMember = implement(contract.workspaces.removeMember, async (ctx, { workspaceId, userId }) => {
+  const { appId } = ctx.caller
+  const own = await lockedWorkspaceForMember(ctx, workspaceId)
+  const [member] = await ctx.db<{ role: WorkspaceRole }[]>`select role from workspace_members where workspace_id = ${workspaceId} and user_id = ${userId}`
+  if (!member) return fail('NOT_FOUND', 'Member not found')
+  if (userId !== ctx.caller.userId && !mayRemove(own.role, member.role)) return fail('FORBIDDEN', 'Your role does not allow this')
+  await leaveWorkspaces(ctx, { appId, userIds: [userId], workspaceId })
+  ctx.emitTo(userId, 'workspace.removed', { workspaceId })
+  return { success: true }
+})
+
+export const workspaces = { list, create, members, removeMember } satisfies Implements<'workspaces'>
+
+export const mayRemove = (own: WorkspaceRole, theirs: WorkspaceRole) => own === 'owner' || (own === 'admin' && theirs === 'member')
+
+/** A workspace that the caller is known to be a member of. */
+export async function viewWorkspace({ db, caller }: ReadCtx<'user'>, workspaceId: string) {
+  const [workspace] = await selectWorkspaces(db, { ...caller, which: db`w.id = ${workspaceId}` })
+  return workspace ?? fail('NOT_FOUND', 'Workspace not found')
+}

@@ -1,0 +1,17 @@
+/** What has ceased to be valid: all tokens of a user minted so far, or an API key. */
+export type Revoked = { appId: string; userId: string } | { keyHash: string }
+export type Revocations = ReturnType<typeof createRevocations>
+
+/** Tells whoever acts on somebody's credentials (caches, sockets) that they are void. To be published after the commit. */
+export function createRevocations() {
+  const listeners = new Set<(revoked: Revoked) => void>()
+  return {
+    publish: (revoked: Revoked) => {
+      for (const listener of listeners) listener(revoked)
+    },
+    subscribe: (listener: (revoked: Revoked) => void) => {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+  }
+}

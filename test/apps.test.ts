@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest'
+import { invalid, notFound, refusal, unauthorized } from './support/refusal.ts'
+import { ADMIN_KEY, useWorld } from './support/world.ts'
+
+const world = useWorld()
+
+test('the operator makes an app, whose key works at once and is kept as a hash only', async () => {
+  const { api, db } = world()
+  const app = await api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Acme Talk' })
+  expect(app.name).toBe('Acme Talk')
+  expect((await api({ apiKey: app.apiKey }).tokens.create({ userId: 'ana' })).appId).toBe(app.id)
+  const [kept] = await db<{ tables: string }[]>`select jsonb_build_array((select jsonb_agg(k) from api_keys k), (select jsonb_agg(a) from apps a))::text as tables`
+  expect(kept?.tables).toContain(app.id)
+  expect(kept?.tables).not.toContain(app.apiKey)
+})
+
+test('apps of one name are different apps', async () => {
+  const operator = world().api({ adminKey: ADMIN_KEY })
+  const [one, two] = await Promise.all([operator.apps.create({ name: 'Twin' }), operator.apps.create({ name: 'Twin' })])
+  expect(one.id).not.toBe(two.id)
+  expect(one.apiKey).not.toBe(two.apiKey)
+})
+
+test('making apps is for the operator', async () => {
+  const { api, apiKey, user } = world()
+  const { token } = await user('ana')
+  for (const credentials of [{}, { adminKey: '' }, { adminKey: `${ADMIN_KEY}x` }, { apiKey }, { token }]) {
+    expect(await refusal(api(credentials).apps.create({ name: 'Mine' }))).toEqual(unauthorized)
+  }
+})
+
+test('an app has a name of 1 to 255 characters', async () => {
+  const operator = world().api({ adminKey: ADMIN_KEY })
+  for (const name of ['', 'x'.repeat(256), undefined as unknown as string]) expect(await refusal(operator.apps.create({ name }))).toEqual(invalid)
+  expect((await operator.apps.create({ name: '🦄'.repeat(255) })).name).toBe('🦄'.repeat(255))
+})
+
+test('keys are made and deleted by id; a deleted one is refused at once, the others and user tokens stay', async () => {
+  const { api, operator } = world()
+  const app = await operator.apps.create({ name: 'Keys' })
+  const second = await operator.apps.createKey({ appId: app.id })
+  const listed = (await operator.apps.list()).apps.find(({ id }) => id === app.id)
+  expect(listed).toMatchObject({ name: 'Keys', keys: [{ id: app.keyId }, { id: second.id }] })
+  expect(JSON.stringify(listed)).not.toContain(app.apiKey)
+
+  const [one, two] = [api({ apiKey: app.apiKey }), api({ apiKey: second.apiKey })]
+  const { token } = await one.tokens.create({ userId: 'ana' })
+  expect(await operator.apps.deleteKey({ appId: app.id, keyId: app.keyId })).toEqual({ success: true })
+  expect(await refusal(one.tokens.create({ userId: 'ana' }))).toEqual(unauthorized)
+  expect((await two.tokens.create({ userId: 'ana' })).appId).toBe(app.id)
+  expect(await api({ token }).channels.list()).toEqual({ channels: [] })
+})
+
+test('a key is deleted under its own app only, and keys are for the operator', async () => {
+  const { operator, appId, backend } = world()
+  const app = await operator.apps.create({ name: 'Mine' })
+  expect(await refusal(operator.apps.deleteKey({ appId, keyId: app.keyId }))).toEqual(notFound)
+  expect(await refusal(operator.apps.createKey({ appId: app.keyId }))).toEqual(notFound)
+  for (const call of [backend.apps.list(), backend.apps.createKey({ appId }), backend.apps.deleteKey({ appId, keyId: app.keyId })]) {
+    expect(await refusal(call)).toEqual(unauthorized)
+  }
+})

@@ -1,0 +1,36 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createConsumer, root, run } from './support/consumer.ts'
+import { useWorld } from './support/world.ts'
+
+const world = useWorld()
+
+test('who has only the packed contract gets a typed tRPC client that works', async () => {
+  const consumer = createConsumer('trpc.ts', ['zod', '@trpc/server', '@trpc/client'])
+  await installContract(consumer.folder)
+  expect(consumer.compile('Bundler')).toEqual([])
+  expect(consumer.compile('NodeNext')).toEqual([])
+
+  const { token } = await world().user('ana')
+  expect(await consumer.run(world().url, token)).toEqual({
+    text: 'one',
+    seqs: [1, 2],
+    unread: { count: 0 },
+    missing: { code: 'NOT_FOUND', httpStatus: 404, message: 'Channel not found' },
+    malformed: { code: 'VALIDATION_ERROR', httpStatus: 400, message: expect.stringContaining('limit') },
+    requests: ['/trpc/channels.create', '/trpc/messages.send,messages.send', '/trpc/messages.list,reads.unreadCount,channels.get,channels.list'],
+    isMessage: true,
+    path: '/api/channels/{channelId}/messages',
+  })
+})
+
+/** Unpacks what `npm publish` would publish. */
+async function installContract(folder: string) {
+  const npm = ['pack', '--workspace', 'contract', '--pack-destination', folder, '--ignore-scripts=false', '--json']
+  const { stdout } = await run('npm', npm, { cwd: root, shell: true })
+  const [{ filename }] = JSON.parse(stdout.slice(stdout.indexOf('[')))
+  const target = join(folder, 'node_modules/@parley/contract')
+  mkdirSync(target, { recursive: true })
+  await run('tar', ['-xzf', join(folder, filename), '-C', target, '--strip-components=1'])
+}

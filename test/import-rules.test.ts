@@ -1,0 +1,121 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+
+const root = join(import.meta.dirname, '..')
+
+const refused = [
+  ['contract/polls.ts', 'fastify'],
+  ['contract/polls.ts', '@trpc/server'],
+  ['contract/polls.ts', '@parley/server/context'],
+  ['contract/polls.ts', '../server/context.ts'],
+  ['contract/polls.ts', 'node:crypto'],
+  ['client-sdk/polls.ts', '@parley/server/context'],
+  ['client-sdk/polls.ts', '../server/context.ts'],
+  ['client-sdk/polls.ts', '../contract/index.ts'],
+  ['client-sdk/react/polls.ts', '@parley/server/context'],
+  ['client-sdk/react/polls.ts', '../../server/context.ts'],
+  ['server/context.ts', './features/polls.ts'],
+  ['server/context.ts', './http/rest.ts'],
+  ['server/context.ts', '../contract/index.ts'],
+  ['server/app.ts', './main.ts'],
+  ['server/app.ts', '@parley/client'],
+  ['server/features/polls.ts', '../http/errors.ts'],
+  ['server/features/polls.ts', '../realtime/hub.ts'],
+  ['server/features/polls.ts', '../jobs/push.ts'],
+  ['server/features/polls.ts', '../app.ts'],
+  ['server/features/polls.ts', 'fastify'],
+  ['server/features/polls/index.ts', '../../http/errors.ts'],
+  ['server/features/polls/index.ts', '../../realtime/hub.ts'],
+  ['server/features/polls/index.ts', '../../jobs/push.ts'],
+  ['server/features/polls/index.ts', '@parley/client'],
+  ['server/http/polls.ts', '../app.ts'],
+  ['server/realtime/polls.ts', '../main.ts'],
+  ['server/jobs/polls.ts', '../app.ts'],
+  ['server/jobs/polls.ts', '../../client-sdk/index.ts'],
+  ['server/db/polls.ts', '../features/polls.ts'],
+  ['server/db/polls.ts', '../context.ts'],
+  ['server/db/embedded/polls.ts', '../../context.ts'],
+  ['test/polls.test.ts', '../server/app.ts'],
+  ['test/support/polls.ts', '../../server/app.ts'],
+] as const
+
+const allowed = [
+  ['contract/polls.ts', 'zod'],
+  ['contract/polls.ts', './fields.ts'],
+  ['client-sdk/polls.ts', '@parley/contract'],
+  ['client-sdk/react/polls.ts', '../index.ts'],
+  ['server/main.ts', './app.ts'],
+  ['server/app.ts', './http/rest.ts'],
+  ['server/context.ts', './db/client.ts'],
+  ['server/http/polls.ts', '../features/polls.ts'],
+  ['server/realtime/polls.ts', '../context.ts'],
+  ['server/jobs/polls.ts', '../db/client.ts'],
+  ['server/features/polls.ts', '../context.ts'],
+  ['server/features/polls/index.ts', '../../db/schema.ts'],
+  ['server/db/polls.ts', '@parley/contract'],
+  ['server/db/embedded/polls.ts', '../client.ts'],
+  ['test/polls.test.ts', '@parley/server/app'],
+] as const
+
+let tree = ''
+beforeEach(() => {
+  tree = realpathSync(mkdtempSync(join(tmpdir(), 'parley-rules-')))
+  for (const file of ['biome.json', 'package.json']) cpSync(join(root, file), join(tree, file))
+  symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'), 'junction')
+})
+afterEach(() => rmSync(tree, { recursive: true }))
+
+test('an import that points up or out of its workspace is refused, each by its own line', () => {
+  write(imports(refused))
+  const lines = refused.map(([file], index) => `${file}:${refused.slice(0, index + 1).filter(([other]) => other === file).length}`)
+  expect(findings('lint/style/noRestrictedImports')).toEqual(lines.sort())
+})
+
+test('an import that points down is not', () => {
+  write(imports([...allowed, ['test/witness.ts', '../server/app.ts']]))
+  expect(findings('lint/style/noRestrictedImports')).toEqual(['test/witness.ts:1'])
+})
+
+test('the contract takes types from @trpc/server, in its router, and nothing that runs', () => {
+  write({ 'contract/router.ts': "import type { TRPCBuiltRouter } from '@trpc/server'\nimport { initTRPC } from '@trpc/server'\n" })
+  expect(findings('lint/style/noRestrictedImports')).toEqual(['contract/router.ts:2'])
+})
+
+test('files that import each other are refused', () => {
+  write({ 'server/features/a.ts': "import './b.ts'\n", 'server/features/b.ts': "import './a.ts'\n" })
+  expect(findings('lint/suspicious/noImportCycles')).toEqual(['server/features/a.ts:1', 'server/features/b.ts:1'])
+})
+
+test('the check fails when it sees no files, be it in one workspace', () => {
+  const workspaces = ['contract', 'server', 'client-sdk', 'test']
+  write(Object.fromEntries(workspaces.map((workspace) => [`${workspace}/index.ts`, 'export const one = 1\n'])))
+  expect(checkLint()).toMatchObject({ status: 0 })
+  rmSync(join(tree, 'server/index.ts'))
+  expect(checkLint()).toMatchObject({ status: 1, stderr: expect.stringContaining('No files were processed') })
+})
+
+function imports(rules: readonly (readonly [string, string])[]) {
+  const files: Record<string, string> = {}
+  for (const [file, specifier] of rules) files[file] = `${files[file] ?? ''}import '${specifier}'\n`
+  return files
+}
+
+function write(files: Record<string, string>) {
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(tree, file)), { recursive: true })
+    writeFileSync(join(tree, file), text)
+  }
+}
+
+/** Where a rule of biome.json was broken, as `file:line`. */
+function findings(rule: string) {
+  const biome = join(root, 'node_modules/@biomejs/biome/bin/biome')
+  const { stdout } = spawnSync(process.execPath, [biome, 'lint', '--reporter=github', '--max-diagnostics=none', '.'], { cwd: tree, encoding: 'utf8' })
+  const found = [...stdout.matchAll(/title=([^,]+),file=([^,]+),line=(\d+)/g)].filter(([, title]) => title === rule)
+  return found.map(([, , file = '', line]) => `${relative(tree, file)}:${line}`).sort()
+}
+
+const checkLint = () => spawnSync('npm', ['run', 'check:lint'], { cwd: tree, encoding: 'utf8', shell: true })

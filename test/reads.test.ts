@@ -1,0 +1,110 @@
+import { expect, test } from 'vitest'
+import { forbidden, invalid, notFound, refusal } from './support/refusal.ts'
+import { rest } from './support/rest.ts'
+import { type User, useWorld } from './support/world.ts'
+
+const world = useWorld()
+const unknownId = '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'
+
+/** A channel of ana's with ben in it, in which ana has said so much. */
+const talk = async (texts: string[], [ana, ben]: [User, User]) => {
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: [ben.id] })
+  const ids: string[] = []
+  for (const text of texts) ids.push((await ana.messages.send({ channelId, text })).id)
+  return { channelId, ids }
+}
+const stateOf = async (user: User, channelId: string) => {
+  const { unreadCount, lastReadSeq } = await user.channels.get({ channelId })
+  return { unreadCount, lastReadSeq }
+}
+
+test('reading a channel clears its badge and leaves a mark with the time', async () => {
+  const [ana, ben] = await world().users('ana', 'ben')
+  const { channelId } = await talk(['one', 'two', 'three'], [ana, ben])
+  expect(await stateOf(ben, channelId)).toEqual({ unreadCount: 3, lastReadSeq: 0 })
+  expect(await stateOf(ana, channelId)).toEqual({ unreadCount: 0, lastReadSeq: 3 })
+  expect(await ben.reads.mark({ channelId })).toEqual({ success: true, lastReadSeq: 3 })
+  expect(await stateOf(ben, channelId)).toEqual({ unreadCount: 0, lastReadSeq: 3 })
+  expect(await ben.reads.mark({ channelId })).toEqual({ success: true, lastReadSeq: 3 })
+  expect(await world().db`select seq from read_marks where channel_id = ${channelId} and user_id = 'ben'`).toEqual([{ seq: 3 }])
+})
+
+test('reading needs no body', async () => {
+  const [ana, ben] = await world().users('ana', 'ben')
+  const { channelId } = await talk(['one'], [ana, ben])
+  expect(await rest(world(), ben)('POST', `/api/channels/${channelId}/read`)).toEqual({ status: 200, body: { success: true, lastReadSeq: 1 } })
+})
+
+test('reading up to a message clears the badge too, and the position never goes back', async () => {
+  const [ana, ben] = await world().users('ana', 'ben')
+  const { channelId, ids } = await talk(['one', 'two', 'three'], [ana, ben])
+  const mark = async (place: number) => (await ben.reads.mark({ channelId, messageId: ids[place] ?? '' })).lastReadSeq
+  expect(await mark(1)).toBe(2)
+  expect(await stateOf(ben, channelId)).toEqual({ unreadCount: 0, lastReadSeq: 2 })
+  expect(await mark(0)).toBe(2)
+  await ana.messages.delete({ channelId, messageId: ids[2] ?? '' })
+  expect(await mark(2)).toBe(3)
+  await ana.messages.send({ channelId, text: 'four' })
+  expect(await stateOf(ben, channelId)).toEqual({ unreadCount: 1, lastReadSeq: 3 })
+})
+
+test('of many reads at once the furthest counts', async () => {
+  const [ana, ben] = await world().users('ana', 'ben')
+  const { channelId, ids } = await talk(Array.from({ length: 10 }, String), [ana, ben])
+  for (let round = 0; round < 5; round++) {
+    const answers = await Promise.all([...ids].reverse().map((messageId) => ben.reads.mark({ channelId, messageId })))
+    expect(Math.max(...answers.map(({ lastReadSeq }) => lastReadSeq))).toBe(10)
+    expect(await stateOf(ben, channelId)).toEqual({ unreadCount: 0, lastReadSeq: 10 })
+  }
+})
+
+test("one's own message is read by whoever had read everything before it", async () => {
+  const [ana, ben] = await world().users('ana', 'ben')
+  const { channelId } = await talk(['one'], [ana, ben])
+  await ben.messages.send({ channelId, text: 'without looking' })
+  expect(await stateOf(ben, channelId)).toEqual({ unreadCount: 1, lastReadSeq: 0 })
+  await ben.reads.mark({ channelId })
+  await ben.messages.send({ channelId, text: 'having looked' })
+  expect(await stateOf(ben, channelId)).toEqual({ unreadCount: 0, lastReadSeq: 3 })
+  expect(await stateOf(ana, channelId)).toEqual({ unreadCount: 2, lastReadSeq: 1 })
+})
+
+test('deleted messages and reactions are not unread; replies are', async () => {
+  const [ana, ben] = await world().users('ana', 'ben')
+  const { channelId, ids } = await talk(['one', 'two'], [ana, ben])
+  const [parentId = '', messageId = ''] = ids
+  await ana.messages.send({ channelId, text: 'reply', parentId })
+  await ana.reactions.add({ channelId, messageId, emoji: '👍' })
+  await ana.messages.edit({ channelId, messageId, text: 'two, edited' })
+  expect((await stateOf(ben, channelId)).unreadCount).toBe(3)
+  await ana.messages.delete({ channelId, messageId })
+  expect((await stateOf(ben, channelId)).unreadCount).toBe(2)
+})
+
+test('each channel counts for itself, and the total is their sum, muted ones included', async () => {
+  const [ana, ben] = await world().users('sum-ana', 'sum-ben')
+  const left = await talk(['one', 'two'], [ana, ben])
+  const right = await talk(['one'], [ana, ben])
+  await ben.channels.updateSettings({ channelId: right.channelId, muted: true })
+  expect(await ben.reads.unreadCount()).toEqual({ count: 3 })
+  expect(await ana.reads.unreadCount()).toEqual({ count: 0 })
+  await ben.reads.mark(left)
+  expect(await stateOf(ben, right.channelId)).toEqual({ unreadCount: 1, lastReadSeq: 0 })
+  expect(await ben.reads.unreadCount()).toEqual({ count: 1 })
+  await ben.members.leave(right)
+  expect(await ben.reads.unreadCount()).toEqual({ count: 0 })
+})
+
+test('reading is for members, up to a message of the channel', async () => {
+  const [ana, ben, cem] = await world().users('ana', 'ben', 'cem')
+  const { channelId } = await talk(['one'], [ana, ben])
+  const other = await talk(['elsewhere'], [ana, ben])
+  const open = await ana.channels.create({ type: 'public', name: 'Open' })
+  expect(await refusal(cem.reads.mark({ channelId }))).toEqual(forbidden)
+  expect(await refusal(cem.reads.mark({ channelId: open.id }))).toEqual(forbidden)
+  expect(await refusal(ben.reads.mark({ channelId: unknownId }))).toEqual(notFound)
+  expect(await refusal(ben.reads.mark({ channelId: 'unread' }))).toEqual(notFound)
+  for (const messageId of [unknownId, other.ids[0] ?? '']) expect(await refusal(ben.reads.mark({ channelId, messageId }))).toEqual(notFound)
+  expect(await refusal(ben.reads.mark({ channelId, messageId: 'first' }))).toEqual(invalid)
+  expect(await stateOf(ben, channelId)).toEqual({ unreadCount: 1, lastReadSeq: 0 })
+})

@@ -1,0 +1,114 @@
+import { createApi } from '@parley/client'
+import { expect, onTestFinished, test } from 'vitest'
+import { badToken, invalid, notFound, refusal, unauthorized } from './support/refusal.ts'
+import { ADMIN_KEY, createWorld, useWorld } from './support/world.ts'
+
+const world = useWorld()
+
+test('a backend mints both tokens for a user, with what a front end needs', async () => {
+  const { backend, appId, api } = world()
+  const minted = await backend.tokens.create({ userId: 'ana', name: 'Ana', email: 'ana@example.com', image: 'https://example.com/ana.png' })
+  expect(minted).toMatchObject({
+    user: { id: 'ana', name: 'Ana', email: 'ana@example.com', image: 'https://example.com/ana.png' },
+    expiresIn: 86_400,
+    appId,
+    wsUrl: 'ws://test/connection/websocket',
+  })
+  expect(await api({ token: minted.token }).channels.list()).toEqual({ channels: [] })
+})
+
+test('the status is 200, and what is unset is null or left out', async () => {
+  const response = await fetch(`${world().url}/tokens`, {
+    method: 'POST',
+    headers: { 'x-api-key': world().apiKey, 'content-type': 'application/json' },
+    body: JSON.stringify({ userId: 'bare' }),
+  })
+  expect(response.status).toBe(200)
+  expect(await response.json()).toMatchObject({ user: { id: 'bare', name: 'bare', image: null } })
+  expect((await world().backend.tokens.create({ userId: 'bare' })).user).not.toHaveProperty('email')
+})
+
+test('absent keeps, null clears, and custom is replaced whole', async () => {
+  const { backend, db } = world()
+  const create = async (profile: object) => (await backend.tokens.create({ userId: 'cem', ...profile })).user
+  const customOf = async () => (await db`select custom from users where id = 'cem'`)[0]?.custom
+  await create({ name: 'Cem', email: 'cem@example.com', image: 'https://example.com/cem.png', custom: { plan: 'pro', old: true } })
+  expect(await create({})).toEqual({ id: 'cem', name: 'Cem', email: 'cem@example.com', image: 'https://example.com/cem.png' })
+  expect(await customOf()).toEqual({ plan: 'pro', old: true })
+  await create({ custom: { plan: 'free' } })
+  expect(await customOf()).toEqual({ plan: 'free' })
+  expect(await create({ name: null, email: null, image: null, custom: null })).toEqual({ id: 'cem', name: 'cem', image: null })
+  expect(await customOf()).toEqual({})
+})
+
+test('twenty tokens for a new user at once make one user', async () => {
+  const minted = await Promise.all(Array.from({ length: 20 }, () => world().backend.tokens.create({ userId: 'fresh', name: 'Fresh' })))
+  expect(new Set(minted.map(({ token }) => token)).size).toBe(20)
+  expect(await world().db`select name from users where id = 'fresh'`).toEqual([{ name: 'Fresh' }])
+})
+
+test('the two tokens are never taken for each other, nor for a key', async () => {
+  const { api, backend } = world()
+  const { token, wsToken } = await backend.tokens.create({ userId: 'ana' })
+  expect(await refusal(api({ token: wsToken }).channels.list())).toEqual(badToken)
+  expect(await refusal(api({ apiKey: token }).tokens.create({ userId: 'ana' }))).toEqual(unauthorized)
+  expect(await refusal(api({ token: world().apiKey }).channels.list())).toEqual(badToken)
+})
+
+test('minting is for backends: any other credential is refused', async () => {
+  const { api, backend } = world()
+  const { token } = await backend.tokens.create({ userId: 'ana' })
+  for (const credentials of [{}, { apiKey: '' }, { apiKey: 'pk_wrong' }, { token }, { adminKey: ADMIN_KEY }]) {
+    expect(await refusal(api(credentials).tokens.create({ userId: 'ana' }))).toEqual(unauthorized)
+  }
+})
+
+test('a token opens its own app only', async () => {
+  const { api, backend } = world()
+  const { apiKey } = await api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Other' })
+  const ours = api({ token: (await backend.tokens.create({ userId: 'ana', name: 'Ours' })).token })
+  const theirs = api({ token: (await api({ apiKey }).tokens.create({ userId: 'ana', name: 'Theirs' })).token })
+  await ours.channels.create({ type: 'group', name: 'Ours' })
+  expect((await theirs.channels.list()).channels).toEqual([])
+  expect((await backend.tokens.create({ userId: 'ana' })).user.name).toBe('Ours')
+})
+
+test.each([
+  ['userId', undefined], ['userId', ''], ['userId', 'a b'], ['userId', 'a/b'], ['userId', '..'], ['userId', 'é'], ['userId', 'x'.repeat(256)], ['userId', 7],
+  ['name', ''], ['name', 'x'.repeat(256)], ['name', 'nul\u0000'], ['email', 'nobody'], ['image', 'ana.png'], ['image', 'javascript:alert(1)'],
+  ['custom', []], ['custom', 'text'], ['custom', { big: 'x'.repeat(17_000) }], ['custom', JSON.parse('{"a":'.repeat(21) + '1' + '}'.repeat(21))], ['custom', { nul: '\u0000' }], ['admin', 'yes'],
+] as const)('%s %j is refused by name', async (field, value) => {
+  const call = createApi({ url: world().url, apiKey: world().apiKey }).tokens.create({ userId: 'dora', [field]: value } as { userId: string })
+  const error = await call.catch((error: Error) => error)
+  expect(error).toMatchObject({ ...invalid, message: expect.stringContaining(field) })
+}) // biome-ignore format: a table
+
+test('every id that is allowed works, and ids differ by case', async () => {
+  for (const userId of ['0', 'x'.repeat(255), 'auth0|5f7c8ec7c33c6c004bbafe82', 'a:b', 'ana@example.com', "o'neill", '"><script>', '%2e', 'Ana']) {
+    const user = await world().user(userId)
+    expect(await user.channels.create({ type: 'group', name: 'Mine' })).toMatchObject({ createdBy: userId, members: [{ userId }] })
+  }
+})
+
+test('a revoked token is refused at once, a new one works', async () => {
+  const { backend, stranger, user } = world()
+  const rae = await user('rae')
+  await rae.channels.list()
+  expect(await backend.tokens.revoke({ userId: 'rae' })).toEqual({ success: true })
+  expect(await refusal(rae.channels.list())).toEqual(badToken)
+  expect((await (await user('rae')).channels.list()).channels).toEqual([])
+  expect(await refusal(backend.tokens.revoke({ userId: 'nobody' }))).toEqual(notFound)
+  expect(await refusal((await stranger()).tokens.revoke({ userId: 'rae' }))).toEqual(notFound)
+  expect(await refusal(rae.tokens.revoke({ userId: 'rae' }))).toEqual(unauthorized)
+})
+
+test('another node takes a revoked token for 5 s at most, and a new one at once', async () => {
+  const node = await createWorld({ beside: world() })
+  onTestFinished(() => node.stop())
+  const there = (token: string) => node.api({ token }).channels.list()
+  const old = await world().user('roam')
+  await there(old.token)
+  await world().backend.tokens.revoke({ userId: 'roam' })
+  await there((await world().user('roam')).token)
+  await expect.poll(() => there(old.token).then(() => 'taken', (error) => error.code), { timeout: 6_000 }).toBe('INVALID_TOKEN')
+})
