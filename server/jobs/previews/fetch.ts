@@ -3,6 +3,7 @@ import { Resolver } from 'node:dns/promises'
 import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
+import { within } from '../within.ts'
 import { hostOf, isAddress, isPlain, isPublic, originOf } from './address.ts'
 
 /** What a URL answered with: at most so much of it. */
@@ -55,7 +56,7 @@ export function createFetch({ allowedHosts, resolver = () => new Resolver({ time
   return async (address, { type, signal }) => {
     if (!URL.canParse(address)) return undefined
     try {
-      return await follow(new URL(address), { type, signal: AbortSignal.any([signal, AbortSignal.timeout(TOTAL_MS)]) })
+      return await within(TOTAL_MS, signal, (signal) => follow(new URL(address), { type, signal }))
     } catch (error) {
       signal.throwIfAborted()
       // The network's and the page's troubles carry a code; ours would not.

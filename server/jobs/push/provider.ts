@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { PushSettings } from '../../env.ts'
+import { within } from '../within.ts'
 import { type PushEvent, subscriberId } from './events.ts'
 
 /** The provider did not answer, had trouble of its own, or asked us to come back later. */
@@ -37,15 +38,9 @@ export type Provider = ReturnType<typeof createProvider>
 export function createProvider(settings: PushSettings) {
   const { apiUrl, secretKey } = settings
   const call = async (method: string, path: string, { body, milliseconds = CALL_MS, signal }: { body?: object; milliseconds?: number; signal?: AbortSignal }) => {
-    const timeout = AbortSignal.timeout(milliseconds)
-    const response = await request(`${apiUrl}${path}`, {
-      method,
-      headers: { authorization: `ApiKey ${secretKey}`, ...(body ? { 'content-type': 'application/json' } : {}) },
-      ...(body ? { body: JSON.stringify(body) } : {}),
-      redirect: 'error',
-      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-    })
-    const { status, retryAfterSeconds, text } = response
+    const headers = { authorization: `ApiKey ${secretKey}`, ...(body ? { 'content-type': 'application/json' } : {}) }
+    const init = { method, headers, redirect: 'error', ...(body ? { body: JSON.stringify(body) } : {}) } as const
+    const { status, retryAfterSeconds, text } = await within(milliseconds, signal, (signal) => request(`${apiUrl}${path}`, { ...init, signal }))
     const what = `${method} ${path} answered ${status}: ${text.slice(0, 200)}`
     if (status === 408 || status === 429 || status >= 500) throw new Unavailable(what, retryAfterSeconds)
     if (status >= 400) throw new Refused(what, status)
