@@ -8,13 +8,16 @@ import { docs } from './http/docs.ts'
 import { createEdge, type EdgeOptions } from './http/edge.ts'
 import { createRates, type Rates } from './http/rates.ts'
 import { type Calls, rest } from './http/rest.ts'
+import { timed } from './http/timed.ts'
 import { trpc } from './http/trpc.ts'
+import type { Metrics } from './metrics.ts'
 import { operations } from './operations.ts'
 import { createRevocations } from './revocations.ts'
 
 export type AppOptions = EdgeOptions &
   Pick<Services, 'tokens' | 'userAdminAccess' | 'cleanup' | 'outbox' | 'providerPreferences'> & {
     db: Db
+    metrics: Metrics
     adminKey: string | undefined
     rates: Rates
     hasDocsPage: boolean
@@ -23,7 +26,7 @@ export type AppOptions = EdgeOptions &
   }
 
 /** The HTTP face: every operation over REST and tRPC. */
-export function buildApp({ db, tokens, adminKey, userAdminAccess, cleanup, outbox, providerPreferences, rates, publicUrl, wsUrl, hasDocsPage, ...options }: AppOptions) {
+export function buildApp({ db, metrics, tokens, adminKey, userAdminAccess, cleanup, outbox, providerPreferences, rates, publicUrl, wsUrl, hasDocsPage, ...options }: AppOptions) {
   const revocations = createRevocations()
   const activity = createActivity(db)
   const edge = {
@@ -49,9 +52,14 @@ export function buildApp({ db, tokens, adminKey, userAdminAccess, cleanup, outbo
     },
   }
   const calls = Object.fromEntries(
-    Object.entries(operations).map(([name, group]) => [
-      name,
-      Object.fromEntries(Object.entries(group).map(([name, implementation]) => [name, { op: implementation.op, call: createCall(edge, implementation) }])),
+    Object.entries(operations).map(([noun, group]) => [
+      noun,
+      Object.fromEntries(
+        Object.entries(group).map(([verb, implementation]) => [
+          verb,
+          { op: implementation.op, call: timed(metrics, { operation: `${noun}.${verb}`, call: createCall(edge, implementation) }) },
+        ]),
+      ),
     ]),
   ) as Calls // the same groups and names
   const app = createEdge(options)

@@ -8,12 +8,15 @@ import { createApp } from './features/apps.ts'
 import { createCleanup } from './jobs/cleanup.ts'
 import { startJobs } from './jobs/index.ts'
 import { createProviderPreferences } from './jobs/push/preferences.ts'
+import { startMetrics } from './http/metrics.ts'
+import { live, type Stops } from './life.ts'
+import { createMetrics } from './metrics.ts'
 import { createOutbox, tasksFor } from './outbox.ts'
 import { developmentSecrets } from './secrets.ts'
 import { createTokens, sha256 } from './tokens.ts'
 
-/** Starts everything, in order; whatever was started is stopped in reverse order, on a signal or on a failure. */
-const stops: (() => Promise<unknown>)[] = []
+/** Starts everything, in order. */
+const stops: Stops = []
 
 async function start() {
   const env = readEnv()
@@ -27,11 +30,13 @@ async function start() {
 
   if (env.userAdminAccess === 'bearer') console.warn('USER_ADMIN_ACCESS=bearer: any user token may change and delete any user of its app. In production prefer "server".')
   const cleanup = createCleanup({ db, onError: (error) => app.log.error({ err: error }, 'clean-up failed') })
+  const metrics = createMetrics()
   const outbox = createOutbox(tasksFor({ isOn: env.jobs !== 'off', hasPush: env.push !== undefined }))
-  const app = buildApp({ ...env, db, tokens, adminKey, cleanup, outbox, providerPreferences: createProviderPreferences(env.push), publicUrl, wsUrl, hasDocsPage: !env.isProduction })
+  const app = buildApp({ ...env, db, metrics, tokens, adminKey, cleanup, outbox, providerPreferences: createProviderPreferences(env.push), publicUrl, wsUrl, hasDocsPage: !env.isProduction })
   stops.push(cleanup.start(), () => closeInTime(app))
   await app.listen({ port: env.port, host: env.host })
-  if (env.jobs === 'on') stops.push(await startJobs({ ...env, db, databaseUrl, outbox, log: app.log }))
+  if (env.jobs === 'on') stops.push(await startJobs({ ...env, db, databaseUrl, outbox, metrics, log: app.log }))
+  if (env.metricsPort !== undefined) stops.push(await startMetrics(metrics, { db, poolSize: env.poolSize, port: env.metricsPort, host: env.host }))
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
   print({ 'Base URL': publicUrl(), WebSocket: wsUrl() })
   if (secrets) print({ Docs: `${publicUrl()}/docs`, 'Admin key': adminKey, 'Demo API key': secrets.demoApiKey })
@@ -75,29 +80,4 @@ const print = (lines: Record<string, string | undefined>) => {
   for (const [name, value] of Object.entries(lines)) console.log(`${`${name}:`.padEnd(14)}${value}`)
 }
 
-/** What an error says in one line; one of several addresses that were tried in vain has its text in its parts. */
-const describe = (error: unknown): string => {
-  if (error instanceof AggregateError && error.message === '') return describe(error.errors[0])
-  return error instanceof Error ? error.message.replace(/\s*\n\s*/g, ' ') : String(error)
-}
-
-async function stop(code: number) {
-  setTimeout(() => process.exit(code), 14_000).unref()
-  for (let end = stops.pop(); end; end = stops.pop()) await end().catch((error) => console.error(describe(error)))
-  process.exit(code)
-}
-
-let isStopping = false
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => {
-    if (isStopping) process.exit(1)
-    isStopping = true
-    void stop(0)
-  })
-}
-
-start().catch((error) => {
-  if (isStopping) return
-  console.error(describe(error))
-  void stop(1)
-})
+live({ start, stops })

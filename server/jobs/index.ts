@@ -1,9 +1,10 @@
-import { EventEmitter } from 'node:events'
+import { EventEmitter, setMaxListeners } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { type Runner, run, runMigrations, type TaskList } from 'graphile-worker'
 import pg from 'pg'
 import type { Db } from '../db/client.ts'
 import type { PushSettings } from '../env.ts'
+import type { Metrics } from '../metrics.ts'
 import type { Outbox } from '../outbox.ts'
 import { startDraining } from './drain.ts'
 import { type Log, queueLogger } from './log.ts'
@@ -17,6 +18,7 @@ export type JobsOptions = {
   db: Db
   databaseUrl: string
   outbox: Outbox
+  metrics: Metrics
   log: Log
   previews: FetchOptions
   push: PushSettings | undefined
@@ -30,20 +32,20 @@ const POLL_MS = 1_000
 const GRACE_MS = 3_000
 
 /** Carries out promised work in this process. Answers with a function that ends it, once the jobs in progress have ended or been put back. */
-export async function startJobs({ db, databaseUrl, outbox, log, previews, push, beatSeconds = 10 }: JobsOptions) {
-  const handlers: Handlers = { ...createPreviews({ db, fetch: createFetch(previews) }), ...createPushes({ db, push, log }) }
+export async function startJobs({ db, databaseUrl, outbox, metrics, log, previews, push, beatSeconds = 10 }: JobsOptions) {
+  const handlers: Handlers = { ...createPreviews({ db, metrics, fetch: createFetch(previews) }), ...createPushes({ db, push, metrics, log }) }
   const pgPool = new pg.Pool({ connectionString: databaseUrl, max: 6, application_name: 'parley-jobs' })
   const onLost = (error: Error) => log.warn({ err: error }, 'the job queue lost a connection')
   pgPool.on('error', onLost)
   pgPool.on('connect', (client) => client.on('error', onLost))
   const workers = new Set<string>()
-  const shared = { pgPool, logger: queueLogger(log), events: watch({ workers, log }), noHandleSignals: true, pollInterval: POLL_MS, gracefulShutdownAbortTimeout: GRACE_MS }
+  const shared = { pgPool, logger: queueLogger(log), events: watch({ workers, metrics, log }), noHandleSignals: true, pollInterval: POLL_MS, gracefulShutdownAbortTimeout: GRACE_MS }
   await runMigrations(shared)
 
   const queues = Object.entries(CONCURRENCY).map(([queue, concurrency]) => {
     const tasks = Object.entries(settings).flatMap(([task, setting]) => (setting.queue === queue ? [task as WorkTask] : [])) // entries forget the names
     const taskList: TaskList = Object.fromEntries(
-      tasks.map((task) => [task, (stored, helpers) => carryOut(task, { handlers, stored: stored as Stored<typeof task>, helpers, log })]), // stored by us
+      tasks.map((task) => [task, (stored, helpers) => carryOut(task, { handlers, stored: stored as Stored<typeof task>, helpers, metrics, log })]), // stored by us
     )
     return keepRunning(() => run({ ...shared, concurrency, taskList, preset: { worker: { localQueue: { size: concurrency } } } }), log)
   })
@@ -59,12 +61,23 @@ export async function startJobs({ db, databaseUrl, outbox, log, previews, push, 
 }
 
 /** Notes the names under which this process locks jobs, and tells of jobs that fail. */
-function watch({ workers, log }: { workers: Set<string>; log: Log }) {
+function watch({ workers, metrics: { jobs }, log }: { workers: Set<string>; metrics: Metrics; log: Log }) {
   const events = new EventEmitter()
-  events.on('pool:create', ({ workerPool }) => workers.add(workerPool.id))
+  events.on('pool:create', ({ workerPool }) => {
+    workers.add(workerPool.id)
+    // Every fetch of every job in progress listens to it.
+    setMaxListeners(0, workerPool.abortSignal)
+  })
   events.on('worker:create', ({ worker }) => workers.add(worker.workerId))
-  events.on('job:error', ({ job, error }) => log.warn({ err: error, task: job.task_identifier, jobId: job.id, attempt: job.attempts }, 'job failed'))
-  events.on('job:failed', ({ job, error }) => log.error({ err: error, task: job.task_identifier, jobId: job.id, attempts: job.attempts }, 'job given up'))
+  events.on('job:success', ({ job }) => jobs.inc({ task: job.task_identifier, outcome: 'done' }))
+  events.on('job:error', ({ job, error }) => {
+    jobs.inc({ task: job.task_identifier, outcome: 'failed' })
+    log.warn({ err: error, task: job.task_identifier, jobId: job.id, attempt: job.attempts }, 'job failed')
+  })
+  events.on('job:failed', ({ job, error }) => {
+    jobs.inc({ task: job.task_identifier, outcome: 'given_up' })
+    log.error({ err: error, task: job.task_identifier, jobId: job.id, attempts: job.attempts }, 'job given up')
+  })
   return events
 }
 

@@ -5,7 +5,7 @@ const MISSED_BEATS = 3
 
 /**
  * Says every `beatSeconds` that the workers of this process live, and frees the jobs of those that have not said so for
- * three beats: they were killed, and their jobs would be locked for hours.
+ * three beats: they were killed, and their jobs would be locked for hours. In the end it frees what this process has left.
  */
 export function startRescue({ db, workers, beatSeconds, log }: { db: Db; workers: ReadonlySet<string>; beatSeconds: number; log: Log }) {
   let current = Promise.resolve()
@@ -17,8 +17,15 @@ export function startRescue({ db, workers, beatSeconds, log }: { db: Db; workers
   return async () => {
     clearInterval(timer)
     await current
+    await farewell(db, [...workers])
   }
 }
+
+const farewell = (db: Db, workers: string[]) =>
+  db.use(async (db) => {
+    await db`select graphile_worker.force_unlock_workers(${workers}::text[])`
+    await db`delete from job_workers where id = any(${workers})`
+  })
 
 const rescue = (db: Db, { workers, deadSeconds }: { workers: string[]; deadSeconds: number }) =>
   db.use(async (db) => {

@@ -1,6 +1,7 @@
 import type { JobHelpers } from 'graphile-worker'
 import { isDatabaseTrouble } from '../db/client.ts'
 import { Failure } from '../failure.ts'
+import type { Metrics } from '../metrics.ts'
 import type { Job, Task } from '../outbox.ts'
 import type { Log } from './log.ts'
 import type { PushEvent } from './push/events.ts'
@@ -47,11 +48,16 @@ export class Later<T extends WorkTask = WorkTask> extends Error {
   }
 }
 
+type Doing<T extends WorkTask> = { handlers: Handlers; stored: Stored<T>; helpers: JobHelpers; metrics: Metrics; log: Log }
+
 /** Carries out one job of the queue. What its message or user no longer needs is done; what meets a fault is tried alone. */
-export async function carryOut<T extends WorkTask>(task: T, { handlers, stored, helpers, log }: { handlers: Handlers; stored: Stored<T>; helpers: JobHelpers; log: Log }): Promise<void> {
+export async function carryOut<T extends WorkTask>(task: T, { handlers, stored, helpers, metrics, log }: Doing<T>): Promise<void> {
   const { jobs, since, tries } = stored
   const ageSeconds = (Date.now() - Date.parse(since)) / 1000
-  if (ageSeconds > settings[task].keptSeconds) return log.error({ task, tries, since }, 'job given up: too old')
+  if (ageSeconds > settings[task].keptSeconds) {
+    metrics.jobs.inc({ task, outcome: 'given_up' })
+    return log.error({ task, tries, since }, 'job given up: too old')
+  }
   const addAgain = async (task: WorkTask, again: Stored, runAt = new Date()) => {
     const queueName = await helpers.getQueueName()
     await helpers.addJob(task, again, { runAt, maxAttempts: MAX_ATTEMPTS, ...(queueName === null ? {} : { queueName }) })
@@ -61,6 +67,7 @@ export async function carryOut<T extends WorkTask>(task: T, { handlers, stored, 
   } catch (error) {
     if (error instanceof Failure && error.code === 'NOT_FOUND') return
     if (error instanceof Later) {
+      metrics.jobs.inc({ task, outcome: 'put_off' })
       log.warn({ task, tries, err: error.cause }, 'job put off')
       return addAgain(error.task, { jobs: error.jobs, since, tries: tries + 1 }, new Date(Date.now() + 1000 * Math.max(error.retryAfterSeconds, backOff(tries))))
     }

@@ -5,6 +5,7 @@ import { createCleanup } from '@parley/server/jobs/cleanup'
 import { connect, connectOnce, openConnection } from '@parley/server/db/client'
 import { type JobsOptions, startJobs } from '@parley/server/jobs/index'
 import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
+import { createMetrics } from '@parley/server/metrics'
 import { createOutbox, tasksFor } from '@parley/server/outbox'
 import { createTokens } from '@parley/server/tokens'
 import { afterAll, beforeAll, inject } from 'vitest'
@@ -22,8 +23,8 @@ export type User = Api & { id: string; token: string; minted: TokenResult }
 type WorldOptions = Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'userAdminAccess'>> & {
   poolSize?: number
   beside?: { databaseUrl: string }
-  /** Without, nothing is promised and nothing is done: JOBS=off. */
-  jobs?: Partial<Pick<JobsOptions, 'previews' | 'push' | 'beatSeconds' | 'log'>>
+  /** Without, nothing is promised and nothing is done: JOBS=off; elsewhere: JOBS=external. */
+  jobs?: Partial<Pick<JobsOptions, 'previews' | 'push' | 'beatSeconds' | 'log'>> & { isElsewhere?: boolean }
 }
 
 /** A running server with an app, on a database of its own or, as a second node, on that of the world beside it. */
@@ -33,13 +34,14 @@ export async function createWorld({ jobs, ...options }: WorldOptions = {}) {
   const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10 })
   const tokens = await createTokens([SECRET])
   const cleanup = createCleanup({ db: pool, onError: (error) => console.error(error) })
+  const metrics = createMetrics()
   const outbox = createOutbox(tasksFor({ isOn: jobs !== undefined, hasPush: jobs?.push !== undefined }))
   const app = buildApp({
-    db: pool, tokens, cleanup, outbox, providerPreferences: createProviderPreferences(jobs?.push), adminKey: ADMIN_KEY, userAdminAccess: 'bearer', rates: noLimits, publicUrl: () => PUBLIC_URL,
+    db: pool, metrics, tokens, cleanup, outbox, providerPreferences: createProviderPreferences(jobs?.push), adminKey: ADMIN_KEY, userAdminAccess: 'bearer', rates: noLimits, publicUrl: () => PUBLIC_URL,
     wsUrl: () => 'ws://test/connection/websocket', allowedOrigins: [], trustProxy: false, hasDocsPage: false, logLevel: 'error', ...options,
   }) // biome-ignore format: a list
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
-  const stopJobs = jobs && (await startJobs({ db: pool, databaseUrl: database.url, outbox, log: app.log, previews: { allowedHosts: [] }, push: undefined, ...jobs }))
+  const stopJobs = jobs && !jobs.isElsewhere && (await startJobs({ db: pool, databaseUrl: database.url, outbox, metrics, log: app.log, previews: { allowedHosts: [] }, push: undefined, ...jobs }))
 
   const api = (credentials: Credentials = {}) => validated(createApi({ url, ...credentials }))
   const operator = api({ adminKey: ADMIN_KEY })
@@ -53,10 +55,10 @@ export async function createWorld({ jobs, ...options }: WorldOptions = {}) {
   }
   const users = <Ids extends string[]>(...ids: Ids) => Promise.all(ids.map((id) => user(id))) as Promise<{ [Place in keyof Ids]: User }>
   return {
-    url, app, appId, apiKey, api, backend, operator, stranger, user, users, db, cleanup, sign: tokens.sign, databaseUrl: database.url,
+    url, app, appId, apiKey, api, backend, operator, stranger, user, users, db, pool, metrics, cleanup, sign: tokens.sign, databaseUrl: database.url,
     stop: async () => {
       await app.close()
-      await stopJobs?.()
+      if (stopJobs) await stopJobs()
       await cleanup.stop()
       await Promise.all([pool.end({ timeout: 1 }), db.end({ timeout: 1 })])
       await database.drop()

@@ -3,6 +3,7 @@ import { change } from '../../context.ts'
 import type { Db } from '../../db/client.ts'
 import { linksIn } from '../../features/messages/links.ts'
 import { attachPreviews } from '../../features/messages/previews.ts'
+import type { Metrics } from '../../metrics.ts'
 import { sha256 } from '../../tokens.ts'
 import type { Handlers } from '../work.ts'
 import type { Fetch } from './fetch.ts'
@@ -13,7 +14,7 @@ const KEPT_SECONDS = 24 * 60 * 60
 const MISSED_SECONDS = 60
 
 /** Makes the previews of messages: of the links that a message has when its turn comes, whatever it had when it was sent. */
-export function createPreviews({ db, fetch }: { db: Db; fetch: Fetch }): Pick<Handlers, 'preview'> {
+export function createPreviews({ db, metrics, fetch }: { db: Db; metrics: Metrics; fetch: Fetch }): Pick<Handlers, 'preview'> {
   const preview: Handlers['preview'] = async ([job], { signal }) => {
     const { appId, messageId } = job
     const [message] = await db.use((db) => db<{ channelId: string; text: string }[]>`
@@ -34,6 +35,8 @@ export function createPreviews({ db, fetch }: { db: Db; fetch: Fetch }): Pick<Ha
       select url_hash, preview from link_previews where app_id = ${appId} and url_hash = any(${[...hashes.values()]}) and expires_at > now()`)
     const known = new Map(cached.map(({ urlHash, preview }) => [urlHash, preview]))
     const fresh = await Promise.all(links.filter((link) => !known.has(hashes.get(link) ?? '')).map((link) => look(link, { fetch, signal })))
+    metrics.previews.inc({ outcome: 'cached' }, known.size)
+    for (const { preview } of fresh) metrics.previews.inc({ outcome: preview ? 'found' : 'missed' })
     if (fresh.length > 0) await remember(appId, fresh)
     const found = [...known.values(), ...fresh.map(({ preview }) => preview)]
     return found.filter((preview) => preview !== null)

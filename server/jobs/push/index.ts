@@ -1,6 +1,7 @@
 import { defaultPreferences } from '@parley/contract'
 import type { Db } from '../../db/client.ts'
 import type { PushSettings } from '../../env.ts'
+import type { Metrics } from '../../metrics.ts'
 import type { Log } from '../log.ts'
 import type { Handlers } from '../work.ts'
 import { type PushEvent, previewOf, pushEvent } from './events.ts'
@@ -13,10 +14,10 @@ import { createSubscribers } from './subscribers.ts'
 type PushTask = Exclude<keyof Handlers, 'preview'>
 
 /** What is pushed to whom. Without a provider nothing is, and that is no fault. */
-export function createPushes({ db, push, log }: { db: Db; push: PushSettings | undefined; log: Log }): Pick<Handlers, PushTask> {
+export function createPushes({ db, push, metrics, log }: { db: Db; push: PushSettings | undefined; metrics: Metrics; log: Log }): Pick<Handlers, PushTask> {
   if (!push) return without
   const provider = createProvider(push)
-  const send = (events: PushEvent[], signal: AbortSignal) => sendAll(provider, events, { signal, log })
+  const send = (events: PushEvent[], signal: AbortSignal) => sendAll(provider, events, { signal, metrics, log })
   return {
     'push-message': async (jobs, { signal }) => {
       const readers = await selectReaders(db, jobs)
