@@ -16,8 +16,12 @@ export type ApiOptions = Credentials & { url: string; fetch?: typeof fetch }
 
 /** A client for the operations of a Parley server. Calls reject with a ChatError. */
 export function createApi(options: ApiOptions): Api {
-  const bind = (group: Record<string, Operation>) => mapValues(group, (op) => (args: Record<string, unknown> = {}) => call(options, op, args))
-  return mapValues(contract, bind) as unknown as Api // the same groups and names, by construction
+  const method =
+    (op: Operation) =>
+    (args: Record<string, unknown> = {}) =>
+      call(options, op, args)
+  const methods = (group: Record<string, Operation>) => mapValues(group, method)
+  return mapValues(contract, methods) as unknown as Api // the same groups and names, by construction
 }
 
 async function call({ url, fetch = globalThis.fetch, ...credentials }: ApiOptions, op: Operation, args: Record<string, unknown>) {

@@ -14,7 +14,10 @@ export class ChatError extends Error {
   /** Names the request in the server's log. */
   readonly requestId: string | undefined
 
-  constructor(message: string, details: { code: ChatErrorCode; status: number; retryAfterMs?: number | undefined; requestId?: string | undefined; cause?: unknown }) {
+  constructor(
+    message: string,
+    details: { code: ChatErrorCode; status: number; retryAfterMs?: number | undefined; requestId?: string | undefined; cause?: unknown },
+  ) {
     super(message, { cause: details.cause })
     this.code = details.code
     this.status = details.status
@@ -29,4 +32,5 @@ export class ChatError extends Error {
 }
 
 /** Narrows an unknown error, optionally to one code: `isChatError(error, 'FORBIDDEN')`. */
-export const isChatError = (error: unknown, code?: ChatErrorCode): error is ChatError => error instanceof ChatError && (code === undefined || error.code === code)
+export const isChatError = (error: unknown, code?: ChatErrorCode): error is ChatError =>
+  error instanceof ChatError && (code === undefined || error.code === code)

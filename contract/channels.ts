@@ -45,7 +45,16 @@ export const Channel = z
 export type Channel = z.infer<typeof Channel>
 
 /** What a channel is called and looks like, the same for everybody. */
-export const ChannelProfile = Channel.pick({ id: true, cid: true, name: true, type: true, image: true, description: true, workspaceId: true, updatedAt: true }).meta({
+export const ChannelProfile = Channel.pick({
+  id: true,
+  cid: true,
+  name: true,
+  type: true,
+  image: true,
+  description: true,
+  workspaceId: true,
+  updatedAt: true,
+}).meta({
   id: 'ChannelProfile',
   description: 'What a channel is called and looks like, the same for everybody.',
 })
@@ -64,9 +73,17 @@ export const channels = {
     input: z.object({
       limit: field.pageSize(limits.page.channels),
       offset: field.offset(),
-      type: ChannelType.extract(['messaging', 'group', 'team', 'livestream']).optional().meta({ description: 'Only channels of this type.', examples: ['group'] }),
-      discover: z.boolean().default(false).meta({ description: 'List public channels that can be joined.', examples: [false] }),
-      q: field.text({ max: limits.nameLength }).optional().meta({ description: 'Part of the name, in any case.', examples: ['kitchen'] }),
+      type: ChannelType.extract(['messaging', 'group', 'team', 'livestream'])
+        .optional()
+        .meta({ description: 'Only channels of this type.', examples: ['group'] }),
+      discover: z
+        .boolean()
+        .default(false)
+        .meta({ description: 'List public channels that can be joined.', examples: [false] }),
+      q: field
+        .text({ max: limits.nameLength })
+        .optional()
+        .meta({ description: 'Part of the name, in any case.', examples: ['kitchen'] }),
     }),
     output: z.object({ channels: z.array(Channel).meta({ description: 'Newest activity first.' }) }),
   }),
@@ -85,7 +102,11 @@ export const channels = {
         type: ChannelType,
         description: description(field.text({ max: limits.descriptionLength })).optional(),
         image: image(field.url()).optional(),
-        memberIds: z.array(field.userId()).max(limits.membersPerCall).default([]).meta({ description: 'Further members.', examples: [['ben']] }),
+        memberIds: z
+          .array(field.userId())
+          .max(limits.membersPerCall)
+          .default([])
+          .meta({ description: 'Further members.', examples: [['ben']] }),
         workspaceId: workspaceId(field.uuid()).optional(),
         clientId: field.clientId().optional(),
       })
@@ -141,8 +162,14 @@ export const channels = {
     summary: 'Star or mute a channel',
     description: 'Your own settings of the channel; fields left out keep their value.',
     input: Ref.extend({
-      starred: z.boolean().optional().meta({ description: 'Keep it at hand.', examples: [true] }),
-      muted: z.boolean().optional().meta({ description: 'No notifications of new messages.', examples: [false] }),
+      starred: z
+        .boolean()
+        .optional()
+        .meta({ description: 'Keep it at hand.', examples: [true] }),
+      muted: z
+        .boolean()
+        .optional()
+        .meta({ description: 'No notifications of new messages.', examples: [false] }),
     }),
     output: field.Success.extend({
       starred: z.boolean().meta({ description: 'Whether you starred it.', examples: [true] }),

@@ -4,7 +4,9 @@ import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 
 const platform = z.enum(['ios', 'android', 'relay']).meta({ description: 'What runs the app.', examples: ['android'] })
-const provider = z.enum(['fcm', 'apns', 'relay']).meta({ description: 'Who delivers the push: fcm (Android), apns (iOS), relay (cross-platform mobile).', examples: ['fcm'] })
+const provider = z
+  .enum(['fcm', 'apns', 'relay'])
+  .meta({ description: 'Who delivers the push: fcm (Android), apns (iOS), relay (cross-platform mobile).', examples: ['fcm'] })
 
 /** Devices that get push notifications (SPEC "Device", DESIGN §4 devices). */
 export const devices = {
@@ -21,8 +23,14 @@ export const devices = {
       platform,
       token: field.text({ min: 1, max: limits.deviceTokenLength }).meta({ description: 'Push token from the device.', examples: ['fcm-token-of-the-device'] }),
       provider,
-      deviceId: field.text({ min: 1, max: limits.deviceIdLength }).optional().meta({ description: 'Unique device identifier.', examples: ['pixel-9'] }),
-      appVersion: field.text({ min: 1, max: limits.nameLength }).optional().meta({ description: 'App version, for targeting.', examples: ['2.4.0'] }),
+      deviceId: field
+        .text({ min: 1, max: limits.deviceIdLength })
+        .optional()
+        .meta({ description: 'Unique device identifier.', examples: ['pixel-9'] }),
+      appVersion: field
+        .text({ min: 1, max: limits.nameLength })
+        .optional()
+        .meta({ description: 'App version, for targeting.', examples: ['2.4.0'] }),
     }),
     output: z.object({
       id: field.uuid().meta({ description: 'Id of the device.', examples: ['019c9b20-11f2-7b3c-8a4d-5e6f70819203'] }),

@@ -58,7 +58,12 @@ export const pageSize = (page: { default: number; max: number }) =>
     .default(page.default)
     .meta({ description: `Page size; above ${page.max} means ${page.max}.`, examples: [page.default] })
 export const offset = () =>
-  z.int().min(0).max(limits.largestInteger).default(0).meta({ description: 'How many entries to skip.', examples: [0] })
+  z
+    .int()
+    .min(0)
+    .max(limits.largestInteger)
+    .default(0)
+    .meta({ description: 'How many entries to skip.', examples: [0] })
 
 /** Free-form metadata: a JSON object of bounded size and depth. */
 export const custom = () =>
@@ -72,10 +77,11 @@ export const custom = () =>
 
 const jsonProblem = (value: unknown) => {
   if (depthBeyond(value, limits.customDepth)) return `expected at most ${limits.customDepth} levels`
-  const json = JSON.stringify(value)
-  if (new TextEncoder().encode(json).length > limits.customBytes) return `expected at most ${limits.customBytes} bytes of JSON`
-  if (/\\u0000|\\ud[89a-f]/.test(json)) return 'expected text without NUL and lone surrogates'
+  if (new TextEncoder().encode(JSON.stringify(value)).length > limits.customBytes) return `expected at most ${limits.customBytes} bytes of JSON`
+  if (!isAllStorable(value)) return 'expected text without NUL and lone surrogates'
 }
+const isAllStorable = (value: unknown): boolean =>
+  typeof value === 'string' ? isStorable(value) : typeof value !== 'object' || value === null || Object.entries(value).flat().every(isAllStorable)
 const depthBeyond = (value: unknown, levels: number): boolean =>
   typeof value === 'object' && value !== null && (levels === 0 || Object.values(value).some((inner) => depthBeyond(inner, levels - 1)))
 

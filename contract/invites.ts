@@ -18,8 +18,18 @@ export const invites = {
     description: 'Makes an invite link, shown this once. For owners and admins; the role given is at most their own.',
     input: z.object({
       workspaceId: field.uuid().meta({ description: 'Id of the workspace.', examples: ['019c9b1c-5d4e-7a1b-9c2d-3e4f50617283'] }),
-      maxUses: z.int().min(1).max(maxUses).nullish().meta({ description: 'How many users may join with it; unlimited when left out.', examples: [5] }),
-      expiresInDays: z.int().min(1).max(expiresInDays.max).default(expiresInDays.default).meta({ description: 'How long it is valid.', examples: [7] }),
+      maxUses: z
+        .int()
+        .min(1)
+        .max(maxUses)
+        .nullish()
+        .meta({ description: 'How many users may join with it; unlimited when left out.', examples: [5] }),
+      expiresInDays: z
+        .int()
+        .min(1)
+        .max(expiresInDays.max)
+        .default(expiresInDays.default)
+        .meta({ description: 'How long it is valid.', examples: [7] }),
       role: WorkspaceRole.default('member').meta({ description: 'The role that comes with it.' }),
     }),
     output: z.object({
@@ -36,7 +46,9 @@ export const invites = {
     auth: 'user',
     summary: 'Accept an invitation',
     description: 'Makes you a member of the workspace. Each user counts once against the limit of the invite; a member stays as he is.',
-    input: z.object({ token: field.text({ min: 1, max: limits.nameLength }).meta({ description: 'The token of the invite.', examples: ['q0v2m8x1c5n9b4z6d0w1rA'] }) }),
+    input: z.object({
+      token: field.text({ min: 1, max: limits.nameLength }).meta({ description: 'The token of the invite.', examples: ['q0v2m8x1c5n9b4z6d0w1rA'] }),
+    }),
     output: z.object({ workspace: Workspace }),
     errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),

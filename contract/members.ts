@@ -44,7 +44,11 @@ export const members = {
     description:
       'Adds users; members stay as they are. In group and public channels any member may add, elsewhere owners and moderators; only an owner gives a role other than `member`. Not in direct messages.',
     input: Ref.extend({
-      userIds: z.array(field.userId()).min(1).max(limits.membersPerCall).meta({ description: 'Whom to add.', examples: [['ben']] }),
+      userIds: z
+        .array(field.userId())
+        .min(1)
+        .max(limits.membersPerCall)
+        .meta({ description: 'Whom to add.', examples: [['ben']] }),
       role: Role.default('member').meta({ description: 'The role they get.' }),
     }),
     output: z.object({

@@ -13,7 +13,10 @@ export const Attachment = z
       .text({ min: 1, max: limits.attachmentTypeLength })
       .meta({ description: '`image`, `video`, `audio`, `file`, or another word of your own.', examples: ['image'] }),
     url: field.url().meta({ description: 'Where it can be fetched.', examples: ['https://example.com/cat.png'] }),
-    name: field.name().optional().meta({ description: 'File name or caption.', examples: ['cat.png'] }),
+    name: field
+      .name()
+      .optional()
+      .meta({ description: 'File name or caption.', examples: ['cat.png'] }),
   })
   .meta({ id: 'Attachment', description: 'A file or medium attached to a message.' })
 
@@ -21,14 +24,35 @@ export const Attachment = z
 export const LinkPreview = z
   .object({
     url: z.string().meta({ description: 'The URL as in the text.', examples: ['https://example.com/post'] }),
-    title: z.string().nullable().meta({ description: 'Title of the page.', examples: ['A post'] }),
-    description: z.string().nullable().meta({ description: 'Summary of the page.', examples: ['About posts'] }),
-    image: z.string().nullable().meta({ description: 'Preview image URL.', examples: ['https://example.com/post.png'] }),
-    siteName: z.string().nullable().meta({ description: 'Name of the site.', examples: ['Example'] }),
+    title: z
+      .string()
+      .nullable()
+      .meta({ description: 'Title of the page.', examples: ['A post'] }),
+    description: z
+      .string()
+      .nullable()
+      .meta({ description: 'Summary of the page.', examples: ['About posts'] }),
+    image: z
+      .string()
+      .nullable()
+      .meta({ description: 'Preview image URL.', examples: ['https://example.com/post.png'] }),
+    siteName: z
+      .string()
+      .nullable()
+      .meta({ description: 'Name of the site.', examples: ['Example'] }),
     type: z.enum(['website', 'video', 'article']).meta({ description: 'Kind of page.', examples: ['article'] }),
-    videoId: z.string().optional().meta({ description: 'Id at the video site.', examples: ['dQw4w9WgXcQ'] }),
-    embedUrl: z.string().optional().meta({ description: 'Embeddable video URL.', examples: ['https://www.youtube.com/embed/dQw4w9WgXcQ'] }),
-    authorName: z.string().optional().meta({ description: 'Channel of a video.', examples: ['Example Channel'] }),
+    videoId: z
+      .string()
+      .optional()
+      .meta({ description: 'Id at the video site.', examples: ['dQw4w9WgXcQ'] }),
+    embedUrl: z
+      .string()
+      .optional()
+      .meta({ description: 'Embeddable video URL.', examples: ['https://www.youtube.com/embed/dQw4w9WgXcQ'] }),
+    authorName: z
+      .string()
+      .optional()
+      .meta({ description: 'Channel of a video.', examples: ['Example Channel'] }),
   })
   .meta({ id: 'LinkPreview', description: 'What a URL in the text leads to.' })
 export type LinkPreview = z.infer<typeof LinkPreview>
@@ -58,14 +82,26 @@ export const Message = z
     mentions: z.array(z.string()).meta({ description: 'Names mentioned in the text, without @, in order.', examples: [['ben']] }),
     attachments: z.array(Attachment).meta({ description: 'As sent.' }),
     linkPreviews: z.array(LinkPreview).optional().meta({ description: 'Present after background processing.' }),
-    parentId: field.messageId().nullable().meta({ description: 'Root message of the thread this is a reply in.', examples: [null] }),
+    parentId: field
+      .messageId()
+      .nullable()
+      .meta({ description: 'Root message of the thread this is a reply in.', examples: [null] }),
     replyCount: z.int().meta({ description: 'Live replies in the thread of this message.', examples: [0] }),
     pinned: z.boolean().meta({ description: 'Whether the message is pinned.', examples: [false] }),
-    clientId: z.string().nullable().meta({ description: "The sender's own key for this message.", examples: ['outbox-17'] }),
+    clientId: z
+      .string()
+      .nullable()
+      .meta({ description: "The sender's own key for this message.", examples: ['outbox-17'] }),
     createdAt: field.timestamp().meta({ description: 'When it was sent.', examples: ['2026-11-21T09:30:00.000Z'] }),
     updatedAt: field.timestamp().meta({ description: 'When its content last changed.', examples: ['2026-11-21T09:30:00.000Z'] }),
-    editedAt: field.timestamp().nullable().meta({ description: 'When its author last edited the text.', examples: [null] }),
-    deletedAt: field.timestamp().nullable().meta({ description: 'Set on the tombstone of a deleted message.', examples: [null] }),
+    editedAt: field
+      .timestamp()
+      .nullable()
+      .meta({ description: 'When its author last edited the text.', examples: [null] }),
+    deletedAt: field
+      .timestamp()
+      .nullable()
+      .meta({ description: 'Set on the tombstone of a deleted message.', examples: [null] }),
   })
   .meta({ id: 'Message', description: 'A message, in answers and in events alike.' })
 export type Message = z.infer<typeof Message>

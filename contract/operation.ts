@@ -32,7 +32,8 @@ export type Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodObject
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** Declares an endpoint, keeping the types of its parts. */
-export const operation = <I extends z.ZodObject, O extends z.ZodObject, const A extends Auth, const M extends Method>(declared: Operation<I, O, A, M>) => declared
+export const operation = <I extends z.ZodObject, O extends z.ZodObject, const A extends Auth, const M extends Method>(declared: Operation<I, O, A, M>) =>
+  declared
 
 /** What a caller passes. */
 export type Args<Op extends Operation> = z.input<Op['input']>

@@ -7,11 +7,16 @@ import { operation } from './operation.ts'
 const Face = z.object({
   userId: field.userId(),
   name: z.string().meta({ description: 'Display name; the id when none is set.', examples: ['Ben'] }),
-  image: z.string().nullable().meta({ description: 'Avatar URL.', examples: ['https://example.com/ben.png'] }),
+  image: z
+    .string()
+    .nullable()
+    .meta({ description: 'Avatar URL.', examples: ['https://example.com/ben.png'] }),
 })
 
 /** Who has read a message, and when (SPEC "Read receipts"). */
-export const Reader = Face.extend({ readAt: field.timestamp().meta({ description: 'When the read position passed the message.', examples: ['2026-11-21T09:33:00.000Z'] }) }).meta({
+export const Reader = Face.extend({
+  readAt: field.timestamp().meta({ description: 'When the read position passed the message.', examples: ['2026-11-21T09:33:00.000Z'] }),
+}).meta({
   id: 'Reader',
   description: 'Who has read a message, and when.',
 })

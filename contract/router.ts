@@ -19,4 +19,5 @@ type Procedure<Op> = Op extends Operation
   : never
 
 // biome-ignore lint/complexity/noBannedTypes: only the empty object type tells whether every field may be left out
+// biome-ignore lint/suspicious/noConfusingVoidType: only void lets a call leave its argument out
 type OptionalIfEmpty<T> = {} extends T ? T | void : T

@@ -8,10 +8,22 @@ import { operation } from './operation.ts'
 /** What became of a channel since a rev. Either `removed`, or everything else (DESIGN §4 sync). */
 export const ChannelChanges = z
   .object({
-    removed: z.literal(true).optional().meta({ description: 'The channel is gone, or the caller is no longer a member. Nothing else is told.', examples: [true] }),
-    resync: z.literal(true).optional().meta({ description: 'Too many changes: load the channel anew; `messages` is empty.', examples: [true] }),
-    more: z.literal(true).optional().meta({ description: 'There are more changes: ask again from `rev`.', examples: [true] }),
-    rev: z.int().optional().meta({ description: 'What is told goes up to here: ask from this the next time.', examples: [31] }),
+    removed: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'The channel is gone, or the caller is no longer a member. Nothing else is told.', examples: [true] }),
+    resync: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'Too many changes: load the channel anew; `messages` is empty.', examples: [true] }),
+    more: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'There are more changes: ask again from `rev`.', examples: [true] }),
+    rev: z
+      .int()
+      .optional()
+      .meta({ description: 'What is told goes up to here: ask from this the next time.', examples: [31] }),
     channel: Channel.optional().meta({ description: 'The channel now, with membership and read state of the caller.' }),
     messages: z.array(Message).optional().meta({ description: 'Messages changed since, tombstones of deleted ones included, ascending by rev.' }),
   })
@@ -35,7 +47,10 @@ export const sync = {
         .meta({ description: 'The rev you know, by channel id; 0 for nothing. At most 200.', examples: [{ '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81': 31 }] }),
     }),
     output: z.object({
-      channels: z.record(z.string(), ChannelChanges).meta({ description: 'By channel id: an entry for each channel asked for.' }),
+      channels: z.record(z.string(), ChannelChanges).meta({
+        description: 'By channel id: an entry for each channel asked for.',
+        examples: [{ '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81': { removed: true } }],
+      }),
       more: z.boolean().meta({ description: 'Whether any channel has more to ask for.', examples: [false] }),
     }),
   }),

@@ -13,8 +13,14 @@ export const TokenResult = z
       .object({
         id: field.userId(),
         name: z.string().meta({ description: 'Display name; the id when none is set.', examples: ['Ana'] }),
-        image: z.string().nullable().meta({ description: 'Avatar URL.', examples: ['https://example.com/ana.png'] }),
-        email: z.string().optional().meta({ description: 'Present when it is known.', examples: ['ana@example.com'] }),
+        image: z
+          .string()
+          .nullable()
+          .meta({ description: 'Avatar URL.', examples: ['https://example.com/ana.png'] }),
+        email: z
+          .string()
+          .optional()
+          .meta({ description: 'Present when it is known.', examples: ['ana@example.com'] }),
       })
       .meta({ description: 'The user the tokens are for.' }),
     expiresIn: z.int().meta({ description: 'Validity of both tokens in seconds.', examples: [limits.tokenLifetimeSeconds] }),
@@ -51,7 +57,8 @@ export const tokens = {
     path: '/tokens/revoke',
     auth: 'key',
     summary: "End a user's tokens",
-    description: 'Ends every token of the user minted so far and closes his sockets: at once on the node that is asked, within 5 s on all others. For backends only.',
+    description:
+      'Ends every token of the user minted so far and closes his sockets: at once on the node that is asked, within 5 s on all others. For backends only.',
     input: z.object({ userId: field.userId() }),
     output: field.Success,
     errors: ['NOT_FOUND'],

@@ -8,7 +8,10 @@ export const UserSummary = z
   .object({
     id: field.userId(),
     name: z.string().meta({ description: 'Display name; the id when none is set.', examples: ['Ana'] }),
-    image: z.string().nullable().meta({ description: 'Avatar URL.', examples: ['https://example.com/ana.png'] }),
+    image: z
+      .string()
+      .nullable()
+      .meta({ description: 'Avatar URL.', examples: ['https://example.com/ana.png'] }),
   })
   .meta({ id: 'UserSummary', description: 'A user as shown beside what they wrote or did.' })
 export type UserSummary = z.infer<typeof UserSummary>
@@ -36,10 +39,19 @@ export const UserDetails = User.extend({
 
 /** What can be said of a user: absent keeps, `null` clears, `custom` is replaced whole (DESIGN §4 users). */
 export const profileFields = {
-  name: field.name().nullish().meta({ description: 'Display name.', examples: ['Ana'] }),
+  name: field
+    .name()
+    .nullish()
+    .meta({ description: 'Display name.', examples: ['Ana'] }),
   email: email(z.email().max(limits.emailLength).nullish()),
-  image: field.url().nullish().meta({ description: 'Avatar URL.', examples: ['https://example.com/ana.png'] }),
-  custom: field.custom().nullish().meta({ description: 'Your own metadata: at most 16 KB of JSON, nested at most 20 deep.', examples: [{ plan: 'pro' }] }),
+  image: field
+    .url()
+    .nullish()
+    .meta({ description: 'Avatar URL.', examples: ['https://example.com/ana.png'] }),
+  custom: field
+    .custom()
+    .nullish()
+    .meta({ description: 'Your own metadata: at most 16 KB of JSON, nested at most 20 deep.', examples: [{ plan: 'pro' }] }),
 }
 
 /** One user of POST /api/users/sync. */
@@ -47,19 +59,35 @@ export const UserRow = z.object({ id: field.userId(), ...profileFields }).meta({
 export type UserRow = z.infer<typeof UserRow>
 
 const RowError = z.object({
-  id: z.string().nullable().meta({ description: 'The id of the refused row, as far as it has one.', examples: ['ana'] }),
+  id: z
+    .string()
+    .nullable()
+    .meta({ description: 'The id of the refused row, as far as it has one.', examples: ['ana'] }),
   message: z.string().meta({ description: 'What is wrong with it.', examples: ['email: Invalid email address'] }),
 })
 
 /** A row of a synchronisation, or what is wrong with it: one bad row does not refuse the others. */
-const judged = z.unknown().transform((row): { user: UserRow } | { error: z.infer<typeof RowError> } => {
-  const { success, data, error } = UserRow.safeParse(row)
-  if (success) return { user: data }
-  const { id } = z.object({ id: z.string().nullable().catch(null) }).catch({ id: null }).parse(row)
-  return { error: { id, message: error.issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`)).join('; ') } }
+const judged = z.union([UserRow.transform((user) => ({ user })), z.unknown().transform((row) => ({ error: complaintOf(row) }))]).meta({
+  description: 'A user: `id` and the fields to set.',
+  examples: [{ id: 'ana', name: 'Ana' }],
+  // The document shows what a row should be.
+  override: ({ jsonSchema }: { jsonSchema: { anyOf?: object[] } }) => {
+    const [row] = jsonSchema.anyOf ?? []
+    delete jsonSchema.anyOf
+    Object.assign(jsonSchema, row)
+  },
 })
 // Callers pass rows; that anything is let through for the time being is no business of theirs.
 const JudgedRow = judged as unknown as z.ZodType<z.output<typeof judged>, UserRow>
+
+function complaintOf(row: unknown): z.infer<typeof RowError> {
+  const issues = UserRow.safeParse(row).error?.issues ?? []
+  const { id } = z
+    .object({ id: z.string().nullable().catch(null) })
+    .catch({ id: null })
+    .parse(row)
+  return { id, message: issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`)).join('; ') }
+}
 
 const Ref = z.object({ userId: field.userId() })
 
@@ -75,7 +103,10 @@ export const users = {
     input: z.object({
       limit: field.pageSize(limits.page.users),
       offset: field.offset(),
-      q: field.text({ max: limits.nameLength }).optional().meta({ description: 'Part of the name, in any case.', examples: ['an'] }),
+      q: field
+        .text({ max: limits.nameLength })
+        .optional()
+        .meta({ description: 'Part of the name, in any case.', examples: ['an'] }),
     }),
     output: z.object({ users: z.array(User).meta({ description: 'By name, then id.' }) }),
   }),
@@ -111,7 +142,7 @@ export const users = {
       updated: z.int().meta({ description: 'Users that existed.', examples: [1] }),
       errors: z.array(RowError).meta({ description: 'The refused rows.', examples: [[]] }),
     }),
-    errors: ['FORBIDDEN', 'PAYLOAD_TOO_LARGE'],
+    errors: ['FORBIDDEN'],
   }),
   /** Creates or updates a user. Absent fields keep their value, `null` clears, `custom` is replaced whole. */
   put: operation({

@@ -26,7 +26,21 @@ export type AppOptions = EdgeOptions &
   }
 
 /** The HTTP face: every operation over REST and tRPC. */
-export function buildApp({ db, metrics, tokens, adminKey, userAdminAccess, cleanup, outbox, providerPreferences, rates, publicUrl, wsUrl, hasDocsPage, ...options }: AppOptions) {
+export function buildApp({
+  db,
+  metrics,
+  tokens,
+  adminKey,
+  userAdminAccess,
+  cleanup,
+  outbox,
+  providerPreferences,
+  rates,
+  publicUrl,
+  wsUrl,
+  hasDocsPage,
+  ...options
+}: AppOptions) {
   const revocations = createRevocations()
   const activity = createActivity(db)
   const edge = {

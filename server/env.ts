@@ -8,6 +8,7 @@ import { developmentOrigins } from './http/cors.ts'
 /** The configuration. This is the only file that reads the environment; `.env.example` lists it all. */
 export type Env = ReturnType<typeof readEnv>
 
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 const wholeNumber = (min: number, max: number) =>
   z
     .string()
@@ -15,17 +16,20 @@ const wholeNumber = (min: number, max: number) =>
     .transform(Number)
     .refine((value) => value >= min && value <= max, `expected ${min} to ${max}`)
 const secret = z.string().refine((value) => Buffer.byteLength(value) >= 32, 'expected at least 32 bytes')
-const list = z.string().transform((value) => value.split(',').map((entry) => entry.trim()).filter(Boolean)) // biome-ignore format: one step a line says less
-const origin = z.string().refine((value) => value === '*' || (URL.canParse(value) && new URL(value).origin === value), 'expected origins like https://example.com, without trailing slash, or *')
+// biome-ignore format: one step a line says less
+const list = z.string().transform((value) => value.split(',').map((entry) => entry.trim()).filter(Boolean))
+const origin = z.string().refine(isOrigin, 'expected origins like https://example.com, without trailing slash, or *')
+const adminKey = z.string().regex(/^[!-~]{16,}$/, 'expected at least 16 printable ASCII characters without space')
 
-const Variables = z.object({
+/** Every variable there is. */
+export const Variables = z.object({
   NODE_ENV: z.string().optional(),
   PORT: wholeNumber(0, 65_535).default(5501),
   HOST: z.string().optional(),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'expected a postgres:// URL' }).optional(),
   DATA_DIR: z.string().default('.data'),
   DATABASE_POOL_SIZE: wholeNumber(2, 1_000).default(10),
-  ADMIN_API_KEY: z.string().min(16, 'expected at least 16 characters').optional(),
+  ADMIN_API_KEY: adminKey.optional(),
   JWT_SECRET: secret.optional(),
   JWT_PREVIOUS_SECRETS: list.pipe(z.array(secret)).default([]),
   ALLOWED_ORIGINS: list.pipe(z.array(origin)).optional(),
@@ -46,14 +50,14 @@ const Variables = z.object({
   PUSH_WORKFLOW_REACTION: z.string().default('reaction'),
   PUSH_WORKFLOW_THREAD_REPLY: z.string().default('thread-reply'),
   METRICS_PORT: wholeNumber(0, 65_535).optional(),
-  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  LOG_LEVEL: z.enum(LOG_LEVELS, `expected one of ${LOG_LEVELS.join(', ')}`).default('info'),
 })
 
 /** Reads `.env` if there is one, then the environment. A bad value throws one line that names the variable. */
 export function readEnv(variables: NodeJS.ProcessEnv = loadProcessEnv()) {
   const given = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''))
   const parsed = Variables.safeParse(given)
-  if (!parsed.success) throw new Error(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '))
+  if (!parsed.success) throw new Error(parsed.error.issues.map(({ path: [name], message }) => `${String(name)}: ${message}`).join('; '))
   const env = parsed.data
   const isProduction = env.NODE_ENV === 'production'
   if (isProduction && env.JWT_SECRET === undefined) throw new Error('JWT_SECRET: required with NODE_ENV=production')
@@ -102,6 +106,14 @@ export type PushSettings = NonNullable<ReturnType<typeof pushSettings>>
 function loadProcessEnv() {
   if (existsSync('.env')) process.loadEnvFile('.env')
   return process.env
+}
+
+/** As browsers send it, so that it can be compared; web views have schemes of their own, like capacitor://localhost. */
+function isOrigin(value: string) {
+  if (value === '*') return true
+  if (!URL.canParse(value)) return false
+  const { protocol, origin } = new URL(value)
+  return ['http:', 'https:'].includes(protocol) ? origin === value : /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+$/.test(value)
 }
 
 /** A number of proxies in front of the server, or their addresses; never everybody. */

@@ -23,8 +23,9 @@ export function live({ start, stops }: { start: () => Promise<void>; stops: Stop
   })
 }
 
-/** What an error says in one line; one of several addresses that were tried in vain has its text in its parts. */
-const describe = (error: unknown): string => {
+/** What an error says in one line. Its cause knows better; of several addresses tried in vain the first will do. */
+export const describe = (error: unknown): string => {
   if (error instanceof AggregateError && error.message === '') return describe(error.errors[0])
+  if (error instanceof Error && error.cause instanceof Error) return describe(error.cause)
   return error instanceof Error ? error.message.replace(/\s*\n\s*/g, ' ') : String(error)
 }

@@ -5,15 +5,17 @@ import { startEmbeddedPostgres } from './db/embedded/index.ts'
 import { migrate } from './db/migrate.ts'
 import { type Env, readEnv } from './env.ts'
 import { createApp } from './features/apps.ts'
+import { startMetrics } from './http/metrics.ts'
 import { createCleanup } from './jobs/cleanup.ts'
 import { startJobs } from './jobs/index.ts'
 import { createProviderPreferences } from './jobs/push/preferences.ts'
-import { startMetrics } from './http/metrics.ts'
-import { live, type Stops } from './life.ts'
+import { describe, live, type Stops } from './life.ts'
 import { createMetrics } from './metrics.ts'
 import { createOutbox, tasksFor } from './outbox.ts'
 import { developmentSecrets } from './secrets.ts'
 import { createTokens, sha256 } from './tokens.ts'
+
+const DEMO_LOCK = 7_305_218
 
 /** Starts everything, in order. */
 const stops: Stops = []
@@ -28,40 +30,59 @@ async function start() {
   const publicUrl = () => env.publicUrl ?? localUrl(env.host, app.server.address())
   const wsUrl = () => `${publicUrl().replace(/^http/, 'ws')}/connection/websocket`
 
-  if (env.userAdminAccess === 'bearer') console.warn('USER_ADMIN_ACCESS=bearer: any user token may change and delete any user of its app. In production prefer "server".')
+  if (env.userAdminAccess === 'bearer')
+    console.warn('USER_ADMIN_ACCESS=bearer: any user token may change and delete any user of its app. In production prefer "server".')
   const cleanup = createCleanup({ db, onError: (error) => app.log.error({ err: error }, 'clean-up failed') })
   const metrics = createMetrics()
   const outbox = createOutbox(tasksFor({ isOn: env.jobs !== 'off', hasPush: env.push !== undefined }))
-  const app = buildApp({ ...env, db, metrics, tokens, adminKey, cleanup, outbox, providerPreferences: createProviderPreferences(env.push), publicUrl, wsUrl, hasDocsPage: !env.isProduction })
+  const app = buildApp({
+    ...env,
+    db,
+    metrics,
+    tokens,
+    adminKey,
+    cleanup,
+    outbox,
+    providerPreferences: createProviderPreferences(env.push),
+    publicUrl,
+    wsUrl,
+    hasDocsPage: !env.isProduction,
+  })
   stops.push(cleanup.start(), () => closeInTime(app))
   await app.listen({ port: env.port, host: env.host })
   if (env.jobs === 'on') stops.push(await startJobs({ ...env, db, databaseUrl, outbox, metrics, log: app.log }))
   if (env.metricsPort !== undefined) stops.push(await startMetrics(metrics, { db, poolSize: env.poolSize, port: env.metricsPort, host: env.host }))
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
+  if (env.isProduction && env.publicUrl === undefined) warn(`PUBLIC_URL is unset: clients are told to connect to ${wsUrl()}`)
   print({ 'Base URL': publicUrl(), WebSocket: wsUrl() })
   if (secrets) print({ Docs: `${publicUrl()}/docs`, 'Admin key': adminKey, 'Demo API key': secrets.demoApiKey })
 }
 
 async function openDatabase(url: string, { poolSize }: Env): Promise<Db> {
-  await migrate(url)
+  await migrate(url).catch((error) => {
+    throw new Error(`The database can not be used: ${describe(error)}`)
+  })
   const db = connect({ url, poolSize, applicationName: 'parley' })
   stops.push(() => db.end({ timeout: 3 }))
   return db
 }
 
 async function startEmbedded({ dataDir, isProduction }: Env) {
-  if (isProduction) console.warn('DATABASE_URL is unset: using the embedded PostgreSQL. For production prefer a server of your own.')
+  if (isProduction) warn('DATABASE_URL is unset: using the embedded PostgreSQL. For production prefer a server of your own.')
   const postgres = await startEmbeddedPostgres({ dataDir, onNotice: (line) => console.log(line) })
   stops.push(() => postgres.stop())
   return postgres.url
 }
 
-/** An app to try things with; its key stays the same over restarts. */
+/** An app to try things with; its key stays the same over restarts. Two nodes that start at once make one. */
 const ensureDemoApp = (db: Db, apiKey: string) =>
-  db.use(async (db) => {
-    const [known] = await db`select from api_keys where hash = ${sha256(apiKey)}`
-    if (!known) await createApp(db, 'Demo', apiKey)
-  })
+  db.use((db) =>
+    db.begin(async (tx) => {
+      await tx`select pg_advisory_xact_lock(${DEMO_LOCK})`
+      const [known] = await tx`select from api_keys where hash = ${sha256(apiKey)}`
+      if (!known) await createApp(tx, 'Demo', apiKey)
+    }),
+  )
 
 /** Where this machine reaches the server: "all addresses" is none to go to. */
 function localUrl(host: string, address: AddressInfo | string | null) {
@@ -69,7 +90,7 @@ function localUrl(host: string, address: AddressInfo | string | null) {
   return `http://${name}:${typeof address === 'object' ? address?.port : ''}`
 }
 
-/** Calls in progress may end; connections that send nothing more, or do not end, are cut. */
+/** Calls in progress may end, if they do. */
 async function closeInTime(app: ReturnType<typeof buildApp>) {
   const timer = setTimeout(() => app.server.closeAllConnections(), 6_000)
   await app.close()
@@ -79,5 +100,7 @@ async function closeInTime(app: ReturnType<typeof buildApp>) {
 const print = (lines: Record<string, string | undefined>) => {
   for (const [name, value] of Object.entries(lines)) console.log(`${`${name}:`.padEnd(14)}${value}`)
 }
+
+const warn = (line: string) => console.warn(`Warning: ${line}`)
 
 live({ start, stops })

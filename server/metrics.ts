@@ -16,18 +16,48 @@ export function createMetrics() {
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
       registers,
     }),
-    jobs: new Counter({ name: 'parley_jobs_total', help: 'Jobs by task and what became of them: done, put_off, failed, given_up.', labelNames: ['task', 'outcome'] as const, registers }),
-    pushes: new Counter({ name: 'parley_pushes_total', help: 'Pushes by outcome: accepted or refused by the provider, put_off.', labelNames: ['outcome'] as const, registers }),
-    previews: new Counter({ name: 'parley_previews_total', help: 'Links looked at: found or missed in the network, cached.', labelNames: ['outcome'] as const, registers }),
+    jobs: new Counter({
+      name: 'parley_jobs_total',
+      help: 'Jobs by task and what became of them: done, put_off, failed, given_up.',
+      labelNames: ['task', 'outcome'] as const,
+      registers,
+    }),
+    pushes: new Counter({
+      name: 'parley_pushes_total',
+      help: 'Pushes by outcome: accepted or refused by the provider, put_off.',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
+    previews: new Counter({
+      name: 'parley_previews_total',
+      help: 'Links looked at: found or missed in the network, cached.',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
   }
 }
 
 /** What the database knows; the answer asks it anew. */
 export function observeDatabase({ registry }: Pick<Metrics, 'registry'>, { db, poolSize }: { db: Db; poolSize: number }) {
   const registers = [registry]
-  const waiting = new Gauge({ name: 'parley_jobs_waiting', help: 'Jobs waiting to be done, and those given up (state dead).', labelNames: ['task', 'state'] as const, registers })
-  const age = new Gauge({ name: 'parley_jobs_oldest_seconds', help: 'For how long the oldest waiting job has been due.', labelNames: ['task'] as const, registers })
-  const connections = new Gauge({ name: 'parley_database_connections', help: "The service's connections to the database, on all nodes, by state.", labelNames: ['state'] as const, registers })
+  const waiting = new Gauge({
+    name: 'parley_jobs_waiting',
+    help: 'Jobs waiting to be done, and those given up (state dead).',
+    labelNames: ['task', 'state'] as const,
+    registers,
+  })
+  const age = new Gauge({
+    name: 'parley_jobs_oldest_seconds',
+    help: 'For how long the oldest waiting job has been due.',
+    labelNames: ['task'] as const,
+    registers,
+  })
+  const connections = new Gauge({
+    name: 'parley_database_connections',
+    help: "The service's connections to the database, on all nodes, by state.",
+    labelNames: ['state'] as const,
+    registers,
+  })
   const up = new Gauge({ name: 'parley_database_up', help: 'Whether the database answered this time.', registers })
   new Gauge({ name: 'parley_database_pool_size', help: 'The most connections that this process lends to operations.', registers }).set(poolSize)
 
@@ -60,5 +90,7 @@ const selectJobs = (db: Db) =>
   })
 
 const selectConnections = (db: Db) =>
-  db.use((db) => db<{ state: string; count: number }[]>`
-    select coalesce(state, 'unknown') as state, count(*)::int from pg_stat_activity where datname = current_database() and application_name like 'parley%' group by 1`)
+  db.use(
+    (db) => db<{ state: string; count: number }[]>`
+    select coalesce(state, 'unknown') as state, count(*)::int from pg_stat_activity where datname = current_database() and application_name like 'parley%' group by 1`,
+  )

@@ -11,7 +11,7 @@ export type Tokens = Awaited<ReturnType<typeof createTokens>>
 
 const ISSUER = 'parley'
 const ALGORITHM = 'HS256'
-const Payload = z.object({ sub: z.string(), app: z.uuid(), gen: z.int(), exp: z.number(), admin: z.boolean().default(false) })
+const Payload = z.object({ sub: z.string().regex(/^[!-~]+$/), app: z.uuid(), gen: z.int(), exp: z.number(), admin: z.boolean().default(false) })
 const audience = { api: 'parley-api', ws: 'parley-ws' } as const
 
 /**

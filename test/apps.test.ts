@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { invalid, notFound, refusal, unauthorized } from './support/refusal.ts'
+import { invalid, notFound, refusal, refusals, unauthorized } from './support/refusal.ts'
 import { ADMIN_KEY, useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -9,7 +9,9 @@ test('the operator makes an app, whose key works at once and is kept as a hash o
   const app = await api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Acme Talk' })
   expect(app.name).toBe('Acme Talk')
   expect((await api({ apiKey: app.apiKey }).tokens.create({ userId: 'ana' })).appId).toBe(app.id)
-  const [kept] = await db<{ tables: string }[]>`select jsonb_build_array((select jsonb_agg(k) from api_keys k), (select jsonb_agg(a) from apps a))::text as tables`
+  const [kept] = await db<
+    { tables: string }[]
+  >`select jsonb_build_array((select jsonb_agg(k) from api_keys k), (select jsonb_agg(a) from apps a))::text as tables`
   expect(kept?.tables).toContain(app.id)
   expect(kept?.tables).not.toContain(app.apiKey)
 })
@@ -56,7 +58,6 @@ test('a key is deleted under its own app only, and keys are for the operator', a
   const app = await operator.apps.create({ name: 'Mine' })
   expect(await refusal(operator.apps.deleteKey({ appId, keyId: app.keyId }))).toEqual(notFound)
   expect(await refusal(operator.apps.createKey({ appId: app.keyId }))).toEqual(notFound)
-  for (const call of [backend.apps.list(), backend.apps.createKey({ appId }), backend.apps.deleteKey({ appId, keyId: app.keyId })]) {
-    expect(await refusal(call)).toEqual(unauthorized)
-  }
+  const calls = [backend.apps.list(), backend.apps.createKey({ appId }), backend.apps.deleteKey({ appId, keyId: app.keyId })]
+  expect(await refusals(calls)).toEqual(calls.map(() => unauthorized))
 })

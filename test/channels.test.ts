@@ -21,11 +21,15 @@ describe('creating', () => {
     const input = { type, name: `New ${type}`, description: 'About', image: 'https://example.com/c.png', memberIds: ['ben'] }
     const { status, body } = await rest(world(), ana)('POST', '/api/channels', input)
     expect(status).toBe(201)
+    // biome-ignore format: the fields of a channel
     expect(body).toMatchObject({
       cid: `${type}:new-${type}`, name: `New ${type}`, type, description: 'About', image: 'https://example.com/c.png', workspaceId: null,
       createdBy: 'ana', memberCount: 2, unreadCount: 0, lastMessage: null, lastReadSeq: 0, role: 'owner', starred: false, muted: false, rev: 2,
-    }) // biome-ignore format: the fields of a channel
-    expect(body.members.map(({ userId, role }: { userId: string; role: string }) => [userId, role])).toEqual([['ana', 'owner'], ['ben', 'member']])
+    })
+    expect(body.members.map(({ userId, role }: { userId: string; role: string }) => [userId, role])).toEqual([
+      ['ana', 'owner'],
+      ['ben', 'member'],
+    ])
     expect(await ana.channels.get({ channelId: body.id })).toEqual(body)
   })
 
@@ -73,7 +77,10 @@ describe('creating', () => {
     expect(new Set(made.map(({ id }) => id)).size).toBe(1)
     const channelId = made[0]?.id ?? ''
     expect(await channelEventsOf(world(), channelId)).toHaveLength(2)
-    expect((await rest(world(), ana)('POST', '/api/channels', { type: 'group', name: 'Another', clientId: 'c-1' }))).toMatchObject({ status: 201, body: { id: channelId, name: 'Once' } })
+    expect(await rest(world(), ana)('POST', '/api/channels', { type: 'group', name: 'Another', clientId: 'c-1' })).toMatchObject({
+      status: 201,
+      body: { id: channelId, name: 'Once' },
+    })
     expect((await ben.channels.create({ type: 'group', name: 'Once', clientId: 'c-1' })).id).not.toBe(channelId)
   })
 
@@ -134,16 +141,24 @@ describe('a direct message', () => {
     const channel = await ana.channels.create({ type: 'messaging', memberIds: ['dm-ben'] })
     expect(channel).toMatchObject({ type: 'messaging', name: 'Ben', image: null, memberCount: 2, role: 'owner' })
     expect(channel.cid).toMatch(/^messaging:[0-9a-f]{16}$/)
-    expect((await ben.channels.list()).channels).toMatchObject([{ id: channel.id, name: 'Ana', image: 'https://example.com/ana.png', role: 'member', members: [{}, {}] }])
+    expect((await ben.channels.list()).channels).toMatchObject([
+      { id: channel.id, name: 'Ana', image: 'https://example.com/ana.png', role: 'member', members: [{}, {}] },
+    ])
     const [added] = await userEventsOf(world(), 'dm-ben')
-    expect(added).toMatchObject({ type: 'channel.added', payload: { channel: { id: channel.id, name: 'Ana', image: 'https://example.com/ana.png', role: 'member' } } })
+    expect(added).toMatchObject({
+      type: 'channel.added',
+      payload: { channel: { id: channel.id, name: 'Ana', image: 'https://example.com/ana.png', role: 'member' } },
+    })
   })
 
   test('exists once for a pair, whoever asks and in whatever order', async () => {
     const [ana, ben] = await world().users('one-ana', 'one-ben')
     const first = await ana.channels.create({ type: 'messaging', memberIds: ['one-ben'], name: 'Ours' })
     expect(await ana.channels.create({ type: 'messaging', memberIds: ['one-ben'], clientId: 'late' })).toEqual(first)
-    expect(await rest(world(), ben)('POST', '/api/channels', { type: 'messaging', memberIds: ['one-ana'] })).toMatchObject({ status: 201, body: { id: first.id, role: 'member' } })
+    expect(await rest(world(), ben)('POST', '/api/channels', { type: 'messaging', memberIds: ['one-ana'] })).toMatchObject({
+      status: 201,
+      body: { id: first.id, role: 'member' },
+    })
     expect(await channelEventsOf(world(), first.id)).toHaveLength(2)
   })
 
@@ -151,7 +166,9 @@ describe('a direct message', () => {
     const [ana] = await world().users('race-ana')
     for (let round = 0; round < 25; round++) {
       const ben = await world().user(`race-${round}`)
-      const made = await Promise.all([ana, ben, ana, ben].map((user) => user.channels.create({ type: 'messaging', memberIds: [user === ana ? ben.id : ana.id] })))
+      const made = await Promise.all(
+        [ana, ben, ana, ben].map((user) => user.channels.create({ type: 'messaging', memberIds: [user === ana ? ben.id : ana.id] })),
+      )
       expect(new Set(made.map(({ id }) => id)).size).toBe(1)
       expect(made[0]).toMatchObject({ memberCount: 2 })
     }
@@ -190,7 +207,12 @@ describe('listing', () => {
     expect(await ids()).toEqual([first.id, third.id, second.id])
     await ana.messages.send({ channelId: second.id, text: 'hi' })
     expect(await ids()).toEqual([second.id, first.id, third.id])
-    expect([await ids({ limit: 1 }), await ids({ limit: 1, offset: 1 }), await ids({ offset: 2 }), await ids({ offset: 3 })]).toEqual([[second.id], [first.id], [third.id], []])
+    expect([await ids({ limit: 1 }), await ids({ limit: 1, offset: 1 }), await ids({ offset: 2 }), await ids({ offset: 3 })]).toEqual([
+      [second.id],
+      [first.id],
+      [third.id],
+      [],
+    ])
     expect((await ana.channels.list()).channels[1]).toMatchObject({ id: first.id, unreadCount: 1, lastMessage: message })
     expect((await ana.channels.list()).channels[1]).not.toHaveProperty('members')
   })
@@ -202,7 +224,25 @@ describe('listing', () => {
     expect((await ana.channels.list()).channels).toHaveLength(50)
   })
 
-  test.each(['limit=0', 'limit=-1', 'limit=1.5', 'limit=0x10', 'limit=1e3', 'limit=', 'limit=ten', 'limit=1&limit=2', 'offset=-1', 'offset=1.0', 'offset=99999999999', 'type=public', 'type=private', 'type=Group', 'discover=yes', 'discover=1', `q=${'x'.repeat(256)}`])('refuses ?%s', async (query) => {
+  test.each([
+    'limit=0',
+    'limit=-1',
+    'limit=1.5',
+    'limit=0x10',
+    'limit=1e3',
+    'limit=',
+    'limit=ten',
+    'limit=1&limit=2',
+    'offset=-1',
+    'offset=1.0',
+    'offset=99999999999',
+    'type=public',
+    'type=private',
+    'type=Group',
+    'discover=yes',
+    'discover=1',
+    `q=${'x'.repeat(256)}`,
+  ])('refuses ?%s', async (query) => {
     const ana = await world().user('ana')
     expect(await rest(world(), ana)('GET', `/api/channels?${query}`)).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } })
   })
@@ -219,7 +259,10 @@ describe('listing', () => {
     for (const type of ['public', 'livestream', 'group', 'team', 'private'] as const) await ana.channels.create({ type, name: `Findable ${type}` })
     await ana.channels.create({ type: 'messaging', memberIds: ['find-ben'], name: 'Findable pair' })
     const found = (await ben.channels.list({ discover: true, q: 'findable' })).channels
-    expect(found.map(({ name, role, unreadCount }) => [name, role, unreadCount])).toEqual([['Findable livestream', null, 0], ['Findable public', null, 0]])
+    expect(found.map(({ name, role, unreadCount }) => [name, role, unreadCount])).toEqual([
+      ['Findable livestream', null, 0],
+      ['Findable public', null, 0],
+    ])
     expect((await (await (await otherApp()).user('ana')).channels.list({ discover: true })).channels).toEqual([])
   })
 
@@ -282,7 +325,11 @@ describe('one channel', () => {
 describe('editing', () => {
   test('is for owners and moderators; null clears, absent keeps', async () => {
     const [ana, ben, cem] = await world().users('ana', 'ben', 'cem')
-    const { id: channelId, cid, updatedAt } = await ana.channels.create({ type: 'group', name: 'Old', description: 'About', image: 'https://example.com/a.png', memberIds: ['ben', 'cem'] })
+    const {
+      id: channelId,
+      cid,
+      updatedAt,
+    } = await ana.channels.create({ type: 'group', name: 'Old', description: 'About', image: 'https://example.com/a.png', memberIds: ['ben', 'cem'] })
     await ana.members.update({ channelId, userId: 'ben', role: 'moderator' })
     const edited = await ben.channels.update({ channelId, name: 'New', image: null })
     expect(edited).toMatchObject({ cid, name: 'New', image: null, description: 'About' })
@@ -291,7 +338,10 @@ describe('editing', () => {
     expect(await ana.channels.update({ channelId, description: null })).toMatchObject({ name: 'New', description: null })
     expect(await refusal(cem.channels.update({ channelId, name: 'Mine' }))).toEqual(forbidden)
     expect(await refusal((await world().user('dora')).channels.update({ channelId, name: 'Mine' }))).toEqual(forbidden)
-    expect((await channelEventsOf(world(), channelId)).at(-1)).toMatchObject({ type: 'channel.updated', payload: { channel: { name: 'New', description: null, cid } } })
+    expect((await channelEventsOf(world(), channelId)).at(-1)).toMatchObject({
+      type: 'channel.updated',
+      payload: { channel: { name: 'New', description: null, cid } },
+    })
   })
 
   test('refuses what is no name, image or description, and a channel that is not there', async () => {
@@ -326,6 +376,7 @@ describe('deleting', () => {
     expect(await ana.channels.delete({ channelId })).toEqual({ success: true })
 
     const ref = { channelId, messageId }
+    // biome-ignore format: one of each
     const calls = [
       ana.channels.get({ channelId }), ana.channels.update({ channelId, name: 'Back' }), ana.channels.delete({ channelId }), ana.channels.updateSettings({ channelId, muted: true }),
       ana.members.list({ channelId }), ana.members.add({ channelId, userIds: ['gone-cem'] }), cem.members.join({ channelId }), ben.members.leave({ channelId }),
@@ -333,7 +384,7 @@ describe('deleting', () => {
       ana.messages.list({ channelId }), ana.messages.get(ref), ana.messages.replies(ref), ben.messages.send({ channelId, text: 'hi', clientId: 'm' }), ben.messages.edit({ ...ref, text: 'x' }), ben.messages.delete(ref),
       world().backend.messages.delete(ref), ana.reactions.add({ ...ref, emoji: '👍' }), ana.reactions.remove({ ...ref, emoji: '👍' }), ana.pins.pin(ref), ana.pins.unpin(ref), ana.pins.list({ channelId }),
       ana.reads.mark({ channelId }),
-    ] // biome-ignore format: one of each
+    ]
     for (const call of await refusals(calls)) expect(call).toEqual(notFound)
     expect((await ana.channels.list()).channels).toEqual([])
     expect((await cem.channels.list({ discover: true, q: 'Fleeting' })).channels).toEqual([])
@@ -356,7 +407,10 @@ describe('settings', () => {
     expect(await ben.channels.get({ channelId })).toMatchObject({ starred: true, muted: true })
     expect(await ana.channels.get({ channelId })).toMatchObject({ starred: false, muted: false })
     const told = (await userEventsOf(world(), 'ben')).filter(({ type }) => type === 'channel.settings_changed')
-    expect(told.map(({ payload }) => payload)).toEqual([{ channelId, starred: false, muted: true }, { channelId, starred: true, muted: true }])
+    expect(told.map(({ payload }) => payload)).toEqual([
+      { channelId, starred: false, muted: true },
+      { channelId, starred: true, muted: true },
+    ])
   })
 
   test('are for members, and true or false', async () => {

@@ -1,8 +1,8 @@
-import { createFetch } from '@parley/server/jobs/previews/fetch'
 import { isPublic } from '@parley/server/jobs/previews/address'
+import { createFetch } from '@parley/server/jobs/previews/fetch'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { page, servePages } from './support/pages.ts'
 import { serveNames } from './support/names.ts'
+import { page, servePages } from './support/pages.ts'
 
 /** Nobody may ever be led here. It listens where many spellings of "this machine" lead, on a port of its own and on 80. */
 let canary: Awaited<ReturnType<typeof servePages>>
@@ -30,7 +30,8 @@ afterAll(async () => {
   await Promise.all([canary.stop(), canary80?.stop(), web.stop()])
 })
 
-const fetchPage = (url: string, signal = AbortSignal.timeout(20_000)) => createFetch({ allowedHosts: [web.host], resolver: names.resolver })(url, { type: 'html', signal })
+const fetchPage = (url: string, signal = AbortSignal.timeout(20_000)) =>
+  createFetch({ allowedHosts: [web.host], resolver: names.resolver })(url, { type: 'html', signal })
 const expectUntouched = () => expect([...canary.asked, ...(canary80?.asked ?? [])]).toEqual([])
 
 /** Each stands for this machine, its network or its landlord, or is not a plain web address. */
@@ -98,7 +99,8 @@ test('three redirects are followed, the fourth is not', async () => {
 })
 
 test('addresses of the public internet are public', () => {
-  for (const address of ['93.184.216.34', '8.8.8.8', '1.1.1.1', '172.15.0.1', '172.32.0.1', '100.128.0.1', '2606:4700:4700::1111', '2a00:1450:4001:800::200e']) expect([address, isPublic(address)]).toEqual([address, true])
+  for (const address of ['93.184.216.34', '8.8.8.8', '1.1.1.1', '172.15.0.1', '172.32.0.1', '100.128.0.1', '2606:4700:4700::1111', '2a00:1450:4001:800::200e'])
+    expect([address, isPublic(address)]).toEqual([address, true])
   expect(isPublic('nonsense')).toBe(false)
 })
 

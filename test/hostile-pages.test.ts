@@ -78,7 +78,8 @@ test('a page that is compressed although we did not ask for it is not unpacked',
 
 test('what is not a page has no preview', async () => {
   const content = '<title>No</title>'
-  for (const type of ['image/svg+xml', 'application/pdf', 'text/plain', 'application/json', 'text/htmlx', 'video/mp4']) expect([type, await find('/other', content, { 'content-type': type })]).toEqual([type, null])
+  for (const type of ['image/svg+xml', 'application/pdf', 'text/plain', 'application/json', 'text/htmlx', 'video/mp4'])
+    expect([type, await find('/other', content, { 'content-type': type })]).toEqual([type, null])
   expect(await find('/untyped', content, {})).toBeNull()
   for (const status of [204, 400, 403, 404, 500, 304]) {
     web.pages['/status'] = (response) => response.writeHead(status, html).end(status === 204 || status === 304 ? undefined : content)
@@ -113,11 +114,25 @@ test.each(Object.entries(monsters))('a page of %s keeps nobody waiting', async (
 })
 
 test('facts are found where pages have them', async () => {
-  const facts = await find('/fallbacks', page('<title>Plain</title><meta name="twitter:title" content="Twitter"><meta name="description" content="Described"><meta name="twitter:image" content="pic.png">'))
+  const facts = await find(
+    '/fallbacks',
+    page(
+      '<title>Plain</title><meta name="twitter:title" content="Twitter"><meta name="description" content="Described"><meta name="twitter:image" content="pic.png">',
+    ),
+  )
   expect(facts).toMatchObject({ title: 'Twitter', description: 'Described', image: `${web.url}/pic.png`, siteName: '127.0.0.1', type: 'website' })
-  expect(await find('/plain', page('<title>Only &lt;this&gt; &amp; that</title>'))).toMatchObject({ title: 'Only <this> & that', description: null, image: null })
-  expect(await find('/named', page('<meta name="og:title" content="By name"><meta property="og:type" content="video.movie">'))).toMatchObject({ title: 'By name', type: 'video' })
-  expect(await find('/first', page('<meta property="og:title" content=""><meta property="og:title" content="First"><meta property="og:title" content="Second">'))).toMatchObject({ title: 'First' })
+  expect(await find('/plain', page('<title>Only &lt;this&gt; &amp; that</title>'))).toMatchObject({
+    title: 'Only <this> & that',
+    description: null,
+    image: null,
+  })
+  expect(await find('/named', page('<meta name="og:title" content="By name"><meta property="og:type" content="video.movie">'))).toMatchObject({
+    title: 'By name',
+    type: 'video',
+  })
+  expect(
+    await find('/first', page('<meta property="og:title" content=""><meta property="og:title" content="First"><meta property="og:title" content="Second">')),
+  ).toMatchObject({ title: 'First' })
   expect(await find('/drawn', `<svg><title>Logo</title></svg>${page('<title>Page</title>')}`)).toMatchObject({ title: expect.any(String) })
   expect(await find('/upper', '<HTML><HEAD><TITLE>Upper</TITLE><META PROPERTY="OG:TITLE" CONTENT="Og">')).toMatchObject({ title: 'Og' })
 })
@@ -128,14 +143,29 @@ test('an image is an http(s) address, made absolute', async () => {
   expect(await imageOf('../a.png?b=c&amp;d')).toBe(`${web.url}/a.png?b=c&d`)
   expect(await imageOf('//cdn.example.com/a.png')).toBe('http://cdn.example.com/a.png')
   expect(await imageOf('https://cdn.example.com/ä.png')).toBe('https://cdn.example.com/%C3%A4.png')
-  for (const bad of ['javascript:alert(1)', 'data:image/png;base64,AA', 'http://', `https://example.com/${'x'.repeat(3_000)}`]) expect([bad, await imageOf(bad)]).toEqual([bad, null])
+  for (const bad of ['javascript:alert(1)', 'data:image/png;base64,AA', 'http://', `https://example.com/${'x'.repeat(3_000)}`])
+    expect([bad, await imageOf(bad)]).toEqual([bad, null])
 })
 
 test.each([
   ['header', Buffer.from(page('<title>Grüße</title>'), 'latin1'), { 'content-type': 'text/html; charset=ISO-8859-1' }, 'Grüße'],
   ['meta charset', Buffer.from(page('<meta charset="windows-1252"><title>Grüße</title>'), 'latin1'), html, 'Grüße'],
-  ['meta http-equiv', Buffer.concat([Buffer.from('<meta http-equiv="Content-Type" content="text/html; charset=Shift_JIS"><title>'), Buffer.from([0x93, 0xfa, 0x96, 0x7b]), Buffer.from('</title>')]), html, '日本'],
-  ['windows-1251', Buffer.concat([Buffer.from('<meta charset=windows-1251><title>'), Buffer.from([0xcf, 0xf0, 0xe8, 0xe2, 0xe5, 0xf2]), Buffer.from('</title>')]), html, 'Привет'],
+  [
+    'meta http-equiv',
+    Buffer.concat([
+      Buffer.from('<meta http-equiv="Content-Type" content="text/html; charset=Shift_JIS"><title>'),
+      Buffer.from([0x93, 0xfa, 0x96, 0x7b]),
+      Buffer.from('</title>'),
+    ]),
+    html,
+    '日本',
+  ],
+  [
+    'windows-1251',
+    Buffer.concat([Buffer.from('<meta charset=windows-1251><title>'), Buffer.from([0xcf, 0xf0, 0xe8, 0xe2, 0xe5, 0xf2]), Buffer.from('</title>')]),
+    html,
+    'Привет',
+  ],
   ['gbk', Buffer.concat([Buffer.from('<meta charset=gbk><title>'), Buffer.from([0xc4, 0xe3, 0xba, 0xc3]), Buffer.from('</title>')]), html, '你好'],
   ['utf-8 by itself', Buffer.from(page('<title>Grüße 👋</title>')), html, 'Grüße 👋'],
   ['not utf-8 after all', Buffer.from(page('<title>Grüße</title>'), 'latin1'), html, 'Grüße'],
@@ -150,6 +180,9 @@ test.each([
 
 test('what is shown is of bounded length', async () => {
   const long = '👍'.repeat(2_000)
-  const found = await find('/long', page(`<meta property="og:title" content="${long}"><meta property="og:description" content="${long}"><meta property="og:site_name" content="${long}">`))
+  const found = await find(
+    '/long',
+    page(`<meta property="og:title" content="${long}"><meta property="og:description" content="${long}"><meta property="og:site_name" content="${long}">`),
+  )
   expect([[...(found?.title ?? '')].length, [...(found?.description ?? '')].length, [...(found?.siteName ?? '')].length]).toEqual([300, 1_000, 100])
 })

@@ -33,14 +33,14 @@ afterAll(async () => {
 
 /** Another node on the same database, which does the work. */
 async function workBeside(options: { beatSeconds?: number; log?: typeof silent } = {}) {
-  const node = await createWorld({ beside: world, jobs: { push: provider.settings, previews: { allowedHosts: [web.host] }, ...options } })
+  const node = await createWorld({ databaseUrl: world.databaseUrl, jobs: { push: provider.settings, previews: { allowedHosts: [web.host] }, ...options } })
   running.push(node)
   return node
 }
 /** `npm run worker`. */
 function startWorker(variables: Record<string, string>) {
   const root = fileURLToPath(new URL('..', import.meta.url))
-  const child = spawn(process.execPath, ['--conditions=parley-source', '--import', 'tsx', 'server/worker.main.ts'], {
+  const child = spawn(process.execPath, ['--conditions=parley-source', '--import', 'tsx', 'server/worker.ts'], {
     cwd: root,
     env: { PATH: process.env.PATH, NODE_ENV: 'production', JWT_SECRET: SECRET, ...variables },
   })
@@ -56,7 +56,12 @@ const send = (text: string) => ana.messages.send({ channelId, text })
 const previewed = (messageId: string) => until(async () => (await ana.messages.get({ channelId, messageId })).linkPreviews, { seconds: 15 })
 
 test('a worker of its own does the work of a server, and ends when told to', async () => {
-  const { child, exited, said } = startWorker({ DATABASE_URL: world.databaseUrl, LINK_PREVIEW_ALLOW_HOSTS: web.host, PUSH_SECRET_KEY: 'key', PUSH_API_URL: provider.settings.apiUrl })
+  const { child, exited, said } = startWorker({
+    DATABASE_URL: world.databaseUrl,
+    LINK_PREVIEW_ALLOW_HOSTS: web.host,
+    PUSH_SECRET_KEY: 'key',
+    PUSH_API_URL: provider.settings.apiUrl,
+  })
   const { id } = await send(`${web.url}/page`)
   await previewed(id)
   await until(() => provider.kindsFor('ben').includes('new-message'))
@@ -140,7 +145,12 @@ test('a job that can not succeed ends after five tries and is told of; those bes
   await until(() => told.includes('job failed'))
   await until(() => provider.kindsFor('ben').length > 0)
   for (let tries = 2; tries <= 5; tries++) {
-    await until(async () => (await world.db`update graphile_worker._private_jobs set run_at = now() where attempts = ${tries - 1} and last_error is not null and locked_at is null returning 1`).length > 0)
+    await until(
+      async () =>
+        (
+          await world.db`update graphile_worker._private_jobs set run_at = now() where attempts = ${tries - 1} and last_error is not null and locked_at is null returning 1`
+        ).length > 0,
+    )
     await until(() => told.filter((message) => message === 'job failed').length === tries)
   }
   await until(() => told.includes('job given up'))
@@ -154,5 +164,10 @@ test('promises are kept once, whoever drains them', async () => {
   provider.forget()
   const sent = await Promise.all(Array.from({ length: 40 }, (_, index) => send(`number ${index}`)))
   await idle(world)
-  expect(provider.triggered().map(({ transactionId }) => transactionId).sort()).toEqual(sent.map(({ id }) => `${id}:ben:new-message`).sort())
+  expect(
+    provider
+      .triggered()
+      .map(({ transactionId }) => transactionId)
+      .sort(),
+  ).toEqual(sent.map(({ id }) => `${id}:ben:new-message`).sort())
 })

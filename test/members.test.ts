@@ -8,8 +8,7 @@ import { ADMIN_KEY, type User, useWorld } from './support/world.ts'
 const world = useWorld()
 const unknownId = '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'
 
-const rolesIn = async (reader: User, channelId: string) =>
-  (await reader.members.list({ channelId })).members.map(({ userId, role }) => `${userId} ${role}`)
+const rolesIn = async (reader: User, channelId: string) => (await reader.members.list({ channelId })).members.map(({ userId, role }) => `${userId} ${role}`)
 
 /** A channel of ana's with ben as moderator and cem as member. */
 const staffed = async (type: 'group' | 'team' | 'livestream' | 'public' | 'private') => {
@@ -26,8 +25,14 @@ describe('listing', () => {
     const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Ordered' })
     for (const userId of ['cem', 'ben']) await ana.members.add({ channelId, userIds: [userId] })
     const ids = async (page: { limit?: number; offset?: number }) => (await ana.members.list({ channelId, ...page })).members.map(({ userId }) => userId)
-    expect([await ids({}), await ids({ limit: 2 }), await ids({ limit: 2, offset: 2 }), await ids({ offset: 3 })]).toEqual([['ana', 'cem', 'ben'], ['ana', 'cem'], ['ben'], []])
-    for (const query of ['limit=0', 'limit=x', 'offset=-1']) expect((await rest(world(), ana)('GET', `/api/channels/${channelId}/members?${query}`)).status).toBe(400)
+    expect([await ids({}), await ids({ limit: 2 }), await ids({ limit: 2, offset: 2 }), await ids({ offset: 3 })]).toEqual([
+      ['ana', 'cem', 'ben'],
+      ['ana', 'cem'],
+      ['ben'],
+      [],
+    ])
+    for (const query of ['limit=0', 'limit=x', 'offset=-1'])
+      expect((await rest(world(), ana)('GET', `/api/channels/${channelId}/members?${query}`)).status).toBe(400)
   })
 
   test('is for those who may read the channel', async () => {
@@ -44,7 +49,10 @@ describe('listing', () => {
 describe('adding', () => {
   test.each(['group', 'public'] as const)('is for every member of a %s channel', async (type) => {
     const { channelId, cem } = await staffed(type)
-    expect(await cem.members.add({ channelId, userIds: ['dora'] })).toMatchObject({ memberCount: 4, members: [{ userId: 'dora', role: 'member', user: { id: 'dora' } }] })
+    expect(await cem.members.add({ channelId, userIds: ['dora'] })).toMatchObject({
+      memberCount: 4,
+      members: [{ userId: 'dora', role: 'member', user: { id: 'dora' } }],
+    })
   })
 
   test.each(['team', 'private', 'livestream'] as const)('is for owners and moderators of a %s channel', async (type) => {
@@ -79,7 +87,10 @@ describe('adding', () => {
     expect(answer.members.map(({ userId, role }) => `${userId} ${role}`)).toEqual(['ben moderator', 'cem member', 'dora owner'])
     const told = (await channelEventsOf(world(), channelId)).slice(before.length)
     expect(told).toMatchObject([{ type: 'channel.member_joined', payload: { userId: 'dora', role: 'owner', memberCount: 4 } }])
-    expect((await userEventsOf(world(), 'dora')).at(-1)).toMatchObject({ type: 'channel.added', payload: { channel: { id: channelId, role: 'owner', memberCount: 4, unreadCount: 0 } } })
+    expect((await userEventsOf(world(), 'dora')).at(-1)).toMatchObject({
+      type: 'channel.added',
+      payload: { channel: { id: channelId, role: 'owner', memberCount: 4, unreadCount: 0 } },
+    })
   })
 
   test('names those who are unknown, and then adds nobody', async () => {
@@ -115,7 +126,10 @@ describe('roles', () => {
     for (const user of [ben, cem, dora]) expect(await refusal(user.members.update({ channelId, userId: 'cem', role: 'moderator' }))).toEqual(forbidden)
     expect(await ana.members.update({ channelId, userId: 'cem', role: 'moderator' })).toMatchObject({ userId: 'cem', role: 'moderator' })
     expect(await rolesIn(cem, channelId)).toEqual(['ana owner', 'ben moderator', 'cem moderator'])
-    expect((await channelEventsOf(world(), channelId)).at(-1)).toMatchObject({ type: 'channel.member_updated', payload: { userId: 'cem', role: 'moderator', memberCount: 3 } })
+    expect((await channelEventsOf(world(), channelId)).at(-1)).toMatchObject({
+      type: 'channel.member_updated',
+      payload: { userId: 'cem', role: 'moderator', memberCount: 3 },
+    })
     expect(await refusal(ana.members.update({ channelId, userId: 'dora', role: 'owner' }))).toEqual(notFound)
     expect(await refusal(ana.members.update({ channelId, userId: 'cem', role: 'admin' as 'owner' }))).toEqual(invalid)
   })
@@ -156,13 +170,17 @@ describe('removing', () => {
     const { id: messageId } = await cem.messages.send({ channelId, text: 'mine' })
     await ana.members.remove({ channelId, userId: 'cem' })
     const ref = { channelId, messageId }
+    // biome-ignore format: one of each
     const calls = [
       cem.channels.get({ channelId }), cem.messages.list({ channelId }), cem.messages.send({ channelId, text: 'more' }), cem.messages.edit({ ...ref, text: 'x' }), cem.messages.delete(ref),
       cem.reactions.add({ ...ref, emoji: '👍' }), cem.pins.pin(ref), cem.pins.list({ channelId }), cem.reads.mark({ channelId }), cem.members.leave({ channelId }), cem.members.join({ channelId }),
-    ] // biome-ignore format: one of each
+    ]
     for (const call of await refusals(calls)) expect(call).toEqual(forbidden)
     expect((await cem.channels.list()).channels.map(({ id }) => id)).not.toContain(channelId)
-    expect((await channelEventsOf(world(), channelId)).at(-1)).toMatchObject({ type: 'channel.member_left', payload: { userId: 'cem', role: 'member', memberCount: 2 } })
+    expect((await channelEventsOf(world(), channelId)).at(-1)).toMatchObject({
+      type: 'channel.member_left',
+      payload: { userId: 'cem', role: 'member', memberCount: 2 },
+    })
     expect((await userEventsOf(world(), 'cem')).at(-1)).toMatchObject({ type: 'channel.removed', payload: { channelId } })
     expect((await ana.messages.get(ref)).text).toBe('mine')
   })
@@ -251,20 +269,22 @@ describe('joining', () => {
 test('the members of a direct message never change', async () => {
   const [ana, ben, cem] = await world().users('pair-ana', 'pair-ben', 'pair-cem')
   const { id: channelId } = await ana.channels.create({ type: 'messaging', memberIds: ['pair-ben'] })
+  // biome-ignore format: one of each
   const calls = [
     ana.members.add({ channelId, userIds: ['pair-cem'] }), ana.members.update({ channelId, userId: 'pair-ben', role: 'owner' }), ana.members.remove({ channelId, userId: 'pair-ben' }),
     ana.members.remove({ channelId, userId: 'pair-ana' }), ben.members.leave({ channelId }), cem.members.join({ channelId }), cem.members.list({ channelId }),
-  ] // biome-ignore format: one of each
+  ]
   for (const call of await refusals(calls)) expect(call).toEqual(forbidden)
   expect(await rolesIn(ben, channelId)).toEqual(['pair-ana owner', 'pair-ben member'])
 })
 
 test('memberCount is the number of members, whatever was repeated', async () => {
   const { channelId, ana, cem, dora } = await staffed('public')
+  // biome-ignore format: one a step
   const steps = [
     () => dora.members.join({ channelId }), () => dora.members.join({ channelId }), () => ana.members.add({ channelId, userIds: ['dora', 'ben'] }), () => cem.members.leave({ channelId }),
     () => cem.members.leave({ channelId }).catch(() => {}), () => ana.members.remove({ channelId, userId: 'cem' }).catch(() => {}), () => cem.messages.send({ channelId, text: 'back' }), () => ana.members.leave({ channelId }),
-  ] // biome-ignore format: one a step
+  ]
   for (const step of steps) {
     await step()
     const { memberCount } = await dora.channels.get({ channelId })
@@ -278,6 +298,7 @@ test('a channel of another app and a member with an impossible id do not exist',
   const { apiKey } = await world().api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Other' })
   const stranger = await world().user('ana', {}, world().api({ apiKey }))
   const call = (id: string, method: string, path: string, body?: object) => rest(world(), stranger)(method, `/api/channels/${id}${path}`, body)
+  // biome-ignore format: a table
   for (const [method, path, body] of [
     ['GET', '/members', undefined], ['POST', '/members', { userIds: ['ana'] }], ['PATCH', '/members/ben', { role: 'owner' }], ['DELETE', '/members/ben', undefined],
     ['POST', '/join', {}], ['POST', '/leave', {}],
@@ -285,6 +306,7 @@ test('a channel of another app and a member with an impossible id do not exist',
     const unknown = await call(unknownId, method, path, body)
     expect(unknown.status).toBe(404)
     expect(await call(channelId, method, path, body)).toEqual(unknown)
-  } // biome-ignore format: a table
-  for (const userId of ['%20', 'a%2Fb', 'x'.repeat(256)]) expect((await rest(world(), ana)('DELETE', `/api/channels/${channelId}/members/${userId}`)).status).toBe(404)
+  }
+  for (const userId of ['%20', 'a%2Fb', 'x'.repeat(256)])
+    expect((await rest(world(), ana)('DELETE', `/api/channels/${channelId}/members/${userId}`)).status).toBe(404)
 })

@@ -21,13 +21,17 @@ const age = (messageId: string, by: string) => world().db`update messages set cr
 describe('sending', () => {
   test('answers with the whole message, and everybody reads the same', async () => {
     const { ana, ben, channelId } = await talk()
-    const attachments = [{ type: 'image', url: 'https://example.com/cat.png', name: 'cat.png' }, { type: 'sticker', url: 'http://example.com/s' }]
+    const attachments = [
+      { type: 'image', url: 'https://example.com/cat.png', name: 'cat.png' },
+      { type: 'sticker', url: 'http://example.com/s' },
+    ]
     const { status, body } = await rest(world(), ana)('POST', `/api/channels/${channelId}/messages`, { text: 'hi @ben', attachments, clientId: 'out-1' })
     expect(status).toBe(201)
+    // biome-ignore format: the fields of a message
     expect(body).toMatchObject({
       channelId, userId: 'ana', text: 'hi @ben', seq: 1, rev: 3, user: { id: 'ana', name: 'Ana', image: 'https://example.com/ana.png' }, reactions: [], mentions: ['ben'], attachments,
       parentId: null, replyCount: 0, pinned: false, clientId: 'out-1', editedAt: null, deletedAt: null,
-    }) // biome-ignore format: the fields of a message
+    })
     expect(body).not.toHaveProperty('linkPreviews')
     expect(await ben.messages.get({ channelId, messageId: body.id })).toEqual(body)
     expect((await ben.messages.list({ channelId })).messages).toEqual([body])
@@ -50,6 +54,7 @@ describe('sending', () => {
     expect(await refusal(ana.messages.send({ channelId, text: 'x', attachments: Array.from({ length: 31 }, () => image) }))).toEqual(invalid)
   })
 
+  // biome-ignore format: a table
   test.each([
     {}, { text: null }, { text: 7 }, { text: ['x'] }, { text: 'x', attachments: {} }, { text: 'x', attachments: [{ type: 'image' }] }, { text: 'x', attachments: [{ type: '', url: 'https://example.com' }] },
     { text: 'x', attachments: [{ type: 'image', url: 'javascript:alert(1)' }] }, { text: 'x', attachments: [{ type: 'x'.repeat(33), url: 'https://example.com' }] },
@@ -58,7 +63,7 @@ describe('sending', () => {
   ])('refuses %j', async (body) => {
     const { ana, channelId } = await talk()
     expect(await rest(world(), ana)('POST', `/api/channels/${channelId}/messages`, body)).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } })
-  }) // biome-ignore format: a table
+  })
 
   test('is for members; in an open channel the first message makes its author one', async () => {
     for (const type of ['group', 'private'] as const) {
@@ -86,7 +91,10 @@ describe('a client id', () => {
     const { ana, ben, channelId, say } = await talk()
     const first = await say('hi', { clientId: 'a' })
     await ben.reactions.add({ channelId, messageId: first.id, emoji: '👍' })
-    expect(await rest(world(), ana)('POST', `/api/channels/${channelId}/messages`, { text: 'other', clientId: 'a' })).toMatchObject({ status: 201, body: { id: first.id, text: 'hi', reactions: [{ type: '👍', own: false }] } })
+    expect(await rest(world(), ana)('POST', `/api/channels/${channelId}/messages`, { text: 'other', clientId: 'a' })).toMatchObject({
+      status: 201,
+      body: { id: first.id, text: 'hi', reactions: [{ type: '👍', own: false }] },
+    })
     await ana.messages.edit({ channelId, messageId: first.id, text: 'edited' })
     expect(await say('hi', { clientId: 'a' })).toMatchObject({ id: first.id, seq: 1, text: 'edited' })
     await ana.messages.delete({ channelId, messageId: first.id })
@@ -105,7 +113,11 @@ describe('a client id', () => {
   test("is one's own, and of one channel", async () => {
     const { ana, ben, channelId, say } = await talk()
     const other = await talk()
-    const sent = [await say('one', { clientId: 'k' }), await ben.messages.send({ channelId, text: 'two', clientId: 'k' }), await ana.messages.send({ channelId: other.channelId, text: 'three', clientId: 'k' })]
+    const sent = [
+      await say('one', { clientId: 'k' }),
+      await ben.messages.send({ channelId, text: 'two', clientId: 'k' }),
+      await ana.messages.send({ channelId: other.channelId, text: 'three', clientId: 'k' }),
+    ]
     expect(sent.map(({ text }) => text)).toEqual(['one', 'two', 'three'])
   })
 
@@ -133,6 +145,7 @@ test('over the limit, a repeat is answered as below it: to an author who may sti
 })
 
 describe('mentions', () => {
+  // biome-ignore format: a table
   test.each<[string, string[]]>([
     ['@ben', ['ben']], ['hi @ben!', ['ben']], ['@mary-jane and @o_b.c', ['mary-jane', 'o_b.c']], ['@ben. @cem- @dora...', ['ben', 'cem', 'dora']],
     ['@ben @cem @ben', ['ben', 'cem']], ['@nobody-knows', ['nobody-knows']], ['(@ben)[@cem]{@dora}"@eva"', ['ben', 'cem', 'dora', 'eva']], ['@ben,@cem/@dora', ['ben', 'cem', 'dora']],
@@ -140,9 +153,11 @@ describe('mentions', () => {
     ['`@ben` @cem', ['cem']], ['```\n@ben\n``` @cem', ['cem']], ['``@ben`` @cem', ['cem']], ['``a ` @ben`` @cem', ['cem']], ['``` @ben', []], ['a ` b @cem', ['cem']], ['`one\n@cem `two', ['cem']],
     ['@Zoë @日本', ['Zoë', '日本']], ['@Ben @ben', ['Ben', 'ben']], ['\n@ben\t@cem', ['ben', 'cem']], ['https://x.com/@ben', ['ben']], ['@1', ['1']],
   ])('of %j are %j', async (text, mentions) => {
-    const { say } = await talk()
-    expect((await say(text)).mentions).toEqual(mentions)
-  }) // biome-ignore format: a table
+    const { ben, channelId, say } = await talk()
+    const sent = await say(text)
+    expect(sent.mentions).toEqual(mentions)
+    expect(await ben.messages.get({ channelId, messageId: sent.id })).toEqual(sent)
+  })
 
   test('are found in the longest texts at once', async () => {
     const { say } = await talk()
@@ -160,7 +175,11 @@ describe('replies', () => {
     const root = await say('root')
     const reply = await ben.messages.send({ channelId, text: 'reply', parentId: root.id })
     expect(reply).toMatchObject({ parentId: root.id, seq: 2 })
-    expect((await channelEventsOf(world(), channelId)).at(-1)).toMatchObject({ type: 'message.new', offset: reply.rev, payload: { parent: { id: root.id, replyCount: 1 } } })
+    expect((await channelEventsOf(world(), channelId)).at(-1)).toMatchObject({
+      type: 'message.new',
+      offset: reply.rev,
+      payload: { parent: { id: root.id, replyCount: 1 } },
+    })
     expect(await ana.messages.get({ channelId, messageId: root.id })).toEqual({ ...root, replyCount: 1, rev: reply.rev })
     expect((await ana.messages.list({ channelId })).messages.map(({ id }) => id)).toEqual([root.id, reply.id])
   })
@@ -191,7 +210,10 @@ describe('replies', () => {
     const one = await say('one', { parentId: root.id })
     const two = await say('two', { parentId: root.id })
     await ana.messages.delete({ channelId, messageId: one.id })
-    expect((await channelEventsOf(world(), channelId)).at(-1)).toMatchObject({ type: 'message.deleted', payload: { messageId: one.id, seq: 2, parent: { id: root.id, replyCount: 1 } } })
+    expect((await channelEventsOf(world(), channelId)).at(-1)).toMatchObject({
+      type: 'message.deleted',
+      payload: { messageId: one.id, seq: 2, parent: { id: root.id, replyCount: 1 } },
+    })
     expect(await ana.messages.get({ channelId, messageId: root.id })).toMatchObject({ replyCount: 1 })
     await ana.messages.delete({ channelId, messageId: root.id })
     const three = await say('three', { parentId: two.id })
@@ -218,7 +240,11 @@ describe('replies', () => {
     expect(await page({ after: ids[4] ?? '' })).toEqual([[], false])
     const replies = (query: object) => ana.messages.replies({ channelId, messageId: root.id, ...query })
     expect(await refusals([replies({ before: ids[0], after: ids[1] }), replies({ after: 'x' }), replies({ limit: 0 })])).toEqual([invalid, invalid, invalid])
-    expect(await refusals([replies({ after: unknownId }), replies({ messageId: unknownId }), replies({ messageId: 'root' })])).toEqual([notFound, notFound, notFound])
+    expect(await refusals([replies({ after: unknownId }), replies({ messageId: unknownId }), replies({ messageId: 'root' })])).toEqual([
+      notFound,
+      notFound,
+      notFound,
+    ])
     expect(await refusal(cem.messages.replies({ channelId, messageId: root.id }))).toEqual(forbidden)
   })
 })
@@ -291,7 +317,10 @@ describe('listing', () => {
         on.push(...messages.map(({ seq }) => seq))
         cursor = hasMore ? { after: messages.at(-1)?.id ?? '' } : undefined
       }
-      expect([back, on]).toEqual([[1, 2, 4, 5, 6, 7, 8, 9], [1, 2, 4, 5, 6, 7, 8, 9]])
+      expect([back, on]).toEqual([
+        [1, 2, 4, 5, 6, 7, 8, 9],
+        [1, 2, 4, 5, 6, 7, 8, 9],
+      ])
     }
   })
 
@@ -306,7 +335,8 @@ describe('listing', () => {
 
   test('of an empty channel is empty', async () => {
     const { ana, channelId } = await talk()
-    for (const query of [{}, { since_seq: 0 }, { since_seq: 5 }]) expect(await ana.messages.list({ channelId, ...query })).toEqual({ messages: [], maxSeq: 0, hasMore: false })
+    for (const query of [{}, { since_seq: 0 }, { since_seq: 5 }])
+      expect(await ana.messages.list({ channelId, ...query })).toEqual({ messages: [], maxSeq: 0, hasMore: false })
   })
 
   test('refuses two cursors and malformed ones with 400, unknown ones with 404', async () => {
@@ -314,12 +344,13 @@ describe('listing', () => {
     const other = await talk()
     const elsewhere = await other.say('elsewhere')
     const list = async (query: string) => (await rest(world(), ana)('GET', `/api/channels/${channelId}/messages?${query}`)).status
+    // biome-ignore format: a table
     for (const query of [
       `before=${id(1)}&after=${id(2)}`, `before=${id(1)}&since_seq=0`, `after=${id(1)}&since_seq=0`, 'before=first', 'after=', `before=${id(1)}&before=${id(2)}`,
       'limit=0', 'limit=-1', 'limit=1.5', 'limit=0x10', 'limit=1e3', 'limit=%2B1', 'since_seq=-1', 'since_seq=1.5', 'since_seq=x', 'since_seq=', 'since_seq=99999999999',
     ]) expect(`${await list(query)} ${query}`).toBe(`400 ${query}`)
     for (const query of [`before=${unknownId}`, `after=${unknownId}`, `before=${elsewhere.id}`]) expect(await list(query)).toBe(404)
-  }) // biome-ignore format: a table
+  })
 
   test('is for those who may read the channel', async () => {
     const { cem, channelId } = await history()
@@ -338,7 +369,15 @@ describe('editing', () => {
     await ben.reactions.add({ channelId, messageId: sent.id, emoji: '👍' })
     await age(sent.id, '1 year')
     const edited = await ana.messages.edit({ channelId, messageId: sent.id, text: 'hi @cem' })
-    expect(edited).toMatchObject({ id: sent.id, seq: 1, text: 'hi @cem', mentions: ['cem'], editedAt: expect.any(String), reactions: [{ type: '👍', own: false }], rev: 5 })
+    expect(edited).toMatchObject({
+      id: sent.id,
+      seq: 1,
+      text: 'hi @cem',
+      mentions: ['cem'],
+      editedAt: expect.any(String),
+      reactions: [{ type: '👍', own: false }],
+      rev: 5,
+    })
     expect(edited.updatedAt).toBe(edited.editedAt)
     expect(await ana.messages.get({ channelId, messageId: sent.id })).toEqual(edited)
     expect((await channelEventsOf(world(), channelId)).at(-1)).toMatchObject({ type: 'message.updated', offset: 5, payload: { message: edited } })
@@ -364,7 +403,8 @@ describe('editing', () => {
     const { ana, channelId, say } = await talk()
     const plain = await say('words')
     const picture = await ana.messages.send({ channelId, text: 'look', attachments: [{ type: 'image', url: 'https://example.com/cat.png' }] })
-    for (const text of ['', 'x'.repeat(10_001), 7 as unknown as string]) expect(await refusal(ana.messages.edit({ channelId, messageId: plain.id, text }))).toEqual(invalid)
+    for (const text of ['', 'x'.repeat(10_001), 7 as unknown as string])
+      expect(await refusal(ana.messages.edit({ channelId, messageId: plain.id, text }))).toEqual(invalid)
     expect(await ana.messages.edit({ channelId, messageId: picture.id, text: '' })).toMatchObject({ text: '', attachments: picture.attachments })
   })
 })
@@ -372,7 +412,11 @@ describe('editing', () => {
 describe('deleting', () => {
   test('leaves a tombstone, and nothing of the message anywhere', async () => {
     const { ana, ben, channelId, say } = await talk()
-    const { id: messageId } = await ana.messages.send({ channelId, text: 'first secret @ben', attachments: [{ type: 'image', url: 'https://example.com/secret.png' }] })
+    const { id: messageId } = await ana.messages.send({
+      channelId,
+      text: 'first secret @ben',
+      attachments: [{ type: 'image', url: 'https://example.com/secret.png' }],
+    })
     const ref = { channelId, messageId }
     await ben.reactions.add({ ...ref, emoji: '👍' })
     await ben.pins.pin(ref)
@@ -385,9 +429,20 @@ describe('deleting', () => {
       select m::text as row from messages m union all select e::text from events e union all select r::text from reactions r where message_id = ${messageId} union all select p::text from pins p where message_id = ${messageId}`
     expect(stored.filter(({ row }) => /secret/.test(row))).toEqual([])
     const [tombstone] = (await ben.messages.list({ channelId, since_seq: 0 })).messages
-    expect(tombstone).toMatchObject({ id: messageId, seq: 1, text: '', mentions: [], attachments: [], reactions: [], pinned: false, deletedAt: answer.deletedAt })
+    expect(tombstone).toMatchObject({
+      id: messageId,
+      seq: 1,
+      text: '',
+      mentions: [],
+      attachments: [],
+      reactions: [],
+      pinned: false,
+      deletedAt: answer.deletedAt,
+    })
     const told = (await channelEventsOf(world(), channelId)).filter(({ payload }) => payload.messageId === messageId)
-    expect(told.map(({ type, payload }) => [type, payload])).toEqual(Array.from({ length: 5 }, () => ['message.deleted', { ...ref, seq: 1, deletedAt: answer.deletedAt }]))
+    expect(told.map(({ type, payload }) => [type, payload])).toEqual(
+      Array.from({ length: 5 }, () => ['message.deleted', { ...ref, seq: 1, deletedAt: answer.deletedAt }]),
+    )
     expect((await ben.channels.get({ channelId })).lastMessage).toMatchObject({ text: 'after' })
     expect((await ben.messages.list({ channelId })).messages.map(({ seq }) => seq)).toEqual([2])
   })
@@ -396,7 +451,13 @@ describe('deleting', () => {
     const { ana, ben, channelId, say } = await talk()
     const ref = { channelId, messageId: (await say('once')).id }
     await ana.messages.delete(ref)
-    const calls = [ana.messages.delete(ref), ana.messages.edit({ ...ref, text: 'x' }), ana.messages.get(ref), ben.messages.get(ref), world().backend.messages.delete(ref)]
+    const calls = [
+      ana.messages.delete(ref),
+      ana.messages.edit({ ...ref, text: 'x' }),
+      ana.messages.get(ref),
+      ben.messages.get(ref),
+      world().backend.messages.delete(ref),
+    ]
     for (const call of await refusals(calls)) expect(call).toEqual(notFound)
     expect((await say('next')).seq).toBe(2)
   })
@@ -432,7 +493,13 @@ describe('elsewhere', () => {
     const there = await talk()
     const ref = { channelId: there.channelId, messageId: (await here.say('here')).id }
     const { ana } = here
-    const calls = [ana.messages.get(ref), ana.messages.edit({ ...ref, text: 'x' }), ana.messages.delete(ref), ana.messages.replies(ref), world().backend.messages.delete(ref)]
+    const calls = [
+      ana.messages.get(ref),
+      ana.messages.edit({ ...ref, text: 'x' }),
+      ana.messages.delete(ref),
+      ana.messages.replies(ref),
+      world().backend.messages.delete(ref),
+    ]
     for (const call of await refusals(calls)) expect(call).toEqual(notFound)
     for (const messageId of [unknownId, 'first', '0']) expect(await refusal(ana.messages.get({ ...ref, messageId }))).toEqual(notFound)
   })
@@ -442,6 +509,7 @@ describe('elsewhere', () => {
     const { id: messageId } = await say('ours')
     const { apiKey } = await world().api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Other' })
     const stranger = await world().user('ana', {}, world().api({ apiKey }))
+    // biome-ignore format: a table
     for (const [method, path, body] of [
       ['GET', '/messages', undefined], ['POST', '/messages', { text: 'x' }], ['GET', `/messages/${messageId}`, undefined], ['GET', `/messages/${messageId}/replies`, undefined], ['PATCH', `/messages/${messageId}`, { text: 'x' }],
       ['DELETE', `/messages/${messageId}`, undefined], ['POST', `/messages/${messageId}/reactions`, { emoji: '👍' }], ['DELETE', `/messages/${messageId}/reactions/x`, undefined],
@@ -451,6 +519,6 @@ describe('elsewhere', () => {
       const unknown = await call(unknownId)
       expect(unknown).toEqual({ status: 404, body: { error: { code: 'NOT_FOUND', message: 'Channel not found' } } })
       expect(await call(channelId)).toEqual(unknown)
-    } // biome-ignore format: a table
+    }
   })
 })

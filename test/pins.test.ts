@@ -21,7 +21,11 @@ test('any member pins; the listing says who and when, the newest pin first', asy
   await ana.pins.pin(third)
   await ana.pins.pin(second)
   const { messages } = await ben.pins.list({ channelId })
-  expect(messages.map(({ text, pinnedBy, pinned }) => [text, pinnedBy, pinned])).toEqual([['second', 'ana', true], ['third', 'ana', true], ['first', 'ben', true]])
+  expect(messages.map(({ text, pinnedBy, pinned }) => [text, pinnedBy, pinned])).toEqual([
+    ['second', 'ana', true],
+    ['third', 'ana', true],
+    ['first', 'ben', true],
+  ])
   const [newest, , oldest] = messages
   expect(Date.parse(newest?.pinnedAt ?? '')).toBeGreaterThanOrEqual(Date.parse(oldest?.pinnedAt ?? ''))
   const { pinnedBy: _, pinnedAt: __, ...message } = oldest ?? {}
@@ -36,7 +40,9 @@ test('pinning twice is the same as pinning once, also twenty times at once', asy
   expect(pinned.messages).toHaveLength(1)
   await ana.pins.pin(ref)
   expect(await ben.pins.list({ channelId })).toEqual(pinned)
-  expect((await channelEventsOf(world(), channelId)).filter(({ type }) => type === 'message.updated')).toMatchObject([{ payload: { message: { pinned: true } } }])
+  expect((await channelEventsOf(world(), channelId)).filter(({ type }) => type === 'message.updated')).toMatchObject([
+    { payload: { message: { pinned: true } } },
+  ])
 })
 
 test('any member unpins; unpinning what is not pinned changes nothing', async () => {
@@ -79,7 +85,9 @@ test('pinning is for members, listing for those who read', async () => {
   const inside = await closed.send('inside')
   await open.ana.pins.pin(ref)
   expect((await open.cem.pins.list(open)).messages).toMatchObject([{ text: 'public' }])
-  for (const call of await refusals([open.cem.pins.pin(ref), open.cem.pins.unpin(ref), open.cem.pins.list(closed), open.cem.pins.pin(inside)])) expect(call).toEqual(forbidden)
+  for (const call of await refusals([open.cem.pins.pin(ref), open.cem.pins.unpin(ref), open.cem.pins.list(closed), open.cem.pins.pin(inside)]))
+    expect(call).toEqual(forbidden)
   const strayed = { channelId: closed.channelId, messageId: ref.messageId }
-  for (const call of await refusals([open.ana.pins.pin(strayed), open.ana.pins.unpin(strayed), open.ana.pins.pin({ ...ref, messageId: 'first' })])) expect(call).toEqual(notFound)
+  for (const call of await refusals([open.ana.pins.pin(strayed), open.ana.pins.unpin(strayed), open.ana.pins.pin({ ...ref, messageId: 'first' })]))
+    expect(call).toEqual(notFound)
 })

@@ -18,7 +18,13 @@ let world: World
 let ana: User
 let channelId: string
 beforeAll(async () => {
-  web = await servePages({ '/article': article, '/a': page('<title>A</title>'), '/b': page('<title>B</title>'), '/c': page('<title>C</title>'), '/d': page('<title>D</title>') })
+  web = await servePages({
+    '/article': article,
+    '/a': page('<title>A</title>'),
+    '/b': page('<title>B</title>'),
+    '/c': page('<title>C</title>'),
+    '/d': page('<title>D</title>'),
+  })
   world = await createWorld({ jobs: { previews: { allowedHosts: [web.host] } } })
   ana = await world.user('ana', { name: 'Ana' })
   channelId = (await ana.channels.create({ type: 'group', name: 'Talk' })).id
@@ -35,7 +41,9 @@ const titles = async (messageId: string) => (await get(messageId)).linkPreviews?
 /** Nothing is left to be done. */
 const idle = () =>
   until(async () => {
-    const [row] = await world.db<{ count: number }[]>`select (select count(*) from staged_jobs)::int + (select count(*) from graphile_worker.jobs)::int as count`
+    const [row] = await world.db<
+      { count: number }[]
+    >`select (select count(*) from staged_jobs)::int + (select count(*) from graphile_worker.jobs)::int as count`
     return row?.count === 0
   })
 const updatesOf = async (messageId: string) =>

@@ -112,11 +112,19 @@ test('a thousand members are a handful of statements and ten calls', async () =>
 test("the provider's own preferences are passed on", async () => {
   const workflow = { enabled: true, channels: { push: true }, overrides: [], workflow: { identifier: 'mention', name: 'Mention' } }
   provider.behave((response) =>
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data: { global: { enabled: true, channels: { push: true, email: false } }, workflows: [workflow] } })),
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ data: { global: { enabled: true, channels: { push: true, email: false } }, workflows: [workflow] } })),
   )
   const { providerPreferences } = await ben.preferences.get()
   expect(provider.calls).toMatchObject([{ method: 'GET', path: '/v2/subscribers/ben/preferences' }])
-  expect(providerPreferences).toEqual({ channels: [{ channel: 'push', enabled: true }, { channel: 'email', enabled: false }], workflows: [workflow] })
+  expect(providerPreferences).toEqual({
+    channels: [
+      { channel: 'push', enabled: true },
+      { channel: 'email', enabled: false },
+    ],
+    workflows: [workflow],
+  })
   for (const nonsense of ['', '[]', '{"data":null}']) {
     provider.behave((response) => response.writeHead(200).end(nonsense))
     expect((await ben.preferences.get()).providerPreferences).toEqual({ channels: [], workflows: [] })
@@ -149,7 +157,12 @@ test('a tenant prefix and other workflow names are taken from the configuration'
     const { id } = await dora.messages.send({ channelId: channel.id, text: 'hello' })
     await idle(tenant)
     expect(provider.triggered().find(({ name }) => name === 'acme-message')).toMatchObject({ to: 'acme:emil', transactionId: `${id}:emil:acme-message` })
-    expect(provider.calls.filter(({ path }) => path === '/v2/subscribers').map(({ body }) => body.subscriberId).sort()).toEqual(['acme:dora', 'acme:emil'])
+    expect(
+      provider.calls
+        .filter(({ path }) => path === '/v2/subscribers')
+        .map(({ body }) => body.subscriberId)
+        .sort(),
+    ).toEqual(['acme:dora', 'acme:emil'])
   } finally {
     await tenant.stop()
   }

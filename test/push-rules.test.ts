@@ -2,7 +2,13 @@ import { defaultPreferences as all } from '@parley/contract'
 import { isQuiet, isWanted, kindFor } from '@parley/server/jobs/push/rules'
 import { describe, expect, test } from 'vitest'
 
-const quiet = (quietHoursStart: string, quietHoursEnd: string, timezone = 'UTC') => ({ ...all, quietHoursEnabled: true, quietHoursStart, quietHoursEnd, timezone })
+const quiet = (quietHoursStart: string, quietHoursEnd: string, timezone = 'UTC') => ({
+  ...all,
+  quietHoursEnabled: true,
+  quietHoursStart,
+  quietHoursEnd,
+  timezone,
+})
 const at = (instant: string) => new Date(instant)
 
 describe('quiet hours', () => {

@@ -45,7 +45,15 @@ test('a new message is pushed to every other member, field by field', async () =
       name: 'new-message',
       to: ben.id,
       transactionId: `${messageId}:${ben.id}:new-message`,
-      payload: { senderId: ana.id, senderName: ana.minted.user.name, senderAvatar: 'https://example.com/ana.png', channelId, channelName: 'Kitchen', messagePreview: 'hello there', messageId },
+      payload: {
+        senderId: ana.id,
+        senderName: ana.minted.user.name,
+        senderAvatar: 'https://example.com/ana.png',
+        channelId,
+        channelName: 'Kitchen',
+        messagePreview: 'hello there',
+        messageId,
+      },
     },
   ])
   expect(provider.kindsFor(cleo.id)).toEqual(['new-message'])
@@ -60,7 +68,14 @@ test('a mention is pushed instead of the message, by id or by name', async () =>
     {
       name: 'mention',
       transactionId: `${messageId}:${ben.id}:mention`,
-      payload: { mentionedBy: ana.id, mentionedByName: ana.minted.user.name, channelId, channelName: 'Kitchen', messagePreview: expect.stringContaining('hi @ben'), messageId },
+      payload: {
+        mentionedBy: ana.id,
+        mentionedByName: ana.minted.user.name,
+        channelId,
+        channelName: 'Kitchen',
+        messagePreview: expect.stringContaining('hi @ben'),
+        messageId,
+      },
     },
   ])
   expect(Object.keys(one(ben.id)[0]?.payload ?? {})).toHaveLength(6)
@@ -79,7 +94,10 @@ test('a reply is pushed to those in the thread as such, and to the others as a m
   await send('soup!', { parentId: root.id })
   await idle(world)
   expect(one(ben.id)).toMatchObject([
-    { name: 'thread-reply', payload: { replierId: ana.id, replierName: ana.minted.user.name, channelId, channelName: 'Kitchen', threadId: root.id, replyPreview: 'soup!' } },
+    {
+      name: 'thread-reply',
+      payload: { replierId: ana.id, replierName: ana.minted.user.name, channelId, channelName: 'Kitchen', threadId: root.id, replyPreview: 'soup!' },
+    },
   ])
   expect(Object.keys(one(ben.id)[0]?.payload ?? {})).toHaveLength(6)
   expect(provider.kindsFor(cleo.id)).toEqual(['thread-reply'])
@@ -116,7 +134,10 @@ test('a reaction is pushed to the author of the message, each once, never for hi
   await idle(world)
   expect(provider.triggered()).toHaveLength(2)
   const [first] = one(ana.id).filter(({ payload }) => payload.reactorId === ben.id)
-  expect(first).toMatchObject({ name: 'reaction', payload: { reactorId: ben.id, reactorName: ben.id, emoji: '👍', channelId, messagePreview: 'like this', messageId } })
+  expect(first).toMatchObject({
+    name: 'reaction',
+    payload: { reactorId: ben.id, reactorName: ben.id, emoji: '👍', channelId, messagePreview: 'like this', messageId },
+  })
   expect(Object.keys(first?.payload ?? {})).toHaveLength(6)
   expect(new Set(one(ana.id).map(({ transactionId }) => transactionId)).size).toBe(2)
 })

@@ -25,7 +25,10 @@ test('a reaction is counted once a user, and shown with who reacted', async () =
   await ben.reactions.add({ ...ref, emoji: '👍' })
   await ben.reactions.add({ ...ref, emoji: '🎉' })
   const { reactions } = await ben.messages.get(ref)
-  expect(reactions).toMatchObject([{ type: '👍', count: 2, own: true, users: [{ id: 'ana' }, { id: 'ben' }] }, { type: '🎉', count: 1, own: true, users: [{ id: 'ben' }] }])
+  expect(reactions).toMatchObject([
+    { type: '👍', count: 2, own: true, users: [{ id: 'ana' }, { id: 'ben' }] },
+    { type: '🎉', count: 1, own: true, users: [{ id: 'ben' }] },
+  ])
   expect((await ana.messages.list({ channelId: ref.channelId })).messages[0]?.reactions.map(({ own }) => own)).toEqual([true, false])
 })
 
@@ -100,18 +103,24 @@ describe('an emoji', () => {
     expect((await rest(world(), ana)('POST', `/api/channels/${ref.channelId}/messages/${ref.messageId}/reactions`, { emoji })).status).toBe(400)
   })
 
-  test.each(['👩‍👩‍👧‍👦', '👍🏽', '🇨🇭', '❤️', '+1', ':thumbs_up:', 'a/b', '100%', '?#&', '👍'.repeat(16), 'x'.repeat(64)])('%j can be added, and removed through the path', async (emoji) => {
-    const { ana, ref } = await said()
-    expect((await ana.reactions.add({ ...ref, emoji })).reactions).toMatchObject([{ type: emoji, count: 1 }])
-    const path = `/api/channels/${ref.channelId}/messages/${ref.messageId}/reactions/${encodeURIComponent(emoji)}`
-    expect(await rest(world(), ana)('DELETE', path)).toEqual({ status: 200, body: { success: true, reactions: [] } })
-  })
+  test.each(['👩‍👩‍👧‍👦', '👍🏽', '🇨🇭', '❤️', '+1', ':thumbs_up:', 'a/b', '100%', '?#&', '👍'.repeat(16), 'x'.repeat(64)])(
+    '%j can be added, and removed through the path',
+    async (emoji) => {
+      const { ana, ref } = await said()
+      expect((await ana.reactions.add({ ...ref, emoji })).reactions).toMatchObject([{ type: emoji, count: 1 }])
+      const path = `/api/channels/${ref.channelId}/messages/${ref.messageId}/reactions/${encodeURIComponent(emoji)}`
+      expect(await rest(world(), ana)('DELETE', path)).toEqual({ status: 200, body: { success: true, reactions: [] } })
+    },
+  )
 })
 
 test('reacting is for members, to a live message of the channel', async () => {
   const { ana, ben, cem, ref } = await said('public')
   const other = await said()
-  const calls = (call: { reactions: typeof ana.reactions }, where: typeof ref) => [call.reactions.add({ ...where, emoji: '👍' }), call.reactions.remove({ ...where, emoji: '👍' })]
+  const calls = (call: { reactions: typeof ana.reactions }, where: typeof ref) => [
+    call.reactions.add({ ...where, emoji: '👍' }),
+    call.reactions.remove({ ...where, emoji: '👍' }),
+  ]
   for (const call of await refusals(calls(cem, ref))) expect(call).toEqual(forbidden)
   for (const call of await refusals(calls(ana, { ...ref, messageId: other.ref.messageId }))) expect(call).toEqual(notFound)
   for (const call of await refusals(calls(ana, { ...ref, messageId: 'first' }))) expect(call).toEqual(notFound)

@@ -12,7 +12,10 @@ test('the tour of the README works when pasted', async () => {
   const script = [...tour.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block]) => block).join('\n')
   const env = { ...process.env, URL: world().url, ADMIN_KEY }
   const { stdout, stderr } = await promisify(execFile)('bash', ['-euc', script], { env })
-  const answers = stdout.split('\n').filter(Boolean).map((line) => JSON.parse(line))
+  const answers = stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
 
   expect(stderr).toBe('')
   const [reacted, pinned, unread, listed, read, channels] = answers

@@ -26,7 +26,11 @@ test('a user is registered at the first token, and again only when the profile c
   await world.backend.tokens.create({ userId: 'ana', email: 'ana@example.com', ...profile })
   await idle(world)
   expect(told()).toEqual([
-    { method: 'POST', path: '/v2/subscribers', body: { subscriberId: 'ana', firstName: 'Ana', email: 'ana@example.com', avatar: 'https://example.com/ana.png' } },
+    {
+      method: 'POST',
+      path: '/v2/subscribers',
+      body: { subscriberId: 'ana', firstName: 'Ana', email: 'ana@example.com', avatar: 'https://example.com/ana.png' },
+    },
   ])
   await world.backend.tokens.create({ userId: 'ana', ...profile })
   await world.backend.users.put({ userId: 'ana', custom: { plan: 'pro' } })
@@ -34,7 +38,11 @@ test('a user is registered at the first token, and again only when the profile c
   expect(told()).toHaveLength(1)
   await world.backend.users.put({ userId: 'ana', name: 'Anna', image: null })
   await idle(world)
-  expect(told()[1]).toEqual({ method: 'POST', path: '/v2/subscribers', body: { subscriberId: 'ana', firstName: 'Anna', email: 'ana@example.com', avatar: null } })
+  expect(told()[1]).toEqual({
+    method: 'POST',
+    path: '/v2/subscribers',
+    body: { subscriberId: 'ana', firstName: 'Anna', email: 'ana@example.com', avatar: null },
+  })
 })
 
 test('the tokens of each kind of device are set, all of them, and withdrawn with the last', async () => {
@@ -70,7 +78,11 @@ test('a token that moves to another user is taken from the first', async () => {
   await dora.devices.create({ platform: 'ios', provider: 'apns', token: 'shared' })
   await idle(world)
   expect(told()).toContainEqual({ method: 'DELETE', path: '/v1/subscribers/cleo/credentials/apns', body: {} })
-  expect(told()).toContainEqual({ method: 'PUT', path: '/v1/subscribers/dora/credentials', body: { providerId: 'apns', credentials: { deviceTokens: ['shared'] } } })
+  expect(told()).toContainEqual({
+    method: 'PUT',
+    path: '/v1/subscribers/dora/credentials',
+    body: { providerId: 'apns', credentials: { deviceTokens: ['shared'] } },
+  })
 })
 
 test('deleted users are removed, singly and in bulk, and one who comes back is registered anew', async () => {
@@ -81,7 +93,11 @@ test('deleted users are removed, singly and in bulk, and one who comes back is r
   await world.backend.users.delete({ userId: 'emil' })
   await world.backend.users.bulkDelete({ userIds: ['fred', 'x:y', 'nobody'] })
   await idle(world)
-  expect(told().map(({ method, path }) => `${method} ${path}`).sort()).toEqual(['DELETE /v2/subscribers/emil', 'DELETE /v2/subscribers/fred', 'DELETE /v2/subscribers/x%3Ay'])
+  expect(
+    told()
+      .map(({ method, path }) => `${method} ${path}`)
+      .sort(),
+  ).toEqual(['DELETE /v2/subscribers/emil', 'DELETE /v2/subscribers/fred', 'DELETE /v2/subscribers/x%3Ay'])
   provider.behave()
   provider.forget()
   await world.user('emil')

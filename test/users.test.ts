@@ -18,7 +18,14 @@ describe('listing', () => {
 
   test('q finds a part of the name in any case; %, _ and \\ are plain characters', async () => {
     const backend = await world().stranger()
-    await backend.users.sync({ users: [{ id: 'a', name: '100% Élan' }, { id: 'b', name: 'snake_case' }, { id: 'c', name: 'back\\slash' }, { id: 'd', name: 'plain' }] })
+    await backend.users.sync({
+      users: [
+        { id: 'a', name: '100% Élan' },
+        { id: 'b', name: 'snake_case' },
+        { id: 'c', name: 'back\\slash' },
+        { id: 'd', name: 'plain' },
+      ],
+    })
     const found = async (q: string) => (await backend.users.list({ q })).users.map(({ id }) => id)
     expect(await found('%')).toEqual(['a'])
     expect(await found('_')).toEqual(['b'])
@@ -52,7 +59,13 @@ describe('a single user', () => {
     const created = await backend.users.put({ userId: 'pat', name: 'Pat', email: 'pat@example.com', custom: { a: 1, b: 2 } })
     expect(created).toEqual({ id: 'pat', name: 'Pat', image: null, email: 'pat@example.com', custom: { a: 1, b: 2, email: 'pat@example.com' } })
     expect(await backend.users.put({ userId: 'pat', custom: { c: 3 } })).toMatchObject({ name: 'Pat', custom: { c: 3, email: 'pat@example.com' } })
-    expect(await backend.users.put({ userId: 'pat', name: null, email: null, custom: null })).toEqual({ id: 'pat', name: 'pat', image: null, email: null, custom: {} })
+    expect(await backend.users.put({ userId: 'pat', name: null, email: null, custom: null })).toEqual({
+      id: 'pat',
+      name: 'pat',
+      image: null,
+      email: null,
+      custom: {},
+    })
     expect((await backend.users.get({ userId: 'pat' })).custom).toEqual({})
   })
 })
@@ -61,7 +74,14 @@ describe('sync', () => {
   test('rows are judged one by one', async () => {
     const { backend } = world()
     await backend.users.put({ userId: 's1', name: 'Old', image: 'https://example.com/1.png' })
-    const users = [{ id: 's1', name: 'New' }, { id: 's2', custom: { x: 1 } }, { id: 'bad id' }, { id: 's3', email: 'nonsense' }, 'not a user', { name: 'No id' }]
+    const users = [
+      { id: 's1', name: 'New' },
+      { id: 's2', custom: { x: 1 } },
+      { id: 'bad id' },
+      { id: 's3', email: 'nonsense' },
+      'not a user',
+      { name: 'No id' },
+    ]
     const answer = await backend.users.sync({ users: users as never })
     expect(answer).toMatchObject({ synced: 2, created: 1, updated: 1 })
     expect(answer.errors.map(({ id }) => id)).toEqual(['bad id', 's3', null, null])
@@ -82,9 +102,7 @@ describe('sync', () => {
   test('the same users ten times at once: each is created once', async () => {
     const backend = await world().stranger()
     const users = Array.from({ length: 200 }, (_, index) => ({ id: `r${index}`, name: `R ${index}` }))
-    const answers = await Promise.all(
-      Array.from({ length: 10 }, (_, round) => backend.users.sync({ users: round % 2 ? users : users.toReversed() })),
-    )
+    const answers = await Promise.all(Array.from({ length: 10 }, (_, round) => backend.users.sync({ users: round % 2 ? users : users.toReversed() })))
     expect(answers.map(({ synced, errors }) => [synced, errors.length])).toEqual(answers.map(() => [200, 0]))
     expect(answers.reduce((sum, { created }) => sum + created, 0)).toBe(200)
   })
@@ -153,7 +171,12 @@ describe('deletion', () => {
     expect(await backend.users.bulkDelete({ userIds: ['b0', 'nobody', 'b0'] })).toEqual({ success: true, deleted: ['b0'], count: 1 })
     const sets = Array.from({ length: 8 }, (_, round) => (round % 2 ? ids.slice(round) : ids.slice(round).toReversed()))
     const answers = await Promise.all(sets.map((userIds) => backend.users.bulkDelete({ userIds })))
-    expect(answers.flatMap(({ deleted }) => deleted).sort()).toEqual(ids.slice(1).filter((id) => sets.some((set) => set.includes(id))).sort())
+    expect(answers.flatMap(({ deleted }) => deleted).sort()).toEqual(
+      ids
+        .slice(1)
+        .filter((id) => sets.some((set) => set.includes(id)))
+        .sort(),
+    )
   })
 })
 

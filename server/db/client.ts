@@ -28,17 +28,22 @@ type Work<T> = (connection: Connection, signal: AbortSignal) => Promise<T>
 export function connect({ url, poolSize, applicationName }: { url: string; poolSize: number; applicationName: string }) {
   const places = createPlaces(poolSize)
   const lent = new Set<Connection>()
-  let idle: Connection[] = []
+  const idle = new Set<Connection>()
 
+  const open = () => {
+    const connection: Connection = openConnection({ url, applicationName, onClose: () => idle.delete(connection) })
+    return connection
+  }
   const lend = () => {
-    const connection = idle.pop() ?? openConnection({ url, applicationName, onClose: () => (idle = idle.filter((other) => other !== connection)) })
+    const [connection = open()] = idle
+    idle.delete(connection)
     lent.add(connection)
     return connection
   }
   const takeBack = (connection: Connection, error?: unknown) => {
     lent.delete(connection)
     if (isDatabaseTrouble(error)) void connection.end({ timeout: 0 })
-    else idle.push(connection)
+    else idle.add(connection)
     places.leave()
   }
 
@@ -94,9 +99,15 @@ function createPlaces(count: number) {
     else if (waiting.delete(next)) next()
   }
   const take = async (late: Promise<never>) => {
-    if (free > 0) return void (free -= 1)
+    if (free > 0) {
+      free -= 1
+      return
+    }
     let enter = () => {}
-    const turn = new Promise<void>((resolve) => waiting.add((enter = resolve)))
+    const turn = new Promise<void>((resolve) => {
+      enter = resolve
+      waiting.add(enter)
+    })
     try {
       await Promise.race([turn, late])
     } catch (error) {
@@ -109,7 +120,7 @@ function createPlaces(count: number) {
 }
 
 /** A Postgres.js client of one connection, or of `max`: made when it is first used. */
-export const openConnection = ({ url, applicationName, max = 1, onClose }: { url: string; applicationName: string; max?: number; onClose?: () => void }) =>
+export const openConnection = ({ url, applicationName, max = 1, onClose }: { url: string; applicationName: string; max?: number; onClose?: () => unknown }) =>
   postgres(url, {
     ...socketOf(url),
     max,
@@ -145,7 +156,10 @@ const arrayOf = (type: number, parse: (element: string) => Element) => ({
   to: type,
   from: [type],
   serialize: (elements: Element[]) => `{${elements.map((element) => (element === null ? 'NULL' : `"${String(element).replace(/["\\]/g, '\\$&')}"`)).join()}}`,
-  parse: (text: string) => [...text.matchAll(/"((?:[^"\\]|\\.)*)"|([^{},]+)/gs)].map(([, quoted, bare = '']) => (quoted === undefined ? (bare === 'NULL' ? null : parse(bare)) : parse(quoted.replace(/\\(.)/gs, '$1')))),
+  parse: (text: string) =>
+    [...text.matchAll(/"((?:[^"\\]|\\.)*)"|([^{},]+)/gs)].map(([, quoted, bare = '']) =>
+      quoted === undefined ? (bare === 'NULL' ? null : parse(bare)) : parse(quoted.replace(/\\(.)/gs, '$1')),
+    ),
 })
 
 /** The arrays we send and receive, of one dimension: Postgres.js knows none by itself. */
@@ -162,9 +176,10 @@ const arrays = {
 export const isDatabaseTrouble = (error: unknown) =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' && (CONNECTION_CODES.has(error.code) || SQLSTATE_TROUBLE.test(error.code))
 
+// biome-ignore format: a list
 const CONNECTION_CODES = new Set([
   'LATE', 'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT',
   'ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EPIPE', 'ETIMEDOUT',
-]) // biome-ignore format: a list
+])
 /** Connection exceptions, resource shortage, operator intervention, system errors, lock timeout, serialization failure, read-only after a fail-over. */
 const SQLSTATE_TROUBLE = /^(08|53|57|58)...$|^(55P03|40001|40P01|25006)$/

@@ -1,7 +1,20 @@
 import type { LinkPreview } from '@parley/contract'
 import { sql } from 'drizzle-orm'
 import {
-  bigserial, boolean, foreignKey, index, integer, json, jsonb, pgTable, primaryKey, text, timestamp, unique, uniqueIndex, uuid,
+  bigserial,
+  boolean,
+  foreignKey,
+  index,
+  integer,
+  json,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+  unique,
+  uniqueIndex,
+  uuid,
 } from 'drizzle-orm/pg-core'
 
 /**
@@ -11,7 +24,10 @@ import {
 
 const instant = () => timestamp({ withTimezone: true, mode: 'string' })
 const createdAt = () => instant().notNull().defaultNow()
-const appId = () => uuid().notNull().references(() => apps.id, { onDelete: 'cascade' })
+const appId = () =>
+  uuid()
+    .notNull()
+    .references(() => apps.id, { onDelete: 'cascade' })
 
 /** Facts about this database itself: the epoch of its event numbering. */
 export const service = pgTable('service', { key: text().primaryKey(), value: text().notNull() })
@@ -29,9 +45,7 @@ export const users = pgTable(
     id: text().notNull(),
     name: text(),
     /** How others see the user. */
-    displayName: text()
-      .notNull()
-      .generatedAlwaysAs(sql`case when deleted_at is null then coalesce(name, id) else 'Deleted user' end`),
+    displayName: text().notNull().generatedAlwaysAs(sql`case when deleted_at is null then coalesce(name, id) else 'Deleted user' end`),
     email: text(),
     image: text(),
     custom: jsonb().notNull().default({}),
@@ -52,11 +66,9 @@ export const users = pgTable(
 )
 
 /** Numbers the events of a user's topic. */
-export const userStreams = pgTable(
-  'user_streams',
-  { appId: appId(), userId: text().notNull(), lastOffset: integer().notNull().default(0) },
-  (t) => [primaryKey({ columns: [t.appId, t.userId] })],
-)
+export const userStreams = pgTable('user_streams', { appId: appId(), userId: text().notNull(), lastOffset: integer().notNull().default(0) }, (t) => [
+  primaryKey({ columns: [t.appId, t.userId] }),
+])
 
 export const workspaces = pgTable(
   'workspaces',
@@ -100,16 +112,19 @@ export const workspaceInvites = pgTable(
     createdAt: createdAt(),
     expiresAt: instant().notNull(),
   },
-  (t) => [
-    foreignKey({ columns: [t.appId, t.workspaceId], foreignColumns: [workspaces.appId, workspaces.id] }).onDelete('cascade'),
-    index().on(t.expiresAt),
-  ],
+  (t) => [foreignKey({ columns: [t.appId, t.workspaceId], foreignColumns: [workspaces.appId, workspaces.id] }).onDelete('cascade'), index().on(t.expiresAt)],
 )
 
 /** Who has joined by an invite: each counts once. */
 export const workspaceInviteUses = pgTable(
   'workspace_invite_uses',
-  { inviteId: uuid().notNull().references(() => workspaceInvites.id, { onDelete: 'cascade' }), userId: text().notNull(), usedAt: createdAt() },
+  {
+    inviteId: uuid()
+      .notNull()
+      .references(() => workspaceInvites.id, { onDelete: 'cascade' }),
+    userId: text().notNull(),
+    usedAt: createdAt(),
+  },
   (t) => [primaryKey({ columns: [t.inviteId, t.userId] })],
 )
 
@@ -174,15 +189,11 @@ export const members = pgTable(
 )
 
 /** Who was a member and may have left messages and reactions behind: where the clean-up after a deleted user has to look. */
-export const formerMembers = pgTable(
-  'former_members',
-  { appId: uuid().notNull(), channelId: uuid().notNull(), userId: text().notNull() },
-  (t) => [
-    primaryKey({ columns: [t.channelId, t.userId] }),
-    foreignKey({ columns: [t.appId, t.channelId], foreignColumns: [channels.appId, channels.id] }).onDelete('cascade'),
-    index().on(t.appId, t.userId),
-  ],
-)
+export const formerMembers = pgTable('former_members', { appId: uuid().notNull(), channelId: uuid().notNull(), userId: text().notNull() }, (t) => [
+  primaryKey({ columns: [t.channelId, t.userId] }),
+  foreignKey({ columns: [t.appId, t.channelId], foreignColumns: [channels.appId, channels.id] }).onDelete('cascade'),
+  index().on(t.appId, t.userId),
+])
 
 /** A deleted message stays as a tombstone: its content gone, its seq kept. */
 export const messages = pgTable(
@@ -224,7 +235,9 @@ export const reactions = pgTable(
   'reactions',
   {
     appId: uuid().notNull(),
-    messageId: uuid().notNull().references(() => messages.id, { onDelete: 'cascade' }),
+    messageId: uuid()
+      .notNull()
+      .references(() => messages.id, { onDelete: 'cascade' }),
     emoji: text().notNull(),
     userId: text().notNull(),
     createdAt: createdAt(),
@@ -241,7 +254,9 @@ export const pins = pgTable(
   {
     appId: uuid().notNull(),
     channelId: uuid().notNull(),
-    messageId: uuid().primaryKey().references(() => messages.id, { onDelete: 'cascade' }),
+    messageId: uuid()
+      .primaryKey()
+      .references(() => messages.id, { onDelete: 'cascade' }),
     pinnedBy: text().notNull(),
     pinnedAt: createdAt(),
   },
@@ -288,7 +303,10 @@ export const devices = pgTable(
 export const preferences = pgTable(
   'preferences',
   { appId: uuid().notNull(), userId: text().notNull(), chosen: jsonb().notNull(), updatedAt: createdAt() },
-  (t) => [primaryKey({ columns: [t.appId, t.userId] }), foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }).onDelete('cascade')],
+  (t) => [
+    primaryKey({ columns: [t.appId, t.userId] }),
+    foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }).onDelete('cascade'),
+  ],
 )
 
 /** Sockets by user, on every node; emptied by a crash, like the sockets. Made unlogged by its migration. */

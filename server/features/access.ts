@@ -16,7 +16,10 @@ export const channelForReader = (ctx: ReadCtx<'user'>, channelId: string, cursor
 /** A channel that the caller is a member of; with the seq of a message, likewise. */
 export const channelForMember = (ctx: ReadCtx<'user'>, channelId: string, cursor?: string) => channelFor(ctx, { channelId, cursor, isAdmitted: isMember })
 
-async function channelFor({ db, caller }: ReadCtx<'user'>, { channelId, cursor, isAdmitted }: { channelId: string; cursor: string | undefined; isAdmitted: Rule }) {
+async function channelFor(
+  { db, caller }: ReadCtx<'user'>,
+  { channelId, cursor, isAdmitted }: { channelId: string; cursor: string | undefined; isAdmitted: Rule },
+) {
   const [row] = await selectAccess(db, caller, { channelId, cursor })
   const access = admit(row, isAdmitted)
   if (cursor !== undefined && access.standing.cursorSeq === null) return fail('NOT_FOUND', 'Message not found')

@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Tx } from '../db/client.ts'
 import { isoTime } from '../db/sql.ts'
 import { fail } from '../failure.ts'
-import { implement, implementRead, type Implements } from '../implement.ts'
+import { type Implements, implement, implementRead } from '../implement.ts'
 import { sha256 } from '../tokens.ts'
 
 const list = implementRead(contract.apps.list, async ({ db }, { limit, offset }) => {
@@ -41,7 +41,8 @@ export async function createApp(db: Tx, name: string, apiKey = newApiKey()) {
     with app as (insert into apps (id, name) values (${id}, ${name}) returning created_at),
       key as (insert into api_keys (id, app_id, hash) values (${keyId}, ${id}, ${sha256(apiKey)}))
     select created_at from app`
-  return { id, name, apiKey, keyId, createdAt: row?.createdAt ?? new Date().toISOString() }
+  if (!row) throw new Error('the insert of an app answered no row')
+  return { id, name, apiKey, keyId, createdAt: row.createdAt }
 }
 
 export const newApiKey = () => `pk_${randomBytes(24).toString('base64url')}`

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Ctx } from '../context.ts'
 import type { devices as table } from '../db/schema.ts'
 import { fail } from '../failure.ts'
-import { implement, type Implements } from '../implement.ts'
+import { type Implements, implement } from '../implement.ts'
 
 const create = implement(contract.devices.create, async (ctx, device) => {
   await lockOwner(ctx)
@@ -31,7 +31,8 @@ const create = implement(contract.devices.create, async (ctx, device) => {
 
 const remove = implement(contract.devices.delete, async (ctx, { deviceId }) => {
   const { appId, userId } = ctx.caller
-  const removed = await ctx.db<Registration[]>`delete from devices where app_id = ${appId} and user_id = ${userId} and (id::text = ${deviceId.toLowerCase()} or device_id = ${deviceId}) returning user_id, provider`
+  const removed = await ctx.db<Registration[]>`
+    delete from devices where app_id = ${appId} and user_id = ${userId} and (id::text = ${deviceId.toLowerCase()} or device_id = ${deviceId}) returning user_id, provider`
   tellProvider(ctx, removed)
   return removed.count === 0 ? fail('NOT_FOUND', 'Device not found') : { success: true }
 })

@@ -1,6 +1,6 @@
 import { contract, limits } from '@parley/contract'
 import { fail } from '../failure.ts'
-import { implement, implementRead, type Implements } from '../implement.ts'
+import { type Implements, implement, implementRead } from '../implement.ts'
 import { channelForReader } from './access.ts'
 import { lockedMessageForMember } from './messages/access.ts'
 import { announceMessage } from './messages/announce.ts'
@@ -13,8 +13,8 @@ const pin = implement(contract.pins.pin, async (ctx, ref) => {
     with before as (
       select count(*)::int as pins, coalesce(bool_or(message_id = ${message.id}), false) as is_pinned from pins where channel_id = ${channel.id}
     ), pinned as (
-      insert into pins (app_id, channel_id, message_id, pinned_by)
-      select ${appId}, ${channel.id}, ${message.id}, ${userId} from before where not is_pinned and pins < ${limits.pins}
+      insert into pins (app_id, channel_id, message_id, pinned_by, pinned_at)
+      select ${appId}, ${channel.id}, ${message.id}, ${userId}, clock_timestamp() from before where not is_pinned and pins < ${limits.pins}
     )
     select * from before`
   if (before?.isPinned) return { success: true }

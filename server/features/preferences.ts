@@ -1,6 +1,6 @@
 import { contract, defaultPreferences, type Preferences } from '@parley/contract'
 import type { Tx } from '../db/client.ts'
-import { implement, implementPlain, type Implements } from '../implement.ts'
+import { type Implements, implement, implementPlain } from '../implement.ts'
 import { keepCaller } from './access.ts'
 
 const get = implementPlain(contract.preferences.get, async ({ read, caller: { appId, userId }, services }) => {

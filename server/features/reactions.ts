@@ -1,7 +1,7 @@
 import { contract, limits } from '@parley/contract'
 import type { Ctx, LockedChannel } from '../context.ts'
 import { fail } from '../failure.ts'
-import { implement, type Implements } from '../implement.ts'
+import { type Implements, implement } from '../implement.ts'
 import { keepCaller } from './access.ts'
 import { lockedMessageForMember } from './messages/access.ts'
 import { viewMessage, writeRev } from './messages/announce.ts'
@@ -17,8 +17,8 @@ const add = implement(contract.reactions.add, async (ctx, { emoji, ...ref }) => 
         coalesce(bool_or(emoji = ${emoji} and user_id = ${userId}), false) as is_own
       from reactions where message_id = ${message.id}
     ), added as (
-      insert into reactions (app_id, message_id, emoji, user_id)
-      select ${appId}, ${message.id}, ${emoji}, ${userId} from before where not is_own and (is_known or kinds < ${limits.reactionKinds})
+      insert into reactions (app_id, message_id, emoji, user_id, created_at)
+      select ${appId}, ${message.id}, ${emoji}, ${userId}, clock_timestamp() from before where not is_own and (is_known or kinds < ${limits.reactionKinds})
     )
     select * from before`
   const isFull = before && !before.isKnown && before.kinds >= limits.reactionKinds
@@ -43,7 +43,11 @@ async function answer(ctx: Ctx<'user'>, { type, channel, messageId, emoji }: Cha
   const [message, [user]] = await Promise.all([viewMessage(ctx, { messageId, viewer: userId }), selectUsers(ctx.db, appId, [userId])])
   if (type !== null && user) {
     const { reactions } = asBroadcast(message)
-    ctx.emit(channel, type, (rev) => (writeRev(ctx, { id: messageId, rev }), { channelId: channel.id, messageId, reaction: { type: emoji, userId }, user, reactions }), messageId)
+    const tell = (rev: number) => {
+      writeRev(ctx, { id: messageId, rev })
+      return { channelId: channel.id, messageId, reaction: { type: emoji, userId }, user, reactions }
+    }
+    ctx.emit(channel, type, tell, messageId)
   }
   return { success: true, reactions: message.reactions }
 }

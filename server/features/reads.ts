@@ -1,12 +1,17 @@
 import { contract } from '@parley/contract'
 import type { Tx } from '../db/client.ts'
 import { fail } from '../failure.ts'
-import { implementRead, type Implements } from '../implement.ts'
+import { type Implements, implementRead } from '../implement.ts'
 import { channelForMember } from './access.ts'
 
 const mark = implementRead(contract.reads.mark, async (ctx, { channelId, messageId }) => {
   const { channel, standing } = await channelForMember(ctx, channelId, messageId)
-  const [moved] = await moveMarkers(ctx.db, { channelId, userId: ctx.caller.userId, lastReadSeq: standing.cursorSeq ?? channel.lastSeq, unreadAfterSeq: channel.lastSeq })
+  const [moved] = await moveMarkers(ctx.db, {
+    channelId,
+    userId: ctx.caller.userId,
+    lastReadSeq: standing.cursorSeq ?? channel.lastSeq,
+    unreadAfterSeq: channel.lastSeq,
+  })
   ctx.services.activity.seen(ctx.caller)
   return moved ? { success: true, lastReadSeq: moved.lastReadSeq } : fail('FORBIDDEN', 'You are not a member of this channel')
 })
@@ -25,9 +30,10 @@ export const reads = { mark, unreadCount } satisfies Implements<'reads'>
  * Moves a member's markers forward, never back, in one statement; a move of the read position leaves a mark with its
  * time. The channel is not locked: no answer or event of others depends on the markers.
  */
-export const moveMarkers = (db: Tx, { channelId, userId, lastReadSeq, unreadAfterSeq }: { channelId: string; userId: string; lastReadSeq: number; unreadAfterSeq: number }) => db<
-  { lastReadSeq: number }[]
->`
+export const moveMarkers = (
+  db: Tx,
+  { channelId, userId, lastReadSeq, unreadAfterSeq }: { channelId: string; userId: string; lastReadSeq: number; unreadAfterSeq: number },
+) => db<{ lastReadSeq: number }[]>`
   with before as (
     select app_id, channel_id, user_id, last_read_seq from members where channel_id = ${channelId} and user_id = ${userId} for no key update
   ), marked as (

@@ -1,8 +1,8 @@
-import { contract, type Output, type Reader, limits } from '@parley/contract'
+import { contract, limits, type Output, type Reader } from '@parley/contract'
 import type { Tx } from '../db/client.ts'
 import { isoTime } from '../db/sql.ts'
 import { fail } from '../failure.ts'
-import { implementRead, type Implements } from '../implement.ts'
+import { type Implements, implementRead } from '../implement.ts'
 import { channelForMember, channelForReader } from './access.ts'
 import { moveMarkers } from './reads.ts'
 

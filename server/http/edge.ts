@@ -1,24 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { limits } from '@parley/contract'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { Failure, fail } from '../failure.ts'
-import { answerMalformed } from './malformed.ts'
 import { corsHeaders } from './cors.ts'
 import { report, statusOfFailure, toErrorBody, toFailure } from './errors.ts'
+import { answerMalformed } from './malformed.ts'
 
 export type EdgeOptions = { allowedOrigins: readonly string[]; trustProxy: string | ((address: string, hop: number) => boolean) | false; logLevel: string }
 
 /** A Fastify that answers in our form whatever happens to a request before it reaches an operation, or after. */
 export function createEdge({ allowedOrigins, trustProxy, logLevel }: EdgeOptions): FastifyInstance {
-  const greeting = (id: string, headers: IncomingHttpHeaders) => ({ 'X-Request-Id': id, ...corsHeaders(allowedOrigins, headers), ...(isClosing ? { Connection: 'close' } : {}) })
+  const greeting = (id: string, headers: IncomingHttpHeaders) => ({ 'X-Request-Id': id, ...corsHeaders(allowedOrigins, headers) })
   const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const failure = toFailure(error)
     report(request.log, { failure, error })
     if (failure.retryAfterSeconds !== undefined) reply.header('Retry-After', String(failure.retryAfterSeconds))
     return reply.code(statusOfFailure(failure)).send(toErrorBody(failure))
   }
-  let isClosing = false
 
   const app = Fastify({
     logger: { level: logLevel, base: null },
@@ -26,7 +25,8 @@ export function createEdge({ allowedOrigins, trustProxy, logLevel }: EdgeOptions
     genReqId: ({ headers }: IncomingMessage) => requestId(headers),
     bodyLimit: limits.bodyBytes,
     trustProxy,
-    routerOptions: { maxParamLength: 5_000 },
+    // Longer than Node lets a path be: whether an id is too long is for its operation to say.
+    routerOptions: { maxParamLength: 100_000 },
     requestTimeout: 30_000,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
@@ -39,7 +39,7 @@ export function createEdge({ allowedOrigins, trustProxy, logLevel }: EdgeOptions
     clientErrorHandler: () => {},
   })
   answerMalformed(app.server, (headers) => greeting(randomUUID(), headers))
-  app.addHook('preClose', async () => void (isClosing = true))
+  closeConnections(app)
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(greeting(request.id, request.headers))
     if (isPreflight(request)) return reply.code(204).send()
@@ -55,12 +55,35 @@ export function createEdge({ allowedOrigins, trustProxy, logLevel }: EdgeOptions
   return app
 }
 
+/** At the end every answer is its connection's last, and who waits for none is cut: to Node.js one that has yet to send is not idle. */
+function closeConnections(app: FastifyInstance) {
+  const unanswered = new Set<ServerResponse>()
+  let isClosing = false
+  const closeWhenAnswered = () => {
+    for (const response of unanswered) response.shouldKeepAlive = false
+    if (unanswered.size === 0) app.server.closeAllConnections()
+  }
+  app.server.prependListener('request', (_, response) => {
+    unanswered.add(response)
+    if (isClosing) response.shouldKeepAlive = false
+    response.once('close', () => {
+      unanswered.delete(response)
+      if (isClosing) closeWhenAnswered()
+    })
+  })
+  app.addHook('preClose', async () => {
+    isClosing = true
+    closeWhenAnswered()
+  })
+}
+
 const requestId = (headers: IncomingHttpHeaders) => {
   const given = headers['x-request-id']
   return typeof given === 'string' && /^[\w.-]{1,100}$/.test(given) ? given : randomUUID()
 }
 
-const isPreflight = ({ method, headers }: FastifyRequest) => method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined
+const isPreflight = ({ method, headers }: FastifyRequest) =>
+  method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined
 
 /**
  * JSON objects in UTF-8, and nothing else; an empty body is no body, with any method and content type. A body that can
@@ -80,7 +103,9 @@ function readBodies(app: FastifyInstance) {
     if (text === '') return done(null, undefined)
     parseJson(request, text, (error, value) => done(null, error ? badBody(error.message) : isObject(value) ? value : badBody('expected a JSON object')))
   })
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body.length === 0 ? undefined : badBody('expected Content-Type: application/json')))
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) =>
+    done(null, body.length === 0 ? undefined : badBody('expected Content-Type: application/json')),
+  )
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

@@ -15,8 +15,7 @@ export function toFailure(error: unknown): Failure {
 }
 
 /** The status that the framework gives an error of its own. */
-const statusOf = (error: unknown) =>
-  error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : undefined
+const statusOf = (error: unknown) => (error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : undefined)
 
 export const toErrorBody = ({ code, message }: Failure): ErrorBody => ({ error: { message, code } })
 export const statusOfFailure = ({ code }: Failure) => errorStatus[code]

@@ -1,18 +1,20 @@
 import { type ErrorCode, errorStatus } from '@parley/contract'
 import { initTRPC, TRPCError } from '@trpc/server'
 import { fastifyRequestHandler } from '@trpc/server/adapters/fastify'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Failure } from '../failure.ts'
 import type { Call, Request } from './call.ts'
 import { report, toFailure } from './errors.ts'
 import { type Calls, toRequest } from './rest.ts'
 
-type Context = { request: Request; log: FastifyRequest['log'] }
+type Context = { request: Request; log: FastifyRequest['log']; unreadable: Failure | undefined }
 
 const t = initTRPC.context<Context>().create({
+  isDev: false,
   errorFormatter: ({ shape, error }) => {
     const code = codeOf(error)
-    return { ...shape, data: { path: shape.data.path, code, httpStatus: errorStatus[code] } }
+    const message = code === 'INTERNAL_ERROR' ? 'Something went wrong' : shape.message
+    return { ...shape, message, data: { path: shape.data.path, code, httpStatus: errorStatus[code] } }
   },
 })
 
@@ -20,25 +22,34 @@ const t = initTRPC.context<Context>().create({
 export function trpc(app: FastifyInstance, calls: Calls) {
   const router = t.router(
     Object.fromEntries(
-      Object.entries(calls).map(([name, group]) => [name, t.router(Object.fromEntries(Object.entries(group).map(([name, { op, call }]) => [name, procedure(op.method, call)])))]),
+      Object.entries(calls).map(([name, group]) => [
+        name,
+        t.router(Object.fromEntries(Object.entries(group).map(([name, { op, call }]) => [name, procedure(op.method, call)]))),
+      ]),
     ),
   )
-  app.all('/trpc/:path', (request: FastifyRequest<{ Params: { path: string } }>, reply: FastifyReply) =>
-    fastifyRequestHandler({
-      req: request,
-      res: reply,
-      path: request.params.path,
-      router,
-      createContext: () => ({ request: toRequest(request, reply), log: request.log }),
-    }),
-  )
+  app.route<{ Params: { path: string } }>({
+    method: ['GET', 'POST'],
+    url: '/trpc/:path',
+    handler: (request, reply) => {
+      const unreadable = request.body instanceof Failure ? request.body : undefined
+      if (unreadable) request.body = {}
+      // tRPC reads addresses and types by rules of its own: what matters here has been looked at.
+      request.headers.host = 'trpc'
+      if (request.method === 'POST') request.headers['content-type'] = 'application/json'
+      const createContext = () => ({ request: toRequest(request, reply), log: request.log, unreadable })
+      // The adapter would set a Vary of its own in place of ours.
+      const responseMeta = () => ({ headers: { vary: 'Origin, trpc-accept, accept' } })
+      return fastifyRequestHandler({ req: request, res: reply, path: request.params.path, router, createContext, responseMeta })
+    },
+  })
 }
 
 const procedure = (method: string, call: Call) => {
   const passed = t.procedure.input((input: unknown) => input)
-  const run = async ({ ctx: { request, log }, input }: { ctx: Context; input: unknown }) => {
+  const run = async ({ ctx: { request, log, unreadable }, input }: { ctx: Context; input: unknown }) => {
     try {
-      return await call(request, input ?? {})
+      return await call(request, unreadable ?? input ?? {})
     } catch (error) {
       const failure = toFailure(error)
       report(log, { failure, error })

@@ -37,19 +37,21 @@ export function createCleanup({ db, onError }: { db: Db; onError: (error: unknow
   const work = async () => {
     while (isWanted && !ending.signal.aborted) {
       isWanted = false
-      await db.use(asTheOnlyOne(pass), Date.now() + PASS_MS).catch((error: unknown) => {
+      await db.use(asTheOnlyOne(pass, later), Date.now() + PASS_MS).catch((error: unknown) => {
         if (error instanceof Late) isWanted = true
         else if (!ending.signal.aborted) onError(error)
       })
     }
   }
-  const pass = async (isOurs: boolean, late: AbortSignal) => {
-    if (!isOurs) {
-      retry ??= setTimeout(() => ((retry = undefined), wake()), RETRY_MS).unref()
-      return
-    }
-    const job = { db, signal: AbortSignal.any([ending.signal, late]) }
-    for (const task of [forgetUsers, purgeChannels, expireEvents, expireInvites]) await task(job)
+  const later = () => {
+    clearTimeout(retry)
+    retry = setTimeout(wake, RETRY_MS).unref()
+  }
+  const pass = async (connection: Connection, late: AbortSignal) => {
+    const signal = AbortSignal.any([ending.signal, late])
+    // One connection does for the whole pass: requests need the others.
+    const job: Job = { db: { use: (work) => work(connection, signal) }, signal }
+    for (const task of [forgetUsers, purgeChannels, expireEvents, expireInvites, expirePreviews]) await task(job)
     if (Date.now() - thinnedAt < THINNING_MS) return
     await thinReadMarks(job)
     thinnedAt = Date.now()
@@ -75,24 +77,27 @@ export function createCleanup({ db, onError }: { db: Db; onError: (error: unknow
   return { wake, run, start, stop, forget: (users, until) => forget({ db, signal: ending.signal }, users, until) }
 }
 
-/** Tells `work` whether this node is the one to do it; while it is, no other is. */
-const asTheOnlyOne = (work: (isOurs: boolean, late: AbortSignal) => Promise<void>) => async (connection: Connection, late: AbortSignal) => {
-  const [row] = await connection<{ isOurs: boolean }[]>`select pg_try_advisory_lock(${CLEANUP_LOCK}) as is_ours`
-  const isOurs = row?.isOurs ?? false
-  try {
-    await work(isOurs, late)
-  } finally {
-    if (isOurs) await connection`select pg_advisory_unlock(${CLEANUP_LOCK})`
+/** Carries out `work` while no other node does; if one does, `otherwise`. */
+const asTheOnlyOne =
+  (work: (connection: Connection, late: AbortSignal) => Promise<void>, otherwise: () => void) => async (connection: Connection, late: AbortSignal) => {
+    const [row] = await connection<{ isOurs: boolean }[]>`select pg_try_advisory_lock(${CLEANUP_LOCK}) as is_ours`
+    if (!row?.isOurs) return otherwise()
+    try {
+      await work(connection, late)
+    } finally {
+      await connection`select pg_advisory_unlock(${CLEANUP_LOCK})`
+    }
   }
-}
 
 /** `signal` ends every loop between two steps. */
-type Job = { db: Db; signal: AbortSignal }
+type Job = { db: Pick<Db, 'use'>; signal: AbortSignal }
 
 async function forgetUsers(job: Job) {
-  const waiting = await job.db.use((db) => db<{ appId: string; userIds: string[] }[]>`
+  const waiting = await job.db.use(
+    (db) => db<{ appId: string; userIds: string[] }[]>`
     select app_id, array_agg(id) as user_ids
-    from (select app_id, id from users where deleted_at is not null and forgotten_at is null order by deleted_at limit ${BATCH}) u group by app_id`)
+    from (select app_id, id from users where deleted_at is not null and forgotten_at is null order by deleted_at limit ${BATCH}) u group by app_id`,
+  )
   for (const users of waiting) await forget(job, users)
 }
 
@@ -114,23 +119,39 @@ async function purgeChannels(job: Job) {
   const deleted = await job.db.use((db) => db<{ id: string }[]>`select id from channels where deleted_at is not null order by deleted_at limit ${BATCH}`)
   for (const { id } of deleted) {
     await untilNone(job, (db) => db`delete from messages where id in (select id from messages where channel_id = ${id} limit ${BATCH} for update skip locked)`)
-    await untilNone(job, (db) => db`
-      delete from members where channel_id = ${id} and user_id in (select user_id from members where channel_id = ${id} limit ${BATCH} for update skip locked)`)
+    await untilNone(
+      job,
+      (db) => db`
+      delete from members where channel_id = ${id} and user_id in (select user_id from members where channel_id = ${id} limit ${BATCH} for update skip locked)`,
+    )
     await job.db.use((db) => db`delete from channels where id = ${id} and deleted_at is not null`)
   }
 }
 
 const expireEvents = (job: Job) =>
-  untilNone(job, (db) => db`
+  untilNone(
+    job,
+    (db) => db`
     delete from events where (topic, "offset") in (
       select topic, "offset" from events where created_at < now() - ${limits.eventsKeptHours} * interval '1 hour' limit ${BATCH}
-    )`)
+    )`,
+  )
 
-const expireInvites = (job: Job) => untilNone(job, (db) => db`delete from workspace_invites where id in (select id from workspace_invites where expires_at < now() limit ${BATCH})`)
+const expireInvites = (job: Job) =>
+  untilNone(job, (db) => db`delete from workspace_invites where id in (select id from workspace_invites where expires_at < now() limit ${BATCH})`)
+
+const expirePreviews = (job: Job) =>
+  untilNone(
+    job,
+    (db) => db`
+    delete from link_previews where (app_id, url_hash) in (select app_id, url_hash from link_previews where expires_at < now() limit ${BATCH} for update skip locked)`,
+  )
 
 /** Leaves each member's last mark of a day: every message read that day still has one at or after it. The window covers a week of standstill. */
 const thinReadMarks = (job: Job) =>
-  untilNone(job, (db) => db`
+  untilNone(
+    job,
+    (db) => db`
     delete from read_marks where (channel_id, user_id, seq) in (
       select channel_id, user_id, seq from read_marks a
       where a.read_at < now() - ${limits.readMarksKeptDays} * interval '1 day' and a.read_at > now() - ${limits.readMarksKeptDays + 7} * interval '1 day'
@@ -140,7 +161,8 @@ const thinReadMarks = (job: Job) =>
             and date_trunc('day', later.read_at, 'UTC') = date_trunc('day', a.read_at, 'UTC')
         )
       limit ${BATCH}
-    )`)
+    )`,
+  )
 
 async function untilNone({ db, signal }: Job, remove: (db: Connection) => PromiseLike<{ count: number }>) {
   const step = () => db.use(async (connection) => (await remove(connection)).count)

@@ -22,7 +22,10 @@ export function startDraining({ db, outbox, log }: { db: Db; outbox: Outbox; log
     timer = undefined
     isWoken = false
     current = drain(db)
-      .catch((error) => (log.warn({ err: error }, 'staged jobs wait'), 0))
+      .catch((error: unknown) => {
+        log.warn({ err: error }, 'staged jobs wait')
+        return 0
+      })
       .then((moved) => {
         current = undefined
         next(moved === PORTION ? 0 : isWoken ? GATHER_MS : POLL_MS)

@@ -39,7 +39,14 @@ export async function startJobs({ db, databaseUrl, outbox, metrics, log, preview
   pgPool.on('error', onLost)
   pgPool.on('connect', (client) => client.on('error', onLost))
   const workers = new Set<string>()
-  const shared = { pgPool, logger: queueLogger(log), events: watch({ workers, metrics, log }), noHandleSignals: true, pollInterval: POLL_MS, gracefulShutdownAbortTimeout: GRACE_MS }
+  const shared = {
+    pgPool,
+    logger: queueLogger(log),
+    events: watch({ workers, metrics, log }),
+    noHandleSignals: true,
+    pollInterval: POLL_MS,
+    gracefulShutdownAbortTimeout: GRACE_MS,
+  }
   await runMigrations(shared)
 
   const queues = Object.entries(CONCURRENCY).map(([queue, concurrency]) => {

@@ -10,7 +10,9 @@ const MISSED_BEATS = 3
 export function startRescue({ db, workers, beatSeconds, log }: { db: Db; workers: ReadonlySet<string>; beatSeconds: number; log: Log }) {
   let current = Promise.resolve()
   const beat = () => {
-    current = rescue(db, { workers: [...workers], deadSeconds: beatSeconds * MISSED_BEATS }).catch((error) => log.warn({ err: error }, 'jobs of dead workers wait'))
+    current = rescue(db, { workers: [...workers], deadSeconds: beatSeconds * MISSED_BEATS }).catch((error) =>
+      log.warn({ err: error }, 'jobs of dead workers wait'),
+    )
   }
   beat()
   const timer = setInterval(beat, beatSeconds * 1000)

@@ -69,7 +69,11 @@ export async function carryOut<T extends WorkTask>(task: T, { handlers, stored, 
     if (error instanceof Later) {
       metrics.jobs.inc({ task, outcome: 'put_off' })
       log.warn({ task, tries, err: error.cause }, 'job put off')
-      return addAgain(error.task, { jobs: error.jobs, since, tries: tries + 1 }, new Date(Date.now() + 1000 * Math.max(error.retryAfterSeconds, backOff(tries))))
+      return addAgain(
+        error.task,
+        { jobs: error.jobs, since, tries: tries + 1 },
+        new Date(Date.now() + 1000 * Math.max(error.retryAfterSeconds, backOff(tries))),
+      )
     }
     if (jobs.length === 1 || isDatabaseTrouble(error)) throw error
     for (const job of jobs) await addAgain(task, { jobs: [job], since, tries })

@@ -1,13 +1,30 @@
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import ts from 'typescript'
 import { onTestFinished } from 'vitest'
 
 export const root = join(import.meta.dirname, '../..')
 export const run = promisify(execFile)
+
+/** The compilers that people use: the last one in JavaScript, and the native one. */
+const compilers = {
+  5: compilerOf(join(root, 'test')),
+  7: compilerOf(root),
+}
+function compilerOf(workspace: string) {
+  return join(dirname(createRequire(join(workspace, 'package.json')).resolve('typescript/package.json')), 'bin/tsc')
+}
+const compilerOptions = {
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  skipLibCheck: false,
+  target: 'es2022',
+  lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable', 'esnext.disposable'],
+  types: [],
+}
 
 /** The project of somebody else: a folder outside the workspaces with a program of `test/consumers` and the packages it uses. */
 export function createConsumer(program: string, packages: string[]) {
@@ -22,8 +39,13 @@ export function createConsumer(program: string, packages: string[]) {
   }
   return {
     folder,
-    /** Compiles the program, strictly, and gives what TypeScript says against it. */
-    compile: (moduleKind: 'NodeNext' | 'Bundler') => compile(join(folder, program), moduleKind),
+    /** Compiles the program, strictly; rejects with what TypeScript says against it. */
+    compile: async (version: keyof typeof compilers, resolution: { module: string; moduleResolution: string }) => {
+      writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: { ...compilerOptions, ...resolution }, files: [program] }))
+      await run(process.execPath, [compilers[version], '--project', folder]).catch(({ stdout }) => {
+        throw new Error(stdout)
+      })
+    },
     /** What the compiled program's `main` answers in a plain Node. */
     run: async (...args: string[]): Promise<unknown> => {
       const script = `import { main } from './${program.replace('.ts', '.js')}'; console.log(JSON.stringify(await main(...process.argv.slice(1))))`
@@ -31,22 +53,4 @@ export function createConsumer(program: string, packages: string[]) {
       return JSON.parse(stdout)
     },
   }
-}
-
-function compile(file: string, resolution: 'NodeNext' | 'Bundler') {
-  const program = ts.createProgram([file], {
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    skipLibCheck: false,
-    target: ts.ScriptTarget.ES2022,
-    module: resolution === 'NodeNext' ? ts.ModuleKind.NodeNext : ts.ModuleKind.ESNext,
-    moduleResolution: ts.ModuleResolutionKind[resolution],
-    lib: ['lib.es2022.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts', 'lib.dom.asynciterable.d.ts', 'lib.esnext.disposable.d.ts'],
-    types: [],
-  })
-  const { diagnostics } = program.emit()
-  return [...ts.getPreEmitDiagnostics(program), ...diagnostics].map(({ file, start, messageText }) => {
-    const place = file && start !== undefined ? `${file.fileName}:${file.getLineAndCharacterOfPosition(start).line + 1}: ` : ''
-    return place + ts.flattenDiagnosticMessageText(messageText, '\n')
-  })
 }

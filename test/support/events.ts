@@ -1,4 +1,4 @@
-import { channelEvents, type ChannelEventType, topics, userEvents, type UserEventType } from '@parley/contract'
+import { type ChannelEventType, channelEvents, topics, type UserEventType, userEvents } from '@parley/contract'
 import type { World } from './world.ts'
 
 type StoredEvent<Type extends string> = { offset: number; envelope: string; type: Type; payload: Record<string, unknown> }

@@ -6,10 +6,12 @@ import type { World } from './world.ts'
 export async function whileLocked<T>(world: World, channelId: string, work: (waiting: (count: number) => Promise<void>) => T | Promise<T>): Promise<T> {
   const third = connectOnce(world.databaseUrl)
   try {
-    return (await third.begin(async (sql) => {
-      await sql`select from channels where id = ${channelId} for update`
-      return { done: await work((count) => waiting(world, count)) }
-    })).done as T // Postgres.js unwraps arrays in its type
+    return (
+      await third.begin(async (sql) => {
+        await sql`select from channels where id = ${channelId} for update`
+        return { done: await work((count) => waiting(world, count)) }
+      })
+    ).done as T // Postgres.js unwraps arrays in its type
   } finally {
     await third.end()
   }

@@ -15,13 +15,20 @@ export async function serveProvider({ port: wanted = 0 } = {}) {
   const server = createServer(async (request, response) => {
     let text = ''
     for await (const chunk of request) text += chunk
-    const call = { method: request.method ?? '', path: request.url ?? '', key: request.headers.authorization, body: text ? JSON.parse(text) : {}, at: Date.now() }
+    const call = {
+      method: request.method ?? '',
+      path: request.url ?? '',
+      key: request.headers.authorization,
+      body: text ? JSON.parse(text) : {},
+      at: Date.now(),
+    }
     calls.push(call)
     double.behaviour(response, call)
   }).listen(wanted, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo // it listens on a port
-  const triggered = () => calls.filter(({ path }) => path.startsWith('/v1/events/trigger')).flatMap(({ body }) => ('events' in body ? (body.events as Trigger[]) : [body as Trigger]))
+  const triggered = () =>
+    calls.filter(({ path }) => path.startsWith('/v1/events/trigger')).flatMap(({ body }) => ('events' in body ? (body.events as Trigger[]) : [body as Trigger]))
   return {
     calls,
     triggered,
@@ -36,7 +43,10 @@ export async function serveProvider({ port: wanted = 0 } = {}) {
     behave: (behaviour: Behaviour = accept) => {
       double.behaviour = behaviour
     },
-    answer: (status: number, headers: Record<string, string> = {}): Behaviour => (response) => response.writeHead(status, headers).end('{"message":"as the test wants"}'),
+    answer:
+      (status: number, headers: Record<string, string> = {}): Behaviour =>
+      (response) =>
+        response.writeHead(status, headers).end('{"message":"as the test wants"}'),
     forget: () => calls.splice(0),
     stop: () => {
       server.closeAllConnections()

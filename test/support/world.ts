@@ -1,8 +1,8 @@
-import { type Api, createApi, type Credentials } from '@parley/client'
+import { type Api, type Credentials, createApi } from '@parley/client'
 import { contract, type Operation, type TokenResult } from '@parley/contract'
 import { type AppOptions, buildApp } from '@parley/server/app'
-import { createCleanup } from '@parley/server/jobs/cleanup'
 import { connect, connectOnce, openConnection } from '@parley/server/db/client'
+import { createCleanup } from '@parley/server/jobs/cleanup'
 import { type JobsOptions, startJobs } from '@parley/server/jobs/index'
 import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
 import { createMetrics } from '@parley/server/metrics'
@@ -22,14 +22,14 @@ export type User = Api & { id: string; token: string; minted: TokenResult }
 
 type WorldOptions = Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'userAdminAccess'>> & {
   poolSize?: number
-  beside?: { databaseUrl: string }
+  databaseUrl?: string
   /** Without, nothing is promised and nothing is done: JOBS=off; elsewhere: JOBS=external. */
   jobs?: Partial<Pick<JobsOptions, 'previews' | 'push' | 'beatSeconds' | 'log'>> & { isElsewhere?: boolean }
 }
 
-/** A running server with an app, on a database of its own or, as a second node, on that of the world beside it. */
+/** A running server on a database of its own, or on one that is given, with one app. */
 export async function createWorld({ jobs, ...options }: WorldOptions = {}) {
-  const database = options.beside ? { url: options.beside.databaseUrl, drop: async () => {} } : await cloneDatabase()
+  const database = options.databaseUrl === undefined ? await cloneDatabase() : { url: options.databaseUrl, drop: async () => {} }
   const pool = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test' })
   const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10 })
   const tokens = await createTokens([SECRET])
@@ -37,11 +37,26 @@ export async function createWorld({ jobs, ...options }: WorldOptions = {}) {
   const metrics = createMetrics()
   const outbox = createOutbox(tasksFor({ isOn: jobs !== undefined, hasPush: jobs?.push !== undefined }))
   const app = buildApp({
-    db: pool, metrics, tokens, cleanup, outbox, providerPreferences: createProviderPreferences(jobs?.push), adminKey: ADMIN_KEY, userAdminAccess: 'bearer', rates: noLimits, publicUrl: () => PUBLIC_URL,
-    wsUrl: () => 'ws://test/connection/websocket', allowedOrigins: [], trustProxy: false, hasDocsPage: false, logLevel: 'error', ...options,
-  }) // biome-ignore format: a list
+    db: pool,
+    metrics,
+    tokens,
+    cleanup,
+    outbox,
+    providerPreferences: createProviderPreferences(jobs?.push),
+    adminKey: ADMIN_KEY,
+    userAdminAccess: 'bearer',
+    rates: noLimits,
+    publicUrl: () => PUBLIC_URL,
+    wsUrl: () => 'ws://test/connection/websocket',
+    allowedOrigins: [],
+    trustProxy: false,
+    hasDocsPage: false,
+    logLevel: 'error',
+    ...options,
+  })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
-  const stopJobs = jobs && !jobs.isElsewhere && (await startJobs({ db: pool, databaseUrl: database.url, outbox, metrics, log: app.log, previews: { allowedHosts: [] }, push: undefined, ...jobs }))
+  const work = { db: pool, databaseUrl: database.url, outbox, metrics, log: app.log, previews: { allowedHosts: [] }, push: undefined }
+  const stopJobs = jobs && !jobs.isElsewhere && (await startJobs({ ...work, ...jobs }))
 
   const api = (credentials: Credentials = {}) => validated(createApi({ url, ...credentials }))
   const operator = api({ adminKey: ADMIN_KEY })
@@ -54,6 +69,7 @@ export async function createWorld({ jobs, ...options }: WorldOptions = {}) {
     return { ...api({ token: result.token }), id, token: result.token, minted: result }
   }
   const users = <Ids extends string[]>(...ids: Ids) => Promise.all(ids.map((id) => user(id))) as Promise<{ [Place in keyof Ids]: User }>
+  // biome-ignore format: a list
   return {
     url, app, appId, apiKey, api, backend, operator, stranger, user, users, db, pool, metrics, cleanup, sign: tokens.sign, databaseUrl: database.url,
     stop: async () => {
@@ -63,7 +79,7 @@ export async function createWorld({ jobs, ...options }: WorldOptions = {}) {
       await Promise.all([pool.end({ timeout: 1 }), db.end({ timeout: 1 })])
       await database.drop()
     },
-  } // biome-ignore format: a list
+  }
 }
 
 /** The world of a test file, made before its tests and ended after them. */
@@ -100,9 +116,7 @@ function validated(api: Api): Api {
   return Object.fromEntries(
     Object.entries(contract).map(([group, operations]) => [
       group,
-      Object.fromEntries(
-        Object.entries<Operation>(operations).map(([name, op]) => [name, check(op, (api as never)[group][name])]),
-      ),
+      Object.fromEntries(Object.entries<Operation>(operations).map(([name, op]) => [name, check(op, (api as never)[group][name])])),
     ]),
   ) as Api
 }

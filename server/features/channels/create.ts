@@ -25,7 +25,11 @@ export const create = implement(contract.channels.create, async (ctx, input) => 
   if ('twinId' in made) return existing(ctx, made.twinId)
   const channel = locked(made.row)
   if (!isDirect && others.length > 0) ctx.enqueue('push-invite', { channelId: channel.id, invitedBy: userId, userIds: others })
-  const { rev, memberCount } = await admit(ctx, channel, users.map((user) => ({ user, role: roleOf(user, userId) })))
+  const { rev, memberCount } = await admit(
+    ctx,
+    channel,
+    users.map((user) => ({ user, role: roleOf(user, userId) })),
+  )
   return { ...(await viewChannel(ctx, channel.id)), rev, memberCount }
 })
 
@@ -57,7 +61,9 @@ function* candidateCids({ type, name = '', dmKey }: Draft) {
 }
 const SLUG_LENGTH = 80
 
-const selectTwin = (db: Ctx['db'], { appId, userId, dmKey, clientId }: { appId: string; userId: string; dmKey: string | null; clientId: string | null }) => db<{ id: string }[]>`
+const selectTwin = (db: Ctx['db'], { appId, userId, dmKey, clientId }: { appId: string; userId: string; dmKey: string | null; clientId: string | null }) => db<
+  { id: string }[]
+>`
   select id from channels
   where app_id = ${appId} and deleted_at is null and (dm_key = ${dmKey} or (created_by = ${userId} and client_id = ${clientId}))
   order by client_id = ${clientId} desc nulls last limit 1`

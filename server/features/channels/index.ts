@@ -2,7 +2,7 @@ import { contract } from '@parley/contract'
 import type { ChannelRow } from '../../db/rows.ts'
 import { containing } from '../../db/sql.ts'
 import { fail } from '../../failure.ts'
-import { implement, implementRead, type Implements } from '../../implement.ts'
+import { type Implements, implement, implementRead } from '../../implement.ts'
 import { channelForReader, lockedChannelForMember } from '../access.ts'
 import { isStaff } from '../members/index.ts'
 import { create, viewChannel } from './create.ts'
@@ -23,7 +23,8 @@ const get = implementRead(contract.channels.get, async (ctx, { channelId }) => {
 
 const update = implement(contract.channels.update, async (ctx, { channelId, ...wanted }) => {
   const { channel, standing } = await lockedChannelForMember(ctx, channelId)
-  if (channel.type === 'messaging' || !isStaff(standing.role)) return fail('FORBIDDEN', 'Only owners and moderators edit a channel, and nobody a direct message')
+  if (channel.type === 'messaging' || !isStaff(standing.role))
+    return fail('FORBIDDEN', 'Only owners and moderators edit a channel, and nobody a direct message')
   const { name = channel.name, image = channel.image, description = channel.description } = wanted
   if (name === channel.name && image === channel.image && description === channel.description) return viewChannel(ctx, channelId)
   const [edited] = await ctx.db<ChannelRow[]>`
@@ -46,7 +47,9 @@ const updateSettings = implement(contract.channels.updateSettings, async (ctx, {
   const { standing } = await lockedChannelForMember(ctx, channelId)
   const settings = { starred: starred ?? standing.starred ?? false, muted: muted ?? standing.muted ?? false }
   if (settings.starred !== standing.starred || settings.muted !== standing.muted) {
-    ctx.write(ctx.db`update members set starred = ${settings.starred}, muted = ${settings.muted} where channel_id = ${channelId} and user_id = ${ctx.caller.userId}`)
+    ctx.write(
+      ctx.db`update members set starred = ${settings.starred}, muted = ${settings.muted} where channel_id = ${channelId} and user_id = ${ctx.caller.userId}`,
+    )
     ctx.emitTo(ctx.caller.userId, 'channel.settings_changed', { channelId, ...settings })
   }
   return { success: true, ...settings }
@@ -55,4 +58,13 @@ const updateSettings = implement(contract.channels.updateSettings, async (ctx, {
 export const channels = { list, create, get, update, delete: remove, updateSettings } satisfies Implements<'channels'>
 
 /** What a channel is called and looks like, the same for everybody. Only of channels that have a name of their own. */
-const profile = ({ id, cid, name, type, image, description, workspaceId, updatedAt }: ChannelRow) => ({ id, cid, name: name ?? '', type, image, description, workspaceId, updatedAt })
+const profile = ({ id, cid, name, type, image, description, workspaceId, updatedAt }: ChannelRow) => ({
+  id,
+  cid,
+  name: name ?? '',
+  type,
+  image,
+  description,
+  workspaceId,
+  updatedAt,
+})

@@ -1,6 +1,6 @@
 import type { Channel } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
-import { selectMembers } from '../members/view.ts'
+import { firstMembers } from '../members/view.ts'
 import { selectMessages, toMessage } from '../messages/view.ts'
 import { unread } from '../reads.ts'
 
@@ -30,7 +30,7 @@ const selectHeads = (db: Tx, { appId, viewer, page, withMembers = false }: Which
     coalesce(m.last_read_seq, 0) as last_read_seq, m.role, coalesce(m.starred, false) as starred, coalesce(m.muted, false) as muted,
     c.rev, c.created_at, c.updated_at,
     (select x.id from messages x where x.channel_id = c.id and x.deleted_at is null order by x.seq desc limit 1) as last_message_id,
-    case when ${withMembers} or c.type = 'messaging' then ${selectMembers(db)} end as members
+    case when ${withMembers} or c.type = 'messaging' then ${firstMembers(db)} end as members
   from (
     select c.* from channels c left join members m on m.channel_id = c.id and m.user_id = ${viewer}
     where c.app_id = ${appId} and c.deleted_at is null and ${page}

@@ -2,17 +2,15 @@ import { type ChannelType, contract, type Member, type Role } from '@parley/cont
 import type { Ctx } from '../../context.ts'
 import type { Tx } from '../../db/client.ts'
 import { fail } from '../../failure.ts'
-import { implement, implementRead, type Implements } from '../../implement.ts'
+import { type Implements, implement, implementRead } from '../../implement.ts'
 import { channelForReader, lockedChannelForMember, lockedChannelForReader, mayJoin } from '../access.ts'
 import { admit, dismiss, knownUsers } from './change.ts'
-import { memberRows } from './view.ts'
+import { selectMembers } from './view.ts'
 
 const list = implementRead(contract.members.list, async (ctx, { channelId, limit, offset }) => {
   await channelForReader(ctx, channelId)
-  const members = await ctx.db<Member[]>`
-    select f.user_id, f."user", f.role, f.joined_at from (${memberRows(ctx.db)} where f.channel_id = ${channelId}) f
-    order by f.joined_at, f.user_id limit ${limit} offset ${offset}`
-  return { members }
+  const page = ctx.db`f.channel_id = ${channelId} order by f.joined_at, f.user_id limit ${limit} offset ${offset}`
+  return { members: await selectMembers(ctx.db, page) }
 })
 
 const add = implement(contract.members.add, async (ctx, { channelId, userIds, role }) => {
@@ -21,9 +19,20 @@ const add = implement(contract.members.add, async (ctx, { channelId, userIds, ro
   if (!mayAdd(channel.type, standing.role)) return fail('FORBIDDEN', 'Only owners and moderators add members here')
   if (role !== 'member' && standing.role !== 'owner') return fail('FORBIDDEN', 'Only an owner gives roles')
   const users = await knownUsers(ctx, { appId: ctx.caller.appId, ids: userIds, field: 'userIds' })
-  const { members: invited, memberCount } = await admit(ctx, channel, users.map((user) => ({ user, role })))
+  const { members: invited, memberCount } = await admit(
+    ctx,
+    channel,
+    users.map((user) => ({ user, role })),
+  )
   if (invited.length > 0) ctx.enqueue('push-invite', { channelId, invitedBy: ctx.caller.userId, userIds: invited.map(({ userId }) => userId) })
-  return { members: await selectMembersById(ctx.db, channelId, users.map(({ id }) => id)), memberCount }
+  return {
+    members: await selectMembersById(
+      ctx.db,
+      channelId,
+      users.map(({ id }) => id),
+    ),
+    memberCount,
+  }
 })
 
 const update = implement(contract.members.update, async (ctx, { channelId, userId, role }) => {
@@ -59,23 +68,29 @@ export async function joinOpenChannel(ctx: Ctx<'user'>, { channelId }: { channel
   if (standing.role === null) {
     if (!mayJoin({ ...standing, type: channel.type })) return fail('FORBIDDEN', 'This channel is by invitation only')
     const users = await knownUsers(ctx, { appId, ids: [userId], field: 'userId' })
-    await admit(ctx, channel, users.map((user) => ({ user, role: 'member' })))
+    await admit(
+      ctx,
+      channel,
+      users.map((user) => ({ user, role: 'member' })),
+    )
   }
   const [member] = await selectMembersById(ctx.db, channelId, [userId])
   return member ?? fail('FORBIDDEN', 'You are not a member of this channel')
 }
 
 /** A member of a locked channel of which the caller is one too, if their roles allow it. Never of a direct message. */
-async function lockedMember(ctx: Ctx<'user'>, { channelId, userId }: { channelId: string; userId: string }, isAllowed: (own: Role | null, theirs: Role) => boolean) {
+async function lockedMember(
+  ctx: Ctx<'user'>,
+  { channelId, userId }: { channelId: string; userId: string },
+  isAllowed: (own: Role | null, theirs: Role) => boolean,
+) {
   const [{ channel, standing }, [member]] = await Promise.all([lockedChannelForMember(ctx, channelId), selectMembersById(ctx.db, channelId, [userId])])
   refuseDirect(channel.type)
   if (!member) return fail('NOT_FOUND', 'Member not found')
   return isAllowed(standing.role, member.role) ? { channel, member } : fail('FORBIDDEN', 'Your role does not allow this')
 }
 
-const selectMembersById = (db: Tx, channelId: string, userIds: string[]) => db<Member[]>`
-  select f.user_id, f."user", f.role, f.joined_at from (${memberRows(db)} where f.channel_id = ${channelId} and f.user_id = any(${userIds})) f
-  order by f.joined_at, f.user_id`
+const selectMembersById = (db: Tx, channelId: string, userIds: string[]) => selectMembers(db, db`f.channel_id = ${channelId} and f.user_id = any(${userIds})`)
 
 async function hasOtherOwner(db: Tx, channelId: string, userId: string) {
   const [other] = await db`select from members where channel_id = ${channelId} and role = 'owner' and user_id <> ${userId} limit 1`

@@ -4,9 +4,17 @@ import { fail } from '../../failure.ts'
 import { asBroadcast, selectMessages, toMessage } from './view.ts'
 
 /** Tells the channel what a message is now, after the write; gives the message the event's rev. Answers as the viewer sees it. */
-export async function announceMessage(ctx: Pick<Ctx, 'db' | 'emit' | 'write'>, { channel, messageId, viewer }: { channel: LockedCounters; messageId: string; viewer: string | null }) {
+export async function announceMessage(
+  ctx: Pick<Ctx, 'db' | 'emit' | 'write'>,
+  { channel, messageId, viewer }: { channel: LockedCounters; messageId: string; viewer: string | null },
+) {
   const message = await viewMessage(ctx, { messageId, viewer })
-  const { message: announced } = ctx.emit(channel, 'message.updated', (rev) => ({ channelId: channel.id, message: asBroadcast({ ...message, rev }) }), messageId)
+  const { message: announced } = ctx.emit(
+    channel,
+    'message.updated',
+    (rev) => ({ channelId: channel.id, message: asBroadcast({ ...message, rev }) }),
+    messageId,
+  )
   writeRev(ctx, announced)
   return { ...message, rev: announced.rev }
 }

@@ -20,24 +20,37 @@ export const remove = implement(contract.messages.delete, async (ctx, ref) => {
   return { success: true, messageId: message.id, deletedAt: message.now }
 })
 
-export const canStillDelete = ({ createdAt }: { createdAt: string }, now: string) => Date.parse(now) - Date.parse(createdAt) <= limits.deleteWindowSeconds * 1000
+export const canStillDelete = ({ createdAt }: { createdAt: string }, now: string) =>
+  Date.parse(now) - Date.parse(createdAt) <= limits.deleteWindowSeconds * 1000
 
 /** Leaves tombstones, now: the content goes from the messages and from the events kept of them, their seq stays. */
 export async function bury(ctx: Pick<Change, 'db' | 'emit' | 'write'>, channel: LockedChannel, messages: DatedMessage[]) {
   const { db } = ctx
   const parentIds = messages.flatMap(({ parentId }) => parentId ?? [])
-  const roots = parentIds.length === 0 ? [] : await db<{ id: string; replyCount: number }[]>`select id, reply_count from messages where id = any(${parentIds}::uuid[])`
+  const roots =
+    parentIds.length === 0 ? [] : await db<{ id: string; replyCount: number }[]>`select id, reply_count from messages where id = any(${parentIds}::uuid[])`
   const threads = new Map(roots.map((root) => [root.id, { ...root, rev: 0 }]))
   const graves = messages.map(({ id: messageId, seq, now: deletedAt, parentId, replyCount }) => {
     const thread = threads.get(parentId ?? '')
     if (thread) thread.replyCount -= 1
     const parent = thread ? { parent: { id: thread.id, replyCount: thread.replyCount } } : {}
     let rev = 0
-    const payload = ctx.emit(channel, 'message.deleted', (next) => ((rev = next), { channelId: channel.id, messageId, seq, deletedAt, ...parent }), messageId)
+    const tell = (next: number) => {
+      rev = next
+      return { channelId: channel.id, messageId, seq, deletedAt, ...parent }
+    }
+    const payload = ctx.emit(channel, 'message.deleted', tell, messageId)
     if (thread) thread.rev = rev
     return { id: messageId, rev, replyCount, deletedAt, envelope: JSON.stringify({ type: 'message.deleted', payload }) }
   })
-  if (graves.length > 0) ctx.write(writeGraves(db, graves.map((grave) => ({ ...grave, ...threads.get(grave.id) })), [...threads.values()]))
+  if (graves.length > 0)
+    ctx.write(
+      writeGraves(
+        db,
+        graves.map((grave) => ({ ...grave, ...threads.get(grave.id) })),
+        [...threads.values()],
+      ),
+    )
 }
 
 /** A root that goes together with its replies is among both, and written once. */

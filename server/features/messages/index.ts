@@ -1,7 +1,7 @@
 import { contract, limits } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { fail } from '../../failure.ts'
-import { implement, implementRead, type Implements } from '../../implement.ts'
+import { type Implements, implement, implementRead } from '../../implement.ts'
 import { channelForReader } from '../access.ts'
 import { lockedMessageForAuthor } from './access.ts'
 import { announceMessage, viewMessage } from './announce.ts'
@@ -48,7 +48,8 @@ const get = implementRead(contract.messages.get, async (ctx, { channelId, messag
 
 const edit = implement(contract.messages.edit, async (ctx, { channelId, messageId, text }) => {
   const { channel, message } = await lockedMessageForAuthor(ctx, { channelId, messageId })
-  if (text === '' && Array.isArray(message.attachments) && message.attachments.length === 0) return fail('VALIDATION_ERROR', 'text: expected at least 1 character')
+  if (text === '' && Array.isArray(message.attachments) && message.attachments.length === 0)
+    return fail('VALIDATION_ERROR', 'text: expected at least 1 character')
   if (text === message.text) return viewMessage(ctx, { messageId, viewer: ctx.caller.userId })
   const { now } = message
   const links = linksIn(text)

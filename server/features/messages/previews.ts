@@ -6,8 +6,7 @@ import { announceMessage } from './announce.ts'
 import { linksIn } from './links.ts'
 
 /** The previews of these links, in their order, as far as there are any. */
-export const previewsOf = (links: string[], known: readonly LinkPreview[] | null) =>
-  links.flatMap((link) => known?.find(({ url }) => url === link) ?? [])
+export const previewsOf = (links: string[], known: readonly LinkPreview[] | null) => links.flatMap((link) => known?.find(({ url }) => url === link) ?? [])
 
 type Found = { appId: string; channelId: string; messageId: string; previews: LinkPreview[] }
 

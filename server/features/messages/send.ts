@@ -39,7 +39,8 @@ export const send = implementBatch(contract.messages.send, {
   },
   findRepeated: async (ctx, { channelId, clientId }) => {
     if (clientId === undefined) return undefined
-    const { db, caller: { appId, userId } } = ctx // biome-ignore format: one line
+    // biome-ignore format: one line
+    const { db, caller: { appId, userId } } = ctx
     const which = db`where m.app_id = ${appId} and m.channel_id = ${channelId} and m.user_id = ${userId} and m.client_id = ${clientId}`
     const [view] = await selectMessages(db, { viewer: userId, which })
     if (!view) return undefined
@@ -123,6 +124,7 @@ function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'enqueue' | '
       'message.new',
       (rev) => ({
         channelId: channel.id,
+        // biome-ignore format: the fields of a message
         message: {
           id, channelId: channel.id, userId: author.id, text, seq, rev, user: author, reactions: [], mentions: mentionsIn(text), attachments,
           parentId: fact.rootId, replyCount: 0, pinned: false, clientId, createdAt: now, updatedAt: now, editedAt: null, deletedAt: null,
@@ -130,7 +132,7 @@ function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'enqueue' | '
         ...(fact.rootId === null ? {} : { parent: { id: fact.rootId, replyCount } }),
       }),
       id,
-    ) // biome-ignore format: the fields of a message
+    )
     ctx.enqueue('push-message', { messageId: id })
     if (linksIn(text).length > 0) ctx.enqueue('preview', { messageId: id })
     if (fact.rootId !== null) threads.set(fact.rootId, { id: fact.rootId, replyCount, rev: message.rev })

@@ -56,12 +56,11 @@ async function takeReactions(ctx: Change, channel: LockedChannel, user: { id: st
   const revs = new Map<string, number>()
   for (const { messageId, emoji } of taken) {
     const { reactions = [] } = messages.get(messageId) ?? {}
-    ctx.emit(
-      channel,
-      'reaction.removed',
-      (rev) => (revs.set(messageId, rev), { channelId: channel.id, messageId, reaction: { type: emoji, userId: user.id }, user, reactions }),
-      messageId,
-    )
+    const tell = (rev: number) => {
+      revs.set(messageId, rev)
+      return { channelId: channel.id, messageId, reaction: { type: emoji, userId: user.id }, user, reactions }
+    }
+    ctx.emit(channel, 'reaction.removed', tell, messageId)
   }
   writeRevs(ctx, revs)
   return taken.length
@@ -74,7 +73,11 @@ async function buryMessages(ctx: Change, channel: LockedChannel, userId: string)
     select *, clock_timestamp() as now from messages
     where channel_id = ${channel.id} and user_id = ${userId} and (deleted_at is null or client_id is not null) order by seq limit ${STEP}`
   if (messages.length === 0) return 0
-  await bury(ctx, channel, messages.filter(({ deletedAt }) => deletedAt === null))
+  await bury(
+    ctx,
+    channel,
+    messages.filter(({ deletedAt }) => deletedAt === null),
+  )
   ctx.write(db`update messages set client_id = null where id = any(${messages.map(({ id }) => id)}::uuid[])`)
   return messages.length
 }

@@ -2,7 +2,7 @@ import { contract } from '@parley/contract'
 import type { Caller, Ctx, UserAdminAccess } from '../../context.ts'
 import { containing } from '../../db/sql.ts'
 import { fail } from '../../failure.ts'
-import { implement, implementRead, type Implements } from '../../implement.ts'
+import { type Implements, implement, implementRead } from '../../implement.ts'
 import { deleteUsers } from './delete.ts'
 import { upsertUsers } from './upsert.ts'
 import { selectProfiles } from './view.ts'
@@ -22,7 +22,10 @@ const get = implementRead(contract.users.get, async ({ db, caller }, { userId })
 
 const sync = implement(contract.users.sync, async (ctx, { users: rows }) => {
   const given = rows.flatMap((row) => ('user' in row ? [row.user] : []))
-  requireAdminOf(ctx, given.map(({ id }) => id))
+  requireAdminOf(
+    ctx,
+    given.map(({ id }) => id),
+  )
   const synced = given.length === 0 ? [] : await upsertUsers(ctx, ctx.caller.appId, given)
   const created = synced.filter(({ isNew }) => isNew).length
   const errors = rows.flatMap((row) => ('error' in row ? [row.error] : []))

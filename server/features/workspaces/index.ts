@@ -2,7 +2,7 @@ import { contract, type WorkspaceMember, type WorkspaceRole } from '@parley/cont
 import { v7 as uuidv7 } from 'uuid'
 import type { ReadCtx } from '../../context.ts'
 import { fail } from '../../failure.ts'
-import { implement, implementRead, type Implements } from '../../implement.ts'
+import { type Implements, implement, implementRead } from '../../implement.ts'
 import { keepCaller } from '../access.ts'
 import { lockedWorkspaceForMember, workspaceForMember } from './access.ts'
 import { leaveWorkspaces } from './leave.ts'

@@ -13,7 +13,8 @@ const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3')
 const AZURE_METADATA = '168.63.129.16'
 
 /** Whether a URL may be asked for at all, whatever its host resolves to. */
-export const isPlain = ({ protocol, port, username, password }: URL) => (protocol === 'http:' || protocol === 'https:') && port === '' && username === '' && password === ''
+export const isPlain = ({ protocol, port, username, password }: URL) =>
+  (protocol === 'http:' || protocol === 'https:') && port === '' && username === '' && password === ''
 
 /** The host of a URL without the brackets of IPv6. */
 export const hostOf = ({ hostname }: URL) => hostname.replace(/^\[(.*)\]$/, '$1')

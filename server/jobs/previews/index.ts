@@ -17,8 +17,10 @@ const MISSED_SECONDS = 60
 export function createPreviews({ db, metrics, fetch }: { db: Db; metrics: Metrics; fetch: Fetch }): Pick<Handlers, 'preview'> {
   const preview: Handlers['preview'] = async ([job], { signal }) => {
     const { appId, messageId } = job
-    const [message] = await db.use((db) => db<{ channelId: string; text: string }[]>`
-      select channel_id, text from messages where app_id = ${appId} and id = ${messageId} and deleted_at is null`)
+    const [message] = await db.use(
+      (db) => db<{ channelId: string; text: string }[]>`
+      select channel_id, text from messages where app_id = ${appId} and id = ${messageId} and deleted_at is null`,
+    )
     const links = message ? linksIn(message.text) : []
     if (!message || links.length === 0) return
     const previews = await find(links, { appId, signal })
@@ -31,8 +33,10 @@ export function createPreviews({ db, metrics, fetch }: { db: Db; metrics: Metric
   /** From the cache, else from the network; all at once, so that the message changes once. */
   const find = async (links: string[], { appId, signal }: { appId: string; signal: AbortSignal }) => {
     const hashes = new Map(links.map((link) => [link, sha256(link)]))
-    const cached = await db.use((db) => db<{ urlHash: string; preview: LinkPreview | null }[]>`
-      select url_hash, preview from link_previews where app_id = ${appId} and url_hash = any(${[...hashes.values()]}) and expires_at > now()`)
+    const cached = await db.use(
+      (db) => db<{ urlHash: string; preview: LinkPreview | null }[]>`
+      select url_hash, preview from link_previews where app_id = ${appId} and url_hash = any(${[...hashes.values()]}) and expires_at > now()`,
+    )
     const known = new Map(cached.map(({ urlHash, preview }) => [urlHash, preview]))
     const fresh = await Promise.all(links.filter((link) => !known.has(hashes.get(link) ?? '')).map((link) => look(link, { fetch, signal })))
     metrics.previews.inc({ outcome: 'cached' }, known.size)
@@ -43,14 +47,16 @@ export function createPreviews({ db, metrics, fetch }: { db: Db; metrics: Metric
   }
 
   const remember = (appId: string, findings: Finding[]) =>
-    db.use((db) => db`
+    db.use(
+      (db) => db`
       insert into link_previews as p (app_id, url_hash, preview, expires_at)
       select ${appId}, hash, preview::jsonb, now() + make_interval(secs => seconds)
       from unnest(
         ${findings.map(({ url }) => sha256(url))}::text[], ${findings.map(({ preview }) => preview && JSON.stringify(preview))}::text[],
         ${findings.map(({ preview, isComplete }) => (preview && isComplete ? KEPT_SECONDS : MISSED_SECONDS))}::int[]
       ) as f (hash, preview, seconds)
-      on conflict (app_id, url_hash) do update set preview = excluded.preview, expires_at = excluded.expires_at`)
+      on conflict (app_id, url_hash) do update set preview = excluded.preview, expires_at = excluded.expires_at`,
+    )
 
   return { preview }
 }

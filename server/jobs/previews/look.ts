@@ -17,7 +17,14 @@ export async function look(url: string, { fetch, signal }: { fetch: Fetch; signa
   return { url, preview: isWorthShowing ? { url, ...facts } : null, isComplete: page !== undefined }
 }
 
-const OEmbed = z.object({ title: z.string(), author_name: z.string().optional(), thumbnail_url: z.url({ protocol: /^https$/ }).max(limits.urlLength).optional() })
+const OEmbed = z.object({
+  title: z.string(),
+  author_name: z.string().optional(),
+  thumbnail_url: z
+    .url({ protocol: /^https$/ })
+    .max(limits.urlLength)
+    .optional(),
+})
 
 async function lookAtVideo({ preview, oEmbed }: Video, { fetch, signal }: { fetch: Fetch; signal: AbortSignal }): Promise<Finding> {
   const answer = await fetch(oEmbed, { type: 'json', signal })
@@ -27,7 +34,12 @@ async function lookAtVideo({ preview, oEmbed }: Video, { fetch, signal }: { fetc
   const authorName = clean(told.author_name, siteNameLength)
   return {
     url: preview.url,
-    preview: { ...preview, title: clean(told.title, titleLength) ?? preview.title, image: told.thumbnail_url ?? preview.image, ...(authorName ? { authorName } : {}) },
+    preview: {
+      ...preview,
+      title: clean(told.title, titleLength) ?? preview.title,
+      image: told.thumbnail_url ?? preview.image,
+      ...(authorName ? { authorName } : {}),
+    },
     isComplete: true,
   }
 }

@@ -4,7 +4,13 @@ import { Parser } from 'htmlparser2'
 import type { Fetched } from './fetch.ts'
 
 /** What a page says of itself. */
-export type PageFacts = { title: string | null; description: string | null; image: string | null; siteName: string | null; type: 'website' | 'video' | 'article' }
+export type PageFacts = {
+  title: string | null
+  description: string | null
+  image: string | null
+  siteName: string | null
+  type: 'website' | 'video' | 'article'
+}
 
 /** Pieces small enough that the server's other work goes on between them. */
 const PIECE = 16 * 1024
@@ -76,7 +82,11 @@ const CHARSET = /charset\s*=\s*["']?([\w:.-]{1,40})/i
 
 /** One line of text that JSON and Postgres can hold, or nothing. */
 export function clean(text: string | undefined, maxLength: number) {
-  const line = (text ?? '').slice(0, MAX_VALUE).toWellFormed().replace(/[\p{Cc}\p{Z}]+/gu, ' ').trim()
+  const line = (text ?? '')
+    .slice(0, MAX_VALUE)
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Z}]+/gu, ' ')
+    .trim()
   return [...line].slice(0, maxLength).join('') || null
 }
 

@@ -14,7 +14,8 @@ export function videoAt(address: string): Video | undefined {
 
 function youTubeId({ hostname, pathname, searchParams }: URL) {
   const [, first = '', second = ''] = pathname.split('/')
-  const id = hostname === 'youtu.be' ? first : YOUTUBE_HOSTS.has(hostname) ? (['embed', 'shorts', 'live', 'v'].includes(first) ? second : searchParams.get('v')) : null
+  const id =
+    hostname === 'youtu.be' ? first : YOUTUBE_HOSTS.has(hostname) ? (['embed', 'shorts', 'live', 'v'].includes(first) ? second : searchParams.get('v')) : null
   return id && /^[\w-]{11}$/.test(id) ? id : undefined
 }
 

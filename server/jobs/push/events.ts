@@ -17,7 +17,11 @@ export type PushEvent = { name: string; to: string; payload: Record<string, stri
 export const subscriberId = ({ tenantId }: Pick<PushSettings, 'tenantId'>, userId: string) => (tenantId === undefined ? userId : `${tenantId}:${userId}`)
 
 /** `about` is what happened; with the user and the workflow it makes a push the same however often its job runs. */
-export function pushEvent<K extends Kind>(settings: PushSettings, kind: K, { about, userId, payload }: { about: string; userId: string; payload: Payloads[K] }): PushEvent {
+export function pushEvent<K extends Kind>(
+  settings: PushSettings,
+  kind: K,
+  { about, userId, payload }: { about: string; userId: string; payload: Payloads[K] },
+): PushEvent {
   const name = settings.workflows[kind]
   return { name, to: subscriberId(settings, userId), payload, transactionId: `${about}:${userId}:${name}` }
 }

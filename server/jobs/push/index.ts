@@ -22,17 +22,26 @@ export function createPushes({ db, push, metrics, log }: { db: Db; push: PushSet
     'push-message': async (jobs, { signal }) => {
       const readers = await selectReaders(db, jobs)
       const now = new Date()
-      await send(readers.flatMap((reader) => messageEvent(push, reader, now) ?? []), signal)
+      await send(
+        readers.flatMap((reader) => messageEvent(push, reader, now) ?? []),
+        signal,
+      )
     },
     'push-reaction': async (jobs, { signal }) => {
       const reacted = await selectReacted(db, jobs)
       const now = new Date()
-      await send(reacted.filter((author) => isWanted('reaction', preferencesOf(author), now)).map((author) => reactionEvent(push, author)), signal)
+      await send(
+        reacted.filter((author) => isWanted('reaction', preferencesOf(author), now)).map((author) => reactionEvent(push, author)),
+        signal,
+      )
     },
     'push-invite': async (jobs, { signal }) => {
       const invited = (await Promise.all(jobs.map((job) => selectInvited(db, job)))).flat()
       const now = new Date()
-      await send(invited.filter((user) => isWanted('channel-invite', preferencesOf(user), now)).map((user) => inviteEvent(push, user)), signal)
+      await send(
+        invited.filter((user) => isWanted('channel-invite', preferencesOf(user), now)).map((user) => inviteEvent(push, user)),
+        signal,
+      )
     },
     'push-event': (events, { signal }) => send(events, signal),
     ...createSubscribers({ db, provider, log }),
@@ -40,7 +49,14 @@ export function createPushes({ db, push, metrics, log }: { db: Db; push: PushSet
 }
 
 const nothing = async () => {}
-const without: Pick<Handlers, PushTask> = { 'push-message': nothing, 'push-reaction': nothing, 'push-invite': nothing, 'push-event': nothing, subscriber: nothing, device: nothing }
+const without: Pick<Handlers, PushTask> = {
+  'push-message': nothing,
+  'push-reaction': nothing,
+  'push-invite': nothing,
+  'push-event': nothing,
+  subscriber: nothing,
+  device: nothing,
+}
 
 const preferencesOf = ({ chosen }: Pick<Reader, 'chosen'>) => ({ ...defaultPreferences, ...chosen })
 
@@ -50,11 +66,20 @@ function messageEvent(push: PushSettings, reader: Reader, now: Date) {
   const preview = previewOf(reader.text)
   switch (kindFor(reader, preferencesOf(reader), now)) {
     case 'mention':
-      return pushEvent(push, 'mention', { ...about, payload: { mentionedBy: senderId, mentionedByName: senderName, channelId, channelName, messagePreview: preview, messageId } })
+      return pushEvent(push, 'mention', {
+        ...about,
+        payload: { mentionedBy: senderId, mentionedByName: senderName, channelId, channelName, messagePreview: preview, messageId },
+      })
     case 'thread-reply':
-      return pushEvent(push, 'thread-reply', { ...about, payload: { replierId: senderId, replierName: senderName, channelId, channelName, threadId: threadId ?? '', replyPreview: preview } })
+      return pushEvent(push, 'thread-reply', {
+        ...about,
+        payload: { replierId: senderId, replierName: senderName, channelId, channelName, threadId: threadId ?? '', replyPreview: preview },
+      })
     case 'new-message':
-      return pushEvent(push, 'new-message', { ...about, payload: { senderId, senderName, senderAvatar, channelId, channelName, messagePreview: preview, messageId } })
+      return pushEvent(push, 'new-message', {
+        ...about,
+        payload: { senderId, senderName, senderAvatar, channelId, channelName, messagePreview: preview, messageId },
+      })
   }
 }
 
@@ -67,4 +92,8 @@ const reactionEvent = (push: PushSettings, { userId, messageId, channelId, text,
   })
 
 const inviteEvent = (push: PushSettings, { userId, channelId, channelName, channelDescription, invitedBy, invitedByName, joinedAt }: Invited) =>
-  pushEvent(push, 'channel-invite', { about: `${channelId}:${Date.parse(joinedAt)}`, userId, payload: { invitedBy, invitedByName, channelId, channelName, channelDescription } })
+  pushEvent(push, 'channel-invite', {
+    about: `${channelId}:${Date.parse(joinedAt)}`,
+    userId,
+    payload: { invitedBy, invitedByName, channelId, channelName, channelDescription },
+  })

@@ -37,7 +37,11 @@ export type Provider = ReturnType<typeof createProvider>
 /** The push provider's API, as far as we use it: that of Novu. */
 export function createProvider(settings: PushSettings) {
   const { apiUrl, secretKey } = settings
-  const call = async (method: string, path: string, { body, milliseconds = CALL_MS, signal }: { body?: object; milliseconds?: number; signal?: AbortSignal }) => {
+  const call = async (
+    method: string,
+    path: string,
+    { body, milliseconds = CALL_MS, signal }: { body?: object; milliseconds?: number; signal?: AbortSignal },
+  ) => {
     const headers = { authorization: `ApiKey ${secretKey}`, ...(body ? { 'content-type': 'application/json' } : {}) }
     const init = { method, headers, redirect: 'error', ...(body ? { body: JSON.stringify(body) } : {}) } as const
     const { status, retryAfterSeconds, text } = await within(milliseconds, signal, (signal) => request(`${apiUrl}${path}`, { ...init, signal }))
@@ -47,6 +51,7 @@ export function createProvider(settings: PushSettings) {
     return text
   }
   const pathOf = (userId: string) => encodeURIComponent(subscriberId(settings, userId))
+  /** What is not there needs no removing. */
   const unlessGone = (error: unknown) => {
     if (!(error instanceof Refused && error.status === 404)) throw error
   }
@@ -76,11 +81,15 @@ export function createProvider(settings: PushSettings) {
     preferencesOf: async (userId: string) =>
       Preferences.parse(JSON.parse(await call('GET', `/v2/subscribers/${pathOf(userId)}/preferences`, { milliseconds: ASK_MS }))).data,
 
-    hasWorkflow: (id: string) =>
-      call('GET', `/v2/workflows/${encodeURIComponent(id)}`, {}).then(
-        () => true,
-        (error: unknown) => (unlessGone(error), false),
-      ),
+    hasWorkflow: async (id: string) => {
+      try {
+        await call('GET', `/v2/workflows/${encodeURIComponent(id)}`, {})
+        return true
+      } catch (error) {
+        unlessGone(error)
+        return false
+      }
+    },
     createWorkflow: (workflow: object) => call('POST', '/v2/workflows', { body: workflow }),
   }
 }

@@ -1,7 +1,13 @@
 import type { Preferences } from '@parley/contract'
 import type { Kind } from './events.ts'
 
-const flags = { 'new-message': 'newMessages', mention: 'mentions', 'channel-invite': 'channelInvites', reaction: 'reactions', 'thread-reply': 'threadReplies' } as const
+const flags = {
+  'new-message': 'newMessages',
+  mention: 'mentions',
+  'channel-invite': 'channelInvites',
+  reaction: 'reactions',
+  'thread-reply': 'threadReplies',
+} as const
 
 /** What a message is to somebody. */
 export type Relation = { isMentioned: boolean; isInThread: boolean; isMuted: boolean }

@@ -17,8 +17,10 @@ export function createSubscribers({ db, provider, log }: { db: Db; provider: Pro
       const { appId, userId, provider: kind } = job
       const user = await selectSubscriber(db, job)
       if (!user) return
-      const tokens = await db.use((db) => db<{ token: string }[]>`
-        select token from devices where app_id = ${appId} and user_id = ${userId} and provider = ${kind} order by created_at, id`)
+      const tokens = await db.use(
+        (db) => db<{ token: string }[]>`
+        select token from devices where app_id = ${appId} and user_id = ${userId} and provider = ${kind} order by created_at, id`,
+      )
       // Tokens are kept with a subscriber, who may have been here before there was a provider.
       if (tokens.length > 0) await provider.saveSubscriber(user, signal)
       await provider.setTokens(userId, { provider: kind, tokens: tokens.map(({ token }) => token), signal })
@@ -28,7 +30,9 @@ export function createSubscribers({ db, provider, log }: { db: Db; provider: Pro
 }
 
 async function selectSubscriber(db: Db, { appId, userId }: { appId: string; userId: string }) {
-  const [user] = await db.use((db) => db<Subscriber[]>`select id, display_name as name, email, image from users where app_id = ${appId} and id = ${userId} and deleted_at is null`)
+  const [user] = await db.use(
+    (db) => db<Subscriber[]>`select id, display_name as name, email, image from users where app_id = ${appId} and id = ${userId} and deleted_at is null`,
+  )
   return user
 }
 

@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest'
+import { invalid, notFound, refusal } from './support/refusal.ts'
+import { useWorld } from './support/world.ts'
+
+const world = useWorld()
+const android = { platform: 'android', provider: 'fcm' } as const
+
+const devicesOf = (userId: string) => world().db<{ id: string; token: string; deviceId: string | null; appVersion: string | null }[]>`
+  select id, token, device_id, app_version from devices where user_id = ${userId} and app_id = ${world().appId} order by id`
+
+test('a device is registered; the same token again answers with the same one, updated', async () => {
+  const ana = await world().user('ana')
+  const first = await ana.devices.create({ ...android, token: 'one', appVersion: '1.0' })
+  expect(first).toMatchObject(android)
+  expect(await ana.devices.create({ platform: 'ios', provider: 'apns', token: 'one', appVersion: '2.0' })).toEqual({
+    ...first,
+    platform: 'ios',
+    provider: 'apns',
+  })
+  expect(await devicesOf('ana')).toMatchObject([{ id: first.id, token: 'one', appVersion: '2.0' }])
+})
+
+test('the same device with a new token keeps its registration, and takes a token that was registered without it', async () => {
+  const ben = await world().user('ben')
+  const phone = await ben.devices.create({ ...android, token: 'ben-1', deviceId: 'phone' })
+  await ben.devices.create({ ...android, token: 'ben-2' })
+  expect((await ben.devices.create({ ...android, token: 'ben-2', deviceId: 'phone' })).id).toBe(phone.id)
+  expect(await devicesOf('ben')).toMatchObject([{ id: phone.id, token: 'ben-2', deviceId: 'phone' }])
+})
+
+test('a token moves to its new user, but not to another app', async () => {
+  const [cem, dora] = await world().users('cem', 'dora')
+  await cem.devices.create({ ...android, token: 'shared', deviceId: 'tablet' })
+  await dora.devices.create({ ...android, token: 'shared' })
+  expect(await devicesOf('cem')).toEqual([])
+  expect(await devicesOf('dora')).toMatchObject([{ token: 'shared', deviceId: null }])
+  const { token } = await (await world().stranger()).tokens.create({ userId: 'cem' })
+  await world()
+    .api({ token })
+    .devices.create({ ...android, token: 'shared' })
+  expect(await devicesOf('dora')).toHaveLength(1)
+})
+
+test('a user has at most 25 devices, whatever the race; known ones are still updated', async () => {
+  const eli = await world().user('eli')
+  const answers = await Promise.allSettled(Array.from({ length: 40 }, (_, index) => eli.devices.create({ ...android, token: `eli-${index}` })))
+  expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(25)
+  const [known] = await devicesOf('eli')
+  expect((await eli.devices.create({ ...android, token: known?.token ?? '' })).id).toBe(known?.id)
+  expect(await refusal(eli.devices.create({ ...android, token: 'one-too-many' }))).toEqual(invalid)
+})
+
+test('one token registered by ten users at once ends up with one of them', async () => {
+  const users = await world().users(...Array.from({ length: 10 }, (_, index) => `race-${index}`))
+  await Promise.all(users.map((user) => user.devices.create({ ...android, token: 'wanted', deviceId: 'pad' })))
+  expect(await world().db`select from devices where token = 'wanted'`).toHaveLength(1)
+})
+
+test('a device is removed by its id or its deviceId, by its owner only', async () => {
+  const [fay, gus] = await world().users('fay', 'gus')
+  const { id } = await fay.devices.create({ ...android, token: 'fay-1', deviceId: 'watch' })
+  await fay.devices.create({ ...android, token: 'fay-2', deviceId: 'a/b c' })
+  for (const deviceId of [id, 'watch']) expect(await refusal(gus.devices.delete({ deviceId }))).toEqual(notFound)
+  expect(await fay.devices.delete({ deviceId: id.toUpperCase() })).toEqual({ success: true })
+  expect(await refusal(fay.devices.delete({ deviceId: 'watch' }))).toEqual(notFound)
+  expect(await fay.devices.delete({ deviceId: 'a/b c' })).toEqual({ success: true })
+  expect(await devicesOf('fay')).toEqual([])
+})
+
+test.each([
+  { platform: 'windows', provider: 'fcm', token: 't' }, { platform: 'ios', provider: 'smoke', token: 't' }, { platform: 'ios', provider: 'apns', token: '' },
+  { platform: 'ios', provider: 'apns' }, { platform: 'ios', provider: 'apns', token: 't', deviceId: '' }, { platform: 'ios', provider: 'apns', token: 'x'.repeat(5_000) },
+])('%j is refused', async (device) => {
+  expect(await refusal((await world().user('ana')).devices.create(device as never))).toEqual(invalid)
+}) // biome-ignore format: a table

@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs'
+import { readEnv, Variables } from '@parley/server/env'
+import { developmentOrigins } from '@parley/server/http/cors'
+import { describe, expect, test } from 'vitest'
+
+const complaint = (variables: Record<string, string>) => {
+  try {
+    readEnv(variables)
+  } catch (error) {
+    return error instanceof Error ? error.message : error
+  }
+  throw new Error('no complaint')
+}
+
+describe('a bad value is named in one line', () => {
+  const bad: Record<string, string[]> = {
+    PORT: ['x', '-1', '65536', '1.5', '0x10', '1e3', ' 5501 x'],
+    DATABASE_URL: ['x', 'mysql://localhost/a', 'http://localhost', 'localhost:5432'],
+    DATABASE_POOL_SIZE: ['0', '1', '1001', 'ten'],
+    ADMIN_API_KEY: ['short', 'with spaces in the key', 'é'.repeat(20)],
+    JWT_SECRET: ['short', 'x'.repeat(31)],
+    JWT_PREVIOUS_SECRETS: ['short', `${'x'.repeat(32)},short`],
+    ALLOWED_ORIGINS: [
+      'example.com',
+      'https://example.com/',
+      'https://example.com/path',
+      'https://EXAMPLE.com',
+      'https://example.com:443',
+      'a,b',
+      'https://u:p@example.com',
+      'https://*.example.com:x',
+    ],
+    RATE_LIMIT_TOKENS: ['-1', 'off', '1.5'],
+    RATE_LIMIT_MESSAGES: ['-1', 'off'],
+    RATE_LIMIT_REQUESTS: ['-1', 'off'],
+    TRUST_PROXY: ['true', 'all', '*', '0.0.0.0/0', '::/0', '10.0.0.0/33', 'loopback', '10.0.0', '-1', '10.0.0.0/8,x'],
+    PUBLIC_URL: ['example.com', 'ftp://example.com', '/'],
+    LOG_LEVEL: ['loud', 'INFO'],
+  }
+  for (const [name, values] of Object.entries(bad)) {
+    for (const value of values) test(`${name}=${value}`, () => expect(complaint({ [name]: value })).toMatch(new RegExp(`^${name}: expected [^\\n]+$`)))
+  }
+  test('never with the value, which may be a secret', () => {
+    for (const name of ['ADMIN_API_KEY', 'JWT_SECRET', 'DATABASE_URL']) expect(complaint({ [name]: 'hunter2' })).not.toContain('hunter2')
+  })
+  test('several at once', () => expect(complaint({ PORT: 'x', LOG_LEVEL: 'loud' })).toMatch(/^PORT: .+; LOG_LEVEL: /))
+})
+
+test('an empty value is none', () => {
+  const names = Object.keys(Variables.shape)
+  expect(readEnv(Object.fromEntries(names.map((name) => [name, ''])))).toEqual({ ...readEnv({}), trustProxy: false })
+})
+
+test('without any variable it is development on this machine', () => {
+  expect(readEnv({})).toMatchObject({
+    isProduction: false,
+    port: 5501,
+    host: '127.0.0.1',
+    databaseUrl: undefined,
+    poolSize: 10,
+    allowedOrigins: developmentOrigins,
+  })
+})
+
+test('production listens to all addresses, and wants its secret', () => {
+  expect(readEnv({ NODE_ENV: 'production', JWT_SECRET: 'x'.repeat(32) })).toMatchObject({ isProduction: true, host: '0.0.0.0', adminKey: undefined })
+  expect(complaint({ NODE_ENV: 'production' })).toBe('JWT_SECRET: required with NODE_ENV=production')
+})
+
+test('good values are understood', () => {
+  expect(readEnv({ ALLOWED_ORIGINS: 'https://a.example.com, http://localhost:3000,capacitor://localhost' }).allowedOrigins).toEqual([
+    'https://a.example.com',
+    'http://localhost:3000',
+    'capacitor://localhost',
+  ])
+  expect(readEnv({ ALLOWED_ORIGINS: '*' }).allowedOrigins).toEqual(['*'])
+  expect(readEnv({ TRUST_PROXY: '10.0.0.0/8, ::1' }).trustProxy).toBe('10.0.0.0/8, ::1')
+  expect(readEnv({ PUBLIC_URL: 'https://chat.example.com/' }).publicUrl).toBe('https://chat.example.com')
+  expect(readEnv({ DATABASE_URL: 'postgres://parley@%2Frun%2Fpostgresql/parley' }).databaseUrl).toBe('postgres://parley@%2Frun%2Fpostgresql/parley')
+})
+
+test('.env.example lists every variable, and no other', () => {
+  const lines = readFileSync(new URL('../.env.example', import.meta.url), 'utf8')
+    .split('\n')
+    .filter((line) => /^\w+=/.test(line))
+  const listed = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]))
+  expect(Object.keys(listed).sort()).toEqual(Object.keys(Variables.shape).sort())
+  expect(readEnv(listed)).toEqual({ ...readEnv({}), trustProxy: false })
+})

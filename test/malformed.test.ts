@@ -1,0 +1,112 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { whileLocked } from './support/locks.ts'
+import { exchange, expectError } from './support/raw.ts'
+import { useWorld } from './support/world.ts'
+
+const origin = 'https://app.example.com'
+const world = useWorld({ allowedOrigins: [origin] })
+const live = 'GET /health/live HTTP/1.1\r\nHost: x\r\n'
+
+describe('what is not HTTP is a VALIDATION_ERROR, and the connection is closed', () => {
+  const malformed: Record<string, string | Buffer> = {
+    'a TLS handshake': Buffer.from([0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0]),
+    garbage: 'garbage\r\n\r\n',
+    'an unknown method': 'FOO / HTTP/1.1\r\nHost: x\r\n\r\n',
+    'an unknown version': 'GET / HTTP/9.9\r\nHost: x\r\n\r\n',
+    'HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+    'a space in the path': 'GET /a b HTTP/1.1\r\nHost: x\r\n\r\n',
+    'NUL in the path': 'GET /a\0b HTTP/1.1\r\nHost: x\r\n\r\n',
+    'NUL in a header': `${live}X-A: a\0b\r\n\r\n`,
+    'a space before the colon of a header': `${live}X-A : a\r\n\r\n`,
+    'a header without a name': `${live}: a\r\n\r\n`,
+    'a length that is none': `${live}Content-Length: abc\r\n\r\n`,
+    'a negative length': `${live}Content-Length: -1\r\n\r\n`,
+    'two lengths': `${live}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`,
+    'length and chunks': `${live}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    'headers of 20 KB': `${live}X-A: ${'a'.repeat(20_000)}\r\n\r\n`,
+    'a path of 20 KB': `GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`,
+  }
+  for (const [name, bytes] of Object.entries(malformed)) {
+    test(name, async () => {
+      const [answer, ...others] = await exchange(world().url, bytes)
+      if (!answer) throw new Error('no answer')
+      expectError(answer, 'VALIDATION_ERROR')
+      expect(others).toEqual([])
+      expect(answer.headers.connection).toBe('close')
+    })
+  }
+  test('a bad chunk in the body of a request', async () => {
+    const [answer, ...others] = await exchange(world().url, 'POST /tokens HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n')
+    expect(others).toEqual([])
+    if (answer) expectError(answer, 'VALIDATION_ERROR')
+  })
+  test('for an allowed origin it is readable', async () => {
+    const [answer] = await exchange(world().url, `${live}Origin: ${origin}\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`)
+    expect(answer?.headers).toMatchObject({ 'access-control-allow-origin': origin, vary: 'Origin' })
+    const [other] = await exchange(world().url, `${live}Origin: https://evil.example.com\r\nX-A : a\r\n\r\n`)
+    expect(other?.headers).not.toHaveProperty('access-control-allow-origin')
+  })
+})
+
+test('garbage behind a request does not take the place of its answer', async () => {
+  const ana = await world().user('ana')
+  const { id } = await ana.channels.create({ type: 'group', name: 'Talk' })
+  const body = '{"text":"hi"}'
+  const send = `POST /api/channels/${id}/messages HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ana.token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  const answers = await whileLocked(world(), id, async (waiting) => {
+    const answers = exchange(world().url, send, 'garbage\r\n\r\n')
+    await waiting(1)
+    return { answers }
+  })
+  expect((await answers.answers).map(({ status }) => status)).toEqual([201, 400])
+})
+
+test('pipelined requests are answered in their order', async () => {
+  const answers = await exchange(
+    world().url,
+    `${live}\r\nGET /health HTTP/1.1\r\nHost: x\r\n\r\nGET /nothing HTTP/1.1\r\nHost: x\r\n\r\n${live}Connection: close\r\n\r\n`,
+  )
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 404, 200])
+})
+
+test('a request without Host is a request', async () => {
+  expect(await exchange(world().url, 'GET /health/live HTTP/1.1\r\nConnection: close\r\n\r\n')).toMatchObject([{ status: 200 }])
+  expect(await exchange(world().url, 'GET /health/live HTTP/1.0\r\n\r\n')).toMatchObject([{ status: 200 }])
+  for (const host of ['a b', ':', '[', 'x:99999999', '%%%']) {
+    expect(await exchange(world().url, `GET /trpc/service.live HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)).toMatchObject([{ status: 200 }])
+  }
+})
+
+test('a client that waits to be told to continue is told so, and one that expects something else is served', async () => {
+  const body = '{"userId":"ben"}'
+  const request = (expectation: string) =>
+    `POST /tokens HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-API-Key: ${world().apiKey}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: ${expectation}\r\n\r\n${body}`
+  expect((await exchange(world().url, request('100-continue'))).map(({ status }) => status)).toEqual([100, 200])
+  expect((await exchange(world().url, request('the-unexpected'))).map(({ status }) => status)).toEqual([200])
+})
+
+test('CONNECT is no route, and Upgrade to nothing we know is ignored', async () => {
+  const [answer] = await exchange(world().url, 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n')
+  if (!answer) throw new Error('no answer')
+  expectError(answer, 'NOT_FOUND')
+  expect(await exchange(world().url, `${live}Connection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n`)).toMatchObject([{ status: 200 }])
+})
+
+test('clients that hang up in the middle do no harm', async () => {
+  const { hostname, port } = new URL(world().url)
+  for (const bytes of [
+    'GET /hea',
+    `${live}`,
+    'POST /tokens HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"user',
+    'POST /tokens HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{',
+  ]) {
+    const socket = connect(Number(port), hostname)
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    socket.write(bytes, () => socket.resetAndDestroy())
+    await once(socket, 'close')
+  }
+  expect(await exchange(world().url, `${live}Connection: close\r\n\r\n`)).toMatchObject([{ status: 200 }])
+})

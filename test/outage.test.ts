@@ -1,0 +1,170 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { isChatError } from '@parley/client'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '@parley/server/db/embedded/index'
+import { migrate } from '@parley/server/db/migrate'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { whileLocked } from './support/locks.ts'
+import { type Answer, expectError, post } from './support/raw.ts'
+import { createWorld, type User, useWorld, type World } from './support/world.ts'
+
+const POOL = 3
+const world = useWorld({ poolSize: POOL })
+
+test('a call that the database holds up is UNAVAILABLE within 5 s, and nothing of it is written', async () => {
+  const ana = await world().user('ana')
+  const { id } = await ana.channels.create({ type: 'group', name: 'Talk' })
+  const answers = await whileLocked(world(), id, async () => ({
+    held: await Promise.all([...many(5, () => send(world(), ana, id)), ...many(5, () => edit(world(), ana, id))]),
+    // All connections are taken: what needs none is answered all the same.
+    live: await post(world().url, '/health/live', { method: 'GET' }),
+  }))
+  expect(answers.live.status).toBe(200)
+  for (const answer of answers.held) {
+    expect(expectError(answer, 'UNAVAILABLE')).toBe('The database is out of reach')
+    expect(answer.headers['retry-after']).toBe('1')
+    expect(answer.milliseconds).toBeLessThan(5_000)
+  }
+  await expectEveryPlaceUsable(world(), ana, id)
+  expect((await ana.messages.list({ channelId: id })).maxSeq).toBe(0)
+  expect((await ana.messages.send({ channelId: id, text: 'hi' })).seq).toBe(1)
+})
+
+/** A database server of our own, to be stopped and killed. */
+const startServer = async (): Promise<EmbeddedPostgres & { kill: () => Promise<unknown> }> => {
+  const server = await startEmbeddedPostgres({ dataDir, settings: { fsync: 'off', full_page_writes: 'off', max_connections: '20' } })
+  const kill = async () => process.kill(Number(readFileSync(join(server.dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]), 'SIGKILL')
+  return { ...server, kill }
+}
+const dataDir = mkdtempSync(join(tmpdir(), 'parley-outage-'))
+chmodSync(dataDir, 0o755) // for the user that root hands the server over to
+let server: Awaited<ReturnType<typeof startServer>>
+let fragile: World
+
+beforeAll(async () => {
+  server = await startServer()
+  await migrate(server.url)
+  fragile = await createWorld({ poolSize: POOL, databaseUrl: server.url })
+})
+afterAll(async () => {
+  await fragile?.stop()
+  await server?.stop()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+test('connections that have fallen silent are given up: the next calls go on with others', async () => {
+  const ana = await fragile.user('ana')
+  const { id } = await ana.channels.create({ type: 'group', name: 'Silence' })
+  await expectEveryPlaceUsable(fragile, ana, id)
+  const backends = await fragile.db<{ pid: number }[]>`select pid from pg_stat_activity where application_name = 'parley-test'`
+  expect(backends).toHaveLength(POOL)
+  for (const { pid } of backends) process.kill(pid, 'SIGSTOP')
+  try {
+    const answers = await Promise.all(many(POOL, () => edit(fragile, ana, id)))
+    for (const answer of answers) {
+      expectError(answer, 'UNAVAILABLE')
+      expect(answer.milliseconds).toBeLessThan(5_000)
+    }
+    await expectEveryPlaceUsable(fragile, ana, id)
+  } finally {
+    for (const { pid } of backends) process.kill(pid, 'SIGCONT')
+  }
+})
+
+test('idle connections that the database has closed are not lent again', async () => {
+  const ana = await fragile.user('ana')
+  const { id } = await ana.channels.create({ type: 'group', name: 'Idle' })
+  await expectEveryPlaceUsable(fragile, ana, id)
+  await fragile.db`select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'parley-test'`
+  await vi.waitFor(async () => expect((await edit(fragile, ana, id)).status).toBe(200))
+  await expectEveryPlaceUsable(fragile, ana, id)
+})
+
+for (const [name, end] of Object.entries({ killed: () => server.kill(), stopped: () => server.stop() })) {
+  test(`a database that is ${name} under traffic and started again loses nothing acknowledged, and no place`, async () => {
+    const users = await fragile.users('ana', 'ben', 'eve', 'dan')
+    const { id } = await users[0].channels.create({ type: 'group', name: `Talk ${name}`, memberIds: users.map((user) => user.id) })
+    const traffic = startTraffic(users, id)
+    onTestFinished(async () => void (await traffic.stop()))
+    await traffic.acknowledges(20)
+
+    await end()
+    await vi.waitFor(async () => expectError(await health(), 'UNAVAILABLE'), { interval: 5 })
+    for (const answer of await Promise.all([...many(10, () => send(fragile, users[1], id)), ...many(10, () => edit(fragile, users[0], id))])) {
+      expectError(answer, 'UNAVAILABLE')
+      expect(answer.milliseconds).toBeLessThan(5_000)
+    }
+    await server.stop()
+    server = await startServer()
+    await vi.waitFor(async () => expect((await health()).status).toBe(200), { timeout: 3_000, interval: 20 })
+    await traffic.acknowledges(20)
+
+    const { acknowledged, slowest } = await traffic.stop()
+    expect(slowest).toBeLessThan(5_000)
+    const stored = await fragile.db<{ seq: number; clientId: string }[]>`select seq, client_id from messages where channel_id = ${id} order by seq`
+    expect(stored.map(({ seq }) => seq)).toEqual(stored.map((_, place) => place + 1))
+    expect(stored.map(({ clientId }) => clientId).sort()).toEqual(acknowledged.sort())
+    await expectEveryPlaceUsable(fragile, users[0], id)
+  })
+}
+
+const health = () => post(fragile.url, '/health', { method: 'GET' })
+
+/** Users who send one message after the other, each again and again until it is acknowledged. */
+function startTraffic(users: User[], channelId: string) {
+  const acknowledged: string[] = []
+  let slowest = 0
+  let isOver = false
+  const deliver = async (user: User, clientId: string) => {
+    const began = performance.now()
+    try {
+      await user.messages.send({ channelId, text: 'hi', clientId })
+      acknowledged.push(clientId)
+      return true
+    } catch (error) {
+      if (!isChatError(error, 'UNAVAILABLE')) throw error
+      await delay(10)
+      return isOver
+    } finally {
+      slowest = Math.max(slowest, performance.now() - began)
+    }
+  }
+  const chat = async (user: User) => {
+    for (let n = 1; !isOver; n++) while (!(await deliver(user, `${user.id}-${n}`)));
+  }
+  const chats = Promise.all(users.map(chat))
+  const stop = async () => {
+    isOver = true
+    await chats
+    return { acknowledged, slowest }
+  }
+  return {
+    acknowledges: (count: number, before = acknowledged.length) =>
+      vi.waitFor(() => expect(acknowledged.length).toBeGreaterThanOrEqual(before + count), { timeout: 5_000 }),
+    stop,
+  }
+}
+
+const many = <T>(count: number, make: () => T) => Array.from({ length: count }, make)
+
+type TimedAnswer = Answer & { milliseconds: number }
+const write = async ({ url }: World, { token }: User, path: string, request: { method?: string; body: string }): Promise<TimedAnswer> => {
+  const began = performance.now()
+  const answer = await post(url, path, { ...request, headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' } })
+  return { ...answer, milliseconds: performance.now() - began }
+}
+const send = (world: World, user: User, channelId: string) => write(world, user, `/api/channels/${channelId}/messages`, { body: '{"text":"hi"}' })
+const edit = (world: World, user: User, channelId: string) =>
+  write(world, user, `/api/channels/${channelId}`, { method: 'PATCH', body: '{"description":"hi"}' })
+
+/** As many calls as there are places get a connection at once, and the rest their turn. */
+async function expectEveryPlaceUsable(world: World, user: User, channelId: string) {
+  const { calls } = await whileLocked(world, channelId, async (waiting) => {
+    const calls = many(POOL + 2, () => edit(world, user, channelId))
+    await waiting(POOL)
+    return { calls }
+  })
+  expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(many(POOL + 2, () => 200))
+}

@@ -1,0 +1,44 @@
+import { defaultPreferences } from '@parley/contract'
+import { expect, test } from 'vitest'
+import { invalid, refusal } from './support/refusal.ts'
+import { useWorld } from './support/world.ts'
+
+const world = useWorld()
+
+test('who never said otherwise has the defaults', async () => {
+  const ana = await world().user('ana')
+  expect(await ana.preferences.get()).toEqual({ preferences: defaultPreferences, providerPreferences: { channels: [], workflows: [] } })
+  expect(defaultPreferences).toEqual({
+    pushEnabled: true, newMessages: true, mentions: true, reactions: true, channelInvites: true, threadReplies: true,
+    quietHoursEnabled: false, quietHoursStart: '22:00', quietHoursEnd: '08:00', timezone: 'UTC',
+  }) // biome-ignore format: a list
+})
+
+test('a change keeps the others, for oneself only', async () => {
+  const [ben, cem] = await world().users('ben', 'cem')
+  await ben.preferences.update({ mentions: false, quietHoursStart: '23:59' })
+  const changed = { ...defaultPreferences, mentions: false, quietHoursStart: '23:59', timezone: 'Europe/Berlin' }
+  expect(await ben.preferences.update({ timezone: 'Europe/Berlin' })).toEqual({ preferences: changed })
+  expect(await ben.preferences.update({})).toEqual({ preferences: changed })
+  expect((await ben.preferences.get()).preferences).toEqual(changed)
+  expect((await cem.preferences.get()).preferences).toEqual(defaultPreferences)
+})
+
+test('changes of different preferences at once are all kept', async () => {
+  const dora = await world().user('dora')
+  await Promise.all([
+    dora.preferences.update({ mentions: false }),
+    dora.preferences.update({ reactions: false }),
+    dora.preferences.update({ newMessages: false }),
+  ])
+  expect((await dora.preferences.get()).preferences).toMatchObject({ mentions: false, reactions: false, newMessages: false, pushEnabled: true })
+})
+
+test.each([
+  { sound: true }, { mentions: 'yes' }, { mentions: null }, { quietHoursStart: '24:00' }, { quietHoursEnd: '8:00' }, { quietHoursEnd: '08:60' },
+  { timezone: 'Mars/Olympus' }, { timezone: '+02:00' }, { timezone: '' }, { mentions: false, unknown: 1 },
+])('%j is refused, and changes nothing', async (patch) => {
+  const eve = await world().user('eve')
+  expect(await refusal(eve.preferences.update(patch as never))).toEqual(invalid)
+  expect((await eve.preferences.get()).preferences).toEqual(defaultPreferences)
+}) // biome-ignore format: a table

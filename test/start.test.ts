@@ -1,0 +1,179 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { chmodSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type AddressInfo, connect as connectSocket, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createApi } from '@parley/client'
+import { connectOnce } from '@parley/server/db/client'
+import { afterAll, afterEach, expect, inject, test, vi } from 'vitest'
+import { whileLocked } from './support/locks.ts'
+import { databaseUrl } from './support/postgres.ts'
+import { exchange, expectError, post } from './support/raw.ts'
+import { useWorld } from './support/world.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'parley-start-'))
+chmodSync(directory, 0o755) // for the user that root hands the database over to
+const world = useWorld()
+const patient = { timeout: 30_000, interval: 10 }
+vi.setConfig({ testTimeout: 60_000 })
+const production = {
+  NODE_ENV: 'production',
+  HOST: '127.0.0.1',
+  JWT_SECRET: 'the secret of these tests, 32 bytes or more',
+  ADMIN_API_KEY: 'the-admin-key-of-these-tests',
+}
+const children: ChildProcess[] = []
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+})
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+/** `npm start`, in a directory and an environment of its own. */
+function start(variables: Record<string, string>, cwd = directory) {
+  const main = fileURLToPath(new URL('../server/main.ts', import.meta.url))
+  const tsx = createRequire(import.meta.url).resolve('tsx')
+  const environment = { PATH: process.env.PATH, PORT: '0', ...variables }
+  const child = spawn(process.execPath, ['--conditions=parley-source', '--import', tsx, main], { cwd, env: environment })
+  children.push(child)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
+  const code = new Promise<number | null>((resolve) => child.on('close', resolve))
+  const value = (name: string) => vi.waitFor(() => new RegExp(`^${name}: +(\\S+)$`, 'm').exec(output)?.[1] ?? Promise.reject(new Error(output)), patient)
+  return { code, value, url: () => value('Base URL'), output: () => output, kill: (signal: NodeJS.Signals) => child.kill(signal) }
+}
+
+/** Rejects while somebody listens there. */
+const isRefused = (url: string) =>
+  new Promise<void>((resolve, reject) => {
+    const { hostname, port } = new URL(url)
+    const socket = connectSocket(Number(port), hostname, () => {
+      socket.destroy()
+      reject(new Error('still listening'))
+    }).on('error', () => resolve())
+  })
+
+const hasEnded = (dataDir: string) => !existsSync(join(dataDir, 'postgres/postmaster.pid'))
+
+test('what can not start says why in one line, and ends with 1', async () => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  const { port } = (await vi.waitFor(() => taken.address() ?? Promise.reject(new Error('not yet')))) as AddressInfo
+  const bad: [Record<string, string>, RegExp][] = [
+    [{ PORT: 'x', DATA_DIR: directory }, /^PORT: expected a whole number\n$/],
+    [{ ...production, DATABASE_URL: 'postgres://parley:hunter2@localhost:1/parley' }, /^The database can not be used: connect ECONNREFUSED \S+:1\n$/],
+    [{ ...production, DATABASE_URL: world().databaseUrl, PORT: String(port) }, /^listen EADDRINUSE: address already in use 127\.0\.0\.1:\d+\n$/],
+  ]
+  const starts = bad.map(([variables]) => start(variables))
+  expect(await Promise.all(starts.map(({ code }) => code))).toEqual(bad.map(() => 1))
+  for (const [place, [, line]] of bad.entries()) expect(starts[place]?.output()).toMatch(line)
+  taken.close()
+})
+
+test('in development everything is made that is missing; Ctrl-C stops it, and the next start finds it again', async () => {
+  const dataDir = join(directory, 'embedded')
+  writeFileSync(join(directory, '.env'), `DATA_DIR=${dataDir}\nHOST=127.0.0.1\nPORT=1\n`) // the environment goes first
+  const first = start({})
+  const [url, adminKey, demoKey] = [await first.url(), await first.value('Admin key'), await first.value('Demo API key')]
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/)
+  const { wsUrl } = await createApi({ url, apiKey: demoKey }).tokens.create({ userId: 'ana' })
+  expect(wsUrl).toBe(`${url.replace('http', 'ws')}/connection/websocket`)
+  expect(await first.value('WebSocket')).toBe(wsUrl)
+  expect((await createApi({ url, adminKey }).apps.create({ name: 'Mine' })).name).toBe('Mine')
+  expect(statSync(join(dataDir, 'secrets.json')).mode & 0o777).toBe(0o600)
+  first.kill('SIGINT')
+  expect(await first.code).toBe(0)
+  expect(hasEnded(dataDir)).toBe(true)
+
+  const second = start({ NODE_ENV: 'production', JWT_SECRET: production.JWT_SECRET })
+  const again = await second.url()
+  expect(second.output()).toContain('Warning: DATABASE_URL is unset: using the embedded PostgreSQL')
+  expect(second.output()).toContain(`Warning: PUBLIC_URL is unset: clients are told to connect to ${again.replace('http', 'ws')}`)
+  for (const key of ['', 'undefined', adminKey]) expectError(await post(again, '/admin/apps', { headers: { 'X-Admin-Key': key } }), 'UNAUTHORIZED')
+  expect((await createApi({ url: again, apiKey: demoKey }).tokens.create({ userId: 'ana' })).user.id).toBe('ana')
+  // Half a request keeps the server from closing, until somebody has enough.
+  const { hostname, port } = new URL(again)
+  const socket = connectSocket(Number(port), hostname, () => socket.write('POST /tokens HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n'))
+  socket.on('error', () => {})
+  await exchange(again, 'GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+  second.kill('SIGTERM')
+  await vi.waitFor(() => isRefused(again), patient)
+  second.kill('SIGTERM')
+  expect(await second.code).toBe(1)
+  await vi.waitFor(() => expect(hasEnded(dataDir)).toBe(true), patient)
+})
+
+test('a start that fails stops what it has started', async () => {
+  const dataDir = join(directory, 'embedded')
+  const failing = start({ DATA_DIR: dataDir, HOST: '203.0.113.1' })
+  expect(await failing.code).toBe(1)
+  expect(failing.output()).toMatch(/^listen EADDRNOTAVAIL: .*\n$/)
+  expect(hasEnded(dataDir)).toBe(true)
+})
+
+test('two that start at once on an empty database share it, and their secrets', async () => {
+  const name = `parley_start_${process.pid}`
+  const admin = connectOnce(inject('databaseUrl'))
+  await admin.unsafe(`create database ${name}`)
+  const dataDir = join(directory, 'shared')
+  const both = [1, 2].map(() => start({ DATA_DIR: dataDir, HOST: '0.0.0.0', DATABASE_URL: databaseUrl(inject('databaseUrl'), name) }))
+  const [one, two] = await Promise.all(
+    both.map(async (node) => ({ url: await node.url(), adminKey: await node.value('Admin key'), apiKey: await node.value('Demo API key') })),
+  )
+  if (!one || !two) throw new Error('both have started')
+  expect(one.url).toMatch(/^http:\/\/localhost:\d+$/)
+  expect([two.adminKey, two.apiKey]).toEqual([one.adminKey, one.apiKey])
+  expect(statSync(join(dataDir, 'secrets.json')).mode & 0o777).toBe(0o600)
+  const { token } = await createApi(one).tokens.create({ userId: 'ana' })
+  expect((await createApi({ url: two.url, token }).channels.list()).channels).toEqual([])
+  for (const node of both) node.kill('SIGTERM')
+  expect(await Promise.all(both.map(({ code }) => code))).toEqual([0, 0])
+  await admin.unsafe(`drop database ${name} with (force)`)
+  await admin.end()
+})
+
+test('SIGTERM lets calls in progress end; logs and output of a whole run carry no secret', async () => {
+  const dataDir = join(directory, 'none')
+  const node = start({ ...production, DATA_DIR: dataDir, DATABASE_URL: world().databaseUrl, LOG_LEVEL: 'trace', PUBLIC_URL: 'https://chat.example.com' })
+  const url = await vi.waitFor(() => /"Server listening at (\S+?)"/.exec(node.output())?.[1] ?? Promise.reject(new Error(node.output())), patient)
+  const { apiKey } = await createApi({ url, adminKey: production.ADMIN_API_KEY }).apps.create({ name: 'Whispers' })
+  const { token, wsToken } = await createApi({ url, apiKey }).tokens.create({ userId: 'ana', email: 'secret-mail@example.com' })
+  const api = createApi({ url, token })
+  const { id } = await api.channels.create({ type: 'group', name: 'secret-name' })
+  const everything = { Authorization: `Bearer ${token}`, 'X-API-Key': apiKey, 'X-Admin-Key': production.ADMIN_API_KEY, 'Content-Type': 'application/json' }
+  const forged = `${token.slice(0, -6)}secret`
+  await world().db`alter table pins rename to renamed`
+  for (const [path, status] of [
+    [`/api/channels/${id}/pins?q=secret-query`, 500],
+    ['/api/channels?q=secret-query', 200],
+    ['/secret-path/%?q=secret-query', 400],
+    ['/secret-path?q=secret-query', 404],
+  ] as const) {
+    expect((await post(url, path, { method: 'GET', headers: everything })).status).toBe(status)
+  }
+  await world().db`alter table renamed rename to pins`
+  expectError(await post(url, '/tokens', { headers: everything, body: '{"secret-body":' }), 'VALIDATION_ERROR')
+  expectError(await post(url, '/api/channels?q=secret-query', { method: 'GET', headers: { Authorization: `Bearer ${forged}` } }), 'INVALID_TOKEN')
+  expect(await exchange(url, `GET /secret-path HTTP/1.1\r\nAuthorization : ${token}\r\n\r\n`)).toMatchObject([{ status: 400 }])
+
+  const idle = connectSocket(Number(new URL(url).port), new URL(url).hostname)
+  const isClosed = new Promise((resolve) => idle.on('close', resolve))
+  const send = await whileLocked(world(), id, async (waiting) => {
+    const answer = post(url, `/api/channels/${id}/messages`, { headers: { ...everything, Connection: 'keep-alive' }, body: '{"text":"secret-text"}' })
+    await waiting(1)
+    node.kill('SIGTERM')
+    await vi.waitFor(() => isRefused(url), patient)
+    return { answer }
+  })
+  expect(await send.answer).toMatchObject({ status: 201, headers: { connection: 'close' } })
+  await isClosed
+  expect(await node.code).toBe(0)
+
+  expect(node.output()).toContain('"msg":"request failed"')
+  expect(node.output()).toContain('"route":"/api/channels/:channelId/messages"')
+  for (const secret of [...Object.values(everything).slice(0, 3), production.JWT_SECRET, token, wsToken, forged, 'secret-'])
+    expect(node.output()).not.toContain(secret)
+  expect(node.output()).not.toMatch(/Demo API key|Admin key/)
+  expect(existsSync(dataDir)).toBe(false)
+})

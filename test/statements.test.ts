@@ -1,0 +1,136 @@
+import { connectOnce } from '@parley/server/db/client'
+import { expect, test, vi } from 'vitest'
+import { insertCrowd } from './support/inserted.ts'
+import { whileLocked } from './support/locks.ts'
+import { useWorld } from './support/world.ts'
+
+/** What the server sends to its database, as it is sent: Postgres.js itself, with its `debug` option set. */
+const { statements } = vi.hoisted(() => ({ statements: [] as string[] }))
+vi.mock('postgres', async (importOriginal) => {
+  const { default: postgres } = await importOriginal<{ default: typeof import('postgres') }>()
+  type Options = { connection?: { application_name?: string } }
+  const observed = (url: string, options: Options) =>
+    postgres(url, {
+      ...(options as object),
+      ...(options.connection?.application_name === 'parley-test' && { debug: (_: number, query: string) => void statements.push(query) }),
+    })
+  return { default: Object.assign(observed, postgres) }
+})
+
+async function statementsOf(work: () => Promise<unknown>) {
+  statements.length = 0
+  await work()
+  return [...statements]
+}
+
+// One connection: what is prepared once stays prepared.
+const world = useWorld({ poolSize: 1 })
+
+/** A channel with a thread, a reaction and a pin; everything done once, so that what is done once a connection is done. */
+const lively = async (size: number) => {
+  const [ana, ben] = await world().users('ana', 'ben')
+  const crowd = await insertCrowd(world(), `crowd-${size}-${Math.random()}-`, size - 2)
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben', ...crowd] })
+  const { id: parentId } = await ben.messages.send({ channelId, text: 'root' })
+  const send = (text = 'hi') => ana.messages.send({ channelId, text })
+  const fresh = async () => ({ channelId, messageId: (await send()).id })
+  const operations = {
+    send: () => send(),
+    reply: () => ana.messages.send({ channelId, text: 'reply', parentId, clientId: `${Math.random()}` }),
+    page: () => ana.messages.list({ channelId }),
+    'page before': () => ana.messages.list({ channelId, before: parentId }),
+    thread: () => ana.messages.replies({ channelId, messageId: parentId }),
+    message: () => ana.messages.get({ channelId, messageId: parentId }),
+    channels: () => ana.channels.list({ limit: 100 }),
+    channel: () => ana.channels.get({ channelId }),
+    members: () => ana.members.list({ channelId }),
+    react: () => ana.reactions.add({ channelId, messageId: parentId, emoji: `:${Math.random()}:` }),
+    read: () => ben.reads.mark({ channelId }),
+    total: () => ana.reads.unreadCount(),
+    pins: () => ana.pins.list({ channelId }),
+    pin: () => ana.pins.pin({ channelId, messageId: parentId }),
+    star: () => ana.channels.updateSettings({ channelId, starred: true }),
+    rename: () => ana.channels.update({ channelId, name: `${Math.random()}` }),
+  }
+  const target = await fresh()
+  const changes = {
+    edit: () => ana.messages.edit({ ...target, text: 'edited' }),
+    delete: () => ana.messages.delete(target),
+    leave: () => ben.members.leave({ channelId }),
+  }
+  for (const operation of Object.values(operations).filter((operation) => operation !== operations.pin)) await operation()
+  return { ana, channelId, operations, all: { ...operations, ...changes } }
+}
+
+const isWork = (statement: string) => !/^\s*(begin|commit)/i.test(statement)
+const workOf = async (operation: () => Promise<unknown>) => (await statementsOf(operation)).filter(isWork)
+
+test('a send takes four statements beside begin and commit, pages of messages and channels two, a read two', async () => {
+  const { operations } = await lively(2)
+  expect(await workOf(operations.send)).toHaveLength(4)
+  expect(await workOf(operations.reply)).toHaveLength(4)
+  expect(await statementsOf(operations.send)).toHaveLength(6)
+  for (const read of [
+    operations.page,
+    operations['page before'],
+    operations.message,
+    operations.channels,
+    operations.pins,
+    operations.members,
+    operations.read,
+  ])
+    expect(await statementsOf(read)).toHaveLength(2)
+  expect(await statementsOf(operations.total)).toHaveLength(1)
+  expect((await statementsOf(operations.thread)).length).toBeLessThanOrEqual(3)
+  expect((await statementsOf(operations.channel)).length).toBeLessThanOrEqual(3)
+})
+
+test('no operation takes more statements with 200 members than with 2', async () => {
+  const count = async (size: number) => {
+    const { all } = await lively(size)
+    const counts: Record<string, number> = {}
+    for (const [name, operation] of Object.entries(all)) counts[name] = (await statementsOf(operation)).length
+    return counts
+  }
+  expect(await count(200)).toEqual(await count(2))
+})
+
+test('a list of a hundred channels takes as many statements as one of two', async () => {
+  const ana = await world().user('many-ana')
+  const create = (from: number, to: number) =>
+    Promise.all(Array.from({ length: to - from }, (_, index) => ana.channels.create({ type: 'group', name: `Many ${from + index}` })))
+  for (const { id: channelId } of await create(0, 2)) await ana.messages.send({ channelId, text: 'hi' })
+  await create(2, 100)
+  const list = () => ana.channels.list({ limit: 100 })
+  expect((await list()).channels).toHaveLength(100)
+  expect(await statementsOf(list)).toHaveLength(2)
+})
+
+test('what a send reads is sent together with the lock it waits for', async () => {
+  const { operations, channelId } = await lively(2)
+  const sent = await whileLocked(world(), channelId, async (waiting) => {
+    statements.length = 0
+    const sent = operations.send()
+    await waiting(1)
+    expect(statements.filter(isWork)).toEqual([expect.stringMatching(/for no key update/), expect.stringMatching(/last_seq/)])
+    return { sent }
+  })
+  await sent.sent
+})
+
+test('what a send writes is sent together with its news', async () => {
+  const { operations } = await lively(2)
+  const third = connectOnce(world().databaseUrl)
+  try {
+    const { sent } = await third.begin(async (sql) => {
+      await sql`lock table messages in share mode`
+      statements.length = 0
+      const sent = operations.send()
+      await vi.waitFor(() => expect(statements.filter(isWork)).toHaveLength(4))
+      return { sent }
+    })
+    await sent
+  } finally {
+    await third.end()
+  }
+})

@@ -1,0 +1,125 @@
+import { expect, test } from 'vitest'
+import { invalid, refusal } from './support/refusal.ts'
+import { useWorld } from './support/world.ts'
+
+const world = useWorld()
+
+test('tells what changed since: new, edited, reacted, pinned and deleted messages, by rev, and the channel as it is', async () => {
+  const [ana, ben] = await world().users('ana', 'ben')
+  const { id } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })
+  const sent = []
+  for (const text of ['one', 'two', 'three', 'four']) sent.push(await ana.messages.send({ channelId: id, text }))
+  const { rev } = await ben.channels.get({ channelId: id })
+  expect(await ben.sync.pull({ channels: { [id]: rev } })).toMatchObject({
+    channels: { [id]: { rev, messages: [], channel: { unreadCount: 4 } } },
+    more: false,
+  })
+
+  const [one = '', two = '', three = ''] = sent.map((message) => message.id)
+  await ana.messages.edit({ channelId: id, messageId: two, text: 'two!' })
+  await ben.reactions.add({ channelId: id, messageId: one, emoji: '👍' })
+  await ana.messages.delete({ channelId: id, messageId: three })
+  await ben.messages.send({ channelId: id, text: 'five', parentId: two })
+  const { channels } = await ben.sync.pull({ channels: { [id]: rev } })
+  const changes = channels[id]
+  expect(changes?.messages?.map(({ text, deletedAt }) => [text, deletedAt !== null])).toEqual([
+    ['one', false],
+    ['', true],
+    ['two!', false],
+    ['five', false],
+  ])
+  expect(changes?.messages?.[0]?.reactions).toMatchObject([{ type: '👍', own: true }])
+  expect(changes?.messages?.map((message) => message.rev)).toEqual([rev + 2, rev + 3, rev + 4, rev + 4])
+  expect(changes?.channel).toEqual((await ben.channels.list()).channels[0])
+  expect(changes?.rev).toBe(rev + 4)
+  const listed = (await ben.messages.list({ channelId: id, since_seq: 0 })).messages
+  const whole = (await ben.sync.pull({ channels: { [id]: 0 } })).channels[id]?.messages
+  expect(whole?.toSorted((a, b) => a.seq - b.seq)).toEqual(listed)
+})
+
+test('read state is told even where nothing else changed', async () => {
+  const [cem, dora] = await world().users('cem', 'dora')
+  const { id } = await cem.channels.create({ type: 'group', name: 'Talk', memberIds: ['dora'] })
+  await cem.messages.send({ channelId: id, text: 'hi' })
+  const { rev } = await dora.channels.get({ channelId: id })
+  await dora.reads.mark({ channelId: id })
+  expect((await dora.sync.pull({ channels: { [id]: rev } })).channels[id]).toMatchObject({
+    rev,
+    messages: [],
+    channel: { lastReadSeq: 1, unreadCount: 0, role: 'member' },
+  })
+})
+
+test('what is deleted, left, foreign or unknown is removed, and nothing of it is told', async () => {
+  const [eli, fay] = await world().users('eli', 'fay')
+  const make = async (type: 'group' | 'public') => (await eli.channels.create({ type, name: 'X', memberIds: ['fay'] })).id
+  const [deleted, left, kicked, alone] = [
+    await make('group'),
+    await make('public'),
+    await make('group'),
+    (await eli.channels.create({ type: 'public', name: 'Alone' })).id,
+  ]
+  await eli.channels.delete({ channelId: deleted })
+  await fay.members.leave({ channelId: left })
+  await eli.members.remove({ channelId: kicked, userId: 'fay' })
+  const { token } = await (await world().stranger()).tokens.create({ userId: 'fay' })
+  const foreign = (await world().api({ token }).channels.create({ type: 'group', name: 'Foreign' })).id
+  const unknown = '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'
+  const ids = [deleted, left, kicked, alone, foreign, unknown]
+  const { channels } = await fay.sync.pull({ channels: Object.fromEntries(ids.map((id) => [id, 0])) })
+  expect(channels).toEqual(Object.fromEntries(ids.map((id) => [id, { removed: true }])))
+})
+
+test('who is more than 2,000 changes behind, or ahead, is told to resync', async () => {
+  const gus = await world().user('gus')
+  const { id } = await gus.channels.create({ type: 'group', name: 'Long' })
+  await world().db`update channels set rev = 2_002 where id = ${id}`
+  const since = async (rev: number) => (await gus.sync.pull({ channels: { [id]: rev } })).channels[id]
+  expect(await since(1)).toMatchObject({ resync: true, rev: 2_002, messages: [] })
+  expect(await since(2_003)).toMatchObject({ resync: true, rev: 2_002 })
+  expect(await since(2)).not.toHaveProperty('resync')
+})
+
+test('an answer holds 2,000 messages; asking again until there is no more gives each one once', async () => {
+  const { db, appId } = world()
+  const hal = await world().user('hal')
+  const ids = await Promise.all(['A', 'B', 'C', 'D'].map(async (name) => (await hal.channels.create({ type: 'group', name })).id))
+  await db`
+    insert into messages (id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments)
+    select gen_random_uuid(), ${appId}, c, 'hal', n, n + 1, 'm' || n, '{}', '[]' from unnest(${ids}::uuid[]) c, generate_series(1, 900) n`
+  await db`update channels set last_seq = 900, rev = 901 where id = any(${ids}::uuid[])`
+  let known = Object.fromEntries(ids.map((id) => [id, 1]))
+  const heard: string[] = []
+  const sizes: number[] = []
+  for (let more = true; more; ) {
+    const answer = await hal.sync.pull({ channels: known })
+    const messages = Object.values(answer.channels).flatMap((changes) => changes.messages ?? [])
+    known = Object.fromEntries(Object.entries(answer.channels).map(([id, { rev = -1 }]) => [id, rev]))
+    heard.push(...messages.map((message) => message.id))
+    sizes.push(messages.length)
+    expect(Object.values(answer.channels).some((changes) => changes.more)).toBe(answer.more)
+    more = answer.more
+  }
+  expect(sizes).toEqual([2_000, 1_600])
+  expect(new Set(heard).size).toBe(3_600)
+  expect(Object.values(known)).toEqual([901, 901, 901, 901])
+})
+
+test('two hundred channels are answered together', async () => {
+  const ida = await world().user('ida')
+  const ids = await Promise.all(Array.from({ length: 200 }, async (_, index) => (await ida.channels.create({ type: 'group', name: `Many ${index}` })).id))
+  await Promise.all(ids.map((channelId) => ida.messages.send({ channelId, text: 'hi' })))
+  const { channels, more } = await ida.sync.pull({ channels: Object.fromEntries(ids.map((id) => [id, 0])) })
+  expect(Object.values(channels).map(({ rev, messages }) => [rev, messages?.length])).toEqual(ids.map(() => [2, 1]))
+  expect(more).toBe(false)
+})
+
+test('more than 200 channels, odd ids and odd revs are refused', async () => {
+  const jo = await world().user('jo')
+  const id = '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'
+  const many = Object.fromEntries(Array.from({ length: 201 }, (_, index) => [id.slice(0, -3) + String(100 + index), 0]))
+  for (const channels of [many, { [id]: -1 }, { [id]: 1.5 }, { [id]: '1' as never }, { nonsense: 0 }, [] as never]) {
+    expect(await refusal(jo.sync.pull({ channels }))).toEqual(invalid)
+  }
+  expect(await jo.sync.pull({ channels: {} })).toEqual({ channels: {}, more: false })
+})

@@ -1,0 +1,38 @@
+import { createRates } from '@parley/server/http/rates'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+
+// What takes a minute is shown on the clock of the test.
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+const rates = () => createRates({ tokens: 3, messages: 3, requests: 3 })
+const takeMany = async ({ take }: ReturnType<typeof rates>, count: number) => {
+  const windows = await Promise.all(Array.from({ length: count }, () => take('messages', 'ana')))
+  return windows.filter((window) => !window?.isExceeded).length
+}
+
+test('a window is a minute from its first call, however many are refused in it', async () => {
+  const limits = rates()
+  expect(await takeMany(limits, 1)).toBe(1)
+  vi.advanceTimersByTime(59_999)
+  expect(await takeMany(limits, 5)).toBe(2)
+  expect(await limits.take('messages', 'ana')).toMatchObject({ isExceeded: true, remaining: 0, resetSeconds: 1 })
+  vi.advanceTimersByTime(1)
+  expect(await takeMany(limits, 5)).toBe(3)
+})
+
+test('a unit given back after its window has ended adds nothing to the next', async () => {
+  const limits = rates()
+  const window = await limits.take('messages', 'ana')
+  vi.advanceTimersByTime(60_000)
+  await window?.giveBack()
+  expect(await takeMany(limits, 5)).toBe(3)
+})
+
+test('refused calls leave a unit given back to whoever comes next', async () => {
+  const limits = rates()
+  const window = await limits.take('messages', 'ana')
+  expect(await takeMany(limits, 10)).toBe(2)
+  await window?.giveBack()
+  expect(await takeMany(limits, 10)).toBe(1)
+})

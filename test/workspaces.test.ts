@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest'
+import { forbidden, notFound, refusal } from './support/refusal.ts'
+import { type User, useWorld } from './support/world.ts'
+
+const world = useWorld()
+
+/** A workspace of the first user, into which the others came by invitation. */
+async function acme(...users: [User, ...User[]]) {
+  const [owner, ...others] = users
+  const workspace = await owner.workspaces.create({ name: 'Acme', type: 'team' })
+  for (const user of others) await joinAs(owner, user, workspace.id)
+  return workspace.id
+}
+const joinAs = async (owner: User, user: User, workspaceId: string, role: 'admin' | 'member' | 'owner' = 'member') =>
+  user.invites.accept({ token: (await owner.invites.create({ workspaceId, role })).token })
+
+test('its creator owns it, and the first one is the default', async () => {
+  const ana = await world().user('ana')
+  const first = await ana.workspaces.create({ name: 'First', type: 'team', image: 'https://example.com/1.png' })
+  expect(first).toMatchObject({
+    name: 'First',
+    type: 'team',
+    image: 'https://example.com/1.png',
+    memberCount: 1,
+    channelCount: 0,
+    role: 'owner',
+    isDefault: true,
+  })
+  const second = await ana.workspaces.create({ name: 'Second', type: 'club' })
+  expect(second).toMatchObject({ isDefault: false, image: null })
+  await ana.channels.create({ type: 'team', name: 'General', workspaceId: second.id })
+  expect((await ana.workspaces.list()).workspaces).toEqual([first, { ...second, channelCount: 1 }])
+  expect(await (await world().user('nobody')).workspaces.list()).toEqual({ workspaces: [] })
+})
+
+test('members are listed to members only', async () => {
+  const [ana, ben, eve] = await world().users('l-ana', 'l-ben', 'l-eve')
+  const workspaceId = await acme(ana, ben)
+  expect((await ben.workspaces.members({ workspaceId })).members).toMatchObject([
+    { userId: 'l-ana', user: { id: 'l-ana', name: 'l-ana', image: null }, role: 'owner' },
+    { userId: 'l-ben', role: 'member' },
+  ])
+  expect(await refusal(eve.workspaces.members({ workspaceId }))).toEqual(forbidden)
+  const { token } = await (await world().stranger()).tokens.create({ userId: 'l-ana' })
+  expect(await refusal(world().api({ token }).workspaces.members({ workspaceId }))).toEqual(notFound)
+})
+
+test('an owner removes anyone, an admin plain members, everybody oneself', async () => {
+  const [ana, ben, cem, dora] = await world().users('m-ana', 'm-ben', 'm-cem', 'm-dora')
+  const workspaceId = await acme(ana, cem, dora)
+  await joinAs(ana, ben, workspaceId, 'admin')
+  const remove = (by: User, { id: userId }: User) => by.workspaces.removeMember({ workspaceId, userId })
+  expect(await refusal(remove(cem, dora))).toEqual(forbidden)
+  expect(await refusal(remove(ben, ana))).toEqual(forbidden)
+  expect(await remove(ben, cem)).toEqual({ success: true })
+  expect(await refusal(remove(ben, cem))).toEqual(notFound)
+  expect(await refusal(remove(cem, dora))).toEqual(forbidden)
+  expect(await remove(dora, dora)).toEqual({ success: true })
+  expect(await remove(ana, ben)).toEqual({ success: true })
+  expect((await ana.workspaces.members({ workspaceId })).members).toHaveLength(1)
+})
+
+test('the last owner hands over to the oldest admin, also when both leave at once', async () => {
+  const [ana, ben, cem] = await world().users('h-ana', 'h-ben', 'h-cem')
+  const workspaceId = await acme(ana, ben)
+  await joinAs(ana, cem, workspaceId, 'admin')
+  await ana.workspaces.removeMember({ workspaceId, userId: 'h-ana' })
+  expect((await cem.workspaces.list()).workspaces[0]?.role).toBe('owner')
+  await joinAs(cem, ana, workspaceId, 'owner')
+  await Promise.all([cem.workspaces.removeMember({ workspaceId, userId: 'h-cem' }), ana.workspaces.removeMember({ workspaceId, userId: 'h-ana' })])
+  expect((await ben.workspaces.list()).workspaces[0]).toMatchObject({ role: 'owner', memberCount: 1 })
+})
+
+test('people of the workspace read and join its team channels; who is out only those he is a member of', async () => {
+  const [ana, ben, eve] = await world().users('t-ana', 't-ben', 't-eve')
+  const workspaceId = await acme(ana, ben)
+  const open = await ana.channels.create({ type: 'team', name: 'Open', workspaceId })
+  const joined = await ana.channels.create({ type: 'team', name: 'Joined', workspaceId })
+  await ana.messages.send({ channelId: open.id, text: 'hi' })
+  expect(await refusal(eve.messages.list({ channelId: open.id }))).toEqual(forbidden)
+  expect(await refusal(eve.members.join({ channelId: open.id }))).toEqual(forbidden)
+  expect((await ben.messages.list({ channelId: open.id })).messages).toHaveLength(1)
+  expect(await refusal(ben.messages.send({ channelId: open.id, text: 'me too' }))).toEqual(forbidden)
+  expect((await ben.members.join({ channelId: joined.id })).role).toBe('member')
+
+  await ana.workspaces.removeMember({ workspaceId, userId: 't-ben' })
+  expect(await refusal(ben.messages.list({ channelId: open.id }))).toEqual(forbidden)
+  expect(await refusal(ben.channels.get({ channelId: open.id }))).toEqual(forbidden)
+  expect(await refusal(ben.members.join({ channelId: open.id }))).toEqual(forbidden)
+  expect(await ben.messages.list({ channelId: joined.id })).toMatchObject({ messages: [] })
+  expect(await refusal(ben.channels.create({ type: 'team', name: 'Mine', workspaceId }))).toEqual(forbidden)
+})
+
+test('a deleted user is out of his workspaces at once, which another owns then', async () => {
+  const [ana, ben] = await world().users('d-ana', 'd-ben')
+  const workspaceId = await acme(ana, ben)
+  await world().backend.users.delete({ userId: 'd-ana' })
+  expect((await ben.workspaces.list()).workspaces[0]).toMatchObject({ id: workspaceId, role: 'owner', memberCount: 1 })
+  expect(await (await world().user('d-ana')).workspaces.list()).toEqual({ workspaces: [] })
+})
