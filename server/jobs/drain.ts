@@ -4,7 +4,7 @@ import type { Log } from './log.ts'
 import { MAX_ATTEMPTS, settings } from './work.ts'
 
 /** Promises of the same moment travel together. */
-const GATHER_MS = 100
+const GATHER_MS = 200
 const POLL_MS = 1_000
 const PORTION = 1_000
 

@@ -34,7 +34,7 @@ const GRACE_MS = 3_000
 /** Carries out promised work in this process. Answers with a function that ends it, once the jobs in progress have ended or been put back. */
 export async function startJobs({ db, databaseUrl, outbox, metrics, log, previews, push, beatSeconds = 10 }: JobsOptions) {
   const handlers: Handlers = { ...createPreviews({ db, metrics, fetch: createFetch(previews) }), ...createPushes({ db, push, metrics, log }) }
-  const pgPool = new pg.Pool({ connectionString: databaseUrl, max: 6, application_name: 'parley-jobs' })
+  const pgPool = new pg.Pool({ connectionString: databaseUrl, max: 12, application_name: 'parley-jobs' })
   const onLost = (error: Error) => log.warn({ err: error }, 'the job queue lost a connection')
   pgPool.on('error', onLost)
   pgPool.on('connect', (client) => client.on('error', onLost))

@@ -23,7 +23,7 @@ type Setting = {
 const HOUR = 3_600
 export const settings: Record<WorkTask, Setting> = {
   preview: { queue: 'previews', atOnce: 1, keptSeconds: 24 * HOUR },
-  'push-message': { queue: 'push', atOnce: 50, keptSeconds: HOUR },
+  'push-message': { queue: 'push', atOnce: 100, keptSeconds: HOUR },
   'push-reaction': { queue: 'push', atOnce: 50, keptSeconds: HOUR },
   'push-invite': { queue: 'push', atOnce: 1, keptSeconds: HOUR },
   'push-event': { queue: 'push', atOnce: 100, keptSeconds: HOUR },
