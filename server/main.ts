@@ -30,8 +30,6 @@ async function start() {
   const publicUrl = () => env.publicUrl ?? localUrl(env.host, app.server.address())
   const wsUrl = () => `${publicUrl().replace(/^http/, 'ws')}/connection/websocket`
 
-  if (env.userAdminAccess === 'bearer')
-    console.warn('USER_ADMIN_ACCESS=bearer: any user token may change and delete any user of its app. In production prefer "server".')
   const cleanup = createCleanup({ db, onError: (error) => app.log.error({ err: error }, 'clean-up failed') })
   const metrics = createMetrics()
   const outbox = createOutbox(tasksFor({ isOn: env.jobs !== 'off', hasPush: env.push !== undefined }))
@@ -54,6 +52,7 @@ async function start() {
   if (env.metricsPort !== undefined) stops.push(await startMetrics(metrics, { db, poolSize: env.poolSize, port: env.metricsPort, host: env.host }))
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
   if (env.isProduction && env.publicUrl === undefined) warn(`PUBLIC_URL is unset: clients are told to connect to ${wsUrl()}`)
+  if (env.userAdminAccess === 'bearer') warn('USER_ADMIN_ACCESS=bearer: any user may change and delete the others of its app. In production prefer "server".')
   print({ 'Base URL': publicUrl(), WebSocket: wsUrl() })
   if (secrets) print({ Docs: `${publicUrl()}/docs`, 'Admin key': adminKey, 'Demo API key': secrets.demoApiKey })
 }
