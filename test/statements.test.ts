@@ -2,7 +2,7 @@ import { connectOnce } from '@parley/server/db/client'
 import { expect, test, vi } from 'vitest'
 import { insertCrowd } from './support/inserted.ts'
 import { whileLocked } from './support/locks.ts'
-import { useWorld } from './support/world.ts'
+import { createWorld, useWorld } from './support/world.ts'
 
 /** What the server sends to its database, as it is sent: Postgres.js itself, with its `debug` option set. */
 const { statements } = vi.hoisted(() => ({ statements: [] as string[] }))
@@ -128,5 +128,21 @@ test('what a send writes is sent together with its news', async () => {
     await sent
   } finally {
     await third.end()
+  }
+})
+
+test('promising previews and pushes takes no statement more', async () => {
+  const workflows = { 'new-message': 'm', mention: 'm', 'channel-invite': 'c', reaction: 'r', 'thread-reply': 't' }
+  const push = { secretKey: 'key', apiUrl: 'http://127.0.0.1:9', tenantId: undefined, workflows }
+  const promising = await createWorld({ poolSize: 1, jobs: { isElsewhere: true, push } })
+  try {
+    const [ana] = await promising.users('ana', 'ben')
+    const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })
+    const send = () => ana.messages.send({ channelId, text: 'look https://example.com/' })
+    await send()
+    expect(await workOf(send)).toHaveLength(4)
+    expect(await promising.db`select task from staged_jobs where task in ('preview', 'push-message')`).toHaveLength(4)
+  } finally {
+    await promising.stop()
   }
 })
