@@ -30,7 +30,7 @@ export async function upsertUsers(
   const isGiven = (field: keyof UserDraft) => db`(u.deleted_at is not null or (select rows from given) -> u.id ? ${field})`
   const upserted = await db<UpsertedUser[]>`
     with given as (select ${db.json(byId as never)}::jsonb as rows), before as (
-      select id, display_name, image from users, given where app_id = ${appId} and given.rows ? id and deleted_at is null
+      select users.* from users, given where app_id = ${appId} and given.rows ? id and deleted_at is null
     )
     insert into users as u (app_id, id, name, email, image, custom, last_active_at)
     select ${appId}, key, value ->> 'name', value ->> 'email', value ->> 'image', coalesce(nullif(value -> 'custom', 'null'), '{}'),
@@ -49,8 +49,7 @@ export async function upsertUsers(
     returning id, display_name as name, image, email, custom, token_generation, created_at = updated_at as is_new,
       exists (select from before b where b.id = u.id and (b.display_name, b.image) is distinct from (u.display_name, u.image)) as has_new_face,
       u.last_active_at is not null and not exists (
-        select from before where before.app_id = u.app_id and before.id = u.id and before.last_active_at is not null
-          and (before.name, before.email, before.image) is not distinct from (u.name, u.email, u.image)
+        select from before b where b.id = u.id and b.last_active_at is not null and (b.name, b.email, b.image) is not distinct from (u.name, u.email, u.image)
       ) as is_subscriber_news`
   const changed = upserted.filter(({ hasNewFace }) => hasNewFace)
   afterCommit(() => {
