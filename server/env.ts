@@ -69,6 +69,7 @@ export function readEnv(variables: NodeJS.ProcessEnv = loadProcessEnv()) {
     publicUrl: env.PUBLIC_URL?.replace(/\/+$/, ''),
     presenceGraceSeconds: env.PRESENCE_GRACE_SECONDS,
     logLevel: env.LOG_LEVEL,
+    isStartedByNpm: variables.npm_lifecycle_event !== undefined,
   }
 }
 

@@ -17,6 +17,7 @@ const stops: (() => Promise<unknown>)[] = []
 
 async function start() {
   const env = readEnv()
+  if (env.isStartedByNpm) stopWithParent()
   const secrets = env.isProduction ? undefined : developmentSecrets(env.dataDir)
   const { db, databaseUrl } = await openDatabase(env)
   const tokens = await createTokens([env.jwtSecret ?? secrets?.jwtSecret ?? '', ...env.previousJwtSecrets])
@@ -99,9 +100,20 @@ let isStopping = false
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     if (isStopping) process.exit(1)
-    isStopping = true
-    void stop(0)
+    stopOnce()
   })
+}
+
+function stopOnce() {
+  if (isStopping) return
+  isStopping = true
+  void stop(0)
+}
+
+/** Who ends npm ends the shell that npm has started us in, and neither tells us. */
+function stopWithParent() {
+  const parent = process.ppid
+  setInterval(() => process.ppid !== parent && stopOnce(), 500).unref()
 }
 
 start().catch((error) => {
