@@ -84,6 +84,7 @@ export function readEnv(variables: NodeJS.ProcessEnv = loadProcessEnv()) {
     push: pushSettings(env),
     metricsPort: env.METRICS_PORT,
     logLevel: env.LOG_LEVEL,
+    isStartedByNpm: variables.npm_lifecycle_event !== undefined,
   }
 }
 

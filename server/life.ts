@@ -2,7 +2,7 @@
 export type Stops = (() => Promise<unknown>)[]
 
 /** The life of a process: it starts, and whatever was started is stopped in reverse order, on a signal or on a failure. */
-export function live({ start, stops }: { start: () => Promise<void>; stops: Stops }) {
+export function live({ start, stops }: { start: (stop: () => void) => Promise<void>; stops: Stops }) {
   let isStopping = false
   const stop = async (code: number) => {
     isStopping = true
@@ -16,11 +16,17 @@ export function live({ start, stops }: { start: () => Promise<void>; stops: Stop
       void stop(0)
     })
   }
-  start().catch((error) => {
+  start(() => isStopping || void stop(0)).catch((error) => {
     if (isStopping) return
     console.error(describe(error))
     void stop(1)
   })
+}
+
+/** Who ends npm ends the shell that npm has started us in, and neither tells us. */
+export function stopWithParent(stop: () => void) {
+  const parent = process.ppid
+  setInterval(() => process.ppid !== parent && stop(), 500).unref()
 }
 
 /** What an error says in one line. Its cause knows better; of several addresses tried in vain the first will do. */

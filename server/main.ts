@@ -9,7 +9,7 @@ import { startMetrics } from './http/metrics.ts'
 import { createCleanup } from './jobs/cleanup.ts'
 import { startJobs } from './jobs/index.ts'
 import { createProviderPreferences } from './jobs/push/preferences.ts'
-import { describe, live, type Stops } from './life.ts'
+import { describe, live, type Stops, stopWithParent } from './life.ts'
 import { createMetrics } from './metrics.ts'
 import { createOutbox, tasksFor } from './outbox.ts'
 import { createRelay } from './outlet.ts'
@@ -21,8 +21,9 @@ const DEMO_LOCK = 7_305_218
 /** Starts everything, in order. */
 const stops: Stops = []
 
-async function start() {
+async function start(stop: () => void) {
   const env = readEnv()
+  if (env.isStartedByNpm) stopWithParent(stop)
   const secrets = env.isProduction ? undefined : developmentSecrets(env.dataDir)
   const databaseUrl = env.databaseUrl ?? (await startEmbedded(env))
   const db = await openDatabase(databaseUrl, env)

@@ -5,7 +5,7 @@ import { migrate } from './db/migrate.ts'
 import { readEnv } from './env.ts'
 import { startMetrics } from './http/metrics.ts'
 import { startJobs } from './jobs/index.ts'
-import { live, type Stops } from './life.ts'
+import { live, type Stops, stopWithParent } from './life.ts'
 import { createMetrics } from './metrics.ts'
 import { createOutbox } from './outbox.ts'
 import type { Outlet } from './outlet.ts'
@@ -15,8 +15,9 @@ import { createPostgresBroker } from './realtime/postgres-broker.ts'
 /** Carries out the jobs of servers that run with JOBS=external, on their database and with their configuration. */
 const stops: Stops = []
 
-async function start() {
+async function start(stop: () => void) {
   const env = readEnv()
+  if (env.isStartedByNpm) stopWithParent(stop)
   const { databaseUrl } = env
   if (databaseUrl === undefined) throw new Error('DATABASE_URL: required by a worker, which shares the database of its servers')
   await migrate(databaseUrl)

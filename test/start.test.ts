@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { createApi } from '@parley/client'
 import { connectOnce } from '@parley/server/db/client'
 import { afterAll, afterEach, expect, inject, test, vi } from 'vitest'
+import { root } from './support/consumer.ts'
 import { whileLocked } from './support/locks.ts'
 import { databaseUrl } from './support/postgres.ts'
 import { exchange, expectError, post } from './support/raw.ts'
@@ -101,6 +102,18 @@ test('in development everything is made that is missing; Ctrl-C stops it, and th
   await vi.waitFor(() => isRefused(again), patient)
   second.kill('SIGTERM')
   expect(await second.code).toBe(1)
+  await vi.waitFor(() => expect(hasEnded(dataDir)).toBe(true), patient)
+})
+
+test.skipIf(process.platform === 'win32')('who ends npm start ends the server and its database with it', async () => {
+  const dataDir = join(directory, 'npm')
+  const npm = spawn('npm', ['start'], { cwd: root, env: { PATH: process.env.PATH, HOME: process.env.HOME, HOST: '127.0.0.1', PORT: '0', DATA_DIR: dataDir } })
+  children.push(npm)
+  let output = ''
+  npm.stdout.on('data', (data) => (output += data))
+  const url = await vi.waitFor(() => /^Base URL: +(\S+)$/m.exec(output)?.[1] ?? Promise.reject(new Error(output)), patient)
+  npm.kill('SIGTERM')
+  await vi.waitFor(() => isRefused(url), patient)
   await vi.waitFor(() => expect(hasEnded(dataDir)).toBe(true), patient)
 })
 
