@@ -68,6 +68,7 @@ const matrix = rows(`
   devices.delete          404      404      404    ok     401          401      401
   preferences.get         ok       ok       ok     ok     401          401      401
   preferences.update      ok       ok       ok     ok     401          401      401
+  typing.set              404      403      ok     ok     401          401      401
 `)
 
 /** What credentials that are none are answered, by what an operation wants. */
@@ -218,16 +219,17 @@ async function outcomeOf(api: Api, id: string, args: object) {
 }
 const statusOf = (outcome: string) => (outcome === 'ok' ? 'ok' : String(errorStatus[outcome as keyof typeof errorStatus]))
 
-/** What the database holds that it did not hold before, and no longer holds. */
+/** What the database holds that it did not hold before, and no longer holds; but for the sign of life that the node gives of itself. */
 async function changesBy(work: () => Promise<void>) {
-  const before = new Set(await dump(world()))
+  const rows = async () => new Set((await dump(world())).filter((row) => !row.startsWith('public.nodes ')))
+  const before = await rows()
   await work()
-  const after = new Set(await dump(world()))
+  const after = await rows()
   return [...before].filter((row) => !after.has(row)).concat([...after].filter((row) => !before.has(row)))
 }
 
 test('every operation of the contract has its row in the table, and nothing else has', () => {
-  expect(Object.keys(matrix)).toEqual(operations.map(([id]) => id))
+  expect(Object.keys(matrix).sort()).toEqual(operations.map(([id]) => id).sort())
   expect(new Set(operations.map(([, { auth }]) => auth))).toEqual(new Set(Object.keys(credentials)))
   const cells = [...Object.values(matrix).flatMap(Object.values), ...Object.values(credentials).flatMap(Object.values)]
   expect(new Set(cells)).toEqual(new Set(['ok', 'admits', '401', '403', '404', 'UNAUTHORIZED', 'INVALID_TOKEN']))

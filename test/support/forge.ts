@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { SECRET } from './world.ts'
+import { SECRET } from './secrets.ts'
 
 /** A token with a sound signature, and whatever is asked for in place of what a real one says. */
 export function forge(token: string, { header = {}, payload = {}, secret = SECRET, hash = 'sha256' }: Forgery) {
