@@ -4,7 +4,7 @@ import { pageOf, problemsOf } from './support/coverage.ts'
 const tests = ['pins › listing > is by time', 'pins › a pin is shown']
 
 test('a row is held by a test, a group of tests, or work to come', () => {
-  const holders = ['pins › a pin is shown', 'pins › listing', 'pins › listing > is by time', 'later: events']
+  const holders = ['pins › a pin is shown', 'pins › listing', 'pins › listing > is by time', 'later: push']
   expect(problemsOf({ Pins: { all: holders } }, tests)).toEqual([])
   expect(pageOf({ Pins: { all: holders } })).toContain('| all | [pins](pins.test.ts) › a pin is shown<br>[pins](pins.test.ts) › listing<br>')
 })

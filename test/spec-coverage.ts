@@ -1,14 +1,14 @@
 /**
  * Every row of the specification's tables, and every rule it numbers, in its order and in our own few words, with what
- * holds it: tests, as `file › test` or `file › group`, and work that does not exist yet, as `later: events`, `later: push`
- * or `later: previews`. Other sentences that promise something follow their table, marked with +.
+ * holds it: tests, as `file › test` or `file › group`, and work that does not exist yet, as `later: push` or
+ * `later: previews`. Other sentences that promise something follow their table, marked with +.
  * `npm run coverage:spec` makes SPEC-COVERAGE.md of it.
  */
 // biome-ignore format: a row a line
 export const specification: Record<string, Record<string, string[]>> = {
   'Token result': {
     token: ['tokens › a backend mints both tokens for a user, with what a front end needs', 'tokens › a token opens its own app only'],
-    wsToken: ['tokens › the two tokens are never taken for each other, nor for a key', 'credentials › secrets can be changed > a socket token whose subject is of another app is invalid', 'later: events'],
+    wsToken: ['tokens › the two tokens are never taken for each other, nor for a key', 'credentials › secrets can be changed > a socket token whose subject is of another app is invalid', 'realtime/protocol › tokens > %s closes with 3500', 'realtime/protocol › who is let in > the reply says who one is, and subscribes to nothing by itself'],
     user: ['tokens › a backend mints both tokens for a user, with what a front end needs', 'tokens › the status is 200, and what is unset is null or left out'],
     expiresIn: ['tokens › a backend mints both tokens for a user, with what a front end needs', 'tokens › both tokens are valid for a day'],
   },
@@ -19,7 +19,7 @@ export const specification: Record<string, Record<string, string[]>> = {
     image: ['users › listing > shows name, image, when last active and whether online, and nothing that is for oneself', 'tokens › %s %j is refused by name'],
     custom: ['tokens › absent keeps, null clears, and custom is replaced whole', 'users › a single user > the e-mail address is for the user and for backends only'],
     lastActiveAt: ['users › lastActiveAt follows sends and reads, soon and not at once', 'users › listing > shows name, image, when last active and whether online, and nothing that is for oneself'],
-    online: ['users › listing > a connected user is online', 'later: events'],
+    online: ['users › listing > a connected user is online', 'realtime/signals › presence > who shares a channel hears when a user comes with his first socket, and goes with his last'],
     '+ custom as PUT answers it': ['users › a single user > PUT creates and updates: absent keeps, null clears, custom is replaced whole and answered with the e-mail'],
   },
   Channel: {
@@ -105,9 +105,9 @@ export const specification: Record<string, Record<string, string[]>> = {
     '+ muted': [`channels › settings > are one's own and keep what is left out`, 'later: push'],
   },
   'States and transitions': {
-    'previews arrive': ['later: previews', 'later: events'],
+    'previews arrive': ['later: previews'],
     'no previews without jobs': ['later: previews'],
-    'a channel is read': ['reads › reading a channel clears its badge and leaves a mark with the time', 'reads › reading up to a message clears the badge too, and the position never goes back', 'later: events'],
+    'a channel is read': ['reads › reading a channel clears its badge and leaves a mark with the time', 'reads › reading up to a message clears the badge too, and the position never goes back', 'realtime/signals › reading > a read tells the channel the position and the reader his counts, also when nothing changes'],
     'a message is pinned': ['pins › any member pins; the listing says who and when, the newest pin first'],
     'a message is unpinned': ['pins › any member unpins; unpinning what is not pinned changes nothing'],
     'a message is deleted': ['messages › deleting > is for the author within 15 minutes of the clock of the database', 'messages › deleting > leaves a tombstone, and nothing of the message anywhere'],
@@ -125,8 +125,8 @@ export const specification: Record<string, Record<string, string[]>> = {
     'GET /api/channels/unread-count': ['reads › each channel counts for itself, and the total is their sum, muted ones included', 'readme › the tour of the README works when pasted'],
     'POST /api/channels/:channelId/read': ['reads › reading needs no body', 'reads › reading up to a message clears the badge too, and the position never goes back', 'reads › reading is for members, up to a message of the channel'],
     'PATCH /api/channels/:channelId/settings': ['channels › settings'],
-    'POST /api/channels/:channelId/typing': ['later: events'],
-    '+ effects of reading': ['reads › reading a channel clears its badge and leaves a mark with the time', 'later: events'],
+    'POST /api/channels/:channelId/typing': ['realtime/signals › typing > it stops by itself, once, also when it was told several times; a stop of nothing is no news', 'realtime/signals › typing > it is for members'],
+    '+ effects of reading': ['reads › reading a channel clears its badge and leaves a mark with the time', 'realtime/signals › reading > a read tells the channel the position and the reader his counts, also when nothing changes'],
   },
   'Endpoints: read receipts': {
     'POST …/receipts': ['receipts › a receipt marks everything up to a message read, and leaves what follows unread', 'receipts › receipts are for those who may read; marking is for members'],
@@ -186,29 +186,32 @@ export const specification: Record<string, Record<string, string[]>> = {
     'rule 4: changes come with a restart': ['start › a change of ALLOWED_ORIGINS takes effect with the next start'],
   },
   'Real-time transport': {
-    'rule 1: connecting, subscribing, envelopes': ['later: events'],
-    'rule 2: topics': ['later: events'],
+    'rule 1: connecting, subscribing, envelopes': ['realtime/protocol › who is let in > the reply says who one is, and subscribes to nothing by itself', 'realtime/delivery › an unmodified client hears every message of a channel once and in order (%s)'],
+    'rule 2: topics': ['realtime/protocol › topics > foreign and malformed ones are refused with 103, a second subscribe with 105', 'realtime/delivery › an unmodified client hears every message of a channel once and in order (%s)'],
   },
   'Channel events': {
-    'message.new': ['messages › sending > answers with the whole message, and everybody reads the same', 'later: events'],
-    'message.updated': ['messages › editing > replaces the text and works out the mentions anew', 'later: events'],
-    'message.deleted': ['messages › deleting > leaves a tombstone, and nothing of the message anywhere', 'later: events'],
-    'reaction.added': ['reactions › events tell the reaction, who reacted and what there is now, the same to everybody', 'later: events'],
-    'reaction.removed': ['reactions › events tell the reaction, who reacted and what there is now, the same to everybody', 'later: events'],
-    'typing.start': ['later: events'],
-    'typing.stop': ['later: events'],
-    'channel.member_joined': ['members › adding > leaves members as they are, and tells of the new ones only', 'later: events'],
-    'channel.member_left': ['members › removing > ends what the member could do, and tells everybody', 'later: events'],
-    'read.updated': ['later: events'],
-    read_receipt: ['later: events'],
+    'message.new': ['messages › sending > answers with the whole message, and everybody reads the same', 'realtime/delivery › who listens to a channel hears every kind of change to it, in order'],
+    'message.updated': ['messages › editing > replaces the text and works out the mentions anew', 'realtime/delivery › who listens to a channel hears every kind of change to it, in order'],
+    'message.deleted': ['messages › deleting > leaves a tombstone, and nothing of the message anywhere', 'realtime/delivery › who listens to a channel hears every kind of change to it, in order'],
+    'reaction.added': ['reactions › events tell the reaction, who reacted and what there is now, the same to everybody', 'realtime/delivery › who listens to a channel hears every kind of change to it, in order'],
+    'reaction.removed': ['reactions › events tell the reaction, who reacted and what there is now, the same to everybody', 'realtime/delivery › who listens to a channel hears every kind of change to it, in order'],
+    'typing.start': ['realtime/signals › typing > it can be ended, on another node too'],
+    'typing.stop': ['realtime/signals › typing > it stops by itself, once, also when it was told several times; a stop of nothing is no news'],
+    'channel.member_joined': ['members › adding > leaves members as they are, and tells of the new ones only', 'realtime/delivery › who listens to a channel hears every kind of change to it, in order'],
+    'channel.member_left': ['members › removing > ends what the member could do, and tells everybody', 'realtime/delivery › who listens to a channel hears every kind of change to it, in order'],
+    'read.updated': ['realtime/signals › reading > a read tells the channel the position and the reader his counts, also when nothing changes'],
+    read_receipt: ['realtime/signals › reading > a receipt tells the channel who has read which message'],
   },
-  'User events': Object.fromEntries(
-    ['channel.unread_changed', 'channel.total_unread_changed', 'presence.online', 'presence.offline'].map((type) => [type, ['later: events']]),
-  ),
+  'User events': {
+    'channel.unread_changed': ['realtime/signals › reading > a read tells the channel the position and the reader his counts, also when nothing changes', 'realtime/signals › unread counts > connected members are told, absolute; the sender is not'],
+    'channel.total_unread_changed': ['realtime/signals › reading > a read tells the channel the position and the reader his counts, also when nothing changes', 'realtime/signals › unread counts > a deletion and the leaving of a channel take back what they counted'],
+    'presence.online': ['realtime/signals › presence > who shares a channel hears when a user comes with his first socket, and goes with his last'],
+    'presence.offline': ['realtime/signals › presence > who shares a channel hears when a user comes with his first socket, and goes with his last', 'realtime/signals › presence > the users of a node that no longer beats are offline'],
+  },
   'Emission ties': {
-    '+ reading': ['later: events'],
-    '+ typing': ['later: events'],
-    '+ link previews': ['later: events', 'later: previews'],
+    '+ reading': ['realtime/signals › reading > a read tells the channel the position and the reader his counts, also when nothing changes'],
+    '+ typing': ['realtime/signals › typing > it stops by itself, once, also when it was told several times; a stop of nothing is no news'],
+    '+ link previews': ['later: previews'],
   },
   'Push notifications': Object.fromEntries(
     [

@@ -1,6 +1,7 @@
 import { topics } from '@parley/contract'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { forge, inSeconds, RawSocket } from '../support/socket.ts'
+import { forge } from '../support/forge.ts'
+import { inSeconds, RawSocket } from '../support/socket.ts'
 import { type User, useWorld } from '../support/world.ts'
 
 const world = useWorld({ allowedOrigins: ['https://app.example.com'], timings: { connectMs: 500, pingMs: 700, pongMs: 250, expiryGraceMs: 300 } })

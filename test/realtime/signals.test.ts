@@ -52,6 +52,16 @@ describe('reading', () => {
     expect(payloads(user, 'channel.total_unread_changed')).toEqual([{ count: 0 }, { count: 0 }])
   })
 
+  test('a receipt tells the channel who has read which message', async () => {
+    const [ana, ben] = await cast()
+    const channelId = await group(ana, ben)
+    const { id: messageId } = await ana.messages.send({ channelId, text: 'hi' })
+    const channel = await ear(ana, chat(channelId))
+    await ben.receipts.mark({ channelId, messageId })
+    await channel.untilType('read_receipt')
+    expect(payloads(channel, 'read_receipt')).toEqual([{ channelId, messageId, userId: ben.id, name: ben.id, image: null, readAt: expect.any(String) }])
+  })
+
   test('in a crowd only the reader hears of his reading, and nobody of typing', async () => {
     const [ana, ben] = await cast()
     const { id: channelId } = await ana.channels.create({ type: 'livestream', name: `Show ${casts}` })
