@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { testHostileRequests } from './support/hostile/index.ts'
 import { plainRequest } from './support/hostile/requests.ts'
-import { onStage, setStage } from './support/hostile/stage.ts'
+import { onStage, type Stage, setStage } from './support/hostile/stage.ts'
 import { ask, expectForm, hasBody, headersOf, json, percent, toText } from './support/hostile/wire.ts'
 import { exchange, expectError } from './support/raw.ts'
 import { operations } from './support/validated.ts'
@@ -18,9 +18,12 @@ afterAll(() => void process.off('unhandledRejection', note))
 
 testHostileRequests(world, 2_000)
 
-/** An operation with valid input and credentials, and ways to send it otherwise. */
+const stages = new Map<string, Promise<Stage>>()
+/** An operation with valid input and credentials, and ways to send it otherwise; all of its tests are on one stage. */
 async function trial(id: string, op: Operation) {
-  const stage = await setStage(world())
+  const found = stages.get(id) ?? setStage(world())
+  stages.set(id, found)
+  const stage = await found
   const args = onStage(plainRequest(id, op).args, stage)
   const headers = headersOf(stage.credentials[op.auth][0] ?? {})
   const pathWith = (parts: Record<string, string>) => op.path.replace(/\{(\w+)\}/g, (_, name: string) => parts[name] ?? percent(toText(args[name])))
