@@ -63,7 +63,7 @@ export function buildApp({
   const report = (error: unknown, problem: string) => (isDatabaseTrouble(error) ? app.log.warn(problem) : app.log.error({ err: error }, problem))
   const nodeId = randomUUID()
   const broker = createPostgresBroker({ url: options.databaseUrl, nodeId, report })
-  const realtime = createRealtime({ ...options, db, tokens, broker, nodeId, report, revocations, activity })
+  const realtime = createRealtime({ ...options, db, tokens, broker, nodeId, metrics, report, revocations, activity })
   const edge = {
     db,
     authenticate: createAuthenticate({ db, tokens, adminKey, revocations }),
@@ -98,7 +98,7 @@ export function buildApp({
       ),
     ]),
   ) as Calls // the same groups and names
-  serveWebSockets(app, { close: realtime.closeSessions })
+  serveWebSockets(app, { metrics, close: realtime.closeSessions })
   const admitSocket = createAdmission({ isAllowedOrigin: (origin) => isAllowedOrigin(options.allowedOrigins, origin), isClosing: realtime.isClosing })
   serveEndpoint(app, { endpoint: realtime.endpoint, admitSocket })
   rest(app, calls)

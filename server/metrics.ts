@@ -34,6 +34,14 @@ export function createMetrics() {
       labelNames: ['outcome'] as const,
       registers,
     }),
+    events: new Counter({ name: 'parley_events_total', help: 'Stored events published by this process, each to one topic.', registers }),
+    sockets: new Gauge({ name: 'parley_sockets_open', help: 'WebSockets open on this process.', registers }),
+    deliveries: new Counter({ name: 'parley_deliveries_total', help: 'Publications handed to subscriptions, each to one.', registers }),
+    holes: new Counter({
+      name: 'parley_holes_filled_total',
+      help: 'Events read from the log since they had not come by themselves: those of other nodes, and missed ones.',
+      registers,
+    }),
   }
 }
 
@@ -60,8 +68,10 @@ export function observeDatabase({ registry }: Pick<Metrics, 'registry'>, { db, p
   })
   const up = new Gauge({ name: 'parley_database_up', help: 'Whether the database answered this time.', registers })
   new Gauge({ name: 'parley_database_pool_size', help: 'The most connections that this process lends to operations.', registers }).set(poolSize)
+  const callers = new Gauge({ name: 'parley_database_pool_waiting', help: 'Those who wait for one of these connections.', registers })
 
   const ask = async () => {
+    callers.set(db.waiting())
     for (const gauge of [waiting, age, connections]) gauge.reset()
     const [jobs, states] = await Promise.all([selectJobs(db), selectConnections(db)])
     for (const { task, state, count, oldest } of jobs) {

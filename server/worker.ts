@@ -6,7 +6,7 @@ import { readEnv } from './env.ts'
 import { startMetrics } from './http/metrics.ts'
 import { startJobs } from './jobs/index.ts'
 import { live, type Stops, stopWithParent } from './life.ts'
-import { createMetrics } from './metrics.ts'
+import { createMetrics, type Metrics } from './metrics.ts'
 import { createOutbox } from './outbox.ts'
 import type { Outlet } from './outlet.ts'
 import type { Broker } from './realtime/broker.ts'
@@ -27,14 +27,15 @@ async function start(stop: () => void) {
   const log = pino({ level: env.logLevel, base: null })
   const broker = createPostgresBroker({ url: databaseUrl, nodeId: randomUUID(), report: (error, problem) => log.warn({ err: error }, problem) })
   stops.push(() => broker.stop())
-  stops.push(await startJobs({ ...env, db, databaseUrl, outbox: createOutbox([]), outlet: outletTo(broker), metrics, log }))
+  stops.push(await startJobs({ ...env, db, databaseUrl, outbox: createOutbox([]), outlet: outletTo(broker, metrics), metrics, log }))
   if (env.metricsPort !== undefined) stops.push(await startMetrics(metrics, { db, poolSize: env.poolSize, port: env.metricsPort, host: env.host }))
   log.info('carrying out jobs')
 }
 
 /** A worker has no sockets of its own: it tells the nodes that have. */
-const outletTo = (broker: Broker): Outlet => ({
+const outletTo = (broker: Broker, { events: published }: Pick<Metrics, 'events'>): Outlet => ({
   publish: (events) => {
+    published.inc(events.length)
     for (const { topic, offset } of events) broker.send({ kind: 'hint', topic, offset })
   },
   signal: broker.send,

@@ -1,11 +1,14 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { topics } from '@parley/contract'
 import { startMetrics } from '@parley/server/http/metrics'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { idle } from './support/idle.ts'
 import { page, servePages } from './support/pages.ts'
 import { serveProvider } from './support/provider.ts'
+import { centrifugeOf, listen } from './support/realtime.ts'
 import { refusal } from './support/refusal.ts'
+import { until } from './support/until.ts'
 import { createWorld, type World } from './support/world.ts'
 
 let web: Awaited<ReturnType<typeof servePages>>
@@ -65,6 +68,43 @@ test('jobs that wait, and those given up, are shown with their age', async () =>
   const text = await scrape()
   expect(text).toContain('parley_jobs_waiting{task="somebody-elses",state="waiting"} 1')
   expect(text).toMatch(/parley_jobs_oldest_seconds\{task="somebody-elses"\} 30\d/)
+})
+
+const valueOf = (text: string, name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
+
+test('sockets, what is published and delivered to them, and what had to be read from the log are counted', async () => {
+  const other = await createWorld({ databaseUrl: world.databaseUrl })
+  onTestFinished(() => other.stop())
+  const [dora, emil] = await world.users('dora', 'emil')
+  const { id: channelId } = await dora.channels.create({ type: 'group', name: 'Live', memberIds: ['emil'] })
+  const clients = [centrifugeOf(world, dora), centrifugeOf(world, emil)]
+  const ears = await Promise.all(clients.map((client) => listen(client, topics.channel(world.appId, channelId))))
+  const before = await scrape()
+  expect(valueOf(before, 'parley_sockets_open')).toBe(2)
+
+  await dora.messages.send({ channelId, text: 'from here' })
+  await other.api({ token: emil.token }).messages.send({ channelId, text: 'from another node' })
+  for (const ear of ears) await ear.untilType('message.new', 2)
+  const after = await scrape()
+  const growth = (name: string) => valueOf(after, name) - valueOf(before, name)
+  expect(growth('parley_events_total')).toBe(1)
+  expect(growth('parley_deliveries_total')).toBe(4)
+  expect(growth('parley_holes_filled_total')).toBe(1)
+
+  for (const client of clients) client.disconnect()
+  await until(async () => valueOf(await scrape(), 'parley_sockets_open') === 0)
+})
+
+test('who waits for a connection to the database is counted', async () => {
+  let release = () => {}
+  const released = new Promise<void>((resolve) => (release = resolve))
+  const borrowed = Array.from({ length: 13 }, () => world.pool.use(() => released))
+  const asked = scrape()
+  await until(() => world.pool.waiting() >= 5)
+  release()
+  await Promise.all(borrowed)
+  expect(valueOf(await asked, 'parley_database_pool_waiting')).toBeGreaterThanOrEqual(3)
+  expect(valueOf(await scrape(), 'parley_database_pool_waiting')).toBe(0)
 })
 
 test('there is nothing else at that port', async () => {

@@ -1,6 +1,7 @@
 import { parseTopic } from '@parley/contract'
 import type { Activity } from '../activity.ts'
 import type { Db } from '../db/client.ts'
+import type { Metrics } from '../metrics.ts'
 import type { Outlet, Signal } from '../outlet.ts'
 import type { Revocations } from '../revocations.ts'
 import type { Tokens } from '../tokens.ts'
@@ -27,6 +28,7 @@ export type RealtimeOptions = {
   nodeId: string
   presenceGraceSeconds: number
   timings?: Partial<Timings> | undefined
+  metrics: Metrics
   report: (error: unknown, problem: string) => void
   revocations: Revocations
   activity: Activity
@@ -34,10 +36,10 @@ export type RealtimeOptions = {
 export type Realtime = ReturnType<typeof createRealtime>
 
 /** Real time on this node: takes in what operations say and what other nodes say, and tells those who are subscribed. */
-export function createRealtime({ db, tokens, broker, nodeId, presenceGraceSeconds, report, revocations, activity, ...given }: RealtimeOptions) {
+export function createRealtime({ db, tokens, broker, nodeId, presenceGraceSeconds, metrics, report, revocations, activity, ...given }: RealtimeOptions) {
   const timings = { ...defaults, ...given.timings }
   const sessions = new Sessions()
-  const hub = new Hub(createEventLog(db), report)
+  const hub = new Hub(createEventLog(db), { metrics, report })
   const tell = (topic: string, envelope: string) => hub.broadcast(topic, envelope)
   const audience = createAudience({ db, nodeId, sessions, tell, report })
   const unread = new UnreadLoop({ db, nodeId, sessions, tell, report, pauseMs: timings.unreadPauseMs })
@@ -98,6 +100,7 @@ export function createRealtime({ db, tokens, broker, nodeId, presenceGraceSecond
   const outlet: Outlet = {
     signal,
     publish: (events) => {
+      metrics.events.inc(events.length)
       hub.publish(events)
       for (const { topic, offset, envelope } of events) {
         const change = changeOf(envelope)

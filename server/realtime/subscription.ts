@@ -58,6 +58,7 @@ export class Subscription {
       this.#position = offset
     }
     this.subscriber.hear(delivery)
+    this.topic.metrics.deliveries.inc()
     if (delivery.ends(this.subscriber.userId)) this.end('no longer allowed')
   }
 }
