@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { topics } from '@parley/contract'
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { idle } from './support/idle.ts'
 import { page, servePages } from './support/pages.ts'
 import { serveProvider } from './support/provider.ts'
+import { centrifugeOf, listen } from './support/realtime.ts'
 import { until } from './support/until.ts'
 import { createWorld, SECRET, type User, type World } from './support/world.ts'
 
@@ -18,7 +20,8 @@ const running: { stop: () => Promise<unknown> }[] = []
 beforeAll(async () => {
   web = await servePages({ '/page': page('<title>Page</title>') })
   provider = await serveProvider()
-  world = await createWorld({ jobs: { isElsewhere: true, push: provider.settings } })
+  // Nobody compares with the log: what sockets hear, they were told.
+  world = await createWorld({ timings: { reconcileMs: 600_000 }, jobs: { isElsewhere: true, push: provider.settings } })
   ;[ana] = await world.users('ana', 'ben')
   channelId = (await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })).id
 })
@@ -53,9 +56,20 @@ function startWorker(variables: Record<string, string>) {
 const silent = { debug: () => {}, info: () => {}, warn: (_: object, _message: string) => {}, error: (_: object, _message: string) => {} }
 
 const send = (text: string) => ana.messages.send({ channelId, text })
-const previewed = (messageId: string) => until(async () => (await ana.messages.get({ channelId, messageId })).linkPreviews, { seconds: 15 })
+const untilMade = (messageId: string) =>
+  until(
+    async () => {
+      const message = await ana.messages.get({ channelId, messageId })
+      return message.linkPreviews && { ...message, linkPreviews: message.linkPreviews }
+    },
+    { seconds: 15 },
+  )
+const previewed = async (messageId: string) => (await untilMade(messageId)).linkPreviews
 
-test('a worker of its own does the work of a server, and ends when told to', async () => {
+test('a worker of its own does the work of a server, tells those who listen there, and ends when told to', async () => {
+  const client = centrifugeOf(world, ana)
+  onTestFinished(() => client.disconnect())
+  const ear = await listen(client, topics.channel(world.appId, channelId))
   const { child, exited, said } = startWorker({
     DATABASE_URL: world.databaseUrl,
     LINK_PREVIEW_ALLOW_HOSTS: web.host,
@@ -63,9 +77,11 @@ test('a worker of its own does the work of a server, and ends when told to', asy
     PUSH_API_URL: provider.settings.apiUrl,
   })
   const { id } = await send(`${web.url}/page`)
-  await previewed(id)
+  const { rev } = await untilMade(id)
+  await ear.until((heard) => heard.some(({ envelope, offset }) => envelope.type === 'message.updated' && offset === rev), 2_000)
   await until(() => provider.kindsFor('ben').includes('new-message'))
   await idle(world)
+  expect(ear.types).toEqual(['message.new', 'message.updated'])
   child.kill('SIGTERM')
   expect(await exited).toEqual([0, null])
   expect(said()).toContain('carrying out jobs')

@@ -70,7 +70,7 @@ test('jobs that wait, and those given up, are shown with their age', async () =>
   expect(text).toMatch(/parley_jobs_oldest_seconds\{task="somebody-elses"\} 30\d/)
 })
 
-const valueOf = (text: string, name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
+const sample = (text: string, name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
 
 test('sockets, what is published and delivered to them, and what had to be read from the log are counted', async () => {
   const other = await createWorld({ databaseUrl: world.databaseUrl })
@@ -80,19 +80,19 @@ test('sockets, what is published and delivered to them, and what had to be read 
   const clients = [centrifugeOf(world, dora), centrifugeOf(world, emil)]
   const ears = await Promise.all(clients.map((client) => listen(client, topics.channel(world.appId, channelId))))
   const before = await scrape()
-  expect(valueOf(before, 'parley_sockets_open')).toBe(2)
+  expect(sample(before, 'parley_sockets_open')).toBe(2)
 
   await dora.messages.send({ channelId, text: 'from here' })
   await other.api({ token: emil.token }).messages.send({ channelId, text: 'from another node' })
   for (const ear of ears) await ear.untilType('message.new', 2)
   const after = await scrape()
-  const growth = (name: string) => valueOf(after, name) - valueOf(before, name)
+  const growth = (name: string) => sample(after, name) - sample(before, name)
   expect(growth('parley_events_total')).toBe(1)
   expect(growth('parley_deliveries_total')).toBe(4)
   expect(growth('parley_holes_filled_total')).toBe(1)
 
   for (const client of clients) client.disconnect()
-  await until(async () => valueOf(await scrape(), 'parley_sockets_open') === 0)
+  await until(async () => sample(await scrape(), 'parley_sockets_open') === 0)
 })
 
 test('who waits for a connection to the database is counted', async () => {
@@ -103,8 +103,8 @@ test('who waits for a connection to the database is counted', async () => {
   await until(() => world.pool.waiting() >= 5)
   release()
   await Promise.all(borrowed)
-  expect(valueOf(await asked, 'parley_database_pool_waiting')).toBeGreaterThanOrEqual(3)
-  expect(valueOf(await scrape(), 'parley_database_pool_waiting')).toBe(0)
+  expect(sample(await asked, 'parley_database_pool_waiting')).toBeGreaterThanOrEqual(3)
+  expect(sample(await scrape(), 'parley_database_pool_waiting')).toBe(0)
 })
 
 test('there is nothing else at that port', async () => {

@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { topics } from '@parley/contract'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { channelEventsOf } from './support/events.ts'
 import { page, servePages } from './support/pages.ts'
+import { centrifugeOf, listen } from './support/realtime.ts'
 import { until } from './support/until.ts'
 import { createWorld, type User, type World } from './support/world.ts'
 
@@ -25,7 +27,8 @@ beforeAll(async () => {
     '/c': page('<title>C</title>'),
     '/d': page('<title>D</title>'),
   })
-  world = await createWorld({ jobs: { previews: { allowedHosts: [web.host] } } })
+  // Nobody compares with the log: what sockets hear, they were told.
+  world = await createWorld({ timings: { reconcileMs: 600_000 }, jobs: { previews: { allowedHosts: [web.host] } } })
   ana = await world.user('ana', { name: 'Ana' })
   channelId = (await ana.channels.create({ type: 'group', name: 'Talk' })).id
 })
@@ -101,6 +104,27 @@ function slowPage(path: string, content: string) {
   })
   return { isAsked, answer: () => answer() }
 }
+
+test('who listens hears of the preview as soon as it is made, once, on other nodes too', async () => {
+  const other = await createWorld({ databaseUrl: world.databaseUrl, timings: { reconcileMs: 600_000 } })
+  onTestFinished(() => other.stop())
+  const clients = [centrifugeOf(world, ana), centrifugeOf(other, ana)]
+  onTestFinished(() => clients.forEach((client) => void client.disconnect()))
+  const ears = await Promise.all(clients.map((client) => listen(client, topics.channel(world.appId, channelId))))
+  const slow = slowPage('/heard', article)
+  const { id } = await send(`${web.url}/heard`)
+  await slow.isAsked
+  slow.answer()
+  for (const ear of ears) await ear.until((heard) => heard.some(({ envelope }) => envelope.type === 'message.updated'), 2_000)
+  await idle()
+  await send('after it')
+  for (const ear of ears) await ear.untilType('message.new', 2)
+  const message = await get(id)
+  for (const ear of ears) {
+    expect(ear.types).toEqual(['message.new', 'message.updated', 'message.new'])
+    expect(ear.heard[1]).toEqual({ offset: message.rev, envelope: expect.objectContaining({ payload: { channelId, message } }) })
+  }
+})
 
 test('a message deleted during the fetch stays deleted', async () => {
   const slow = slowPage('/deleted', page('<title>Late</title>'))

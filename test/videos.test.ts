@@ -1,6 +1,7 @@
-import type { Fetch } from '@parley/server/jobs/previews/fetch'
+import { createFetch, type Fetch } from '@parley/server/jobs/previews/fetch'
 import { look } from '@parley/server/jobs/previews/look'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { servePages } from './support/pages.ts'
 
 /** The video sites, which are not to be reached from here: they answer this, or nothing. */
 const site = (answer?: string) => {
@@ -68,4 +69,47 @@ test('nonsense of its site is left out, and it is asked again soon', async () =>
     expect(preview).toMatchObject({ title: 'Vimeo video', image: null, videoId: '1' })
     expect(isComplete).toBe(false)
   }
+})
+
+/** The video sites are this machine: what is asked of them is asked here, through the guard. */
+async function standIn() {
+  const web = await servePages()
+  onTestFinished(async () => void (await web.stop()))
+  const guarded = createFetch({ allowedHosts: [web.host] })
+  const fetch: Fetch = (address, options) => guarded(address.replace(/^https:\/\/(www\.youtube|vimeo)\.com/, web.url), options)
+  return { web, fetch, youTube: `/oembed?format=json&url=${encodeURIComponent(`https://www.youtube.com/watch?v=${ID}`)}` }
+}
+const told = JSON.stringify({ title: 'Never', author_name: 'Rick', thumbnail_url: 'https://i.example.com/1.jpg' })
+const asJson = { 'content-type': 'application/json; charset=utf-8' }
+
+test('the sites are asked over HTTP', async () => {
+  const { web, fetch, youTube } = await standIn()
+  const accepted: unknown[] = []
+  web.pages[youTube] = (response, { headers }) => {
+    accepted.push(headers.accept)
+    response.writeHead(200, asJson).end(told)
+  }
+  web.pages[`/api/oembed.json?url=${encodeURIComponent('https://vimeo.com/1')}`] = (response) => response.writeHead(200, asJson).end(told)
+  for (const url of [`https://youtu.be/${ID}`, 'https://vimeo.com/1']) {
+    const { preview, isComplete } = await look(url, { fetch, signal: new AbortController().signal })
+    expect(preview).toMatchObject({ title: 'Never', authorName: 'Rick', image: 'https://i.example.com/1.jpg' })
+    expect(isComplete).toBe(true)
+  }
+  expect(accepted).toEqual(['application/json'])
+})
+
+test.each([
+  ['refuses', 404, asJson, told],
+  ['fails', 500, asJson, told],
+  ['shows a page', 200, { 'content-type': 'text/html' }, '<title>Consent</title>'],
+  ['compresses', 200, { ...asJson, 'content-encoding': 'gzip' }, told],
+  ['never ends', 200, asJson, `${told.slice(0, -1)},"html":"${'x'.repeat(600_000)}"}`],
+  ['sends us to a private address', 302, { location: 'http://169.254.169.254/' }, ''],
+])('a video is described by its URL where its site %s', async (_, status, headers, body) => {
+  const { web, fetch, youTube } = await standIn()
+  web.pages[youTube] = (response) => response.writeHead(status, headers).end(body)
+  const { preview, isComplete } = await look(`https://youtu.be/${ID}`, { fetch, signal: new AbortController().signal })
+  expect(preview).toMatchObject({ title: 'YouTube video', videoId: ID, image: `https://i.ytimg.com/vi/${ID}/hqdefault.jpg` })
+  expect(isComplete).toBe(false)
+  expect(web.asked).toEqual([youTube])
 })
