@@ -1,7 +1,7 @@
 /**
  * Every row of the specification's tables, and every rule it numbers, in its order and in our own few words, with what
- * holds it: tests, as `file › test` or `file › group`, and work that does not exist yet, as `later: push` or
- * `later: previews`. Other sentences that promise something follow their table, marked with +.
+ * holds it: tests, as `file › test` or `file › group`. Other sentences that promise something follow their table, marked
+ * with +.
  * `npm run coverage:spec` makes SPEC-COVERAGE.md of it.
  */
 // biome-ignore format: a row a line
@@ -55,7 +55,7 @@ export const specification: Record<string, Record<string, string[]>> = {
     reactions: ['reactions › a reaction is counted once a user, and shown with who reacted', 'reactions › the first ten users are shown, and all are counted'],
     mentions: ['messages › mentions'],
     attachments: ['messages › sending > answers with the whole message, and everybody reads the same', 'messages › sending > takes no text when something is attached, and at most thirty attachments'],
-    linkPreviews: ['later: previews'],
+    linkPreviews: ['previews › a message with a link gets its preview, once, and the channel is told', 'previews › the first three different links have previews, in order; code links to nothing', 'previews › an edit drops the preview of a link it drops at once, and keeps the others'],
     parentId: ['messages › replies > count at their root and are told with it', 'messages › replies > want a live message of the same channel'],
     pinnedBy: ['pins › any member pins; the listing says who and when, the newest pin first'],
     pinnedAt: ['pins › any member pins; the listing says who and when, the newest pin first'],
@@ -63,11 +63,18 @@ export const specification: Record<string, Record<string, string[]>> = {
     updatedAt: ['messages › editing > moves when the message was updated, not when it was sent'],
     '+ fields of an attachment': ['messages › sending > answers with the whole message, and everybody reads the same', 'messages › sending > refuses %j'],
     '+ mentions are found, stored and returned': ['messages › mentions > of %j are %j', 'messages › editing > replaces the text and works out the mentions anew'],
-    '+ mentions flag pushes': ['later: push'],
+    '+ mentions flag pushes': ['push › a mention is pushed instead of the message, by id or by name', 'push-rules › a message is pushed once: as a mention, else as a reply in a thread, else as a message'],
   },
   'Link preview': {
-    ...Object.fromEntries(['url', 'title', 'description', 'image', 'siteName', 'type', 'videoId', 'embedUrl'].map((field) => [field, ['later: previews']])),
-    '+ of any website, and of two video sites': ['later: previews'],
+    url: ['previews › a message with a link gets its preview, once, and the channel is told', 'videos › a YouTube video: %s', 'videos › a Vimeo video: %s'],
+    title: ['previews › a message with a link gets its preview, once, and the channel is told', 'hostile-pages › facts are found where pages have them', 'videos › its site tells the title, the thumbnail and the name of the channel'],
+    description: ['previews › a message with a link gets its preview, once, and the channel is told', 'hostile-pages › facts are found where pages have them'],
+    image: ['previews › a message with a link gets its preview, once, and the channel is told', 'hostile-pages › an image is an http(s) address, made absolute', 'videos › its site tells the title, the thumbnail and the name of the channel'],
+    siteName: ['previews › a message with a link gets its preview, once, and the channel is told', 'videos › a YouTube video: %s', 'videos › a Vimeo video: %s'],
+    type: ['previews › a message with a link gets its preview, once, and the channel is told', 'videos › a YouTube video: %s', 'videos › a Vimeo video: %s'],
+    videoId: ['videos › a YouTube video: %s', 'videos › a Vimeo video: %s', 'previews › a video is described by its URL even when its site can not be reached'],
+    embedUrl: ['videos › a YouTube video: %s', 'videos › a Vimeo video: %s', 'previews › a video is described by its URL even when its site can not be reached'],
+    '+ of any website, and of two video sites': ['hostile-pages › facts are found where pages have them', 'previews › a video is described by its URL even when its site can not be reached', 'videos › its site tells the title, the thumbnail and the name of the channel', 'videos › the sites are asked over HTTP'],
   },
   'Read receipts': {
     '+ of a message': ['receipts › readers have the exact time, and the author is not one of them', 'receipts › of more than 100 readers a hundred are shown and all are counted'],
@@ -92,7 +99,7 @@ export const specification: Record<string, Record<string, string[]>> = {
     quietHoursEnabled: ['preferences › each of them can be changed', 'preferences › who never said otherwise has the defaults'],
     quietHoursStart: ['preferences › each of them can be changed', 'preferences › a change keeps the others, for oneself only', 'preferences › %j is refused, and changes nothing'],
     quietHoursEnd: ['preferences › each of them can be changed', 'preferences › who never said otherwise has the defaults', 'preferences › %j is refused, and changes nothing'],
-    "+ answered beside the provider's own": ['preferences › who never said otherwise has the defaults', 'later: push'],
+    "+ answered beside the provider's own": ['preferences › who never said otherwise has the defaults', "push-provider › the provider's own preferences are passed on"],
   },
   Workspace: {
     '+ fields of a listing': ['workspaces › its creator owns it, and the first one is the default'],
@@ -102,11 +109,11 @@ export const specification: Record<string, Record<string, string[]>> = {
   },
   'Channel member settings': {
     '+ starred': [`channels › settings > are one's own and keep what is left out`],
-    '+ muted': [`channels › settings > are one's own and keep what is left out`, 'later: push'],
+    '+ muted': [`channels › settings > are one's own and keep what is left out`, 'push › a muted channel is silent, but for mentions and threads'],
   },
   'States and transitions': {
-    'previews arrive': ['later: previews'],
-    'no previews without jobs': ['later: previews'],
+    'previews arrive': ['previews › a message with a link gets its preview, once, and the channel is told', 'previews › who listens hears of the preview as soon as it is made, once, on other nodes too', 'jobs › a worker of its own does the work of a server, tells those who listen there, and ends when told to'],
+    'no previews without jobs': ['previews › nothing is promised for a message without links, nor anywhere with JOBS=off'],
     'a channel is read': ['reads › reading a channel clears its badge and leaves a mark with the time', 'reads › reading up to a message clears the badge too, and the position never goes back', 'realtime/signals › reading > a read tells the channel the position and the reader his counts, also when nothing changes'],
     'a message is pinned': ['pins › any member pins; the listing says who and when, the newest pin first'],
     'a message is unpinned': ['pins › any member unpins; unpinning what is not pinned changes nothing'],
@@ -152,11 +159,11 @@ export const specification: Record<string, Record<string, string[]>> = {
     'PUT /api/users/:userId': ['users › all that administers users answers 200, also what creates', 'users › a single user > PUT creates and updates: absent keeps, null clears, custom is replaced whole and answered with the e-mail', 'users › rights over users'],
     'DELETE /api/users/:userId': ['users › all that administers users answers 200, also what creates', 'users › deletion > wipes the user at once and ends his tokens; the same id later is a new user', 'cleanup › a deleted user leaves every channel, takes reactions back, and leaves tombstones, with events', 'users › rights over users'],
     'POST /api/users/bulk-delete': ['users › all that administers users answers 200, also what creates', 'users › deletion > bulk-delete leaves unknown ids out; overlapping ones delete each user once', 'users › rights over users'],
-    '+ deletion removes the push subscriber': ['later: push'],
+    '+ deletion removes the push subscriber': ['subscribers › deleted users are removed, singly and in bulk, and one who comes back is registered anew'],
   },
   'Endpoints: devices and preferences': {
     'POST /api/devices': ['devices › every platform registers with every provider: 201, without the token', 'devices › %j is refused'],
-    'GET /api/devices/preferences': ['preferences › who never said otherwise has the defaults', 'later: push'],
+    'GET /api/devices/preferences': ['preferences › who never said otherwise has the defaults', "push-provider › the provider's own preferences are passed on", 'push-provider › a provider that hangs, or is not there, slows down neither sends nor previews nor reads'],
     'PATCH /api/devices/preferences': ['preferences › a change keeps the others, for oneself only', 'preferences › %j is refused, and changes nothing'],
     'DELETE /api/devices/:deviceId': ['devices › a device is removed by its id or its deviceId, by its owner only'],
   },
@@ -171,7 +178,7 @@ export const specification: Record<string, Record<string, string[]>> = {
     'rule 1: the API key stays with backends': ['cors › every answer to an allowed origin carries all five headers, those of errors and preflights too', 'tokens › the two tokens are never taken for each other, nor for a key'],
     'rule 2: two tokens, valid for a day': ['tokens › both tokens are valid for a day', 'credentials › secrets can be changed > a token found valid once is not valid for ever, nor for another purpose'],
     'rule 3: UNAUTHORIZED and INVALID_TOKEN': ['credentials › a bearer token that is no good is an INVALID_TOKEN', 'credentials › credentials of another kind than wanted are UNAUTHORIZED'],
-    'rule 4: users become push subscribers': ['later: push'],
+    'rule 4: users become push subscribers': ['subscribers › a user is registered at the first token, and again only when the profile changes'],
   },
   'Cross-origin access': {
     'rule 1: ALLOWED_ORIGINS': ['env › good values are understood', 'env › a bad value is named in one line', 'cors › ALLOWED_ORIGINS=* > gives back the origin that asks'],
@@ -211,15 +218,28 @@ export const specification: Record<string, Record<string, string[]>> = {
   'Emission ties': {
     '+ reading': ['realtime/signals › reading > a read tells the channel the position and the reader his counts, also when nothing changes'],
     '+ typing': ['realtime/signals › typing > it stops by itself, once, also when it was told several times; a stop of nothing is no news'],
-    '+ link previews': ['later: previews'],
+    '+ link previews': ['previews › a message with a link gets its preview, once, and the channel is told', 'previews › who listens hears of the preview as soon as it is made, once, on other nodes too'],
   },
-  'Push notifications': Object.fromEntries(
-    [
-      'new-message', 'mention', 'channel-invite', 'reaction', 'thread-reply', '+ kinds of providers',
-      'PUSH_SECRET_KEY', 'PUSH_API_URL', 'PUSH_TENANT_ID', 'PUSH_WORKFLOW_NEW_MESSAGE', 'PUSH_WORKFLOW_MENTION', 'PUSH_WORKFLOW_CHANNEL_INVITE', 'PUSH_WORKFLOW_REACTION', 'PUSH_WORKFLOW_THREAD_REPLY',
-      'rule 1: subscriber ids', 'rule 2: without a key nothing is pushed', 'rule 3: workflows exist at the provider', 'rule 4: quiet hours and preferences',
-    ].map((row) => [row, ['later: push']]),
-  ),
+  'Push notifications': {
+    'new-message': ['push › a new message is pushed to every other member, field by field', 'push › a muted channel is silent, but for mentions and threads', "push › a direct message's channel is called after its sender; what is unset is empty"],
+    mention: ['push › a mention is pushed instead of the message, by id or by name'],
+    'channel-invite': ['push › being added to a channel is pushed, joining and direct messages are not'],
+    reaction: ['push › a reaction is pushed to the author of the message, each once, never for his own'],
+    'thread-reply': ['push › a reply is pushed to those in the thread as such, and to the others as a message'],
+    '+ kinds of providers': ['subscribers › the tokens of each kind of device are set, all of them, and withdrawn with the last', 'devices › every platform registers with every provider: 201, without the token'],
+    PUSH_SECRET_KEY: ['env › the push provider is as its variables say; without a key there is none', 'push › a new message is pushed to every other member, field by field', 'push-provider › without a key nothing is promised and nothing is asked'],
+    PUSH_API_URL: ['env › the push provider is as its variables say; without a key there is none', 'jobs › a worker of its own does the work of a server, tells those who listen there, and ends when told to'],
+    PUSH_TENANT_ID: ['env › the push provider is as its variables say; without a key there is none', 'push-provider › a tenant prefix and other workflow names are taken from the configuration'],
+    PUSH_WORKFLOW_NEW_MESSAGE: ['env › the push provider is as its variables say; without a key there is none', 'push-provider › a tenant prefix and other workflow names are taken from the configuration'],
+    PUSH_WORKFLOW_MENTION: ['env › the push provider is as its variables say; without a key there is none'],
+    PUSH_WORKFLOW_CHANNEL_INVITE: ['env › the push provider is as its variables say; without a key there is none'],
+    PUSH_WORKFLOW_REACTION: ['env › the push provider is as its variables say; without a key there is none', 'setup-push › the five workflows are created where they are missing, under their configured names'],
+    PUSH_WORKFLOW_THREAD_REPLY: ['env › the push provider is as its variables say; without a key there is none'],
+    'rule 1: subscriber ids': ['push-provider › a tenant prefix and other workflow names are taken from the configuration', 'subscribers › a user is registered at the first token, and again only when the profile changes'],
+    'rule 2: without a key nothing is pushed': ['push-provider › without a key nothing is promised and nothing is asked'],
+    'rule 3: workflows exist at the provider': ['setup-push › the five workflows are created where they are missing, under their configured names'],
+    'rule 4: quiet hours and preferences': ['push-rules › quiet hours', 'push › each preference silences its kind and no other'],
+  },
   Errors: {
     '+ form of every error': ['errors › a body that can not be read is a VALIDATION_ERROR', 'errors › paths are taken as they are', 'malformed › what is not HTTP is a VALIDATION_ERROR, and the connection is closed'],
     UNAUTHORIZED: ['credentials › credentials of another kind than wanted are UNAUTHORIZED'],

@@ -1,12 +1,9 @@
 /** Sections, their rows, and what holds each row: see spec-coverage.ts. */
 export type Specification = Record<string, Record<string, string[]>>
 
-const MARKERS = ['later: push', 'later: previews']
-const isMarker = (holder: string) => holder.startsWith('later: ')
-
 /** What is wrong with it: rows that nothing holds, and tests that are not there. `tests` are `file › test`. */
 export function problemsOf(specification: Specification, tests: string[]) {
-  const exists = (holder: string) => (isMarker(holder) ? MARKERS.includes(holder) : tests.some((test) => test === holder || test.startsWith(`${holder} > `)))
+  const exists = (holder: string) => tests.some((test) => test === holder || test.startsWith(`${holder} > `))
   return rowsOf(specification).flatMap(({ section, row, holders }) => [
     ...(holders.length === 0 ? [`${section}, ${row}: nothing holds it`] : []),
     ...holders.filter((holder) => !exists(holder)).map((holder) => `${section}, ${row}: there is no "${holder}"`),
@@ -16,8 +13,6 @@ export function problemsOf(specification: Specification, tests: string[]) {
 /** The page that shows it. */
 export function pageOf(specification: Specification) {
   const rows = rowsOf(specification)
-  const waiting = rows.filter(({ holders }) => holders.some(isMarker))
-  const empty = rows.filter(({ holders }) => holders.every(isMarker))
   const sections = Object.entries(specification).map(([section, rows]) => {
     const lines = Object.entries(rows).map(([row, holders]) => `| ${plain(row)} | ${holders.map(toLink).join('<br>')} |`)
     return [`## ${section}`, '', '| | held by |', '|---|---|', ...lines, ''].join('\n')
@@ -28,7 +23,7 @@ Every row of the specification's tables and every rule it numbers (a + marks oth
 hold it. Made by \`npm run coverage:spec\` from [spec-coverage.ts](spec-coverage.ts); \`npm run check\` tells when a test
 is missing or this page is old.
 
-Of ${rows.length} rows tests hold ${rows.length - waiting.length} whole and ${waiting.length - empty.length} as far as their work exists; ${empty.length} wait for work that does not.
+There are ${rows.length} rows, and tests hold them all.
 
 ${sections.join('\n')}`
 }
@@ -37,7 +32,6 @@ const rowsOf = (specification: Specification) =>
   Object.entries(specification).flatMap(([section, rows]) => Object.entries(rows).map(([row, holders]) => ({ section, row, holders })))
 
 const toLink = (holder: string) => {
-  if (isMarker(holder)) return `*${holder}*`
   const [file = '', name = ''] = holder.split(' › ')
   return `[${file}](${file}.test.ts) › ${plain(name)}`
 }
