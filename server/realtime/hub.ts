@@ -94,7 +94,7 @@ export class Hub {
   }
 
   /** Ends the user's subscriptions that he has no right to any more. */
-  async recheck(appId: string, userId: string, names: string[]) {
+  async recheck({ appId, userId }: { appId: string; userId: string }, names: string[]) {
     if (names.length === 0) return
     const grants = await this.log.admit(names.map((topic) => ({ appId, userId, topic, since: null })))
     for (const [index, name] of names.entries()) if (!grants[index]) this.#topics.get(name)?.endFor(userId, 'no longer allowed')

@@ -41,6 +41,10 @@ export class Subscription {
     for (const delivery of held) this.#deliver(delivery)
   }
 
+  get isOver() {
+    return !this.topic.has(this)
+  }
+
   leave() {
     this.topic.leave(this)
   }
@@ -51,7 +55,7 @@ export class Subscription {
   }
 
   #deliver(delivery: Delivery) {
-    if (!this.topic.has(this)) return
+    if (this.isOver) return
     const { offset } = delivery.publication
     if (offset !== null) {
       if (offset <= this.#position) return
