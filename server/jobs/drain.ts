@@ -1,15 +1,13 @@
 import type { Db } from '../db/client.ts'
 import type { Outbox } from '../outbox.ts'
 import type { Log } from './log.ts'
+import type { Timings } from './timings.ts'
 import { MAX_ATTEMPTS, settings } from './work.ts'
 
-/** Promises of the same moment travel together. */
-const GATHER_MS = 200
-const POLL_MS = 1_000
 const PORTION = 1_000
 
 /** Hands promised work to the queue, soon after this process commits it, and within about a second for all others. */
-export function startDraining({ db, outbox, log }: { db: Db; outbox: Outbox; log: Log }) {
+export function startDraining({ db, outbox, timings, log }: { db: Db; outbox: Outbox; timings: Timings; log: Log }) {
   let timer: NodeJS.Timeout | undefined
   let current: Promise<void> | undefined
   let isStopped = false
@@ -28,14 +26,14 @@ export function startDraining({ db, outbox, log }: { db: Db; outbox: Outbox; log
       })
       .then((moved) => {
         current = undefined
-        next(moved === PORTION ? 0 : isWoken ? GATHER_MS : POLL_MS)
+        next(moved === PORTION ? 0 : isWoken ? timings.gatherMs : timings.pollMs)
       })
   }
   let isWoken = false
   const forget = outbox.onWake(() => {
     if (isWoken) return
     isWoken = true
-    if (!current) next(GATHER_MS)
+    if (!current) next(timings.gatherMs)
   })
 
   run()

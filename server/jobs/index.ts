@@ -13,6 +13,7 @@ import { createFetch, type FetchOptions } from './previews/fetch.ts'
 import { createPreviews } from './previews/index.ts'
 import { createPushes } from './push/index.ts'
 import { startRescue } from './rescue.ts'
+import { timings as defaults, type Timings } from './timings.ts'
 import { carryOut, type Handlers, type Stored, settings, type WorkTask } from './work.ts'
 
 export type JobsOptions = {
@@ -24,17 +25,15 @@ export type JobsOptions = {
   log: Log
   previews: FetchOptions
   push: PushSettings | undefined
-  /** A worker that has not been heard of for three beats is dead. */
-  beatSeconds?: number
+  timings?: Partial<Timings>
 }
 
 /** Page fetches wait for strangers, pushes for the provider: each so many at once. */
 const CONCURRENCY = { previews: 10, push: 4 }
-const POLL_MS = 1_000
-const GRACE_MS = 3_000
 
 /** Carries out promised work in this process. Answers with a function that ends it, once the jobs in progress have ended or been put back. */
-export async function startJobs({ db, databaseUrl, outbox, outlet, metrics, log, previews, push, beatSeconds = 10 }: JobsOptions) {
+export async function startJobs({ db, databaseUrl, outbox, outlet, metrics, log, previews, push, ...given }: JobsOptions) {
+  const timings = { ...defaults, ...given.timings }
   const handlers: Handlers = { ...createPreviews({ db, metrics, outlet, fetch: createFetch(previews) }), ...createPushes({ db, push, metrics, log }) }
   const pgPool = new pg.Pool({ connectionString: databaseUrl, max: 12, application_name: 'parley-jobs' })
   const onLost = (error: Error) => log.warn({ err: error }, 'the job queue lost a connection')
@@ -46,20 +45,20 @@ export async function startJobs({ db, databaseUrl, outbox, outlet, metrics, log,
     logger: queueLogger(log),
     events: watch({ workers, metrics, log }),
     noHandleSignals: true,
-    pollInterval: POLL_MS,
-    gracefulShutdownAbortTimeout: GRACE_MS,
+    pollInterval: timings.pollMs,
+    gracefulShutdownAbortTimeout: timings.graceMs,
   }
   await runMigrations(shared)
 
   const queues = Object.entries(CONCURRENCY).map(([queue, concurrency]) => {
     const tasks = Object.entries(settings).flatMap(([task, setting]) => (setting.queue === queue ? [task as WorkTask] : [])) // entries forget the names
     const taskList: TaskList = Object.fromEntries(
-      tasks.map((task) => [task, (stored, helpers) => carryOut(task, { handlers, stored: stored as Stored<typeof task>, helpers, metrics, log })]), // stored by us
+      tasks.map((task) => [task, (stored, helpers) => carryOut(task, { handlers, stored: stored as Stored<typeof task>, helpers, timings, metrics, log })]), // stored by us
     )
     return keepRunning(() => run({ ...shared, concurrency, taskList, preset: { worker: { localQueue: { size: concurrency } } } }), log)
   })
-  const stopRescue = startRescue({ db, workers, beatSeconds, log })
-  const stopDraining = startDraining({ db, outbox, log })
+  const stopRescue = startRescue({ db, workers, timings, log })
+  const stopDraining = startDraining({ db, outbox, timings, log })
 
   return async () => {
     await stopDraining()

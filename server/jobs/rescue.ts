@@ -1,21 +1,22 @@
 import type { Db } from '../db/client.ts'
 import type { Log } from './log.ts'
+import type { Timings } from './timings.ts'
 
 const MISSED_BEATS = 3
 
 /**
- * Says every `beatSeconds` that the workers of this process live, and frees the jobs of those that have not said so for
+ * Says with every beat that the workers of this process live, and frees the jobs of those that have not said so for
  * three beats: they were killed, and their jobs would be locked for hours. In the end it frees what this process has left.
  */
-export function startRescue({ db, workers, beatSeconds, log }: { db: Db; workers: ReadonlySet<string>; beatSeconds: number; log: Log }) {
+export function startRescue({ db, workers, timings, log }: { db: Db; workers: ReadonlySet<string>; timings: Timings; log: Log }) {
   let current = Promise.resolve()
   const beat = () => {
-    current = rescue(db, { workers: [...workers], deadSeconds: beatSeconds * MISSED_BEATS }).catch((error) =>
+    current = rescue(db, { workers: [...workers], deadSeconds: (timings.beatMs * MISSED_BEATS) / 1000 }).catch((error) =>
       log.warn({ err: error }, 'jobs of dead workers wait'),
     )
   }
   beat()
-  const timer = setInterval(beat, beatSeconds * 1000)
+  const timer = setInterval(beat, timings.beatMs)
   return async () => {
     clearInterval(timer)
     await current

@@ -5,6 +5,7 @@ import type { Metrics } from '../metrics.ts'
 import type { Job, Task } from '../outbox.ts'
 import type { Log } from './log.ts'
 import type { PushEvent } from './push/events.ts'
+import type { Timings } from './timings.ts'
 
 /** What there is to do, by task: what transactions promise, and pushes to be tried again. */
 export type Works = { [T in Task]: Job<T> } & { 'push-event': PushEvent }
@@ -48,10 +49,10 @@ export class Later<T extends WorkTask = WorkTask> extends Error {
   }
 }
 
-type Doing<T extends WorkTask> = { handlers: Handlers; stored: Stored<T>; helpers: JobHelpers; metrics: Metrics; log: Log }
+type Doing<T extends WorkTask> = { handlers: Handlers; stored: Stored<T>; helpers: JobHelpers; timings: Timings; metrics: Metrics; log: Log }
 
 /** Carries out one job of the queue. What its message or user no longer needs is done; what meets a fault is tried alone. */
-export async function carryOut<T extends WorkTask>(task: T, { handlers, stored, helpers, metrics, log }: Doing<T>): Promise<void> {
+export async function carryOut<T extends WorkTask>(task: T, { handlers, stored, helpers, timings, metrics, log }: Doing<T>): Promise<void> {
   const { jobs, since, tries } = stored
   const ageSeconds = (Date.now() - Date.parse(since)) / 1000
   if (ageSeconds > settings[task].keptSeconds) {
@@ -72,7 +73,7 @@ export async function carryOut<T extends WorkTask>(task: T, { handlers, stored, 
       return addAgain(
         error.task,
         { jobs: error.jobs, since, tries: tries + 1 },
-        new Date(Date.now() + 1000 * Math.max(error.retryAfterSeconds, backOff(tries))),
+        new Date(Date.now() + Math.max(1000 * error.retryAfterSeconds, timings.backOffMs * backOff(tries))),
       )
     }
     if (jobs.length === 1 || isDatabaseTrouble(error)) throw error
@@ -80,5 +81,5 @@ export async function carryOut<T extends WorkTask>(task: T, { handlers, stored, 
   }
 }
 
-/** 1, 2, 4 … 60 seconds, a little apart from each other. */
+/** 1, 2, 4 … 60 times the first pause, a little apart from each other. */
 const backOff = (tries: number) => Math.min(2 ** tries, 60) * (1 + Math.random() / 4)

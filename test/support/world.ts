@@ -28,7 +28,7 @@ type WorldOptions = Partial<
   poolSize?: number
   databaseUrl?: string
   /** Without, nothing is promised and nothing is done: JOBS=off; elsewhere: JOBS=external. */
-  jobs?: Partial<Pick<JobsOptions, 'previews' | 'push' | 'beatSeconds' | 'log'>> & { isElsewhere?: boolean }
+  jobs?: Partial<Pick<JobsOptions, 'previews' | 'push' | 'timings' | 'log'>> & { isElsewhere?: boolean }
 }
 
 /** A running server on a database of its own, or on one that is given, with one app. */
@@ -65,7 +65,8 @@ export async function createWorld({ jobs, ...options }: WorldOptions = {}) {
   })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   const work = { db: pool, databaseUrl: database.url, outbox, outlet: relay.outlet, metrics, log: app.log, previews: { allowedHosts: [] }, push: undefined }
-  const stopJobs = jobs && !jobs.isElsewhere && (await startJobs({ ...work, ...jobs }))
+  const timings = { gatherMs: 20, pollMs: 100, backOffMs: 250, graceMs: 500, ...jobs?.timings }
+  const stopJobs = jobs && !jobs.isElsewhere && (await startJobs({ ...work, ...jobs, timings }))
 
   const api = (credentials: Credentials = {}) => createValidatedApi({ url, ...credentials })
   const operator = api({ adminKey: ADMIN_KEY })
