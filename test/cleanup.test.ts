@@ -261,3 +261,19 @@ test('events go after a day, and old read marks are thinned to the last of a day
   })
   expect((await channelEventsOf(world(), channelId)).map(({ offset }) => offset)).toEqual([2])
 })
+
+test('expired invites and findings about links go, the others stay', async () => {
+  const { db, appId } = world()
+  const una = await world().user('una')
+  const { id: workspaceId } = await una.workspaces.create({ name: 'Acme', type: 'team' })
+  for (const expiresInDays of [1, 2]) await una.invites.create({ workspaceId, expiresInDays })
+  await db`update workspace_invites set expires_at = expires_at - interval '1 day 1 second' where workspace_id = ${workspaceId}`
+  await db`
+    insert into link_previews (app_id, url_hash, preview, expires_at)
+    values (${appId}, 'old', null, now() - interval '1 second'), (${appId}, 'young', null, now() + interval '1 minute')`
+  await vi.waitFor(async () => {
+    await cleanupElsewhere().run()
+    expect(await db`select url_hash from link_previews`).toEqual([{ urlHash: 'young' }])
+  })
+  expect(await db`select expires_at > now() as is_valid from workspace_invites where workspace_id = ${workspaceId}`).toEqual([{ isValid: true }])
+})

@@ -152,7 +152,7 @@ test('a hanging page delays no push, a hanging provider no preview', async () =>
 test('a job that can not succeed ends after five tries and is told of; those beside it are done', async () => {
   const told: string[] = []
   const tell = (_: object, message: string) => void told.push(message)
-  await workBeside({ log: { ...silent, warn: tell, error: tell } })
+  const { metrics } = await workBeside({ log: { ...silent, warn: tell, error: tell } })
   await idle(world)
   provider.forget()
   const { id } = await send('beside the poison')
@@ -174,6 +174,24 @@ test('a job that can not succeed ends after five tries and is told of; those bes
   await until(() => told.includes('job given up'))
   const dead = await world.db`select attempts, max_attempts, last_error from graphile_worker.jobs`
   expect(dead).toEqual([{ attempts: 5, maxAttempts: 5, lastError: expect.stringContaining('uuid') }])
+  expect(await metrics.registry.getSingleMetricAsString('parley_jobs_total')).toContain('{task="push-message",outcome="given_up"} 1')
+})
+
+test('what was promised an hour ago is not pushed any more, what is younger is', async () => {
+  const told: string[] = []
+  await workBeside({ log: { ...silent, error: (_, message) => void told.push(message) } })
+  const [old, young] = [await send('old news'), await send('young news')]
+  await idle(world)
+  provider.forget()
+  const stage = ({ id }: { id: string }, minutes: number) => world.db`
+    insert into staged_jobs (task, payload, created_at)
+    values ('push-message', ${world.db.json({ appId: world.appId, messageId: id })}, now() - make_interval(mins => ${minutes}))`
+  await stage(old, 61)
+  await idle(world)
+  expect(told).toEqual(['job given up: too old'])
+  await stage(young, 59)
+  await idle(world)
+  expect(provider.triggered()).toMatchObject([{ to: 'ben', payload: { messageId: young.id } }])
 })
 
 test('promises are kept once, whoever drains them', async () => {

@@ -207,7 +207,7 @@ export const specification: Record<string, Record<string, string[]>> = {
     'channel.member_joined': ['members › adding > leaves members as they are, and tells of the new ones only', 'realtime/delivery › who listens to a channel hears every kind of change to it, in order'],
     'channel.member_left': ['members › removing > ends what the member could do, and tells everybody', 'realtime/delivery › who listens to a channel hears every kind of change to it, in order'],
     'read.updated': ['realtime/signals › reading > a read tells the channel the position and the reader his counts, also when nothing changes'],
-    read_receipt: ['realtime/signals › reading > a receipt tells the channel who has read which message'],
+    read_receipt: ['realtime/signals › reading > a receipt tells the channel who has read which message and how far, and the reader his counts, every time'],
   },
   'User events': {
     'channel.unread_changed': ['realtime/signals › reading > a read tells the channel the position and the reader his counts, also when nothing changes', 'realtime/signals › unread counts > connected members are told, absolute; the sender is not'],

@@ -1,8 +1,10 @@
 import { limits, topics } from '@parley/contract'
 import { connectOnce } from '@parley/server/db/client'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { idle } from './support/idle.ts'
 import { insertCrowd } from './support/inserted.ts'
 import { whileLocked } from './support/locks.ts'
+import { serveProvider } from './support/provider.ts'
 import { RawSocket } from './support/socket.ts'
 import { createWorld, useWorld } from './support/world.ts'
 
@@ -147,6 +149,35 @@ test('a frame with hundreds of subscribes takes one statement, whether they are 
   expect(taken).toEqual([expect.stringMatching(/with ordinality as r \(topic/)])
   expect(raw.messages.flatMap(({ id, subscribe }) => (subscribe ? [id] : []))).toEqual([2, 3])
   raw.socket.terminate()
+})
+
+test('a message to hundreds is pushed with as many statements as one to two', async () => {
+  const provider = await serveProvider()
+  const pushing = await createWorld({ poolSize: 1, timings: { reconcileMs: 1_000_000, beatMs: 1_000_000 }, jobs: { push: provider.settings } })
+  onTestFinished(async () => {
+    await pushing.stop()
+    await provider.stop()
+  })
+  const [ana] = await pushing.users('ana', 'ben')
+  const crowd = await insertCrowd(pushing, 'crowd', 300)
+  const statementsFor = async (memberIds: string[]) => {
+    const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds })
+    const work = async () => {
+      await idle(pushing)
+      provider.forget()
+      statements.length = 0
+      await ana.messages.send({ channelId, text: 'hello' })
+      await idle(pushing)
+      expect(provider.triggered()).toHaveLength(memberIds.length)
+      return statements.filter((statement) => !isElsewhere(statement) && !/staged_jobs set|from staged_jobs|job_workers|force_unlock/.test(statement))
+    }
+    await work()
+    return work()
+  }
+  const few = await statementsFor(['ben', 'crowd1'])
+  expect(await statementsFor(crowd.slice(0, 299))).toEqual(few)
+  // Six are the send's.
+  expect(few).toHaveLength(7)
 })
 
 test('promising previews and pushes takes no statement more', async () => {
