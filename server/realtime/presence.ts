@@ -46,14 +46,16 @@ export class Presences {
     }, this.options.graceMs)
   }
 
-  /** Says that this node lives, and puts back rows that a crash of the database or a rash burial took. */
+  /** Says that this node lives, and puts back rows that a crash of the database or a rash burial took; answers whether there were such. */
   async beat() {
     const { db, nodeId } = this.options
     const [, [row]] = await Promise.all([
       db.use((db) => db`insert into nodes (id, beat_at) values (${nodeId}, now()) on conflict (id) do update set beat_at = now()`),
       db.use((db) => db<{ count: number }[]>`select count(*)::int as count from connections where node_id = ${nodeId}`),
     ])
-    if (row && row.count < this.#present.size) await Promise.all([...this.#present.values()].map(({ user }) => this.#change({ user, isArriving: true })))
+    const isRobbed = row !== undefined && row.count < this.#present.size
+    if (isRobbed) await Promise.all([...this.#present.values()].map(({ user }) => this.#change({ user, isArriving: true })))
+    return isRobbed
   }
 
   /** Buries nodes that have not said for long that they live: their users are offline, unless another node has them. */

@@ -25,6 +25,8 @@ export function createReconciliation({ db, hub, sessions, presences, unread, rec
   return async () => {
     const startedAt = Date.now()
     const seconds = (startedAt - comparedAt) / 1_000 + OVERLAP_SECONDS
+    // Counts are told to whom the database has as connected.
+    if (await presences.beat()) unread.doubt()
     const [recent, removed] = await Promise.all([
       db.use((db) => selectMarking(db, seconds)),
       db.use((db) => selectRemoved(db, seconds)),

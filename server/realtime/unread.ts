@@ -49,6 +49,11 @@ export class UnreadLoop {
     for (const each of missed) this.mark(each.channelId, each)
   }
 
+  /** What was looked at may have told nobody. */
+  doubt() {
+    this.#marked = new Map()
+  }
+
   #look(channelId: string, author: string | null) {
     const isSame = !this.#dirty.has(channelId) || this.#dirty.get(channelId) === author
     this.#dirty.set(channelId, isSame ? author : null)

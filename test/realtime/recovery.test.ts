@@ -1,5 +1,6 @@
 import { topics } from '@parley/contract'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { openProxy } from '../support/proxy.ts'
 import { centrifugeOf, framings, listen } from '../support/realtime.ts'
 import { RawSocket } from '../support/socket.ts'
 import { createWorld, type User, useWorld } from '../support/world.ts'
@@ -131,6 +132,26 @@ test('recovery survives a change of the node and a restart of the server', async
   await ana.messages.send({ channelId: id, text: 'from the first node' })
   expect((await raw.pushed(({ pub }) => pub?.offset === 6)).push.pub.data.payload.message.text).toBe('from the first node')
   await other.stop()
+})
+
+test.each(framings)('who was connected to a server that restarts hears what was said meanwhile, once and in order (%s)', async (framing) => {
+  const { topic, id } = await lively()
+  const first = await createWorld({ databaseUrl: world().databaseUrl })
+  const proxy = await openProxy(first.url)
+  const client = centrifugeOf(proxy, ben, framing)
+  const ear = await listen(client, topic)
+  await ana.messages.send({ channelId: id, text: 'before' })
+  await ear.untilType('message.new')
+  await first.stop()
+  for (const text of ['meanwhile', 'and again']) await ana.messages.send({ channelId: id, text })
+  const second = await createWorld({ databaseUrl: world().databaseUrl })
+  proxy.redirect(second.url)
+  await ana.messages.send({ channelId: id, text: 'after' })
+  await ear.untilType('message.new', 4)
+  expect(ear.heard.map(({ offset }) => offset)).toEqual([6, 7, 8, 9])
+  client.disconnect()
+  proxy.close()
+  await second.stop()
 })
 
 describe('the loss of a right', () => {

@@ -2,13 +2,15 @@ import { type AppRouter, type Envelope, topics } from '@parley/contract'
 import { createTRPCClient, createWSClient, wsLink } from '@trpc/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
+import { openProxy } from '../support/proxy.ts'
 import { type User, useWorld } from '../support/world.ts'
 
 const world = useWorld()
 
-function clientOf({ minted }: Pick<User, 'minted'>) {
+function clientOf({ minted }: Pick<User, 'minted'>, { url }: { url: string } = world()) {
   const socket = createWSClient({
-    url: `${world().url.replace(/^http/, 'ws')}/trpc`,
+    url: `${url.replace(/^http/, 'ws')}/trpc`,
+    retryDelayMs: () => 50,
     connectionParams: { token: minted.wsToken },
     WebSocket: WebSocket as never,
   }) // the same interface
@@ -45,6 +47,22 @@ test('a contract user hears a topic, from an offset on, with the offset as id', 
     ['3', 'typing.start'],
     ['4', 'message.new'],
   ])
+})
+
+test('a subscription goes on after its line was cut, with nothing lost and nothing doubled', async () => {
+  const [ana, ben] = await world().users('ana3', 'ben3')
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben3'] })
+  const proxy = await openProxy(world().url)
+  onTestFinished(() => proxy.close())
+  const talk = async () => {
+    for (let n = 0; n < 20; n++) {
+      if (n % 5 === 4) proxy.cut()
+      await ana.messages.send({ channelId, text: `${n}` })
+    }
+  }
+  const heard = await hear(clientOf(ben, proxy), { topic: topics.channel(world().appId, channelId), since: 1 }, { count: 21, onFirst: () => void talk() })
+  expect(heard.map(({ id }) => Number(id))).toEqual(Array.from({ length: 21 }, (_, index) => index + 2))
+  expect(proxy.cuts()).toBeGreaterThanOrEqual(4)
 })
 
 test('it is authorised like the endpoint, and ends with the right', async () => {

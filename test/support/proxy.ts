@@ -2,10 +2,10 @@ import net from 'node:net'
 
 /** A line to a server that can be cut: at once, or after so many bytes, in the middle of whatever is under way. */
 export async function openProxy(target: string) {
-  const { port, hostname } = new URL(target)
+  let upstreamUrl = new URL(target)
   const lines = new Set<net.Socket>()
   const server = net.createServer((client) => {
-    const upstream = net.connect(Number(port), hostname)
+    const upstream = net.connect(Number(upstreamUrl.port), upstreamUrl.hostname)
     for (const [from, to] of [[client, upstream], [upstream, client]] as const) {
       lines.add(from)
       from.on('data', (bytes) => {
@@ -33,6 +33,10 @@ export async function openProxy(target: string) {
     url: `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`, // listening on TCP
     cut,
     cuts: () => cuts,
+    /** Leads new lines to another server. */
+    redirect: (to: string) => {
+      upstreamUrl = new URL(to)
+    },
     cutAfter: (bytes: number) => {
       budget = bytes
     },

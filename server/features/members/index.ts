@@ -3,7 +3,7 @@ import type { Ctx } from '../../context.ts'
 import type { Tx } from '../../db/client.ts'
 import { fail } from '../../failure.ts'
 import { type Implements, implement, implementRead } from '../../implement.ts'
-import { channelForReader, lockedChannelForMember, lockedChannelForReader, mayJoin } from '../access.ts'
+import { channelForReader, keepCaller, lockedChannelForMember, lockedChannelForReader, mayJoin } from '../access.ts'
 import { admit, dismiss, knownUsers } from './change.ts'
 import { selectMembers } from './view.ts'
 
@@ -64,15 +64,10 @@ export const members = { list, add, update, remove, join, leave } satisfies Impl
 /** Makes the caller a member of a channel that is open to him. */
 export async function joinOpenChannel(ctx: Ctx<'user'>, { channelId }: { channelId: string }): Promise<Member> {
   const { channel, standing } = await lockedChannelForReader(ctx, channelId)
-  const { appId, userId } = ctx.caller
+  const { userId } = ctx.caller
   if (standing.role === null) {
     if (!mayJoin({ ...standing, type: channel.type })) return fail('FORBIDDEN', 'This channel is by invitation only')
-    const users = await knownUsers(ctx, { appId, ids: [userId], field: 'userId' })
-    await admit(
-      ctx,
-      channel,
-      users.map((user) => ({ user, role: 'member' })),
-    )
+    await admit(ctx, channel, [{ user: await keepCaller(ctx), role: 'member' }])
   }
   const [member] = await selectMembersById(ctx.db, channelId, [userId])
   return member ?? fail('FORBIDDEN', 'You are not a member of this channel')
