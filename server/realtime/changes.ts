@@ -21,7 +21,7 @@ export function applyChange({ topic, offset, change }: { topic: string; offset: 
   const { appId, channelId } = channel
   if (change.type === 'message.new') unread.mark(channelId, { offset, author: change.userId })
   if (change.type === 'message.deleted' || change.type === 'channel.member_joined') unread.mark(channelId, { offset })
-  if (change.type === 'channel.member_left') unread.left(channelId, { appId, userId: change.userId ?? '' })
-  if (change.type === 'channel.deleted') unread.left(channelId)
+  if (change.type === 'channel.member_left') unread.left({ appId, userId: change.userId ?? '' })
+  if (change.type === 'channel.deleted') unread.gone(channelId)
   if (change.type === 'channel.updated') audience.copy(topic, offset)
 }

@@ -70,10 +70,12 @@ export function createIntake({ hub, audience, unread, sessions, broker, revocati
 
 /** The unread loop must know what users are told by others. */
 function noteTold(unread: UnreadLoop, { topic, envelope }: Extract<Signal, { kind: 'event' }>) {
-  if (!envelope.startsWith('{"type":"channel.unread_changed"')) return
   const user = parseTopic(topic)
+  if (user?.kind !== 'user') return
+  if (envelope.startsWith('{"type":"channel.deleted"')) unread.left(user)
+  if (!envelope.startsWith('{"type":"channel.unread_changed"')) return
   const { payload } = JSON.parse(envelope) as { payload: { channelId: string; count: number } } // written by createSignals
-  if (user?.kind === 'user') unread.told(user, payload.channelId, payload.count)
+  unread.told(user, payload.channelId, payload.count)
 }
 
 /** Closes the sockets of those whose tokens are void. What another node has revoked is told to this node's listeners, and must not go back. */

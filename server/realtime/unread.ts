@@ -25,6 +25,8 @@ const UNCERTAIN_MS = 20_000
 export class UnreadLoop {
   /** Channels to look at; with the only author of what happened there, whose own badge does not move. */
   #dirty = new Map<string, string | null>()
+  /** Users whose channels have become fewer. */
+  #leavers = new Map<string, User>()
   /** The last event of a channel that was looked at. */
   #marked = new Map<string, number>()
   readonly #known = new Map<string, Known>()
@@ -63,17 +65,22 @@ export class UnreadLoop {
   /** The user has been told a count elsewhere; it is looked at again, in case it crossed with one of ours. */
   told(user: User, channelId: string, count: number) {
     if (!this.options.sessions.has(user)) return
-    this.#known.get(keyOf(user))?.counts.set(channelId, { count, isTold: true })
+    const known = this.#known.get(keyOf(user))
+    // He may have left it since.
+    if (known?.counts.has(channelId)) known.counts.set(channelId, { count, isTold: true })
     this.#look(channelId, null)
   }
 
-  /** A member has left the channel; without a name: it is gone for all. */
-  left(channelId: string, user?: User) {
-    const concerned = user ? [this.#known.get(keyOf(user))] : this.#known.values()
-    for (const known of concerned) {
-      const count = known?.counts.get(channelId)?.count ?? 0
-      if (known?.counts.delete(channelId) && count > 0) this.#tellTotal(known)
-    }
+  /** A member has left a channel, or it is gone: his total is another. */
+  left(user: User) {
+    if (!this.options.sessions.has(user)) return
+    this.#leavers.set(keyOf(user), user)
+    this.#schedule()
+  }
+
+  /** A channel is gone for all who are known to count it. */
+  gone(channelId: string) {
+    for (const { user, counts } of this.#known.values()) if (counts.has(channelId)) this.left(user)
   }
 
   forget(user: User) {
@@ -93,12 +100,20 @@ export class UnreadLoop {
   async #run() {
     this.#timer = undefined
     this.#isRunning = true
-    const dirty = this.#dirty
+    const [dirty, leavers] = [this.#dirty, this.#leavers]
     this.#dirty = new Map()
-    await this.#count(dirty).catch((error) => this.options.report(error, 'could not count unread messages'))
+    this.#leavers = new Map()
+    try {
+      if (dirty.size > 0) await this.#count(dirty)
+      // Last, so that no count read before somebody left stays with him.
+      if (leavers.size > 0) await this.#drop([...leavers.values()])
+    } catch (error) {
+      for (const [key, user] of leavers) this.#leavers.set(key, user)
+      this.options.report(error, 'could not count unread messages')
+    }
     this.#endedAt = Date.now()
     this.#isRunning = false
-    if (this.#dirty.size > 0) this.#schedule()
+    if (this.#dirty.size + this.#leavers.size > 0) this.#schedule()
   }
 
   async #count(dirty: Map<string, string | null>) {
@@ -110,11 +125,28 @@ export class UnreadLoop {
     for (const known of changed) this.#tellTotal(known)
   }
 
+  /** Forgets the counts of channels that these users are in no more. */
+  async #drop(users: User[]) {
+    const rows = await this.options.db.use((db) => selectAllCounts(db, users))
+    const theirs = new Set(rows.map((row) => `${keyOf(row)} ${row.channelId}`))
+    this.#meet(users.filter((user) => !this.#known.has(keyOf(user))), rows) // biome-ignore format: one line
+    for (const user of users) {
+      const known = this.#known.get(keyOf(user))
+      if (!known) continue
+      for (const channelId of known.counts.keys()) if (!theirs.has(`${keyOf(user)} ${channelId}`)) known.counts.delete(channelId)
+      this.#tellTotal(known)
+    }
+  }
+
   /** Reads all counts of users who had nothing to be told so far. */
   async #learn(users: User[]) {
-    const rows = await this.options.db.use((db) => selectAllCounts(db, users))
+    this.#meet(users, await this.options.db.use((db) => selectAllCounts(db, users)))
+  }
+
+  #meet(users: User[], rows: Count[]) {
     for (const user of users) if (this.options.sessions.has(user)) this.#known.set(keyOf(user), { user, since: Date.now(), counts: new Map() })
-    for (const { channelId, count, ...user } of rows) this.#known.get(keyOf(user))?.counts.set(channelId, { count, isTold: false })
+    const met = new Set(users.map(keyOf))
+    for (const { channelId, count, ...user } of rows) if (met.has(keyOf(user))) this.#known.get(keyOf(user))?.counts.set(channelId, { count, isTold: false })
   }
 
   /** Answers with whom it has told something. */

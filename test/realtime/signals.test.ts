@@ -114,6 +114,18 @@ describe('unread counts', () => {
   })
 })
 
+test('who leaves a channel or loses it hears his new total, though he was told no count before', async () => {
+  const [ana, ben] = await cast()
+  const [left, deleted, kept] = [await group(ana, ben), await group(ana, ben), await group(ana, ben)]
+  for (const channelId of [left, deleted, kept]) await ana.messages.send({ channelId, text: 'a' })
+  const total = (heard: Ear) => heard.heard.flatMap(({ envelope }) => (envelope.type === 'channel.total_unread_changed' ? [envelope.payload.count] : [])).at(-1)
+  const bens = await ear(ben, own(ben))
+  await ben.members.leave({ channelId: left })
+  await bens.until(() => total(bens) === 2)
+  await ana.channels.delete({ channelId: deleted })
+  await bens.until(() => total(bens) === 1)
+})
+
 describe('typing', () => {
   test('it stops by itself, once, also when it was told several times; a stop of nothing is no news', async () => {
     const [ana, ben] = await cast()
