@@ -51,6 +51,7 @@ export class Channel {
   readonly pins: Store<ListSnapshot<PinnedMessage>>
   readonly #views: { refresh: () => void; part: Part | undefined; isWatched: () => boolean }[] = []
   readonly #threads = new Map<string, Paged<ThreadSnapshot>>()
+  readonly #engine: Engine
   readonly #feed: Feed
   readonly #signals: Signals
   #patches: readonly Patch[] = []
@@ -60,8 +61,9 @@ export class Channel {
   /** @internal */
   constructor(
     readonly id: string,
-    readonly engine: Engine,
+    engine: Engine,
   ) {
+    this.#engine = engine
     this.#signals = new Signals(engine.api, id)
     const watched = () => this.#views.flatMap(({ part, isWatched }) => (part && isWatched() ? [part] : []))
     this.#feed = new Feed({ engine, channelId: id, loadOf: loadOf(engine, id), watched, onChange: () => this.refresh(), onHealed: () => this.#healed() })
@@ -92,7 +94,7 @@ export class Channel {
 
   /** Sends a message: shown at once, stored once, in the order of the calls, also after having been offline. */
   send({ text, attachments = [], parentId, clientId = crypto.randomUUID() }: Draft): Sent {
-    const { outbox } = this.engine
+    const { outbox } = this.#engine
     this.#signals.stopTyping()
     const outgoing = { clientId, channelId: this.id, text, attachments, createdAt: new Date().toISOString(), ...(parentId === undefined ? {} : { parentId }) }
     const entry = outbox.get(clientId) ?? outbox.add(outgoing)
@@ -111,44 +113,44 @@ export class Channel {
 
   /** Sends a failed message again, by its `clientId`. */
   retry(clientId: string) {
-    this.engine.outbox.retry(clientId)
+    this.#engine.outbox.retry(clientId)
   }
 
   /** Takes a message that is not sent out of the outbox, by its `clientId`. */
   discard(clientId: string) {
-    this.engine.outbox.discard(clientId)
+    this.#engine.outbox.discard(clientId)
   }
 
   /** Changes the text of a message of one's own: shown at once, taken back if it is refused. */
   async edit(messageId: string, { text }: { text: string }): Promise<Message> {
-    const message = await this.#change(patches.edit(messageId, text), () => this.engine.api.messages.edit({ channelId: this.id, messageId, text }))
+    const message = await this.#change(patches.edit(messageId, text), () => this.#engine.api.messages.edit({ channelId: this.id, messageId, text }))
     this.#feed.update((state) => learn(state, [message]))
     return message
   }
 
   /** Deletes a message of one's own, within 15 minutes of sending it. */
   async delete(messageId: string): Promise<void> {
-    await this.#change(patches.delete(messageId), () => this.engine.api.messages.delete({ channelId: this.id, messageId }))
+    await this.#change(patches.delete(messageId), () => this.#engine.api.messages.delete({ channelId: this.id, messageId }))
   }
 
   /** Reacts with an emoji; again changes nothing. */
   async react(messageId: string, emoji: string): Promise<void> {
     const ref = { channelId: this.id, messageId, emoji }
-    await this.#change(patches.react(messageId, emoji, { isOn: true, me: this.#me }), () => this.engine.api.reactions.add(ref))
+    await this.#change(patches.react(messageId, emoji, { isOn: true, me: this.#me }), () => this.#engine.api.reactions.add(ref))
   }
 
   /** Takes one's reaction back. */
   async unreact(messageId: string, emoji: string): Promise<void> {
     const ref = { channelId: this.id, messageId, emoji }
-    await this.#change(patches.react(messageId, emoji, { isOn: false, me: this.#me }), () => this.engine.api.reactions.remove(ref))
+    await this.#change(patches.react(messageId, emoji, { isOn: false, me: this.#me }), () => this.#engine.api.reactions.remove(ref))
   }
 
   async pin(messageId: string): Promise<void> {
-    await this.#change(patches.pin(messageId, true), () => this.engine.api.pins.pin({ channelId: this.id, messageId }))
+    await this.#change(patches.pin(messageId, true), () => this.#engine.api.pins.pin({ channelId: this.id, messageId }))
   }
 
   async unpin(messageId: string): Promise<void> {
-    await this.#change(patches.pin(messageId, false), () => this.engine.api.pins.unpin({ channelId: this.id, messageId }))
+    await this.#change(patches.pin(messageId, false), () => this.#engine.api.pins.unpin({ channelId: this.id, messageId }))
   }
 
   /** To be called at each key: tells the others that one types, every few seconds at most, and when it has stopped. */
@@ -198,7 +200,7 @@ export class Channel {
   }
 
   get #me(): UserSummary {
-    const { id = '', name = '', image = null } = this.engine.session()?.user ?? {}
+    const { id = '', name = '', image = null } = this.#engine.session()?.user ?? {}
     return { id, name, image }
   }
 
@@ -222,7 +224,7 @@ export class Channel {
   }
 
   async #jumpTo(messageId: string) {
-    const { api } = this.engine
+    const { api } = this.#engine
     const ref = { channelId: this.id, limit: 25 }
     await this.#feed.load('jump', async () => {
       const [older, message, newer] = await Promise.all([
@@ -246,12 +248,12 @@ export class Channel {
   #paged<Snapshot extends MessagesSnapshot>(part: Part, complete: (shown: MessagesSnapshot) => Snapshot): Paged<Snapshot> {
     const stretch = stretchOf(part)
     const compute = () => {
-      const entries = this.engine.outbox.of(this.id)
-      const items = fold(this.#feed.state, stretch, { all: this.#patches, entries, me: this.engine.session() ? this.#me : undefined })
+      const entries = this.#engine.outbox.of(this.id)
+      const items = fold(this.#feed.state, stretch, { all: this.#patches, entries, me: this.#engine.session() ? this.#me : undefined })
       return complete({ items, ...reach(this.#feed.state, stretch), ...this.#feed.partOf(part) })
     }
     const more = (side: 'older' | 'newer') => async () => {
-      const load = loadMore(this.engine, { channelId: this.id, part, side })(this.#feed.state)
+      const load = loadMore(this.#engine, { channelId: this.id, part, side })(this.#feed.state)
       if (load) await this.#feed.load(`${side}:${part}`, load)
     }
     return { ...this.#view(part, compute), loadOlder: more('older'), loadNewer: more('newer') }
