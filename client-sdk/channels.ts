@@ -57,7 +57,11 @@ export function merge(known: Listed | undefined, channel: ChannelRecord, { isHea
   const newer = known.channel.rev > channel.rev ? { ...known.channel, starred: channel.starred, muted: channel.muted } : { ...channel, place }
   const { place: _, ...record } = { place, ...newer }
   return {
-    channel: { ...record, unreadCount: isHeard ? unreadCount : channel.unreadCount, lastReadSeq: Math.max(lastReadSeq, channel.lastReadSeq) },
+    channel: {
+      ...record,
+      unreadCount: isHeard ? unreadCount : channel.unreadCount,
+      lastReadSeq: known.channel.rev > channel.rev ? Math.max(lastReadSeq, channel.lastReadSeq) : channel.lastReadSeq,
+    },
     place,
   }
 }

@@ -2,7 +2,7 @@ import type { Position } from '../connection.ts'
 import type { Engine } from '../engine.ts'
 import { type ChatError, toChatError } from '../error.ts'
 import type { ChannelChanges } from '../types.ts'
-import { applyEvent, type ChannelState, learn, type TopicEvent, unknown } from './state.ts'
+import { applyEvent, applyLate, type ChannelState, learn, type TopicEvent, unknown } from './state.ts'
 
 /** A part of a channel that is loaded by itself: `main`, `members`, `reads`, `pins`, or `thread:<id>`. */
 export type Part = string
@@ -24,8 +24,8 @@ type Options = {
 
 /** How long a channel nobody watches stays subscribed, for those who come back at once. */
 const LINGER_MS = 1_000
-/** After so long a part that could not be loaded is tried again. */
-const RETRY_MS = 5_000
+/** After so long a part that could not be loaded, or may not be right, is loaded again. */
+const RETRY_MS = 1_000
 
 /**
  * Keeps what is known of a channel true: subscribes, then loads, and puts what is heard meanwhile over what was loaded;
@@ -41,7 +41,6 @@ export class Feed {
   #generation = 0
   #watchers = 0
   #leaveTimer: ReturnType<typeof setTimeout> | undefined
-  #retryTimer: ReturnType<typeof setTimeout> | undefined
   #unsubscribe: (() => void) | undefined
   #position: Position | undefined
   #isSubscribed = false
@@ -203,7 +202,9 @@ export class Feed {
       if (generation !== this.#generation) return
       const heard = this.#journal.slice(start)
       this.#parts.set(part, { status: 'ready' })
-      this.state = heard.reduce((state, event) => applyEvent(state, event, this.#me), apply(this.state))
+      this.state = heard.reduce((state, event) => applyLate(state, event, this.#me), apply(this.state))
+      // Whether their authors had read everything until then, only the server knows.
+      if (part === 'reads' && heard.some(({ type }) => type === 'message.new')) this.#retryLater(() => this.#parts.delete(part))
     } catch (error) {
       if (generation === this.#generation) this.#fail(part, toChatError(error))
       throw error
@@ -216,10 +217,14 @@ export class Feed {
 
   #fail(part: Part, error: ChatError) {
     this.#parts.set(part, { status: 'failed', error })
-    if (!error.retryable) return
-    clearTimeout(this.#retryTimer)
-    this.#retryTimer = setTimeout(() => {
-      for (const [part, { error }] of this.#parts) if (error?.retryable) this.#parts.delete(part)
+    if (error.retryable) this.#retryLater(() => this.partOf(part).status === 'failed' && this.#parts.delete(part))
+  }
+
+  #retryLater(forget: () => void) {
+    const generation = this.#generation
+    setTimeout(() => {
+      if (generation !== this.#generation) return
+      forget()
       this.#look([])
     }, RETRY_MS)
   }

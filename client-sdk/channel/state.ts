@@ -53,7 +53,14 @@ export type Payload<Type extends keyof ChannelEvents> = ChannelEvents[Type]
 export type TopicEvent = { [Type in keyof ChannelEvents]: { type: Type; payload: ChannelEvents[Type]; rev: number | undefined } }[keyof ChannelEvents]
 
 /** The state after an event. What is already known, by its rev, changes nothing. */
-export function applyEvent(state: ChannelState, event: TopicEvent, me: string): ChannelState {
+export function applyEvent(before: ChannelState, event: TopicEvent, me: string): ChannelState {
+  // Only of what is heard as it happens is it known whether its author had read everything until then.
+  const state = event.type === 'message.new' ? readOwn(before, event.payload.message) : before
+  return applyLate(state, event, me)
+}
+
+/** The same of an event that may be older than what was loaded. */
+export function applyLate(state: ChannelState, event: TopicEvent, me: string): ChannelState {
   const next = reduce(state, event, me)
   return event.rev !== undefined && event.rev > next.rev ? { ...next, rev: event.rev } : next
 }
@@ -63,8 +70,7 @@ function reduce(state: ChannelState, event: TopicEvent, me: string): ChannelStat
   switch (event.type) {
     case 'message.new': {
       const { message, parent } = event.payload
-      const known = withParent(learn(state, [message]), parent, rev)
-      return stopTyping(readOwn(known, message), message.userId)
+      return stopTyping(withParent(learn(state, [message]), parent, rev), message.userId)
     }
     case 'message.updated':
       return change(state, event.payload.message.id, rev, (fact) => ({

@@ -3,7 +3,7 @@ import { isChatError } from '@parley/client'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { GROUP, isLive, liveChatOf, ready, until } from '../support/chat.ts'
-import type { Proxy } from '../support/proxy.ts'
+import type { Network } from '../support/proxy.ts'
 import { type User, useWorld } from '../support/world.ts'
 
 const world = useWorld()
@@ -112,7 +112,7 @@ const tolerate = (error: unknown) => {
   if (!isChatError(error) || !['NOT_FOUND', 'FORBIDDEN', 'VALIDATION_ERROR', 'NETWORK_ERROR'].includes(error.code)) throw error
 }
 
-async function perform({ does, pick }: Step, { chat, proxy, channelId, user }: { chat: ChatClient; proxy: Proxy; channelId: string; user: User }) {
+async function perform({ does, pick }: Step, { chat, proxy, channelId, user }: { chat: ChatClient; proxy: Network; channelId: string; user: User }) {
   const room = chat.channel(channelId)
   const messages = room.messages.getSnapshot().items.filter(({ status }) => status === 'sent')
   const { id = '' } = messages[pick % messages.length] ?? {}

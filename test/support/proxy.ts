@@ -75,4 +75,4 @@ export async function createProxy(target: string) {
     },
   }
 }
-export type Proxy = Awaited<ReturnType<typeof createProxy>>
+export type Network = Awaited<ReturnType<typeof createProxy>>
