@@ -60,6 +60,10 @@ export class Feed {
     }
   }
 
+  get isHearing() {
+    return this.#unsubscribe !== undefined
+  }
+
   get isWatched() {
     return this.#watchers > 0
   }
@@ -203,6 +207,7 @@ export class Feed {
       const heard = this.#journal.slice(start)
       this.#parts.set(part, { status: 'ready' })
       this.state = heard.reduce((state, event) => applyLate(state, event, this.#me), apply(this.state))
+      if (part === 'main') this.options.onHealed()
       // Whether their authors had read everything until then, only the server knows.
       if (part === 'reads' && heard.some(({ type }) => type === 'message.new')) this.#retryLater(() => this.#parts.delete(part))
     } catch (error) {

@@ -123,8 +123,11 @@ export class Channel {
 
   /** Changes the text of a message of one's own: shown at once, taken back if it is refused. */
   async edit(messageId: string, { text }: { text: string }): Promise<Message> {
-    const message = await this.#change(patches.edit(messageId, text), () => this.#engine.api.messages.edit({ channelId: this.id, messageId, text }))
-    this.#feed.update((state) => learn(state, [message]))
+    const call = () => this.#engine.api.messages.edit({ channelId: this.id, messageId, text })
+    const patch = patches.edit(messageId, text)
+    const message = await this.#change(patch, call)
+    this.#patches = this.#patches.filter(({ key }) => key !== patch.key)
+    this.sent(message)
     return message
   }
 
@@ -165,6 +168,7 @@ export class Channel {
 
   /** @internal */
   hear(event: TopicEvent) {
+    this.#patches = this.#patches.map((patch) => (!patch.hasAgreed && patch.isTold(event) ? { ...patch, hasAgreed: true } : patch))
     this.#feed.hear(event)
   }
   /** @internal */
@@ -212,7 +216,9 @@ export class Channel {
     this.#turns.set(messageId, turn)
     try {
       const answer = await turn
-      this.#patches = this.#patches.map((each) => (each.key === key ? { ...each, isAnswered: true } : each))
+      // Where nothing is heard, nothing will ever agree.
+      const answered = this.#feed.isHearing ? [{ isAnswered: true }] : []
+      this.#patches = this.#patches.flatMap((each) => (each.key === key ? answered.map((more) => ({ ...each, ...more })) : [each]))
       return answer
     } catch (error) {
       this.#patches = this.#patches.filter((each) => each.key !== key)

@@ -1,9 +1,10 @@
 import type { Reaction, UserSummary } from '../types.ts'
-import type { ChatMessage } from './state.ts'
+import type { ChatMessage, TopicEvent } from './state.ts'
 
 /**
  * What the user has changed and the server has not told back yet. Patches lie over the facts and never mix with them:
- * one goes when it fails, or when it was answered and the facts have agreed with it at some time since.
+ * one goes when it fails, or when it was answered and a fact or an event has agreed with it at some time since. Events are
+ * asked too: a fact that was read from the server may be newer than they are, and have seen the change come and go.
  */
 export type Patch = {
   /** Names the patch, through all that becomes of it. */
@@ -11,6 +12,7 @@ export type Patch = {
   messageId: string
   apply: (message: ChatMessage) => ChatMessage
   agrees: (fact: ChatMessage | undefined) => boolean
+  isTold: (event: TopicEvent) => boolean
   isAnswered?: boolean
   hasAgreed?: boolean
 }
@@ -21,24 +23,32 @@ export const patches = {
     messageId,
     apply: (message) => ({ ...message, text }),
     agrees: (fact) => fact?.text === text,
+    isTold: () => false,
   }),
   delete: (messageId: string): Patch => ({
     key: {},
     messageId,
     apply: (message) => ({ ...message, deletedAt: message.deletedAt ?? new Date(0).toISOString() }),
     agrees: (fact) => !fact || fact.deletedAt !== null,
+    isTold: (event) => event.type === 'message.deleted' && event.payload.messageId === messageId,
   }),
   pin: (messageId: string, pinned: boolean): Patch => ({
     key: {},
     messageId,
     apply: (message) => ({ ...message, pinned }),
     agrees: (fact) => !fact || fact.pinned === pinned,
+    isTold: (event) => event.type === 'message.updated' && event.payload.message.id === messageId && event.payload.message.pinned === pinned,
   }),
   react: (messageId: string, emoji: string, { isOn, me }: { isOn: boolean; me: UserSummary }): Patch => ({
     key: {},
     messageId,
     apply: (message) => (hasOwn(message, emoji) === isOn ? message : { ...message, reactions: toggle(message.reactions, emoji, me) }),
     agrees: (fact) => !fact || hasOwn(fact, emoji) === isOn,
+    isTold: ({ type, payload }) =>
+      type === (isOn ? 'reaction.added' : 'reaction.removed') &&
+      payload.messageId === messageId &&
+      payload.reaction.type === emoji &&
+      payload.reaction.userId === me.id,
   }),
 }
 

@@ -166,7 +166,11 @@ test('a token provider that fails for long is asked ever more rarely, and all go
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
   onTestFinished(() => void vi.useRealTimers())
   let asked = 0
-  const chat = createChatClient({ url: 'http://127.0.0.1:1', token: () => (asked++, Promise.reject(new Error('down'))), onError: () => {} }) // biome-ignore lint/complexity/noCommaOperator: counts
+  const token = async () => {
+    asked += 1
+    throw new Error('down')
+  }
+  const chat = createChatClient({ url: 'http://127.0.0.1:1', token })
   onTestFinished(() => chat.disconnect())
   chat.connect().catch(() => {})
   for (let second = 0; second < 600; second++) {
@@ -181,7 +185,10 @@ test('a token provider that fails for long is asked ever more rarely, and all go
 test('a revoked token is renewed once, by one call to the provider, and the socket comes back', async () => {
   const { channelId } = await talk('ana9', 'ben9')
   let minted = 0
-  const tokens = async (): Promise<TokenResult> => ((minted += 1), mint()) // biome-ignore lint/complexity/noCommaOperator: counts
+  const tokens = (): Promise<TokenResult> => {
+    minted += 1
+    return mint()
+  }
   const { chat, mint } = await chatOf(world(), 'ben9', { token: () => tokens() })
   await chat.connect()
   expect(minted).toBe(1)

@@ -35,13 +35,13 @@ const histories = fc.array(fc.record<Step>({ by: fc.constantFrom(0, 1), does: fc
 })
 
 /** What a channel shows, stripped of what differs between two that show the same. */
-const seen = (messages: readonly ChatMessage[]) => messages.map(({ status: _, error: __, ...message }) => message)
+const seen = (messages: readonly ChatMessage[]) => messages.filter(({ status }) => status === 'sent').map(({ status: _, error: __, ...message }) => message)
 
 async function shown(chat: ChatClient, channelId: string, roots: string[]) {
   const room = chat.channel(channelId)
   const threads = roots.map((id) => room.thread(id))
   const stop = room.watch()
-  const items = await until(room.messages, (messages) => ready(messages) && messages.items.every(({ status }) => status === 'sent'))
+  const items = await until(room.messages, (messages) => ready(messages) && messages.items.every(({ status }) => status !== 'pending'))
   const [members, pins] = await Promise.all([until(room.members, ready), until(room.pins, ready)])
   const reads = await until(room.reads, (reads) => Object.keys(reads).length === members.items.length)
   const replies = await Promise.all(threads.map((thread) => until(thread, (shown) => shown.status === 'ready' || shown.status === 'failed')))
