@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { slimTransport } from './transport.js'
 
@@ -28,3 +29,9 @@ await build({
 })
 const tsc = join(createRequire(join(here, '../package.json')).resolve('typescript/package.json'), '../bin/tsc')
 execFileSync(process.execPath, [tsc, '-p', join(here, 'tsconfig.build.json')], { stdio: 'inherit' })
+
+// What a browser loads for the core, its transport included.
+const core = await build({ entryPoints: [join(dist, 'index.js')], bundle: true, minify: true, format: 'esm', write: false, external: ['#websocket'] })
+const bytes = gzipSync(core.outputFiles[0].contents, { level: 9 }).length
+if (bytes > 30_000) throw new Error(`the core has ${bytes} bytes gzipped; 30,000 are allowed`)
+console.error(`core: ${bytes} bytes gzipped`)

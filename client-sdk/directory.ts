@@ -113,16 +113,11 @@ export class Directory {
 
   /** Connected again: `isWhole` when no event of the user's topic was missed. */
   async resume({ isWhole }: { isWhole: boolean }) {
-    if (this.#lists.size === 0) return
     const total = this.#loadTotal()
     if (!isWhole) this.#channels.clear()
     for (const channelId of this.#channels.keys()) this.ask(channelId)
     const lists = [...this.#lists.values()].map((list) => list.load())
     await Promise.all([total, ...lists])
-  }
-
-  async loadTotal() {
-    await this.#loadTotal()
   }
 
   async #loadTotal() {

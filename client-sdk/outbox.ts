@@ -23,6 +23,7 @@ export class Outbox {
   readonly #entries = new Map<string, Entry>()
   readonly #sending = new Map<string, Sending>()
   #owner: string | undefined
+  #lastAt = 0
 
   constructor(readonly options: Options) {}
 
@@ -53,7 +54,10 @@ export class Outbox {
     return this.#entries.get(clientId)
   }
 
-  add(outgoing: Outgoing): Entry {
+  add(draft: Omit<Outgoing, 'createdAt'>): Entry {
+    // No two have the same, so that it tells their order.
+    this.#lastAt = Math.max(Date.now(), this.#lastAt + 1)
+    const outgoing = { ...draft, createdAt: new Date(this.#lastAt).toISOString() }
     const entry = entryOf(outgoing)
     this.#entries.set(outgoing.clientId, entry)
     this.#keep(outgoing)

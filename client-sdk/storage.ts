@@ -56,7 +56,7 @@ export function indexedDbStorage(name = 'parley-outbox'): OutboxStorage {
   return {
     load: async (owner) => {
       const kept = (await run('readonly', (messages) => messages.index('owner').getAll(owner))) as Outgoing[] // as they were put
-      return kept.sort((a, b) => a.createdAt.localeCompare(b.createdAt) || a.clientId.localeCompare(b.clientId))
+      return kept.sort((a, b) => a.createdAt.localeCompare(b.createdAt))
     },
     put: async (owner, message) => void (await run('readwrite', (messages) => messages.put({ ...message, owner }))),
     delete: async (owner, clientId) => void (await run('readwrite', (messages) => messages.delete([owner, clientId]))),

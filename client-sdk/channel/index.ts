@@ -96,7 +96,7 @@ export class Channel {
   send({ text, attachments = [], parentId, clientId = crypto.randomUUID() }: Draft): Sent {
     const { outbox } = this.#engine
     this.#signals.stopTyping()
-    const outgoing = { clientId, channelId: this.id, text, attachments, createdAt: new Date().toISOString(), ...(parentId === undefined ? {} : { parentId }) }
+    const outgoing = { clientId, channelId: this.id, text, attachments, ...(parentId === undefined ? {} : { parentId }) }
     const entry = outbox.get(clientId) ?? outbox.add(outgoing)
     const me = this.#me
     return {
