@@ -17,11 +17,7 @@ function clientOf({ minted }: Pick<User, 'minted'>) {
 }
 
 /** Subscribes; resolves with what was heard once there are so many, rejects with the error. */
-const hear = (
-  { trpc }: ReturnType<typeof clientOf>,
-  input: { topic: string; since?: number },
-  { count, onFirst }: { count: number; onFirst?: () => void },
-) =>
+const hear = ({ trpc }: ReturnType<typeof clientOf>, input: { topic: string; since?: number }, { count, onFirst }: { count: number; onFirst?: () => void }) =>
   new Promise<{ id: string; data: Envelope }[]>((resolve, reject) => {
     const heard: { id: string; data: Envelope }[] = []
     const subscription = trpc.events.topic.subscribe(input, {
