@@ -116,6 +116,7 @@ export const channels = {
       })
       .refine((channel) => channel.type === 'messaging' || channel.name !== undefined, { error: 'expected a name', path: ['name'] }),
     output: Channel,
+    errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
   /** One channel with its first 100 members. */
   get: operation({

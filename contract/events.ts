@@ -48,12 +48,20 @@ const membership = z.object({
 const typing = z.object({ channelId, userId, user: UserSummary.meta({ description: 'Who types.' }) })
 const channelChanged = z.object({ channelId, channel: ChannelProfile })
 const channelGone = z.object({ channelId })
-const presence = z.object({ userId, lastActiveAt: field.timestamp().nullable().meta({ description: 'When the user was last active.', examples: [when] }) })
+const presence = z.object({
+  userId,
+  lastActiveAt: field
+    .timestamp()
+    .nullable()
+    .meta({ description: 'When the user was last active.', examples: [when] }),
+})
 
 /** Durable events of a channel's topic: each takes one `rev` of the channel and is kept for recovery (DESIGN §5). */
 export const channelEvents = {
   'message.new': z.object({ channelId, message: Message, parent }).meta({ description: 'A message was sent.' }),
-  'message.updated': z.object({ channelId, message: Message }).meta({ description: 'A message was edited, pinned or unpinned, or its link previews are ready.' }),
+  'message.updated': z
+    .object({ channelId, message: Message })
+    .meta({ description: 'A message was edited, pinned or unpinned, or its link previews are ready.' }),
   'message.deleted': z
     .object({
       channelId,
@@ -144,7 +152,8 @@ export type UserEvent<T extends UserEventType = UserEventType> = z.infer<(typeof
 export type ChannelSignal<T extends ChannelSignalType = ChannelSignalType> = z.infer<(typeof channelSignals)[T]>
 export type UserSignal<T extends UserSignalType = UserSignalType> = z.infer<(typeof userSignals)[T]>
 
-type Envelopes<Events extends Record<string, z.ZodType>> = { [Type in keyof Events & string]: { type: Type; payload: z.infer<Events[Type]> } }[keyof Events & string]
+type Envelopes<Events extends Record<string, z.ZodType>> = { [Type in keyof Events & string]: { type: Type; payload: z.infer<Events[Type]> } }[keyof Events &
+  string]
 /** The one form of every publication: what happened, and its facts (SPEC "Real-time transport"). */
 export type Envelope = Envelopes<typeof channelEvents> | Envelopes<typeof userEvents> | Envelopes<typeof channelSignals> | Envelopes<typeof userSignals>
 

@@ -20,7 +20,7 @@ export const pins = {
     description: 'Any member may pin; pinning again changes nothing. A channel holds at most 100 pins.',
     input: MessageRef,
     output: field.Success,
-    errors: ['NOT_FOUND', 'FORBIDDEN'],
+    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'FORBIDDEN'],
   }),
   /** Unpins a message; unpinning what is not pinned changes nothing. */
   unpin: operation({

@@ -14,7 +14,10 @@ export const typing = {
       'Sends `typing.start` to the channel, or `typing.stop` with `typing: false`. Without another call `typing.stop` follows by itself after 6 seconds. Nothing is stored.',
     input: z.object({
       channelId: field.channelId(),
-      typing: z.boolean().default(true).meta({ description: 'False when you stopped.', examples: [true] }),
+      typing: z
+        .boolean()
+        .default(true)
+        .meta({ description: 'False when you stopped.', examples: [true] }),
     }),
     output: field.Success,
     errors: ['NOT_FOUND', 'FORBIDDEN'],

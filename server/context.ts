@@ -61,7 +61,8 @@ export const transact = <A extends Auth, T>(
   db: Connection,
   { caller, services, signal }: { caller: Caller<A>; services: Services; signal: AbortSignal },
   work: (ctx: Ctx<A>) => Promise<T>,
-): Promise<T> => change(db, { appId: 'appId' in caller ? caller.appId : '', signal, outlet: services.outlet }, (change) => work({ ...change, caller, services }))
+): Promise<T> =>
+  change(db, { appId: 'appId' in caller ? caller.appId : '', signal, outlet: services.outlet }, (change) => work({ ...change, caller, services }))
 
 type Changing = { appId: string; signal?: AbortSignal; outlet: Outlet }
 

@@ -5,8 +5,8 @@ import { startEmbeddedPostgres } from './db/embedded/index.ts'
 import { migrate } from './db/migrate.ts'
 import { type Env, readEnv } from './env.ts'
 import { createApp } from './features/apps.ts'
-import { createRelay } from './outlet.ts'
 import { createCleanup } from './jobs/cleanup.ts'
+import { createRelay } from './outlet.ts'
 import { developmentSecrets } from './secrets.ts'
 import { createTokens, sha256 } from './tokens.ts'
 
@@ -24,8 +24,6 @@ async function start() {
   const publicUrl = () => env.publicUrl ?? localUrl(env.host, app.server.address())
   const wsUrl = () => `${publicUrl().replace(/^http/, 'ws')}/connection/websocket`
 
-  if (env.userAdminAccess === 'bearer')
-    console.warn('USER_ADMIN_ACCESS=bearer: any user token may change and delete any user of its app. In production prefer "server".')
   const relay = createRelay()
   const cleanup = createCleanup({ db, outlet: relay.outlet, onError: (error) => app.log.error({ err: error }, 'clean-up failed') })
   const app = buildApp({ ...env, db, databaseUrl, relay, tokens, adminKey, cleanup, publicUrl, wsUrl, hasDocsPage: !env.isProduction })
@@ -33,6 +31,7 @@ async function start() {
   await app.listen({ port: env.port, host: env.host })
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
   if (env.isProduction && env.publicUrl === undefined) warn(`PUBLIC_URL is unset: clients are told to connect to ${wsUrl()}`)
+  if (env.userAdminAccess === 'bearer') warn('USER_ADMIN_ACCESS=bearer: any user may change and delete the others of its app. In production prefer "server".')
   print({ 'Base URL': publicUrl(), WebSocket: wsUrl() })
   if (secrets) print({ Docs: `${publicUrl()}/docs`, 'Admin key': adminKey, 'Demo API key': secrets.demoApiKey })
 }

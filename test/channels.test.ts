@@ -217,6 +217,14 @@ describe('listing', () => {
     expect((await ana.channels.list()).channels[1]).not.toHaveProperty('members')
   })
 
+  test('shows of a channel what the channel itself shows, but for its members', async () => {
+    const ana = await world().user('same-ana')
+    const { id: channelId } = await ana.channels.create({ type: 'team', name: 'Same', image: 'https://example.com/c.png' })
+    const { members: _, ...channel } = await ana.channels.get({ channelId })
+    expect(Math.abs(Date.parse(channel.createdAt) - Date.now())).toBeLessThan(60_000)
+    expect((await ana.channels.list()).channels).toEqual([channel])
+  })
+
   test('answers at most 100, and 50 unless told', async () => {
     const ana = await world().user('many-ana')
     await Promise.all(Array.from({ length: 101 }, (_, index) => ana.channels.create({ type: 'group', name: `Many ${index}` })))

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { invalid, notFound, refusal } from './support/refusal.ts'
+import { rest } from './support/rest.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -18,6 +19,19 @@ test('a device is registered; the same token again answers with the same one, up
     provider: 'apns',
   })
   expect(await devicesOf('ana')).toMatchObject([{ id: first.id, token: 'one', appVersion: '2.0' }])
+})
+
+test('every platform registers with every provider: 201, without the token', async () => {
+  const hal = await world().user('hal')
+  for (const platform of ['ios', 'android', 'relay']) {
+    for (const provider of ['fcm', 'apns', 'relay']) {
+      const { status, body } = await rest(world(), hal)('POST', '/api/devices', { platform, provider, token: `hal-${platform}-${provider}` })
+      expect({ status, body }).toEqual({
+        status: 201,
+        body: { id: expect.stringMatching(/^[0-9a-f-]{36}$/), platform, provider, createdAt: expect.any(String) },
+      })
+    }
+  }
 })
 
 test('the same device with a new token keeps its registration, and takes a token that was registered without it', async () => {

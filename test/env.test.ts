@@ -59,6 +59,7 @@ test('without any variable it is development on this machine', () => {
     databaseUrl: undefined,
     poolSize: 10,
     allowedOrigins: developmentOrigins,
+    rates: { tokens: 100, messages: 60, requests: 1_000 },
   })
 })
 

@@ -23,6 +23,14 @@ test('an invite is a link that is valid for a week, and only its hash is stored'
   expect(await ben.invites.accept({ token })).toMatchObject({ workspace: { id: workspaceId, name: 'Acme', role: 'member', memberCount: 2, isDefault: true } })
 })
 
+test('an invite lasts as many days as asked', async () => {
+  const { owner, workspaceId } = await workspaceOf('days-ana')
+  for (const expiresInDays of [1, 365]) {
+    const { expiresAt } = await owner.invites.create({ workspaceId, expiresInDays })
+    expect(Math.round((Date.parse(expiresAt) - Date.now()) / 3_600_000)).toBe(expiresInDays * 24)
+  }
+})
+
 test('owners and admins invite, at most to their own role', async () => {
   const { owner, workspaceId } = await workspaceOf('o-ana')
   const [ben, cem, eve] = await world().users('o-ben', 'o-cem', 'o-eve')

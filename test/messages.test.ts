@@ -383,6 +383,17 @@ describe('editing', () => {
     expect((await channelEventsOf(world(), channelId)).at(-1)).toMatchObject({ type: 'message.updated', offset: 5, payload: { message: edited } })
   })
 
+  test('moves when the message was updated, not when it was sent', async () => {
+    const { ana, ben, channelId, say } = await talk()
+    const sent = await say('first')
+    expect(sent.updatedAt).toBe(sent.createdAt)
+    await ben.reactions.add({ channelId, messageId: sent.id, emoji: '👍' })
+    expect(await ana.messages.get({ channelId, messageId: sent.id })).toMatchObject({ createdAt: sent.createdAt, updatedAt: sent.updatedAt })
+    const edited = await ana.messages.edit({ channelId, messageId: sent.id, text: 'second' })
+    expect(edited.createdAt).toBe(sent.createdAt)
+    expect(Date.parse(edited.updatedAt)).toBeGreaterThan(Date.parse(sent.updatedAt))
+  })
+
   test('that changes nothing is told nobody', async () => {
     const { ana, channelId, say } = await talk()
     const sent = await say('same')

@@ -11,7 +11,7 @@ test('the tour of the README works when pasted', async () => {
   const tour = readme.slice(readme.indexOf('## Five-minute tour'), readme.indexOf('## Configuration'))
   const script = [...tour.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block]) => block).join('\n')
   const env = { ...process.env, URL: world().url, ADMIN_KEY }
-  const { stdout, stderr } = await promisify(execFile)('bash', ['-euc', script], { env })
+  const { stdout, stderr } = await promisify(execFile)('bash', ['--norc', '-euc', script], { env })
   const answers = stdout
     .split('\n')
     .filter(Boolean)

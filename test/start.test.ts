@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { chmodSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type AddressInfo, connect as connectSocket, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -131,6 +131,25 @@ test('two that start at once on an empty database share it, and their secrets', 
   expect(await Promise.all(both.map(({ code }) => code))).toEqual([0, 0])
   await admin.unsafe(`drop database ${name} with (force)`)
   await admin.end()
+})
+
+test('a change of ALLOWED_ORIGINS takes effect with the next start', async () => {
+  const cwd = join(directory, 'origins')
+  mkdirSync(cwd)
+  const allow = (origin: string) => writeFileSync(join(cwd, '.env'), `ALLOWED_ORIGINS=${origin}\n`)
+  const [before, after] = ['https://before.example.com', 'https://after.example.com']
+  const allowedBy = async (url: string) => {
+    const answers = await Promise.all([before, after].map((Origin) => post(url, '/health/live', { method: 'GET', headers: { Origin } })))
+    return answers.map(({ headers }) => headers['access-control-allow-origin'])
+  }
+  allow(before)
+  const first = start({ ...production, DATABASE_URL: world().databaseUrl }, cwd)
+  const url = await first.url()
+  allow(after)
+  expect(await allowedBy(url)).toEqual([before, undefined])
+  first.kill('SIGTERM')
+  expect(await first.code).toBe(0)
+  expect(await allowedBy(await start({ ...production, DATABASE_URL: world().databaseUrl }, cwd).url())).toEqual([undefined, after])
 })
 
 test('SIGTERM lets calls in progress end; logs and output of a whole run carry no secret', async () => {

@@ -73,7 +73,7 @@ test('what is deleted, left, foreign or unknown is removed, and nothing of it is
 test('who is more than 2,000 changes behind, or ahead, is told to resync', async () => {
   const gus = await world().user('gus')
   const { id } = await gus.channels.create({ type: 'group', name: 'Long' })
-  await world().db`update channels set rev = 2_002 where id = ${id}`
+  await world().db`update channels set rev = 2002 where id = ${id}`
   const since = async (rev: number) => (await gus.sync.pull({ channels: { [id]: rev } })).channels[id]
   expect(await since(1)).toMatchObject({ resync: true, rev: 2_002, messages: [] })
   expect(await since(2_003)).toMatchObject({ resync: true, rev: 2_002 })

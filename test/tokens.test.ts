@@ -17,6 +17,14 @@ test('a backend mints both tokens for a user, with what a front end needs', asyn
   expect(await api({ token: minted.token }).channels.list()).toEqual({ channels: [] })
 })
 
+test('both tokens are valid for a day', async () => {
+  const { token, wsToken, expiresIn } = await world().backend.tokens.create({ userId: 'day' })
+  for (const payload of [token, wsToken].map((jwt) => jwt.split('.')[1] ?? '')) {
+    const { iat, exp } = JSON.parse(Buffer.from(payload, 'base64url').toString())
+    expect(exp - iat).toBe(expiresIn)
+  }
+})
+
 test('the status is 200, and what is unset is null or left out', async () => {
   const response = await fetch(`${world().url}/tokens`, {
     method: 'POST',

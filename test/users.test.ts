@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { insertCrowd } from './support/inserted.ts'
 import { badToken, forbidden, invalid, notFound, refusal } from './support/refusal.ts'
+import { rest } from './support/rest.ts'
+import { RawSocket } from './support/socket.ts'
 import { createWorld, useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -14,6 +17,19 @@ describe('listing', () => {
     const { token } = await backend.tokens.create({ userId: 'u1' })
     expect((await world().api({ token }).users.list()).users).toHaveLength(4)
     expect((await world().backend.users.list({ limit: 100 })).users.map(({ id }) => id)).not.toContain('u3')
+  })
+
+  test('shows name, image, when last active and whether online, and nothing that is for oneself', async () => {
+    await world().backend.users.put({ userId: 'shown', name: 'Shown', image: 'https://example.com/s.png', email: 's@example.com', custom: { a: 1 } })
+    const { users } = await (await world().user('shown')).users.list({ q: 'Shown' })
+    expect(users).toEqual([{ id: 'shown', name: 'Shown', image: 'https://example.com/s.png', lastActiveAt: expect.any(String), online: false }])
+  })
+
+  test('answers at most 100, and 50 unless told', async () => {
+    await insertCrowd(world(), 'many', 101)
+    const count = async (limit?: number) => (await world().backend.users.list({ q: 'many', ...(limit && { limit }) })).users.length
+    expect([await count(), await count(500)]).toEqual([50, 100])
+    expect(await refusal(world().backend.users.list({ limit: 0 }))).toEqual(invalid)
   })
 
   test('q finds a part of the name in any case; %, _ and \\ are plain characters', async () => {
@@ -36,9 +52,10 @@ describe('listing', () => {
 
   test('a connected user is online', async () => {
     const ana = await world().user('online-ana')
-    await world().db`insert into connections (node_id, app_id, user_id) values ('n', ${world().appId}, 'online-ana')`
+    const { socket } = await RawSocket.connect(world(), ana)
     expect((await ana.users.get({ userId: 'online-ana' })).online).toBe(true)
     expect((await ana.users.list({ q: 'online-ana' })).users[0]?.online).toBe(true)
+    socket.terminate()
   })
 })
 
@@ -68,6 +85,16 @@ describe('a single user', () => {
     })
     expect((await backend.users.get({ userId: 'pat' })).custom).toEqual({})
   })
+})
+
+test('all that administers users answers 200, also what creates', async () => {
+  const call = rest(world(), await world().user('status'))
+  expect(await call('PUT', '/api/users/status-1', { name: 'One' })).toMatchObject({ status: 200, body: { id: 'status-1', name: 'One' } })
+  const synced = await call('POST', '/api/users/sync', { users: [{ id: 'status-2' }] })
+  expect(synced).toEqual({ status: 200, body: { synced: 1, created: 1, updated: 0, errors: [] } })
+  const deleted = await call('POST', '/api/users/bulk-delete', { userIds: ['status-2'] })
+  expect(deleted).toEqual({ status: 200, body: { success: true, deleted: ['status-2'], count: 1 } })
+  expect(await call('DELETE', '/api/users/status-1')).toEqual({ status: 200, body: { success: true, deletedUserId: 'status-1' } })
 })
 
 describe('sync', () => {

@@ -1,7 +1,7 @@
 import { contract } from '@parley/contract'
 import { broadcast } from '../context.ts'
 import { fail } from '../failure.ts'
-import { implementRead, type Implements } from '../implement.ts'
+import { type Implements, implementRead } from '../implement.ts'
 import { channelForMember, isCrowd } from './access.ts'
 import { selectUsers } from './users/view.ts'
 

@@ -1,15 +1,21 @@
 import { channelEvents, channelSignals, limits, userEvents, userSignals } from '@parley/contract'
 import { z } from 'zod'
-import { isRecord, simpler } from './openapi.ts'
 import { exampleOf, type Schema, type Schemas } from './openapi.examples.ts'
+import { isRecord, simpler } from './openapi.ts'
 
 type Events = Record<string, z.ZodObject>
 
 /** What is published on the WebSocket, as an AsyncAPI 3 document: topics, envelopes and payloads, read from the contract. */
 export function asyncApiDocument() {
   const schemas: Schemas = {}
-  const channelMessages = { ...messagesOf('channel', { events: channelEvents, isDurable: true }, schemas), ...messagesOf('channel', { events: channelSignals, isDurable: false }, schemas) }
-  const userMessages = { ...messagesOf('user', { events: userEvents, isDurable: true }, schemas), ...messagesOf('user', { events: userSignals, isDurable: false }, schemas) }
+  const channelMessages = {
+    ...messagesOf('channel', { events: channelEvents, isDurable: true }, schemas),
+    ...messagesOf('channel', { events: channelSignals, isDurable: false }, schemas),
+  }
+  const userMessages = {
+    ...messagesOf('user', { events: userEvents, isDurable: true }, schemas),
+    ...messagesOf('user', { events: userSignals, isDurable: false }, schemas),
+  }
   const id = (description: string) => ({ description })
   return {
     asyncapi: '3.0.0',
@@ -19,7 +25,8 @@ export function asyncApiDocument() {
         host: '127.0.0.1:5501',
         pathname: '/connection/websocket',
         protocol: 'wss',
-        description: 'Centrifuge client protocol, version 2; JSON, or Protobuf with the sub-protocol `centrifuge-protobuf`. `wsUrl` of `POST /tokens` is its address.',
+        description:
+          'Centrifuge client protocol, version 2; JSON, or Protobuf with the sub-protocol `centrifuge-protobuf`. `wsUrl` of `POST /tokens` is its address.',
         security: [{ $ref: '#/components/securitySchemes/wsToken' }],
       },
     },
@@ -44,7 +51,9 @@ export function asyncApiDocument() {
     components: {
       messages: { ...channelMessages, ...userMessages },
       schemas,
-      securitySchemes: { wsToken: { type: 'httpApiKey', in: 'query', name: 'token', description: "`wsToken` of `POST /tokens`, sent as the connect command's `token`." } },
+      securitySchemes: {
+        wsToken: { type: 'httpApiKey', in: 'query', name: 'token', description: "`wsToken` of `POST /tokens`, sent as the connect command's `token`." },
+      },
     },
   }
 }

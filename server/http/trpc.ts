@@ -39,7 +39,12 @@ export function trpc(app: FastifyInstance, calls: Calls, { listen, admitSocket }
       wss: scope.websocketServer,
       router,
       keepAlive: { enabled: true },
-      createContext: ({ req, info }) => ({ request: { credentials: {}, ip: req.socket.remoteAddress ?? '', setHeader: () => {} }, log: app.log, unreadable: undefined, wsToken: info.connectionParams?.token }),
+      createContext: ({ req, info }) => ({
+        request: { credentials: {}, ip: req.socket.remoteAddress ?? '', setHeader: () => {} },
+        log: app.log,
+        unreadable: undefined,
+        wsToken: info.connectionParams?.token,
+      }),
     })
     scope.get('/trpc', { websocket: true, preHandler: admitSocket }, (socket, request) => handle(socket, request.raw))
   })

@@ -1,8 +1,8 @@
 import { limits } from '@parley/contract'
 import { type Change, change, type Forgetting } from '../context.ts'
 import { type Connection, type Db, Late } from '../db/client.ts'
-import type { Outlet } from '../outlet.ts'
 import { finishForgetting, forgetInChannel, selectPlaces } from '../features/users/forget.ts'
+import type { Outlet } from '../outlet.ts'
 
 const INTERVAL_MS = 30_000
 const RETRY_MS = 1_000

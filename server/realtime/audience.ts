@@ -4,7 +4,13 @@ import { batched } from './batch.ts'
 import type { Presence, Profile } from './broker.ts'
 import type { Sessions, User } from './sessions.ts'
 
-type Options = { db: Db; nodeId: string; sessions: Sessions; tell: (topic: string, envelope: string) => void; report: (error: unknown, problem: string) => void }
+type Options = {
+  db: Db
+  nodeId: string
+  sessions: Sessions
+  tell: (topic: string, envelope: string) => void
+  report: (error: unknown, problem: string) => void
+}
 
 /**
  * What users of this node are told in their own topics because of others: each node finds out for its own, so that
@@ -28,11 +34,13 @@ export function createAudience({ db, nodeId, sessions, tell, report }: Options) 
   const copy = async (topic: string, offset: number) => {
     const ref = parseTopic(topic)
     if (ref?.kind !== 'chat') return
-    const rows = await db.use((db) => db<(User & { envelope: string })[]>`
+    const rows = await db.use(
+      (db) => db<(User & { envelope: string })[]>`
       select k.app_id, k.user_id, e.envelope
       from events e join members m on m.channel_id = ${ref.channelId}
       join connections k on k.node_id = ${nodeId} and k.app_id = m.app_id and k.user_id = m.user_id
-      where e.topic = ${topic} and e."offset" = ${offset}`)
+      where e.topic = ${topic} and e."offset" = ${offset}`,
+    )
     for (const { envelope, ...user } of rows) tell(topics.user(user.appId, user.userId), envelope)
   }
   const isNobodyHere = () => sessions.isEmpty

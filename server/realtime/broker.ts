@@ -15,7 +15,10 @@ export type Note =
   | { kind: 'presence'; appId: string; userId: string; isOnline: boolean; lastActiveAt: string | null }
 
 /** An event that changes what users are told in their own topics; `userId`: who wrote, joined or left. */
-export type Change = { type: 'message.new' | 'message.deleted' | 'channel.member_joined' | 'channel.member_left' | 'channel.updated' | 'channel.deleted'; userId?: string }
+export type Change = {
+  type: 'message.new' | 'message.deleted' | 'channel.member_joined' | 'channel.member_left' | 'channel.updated' | 'channel.deleted'
+  userId?: string
+}
 export type Presence = Extract<Note, { kind: 'presence' }>
 export type Profile = { appId: string; user: UserSummary }
 

@@ -1,6 +1,6 @@
 import { type Envelope, parseTopic } from '@parley/contract'
-import type { Change } from './broker.ts'
 import type { createAudience } from './audience.ts'
+import type { Change } from './broker.ts'
 import type { UnreadLoop } from './unread.ts'
 
 /** What a durable event changes for users beyond its own topic; undefined for most. */

@@ -46,7 +46,15 @@ async function connect(connection: Connection, { id, request: { token } }: Comma
   const { pingMs } = endpoint.timings
   connection.reply({
     id,
-    connect: { client: connection.id, version: limits.apiVersion, ...expiry(claims), data, ping: Math.max(1, Math.round(pingMs / 1000)), pong: true, node: endpoint.nodeId },
+    connect: {
+      client: connection.id,
+      version: limits.apiVersion,
+      ...expiry(claims),
+      data,
+      ping: Math.max(1, Math.round(pingMs / 1000)),
+      pong: true,
+      node: endpoint.nodeId,
+    },
   })
 }
 
@@ -62,7 +70,10 @@ async function subscribe(connection: Connection, commands: CommandOf<'subscribe'
     else if (subscriptions.size + wanted.size >= limits.realtime.topicsPerSocket) refusals.set(command, errors.limitExceeded)
     else wanted.set(channel, command)
   }
-  const requests = [...wanted.values()].map(({ request: { channel, recover, epoch, offset } }) => ({ topic: channel, recover: recover ? { epoch, offset } : null }))
+  const requests = [...wanted.values()].map(({ request: { channel, recover, epoch, offset } }) => ({
+    topic: channel,
+    recover: recover ? { epoch, offset } : null,
+  }))
   const answers = await endpoint.hub.subscribe(connection, requests).catch((error: unknown) => {
     endpoint.report(error, 'could not subscribe')
     return undefined

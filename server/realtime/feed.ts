@@ -14,7 +14,10 @@ export type Item = { offset: number; envelope: Envelope }
 const MOST_WAITING = 2_000
 
 /** The publications of one topic as an async iterable: the thin second face of the hub, for tRPC. */
-export async function* listen(endpoint: Endpoint, { token, topic, since, lastEventId, signal }: TopicInput & { token: string; signal: AbortSignal | undefined }): AsyncGenerator<Item> {
+export async function* listen(
+  endpoint: Endpoint,
+  { token, topic, since, lastEventId, signal }: TopicInput & { token: string; signal: AbortSignal | undefined },
+): AsyncGenerator<Item> {
   const claims = await endpoint.tokens.verify('ws', token)
   if (claims === 'expired' || claims === 'invalid') return fail('INVALID_TOKEN', `The wsToken is ${claims}`)
   const feed = new Feed(claims, topic)
@@ -27,11 +30,18 @@ export async function* listen(endpoint: Endpoint, { token, topic, since, lastEve
     const [subscribed] = await endpoint.hub.subscribe(feed, [{ topic, recover: after === undefined ? null : { epoch: endpoint.hub.epoch, offset: after } }])
     if (!subscribed) return fail('FORBIDDEN', 'There is no such topic, or not for you')
     try {
-      if (after !== undefined && !subscribed.wasRecovered) return fail('VALIDATION_ERROR', 'since: expected an offset of which everything that followed is still kept')
+      if (after !== undefined && !subscribed.wasRecovered)
+        return fail('VALIDATION_ERROR', 'since: expected an offset of which everything that followed is still kept')
       let { offset } = subscribed.position
-      for (const publication of subscribed.publications) yield { offset: (offset = publication.offset), envelope: JSON.parse(publication.envelope) }
+      for (const publication of subscribed.publications) {
+        offset = publication.offset
+        yield { offset, envelope: JSON.parse(publication.envelope) }
+      }
       subscribed.release()
-      for await (const { publication } of feed.read()) yield { offset: (offset = publication.offset ?? offset), envelope: JSON.parse(publication.envelope) }
+      for await (const { publication } of feed.read()) {
+        offset = publication.offset ?? offset
+        yield { offset, envelope: JSON.parse(publication.envelope) }
+      }
     } finally {
       subscribed.subscription.leave()
     }
@@ -68,7 +78,9 @@ class Feed implements Subscriber, Session {
   }
 
   close({ code, reason }: Closing) {
-    this.#finish(new Failure(code === closings.forced.code || code === closings.expired.code ? 'INVALID_TOKEN' : 'UNAVAILABLE', `The connection was closed: ${reason}`))
+    this.#finish(
+      new Failure(code === closings.forced.code || code === closings.expired.code ? 'INVALID_TOKEN' : 'UNAVAILABLE', `The connection was closed: ${reason}`),
+    )
   }
 
   /** What is heard, until the end, which it throws. */

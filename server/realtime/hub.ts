@@ -96,7 +96,7 @@ export class Hub {
   async recheck(appId: string, userId: string, names: string[]) {
     if (names.length === 0) return
     const grants = await this.log.admit(names.map((topic) => ({ appId, userId, topic, since: null })))
-    names.forEach((name, index) => grants[index] ?? this.#topics.get(name)?.endFor(userId, 'no longer allowed'))
+    for (const [index, name] of names.entries()) if (!grants[index]) this.#topics.get(name)?.endFor(userId, 'no longer allowed')
   }
 
   get epoch() {

@@ -21,8 +21,7 @@ export function createEventLog(db: Db) {
   const admit = batched<Wish[], Grant[]>(
     async (frames) => {
       const grants = await db.use((db) => selectGrants(db, frames.flat()))
-      let start = 0
-      return frames.map((frame) => grants.slice(start, (start += frame.length)))
+      return frames.map((frame) => grants.splice(0, frame.length))
     },
     { most: FRAMES_A_STATEMENT },
   )

@@ -26,7 +26,8 @@ export function createPostgresBroker({ url, nodeId, report }: { url: string; nod
   const send = (note: Note) => {
     const text = JSON.stringify(note)
     // No event of ours comes near this size; what does is ephemeral and can be missed.
-    if (Buffer.byteLength(text) > PAYLOAD_BYTES - 100) return report(undefined, `a note of ${text.length} characters is too large for NOTIFY: ${text.slice(0, 100)}`)
+    if (Buffer.byteLength(text) > PAYLOAD_BYTES - 100)
+      return report(undefined, `a note of ${text.length} characters is too large for NOTIFY: ${text.slice(0, 100)}`)
     waiting.push(text)
     flushing ??= flush()
   }

@@ -13,19 +13,19 @@ type Options = {
   onChange: (presence: Presence) => void
   report: (error: unknown, problem: string) => void
 }
-type Present = { user: User; registered: Promise<void>; leaving: NodeJS.Timeout | undefined }
+type Present = { user: User; registered: Promise<unknown>; leaving: NodeJS.Timeout | undefined }
 
 /** Who is online: the users with sockets on a live node, by the `connections` table. This keeps the rows of one node. */
 export class Presences {
   readonly #present = new Map<string, Present>()
-  readonly #change: (item: Move) => Promise<void>
+  readonly #change: (item: Move) => Promise<unknown>
 
   constructor(readonly options: Options) {
     this.#change = batched((moves) => this.#write(moves), { most: 1_000 })
   }
 
   /** The user's first socket here. Resolves once it is known to all nodes' queries. */
-  arrive(user: User): Promise<void> {
+  arrive(user: User): Promise<unknown> {
     const known = this.#present.get(keyOf(user))
     clearTimeout(known?.leaving)
     const registered = known?.registered ?? this.#change({ user, isArriving: true })
@@ -70,12 +70,16 @@ export class Presences {
     await db.use((db) => db`update nodes set beat_at = now() - ${Math.max(0, deadAfterMs - graceMs)} * interval '1 millisecond' where id = ${nodeId}`)
   }
 
-  async #write(moves: Move[]): Promise<void[]> {
+  async #write(moves: Move[]) {
     // The last word on a user counts.
     const wanted = [...new Map(moves.map((move) => [keyOf(move.user), move])).values()]
     const changed = await this.options.db.use((db) => move(db, { ...this.options, moves: wanted }))
-    for (const isOnline of [true, false]) this.#tell(isOnline, changed.filter((change) => change.isArriving === isOnline))
-    return moves.map(() => undefined)
+    for (const isOnline of [true, false])
+      this.#tell(
+        isOnline,
+        changed.filter((change) => change.isArriving === isOnline),
+      )
+    return moves
   }
 
   #tell(isOnline: boolean, users: (User & { lastActiveAt: string | null })[]) {
@@ -123,7 +127,9 @@ const bury = (db: Connection, { dead, deadAfterMs }: { dead: string; deadAfterMs
       select from users u join connections k on k.app_id = u.app_id and k.user_id = u.id where k.node_id = ${dead} order by u.app_id, u.id for no key update of u`
     const [, gone] = await Promise.all([
       tx`delete from nodes where id = ${dead}`,
-      tx<(User & { lastActiveAt: string | null })[]>`delete from connections k using users u where k.node_id = ${dead} and u.app_id = k.app_id and u.id = k.user_id
+      tx<
+        (User & { lastActiveAt: string | null })[]
+      >`delete from connections k using users u where k.node_id = ${dead} and u.app_id = k.app_id and u.id = k.user_id
         returning k.app_id, k.user_id, u.last_active_at`,
     ])
     return tx<(User & { lastActiveAt: string | null })[]>`

@@ -30,7 +30,8 @@ export async function selectRecent(db: Tx): Promise<{ channelId: string; offset:
 export async function selectConnected(db: Tx, topic: string): Promise<{ user: string; client: string }[]> {
   const ref = parseTopic(topic)
   if (!ref) return []
-  const which = ref.kind === 'user' ? db`k.user_id = ${ref.userId}` : db`exists (select from members m where m.channel_id = ${ref.channelId} and m.user_id = k.user_id)`
+  const which =
+    ref.kind === 'user' ? db`k.user_id = ${ref.userId}` : db`exists (select from members m where m.channel_id = ${ref.channelId} and m.user_id = k.user_id)`
   const rows = await db<{ user: string; nodeId: string }[]>`
     select k.user_id as "user", k.node_id from connections k join nodes n on n.id = k.node_id where k.app_id = ${ref.appId} and ${which} limit ${MOST_CONNECTED}`
   return rows.map(({ user, nodeId }) => ({ user, client: `${nodeId}:${user}` }))

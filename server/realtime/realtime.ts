@@ -13,10 +13,10 @@ import { Hub } from './hub.ts'
 import { createEventLog } from './log.ts'
 import { Outbox } from './outbox.ts'
 import { Presences } from './presence.ts'
-import { selectConnected, selectGenerations, selectRecent } from './queries.ts'
 import { closings } from './protocol/codes.ts'
+import { selectConnected, selectGenerations, selectRecent } from './queries.ts'
 import { Sessions, type User } from './sessions.ts'
-import { type Timings, timings as defaults } from './timings.ts'
+import { timings as defaults, type Timings } from './timings.ts'
 import { Typists } from './typing.ts'
 import { UnreadLoop } from './unread.ts'
 
@@ -155,7 +155,10 @@ export function createRealtime({ db, tokens, broker, nodeId, presenceGraceSecond
     isClosing: () => isClosing,
     start: async () => {
       await Promise.all([hub.start(), presences.beat()])
-      await broker.start({ onNote: (note) => receive(note, { isOwn: false }), onGap: () => void hub.reconcile().catch((error) => report(error, 'could not catch up')) })
+      await broker.start({
+        onNote: (note) => receive(note, { isOwn: false }),
+        onGap: () => void hub.reconcile().catch((error) => report(error, 'could not catch up')),
+      })
       every(timings.reconcileMs, { work: reconcile, problem: 'could not compare with the database' })
       every(timings.beatMs, { work: () => presences.beat(), problem: 'could not say that this node lives' })
     },

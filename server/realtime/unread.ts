@@ -57,6 +57,7 @@ export class UnreadLoop {
 
   /** The user has been told a count elsewhere; it is looked at again, in case it crossed with one of ours. */
   told(user: User, channelId: string, count: number) {
+    if (!this.options.sessions.has(user)) return
     this.#known.get(keyOf(user))?.counts.set(channelId, { count, isTold: true })
     this.#look(channelId, null)
   }

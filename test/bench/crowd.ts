@@ -53,7 +53,9 @@ function createCounter({ count, stamped }: CrowdOptions) {
       const now = performance.timeOrigin + performance.now()
       for (const [, at] of String(frame).matchAll(/"at":([\d.]+)/g)) latencies.push(now - Number(at))
       total = latencies.length
-      if (total - told >= 1_000) say({ complete: (told = total) })
+      if (total - told < 1_000) return
+      told = total
+      say({ complete: told })
       return
     }
     received[place] = (received[place] ?? 0) + messages
@@ -61,7 +63,9 @@ function createCounter({ count, stamped }: CrowdOptions) {
     // Only when the sum allows it is a look at all of them worth while.
     if (total < (told + 1) * count) return
     const least = received.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
-    if (least > told) say({ complete: (told = least) })
+    if (least <= told) return
+    told = least
+    say({ complete: told })
   }
 }
 

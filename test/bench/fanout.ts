@@ -20,18 +20,35 @@ await withDatabase(async (databaseUrl) => {
 
   print('memory an idle, subscribed socket (KiB)', await memoryOf(node, { token: user.wsToken, topic }))
   for (const count of SUBSCRIBERS) {
-    const crowd = await openCrowd({ url: node.wsUrl, count, hello: [{ id: 1, connect: { token: user.wsToken } }, { id: 2, subscribe: { channel: topic } }] })
+    const crowd = await openCrowd({
+      url: node.wsUrl,
+      count,
+      hello: [
+        { id: 1, connect: { token: user.wsToken } },
+        { id: 2, subscribe: { channel: topic } },
+      ],
+    })
     const ours = await measure(crowd, (offset) => outlet.signal({ kind: 'event', topic, envelope: envelope.replace('"text"', `"n":${offset},"text"`) }))
     await crowd.close()
 
     const bare = await startBare()
     const bareCrowd = await openCrowd({ url: bare.url, count, hello: [] })
-    const theirs = await measure(bareCrowd, (offset) => bare.publish(`{"push":{"channel":"${topic}","pub":{"data":${envelope.replace('"text"', `"n":${offset},"text"`)}}}}`))
+    const theirs = await measure(bareCrowd, (offset) =>
+      bare.publish(`{"push":{"channel":"${topic}","pub":{"data":${envelope.replace('"text"', `"n":${offset},"text"`)}}}}`),
+    )
     await bareCrowd.close()
     await bare.stop()
-    print(`deliveries/s to ${count} sockets`, { parley: Math.round(ours.perSecond), 'bare ws': Math.round(theirs.perSecond), ratio: (ours.perSecond / theirs.perSecond).toFixed(2) })
+    print(`deliveries/s to ${count} sockets`, {
+      parley: Math.round(ours.perSecond),
+      'bare ws': Math.round(theirs.perSecond),
+      ratio: (ours.perSecond / theirs.perSecond).toFixed(2),
+    })
     // The receiving process may be the slower one: what a delivery costs this one is told apart from it.
-    print(`deliveries a second of the sender's CPU`, { parley: Math.round(ours.perCpuSecond), 'bare ws': Math.round(theirs.perCpuSecond), ratio: (ours.perCpuSecond / theirs.perCpuSecond).toFixed(2) })
+    print(`deliveries a second of the sender's CPU`, {
+      parley: Math.round(ours.perCpuSecond),
+      'bare ws': Math.round(theirs.perCpuSecond),
+      ratio: (ours.perCpuSecond / theirs.perCpuSecond).toFixed(2),
+    })
   }
 
   await latency(node, { topic, envelope, token: user.wsToken })
@@ -85,7 +102,14 @@ async function memoryOf(node: Awaited<ReturnType<typeof startNode>>, { token, to
     return { heap: heapUsed + external, rss }
   }
   const before = measure()
-  const crowd = await openCrowd({ url: node.wsUrl, count: IDLE_SOCKETS, hello: [{ id: 1, connect: { token } }, { id: 2, subscribe: { channel: topic } }] })
+  const crowd = await openCrowd({
+    url: node.wsUrl,
+    count: IDLE_SOCKETS,
+    hello: [
+      { id: 1, connect: { token } },
+      { id: 2, subscribe: { channel: topic } },
+    ],
+  })
   const after = measure()
   await crowd.close()
   return { 'heap and buffers': ((after.heap - before.heap) / 1024 / IDLE_SOCKETS).toFixed(1), rss: ((after.rss - before.rss) / 1024 / IDLE_SOCKETS).toFixed(1) }
@@ -104,7 +128,9 @@ async function latency(node: Awaited<ReturnType<typeof startNode>>, { topic: fir
       const topic = names[sent % names.length] ?? first
       const offset = (offsets.get(topic) ?? 0) + 1
       offsets.set(topic, offset)
-      node.outlet.publish([{ topic, offset, envelope: envelope.replace('"text"', `"at":${performance.timeOrigin + performance.now()},"text"`), messageId: null }])
+      node.outlet.publish([
+        { topic, offset, envelope: envelope.replace('"text"', `"at":${performance.timeOrigin + performance.now()},"text"`), messageId: null },
+      ])
     }
     await new Promise((resolve) => setImmediate(resolve))
   }

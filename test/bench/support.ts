@@ -99,5 +99,11 @@ export async function openCrowd(options: CrowdOptions) {
   }
 }
 
-export const percentile = (values: number[], percent: number) => Number((values.toSorted((a, b) => a - b)[Math.floor((values.length * percent) / 100)] ?? 0).toFixed(1))
-export const print = (what: string, values: Record<string, string | number>) => console.log(`${what.padEnd(44)}${Object.entries(values).map(([name, value]) => `${name} ${value}`).join('   ')}`)
+export const percentile = (values: number[], percent: number) =>
+  Number((values.toSorted((a, b) => a - b)[Math.floor((values.length * percent) / 100)] ?? 0).toFixed(1))
+export const print = (what: string, values: Record<string, string | number>) =>
+  console.log(
+    `${what.padEnd(44)}${Object.entries(values)
+      .map(([name, value]) => `${name} ${value}`)
+      .join('   ')}`,
+  )

@@ -48,7 +48,9 @@ describe('framing', () => {
   test('a connect and hundreds of subscribes in one frame are answered in order', async () => {
     const ids = await Promise.all(Array.from({ length: 20 }, () => group()))
     const raw = await opened()
-    const wanted = Array.from({ length: 400 }, (_, index) => (index < 20 ? chat(ids[index] ?? '') : chat(`019c9b1e-7a52-7cc1-8f0e-${String(index).padStart(12, '0')}`)))
+    const wanted = Array.from({ length: 400 }, (_, index) =>
+      index < 20 ? chat(ids[index] ?? '') : chat(`019c9b1e-7a52-7cc1-8f0e-${String(index).padStart(12, '0')}`),
+    )
     raw.send(connect(ana.minted.wsToken), ...wanted.map((channel, index) => ({ id: index + 2, subscribe: { channel } })))
     await raw.reply(401)
     expect(raw.messages.map(({ id }) => id)).toEqual(Array.from({ length: 401 }, (_, index) => index + 1))
@@ -148,10 +150,12 @@ describe('tokens', () => {
     expect((await diligent.reply(1)).connect.ttl).toBe(1)
     const refreshed = await diligent.ask({ id: 2, refresh: { token: ana.minted.wsToken } })
     expect(refreshed.refresh).toMatchObject({ version: '0.1.0', expires: true, client: expect.any(String) })
-    const pongs = setInterval(() => [idle, diligent].forEach((raw) => answerPings(raw)), 20)
+    const pongs = setInterval(() => [idle, diligent].map(answerPings), 20)
     expect(await idle.closed).toEqual({ code: 3005, reason: 'connection expired' })
     clearInterval(pongs)
-    expect((await diligent.ask({ id: 3, refresh: { token: forge(ana.minted.wsToken, { payload: { iat: inSeconds(-9), exp: inSeconds(-5) } }) } })).error.code).toBe(109)
+    expect(
+      (await diligent.ask({ id: 3, refresh: { token: forge(ana.minted.wsToken, { payload: { iat: inSeconds(-9), exp: inSeconds(-5) } }) } })).error.code,
+    ).toBe(109)
   })
 
   test("a refresh with another user's token closes with 3500", async () => {
@@ -186,7 +190,17 @@ describe('topics', () => {
   test('foreign and malformed ones are refused with 103, a second subscribe with 105', async () => {
     const channelId = await group()
     const raw = await connected(ben)
-    const foreign = [chat(channelId), own(ana), topics.user(channelId, 'ben'), `chat:${world().appId}`, 'chat', '', `chat:${world().appId}:${channelId}:x`, `CHAT:${world().appId}:${channelId}`, chat(channelId.toUpperCase())]
+    const foreign = [
+      chat(channelId),
+      own(ana),
+      topics.user(channelId, 'ben'),
+      `chat:${world().appId}`,
+      'chat',
+      '',
+      `chat:${world().appId}:${channelId}:x`,
+      `CHAT:${world().appId}:${channelId}`,
+      chat(channelId.toUpperCase()),
+    ]
     for (const [index, channel] of foreign.entries()) expect((await raw.ask({ id: index + 2, subscribe: { channel } })).error.code, channel).toBe(103)
     raw.send({ id: 20, subscribe: { channel: own(ben) } }, { id: 21, subscribe: { channel: own(ben) } })
     expect((await raw.reply(20)).subscribe).toMatchObject({ recoverable: true, positioned: true, epoch: expect.any(String) })

@@ -1,5 +1,5 @@
 import { topics } from '@parley/contract'
-import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { centrifugeOf, framings, listen } from '../support/realtime.ts'
 import { RawSocket } from '../support/socket.ts'
 import { createWorld, type User, useWorld } from '../support/world.ts'
@@ -31,7 +31,10 @@ describe('the reply to a subscribe', () => {
   test('a first one gets the position and no history', async () => {
     const { topic } = await lively()
     const raw = await connected()
-    expect(await raw.ask({ id: 2, subscribe: { channel: topic } })).toEqual({ id: 2, subscribe: { recoverable: true, positioned: true, epoch: await epochOf(), offset: 5 } })
+    expect(await raw.ask({ id: 2, subscribe: { channel: topic } })).toEqual({
+      id: 2,
+      subscribe: { recoverable: true, positioned: true, epoch: await epochOf(), offset: 5 },
+    })
   })
 
   test('everything after the offset asked for, and that offset, when all is kept', async () => {
@@ -71,7 +74,13 @@ describe('the reply to a subscribe', () => {
     const wanted = { channel: topic, recover: true, ...(await position(await epochOf(), topic)) }
     const raw = await connected()
     expect((await raw.ask({ id: 2, subscribe: { ...wanted, flag: 2 } })).error.code).toBe(112)
-    expect((await raw.ask({ id: 3, subscribe: wanted })).subscribe).toEqual({ recoverable: true, positioned: true, was_recovering: true, epoch: await epochOf(), offset: 5 })
+    expect((await raw.ask({ id: 3, subscribe: wanted })).subscribe).toEqual({
+      recoverable: true,
+      positioned: true,
+      was_recovering: true,
+      epoch: await epochOf(),
+      offset: 5,
+    })
   })
 
   test('what a node has delivered it gives again without a look at the events', async () => {
@@ -165,7 +174,8 @@ test('a consumer that does not read is closed with 3008 and loses nothing', asyn
   const text = 'x'.repeat(10_000)
   let last = await ana.messages.send({ channelId: id, text })
   // Beyond what the socket buffers of the kernel hold, which is megabytes.
-  for (let round = 0; round < 40; round++) last = (await Promise.all(Array.from({ length: 25 }, () => ana.messages.send({ channelId: id, text })))).reduce((a, b) => (a.rev > b.rev ? a : b))
+  for (let round = 0; round < 40; round++)
+    last = (await Promise.all(Array.from({ length: 25 }, () => ana.messages.send({ channelId: id, text })))).reduce((a, b) => (a.rev > b.rev ? a : b))
   raw.socket.resume()
   expect((await raw.closed).code).toBe(3008)
   const offset = Math.max(...raw.messages.map(({ push }) => push?.pub?.offset ?? 0))
@@ -181,6 +191,24 @@ test('a stopping server closes its sockets with 3001 and takes no new ones', asy
   const stopped = other.stop()
   expect(await Promise.all(raws.map(({ closed }) => closed))).toEqual(raws.map(() => ({ code: 3001, reason: 'shutdown' })))
   await stopped
+})
+
+test('nodes hear each other again after the connections between them were cut', async () => {
+  const { topic, id } = await lively()
+  const other = await createWorld({ databaseUrl: world().databaseUrl })
+  const raw = await connected()
+  await raw.ask({ id: 2, subscribe: { channel: topic } })
+  const cut = await world().db`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and (application_name = 'parley-broker' or query ilike 'listen%')`
+  expect(cut.length).toBeGreaterThanOrEqual(2)
+  const elsewhere = other.api({ token: ana.token })
+  // Ephemeral: nothing but the broker brings it here.
+  await vi.waitFor(async () => {
+    await elsewhere.typing.set({ channelId: id })
+    await raw.until(({ push }) => push?.pub?.data.type === 'typing.start', 200)
+  }, 10_000)
+  await other.stop()
 })
 
 test('a node that cannot hear the others catches up with the database by itself', async () => {

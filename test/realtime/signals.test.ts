@@ -1,7 +1,7 @@
 import { channelSignals, limits, topics, userSignals } from '@parley/contract'
 import { afterEach, describe, expect, test } from 'vitest'
 import { insertCrowd } from '../support/inserted.ts'
-import { centrifugeOf, Ear, listen } from '../support/realtime.ts'
+import { centrifugeOf, type Ear, listen } from '../support/realtime.ts'
 import { createWorld, type User, useWorld } from '../support/world.ts'
 
 const world = useWorld({ presenceGraceSeconds: 0, timings: { typingMs: 300, deadAfterMs: 1_500, beatMs: 300, reconcileMs: 300 } })
@@ -21,14 +21,15 @@ const ear = (user: User, topic: string, at?: { url: string }) => listen(client(u
 
 let casts = 0
 const cast = () => world().users(`ana${++casts}`, `ben${casts}`)
-const group = async (owner: User, ...members: User[]) => (await owner.channels.create({ type: 'group', name: 'Talk', memberIds: members.map(({ id }) => id) })).id
+const group = async (owner: User, ...members: User[]) =>
+  (await owner.channels.create({ type: 'group', name: 'Talk', memberIds: members.map(({ id }) => id) })).id
 
 /** What was heard of a type, each payload held against the contract. */
 const payloads = (heard: Ear, type: keyof typeof userSignals | keyof typeof channelSignals) =>
   heard.heard.flatMap(({ envelope, offset }) => {
     if (envelope.type !== type) return []
     expect(offset).toBeUndefined()
-    return [({ ...userSignals, ...channelSignals })[type].strict().parse(envelope.payload)]
+    return [{ ...userSignals, ...channelSignals }[type].strict().parse(envelope.payload)]
   })
 
 describe('reading', () => {
@@ -44,7 +45,10 @@ describe('reading', () => {
     expect(first).toEqual({ channelId, userId: ben.id, lastReadSeq: 1, lastReadMessageId: message.id, readAt: expect.any(String) })
     expect(second).toEqual(first)
     await user.untilType('channel.total_unread_changed', 2)
-    expect(payloads(user, 'channel.unread_changed')).toEqual([{ channelId, count: 0 }, { channelId, count: 0 }])
+    expect(payloads(user, 'channel.unread_changed')).toEqual([
+      { channelId, count: 0 },
+      { channelId, count: 0 },
+    ])
     expect(payloads(user, 'channel.total_unread_changed')).toEqual([{ count: 0 }, { count: 0 }])
   })
 
@@ -78,7 +82,10 @@ describe('unread counts', () => {
     const [ana, ben] = await cast()
     const channelId = await group(ana, ben)
     const bens = await ear(ben, own(ben))
-    const total = (count: number) => bens.until((heard) => heard.flatMap(({ envelope }) => (envelope.type === 'channel.total_unread_changed' ? [envelope.payload.count] : [])).at(-1) === count)
+    const total = (count: number) =>
+      bens.until(
+        (heard) => heard.flatMap(({ envelope }) => (envelope.type === 'channel.total_unread_changed' ? [envelope.payload.count] : [])).at(-1) === count,
+      )
     const message = await ana.messages.send({ channelId, text: 'a' })
     await ana.messages.send({ channelId, text: 'b' })
     await total(2)
@@ -126,7 +133,10 @@ describe('typing', () => {
 })
 
 describe('presence', () => {
-  const state = (heard: Ear, userId: string) => heard.heard.flatMap(({ envelope }) => ((envelope.type === 'presence.online' || envelope.type === 'presence.offline') && envelope.payload.userId === userId ? [envelope.type] : []))
+  const state = (heard: Ear, userId: string) =>
+    heard.heard.flatMap(({ envelope }) =>
+      (envelope.type === 'presence.online' || envelope.type === 'presence.offline') && envelope.payload.userId === userId ? [envelope.type] : [],
+    )
 
   test('who shares a channel hears when a user comes with his first socket, and goes with his last', async () => {
     const [ana, ben] = await cast()

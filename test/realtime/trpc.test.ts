@@ -1,25 +1,28 @@
 import { type AppRouter, type Envelope, topics } from '@parley/contract'
 import { createTRPCClient, createWSClient, wsLink } from '@trpc/client'
-import { onTestFinished, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { type User, useWorld } from '../support/world.ts'
 
 const world = useWorld()
 
 function clientOf({ minted }: Pick<User, 'minted'>) {
-  const socket = createWSClient({ url: `${world().url.replace(/^http/, 'ws')}/trpc`, connectionParams: { token: minted.wsToken }, WebSocket: WebSocket as never }) // the same interface
+  const socket = createWSClient({
+    url: `${world().url.replace(/^http/, 'ws')}/trpc`,
+    connectionParams: { token: minted.wsToken },
+    WebSocket: WebSocket as never,
+  }) // the same interface
   onTestFinished(() => socket.close())
   return { socket, trpc: createTRPCClient<AppRouter>({ links: [wsLink({ client: socket })] }) }
 }
 
 /** Subscribes; resolves with what was heard once there are so many, rejects with the error. */
-const hear = ({ trpc }: ReturnType<typeof clientOf>, input: { topic: string; since?: number }, { count, onStarted }: { count: number; onStarted?: () => void }) =>
+const hear = ({ trpc }: ReturnType<typeof clientOf>, input: { topic: string; since?: number }, { count, onFirst }: { count: number; onFirst?: () => void }) =>
   new Promise<{ id: string; data: Envelope }[]>((resolve, reject) => {
     const heard: { id: string; data: Envelope }[] = []
     const subscription = trpc.events.topic.subscribe(input, {
-      onStarted: () => onStarted?.(),
       onData: (item) => {
-        heard.push(item)
+        if (heard.push(item) === 1) onFirst?.()
         if (heard.length < count) return
         subscription.unsubscribe()
         resolve(heard)
@@ -33,11 +36,15 @@ test('a contract user hears a topic, from an offset on, with the offset as id', 
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })
   const topic = topics.channel(world().appId, channelId)
   await ana.messages.send({ channelId, text: 'before' })
-  const heard = await hear(clientOf(ben), { topic, since: 2 }, { count: 3, onStarted: async () => {
+  const heard = await hear(clientOf(ben), { topic, since: 2 }, { count: 3, onFirst: async () => {
     await ben.typing.set({ channelId })
     await ana.messages.send({ channelId, text: 'after' })
   } }) // biome-ignore format: short
-  expect(heard.map(({ id, data }) => [id, data.type])).toEqual([['3', 'message.new'], ['3', 'typing.start'], ['4', 'message.new']])
+  expect(heard.map(({ id, data }) => [id, data.type])).toEqual([
+    ['3', 'message.new'],
+    ['3', 'typing.start'],
+    ['4', 'message.new'],
+  ])
 })
 
 test('it is authorised like the endpoint, and ends with the right', async () => {
@@ -45,8 +52,10 @@ test('it is authorised like the endpoint, and ends with the right', async () => 
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben2'] })
   const topic = topics.channel(world().appId, channelId)
   await expect(hear(clientOf(cem), { topic }, { count: 1 })).rejects.toMatchObject({ data: { code: 'FORBIDDEN' } })
-  await expect(hear(clientOf({ minted: { ...ben.minted, wsToken: ben.token } }), { topic }, { count: 1 })).rejects.toMatchObject({ data: { code: 'INVALID_TOKEN' } })
+  await expect(hear(clientOf({ minted: { ...ben.minted, wsToken: ben.token } }), { topic }, { count: 1 })).rejects.toMatchObject({
+    data: { code: 'INVALID_TOKEN' },
+  })
   await expect(hear(clientOf(ben), { topic, since: 99 }, { count: 1 })).rejects.toMatchObject({ data: { code: 'VALIDATION_ERROR' } })
-  const removed = hear(clientOf(ben), { topic, since: 2 }, { count: 9, onStarted: () => void ana.members.remove({ channelId, userId: 'ben2' }) })
+  const removed = hear(clientOf(ben), { topic, since: 1 }, { count: 9, onFirst: () => void ana.members.remove({ channelId, userId: 'ben2' }) })
   await expect(removed).rejects.toMatchObject({ data: { code: 'FORBIDDEN' } })
 })

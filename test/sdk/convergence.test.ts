@@ -3,7 +3,7 @@ import { isChatError } from '@parley/client'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { GROUP, isLive, liveChatOf, ready, until } from '../support/chat.ts'
-import type { Network } from '../support/proxy.ts'
+import type { Network } from '../support/network.ts'
 import { type User, useWorld } from '../support/world.ts'
 
 const world = useWorld()

@@ -1,6 +1,6 @@
 import { type ChatClient, type ChatClientOptions, createChatClient, type Store, type TokenResult } from '@parley/client'
 import { onTestFinished } from 'vitest'
-import { createProxy } from './proxy.ts'
+import { createProxy } from './network.ts'
 import type { World } from './world.ts'
 
 export const GROUP = { type: 'group', name: 'Talk' } as const

@@ -3,7 +3,8 @@ import { WebSocket } from 'ws'
 import { wsUrlOf } from './realtime.ts'
 import { SECRET, type User, type World } from './world.ts'
 
-type Message = Record<string, any> // biome-ignore lint/suspicious/noExplicitAny: what came over the wire, for tests to look into
+// biome-ignore lint/suspicious/noExplicitAny: what came over the wire, for tests to look into
+type Message = Record<string, any>
 
 /** A bare socket that speaks the protocol's JSON framing, or anything else. It answers no pings by itself. */
 export class RawSocket {
@@ -15,7 +16,11 @@ export class RawSocket {
   private constructor(readonly socket: WebSocket) {
     socket.on('message', (data) => {
       this.frames.push(String(data))
-      this.messages.push(...String(data).split('\n').map((line) => JSON.parse(line)))
+      this.messages.push(
+        ...String(data)
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+      )
       for (const check of this.#waiting) check()
     })
     socket.on('error', () => {})

@@ -1,5 +1,5 @@
-import { type Api, type Credentials, createApi } from '@parley/client'
-import { contract, type Operation, type TokenResult } from '@parley/contract'
+import type { Api, Credentials } from '@parley/client'
+import type { TokenResult } from '@parley/contract'
 import { type AppOptions, buildApp } from '@parley/server/app'
 import { connect, connectOnce, openConnection } from '@parley/server/db/client'
 import { createCleanup } from '@parley/server/jobs/cleanup'
@@ -7,9 +7,10 @@ import { createRelay } from '@parley/server/outlet'
 import { createTokens } from '@parley/server/tokens'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { databaseUrl } from './postgres.ts'
+import { ADMIN_KEY, SECRET } from './secrets.ts'
+import { createValidatedApi } from './validated.ts'
 
-export const ADMIN_KEY = 'admin-key-of-the-tests'
-export const SECRET = 'a secret of the tests, 32 bytes or more'
+export { ADMIN_KEY, SECRET }
 export const PUBLIC_URL = 'https://chat.test'
 const noLimits = { tokens: 0, messages: 0, requests: 0 }
 
@@ -51,7 +52,7 @@ export async function createWorld(
   })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
 
-  const api = (credentials: Credentials = {}) => validated(createApi({ url, ...credentials }))
+  const api = (credentials: Credentials = {}) => createValidatedApi({ url, ...credentials })
   const operator = api({ adminKey: ADMIN_KEY })
   const { id: appId, apiKey } = await operator.apps.create({ name: 'Test' })
   /** The backend of another app. */
@@ -100,15 +101,4 @@ async function cloneDatabase() {
       await admin.end()
     },
   }
-}
-
-/** A client that holds every answer against the contract. */
-function validated(api: Api): Api {
-  const check = (op: Operation, call: (args: unknown) => Promise<unknown>) => async (args: unknown) => op.output.strict().parse(await call(args))
-  return Object.fromEntries(
-    Object.entries(contract).map(([group, operations]) => [
-      group,
-      Object.fromEntries(Object.entries<Operation>(operations).map(([name, op]) => [name, check(op, (api as never)[group][name])])),
-    ]),
-  ) as unknown as Api // the same groups and names
 }

@@ -19,7 +19,11 @@ export type UpsertedUser = {
  * Creates and updates users in one statement, in the order of their ids so that two of these never wait for each other.
  * Absent fields keep their value, `null` clears. The id of a deleted user makes a new one, once the old is forgotten.
  */
-export async function upsertUsers({ db, services, afterCommit }: Pick<Ctx, 'db' | 'services' | 'afterCommit'>, appId: string, drafts: UserDraft[]): Promise<UpsertedUser[]> {
+export async function upsertUsers(
+  { db, services, afterCommit }: Pick<Ctx, 'db' | 'services' | 'afterCommit'>,
+  appId: string,
+  drafts: UserDraft[],
+): Promise<UpsertedUser[]> {
   const byId = Object.fromEntries(drafts.map((draft) => [draft.id, draft]))
   const isGiven = (field: keyof UserDraft) => db`(u.deleted_at is not null or (select rows from given) -> u.id ? ${field})`
   const upserted = await db<UpsertedUser[]>`

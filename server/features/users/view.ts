@@ -1,4 +1,4 @@
-import { limits, type User, UserSummary } from '@parley/contract'
+import { limits, type User, type UserSummary } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 
 /** The live users among these ids, in the order of their ids. */

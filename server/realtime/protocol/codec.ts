@@ -56,7 +56,11 @@ export function toCommand(message: unknown): Command {
   const fields = new Map(Object.entries(message))
   const given = names.filter((name) => (fields.get(name) ?? undefined) !== undefined)
   const [name] = given
-  const id = z.int().min(0).max(MAX_ID).parse(fields.get('id') ?? 0)
+  const id = z
+    .int()
+    .min(0)
+    .max(MAX_ID)
+    .parse(fields.get('id') ?? 0)
   if (name === undefined && id === 0) return { name: 'pong' }
   if (name === undefined || given.length > 1) throw new Error('expected exactly one known request')
   if (id === 0 && name !== 'send') throw new Error('expected an id')

@@ -1,0 +1,45 @@
+import { type Api, type Credentials, createApi } from '@parley/client'
+import { contract, ErrorBody, errorStatus, type Operation } from '@parley/contract'
+import { errorAnswers } from '@parley/server/http/openapi.answers'
+import { expect } from 'vitest'
+
+/** Every operation of the contract, as `noun.name`. */
+export const operations = Object.entries<Record<string, Operation>>(contract).flatMap(([noun, group]) =>
+  Object.entries(group).map(([name, op]) => [`${noun}.${name}`, op] as const),
+)
+
+/** A client that holds every answer against the contract, refusals included. */
+export function createValidatedApi(options: Credentials & { url: string }): Api {
+  const checked = (noun: string, name: string, op: Operation) => async (args: unknown) => {
+    let answer: Response | undefined
+    const keep = async (...request: Parameters<typeof fetch>) => {
+      answer = await fetch(...request)
+      return answer.clone()
+    }
+    const api = createApi({ ...options, fetch: keep }) as never as Record<string, Record<string, (args: unknown) => Promise<unknown>>> // by name
+    const [result] = await Promise.allSettled([api[noun]?.[name]?.(args)])
+    if (answer) expectAnswer(op, { status: answer.status, body: await answer.text() })
+    if (result.status === 'rejected') throw result.reason
+    return result.value
+  }
+  return Object.fromEntries(
+    Object.entries<Record<string, Operation>>(contract).map(([noun, group]) => [
+      noun,
+      Object.fromEntries(Object.entries(group).map(([name, op]) => [name, checked(noun, name, op)])),
+    ]),
+  ) as unknown as Api // the same groups and names // the same groups and names
+}
+
+/** Success is of the operation's schema, with nothing beyond it at any depth; a refusal is a documented one, in the one form of errors. */
+export function expectAnswer(op: Operation, { status, body }: { status: number; body: string }) {
+  const answer: unknown = JSON.parse(body)
+  if (status < 400) {
+    expect(status).toBe(op.status ?? 200)
+    expect(op.output.parse(answer)).toStrictEqual(answer)
+    return
+  }
+  const { error } = ErrorBody.parse(answer)
+  expect(answer).toStrictEqual({ error: { code: error.code, message: expect.stringMatching(/./) } })
+  expect(status, body).toBe(errorStatus[error.code])
+  expect(Object.keys(errorAnswers(op)), `${op.method} ${op.path} answers ${body}`).toContain(String(status))
+}
