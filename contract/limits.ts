@@ -17,6 +17,8 @@ export const limits = {
   customBytes: 16 * 1024,
   customDepth: 20,
   textLength: 10_000,
+  linkPreviews: 3,
+  linkPreview: { titleLength: 300, descriptionLength: 1_000, siteNameLength: 100 },
   attachments: 30,
   attachmentTypeLength: 32,
   emojiBytes: 64,

@@ -55,6 +55,7 @@ export const LinkPreview = z
       .meta({ description: 'Channel of a video.', examples: ['Example Channel'] }),
   })
   .meta({ id: 'LinkPreview', description: 'What a URL in the text leads to.' })
+export type LinkPreview = z.infer<typeof LinkPreview>
 
 /** One emoji on a message and who put it there (SPEC "Message": reactions). */
 export const Reaction = z

@@ -10,7 +10,9 @@ import { docs } from './http/docs.ts'
 import { createEdge, type EdgeOptions } from './http/edge.ts'
 import { createRates, type Rates } from './http/rates.ts'
 import { type Calls, rest } from './http/rest.ts'
+import { timed } from './http/timed.ts'
 import { trpc } from './http/trpc.ts'
+import type { Metrics } from './metrics.ts'
 import { operations } from './operations.ts'
 import type { Relay } from './outlet.ts'
 import { createAdmission, serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
@@ -21,8 +23,9 @@ import type { Timings } from './realtime/timings.ts'
 import { createRevocations } from './revocations.ts'
 
 export type AppOptions = EdgeOptions &
-  Pick<Services, 'tokens' | 'userAdminAccess' | 'cleanup'> & {
+  Pick<Services, 'tokens' | 'userAdminAccess' | 'cleanup' | 'outbox' | 'providerPreferences'> & {
     db: Db
+    metrics: Metrics
     adminKey: string | undefined
     rates: Rates
     hasDocsPage: boolean
@@ -37,7 +40,22 @@ export type AppOptions = EdgeOptions &
   }
 
 /** The HTTP face: every operation over REST and tRPC. */
-export function buildApp({ db, tokens, adminKey, userAdminAccess, cleanup, rates, publicUrl, wsUrl, hasDocsPage, relay, ...options }: AppOptions) {
+export function buildApp({
+  db,
+  metrics,
+  tokens,
+  adminKey,
+  userAdminAccess,
+  cleanup,
+  outbox,
+  providerPreferences,
+  rates,
+  publicUrl,
+  wsUrl,
+  hasDocsPage,
+  relay,
+  ...options
+}: AppOptions) {
   const app = createEdge(options)
   const revocations = createRevocations()
   const activity = createActivity(db)
@@ -45,7 +63,7 @@ export function buildApp({ db, tokens, adminKey, userAdminAccess, cleanup, rates
   const report = (error: unknown, problem: string) => (isDatabaseTrouble(error) ? app.log.warn(problem) : app.log.error({ err: error }, problem))
   const nodeId = randomUUID()
   const broker = createPostgresBroker({ url: options.databaseUrl, nodeId, report })
-  const realtime = createRealtime({ ...options, db, tokens, broker, nodeId, report, revocations, activity })
+  const realtime = createRealtime({ ...options, db, tokens, broker, nodeId, metrics, report, revocations, activity })
   const edge = {
     db,
     authenticate: createAuthenticate({ db, tokens, adminKey, revocations }),
@@ -58,6 +76,8 @@ export function buildApp({ db, tokens, adminKey, userAdminAccess, cleanup, rates
       activity,
       cleanup,
       outlet: relay.outlet,
+      outbox,
+      providerPreferences,
       // Both are known once the server listens.
       get publicUrl() {
         return publicUrl()
@@ -68,12 +88,17 @@ export function buildApp({ db, tokens, adminKey, userAdminAccess, cleanup, rates
     },
   }
   const calls = Object.fromEntries(
-    Object.entries(operations).map(([name, group]) => [
-      name,
-      Object.fromEntries(Object.entries(group).map(([name, implementation]) => [name, { op: implementation.op, call: createCall(edge, implementation) }])),
+    Object.entries(operations).map(([noun, group]) => [
+      noun,
+      Object.fromEntries(
+        Object.entries(group).map(([verb, implementation]) => [
+          verb,
+          { op: implementation.op, call: timed(metrics, { operation: `${noun}.${verb}`, call: createCall(edge, implementation) }) },
+        ]),
+      ),
     ]),
   ) as Calls // the same groups and names
-  serveWebSockets(app, { close: realtime.closeSessions })
+  serveWebSockets(app, { metrics, close: realtime.closeSessions })
   const admitSocket = createAdmission({ isAllowedOrigin: (origin) => isAllowedOrigin(options.allowedOrigins, origin), isClosing: realtime.isClosing })
   serveEndpoint(app, { endpoint: realtime.endpoint, admitSocket })
   rest(app, calls)

@@ -3,6 +3,7 @@ import type { Activity } from './activity.ts'
 import type { Connection, PendingWrite, Tx } from './db/client.ts'
 import type { ChannelRow } from './db/rows.ts'
 import { News, type StoredEvent } from './news.ts'
+import type { Outbox } from './outbox.ts'
 import type { Outlet } from './outlet.ts'
 import type { Revocations } from './revocations.ts'
 import type { Tokens } from './tokens.ts'
@@ -32,7 +33,11 @@ export type Services = {
   activity: Activity
   cleanup: Forgetting
   outlet: Outlet
+  outbox: Outbox
+  /** A user's preferences as the push provider keeps them; empty without one, or when it does not answer soon. */
+  providerPreferences: (userId: string) => Promise<ProviderPreferences>
 }
+export type ProviderPreferences = { channels: unknown[]; workflows: unknown[] }
 /** Who administers users with a bearer token: everybody, or only holders of an admin token (DESIGN §6). */
 export type UserAdminAccess = 'bearer' | 'server'
 /** What operations ask of the clean-up: to run soon, or to be done with these deleted users now. */
@@ -41,12 +46,17 @@ export type Forgetting = { wake: () => void; forget: (users: { appId: string; us
 /** What a reading operation may touch: single statements, no transaction. */
 export type ReadCtx<A extends Auth = Auth> = { db: Tx; caller: Caller<A>; services: Services }
 
+/** What an operation may touch that holds no connection: `read` lends one. */
+export type PlainCtx<A extends Auth = Auth> = Omit<ReadCtx<A>, 'db'> & { read: <T>(work: (db: Tx) => Promise<T>) => Promise<T> }
+
 /** What a transaction offers. Its writes and its news commit together or not at all. */
 export type Change = {
   db: Tx
   emit: News['emit']
   emitTo: News['emitTo']
   nextSeq: News['nextSeq']
+  /** Promises work for after the commit, if this server is set up to do it. */
+  enqueue: News['enqueue']
   /** A write whose answer nobody waits for: it is sent together with the news, before the commit. */
   write(query: PendingWrite): void
   /** What is to happen outside the database once, and only if, this has committed. */
@@ -62,21 +72,24 @@ export const transact = <A extends Auth, T>(
   { caller, services, signal }: { caller: Caller<A>; services: Services; signal: AbortSignal },
   work: (ctx: Ctx<A>) => Promise<T>,
 ): Promise<T> =>
-  change(db, { appId: 'appId' in caller ? caller.appId : '', signal, outlet: services.outlet }, (change) => work({ ...change, caller, services }))
+  change(db, { appId: 'appId' in caller ? caller.appId : '', signal, outlet: services.outlet, outbox: services.outbox }, (change) =>
+    work({ ...change, caller, services }),
+  )
 
-type Changing = { appId: string; signal?: AbortSignal; outlet: Outlet }
+type Changing = { appId: string; signal?: AbortSignal; outlet: Outlet; outbox?: Outbox }
 
 /** Runs `work` in one transaction. The news goes last, in one flight with the writes nobody waited for; once committed it is handed on. */
-export async function change<T>(db: Connection, { appId, signal, outlet }: Changing, work: (change: Change) => Promise<T>): Promise<T> {
+export async function change<T>(db: Connection, { appId, signal, outlet, outbox }: Changing, work: (change: Change) => Promise<T>): Promise<T> {
+  const news = new News(appId, outbox)
   const effects: (() => void)[] = []
   const { result, events } = (await db.begin(async (tx) => {
-    const news = new News(appId)
     const writes: PendingWrite[] = []
     const result = await work({
       db: tx,
       emit: news.emit.bind(news),
       emitTo: news.emitTo.bind(news),
       nextSeq: news.nextSeq.bind(news),
+      enqueue: news.enqueue.bind(news),
       write: (query) => void writes.push(query),
       afterCommit: (effect) => void effects.push(effect),
     })
@@ -85,6 +98,7 @@ export async function change<T>(db: Connection, { appId, signal, outlet }: Chang
     return { result, events }
   })) as { result: T; events: StoredEvent[] } // Postgres.js unwraps arrays of promises in its type; here is none
   if (events.length > 0) outlet.publish(events)
+  news.wakeOutbox()
   for (const effect of effects) effect()
   return result
 }

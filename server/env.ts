@@ -40,6 +40,17 @@ export const Variables = z.object({
   USER_ADMIN_ACCESS: z.enum(['bearer', 'server']).optional(),
   PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' }).optional(),
   PRESENCE_GRACE_SECONDS: wholeNumber(0, 3_600).default(15),
+  JOBS: z.enum(['on', 'external', 'off']).default('on'),
+  LINK_PREVIEW_ALLOW_HOSTS: list.pipe(z.array(z.string().regex(/^[^\s/@]+:\d+$/, 'expected hosts with their ports like wiki.intranet:80'))).default([]),
+  PUSH_SECRET_KEY: z.string().optional(),
+  PUSH_API_URL: z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' }).default('http://localhost:3000'),
+  PUSH_TENANT_ID: z.string().optional(),
+  PUSH_WORKFLOW_NEW_MESSAGE: z.string().default('new-message'),
+  PUSH_WORKFLOW_MENTION: z.string().default('mention'),
+  PUSH_WORKFLOW_CHANNEL_INVITE: z.string().default('channel-invite'),
+  PUSH_WORKFLOW_REACTION: z.string().default('reaction'),
+  PUSH_WORKFLOW_THREAD_REPLY: z.string().default('thread-reply'),
+  METRICS_PORT: wholeNumber(0, 65_535).optional(),
   LOG_LEVEL: z.enum(LOG_LEVELS, `expected one of ${LOG_LEVELS.join(', ')}`).default('info'),
 })
 
@@ -68,9 +79,32 @@ export function readEnv(variables: NodeJS.ProcessEnv = loadProcessEnv()) {
     userAdminAccess: env.USER_ADMIN_ACCESS ?? (isProduction ? ('server' as const) : ('bearer' as const)),
     publicUrl: env.PUBLIC_URL?.replace(/\/+$/, ''),
     presenceGraceSeconds: env.PRESENCE_GRACE_SECONDS,
+    jobs: env.JOBS,
+    previews: { allowedHosts: env.LINK_PREVIEW_ALLOW_HOSTS.map((entry) => entry.toLowerCase()) },
+    push: pushSettings(env),
+    metricsPort: env.METRICS_PORT,
     logLevel: env.LOG_LEVEL,
+    isStartedByNpm: variables.npm_lifecycle_event !== undefined,
   }
 }
+
+/** The push provider and what our five kinds of pushes are called there; nothing without a key. */
+const pushSettings = (env: z.output<typeof Variables>) =>
+  env.PUSH_SECRET_KEY === undefined
+    ? undefined
+    : {
+        secretKey: env.PUSH_SECRET_KEY,
+        apiUrl: env.PUSH_API_URL.replace(/\/+$/, ''),
+        tenantId: env.PUSH_TENANT_ID,
+        workflows: {
+          'new-message': env.PUSH_WORKFLOW_NEW_MESSAGE,
+          mention: env.PUSH_WORKFLOW_MENTION,
+          'channel-invite': env.PUSH_WORKFLOW_CHANNEL_INVITE,
+          reaction: env.PUSH_WORKFLOW_REACTION,
+          'thread-reply': env.PUSH_WORKFLOW_THREAD_REPLY,
+        },
+      }
+export type PushSettings = NonNullable<ReturnType<typeof pushSettings>>
 
 function loadProcessEnv() {
   if (existsSync('.env')) process.loadEnvFile('.env')

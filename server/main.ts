@@ -5,20 +5,28 @@ import { startEmbeddedPostgres } from './db/embedded/index.ts'
 import { migrate } from './db/migrate.ts'
 import { type Env, readEnv } from './env.ts'
 import { createApp } from './features/apps.ts'
+import { startMetrics } from './http/metrics.ts'
 import { createCleanup } from './jobs/cleanup.ts'
+import { startJobs } from './jobs/index.ts'
+import { createProviderPreferences } from './jobs/push/preferences.ts'
+import { describe, live, type Stops, stopWithParent } from './life.ts'
+import { createMetrics } from './metrics.ts'
+import { createOutbox, tasksFor } from './outbox.ts'
 import { createRelay } from './outlet.ts'
 import { developmentSecrets } from './secrets.ts'
 import { createTokens, sha256 } from './tokens.ts'
 
 const DEMO_LOCK = 7_305_218
 
-/** Starts everything, in order; whatever was started is stopped in reverse order, on a signal or on a failure. */
-const stops: (() => Promise<unknown>)[] = []
+/** Starts everything, in order. */
+const stops: Stops = []
 
-async function start() {
+async function start(stop: () => void) {
   const env = readEnv()
+  if (env.isStartedByNpm) stopWithParent(stop)
   const secrets = env.isProduction ? undefined : developmentSecrets(env.dataDir)
-  const { db, databaseUrl } = await openDatabase(env)
+  const databaseUrl = env.databaseUrl ?? (await startEmbedded(env))
+  const db = await openDatabase(databaseUrl, env)
   const tokens = await createTokens([env.jwtSecret ?? secrets?.jwtSecret ?? '', ...env.previousJwtSecrets])
   const adminKey = env.adminKey ?? secrets?.adminKey
   const publicUrl = () => env.publicUrl ?? localUrl(env.host, app.server.address())
@@ -26,9 +34,27 @@ async function start() {
 
   const relay = createRelay()
   const cleanup = createCleanup({ db, outlet: relay.outlet, onError: (error) => app.log.error({ err: error }, 'clean-up failed') })
-  const app = buildApp({ ...env, db, databaseUrl, relay, tokens, adminKey, cleanup, publicUrl, wsUrl, hasDocsPage: !env.isProduction })
+  const metrics = createMetrics()
+  const outbox = createOutbox(tasksFor({ isOn: env.jobs !== 'off', hasPush: env.push !== undefined }))
+  const app = buildApp({
+    ...env,
+    db,
+    databaseUrl,
+    relay,
+    metrics,
+    tokens,
+    adminKey,
+    cleanup,
+    outbox,
+    providerPreferences: createProviderPreferences(env.push),
+    publicUrl,
+    wsUrl,
+    hasDocsPage: !env.isProduction,
+  })
   stops.push(cleanup.start(), () => closeInTime(app))
   await app.listen({ port: env.port, host: env.host })
+  if (env.jobs === 'on') stops.push(await startJobs({ ...env, db, databaseUrl, outbox, outlet: relay.outlet, metrics, log: app.log }))
+  if (env.metricsPort !== undefined) stops.push(await startMetrics(metrics, { db, poolSize: env.poolSize, port: env.metricsPort, host: env.host }))
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
   if (env.isProduction && env.publicUrl === undefined) warn(`PUBLIC_URL is unset: clients are told to connect to ${wsUrl()}`)
   if (env.userAdminAccess === 'bearer') warn('USER_ADMIN_ACCESS=bearer: any user may change and delete the others of its app. In production prefer "server".')
@@ -36,18 +62,17 @@ async function start() {
   if (secrets) print({ Docs: `${publicUrl()}/docs`, 'Admin key': adminKey, 'Demo API key': secrets.demoApiKey })
 }
 
-async function openDatabase({ databaseUrl, dataDir, poolSize, isProduction }: Env) {
-  if (isProduction && databaseUrl === undefined) warn('DATABASE_URL is unset: using the embedded PostgreSQL. For production prefer a server of your own.')
-  const url = databaseUrl ?? (await startEmbedded(dataDir))
+async function openDatabase(url: string, { poolSize }: Env): Promise<Db> {
   await migrate(url).catch((error) => {
     throw new Error(`The database can not be used: ${describe(error)}`)
   })
   const db = connect({ url, poolSize, applicationName: 'parley' })
   stops.push(() => db.end({ timeout: 3 }))
-  return { db, databaseUrl: url }
+  return db
 }
 
-async function startEmbedded(dataDir: string) {
+async function startEmbedded({ dataDir, isProduction }: Env) {
+  if (isProduction) warn('DATABASE_URL is unset: using the embedded PostgreSQL. For production prefer a server of your own.')
   const postgres = await startEmbeddedPostgres({ dataDir, onNotice: (line) => console.log(line) })
   stops.push(() => postgres.stop())
   return postgres.url
@@ -82,30 +107,4 @@ const print = (lines: Record<string, string | undefined>) => {
 
 const warn = (line: string) => console.warn(`Warning: ${line}`)
 
-/** What an error says in one line. Its cause knows better; of several addresses tried in vain the first will do. */
-const describe = (error: unknown): string => {
-  if (error instanceof AggregateError && error.message === '') return describe(error.errors[0])
-  if (error instanceof Error && error.cause instanceof Error) return describe(error.cause)
-  return error instanceof Error ? error.message.replace(/\s*\n\s*/g, ' ') : String(error)
-}
-
-async function stop(code: number) {
-  setTimeout(() => process.exit(code), 14_000).unref()
-  for (let end = stops.pop(); end; end = stops.pop()) await end().catch((error) => console.error(describe(error)))
-  process.exit(code)
-}
-
-let isStopping = false
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => {
-    if (isStopping) process.exit(1)
-    isStopping = true
-    void stop(0)
-  })
-}
-
-start().catch((error) => {
-  if (isStopping) return
-  console.error(describe(error))
-  void stop(1)
-})
+live({ start, stops })

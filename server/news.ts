@@ -1,12 +1,13 @@
 import { type ChannelEvent, type ChannelEventType, topics, type UserEvent, type UserEventType } from '@parley/contract'
 import type { LockedCounters } from './context.ts'
-import type { Tx } from './db/client.ts'
+import type { Fragment, Tx } from './db/client.ts'
+import type { Jobs, Outbox, Task } from './outbox.ts'
 
 /** A durable event as it was stored: `offset` is its place in its topic. */
 export type StoredEvent = { topic: string; offset: number; envelope: string; messageId: string | null }
 
 /**
- * The durable events of one transaction. Each event of a channel takes its next `rev`; `write` stores them with the
+ * The durable events of one transaction, and the work it promises. Each event of a channel takes its next `rev`; `write` stores them with the
  * channels' new counters in one statement, whatever their number, so that a rev and its event can not be parted.
  */
 export class News {
@@ -14,7 +15,13 @@ export class News {
   readonly #channelEvents: StoredEvent[] = []
   readonly #userEvents: { userId: string; envelope: string }[] = []
 
-  constructor(readonly appId: string) {}
+  readonly #jobs: { task: Task; payload: string }[] = []
+
+  constructor(
+    readonly appId: string,
+    /** Without one nothing is promised. */
+    readonly outbox: Outbox | undefined,
+  ) {}
 
   /** Stages an event of a locked channel: `payload` is told the rev that the event takes. */
   emit<T extends ChannelEventType>(channel: LockedCounters, type: T, payload: (rev: number) => ChannelEvent<T>, messageId: string | null = null) {
@@ -31,6 +38,15 @@ export class News {
     this.#userEvents.push({ userId, envelope: JSON.stringify({ type, payload }) })
   }
 
+  /** Stages work for after the commit, unless this server does no such work. */
+  enqueue<T extends Task>(task: T, payload: Jobs[T]) {
+    if (this.outbox?.accepts(task)) this.#jobs.push({ task, payload: JSON.stringify({ appId: this.appId, ...payload }) })
+  }
+
+  wakeOutbox() {
+    if (this.#jobs.length > 0) this.outbox?.wake()
+  }
+
   /** The seq of a channel's next message. */
   nextSeq(channel: LockedCounters) {
     return ++this.#of(channel).lastSeq
@@ -44,14 +60,23 @@ export class News {
 
   /** Stores all this, in statements that are sent together; answers with what has to be told once it is committed. */
   async write(tx: Tx): Promise<StoredEvent[]> {
-    const [, userEvents] = await Promise.all([
-      this.#counters.size > 0 ? this.#writeChannelEvents(tx) : undefined,
+    const jobs = this.#jobs.length > 0 ? this.#writeJobs(tx) : undefined
+    const hasChannels = this.#counters.size > 0
+    const [, , userEvents] = await Promise.all([
+      hasChannels ? this.#writeChannelEvents(tx, jobs ? tx`, promised as (${jobs})` : tx``) : undefined,
+      hasChannels ? undefined : jobs,
       this.#userEvents.length > 0 ? this.#writeUserEvents(tx) : [],
     ])
     return [...this.#channelEvents, ...userEvents]
   }
 
-  #writeChannelEvents(tx: Tx) {
+  #writeJobs(tx: Tx) {
+    return tx`
+      insert into staged_jobs (task, payload)
+      select task, payload::json from unnest(${this.#jobs.map(({ task }) => task)}::text[], ${this.#jobs.map(({ payload }) => payload)}::text[]) as j (task, payload)`
+  }
+
+  #writeChannelEvents(tx: Tx, promises: Fragment) {
     const counters = [...this.#counters]
     const events = this.#channelEvents
     return tx`
@@ -63,7 +88,7 @@ export class News {
           ${counters.map(([id]) => id)}::uuid[], ${counters.map(([, count]) => count.rev)}::int[], ${counters.map(([, count]) => count.lastSeq)}::int[]
         ) as n (id, rev, last_seq)
         where c.id = n.id
-      )
+      )${promises}
       insert into events (topic, "offset", envelope, message_id)
       select * from unnest(
         ${events.map((event) => event.topic)}::text[], ${events.map((event) => event.offset)}::int[],

@@ -80,6 +80,25 @@ test('good values are understood', () => {
   expect(readEnv({ DATABASE_URL: 'postgres://parley@%2Frun%2Fpostgresql/parley' }).databaseUrl).toBe('postgres://parley@%2Frun%2Fpostgresql/parley')
 })
 
+test('the push provider is as its variables say; without a key there is none', () => {
+  const names = { PUSH_API_URL: 'https://push.example.com/', PUSH_TENANT_ID: 'acme', PUSH_WORKFLOW_NEW_MESSAGE: 'a', PUSH_WORKFLOW_MENTION: 'b' }
+  const others = { PUSH_WORKFLOW_CHANNEL_INVITE: 'c', PUSH_WORKFLOW_REACTION: 'd', PUSH_WORKFLOW_THREAD_REPLY: 'e' }
+  expect(readEnv({ ...names, ...others }).push).toBeUndefined()
+  expect(readEnv({ ...names, ...others, PUSH_SECRET_KEY: 'key' }).push).toEqual({
+    secretKey: 'key',
+    apiUrl: 'https://push.example.com',
+    tenantId: 'acme',
+    workflows: { 'new-message': 'a', mention: 'b', 'channel-invite': 'c', reaction: 'd', 'thread-reply': 'e' },
+  })
+  const kinds = ['new-message', 'mention', 'channel-invite', 'reaction', 'thread-reply']
+  expect(readEnv({ PUSH_SECRET_KEY: 'key' }).push).toEqual({
+    secretKey: 'key',
+    apiUrl: 'http://localhost:3000',
+    tenantId: undefined,
+    workflows: Object.fromEntries(kinds.map((kind) => [kind, kind])),
+  })
+})
+
 test('.env.example lists every variable, and no other', () => {
   const lines = readFileSync(new URL('../.env.example', import.meta.url), 'utf8')
     .split('\n')

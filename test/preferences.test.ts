@@ -14,6 +14,17 @@ test('who never said otherwise has the defaults', async () => {
   }) // biome-ignore format: a list
 })
 
+test('each of them can be changed', async () => {
+  const fay = await world().user('fay')
+  const changed = {
+    pushEnabled: false, newMessages: false, mentions: false, reactions: false, channelInvites: false, threadReplies: false,
+    quietHoursEnabled: true, quietHoursStart: '00:00', quietHoursEnd: '23:59', timezone: 'Asia/Tokyo',
+  } // biome-ignore format: a list
+  expect(Object.keys(changed)).toEqual(Object.keys(defaultPreferences))
+  expect(await fay.preferences.update(changed)).toEqual({ preferences: changed })
+  expect((await fay.preferences.get()).preferences).toEqual(changed)
+})
+
 test('a change keeps the others, for oneself only', async () => {
   const [ben, cem] = await world().users('ben', 'cem')
   await ben.preferences.update({ mentions: false, quietHoursStart: '23:59' })

@@ -1,49 +1,26 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { type AddressInfo, connect as connectSocket, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { createApi } from '@parley/client'
 import { connectOnce } from '@parley/server/db/client'
-import { afterAll, afterEach, expect, inject, test, vi } from 'vitest'
+import { afterAll, expect, inject, test, vi } from 'vitest'
+import { root } from './support/consumer.ts'
 import { whileLocked } from './support/locks.ts'
 import { databaseUrl } from './support/postgres.ts'
 import { exchange, expectError, post } from './support/raw.ts'
+import { children, patient, production, start as startIn } from './support/start.ts'
 import { useWorld } from './support/world.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'parley-start-'))
 chmodSync(directory, 0o755) // for the user that root hands the database over to
 const world = useWorld()
-const patient = { timeout: 30_000, interval: 10 }
 vi.setConfig({ testTimeout: 60_000 })
-const production = {
-  NODE_ENV: 'production',
-  HOST: '127.0.0.1',
-  JWT_SECRET: 'the secret of these tests, 32 bytes or more',
-  ADMIN_API_KEY: 'the-admin-key-of-these-tests',
-}
-const children: ChildProcess[] = []
 
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill('SIGKILL')
-})
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
-/** `npm start`, in a directory and an environment of its own. */
-function start(variables: Record<string, string>, cwd = directory) {
-  const main = fileURLToPath(new URL('../server/main.ts', import.meta.url))
-  const tsx = createRequire(import.meta.url).resolve('tsx')
-  const environment = { PATH: process.env.PATH, PORT: '0', ...variables }
-  const child = spawn(process.execPath, ['--conditions=parley-source', '--import', tsx, main], { cwd, env: environment })
-  children.push(child)
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
-  const code = new Promise<number | null>((resolve) => child.on('close', resolve))
-  const value = (name: string) => vi.waitFor(() => new RegExp(`^${name}: +(\\S+)$`, 'm').exec(output)?.[1] ?? Promise.reject(new Error(output)), patient)
-  return { code, value, url: () => value('Base URL'), output: () => output, kill: (signal: NodeJS.Signals) => child.kill(signal) }
-}
+const start = (variables: Record<string, string>, cwd = directory) => startIn(variables, cwd)
 
 /** Rejects while somebody listens there. */
 const isRefused = (url: string) =>
@@ -104,6 +81,18 @@ test('in development everything is made that is missing; Ctrl-C stops it, and th
   await vi.waitFor(() => expect(hasEnded(dataDir)).toBe(true), patient)
 })
 
+test.skipIf(process.platform === 'win32')('who ends npm start ends the server and its database with it', async () => {
+  const dataDir = join(directory, 'npm')
+  const npm = spawn('npm', ['start'], { cwd: root, env: { PATH: process.env.PATH, HOME: process.env.HOME, HOST: '127.0.0.1', PORT: '0', DATA_DIR: dataDir } })
+  children.push(npm)
+  let output = ''
+  npm.stdout.on('data', (data) => (output += data))
+  const url = await vi.waitFor(() => /^Base URL: +(\S+)$/m.exec(output)?.[1] ?? Promise.reject(new Error(output)), patient)
+  npm.kill('SIGTERM')
+  await vi.waitFor(() => isRefused(url), patient)
+  await vi.waitFor(() => expect(hasEnded(dataDir)).toBe(true), patient)
+})
+
 test('a start that fails stops what it has started', async () => {
   const dataDir = join(directory, 'embedded')
   const failing = start({ DATA_DIR: dataDir, HOST: '203.0.113.1' })
@@ -155,7 +144,7 @@ test('a change of ALLOWED_ORIGINS takes effect with the next start', async () =>
 test('SIGTERM lets calls in progress end; logs and output of a whole run carry no secret', async () => {
   const dataDir = join(directory, 'none')
   const node = start({ ...production, DATA_DIR: dataDir, DATABASE_URL: world().databaseUrl, LOG_LEVEL: 'trace', PUBLIC_URL: 'https://chat.example.com' })
-  const url = await vi.waitFor(() => /"Server listening at (\S+?)"/.exec(node.output())?.[1] ?? Promise.reject(new Error(node.output())), patient)
+  const url = await node.address()
   const { apiKey } = await createApi({ url, adminKey: production.ADMIN_API_KEY }).apps.create({ name: 'Whispers' })
   const { token, wsToken } = await createApi({ url, apiKey }).tokens.create({ userId: 'ana', email: 'secret-mail@example.com' })
   const api = createApi({ url, token })

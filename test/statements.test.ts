@@ -1,8 +1,10 @@
+import { limits, topics } from '@parley/contract'
 import { connectOnce } from '@parley/server/db/client'
 import { expect, test, vi } from 'vitest'
 import { insertCrowd } from './support/inserted.ts'
 import { whileLocked } from './support/locks.ts'
-import { useWorld } from './support/world.ts'
+import { RawSocket } from './support/socket.ts'
+import { createWorld, useWorld } from './support/world.ts'
 
 /** What the server sends to its database, as it is sent: Postgres.js itself, with its `debug` option set. */
 const { statements } = vi.hoisted(() => ({ statements: [] as string[] }))
@@ -128,5 +130,37 @@ test('what a send writes is sent together with its news', async () => {
     await sent
   } finally {
     await third.end()
+  }
+})
+
+test('a frame with hundreds of subscribes takes one statement, whether they are granted, recover or are refused', async () => {
+  const ana = await world().user('framed')
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
+  const chat = (id: string) => topics.channel(world().appId, id)
+  const wanted = [chat(channelId), topics.user(world().appId, ana.id), topics.user(world().appId, 'somebody-else')]
+  for (let n = wanted.length; n < limits.realtime.topicsPerSocket; n++) wanted.push(chat(`019c9b1e-7a52-7cc1-8f0e-${String(n).padStart(12, '0')}`))
+  const raw = await RawSocket.connect(world(), ana)
+  const taken = await statementsOf(async () => {
+    raw.send(...wanted.map((channel, index) => ({ id: index + 2, subscribe: { channel, recover: index === 0 } })))
+    await raw.reply(wanted.length + 1)
+  })
+  expect(taken).toEqual([expect.stringMatching(/with ordinality as r \(topic/)])
+  expect(raw.messages.flatMap(({ id, subscribe }) => (subscribe ? [id] : []))).toEqual([2, 3])
+  raw.socket.terminate()
+})
+
+test('promising previews and pushes takes no statement more', async () => {
+  const workflows = { 'new-message': 'm', mention: 'm', 'channel-invite': 'c', reaction: 'r', 'thread-reply': 't' }
+  const push = { secretKey: 'key', apiUrl: 'http://127.0.0.1:9', tenantId: undefined, workflows }
+  const promising = await createWorld({ poolSize: 1, jobs: { isElsewhere: true, push } })
+  try {
+    const [ana] = await promising.users('ana', 'ben')
+    const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })
+    const send = () => ana.messages.send({ channelId, text: 'look https://example.com/' })
+    await send()
+    expect(await workOf(send)).toHaveLength(4)
+    expect(await promising.db`select task from staged_jobs where task in ('preview', 'push-message')`).toHaveLength(4)
+  } finally {
+    await promising.stop()
   }
 })

@@ -63,7 +63,7 @@ export function connect({ url, poolSize, applicationName }: { url: string; poolS
     })
 
   const end = async (options: { timeout: number }) => void (await Promise.all([...idle, ...lent].map((connection) => connection.end(options))))
-  return { use, end }
+  return { use, end, waiting: places.waiting }
 }
 
 /** When a call that begins now must have its answer. */
@@ -116,7 +116,7 @@ function createPlaces(count: number) {
       throw error
     }
   }
-  return { take, leave }
+  return { take, leave, waiting: () => waiting.size }
 }
 
 /** A Postgres.js client of one connection, or of `max`: made when it is first used. */

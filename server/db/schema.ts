@@ -1,3 +1,4 @@
+import type { LinkPreview } from '@parley/contract'
 import { sql } from 'drizzle-orm'
 import {
   bigserial,
@@ -208,7 +209,7 @@ export const messages = pgTable(
     text: text().notNull(),
     mentions: text().array().notNull(),
     attachments: jsonb().notNull(),
-    linkPreviews: jsonb(),
+    linkPreviews: jsonb().$type<LinkPreview[]>(),
     /** The root of the thread, never another reply. */
     parentId: uuid(),
     replyCount: integer().notNull().default(0),
@@ -330,6 +331,22 @@ export const events = pgTable(
   },
   (t) => [primaryKey({ columns: [t.topic, t.offset] }), index().on(t.messageId).where(sql`message_id is not null`), index().on(t.createdAt)],
 )
+
+/** What was found behind a URL, or that nothing was, until it is to be looked at anew. */
+export const linkPreviews = pgTable(
+  'link_previews',
+  {
+    appId: appId(),
+    /** SHA-256 of the URL: URLs are too long for an index. */
+    urlHash: text().notNull(),
+    preview: jsonb().$type<LinkPreview>(),
+    expiresAt: instant().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.appId, t.urlHash] }), index().on(t.expiresAt)],
+)
+
+/** Processes that carry out jobs, while they live. */
+export const jobWorkers = pgTable('job_workers', { id: text().primaryKey(), seenAt: instant().notNull() })
 
 /** Jobs promised by a transaction, until the drainer hands them to the queue. */
 export const stagedJobs = pgTable('staged_jobs', {

@@ -1,6 +1,7 @@
 import { contract, type Input, limits } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
 import type { Ctx } from '../context.ts'
+import type { devices as table } from '../db/schema.ts'
 import { fail } from '../failure.ts'
 import { type Implements, implement } from '../implement.ts'
 
@@ -24,16 +25,27 @@ const create = implement(contract.devices.create, async (ctx, device) => {
       app_version = excluded.app_version, updated_at = clock_timestamp()
     returning id, platform, provider, created_at`
   if (!stored) throw new Error('the upsert of a device answered no row')
+  tellProvider(ctx, [{ userId, provider }, ...known])
   return stored
 })
 
-const remove = implement(contract.devices.delete, async ({ db, caller: { appId, userId } }, { deviceId }) => {
-  const removed =
-    await db`delete from devices where app_id = ${appId} and user_id = ${userId} and (id::text = ${deviceId.toLowerCase()} or device_id = ${deviceId})`
+const remove = implement(contract.devices.delete, async (ctx, { deviceId }) => {
+  const { appId, userId } = ctx.caller
+  const removed = await ctx.db<Registration[]>`
+    delete from devices where app_id = ${appId} and user_id = ${userId} and (id::text = ${deviceId.toLowerCase()} or device_id = ${deviceId}) returning user_id, provider`
+  tellProvider(ctx, removed)
   return removed.count === 0 ? fail('NOT_FOUND', 'Device not found') : { success: true }
 })
 
 export const devices = { create, delete: remove } satisfies Implements<'devices'>
+
+type Registration = Pick<typeof table.$inferSelect, 'userId' | 'provider'>
+
+/** Whose tokens of which kind may have changed. */
+function tellProvider({ enqueue }: Pick<Ctx, 'enqueue'>, registrations: Registration[]) {
+  const concerned = new Map(registrations.map(({ userId, provider }) => [`${provider} ${userId}`, { userId, provider }]))
+  for (const payload of concerned.values()) enqueue('device', payload)
+}
 
 /** One registration of a user at a time, so that the limit holds, and none of a deleted user. */
 async function lockOwner({ db, caller: { appId, userId } }: Ctx<'user'>) {
@@ -44,8 +56,8 @@ async function lockOwner({ db, caller: { appId, userId } }: Ctx<'user'>) {
 /** The rows that this registration is about: of the same token, and of the same device of the same user. Locked, in order. */
 function selectKnown({ db, caller: { appId, userId } }: Ctx<'user'>, { token, deviceId }: Input<typeof contract.devices.create>) {
   const isSameDevice = deviceId === undefined ? db`false` : db`(user_id = ${userId} and coalesce(device_id = ${deviceId}, false))`
-  return db<{ id: string; userId: string; isSameDevice: boolean }[]>`
-    select id, user_id, ${isSameDevice} as is_same_device from devices
+  return db<(Registration & { id: string; isSameDevice: boolean })[]>`
+    select id, user_id, provider, ${isSameDevice} as is_same_device from devices
     where app_id = ${appId} and (token = ${token} or ${isSameDevice}) order by id for update`
 }
 

@@ -1,11 +1,14 @@
 import { contract, defaultPreferences, type Preferences } from '@parley/contract'
 import type { Tx } from '../db/client.ts'
-import { type Implements, implement, implementRead } from '../implement.ts'
+import { type Implements, implement, implementPlain } from '../implement.ts'
 import { keepCaller } from './access.ts'
 
-const get = implementRead(contract.preferences.get, async ({ db, caller: { appId, userId } }) => {
-  const [row] = await db<{ chosen: Partial<Preferences> }[]>`select chosen from preferences where app_id = ${appId} and user_id = ${userId}`
-  return { preferences: { ...defaultPreferences, ...row?.chosen }, providerPreferences: { channels: [], workflows: [] } }
+const get = implementPlain(contract.preferences.get, async ({ read, caller: { appId, userId }, services }) => {
+  const [[row], providerPreferences] = await Promise.all([
+    read((db) => db<{ chosen: Partial<Preferences> }[]>`select chosen from preferences where app_id = ${appId} and user_id = ${userId}`),
+    services.providerPreferences(userId),
+  ])
+  return { preferences: { ...defaultPreferences, ...row?.chosen }, providerPreferences }
 })
 
 const update = implement(contract.preferences.update, async (ctx, patch) => {

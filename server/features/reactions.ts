@@ -23,6 +23,7 @@ const add = implement(contract.reactions.add, async (ctx, { emoji, ...ref }) => 
     select * from before`
   const isFull = before && !before.isKnown && before.kinds >= limits.reactionKinds
   if (isFull) return fail('VALIDATION_ERROR', `emoji: a message carries at most ${limits.reactionKinds} kinds of reactions`)
+  if (!before?.isOwn && message.userId !== userId) ctx.enqueue('push-reaction', { messageId: message.id, userId, emoji })
   return answer(ctx, { type: before?.isOwn ? null : 'reaction.added', channel, messageId: message.id, emoji })
 })
 

@@ -77,7 +77,7 @@ type CarryOut = (accepted: Accepted) => Promise<unknown>
 function executor({ db, services }: Edge, implementation: Implementation): CarryOut {
   if (implementation.kind === 'batch') return batchExecutor({ db, services }, implementation)
   return ({ caller, input, until }) => {
-    if (implementation.kind === 'plain') return implementation.run({ caller, services }, input)
+    if (implementation.kind === 'plain') return implementation.run({ caller, services, read: (work) => db.use(work, until) }, input)
     if (implementation.kind === 'read') return db.use((db) => implementation.run({ db, caller, services }, input), until)
     const attempt = () => db.use((db, signal) => transact(db, { caller, services, signal }, (ctx) => implementation.run(ctx, input)), until)
     return attempt().catch(async (error: unknown) => {

@@ -59,6 +59,7 @@ function* refusals({ auth, limit, path, method, input, errors = [] }: Operation)
   const fields = Object.keys(input.shape)
   const inPath = pathParameters(path)
   // A malformed id in the path is not found rather than invalid.
+  if (inPath.some((field) => field.endsWith('Id'))) yield 'NOT_FOUND'
   if (fields.some((field) => !inPath.includes(field) || !field.endsWith('Id'))) yield 'VALIDATION_ERROR'
   if (method !== 'GET' && method !== 'DELETE' && fields.some((field) => !inPath.includes(field))) yield 'PAYLOAD_TOO_LARGE'
   yield* authRefusals[auth]

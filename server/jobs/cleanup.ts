@@ -52,7 +52,7 @@ export function createCleanup({ db, outlet, onError }: { db: Db; outlet: Outlet;
     const signal = AbortSignal.any([ending.signal, late])
     // One connection does for the whole pass: requests need the others.
     const job: Job = { db: { use: (work) => work(connection, signal) }, outlet, signal }
-    for (const task of [forgetUsers, purgeChannels, expireEvents, expireInvites]) await task(job)
+    for (const task of [forgetUsers, purgeChannels, expireEvents, expireInvites, expirePreviews]) await task(job)
     if (Date.now() - thinnedAt < THINNING_MS) return
     await thinReadMarks(job)
     thinnedAt = Date.now()
@@ -140,6 +140,13 @@ const expireEvents = (job: Job) =>
 
 const expireInvites = (job: Job) =>
   untilNone(job, (db) => db`delete from workspace_invites where id in (select id from workspace_invites where expires_at < now() limit ${BATCH})`)
+
+const expirePreviews = (job: Job) =>
+  untilNone(
+    job,
+    (db) => db`
+    delete from link_previews where (app_id, url_hash) in (select app_id, url_hash from link_previews where expires_at < now() limit ${BATCH} for update skip locked)`,
+  )
 
 /** Leaves each member's last mark of a day: every message read that day still has one at or after it. The window covers a week of standstill. */
 const thinReadMarks = (job: Job) =>

@@ -23,5 +23,5 @@ export function applyChange({ topic, offset, change }: { topic: string; offset: 
   if (change.type === 'message.deleted' || change.type === 'channel.member_joined') unread.mark(channelId, { offset })
   if (change.type === 'channel.member_left') unread.left(channelId, { appId, userId: change.userId ?? '' })
   if (change.type === 'channel.deleted') unread.left(channelId)
-  if (change.type === 'channel.updated' || change.type === 'channel.deleted') audience.copy(topic, offset)
+  if (change.type === 'channel.updated') audience.copy(topic, offset)
 }

@@ -74,10 +74,12 @@ async function subscribe(connection: Connection, commands: CommandOf<'subscribe'
     topic: channel,
     recover: recover ? { epoch, offset } : null,
   }))
+  for (const topic of wanted.keys()) connection.joining.add(topic)
   const answers = await endpoint.hub.subscribe(connection, requests).catch((error: unknown) => {
     endpoint.report(error, 'could not subscribe')
     return undefined
   })
+  connection.joining.clear()
   const byTopic = new Map(requests.map(({ topic }, index) => [topic, answers?.[index] ?? null]))
   for (const command of commands) {
     const refusal = refusals.get(command) ?? (answers ? undefined : errors.internal)
@@ -90,6 +92,8 @@ function answer(connection: Connection, command: CommandOf<'subscribe'>, subscri
   const { id, request } = command
   if (!subscribed) return refuse(connection, command, errors.permissionDenied)
   const { subscription, position, wasRecovered, publications } = subscribed
+  // Ended while it was being answered: asking again tells why.
+  if (subscription.isOver) return refuse(connection, command, errors.internal)
   const isRejected = request.recover && !wasRecovered && (request.flag & REJECT_UNRECOVERED) !== 0
   if (isRejected || isClosed(connection)) {
     subscription.leave()

@@ -24,6 +24,8 @@ export class Connection implements Session, Subscriber, Writer {
   userId = ''
   generation = 0
   readonly subscriptions = new Map<string, Subscription>()
+  /** Topics whose subscribe is being answered. */
+  readonly joining = new Set<string>()
   stage: 'new' | 'connected' | 'refused' | 'closed' = 'new'
   #inbox: Command[] = []
   #isWorking = false
@@ -44,7 +46,7 @@ export class Connection implements Session, Subscriber, Writer {
   }
 
   get topics() {
-    return this.subscriptions.keys()
+    return [...this.subscriptions.keys(), ...this.joining]
   }
 
   receive(frame: Buffer, isBinary: boolean) {
@@ -130,8 +132,8 @@ export class Connection implements Session, Subscriber, Writer {
   }
 
   ended(topic: string, ending: Ending) {
-    this.subscriptions.delete(topic)
-    this.#send(this.codec.encodeUnsubscribe(topic, unsubscribes[ending]))
+    // Who has no answer to his subscribe yet is told by that.
+    if (this.subscriptions.delete(topic)) this.#send(this.codec.encodeUnsubscribe(topic, unsubscribes[ending]))
   }
 
   #send(message: Buffer) {

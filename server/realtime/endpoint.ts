@@ -3,6 +3,7 @@ import { limits } from '@parley/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import { fail } from '../failure.ts'
+import type { Metrics } from '../metrics.ts'
 import type { Claims, Tokens } from '../tokens.ts'
 import { Connection } from './connection.ts'
 import type { Hub } from './hub.ts'
@@ -35,7 +36,7 @@ export const ENDPOINT_PATH = '/connection/websocket'
 const HANDSHAKE_MS = 5_000
 
 /** Serves WebSockets: their sizes and origins are judged before anything else. */
-export function serveWebSockets(app: FastifyInstance, { close }: { close: () => Promise<void> }) {
+export function serveWebSockets(app: FastifyInstance, { metrics, close }: { metrics: Pick<Metrics, 'sockets'>; close: () => Promise<void> }) {
   app.register(websocket, {
     options: { maxPayload: limits.realtime.frameBytes, perMessageDeflate: false, handleProtocols: chooseProtocol },
     errorHandler: (_, socket) => socket.terminate(),
@@ -44,6 +45,12 @@ export function serveWebSockets(app: FastifyInstance, { close }: { close: () => 
       for (const socket of app.websocketServer.clients) socket.terminate()
       app.websocketServer.close()
     },
+  })
+  app.after(() => {
+    app.websocketServer.on('connection', (socket) => {
+      metrics.sockets.inc()
+      socket.on('close', () => metrics.sockets.dec())
+    })
   })
 }
 

@@ -1,4 +1,5 @@
 import { parseTopic, topics as topicNames } from '@parley/contract'
+import type { Metrics } from '../metrics.ts'
 import type { StoredEvent } from '../news.ts'
 import type { EventLog, Grant } from './log.ts'
 import type { DurablePublication } from './publication.ts'
@@ -35,7 +36,7 @@ export class Hub {
 
   constructor(
     readonly log: EventLog,
-    readonly report: (error: unknown, problem: string) => void,
+    readonly told: { metrics: Pick<Metrics, 'deliveries' | 'holes'>; report: (error: unknown, problem: string) => void },
   ) {}
 
   async start() {
@@ -93,7 +94,7 @@ export class Hub {
   }
 
   /** Ends the user's subscriptions that he has no right to any more. */
-  async recheck(appId: string, userId: string, names: string[]) {
+  async recheck({ appId, userId }: { appId: string; userId: string }, names: string[]) {
     if (names.length === 0) return
     const grants = await this.log.admit(names.map((topic) => ({ appId, userId, topic, since: null })))
     for (const [index, name] of names.entries()) if (!grants[index]) this.#topics.get(name)?.endFor(userId, 'no longer allowed')
@@ -104,7 +105,7 @@ export class Hub {
   }
 
   #join(subscriber: Subscriber, request: SubscribeRequest): Joining {
-    const topic = this.#topics.get(request.topic) ?? new Topic(request.topic)
+    const topic = this.#topics.get(request.topic) ?? new Topic(request.topic, this.told.metrics)
     this.#topics.set(request.topic, topic)
     const asked = request.recover?.epoch === this.#epoch ? request.recover.offset : null
     const remembered = asked === null ? undefined : topic.after(asked)
@@ -159,7 +160,7 @@ export class Hub {
     } catch (error) {
       // The next reconciliation tries again.
       this.#behind.clear()
-      this.report(error, 'could not read missed events')
+      this.told.report(error, 'could not read missed events')
     } finally {
       this.#isMending = false
     }
@@ -170,6 +171,7 @@ export class Hub {
     for (const topic of topics) this.#behind.delete(topic)
     const before = new Map(topics.map((topic) => [topic.name, topic.position ?? 0]))
     const rows = await this.log.read([...before])
+    this.told.metrics.holes.inc(rows.length)
     const firsts = new Map<string, number>()
     for (const { topic: name, ...publication } of rows) {
       if (!firsts.has(name)) firsts.set(name, publication.offset)

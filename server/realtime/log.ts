@@ -34,7 +34,7 @@ export function createEventLog(db: Db) {
     epoch,
     /** The publications after each position, ascending; at most so many a topic. */
     read: (positions: [topic: string, after: number][]) => db.use((db) => selectAfter(db, positions)),
-    /** The topics that stand further than these positions. */
+    /** The topics that stand further than these positions, those of channels that are purged too. */
     ahead: (positions: [topic: string, after: number][]) => db.use((db) => selectAhead(db, positions)),
     history: (topic: string, range: Range) => db.use((db) => selectHistory(db, topic, range)),
   }
@@ -77,15 +77,16 @@ const selectAfter = (db: Tx, positions: [string, number][]) => db<(DurablePublic
 function selectAhead(db: Tx, positions: [string, number][]) {
   const refs = positions.map(([topic]) => parseTopic(topic))
   return db<{ topic: string; top: number }[]>`
-    select r.topic, coalesce(c.rev, s.last_offset) as top
-    from unnest(
-      ${positions.map(([topic]) => topic)}::text[], ${refs.map((ref) => (ref?.kind === 'chat' ? ref.channelId : null))}::uuid[],
-      ${refs.map((ref) => ref?.appId ?? null)}::uuid[], ${refs.map((ref) => (ref?.kind === 'user' ? ref.userId : null))}::text[],
-      ${positions.map(([, after]) => after)}::int[]
-    ) as r (topic, channel_id, app_id, user_id, after)
-    left join channels c on c.id = r.channel_id
-    left join user_streams s on s.app_id = r.app_id and s.user_id = r.user_id
-    where coalesce(c.rev, s.last_offset) > r.after`
+    select * from (
+      select r.topic, r.after, coalesce(c.rev, s.last_offset, (select max(e."offset") from events e where e.topic = r.topic)) as top
+      from unnest(
+        ${positions.map(([topic]) => topic)}::text[], ${refs.map((ref) => (ref?.kind === 'chat' ? ref.channelId : null))}::uuid[],
+        ${refs.map((ref) => ref?.appId ?? null)}::uuid[], ${refs.map((ref) => (ref?.kind === 'user' ? ref.userId : null))}::text[],
+        ${positions.map(([, after]) => after)}::int[]
+      ) as r (topic, channel_id, app_id, user_id, after)
+      left join channels c on c.id = r.channel_id
+      left join user_streams s on s.app_id = r.app_id and s.user_id = r.user_id
+    ) t where top > after`
 }
 
 /** A part of a topic's history; a negative `limit` means all that is kept. */

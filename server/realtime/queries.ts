@@ -14,15 +14,26 @@ export async function selectGenerations(db: Tx, users: User[]): Promise<(number 
   return rows.map(({ tokenGeneration }) => tokenGeneration ?? undefined)
 }
 
-/** Channels with new events that move badges, each with the last of them. */
-export async function selectRecent(db: Tx): Promise<{ channelId: string; offset: number }[]> {
+/** Channels with events of the last seconds that move badges, each with the last of them. */
+export async function selectMarking(db: Tx, seconds: number): Promise<{ channelId: string; offset: number }[]> {
   const rows = await db<{ topic: string; offset: number }[]>`
     select topic, max("offset") as "offset" from events
-    where created_at > now() - interval '15 seconds' and topic like 'chat:%' and envelope ~ '^{"type":"(message.new|message.deleted|channel.member_joined)"'
+    where created_at > now() - ${seconds} * interval '1 second' and topic like 'chat:%' and envelope ~ '^{"type":"(message.new|message.deleted|channel.member_joined)"'
     group by topic`
   return rows.flatMap(({ topic, offset }) => {
     const ref = parseTopic(topic)
     return ref?.kind === 'chat' ? [{ channelId: ref.channelId, offset }] : []
+  })
+}
+
+/** Who was removed from a workspace in the last seconds. */
+export async function selectRemoved(db: Tx, seconds: number): Promise<User[]> {
+  const rows = await db<{ topic: string }[]>`
+    select distinct topic from events
+    where created_at > now() - ${seconds} * interval '1 second' and topic like 'user:%' and envelope like '{"type":"workspace.removed"%'`
+  return rows.flatMap(({ topic }) => {
+    const ref = parseTopic(topic)
+    return ref?.kind === 'user' ? [ref] : []
   })
 }
 

@@ -1,4 +1,4 @@
-import type { Closing } from './protocol/codes.ts'
+import { type Closing, closings } from './protocol/codes.ts'
 
 /** A user's connection of either kind: a socket of the protocol, or a tRPC subscription. */
 export interface Session {
@@ -47,8 +47,16 @@ export class Sessions {
     return [...this.#byUser.values()].flatMap(([first]) => (first ? [{ appId: first.appId, userId: first.userId }] : []))
   }
 
-  all(): Session[] {
-    return [...this.#byUser.values()].flatMap((sessions) => [...sessions])
+  /** Sends the clients elsewhere, one after another, so that they do not all knock at the next door at once. */
+  async sendAway(milliseconds: number) {
+    const leaving = [...this.#byUser.values()].flatMap((sessions) => [...sessions])
+    const pauseMs = milliseconds / Math.max(1, leaving.length)
+    const startedAt = Date.now()
+    for (const [place, session] of leaving.entries()) {
+      const early = startedAt + place * pauseMs - Date.now()
+      if (early > 5) await new Promise((resolve) => setTimeout(resolve, early))
+      session.close(closings.shutdown)
+    }
   }
 }
 

@@ -41,6 +41,10 @@ export class Subscription {
     for (const delivery of held) this.#deliver(delivery)
   }
 
+  get isOver() {
+    return !this.topic.has(this)
+  }
+
   leave() {
     this.topic.leave(this)
   }
@@ -51,13 +55,14 @@ export class Subscription {
   }
 
   #deliver(delivery: Delivery) {
-    if (!this.topic.has(this)) return
+    if (this.isOver) return
     const { offset } = delivery.publication
     if (offset !== null) {
       if (offset <= this.#position) return
       this.#position = offset
     }
     this.subscriber.hear(delivery)
+    this.topic.metrics.deliveries.inc()
     if (delivery.ends(this.subscriber.userId)) this.end('no longer allowed')
   }
 }

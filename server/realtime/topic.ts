@@ -1,3 +1,4 @@
+import type { Metrics } from '../metrics.ts'
 import { Delivery, type DurablePublication } from './publication.ts'
 import type { Ending, Subscription } from './subscription.ts'
 
@@ -18,7 +19,10 @@ export class Topic {
   #ring: DurablePublication[] = []
   #ringCharacters = 0
 
-  constructor(readonly name: string) {}
+  constructor(
+    readonly name: string,
+    readonly metrics: Pick<Metrics, 'deliveries'>,
+  ) {}
 
   /** Whether something is known to be missing before it can go on. */
   get hasHole() {

@@ -9,6 +9,9 @@ import { connect } from '@parley/server/db/client'
 import { startEmbeddedPostgres } from '@parley/server/db/embedded/index'
 import { migrate } from '@parley/server/db/migrate'
 import { createCleanup } from '@parley/server/jobs/cleanup'
+import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
+import { createMetrics } from '@parley/server/metrics'
+import { createOutbox } from '@parley/server/outbox'
 import { createRelay } from '@parley/server/outlet'
 import { createTokens } from '@parley/server/tokens'
 
@@ -34,7 +37,7 @@ export async function startNode(databaseUrl: string) {
   const relay = createRelay()
   const cleanup = createCleanup({ db, outlet: relay.outlet, onError: (error) => console.error(error) })
   const server = buildApp({
-    db, databaseUrl, relay, cleanup, tokens, userAdminAccess: 'bearer', publicUrl: () => 'http://bench', adminKey: ADMIN_KEY, rates: { tokens: 0, messages: 0, requests: 0 }, presenceGraceSeconds: 15, wsUrl: () => 'ws://bench',
+    db, databaseUrl, relay, cleanup, tokens, metrics: createMetrics(), outbox: createOutbox([]), providerPreferences: createProviderPreferences(undefined), userAdminAccess: 'bearer', publicUrl: () => 'http://bench', adminKey: ADMIN_KEY, rates: { tokens: 0, messages: 0, requests: 0 }, presenceGraceSeconds: 15, wsUrl: () => 'ws://bench',
     allowedOrigins: [], trustProxy: false, hasDocsPage: false, logLevel: 'error', timings: { shutdownMs: 0 },
   }) // biome-ignore format: a list
   const url = await server.listen({ port: 0, host: '127.0.0.1' })

@@ -1,6 +1,9 @@
 import { buildApp } from '@parley/server/app'
 import { connect } from '@parley/server/db/client'
 import { createCleanup } from '@parley/server/jobs/cleanup'
+import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
+import { createMetrics } from '@parley/server/metrics'
+import { createOutbox } from '@parley/server/outbox'
 import { createRelay } from '@parley/server/outlet'
 import { createTokens } from '@parley/server/tokens'
 import { ADMIN_KEY, SECRET } from '../support/secrets.ts'
@@ -25,6 +28,9 @@ const app = buildApp({
   relay: { ...relay, outlet },
   cleanup: createCleanup({ db, outlet, onError: console.error }),
   tokens: await createTokens([SECRET]),
+  metrics: createMetrics(),
+  outbox: createOutbox([]),
+  providerPreferences: createProviderPreferences(undefined),
   adminKey: ADMIN_KEY,
   userAdminAccess: 'bearer',
   rates: { tokens: 0, messages: 0, requests: 0 },

@@ -17,3 +17,28 @@ test.each(framings)('an unmodified client hears every message of a channel once 
   expect(ear.heard.map(({ offset }) => offset)).toEqual(ascending.map(({ rev }) => rev))
   expect(ear.heard.map(({ envelope }) => envelope.payload)).toEqual(ascending.map((message) => ({ channelId: channel.id, message })))
 })
+
+test('who listens to a channel hears every kind of change to it, in order', async () => {
+  const [ana, ben, cem] = await world().users('kinds-ana', 'kinds-ben', 'kinds-cem')
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: [ben.id] })
+  const client = centrifugeOf(world(), ben)
+  onTestFinished(() => client.disconnect())
+  const ear = await listen(client, topics.channel(world().appId, channelId))
+  const { id: messageId } = await ana.messages.send({ channelId, text: 'hi' })
+  await ana.messages.edit({ channelId, messageId, text: 'hello' })
+  await ben.reactions.add({ channelId, messageId, emoji: '👍' })
+  await ben.reactions.remove({ channelId, messageId, emoji: '👍' })
+  await ana.messages.delete({ channelId, messageId })
+  await ana.members.add({ channelId, userIds: [cem.id] })
+  await ana.members.remove({ channelId, userId: cem.id })
+  await ear.untilType('channel.member_left')
+  expect(ear.types).toEqual([
+    'message.new',
+    'message.updated',
+    'reaction.added',
+    'reaction.removed',
+    'message.deleted',
+    'channel.member_joined',
+    'channel.member_left',
+  ])
+})

@@ -221,3 +221,17 @@ test('a node that cannot hear the others catches up with the database by itself'
     insert into events (topic, "offset", envelope) select ${topics.channel(appId, id)}, rev, '{"type":"channel.updated","payload":{}}' from counted`
   await raw.pushed(({ pub }) => pub?.offset === 6)
 })
+
+test('a node that did not hear of a deletion learns of it, even when nothing else is left of the channel', async () => {
+  const { topic, id } = await lively()
+  const raw = await connected()
+  await raw.ask({ id: 2, subscribe: { channel: topic } })
+  const { db } = world()
+  await db.begin(async (db) => {
+    await db`insert into events (topic, "offset", envelope) values (${topic}, 6, ${JSON.stringify({ type: 'channel.deleted', payload: { channelId: id } })})`
+    await db`delete from messages where channel_id = ${id}`
+    await db`delete from members where channel_id = ${id}`
+    await db`delete from channels where id = ${id}`
+  })
+  await raw.until(({ push }) => push?.channel === topic && push.unsubscribe?.code === 2000, 8_000)
+})

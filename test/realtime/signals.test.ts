@@ -52,6 +52,23 @@ describe('reading', () => {
     expect(payloads(user, 'channel.total_unread_changed')).toEqual([{ count: 0 }, { count: 0 }])
   })
 
+  test('a receipt tells the channel who has read which message and how far, and the reader his counts, every time', async () => {
+    const [ana, ben] = await cast()
+    const channelId = await group(ana, ben)
+    const { id: messageId } = await ana.messages.send({ channelId, text: 'hi' })
+    for (const text of ['b', 'c']) await ana.messages.send({ channelId, text })
+    const [channel, user] = [await ear(ana, chat(channelId)), await ear(ben, own(ben))]
+    for (let time = 0; time < 2; time++) await ben.receipts.mark({ channelId, messageId })
+    await channel.untilType('read_receipt', 2)
+    const receipt = { channelId, messageId, userId: ben.id, name: ben.id, image: null, readAt: expect.any(String) }
+    expect(payloads(channel, 'read_receipt')).toEqual([receipt, receipt])
+    const position = { channelId, userId: ben.id, lastReadSeq: 1, lastReadMessageId: messageId, readAt: expect.any(String) }
+    expect(payloads(channel, 'read.updated')).toEqual([position, position])
+    await user.untilType('channel.total_unread_changed', 2)
+    expect(payloads(user, 'channel.unread_changed').at(-1)).toEqual({ channelId, count: 2 })
+    expect(payloads(user, 'channel.total_unread_changed').at(-1)).toEqual({ count: 2 })
+  })
+
   test('in a crowd only the reader hears of his reading, and nobody of typing', async () => {
     const [ana, ben] = await cast()
     const { id: channelId } = await ana.channels.create({ type: 'livestream', name: `Show ${casts}` })
@@ -197,6 +214,20 @@ test('members hear of a changed and a deleted channel in their own topic, on eve
   for (const each of [here, there]) {
     await each.untilType('channel.deleted')
     expect(payloads(each, 'channel.updated')).toEqual([{ channelId, channel: expect.objectContaining({ name: 'New name' }) }])
+  }
+  await other.stop()
+})
+
+test('members hear of each of many deleted channels, however soon its members are forgotten', async () => {
+  const [ana, ben] = await cast()
+  const other = await createWorld({ databaseUrl: world().databaseUrl })
+  const channelIds = await Promise.all(Array.from({ length: 30 }, () => group(ana, ben)))
+  const ears = [await ear(ben, own(ben)), await ear(ben, own(ben), other)]
+  await Promise.all(channelIds.map((channelId) => ana.channels.delete({ channelId })))
+  for (const each of ears) {
+    await each.untilType('channel.deleted', channelIds.length)
+    const told = each.heard.flatMap(({ envelope }) => (envelope.type === 'channel.deleted' ? [envelope.payload.channelId] : []))
+    expect(told.sort()).toEqual([...channelIds].sort())
   }
   await other.stop()
 })

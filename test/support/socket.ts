@@ -1,7 +1,6 @@
-import { createHmac } from 'node:crypto'
 import { WebSocket } from 'ws'
 import { wsUrlOf } from './realtime.ts'
-import { SECRET, type User, type World } from './world.ts'
+import type { User, World } from './world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: what came over the wire, for tests to look into
 type Message = Record<string, any>
@@ -88,11 +87,4 @@ export class RawSocket {
   }
 }
 
-/** A token with a sound signature, and whatever is asked for in it. */
-export function forge(token: string, { header = {}, payload = {}, secret = SECRET }: { header?: object; payload?: object; secret?: string }) {
-  const [ours = '', theirs = ''] = token.split('.').map((part) => Buffer.from(part, 'base64url').toString('latin1'))
-  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-  const signed = `${encode({ ...JSON.parse(ours), ...header })}.${encode({ ...JSON.parse(theirs), ...payload })}`
-  return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
-}
 export const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds

@@ -3,6 +3,10 @@ import type { TokenResult } from '@parley/contract'
 import { type AppOptions, buildApp } from '@parley/server/app'
 import { connect, connectOnce, openConnection } from '@parley/server/db/client'
 import { createCleanup } from '@parley/server/jobs/cleanup'
+import { type JobsOptions, startJobs } from '@parley/server/jobs/index'
+import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
+import { createMetrics } from '@parley/server/metrics'
+import { createOutbox, tasksFor } from '@parley/server/outbox'
 import { createRelay } from '@parley/server/outlet'
 import { createTokens } from '@parley/server/tokens'
 import { afterAll, beforeAll, inject } from 'vitest'
@@ -18,24 +22,33 @@ export type World = Awaited<ReturnType<typeof createWorld>>
 /** A user of the app: a validated client, and who he is. */
 export type User = Api & { id: string; token: string; minted: TokenResult }
 
+type WorldOptions = Partial<
+  Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'userAdminAccess' | 'timings' | 'presenceGraceSeconds'>
+> & {
+  poolSize?: number
+  databaseUrl?: string
+  /** Without, nothing is promised and nothing is done: JOBS=off; elsewhere: JOBS=external. */
+  jobs?: Partial<Pick<JobsOptions, 'previews' | 'push' | 'timings' | 'log'>> & { isElsewhere?: boolean }
+}
+
 /** A running server on a database of its own, or on one that is given, with one app. */
-export async function createWorld(
-  options: Partial<Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'userAdminAccess' | 'timings' | 'presenceGraceSeconds'>> & {
-    poolSize?: number
-    databaseUrl?: string
-  } = {},
-) {
+export async function createWorld({ jobs, ...options }: WorldOptions = {}) {
   const database = options.databaseUrl === undefined ? await cloneDatabase() : { url: options.databaseUrl, drop: async () => {} }
   const pool = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test' })
   const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10 })
   const tokens = await createTokens([SECRET])
   const relay = createRelay()
   const cleanup = createCleanup({ db: pool, outlet: relay.outlet, onError: (error) => console.error(error) })
+  const metrics = createMetrics()
+  const outbox = createOutbox(tasksFor({ isOn: jobs !== undefined, hasPush: jobs?.push !== undefined }))
   const app = buildApp({
     db: pool,
     relay,
+    metrics,
     tokens,
     cleanup,
+    outbox,
+    providerPreferences: createProviderPreferences(jobs?.push),
     presenceGraceSeconds: 15,
     adminKey: ADMIN_KEY,
     userAdminAccess: 'bearer',
@@ -51,6 +64,9 @@ export async function createWorld(
     timings: { shutdownMs: 50, ...options.timings },
   })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const work = { db: pool, databaseUrl: database.url, outbox, outlet: relay.outlet, metrics, log: app.log, previews: { allowedHosts: [] }, push: undefined }
+  const timings = { gatherMs: 20, pollMs: 100, backOffMs: 250, graceMs: 500, ...jobs?.timings }
+  const stopJobs = jobs && !jobs.isElsewhere && (await startJobs({ ...work, ...jobs, timings }))
 
   const api = (credentials: Credentials = {}) => createValidatedApi({ url, ...credentials })
   const operator = api({ adminKey: ADMIN_KEY })
@@ -65,9 +81,10 @@ export async function createWorld(
   const users = <Ids extends string[]>(...ids: Ids) => Promise.all(ids.map((id) => user(id))) as Promise<{ [Place in keyof Ids]: User }>
   // biome-ignore format: a list
   return {
-    url, app, appId, apiKey, api, backend, operator, stranger, user, users, db, cleanup, sign: tokens.sign, databaseUrl: database.url,
+    url, app, appId, apiKey, api, backend, operator, stranger, user, users, db, pool, metrics, cleanup, sign: tokens.sign, databaseUrl: database.url,
     stop: async () => {
       await app.close()
+      if (stopJobs) await stopJobs()
       await cleanup.stop()
       await Promise.all([pool.end({ timeout: 1 }), db.end({ timeout: 1 })])
       await database.drop()

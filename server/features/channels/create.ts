@@ -24,6 +24,7 @@ export const create = implement(contract.channels.create, async (ctx, input) => 
   const made = await insertChannel(ctx, { ...input, dmKey })
   if ('twinId' in made) return existing(ctx, made.twinId)
   const channel = locked(made.row)
+  if (!isDirect && others.length > 0) ctx.enqueue('push-invite', { channelId: channel.id, invitedBy: userId, userIds: others })
   const { rev, memberCount } = await admit(
     ctx,
     channel,

@@ -1,9 +1,11 @@
 import { contract } from '@parley/contract'
+import { broadcastTo } from '../../context.ts'
+import type { Tx } from '../../db/client.ts'
 import type { ChannelRow } from '../../db/rows.ts'
 import { containing } from '../../db/sql.ts'
 import { fail } from '../../failure.ts'
 import { type Implements, implement, implementRead } from '../../implement.ts'
-import { channelForReader, lockedChannelForMember } from '../access.ts'
+import { channelForReader, isCrowd, lockedChannelForMember } from '../access.ts'
 import { isStaff } from '../members/index.ts'
 import { create, viewChannel } from './create.ts'
 import { peerOf, selectChannels } from './view.ts'
@@ -37,11 +39,21 @@ const remove = implement(contract.channels.delete, async (ctx, { channelId }) =>
   const { channel, standing } = await lockedChannelForMember(ctx, channelId)
   if (standing.role !== 'owner') return fail('FORBIDDEN', 'Only its owner deletes a channel')
   ctx.emit(channel, 'channel.deleted', () => ({ channelId }))
+  // Nobody can tell later who they were.
+  const present = isCrowd(channel) ? [] : await selectPresent(ctx.db, channelId)
+  ctx.afterCommit(() => {
+    for (const { userId } of present) broadcastTo(ctx, userId, { type: 'channel.deleted', payload: { channelId } })
+  })
   // Its pair, cid and client id are free again at once; what is in it is purged later.
   ctx.write(ctx.db`update channels set deleted_at = clock_timestamp(), client_id = null where id = ${channelId}`)
   ctx.afterCommit(ctx.services.cleanup.wake)
   return { success: true }
 })
+
+/** The members who are connected, to whatever node. */
+const selectPresent = (db: Tx, channelId: string) => db<{ userId: string }[]>`
+  select user_id from members m
+  where channel_id = ${channelId} and exists (select from connections k where k.app_id = m.app_id and k.user_id = m.user_id)`
 
 const updateSettings = implement(contract.channels.updateSettings, async (ctx, { channelId, starred, muted }) => {
   const { standing } = await lockedChannelForMember(ctx, channelId)

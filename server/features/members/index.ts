@@ -19,11 +19,12 @@ const add = implement(contract.members.add, async (ctx, { channelId, userIds, ro
   if (!mayAdd(channel.type, standing.role)) return fail('FORBIDDEN', 'Only owners and moderators add members here')
   if (role !== 'member' && standing.role !== 'owner') return fail('FORBIDDEN', 'Only an owner gives roles')
   const users = await knownUsers(ctx, { appId: ctx.caller.appId, ids: userIds, field: 'userIds' })
-  const { memberCount } = await admit(
+  const { members: invited, memberCount } = await admit(
     ctx,
     channel,
     users.map((user) => ({ user, role })),
   )
+  if (invited.length > 0) ctx.enqueue('push-invite', { channelId, invitedBy: ctx.caller.userId, userIds: invited.map(({ userId }) => userId) })
   return {
     members: await selectMembersById(
       ctx.db,

@@ -6,7 +6,9 @@ import { channelForReader } from '../access.ts'
 import { lockedMessageForAuthor } from './access.ts'
 import { announceMessage, viewMessage } from './announce.ts'
 import { remove } from './delete.ts'
+import { linksIn } from './links.ts'
 import { mentionsIn } from './mentions.ts'
+import { previewsOf } from './previews.ts'
 import { send } from './send.ts'
 import { selectMessages, toMessage } from './view.ts'
 
@@ -50,8 +52,11 @@ const edit = implement(contract.messages.edit, async (ctx, { channelId, messageI
     return fail('VALIDATION_ERROR', 'text: expected at least 1 character')
   if (text === message.text) return viewMessage(ctx, { messageId, viewer: ctx.caller.userId })
   const { now } = message
+  const links = linksIn(text)
+  const kept = previewsOf(links, message.linkPreviews)
+  if (kept.length < links.length) ctx.enqueue('preview', { messageId })
   await ctx.db`
-    update messages set text = ${text}, mentions = ${mentionsIn(text)}, link_previews = null, edited_at = ${now}, updated_at = ${now} where id = ${messageId}`
+    update messages set text = ${text}, mentions = ${mentionsIn(text)}, link_previews = ${kept.length > 0 ? ctx.db.json(kept) : null}, edited_at = ${now}, updated_at = ${now} where id = ${messageId}`
   return announceMessage(ctx, { channel, messageId, viewer: ctx.caller.userId })
 })
 

@@ -7,6 +7,7 @@ import { Failure } from '../../failure.ts'
 import { type Command, implementBatch, type Outcome } from '../../implement.ts'
 import { channelForReader, isOpen, lockChannels } from '../access.ts'
 import { joinOpenChannel } from '../members/index.ts'
+import { linksIn } from './links.ts'
 import { mentionsIn } from './mentions.ts'
 import { selectMessages, toMessage } from './view.ts'
 
@@ -103,7 +104,7 @@ async function selectEarlier(db: Tx, facts: Fact[]) {
 }
 
 /** Gathers accepted messages; `write` stores them, their threads' counts and their authors' markers in one statement. */
-function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'write' | 'services'>) {
+function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'enqueue' | 'write' | 'services'>) {
   const rows: (Message & { appId: string })[] = []
   const threads = new Map<string, { id: string; replyCount: number; rev: number }>()
   const markers = new Map<string, Marker>()
@@ -132,6 +133,8 @@ function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'write' | 'se
       }),
       id,
     )
+    ctx.enqueue('push-message', { messageId: id })
+    if (linksIn(text).length > 0) ctx.enqueue('preview', { messageId: id })
     if (fact.rootId !== null) threads.set(fact.rootId, { id: fact.rootId, replyCount, rev: message.rev })
     const marker = { channelId: channel.id, userId: author.id, lastReadSeq: fact.lastReadSeq, unreadAfterSeq: fact.unreadAfterSeq }
     markers.set(`${channel.id} ${author.id}`, advance(markers.get(`${channel.id} ${author.id}`) ?? marker, seq))

@@ -5,7 +5,7 @@ import { leaveWorkspaces } from '../workspaces/leave.ts'
  * Deletes the live users among these: wipes what is theirs alone and ends their tokens. What they left in channels is
  * forgotten channel by channel afterwards (see forget.ts). Answers whom it deleted.
  */
-export async function deleteUsers(ctx: Pick<Ctx, 'db' | 'write' | 'afterCommit' | 'services'>, appId: string, userIds: string[]) {
+export async function deleteUsers(ctx: Pick<Ctx, 'db' | 'write' | 'enqueue' | 'afterCommit' | 'services'>, appId: string, userIds: string[]) {
   const { db, services } = ctx
   // Waits for every transaction that makes something theirs (keepUsers), and keeps new ones out: what is read below is all there is.
   const found = await db<{ id: string }[]>`
@@ -20,6 +20,7 @@ export async function deleteUsers(ctx: Pick<Ctx, 'db' | 'write' | 'afterCommit' 
     set name = null, email = null, image = null, custom = '{}', last_active_at = null, token_generation = token_generation + 1,
       updated_at = clock_timestamp(), deleted_at = clock_timestamp()
     where app_id = ${appId} and id = any(${gone})`)
+  for (const userId of gone) ctx.enqueue('subscriber', { userId })
   ctx.afterCommit(() => {
     for (const userId of gone) services.revocations.publish({ appId, userId })
     services.cleanup.wake()

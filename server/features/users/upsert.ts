@@ -13,6 +13,8 @@ export type UpsertedUser = {
   tokenGeneration: number
   isNew: boolean
   hasNewFace: boolean
+  /** Whether the push provider is to hear of it: at the first sign of life, and of changes after that. */
+  isSubscriberNews: boolean
 }
 
 /**
@@ -20,7 +22,7 @@ export type UpsertedUser = {
  * Absent fields keep their value, `null` clears. The id of a deleted user makes a new one, once the old is forgotten.
  */
 export async function upsertUsers(
-  { db, services, afterCommit }: Pick<Ctx, 'db' | 'services' | 'afterCommit'>,
+  { db, services, enqueue, afterCommit }: Pick<Ctx, 'db' | 'services' | 'enqueue' | 'afterCommit'>,
   appId: string,
   drafts: UserDraft[],
 ): Promise<UpsertedUser[]> {
@@ -28,7 +30,7 @@ export async function upsertUsers(
   const isGiven = (field: keyof UserDraft) => db`(u.deleted_at is not null or (select rows from given) -> u.id ? ${field})`
   const upserted = await db<UpsertedUser[]>`
     with given as (select ${db.json(byId as never)}::jsonb as rows), before as (
-      select id, display_name, image from users, given where app_id = ${appId} and given.rows ? id and deleted_at is null
+      select users.* from users, given where app_id = ${appId} and given.rows ? id and deleted_at is null
     )
     insert into users as u (app_id, id, name, email, image, custom, last_active_at)
     select ${appId}, key, value ->> 'name', value ->> 'email', value ->> 'image', coalesce(nullif(value -> 'custom', 'null'), '{}'),
@@ -45,7 +47,10 @@ export async function upsertUsers(
       deleted_at = null, forgotten_at = null
     where u.deleted_at is null or u.forgotten_at is not null
     returning id, display_name as name, image, email, custom, token_generation, created_at = updated_at as is_new,
-      exists (select from before b where b.id = u.id and (b.display_name, b.image) is distinct from (u.display_name, u.image)) as has_new_face`
+      exists (select from before b where b.id = u.id and (b.display_name, b.image) is distinct from (u.display_name, u.image)) as has_new_face,
+      u.last_active_at is not null and not exists (
+        select from before b where b.id = u.id and b.last_active_at is not null and (b.name, b.email, b.image) is not distinct from (u.name, u.email, u.image)
+      ) as is_subscriber_news`
   const changed = upserted.filter(({ hasNewFace }) => hasNewFace)
   afterCommit(() => {
     for (const { id, name, image } of changed) services.outlet.signal({ kind: 'profile', appId, user: { id, name, image } })
@@ -53,5 +58,6 @@ export async function upsertUsers(
   const done = new Set(upserted.map(({ id }) => id))
   const waiting = Object.keys(byId).filter((id) => !done.has(id))
   if (waiting.length > 0) throw new NotYet((until) => services.cleanup.forget({ appId, userIds: waiting }, until))
+  for (const { id, isSubscriberNews } of upserted) if (isSubscriberNews) enqueue('subscriber', { userId: id })
   return upserted
 }

@@ -1,0 +1,72 @@
+import type { Db } from '../db/client.ts'
+import type { Outbox } from '../outbox.ts'
+import type { Log } from './log.ts'
+import type { Timings } from './timings.ts'
+import { MAX_ATTEMPTS, settings } from './work.ts'
+
+const PORTION = 1_000
+
+/** Hands promised work to the queue, soon after this process commits it, and within about a second for all others. */
+export function startDraining({ db, outbox, timings, log }: { db: Db; outbox: Outbox; timings: Timings; log: Log }) {
+  let timer: NodeJS.Timeout | undefined
+  let current: Promise<void> | undefined
+  let isStopped = false
+
+  const next = (milliseconds: number) => {
+    clearTimeout(timer)
+    if (!isStopped) timer = setTimeout(run, milliseconds)
+  }
+  const run = () => {
+    timer = undefined
+    isWoken = false
+    current = drain(db)
+      .catch((error: unknown) => {
+        log.warn({ err: error }, 'staged jobs wait')
+        return 0
+      })
+      .then((moved) => {
+        current = undefined
+        next(moved === PORTION ? 0 : isWoken ? timings.gatherMs : timings.pollMs)
+      })
+  }
+  let isWoken = false
+  const forget = outbox.onWake(() => {
+    if (isWoken) return
+    isWoken = true
+    if (!current) next(timings.gatherMs)
+  })
+
+  run()
+  return async () => {
+    isStopped = true
+    forget()
+    clearTimeout(timer)
+    await current
+  }
+}
+
+/** One statement, so that nothing is lost or doubled; several may drain at once. A user's own jobs keep their order. */
+const drain = (db: Db) =>
+  db.use(async (db) => {
+    const tasks = Object.entries(settings)
+    const [row] = await db<{ moved: number }[]>`
+      with taken as (
+        delete from staged_jobs
+        where id in (select id from staged_jobs order by id limit ${PORTION} for update skip locked)
+        returning id, task, payload, created_at
+      ), placed as (
+        select t.*, (row_number() over (partition by task order by id) - 1) / s.at_once as portion,
+          case when task in ('subscriber', 'device') then 'subscribers-' || (hashtext(payload->>'userId') & 7) end as queue
+        from taken t
+        join unnest(${tasks.map(([task]) => task)}::text[], ${tasks.map(([, { atOnce }]) => atOnce)}::int[]) as s (task, at_once) using (task)
+      ), jobs as (
+        select task, queue, json_build_object('jobs', json_agg(payload order by id), 'since', min(created_at), 'tries', 0) as payload
+        from placed group by task, portion, queue order by min(id)
+      ), added as (
+        select from graphile_worker.add_jobs(array(
+          select (task, payload, queue, null, ${MAX_ATTEMPTS}::int, null, null, null)::graphile_worker.job_spec from jobs
+        ))
+      )
+      select count(*)::int as moved from taken, (select count(*) from added) a`
+    return row?.moved ?? 0
+  })

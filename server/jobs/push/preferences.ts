@@ -1,0 +1,12 @@
+import type { ProviderPreferences } from '../../context.ts'
+import type { PushSettings } from '../../env.ts'
+import { createProvider } from './provider.ts'
+
+const none: ProviderPreferences = { channels: [], workflows: [] }
+
+/** Asks the provider, and makes do without an answer. */
+export function createProviderPreferences(push: PushSettings | undefined) {
+  if (!push) return async () => none
+  const { preferencesOf } = createProvider(push)
+  return (userId: string) => preferencesOf(userId).catch(() => none)
+}

@@ -1,0 +1,61 @@
+import type { PushSettings } from '../../env.ts'
+import type { Kind, Payloads } from './events.ts'
+import { createProvider } from './provider.ts'
+
+type Template<K extends Kind> = { name: string; subject: string; body: string; fields: (keyof Payloads[K])[] }
+
+/** What people read, by kind; the provider fills in the fields. They are free to change it there. */
+const templates: { [K in Kind]: Template<K> } = {
+  'new-message': {
+    name: 'New message',
+    subject: '{{payload.senderName}} · {{payload.channelName}}',
+    body: '{{payload.messagePreview}}',
+    fields: ['senderId', 'senderName', 'senderAvatar', 'channelId', 'channelName', 'messagePreview', 'messageId'],
+  },
+  mention: {
+    name: 'Mention',
+    subject: '{{payload.mentionedByName}} mentioned you · {{payload.channelName}}',
+    body: '{{payload.messagePreview}}',
+    fields: ['mentionedBy', 'mentionedByName', 'channelId', 'channelName', 'messagePreview', 'messageId'],
+  },
+  'channel-invite': {
+    name: 'Channel invitation',
+    subject: '{{payload.invitedByName}} added you to {{payload.channelName}}',
+    body: '{{payload.channelDescription}}',
+    fields: ['invitedBy', 'invitedByName', 'channelId', 'channelName', 'channelDescription'],
+  },
+  reaction: {
+    name: 'Reaction',
+    subject: '{{payload.reactorName}} reacted with {{payload.emoji}}',
+    body: '{{payload.messagePreview}}',
+    fields: ['reactorId', 'reactorName', 'emoji', 'channelId', 'messagePreview', 'messageId'],
+  },
+  'thread-reply': {
+    name: 'Thread reply',
+    subject: '{{payload.replierName}} replied · {{payload.channelName}}',
+    body: '{{payload.replyPreview}}',
+    fields: ['replierId', 'replierName', 'channelId', 'channelName', 'threadId', 'replyPreview'],
+  },
+}
+
+/** Creates the five workflows at the provider. Those that are there stay as they are. */
+export async function setUpPush(push: PushSettings, say: (line: string) => void) {
+  const provider = createProvider(push)
+  for (const [kind, template] of Object.entries(templates)) {
+    const workflowId = push.workflows[kind as Kind] // entries forget the names
+    if (await provider.hasWorkflow(workflowId)) {
+      say(`${workflowId}: is there`)
+      continue
+    }
+    await provider.createWorkflow(workflow(workflowId, template))
+    say(`${workflowId}: created`)
+  }
+}
+
+const workflow = (workflowId: string, { name, subject, body, fields }: { name: string; subject: string; body: string; fields: string[] }) => ({
+  workflowId,
+  name,
+  active: true,
+  payloadSchema: { type: 'object', properties: Object.fromEntries(fields.map((field) => [field, { type: 'string' }])) },
+  steps: [{ name: 'Push', type: 'push', controlValues: { subject, body } }],
+})

@@ -1,0 +1,191 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { topics } from '@parley/contract'
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { idle } from './support/idle.ts'
+import { page, servePages } from './support/pages.ts'
+import { serveProvider } from './support/provider.ts'
+import { centrifugeOf, listen } from './support/realtime.ts'
+import { until } from './support/until.ts'
+import { createWorld, SECRET, type User, type World } from './support/world.ts'
+
+let web: Awaited<ReturnType<typeof servePages>>
+let provider: Awaited<ReturnType<typeof serveProvider>>
+/** JOBS=external: promises, and keeps none itself. */
+let world: World
+let ana: User
+let channelId: string
+const running: { stop: () => Promise<unknown> }[] = []
+beforeAll(async () => {
+  web = await servePages({ '/page': page('<title>Page</title>') })
+  provider = await serveProvider()
+  // Nobody compares with the log: what sockets hear, they were told.
+  world = await createWorld({ timings: { reconcileMs: 600_000 }, jobs: { isElsewhere: true, push: provider.settings } })
+  ;[ana] = await world.users('ana', 'ben')
+  channelId = (await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })).id
+})
+afterEach(async () => {
+  for (const { stop } of running.splice(0)) await stop()
+  provider.behave()
+})
+afterAll(async () => {
+  await world.stop()
+  await Promise.all([web.stop(), provider.stop()])
+})
+
+/** Another node on the same database, which does the work. */
+async function workBeside(options: { timings?: { beatMs: number }; log?: typeof silent } = {}) {
+  const node = await createWorld({ databaseUrl: world.databaseUrl, jobs: { push: provider.settings, previews: { allowedHosts: [web.host] }, ...options } })
+  running.push(node)
+  return node
+}
+/** `npm run worker`. */
+function startWorker(variables: Record<string, string>) {
+  const root = fileURLToPath(new URL('..', import.meta.url))
+  const child = spawn(process.execPath, ['--conditions=parley-source', '--import', 'tsx', 'server/worker.ts'], {
+    cwd: root,
+    env: { PATH: process.env.PATH, NODE_ENV: 'production', JWT_SECRET: SECRET, ...variables },
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+  const exited = once(child, 'exit')
+  running.push({ stop: async () => child.kill('SIGKILL') && exited })
+  return { child, exited, said: () => output }
+}
+const silent = { debug: () => {}, info: () => {}, warn: (_: object, _message: string) => {}, error: (_: object, _message: string) => {} }
+
+const send = (text: string) => ana.messages.send({ channelId, text })
+const untilMade = (messageId: string) =>
+  until(
+    async () => {
+      const message = await ana.messages.get({ channelId, messageId })
+      return message.linkPreviews && { ...message, linkPreviews: message.linkPreviews }
+    },
+    { seconds: 15 },
+  )
+const previewed = async (messageId: string) => (await untilMade(messageId)).linkPreviews
+
+test('a worker of its own does the work of a server, tells those who listen there, and ends when told to', async () => {
+  const client = centrifugeOf(world, ana)
+  onTestFinished(() => client.disconnect())
+  const ear = await listen(client, topics.channel(world.appId, channelId))
+  const { child, exited, said } = startWorker({
+    DATABASE_URL: world.databaseUrl,
+    LINK_PREVIEW_ALLOW_HOSTS: web.host,
+    PUSH_SECRET_KEY: 'key',
+    PUSH_API_URL: provider.settings.apiUrl,
+  })
+  const { id } = await send(`${web.url}/page`)
+  const { rev } = await untilMade(id)
+  await ear.until((heard) => heard.some(({ envelope, offset }) => envelope.type === 'message.updated' && offset === rev), 2_000)
+  await until(() => provider.kindsFor('ben').includes('new-message'))
+  await idle(world)
+  expect(ear.types).toEqual(['message.new', 'message.updated'])
+  child.kill('SIGTERM')
+  expect(await exited).toEqual([0, null])
+  expect(said()).toContain('carrying out jobs')
+})
+
+test('a worker without a database says so', async () => {
+  const { exited, said } = startWorker({})
+  expect(await exited).toEqual([1, null])
+  expect(said()).toMatch(/^DATABASE_URL: required by a worker.*\n$/)
+})
+
+test('the job of a worker that was killed is taken up by another', async () => {
+  let asked = 0
+  web.pages['/twice'] = (response) => {
+    asked += 1
+    if (asked > 1) response.writeHead(200, { 'content-type': 'text/html' }).end(page('<title>At last</title>'))
+  }
+  const { id } = await send(`${web.url}/twice`)
+  const { child, exited } = startWorker({ DATABASE_URL: world.databaseUrl, LINK_PREVIEW_ALLOW_HOSTS: web.host })
+  await until(() => asked === 1, { seconds: 15 })
+  child.kill('SIGKILL')
+  await exited
+  await workBeside({ timings: { beatMs: 300 } })
+  expect((await previewed(id))[0]?.title).toBe('At last')
+  await idle(world)
+})
+
+test('the job of a worker that is stopped in the middle of it is taken up later', async () => {
+  let asked = 0
+  web.pages['/stopped'] = (response) => {
+    asked += 1
+    if (asked > 1) response.writeHead(200, { 'content-type': 'text/html' }).end(page('<title>Later</title>'))
+  }
+  const { id } = await send(`${web.url}/stopped`)
+  await workBeside()
+  await until(() => asked === 1)
+  const start = Date.now()
+  await running.pop()?.stop()
+  expect(Date.now() - start).toBeLessThan(4_500)
+  // It waits a few seconds after a failure.
+  await world.db`update graphile_worker._private_jobs set run_at = now()`
+  await workBeside()
+  await previewed(id)
+})
+
+test('a hanging page delays no push, a hanging provider no preview', async () => {
+  await workBeside()
+  await idle(world)
+  provider.forget()
+  const hanging: (() => void)[] = []
+  web.pages['/hanging'] = (response) => void hanging.push(() => response.writeHead(404).end())
+  for (let index = 0; index < 12; index++) await send(`${web.url}/hanging#${index} ${web.url}/hanging?${index}`)
+  await until(() => hanging.length > 0 && provider.kindsFor('ben').length === 12)
+  web.pages['/hanging'] = page('')
+  for (const release of hanging) release()
+  await idle(world)
+
+  provider.behave((response) => void hanging.push(() => response.writeHead(200).end()))
+  hanging.length = 0
+  for (let index = 0; index < 12; index++) await send(`hello ${index}`)
+  await until(() => hanging.length > 0)
+  await previewed((await send(`${web.url}/page while others hang`)).id)
+  provider.behave()
+  for (const release of hanging) release()
+  await idle(world)
+})
+
+test('a job that can not succeed ends after five tries and is told of; those beside it are done', async () => {
+  const told: string[] = []
+  const tell = (_: object, message: string) => void told.push(message)
+  await workBeside({ log: { ...silent, warn: tell, error: tell } })
+  await idle(world)
+  provider.forget()
+  const { id } = await send('beside the poison')
+  await world.db`
+    insert into staged_jobs (task, payload)
+    select 'push-message', json_build_object('appId', 'no uuid', 'messageId', ${id}::text) union all
+    select 'push-message', json_build_object('appId', ${world.appId}::text, 'messageId', ${id}::text)`
+  await until(() => told.includes('job failed'))
+  await until(() => provider.kindsFor('ben').length > 0)
+  for (let tries = 2; tries <= 5; tries++) {
+    await until(
+      async () =>
+        (
+          await world.db`update graphile_worker._private_jobs set run_at = now() where attempts = ${tries - 1} and last_error is not null and locked_at is null returning 1`
+        ).length > 0,
+    )
+    await until(() => told.filter((message) => message === 'job failed').length === tries)
+  }
+  await until(() => told.includes('job given up'))
+  const dead = await world.db`select attempts, max_attempts, last_error from graphile_worker.jobs`
+  expect(dead).toEqual([{ attempts: 5, maxAttempts: 5, lastError: expect.stringContaining('uuid') }])
+})
+
+test('promises are kept once, whoever drains them', async () => {
+  await Promise.all([workBeside(), workBeside(), workBeside()])
+  await idle(world)
+  provider.forget()
+  const sent = await Promise.all(Array.from({ length: 40 }, (_, index) => send(`number ${index}`)))
+  await idle(world)
+  expect(
+    provider
+      .triggered()
+      .map(({ transactionId }) => transactionId)
+      .sort(),
+  ).toEqual(sent.map(({ id }) => `${id}:ben:new-message`).sort())
+})

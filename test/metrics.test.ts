@@ -1,0 +1,113 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { topics } from '@parley/contract'
+import { startMetrics } from '@parley/server/http/metrics'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { idle } from './support/idle.ts'
+import { page, servePages } from './support/pages.ts'
+import { serveProvider } from './support/provider.ts'
+import { centrifugeOf, listen } from './support/realtime.ts'
+import { refusal } from './support/refusal.ts'
+import { until } from './support/until.ts'
+import { createWorld, type World } from './support/world.ts'
+
+let web: Awaited<ReturnType<typeof servePages>>
+let provider: Awaited<ReturnType<typeof serveProvider>>
+let world: World
+let url = ''
+let stopMetrics: () => Promise<void>
+beforeAll(async () => {
+  web = await servePages({ '/page': page('<title>Page</title>') })
+  provider = await serveProvider()
+  world = await createWorld({ jobs: { push: provider.settings, previews: { allowedHosts: [web.host] } } })
+  const port = await freePort()
+  stopMetrics = await startMetrics(world.metrics, { db: world.pool, poolSize: 10, port, host: '127.0.0.1' })
+  url = `http://127.0.0.1:${port}/metrics`
+})
+afterAll(async () => {
+  await stopMetrics()
+  await world.stop()
+  await Promise.all([web.stop(), provider.stop()])
+})
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  return typeof address === 'object' && address ? address.port : 0
+}
+const scrape = async () => {
+  const response = await fetch(url)
+  expect(response.headers.get('content-type')).toContain('text/plain')
+  return response.text()
+}
+
+test('what happens is counted, measured and shown', async () => {
+  const [ana] = await world.users('ana', 'ben')
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })
+  await ana.messages.send({ channelId, text: `${web.url}/page` })
+  await ana.messages.send({ channelId, text: `${web.url}/page again` })
+  await refusal(ana.messages.send({ channelId: crypto.randomUUID(), text: 'nowhere' }))
+  await idle(world)
+  const text = await scrape()
+  expect(text).toContain('parley_operation_seconds_count{operation="messages.send",outcome="ok"} 2')
+  expect(text).toContain('parley_operation_seconds_count{operation="messages.send",outcome="NOT_FOUND"} 1')
+  expect(text).toMatch(/parley_operation_seconds_bucket\{le="0.25",operation="messages.send",outcome="ok"\} \d/)
+  expect(text).toContain('parley_pushes_total{outcome="accepted"} 3')
+  expect(text).toMatch(/parley_previews_total\{outcome="found"\} [12]/)
+  expect(text).toMatch(/parley_jobs_total\{task="push-message",outcome="done"\} \d/)
+  expect(text).toMatch(/parley_database_connections\{state="idle"\} \d/)
+  expect(text).toContain('parley_database_up 1')
+  expect(text).toContain('parley_database_pool_size 10')
+  expect(text).toContain('process_cpu_seconds_total')
+})
+
+test('jobs that wait, and those given up, are shown with their age', async () => {
+  await world.db`select graphile_worker.add_job('somebody-elses', '{}', run_at := now() - interval '5 minutes')`
+  const text = await scrape()
+  expect(text).toContain('parley_jobs_waiting{task="somebody-elses",state="waiting"} 1')
+  expect(text).toMatch(/parley_jobs_oldest_seconds\{task="somebody-elses"\} 30\d/)
+})
+
+const sample = (text: string, name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
+
+test('sockets, what is published and delivered to them, and what had to be read from the log are counted', async () => {
+  const other = await createWorld({ databaseUrl: world.databaseUrl })
+  onTestFinished(() => other.stop())
+  const [dora, emil] = await world.users('dora', 'emil')
+  const { id: channelId } = await dora.channels.create({ type: 'group', name: 'Live', memberIds: ['emil'] })
+  const clients = [centrifugeOf(world, dora), centrifugeOf(world, emil)]
+  const ears = await Promise.all(clients.map((client) => listen(client, topics.channel(world.appId, channelId))))
+  const before = await scrape()
+  expect(sample(before, 'parley_sockets_open')).toBe(2)
+
+  await dora.messages.send({ channelId, text: 'from here' })
+  await other.api({ token: emil.token }).messages.send({ channelId, text: 'from another node' })
+  for (const ear of ears) await ear.untilType('message.new', 2)
+  const after = await scrape()
+  const growth = (name: string) => sample(after, name) - sample(before, name)
+  expect(growth('parley_events_total')).toBe(1)
+  expect(growth('parley_deliveries_total')).toBe(4)
+  expect(growth('parley_holes_filled_total')).toBe(1)
+
+  for (const client of clients) client.disconnect()
+  await until(async () => sample(await scrape(), 'parley_sockets_open') === 0)
+})
+
+test('who waits for a connection to the database is counted', async () => {
+  let release = () => {}
+  const released = new Promise<void>((resolve) => (release = resolve))
+  const borrowed = Array.from({ length: 13 }, () => world.pool.use(() => released))
+  const asked = scrape()
+  await until(() => world.pool.waiting() >= 5)
+  release()
+  await Promise.all(borrowed)
+  expect(sample(await asked, 'parley_database_pool_waiting')).toBeGreaterThanOrEqual(3)
+  expect(sample(await scrape(), 'parley_database_pool_waiting')).toBe(0)
+})
+
+test('there is nothing else at that port', async () => {
+  expect((await fetch(url.replace('/metrics', '/'))).status).toBe(404)
+  expect((await fetch(url, { method: 'POST' })).status).toBe(404)
+})

@@ -1,0 +1,178 @@
+import type { ServerResponse } from 'node:http'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { idle } from './support/idle.ts'
+import { insertCrowd } from './support/inserted.ts'
+import { serveProvider } from './support/provider.ts'
+import { until } from './support/until.ts'
+import { createWorld, type User, type World } from './support/world.ts'
+
+let provider: Awaited<ReturnType<typeof serveProvider>>
+let world: World
+let ana: User
+let ben: User
+let channelId: string
+const complaints: string[] = []
+const log = { debug: () => {}, info: () => {}, warn: () => {}, error: (_: object, message: string) => void complaints.push(message) }
+beforeAll(async () => {
+  provider = await serveProvider()
+  world = await createWorld({ jobs: { push: provider.settings, log } })
+  ;[ana, ben] = await world.users('ana', 'ben')
+  channelId = (await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })).id
+})
+afterAll(async () => {
+  await world.stop()
+  await provider.stop()
+})
+beforeEach(async () => {
+  provider.behave()
+  await idle(world)
+  provider.forget()
+  complaints.length = 0
+})
+
+const send = (text: string) => ana.messages.send({ channelId, text })
+const gaps = () => provider.calls.slice(1).map(({ at }, index) => at - (provider.calls[index]?.at ?? 0))
+
+test('a provider in trouble is tried again, later each time', async () => {
+  provider.behave(provider.answer(500))
+  await send('trouble')
+  await until(() => provider.calls.length === 2)
+  provider.behave()
+  await idle(world)
+  const [first = 0, second = 0] = gaps()
+  expect(first).toBeGreaterThanOrEqual(240)
+  expect(second).toBeGreaterThanOrEqual(490)
+  expect(new Set(provider.triggered().map(({ transactionId }) => transactionId)).size).toBe(1)
+  expect(provider.calls).toHaveLength(3)
+})
+
+test('a provider that is busy is left alone as long as it asks for', async () => {
+  provider.behave((response) => {
+    response.writeHead(429, { 'retry-after': '1' }).end()
+    provider.behave()
+  })
+  await send('busy')
+  await until(() => provider.calls.length === 2)
+  expect(gaps()[0]).toBeGreaterThanOrEqual(990)
+})
+
+test('what the provider refuses is not tried again, and is told', async () => {
+  provider.behave(provider.answer(401))
+  await send('refused')
+  await idle(world)
+  expect(provider.calls).toHaveLength(1)
+  expect(complaints).toEqual(['push refused'])
+})
+
+test('a push that the provider can not take holds up none beside it', async () => {
+  const crowd = await insertCrowd(world, 'crowd', 20)
+  const group = await ana.channels.create({ type: 'group', name: 'Crowd', memberIds: crowd })
+  await idle(world)
+  provider.forget()
+  const taken = new Set<string>()
+  provider.behave((response, { body }) => {
+    const events = ('events' in body ? body.events : [body]) as { to: string }[]
+    if (events.some(({ to }) => to === 'crowd7')) return response.writeHead(400).end()
+    for (const { to } of events) taken.add(to)
+    response.writeHead(201).end()
+  })
+  await ana.messages.send({ channelId: group.id, text: 'hello all' })
+  await idle(world)
+  expect(taken).toEqual(new Set(crowd.filter((id) => id !== 'crowd7')))
+  expect(complaints).toEqual(['push refused'])
+})
+
+test('a provider that hangs, or is not there, slows down neither sends nor previews nor reads', async () => {
+  const hanging: ServerResponse[] = []
+  provider.behave((response) => void hanging.push(response))
+  for (let index = 0; index < 10; index++) await send(`waiting ${index}`)
+  await until(() => provider.calls.length > 0)
+  const start = Date.now()
+  for (let index = 0; index < 10; index++) await send(`not waiting ${index}`)
+  expect(Date.now() - start).toBeLessThan(1_000)
+  const asked = Date.now()
+  expect((await ben.preferences.get()).providerPreferences).toEqual({ channels: [], workflows: [] })
+  expect(Date.now() - asked).toBeLessThan(2_500)
+  provider.behave()
+  for (const response of hanging) response.writeHead(201).end()
+  await idle(world)
+  expect(provider.kindsFor('ben')).toHaveLength(20)
+})
+
+test('a thousand members are a handful of statements and ten calls', async () => {
+  const crowd = await insertCrowd(world, 'member', 1000)
+  const group = await ana.channels.create({ type: 'group', name: 'Many' })
+  await world.db`insert into members (app_id, channel_id, user_id, role) select ${world.appId}, ${group.id}, id, 'member' from unnest(${crowd}::text[]) as c (id)`
+  await ana.messages.send({ channelId: group.id, text: 'hello all' })
+  await until(() => provider.triggered().length === 1000)
+  expect(provider.calls.map(({ path }) => path)).toEqual(Array(10).fill('/v1/events/trigger/bulk'))
+  expect(new Set(provider.triggered().map(({ to }) => to)).size).toBe(1000)
+})
+
+test("the provider's own preferences are passed on", async () => {
+  const workflow = { enabled: true, channels: { push: true }, overrides: [], workflow: { identifier: 'mention', name: 'Mention' } }
+  provider.behave((response) =>
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ data: { global: { enabled: true, channels: { push: true, email: false } }, workflows: [workflow] } })),
+  )
+  const { providerPreferences } = await ben.preferences.get()
+  expect(provider.calls).toMatchObject([{ method: 'GET', path: '/v2/subscribers/ben/preferences' }])
+  expect(providerPreferences).toEqual({
+    channels: [
+      { channel: 'push', enabled: true },
+      { channel: 'email', enabled: false },
+    ],
+    workflows: [workflow],
+  })
+  for (const nonsense of ['', '[]', '{"data":null}']) {
+    provider.behave((response) => response.writeHead(200).end(nonsense))
+    expect((await ben.preferences.get()).providerPreferences).toEqual({ channels: [], workflows: [] })
+  }
+})
+
+test('without a key nothing is promised and nothing is asked', async () => {
+  const off = await createWorld({ jobs: {} })
+  try {
+    const dora = await off.user('dora')
+    await off.user('emil')
+    const channel = await dora.channels.create({ type: 'group', name: 'Quiet', memberIds: ['emil'] })
+    await dora.messages.send({ channelId: channel.id, text: 'hello @emil' })
+    await dora.devices.create({ platform: 'ios', provider: 'apns', token: 'token' })
+    expect((await dora.preferences.get()).providerPreferences).toEqual({ channels: [], workflows: [] })
+    const [sequence] = await off.db<{ isCalled: boolean }[]>`select is_called from staged_jobs_id_seq`
+    expect(sequence?.isCalled).toBe(false)
+  } finally {
+    await off.stop()
+  }
+})
+
+test('a tenant prefix and other workflow names are taken from the configuration', async () => {
+  const workflows = { ...provider.settings.workflows, 'new-message': 'acme-message' }
+  const tenant = await createWorld({ jobs: { push: { ...provider.settings, tenantId: 'acme', workflows } } })
+  try {
+    const dora = await tenant.user('dora')
+    await tenant.user('emil')
+    const channel = await dora.channels.create({ type: 'group', name: 'Talk', memberIds: ['emil'] })
+    const { id } = await dora.messages.send({ channelId: channel.id, text: 'hello' })
+    await idle(tenant)
+    expect(provider.triggered().find(({ name }) => name === 'acme-message')).toMatchObject({ to: 'acme:emil', transactionId: `${id}:emil:acme-message` })
+    expect(
+      provider.calls
+        .filter(({ path }) => path === '/v2/subscribers')
+        .map(({ body }) => body.subscriberId)
+        .sort(),
+    ).toEqual(['acme:dora', 'acme:emil'])
+  } finally {
+    await tenant.stop()
+  }
+})
+
+test('a provider that was away for a while loses nothing', async () => {
+  const { port } = new URL(provider.settings.apiUrl)
+  await provider.stop()
+  const { id } = await send('while you were out')
+  await until(async () => (await world.db`select from graphile_worker.jobs where run_at > now()`).length > 0)
+  provider = await serveProvider({ port: Number(port) })
+  await until(() => provider.triggered().some(({ transactionId }) => transactionId === `${id}:ben:new-message`))
+})

@@ -1,0 +1,88 @@
+import { topics } from '@parley/contract'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { RawSocket } from '../support/socket.ts'
+import { createWorld, type User, useWorld, type World } from '../support/world.ts'
+
+// No comparison with the database: what is told, is told at once.
+const timings = { reconcileMs: 1_000_000 }
+const world = useWorld({ timings })
+let other: World
+beforeAll(async () => {
+  other = await createWorld({ timings, databaseUrl: world().databaseUrl })
+})
+afterAll(() => other.stop())
+const open: RawSocket[] = []
+afterEach(() => {
+  for (const raw of open.splice(0)) raw.socket.terminate()
+})
+/** Sockets of a user on both nodes. */
+const socketsOf = async (user: User) => {
+  const sockets = await Promise.all([world(), other].map((node) => RawSocket.connect(node, user)))
+  open.push(...sockets)
+  return sockets
+}
+const chat = (channelId: string) => topics.channel(world().appId, channelId)
+
+describe('what voids the tokens of a user closes his sockets at once, on every node, and nobody else’s', () => {
+  const endings: [string, (userId: string) => Promise<unknown>][] = [
+    ['revocation', (userId) => world().backend.tokens.revoke({ userId })],
+    ['deletion', (userId) => world().backend.users.delete({ userId })],
+    ['bulk-deletion', (userId) => world().backend.users.bulkDelete({ userIds: [userId, 'nobody'] })],
+  ]
+  test.each(endings)('%s', async (name, end) => {
+    const [ben, cem] = await world().users(`ben-${name}`, `cem-${name}`)
+    const [bens, cems] = [await socketsOf(ben), await socketsOf(cem)]
+    await end(ben.id)
+    expect(await Promise.all(bens.map(({ closed }) => closed))).toMatchObject([{ code: 3503 }, { code: 3503 }])
+    for (const raw of cems) expect((await raw.ask({ id: 2, subscribe: { channel: topics.user(world().appId, cem.id) } })).subscribe).toBeDefined()
+    const late = await RawSocket.open(other)
+    late.send({ id: 1, connect: { token: ben.minted.wsToken } })
+    expect((await late.closed).code).toBe(3500)
+  })
+})
+
+describe('who is removed from a workspace', () => {
+  const team = async (name: string) => {
+    const [ana, ben] = await world().users(`ana-${name}`, `ben-${name}`)
+    const { id: workspaceId } = await ana.workspaces.create({ name: 'Acme', type: 'team' })
+    await ben.invites.accept({ token: (await ana.invites.create({ workspaceId })).token })
+    const channelOf = async (...memberIds: string[]) => (await ana.channels.create({ type: 'team', name: 'Team', workspaceId, memberIds })).id
+    return { ana, ben, workspaceId, open: await channelOf(), own: await channelOf(ben.id) }
+  }
+
+  test('hears its channels no more, on every node, but those he is a member of', async () => {
+    const { ana, ben, workspaceId, open, own } = await team('removed')
+    const sockets = await socketsOf(ben)
+    for (const raw of sockets)
+      for (const [id, channelId] of [[2, open], [3, own]] as const) expect((await raw.ask({ id, subscribe: { channel: chat(channelId) } })).subscribe).toBeDefined() // biome-ignore format: pairs
+    await ana.workspaces.removeMember({ workspaceId, userId: ben.id })
+    for (const raw of sockets) await raw.pushed(({ channel, unsubscribe }) => channel === chat(open) && unsubscribe?.code === 2000)
+    await ana.messages.send({ channelId: open, text: 'among us' })
+    await ana.messages.send({ channelId: own, text: 'with ben' })
+    for (const raw of sockets) {
+      await raw.pushed(({ channel, pub }) => channel === chat(own) && pub?.data.payload.message?.text === 'with ben')
+      expect(raw.frames.join()).not.toContain('among us')
+      expect((await raw.ask({ id: 4, subscribe: { channel: chat(open) } })).error.code).toBe(103)
+    }
+  })
+
+  test('is not let in by a subscribe that crosses his removal', async () => {
+    const { ana, ben, workspaceId, open } = await team('crossing')
+    const [raw] = await socketsOf(ben)
+    for (let round = 0; round < 12; round++) {
+      const id = 2 + round * 2
+      const removal = ana.workspaces.removeMember({ workspaceId, userId: ben.id })
+      // Somewhere from before it to after it.
+      for (let turn = 0; turn < round * 2; turn++) await new Promise(setImmediate)
+      const reply = await raw?.ask({ id, subscribe: { channel: chat(open) } })
+      await removal
+      if (reply?.subscribe) await raw?.until(() => raw.messages.filter(({ push }) => push?.unsubscribe?.code === 2000).length > ended)
+      if (reply?.subscribe) ended++
+      await ana.messages.send({ channelId: open, text: 'among us' })
+      expect((await raw?.ask({ id: id + 1, history: { channel: chat(open) } }))?.error.code).toBe(103)
+      await ben.invites.accept({ token: (await ana.invites.create({ workspaceId })).token })
+    }
+    expect(raw?.frames.join()).not.toContain('among us')
+  })
+  let ended = 0
+})

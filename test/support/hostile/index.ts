@@ -1,0 +1,78 @@
+import { ErrorBody, errorStatus, type Operation, pathParameters } from '@parley/contract'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Answer } from '../raw.ts'
+import { expectAnswer, operations } from '../validated.ts'
+import type { World } from '../world.ts'
+import { plainRequest, type Request, requestsFor } from './requests.ts'
+import { onStage, type Stage, setStage } from './stage.ts'
+import { ask, expectForm, hasBody, headersOf, json, percent, toText } from './wire.ts'
+
+/** After so many requests what could be deleted is gone: a new stage is set. */
+const STAGE_LASTS = 60
+
+/**
+ * A test an operation, together so many requests: never a fault of the server, refusals always in their form, what is
+ * invalid always refused, and answers to what is valid are of the contract. The seed is printed; HOSTILE_SEED gives it.
+ */
+export function testHostileRequests(world: () => World, requests: number) {
+  const seed = Number(process.env.HOSTILE_SEED ?? Math.floor(Math.random() * 2 ** 31))
+  const numRuns = Math.ceil(requests / operations.length)
+  console.log(`${numRuns * operations.length} hostile requests: HOSTILE_SEED=${seed}`)
+  test.each(operations)(`%s withstands ${numRuns} requests`, async (id, op) => {
+    let stage = await setStage(world())
+    let runs = 0
+    let served = 0
+    const property = fc.asyncProperty(requestsFor(id, op), async (request) => {
+      if (++runs % STAGE_LASTS === 0) stage = await setStage(world())
+      if (await withstands(world(), { id, op, request, stage })) served += 1
+    })
+    await fc.assert(property, { seed, numRuns, examples: [[plainRequest(id, op)]] })
+    expect(served).toBeGreaterThan(0)
+  })
+}
+
+type Trial = { id: string; op: Operation; request: Request; stage: Stage }
+
+/** Whether the request was carried out. */
+async function withstands(world: World, { id, op, request, stage }: Trial) {
+  const given = onStage(request.args, stage)
+  const args = request.via === 'rest' ? { ...given, ...inPath(op, given) } : given
+  const callers = stage.credentials[op.auth]
+  const headers = headersOf(callers[request.caller % callers.length] ?? {})
+  const answer = await (request.via === 'rest' ? viaRest : viaTrpc)(world.url, { id, op, args, headers })
+  const refusal = expectForm(answer)
+  // Without a part the path may lead elsewhere.
+  if (request.via === 'rest' && pathParameters(op.path).some((name) => args[name] === '')) return false
+  expectAnswer(op, answer)
+  const isRead = request.via === 'trpc' || hasBody(op) // a query says everything in strings
+  if (isRead && !op.input.safeParse(args).success) expect(answer).toSatisfy(({ status }: Answer) => status === 400 || status === 404)
+  return refusal === undefined
+}
+
+/** What stands in a path is text. */
+const inPath = ({ path }: Operation, args: Record<string, unknown>) => Object.fromEntries(pathParameters(path).map((name) => [name, toText(args[name])]))
+
+type Sent = { id: string; op: Operation; args: Record<string, unknown>; headers: Record<string, string> }
+
+function viaRest(url: string, { op, args, headers }: Sent) {
+  const rest = Object.fromEntries(Object.entries(args).filter(([name]) => !pathParameters(op.path).includes(name)))
+  const path = op.path.replace(/\{(\w+)\}/g, (_, name: string) => percent(toText(args[name])))
+  if (hasBody(op)) return ask(url, { method: op.method, path, headers: { ...headers, ...json }, body: JSON.stringify(rest) })
+  const query = Object.entries(rest).map(([name, value]) => `${percent(name)}=${percent(toText(value))}`)
+  return ask(url, { method: op.method, path: query.length === 0 ? path : `${path}?${query.join('&')}`, headers })
+}
+
+/** The answer as REST would give it. */
+async function viaTrpc(url: string, { id, op, args, headers }: Sent): Promise<Answer> {
+  const input = JSON.stringify(args)
+  const answer = await (op.method === 'GET'
+    ? ask(url, { method: 'GET', path: `/trpc/${id}?input=${percent(input)}`, headers })
+    : ask(url, { method: 'POST', path: `/trpc/${id}`, headers: { ...headers, ...json }, body: input }))
+  const { result, error } = JSON.parse(answer.body)
+  const said = { ...answer, headers: { ...answer.headers, 'content-type': 'application/json; charset=utf-8' } }
+  if (answer.status < 400) return { ...said, status: op.status ?? 200, body: JSON.stringify(result.data) }
+  expect(error.data).toEqual({ code: error.data.code, httpStatus: answer.status, path: id })
+  expect(errorStatus).toHaveProperty(error.data.code, answer.status)
+  return { ...said, body: JSON.stringify(ErrorBody.parse({ error: { message: error.message, code: error.data.code } })) }
+}

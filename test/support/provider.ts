@@ -1,0 +1,56 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export type Call = { method: string; path: string; key: string | undefined; body: Record<string, unknown>; at: number }
+type Trigger = { name: string; to: string; payload: Record<string, string>; transactionId: string }
+type Behaviour = (response: ServerResponse, call: Call) => void
+
+const accept: Behaviour = (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":{}}')
+
+/** The push provider, as far as tests need it: takes down what it is told, and answers as it is told to. */
+export async function serveProvider({ port: wanted = 0 } = {}) {
+  const calls: Call[] = []
+  const double = { behaviour: accept }
+  const server = createServer(async (request, response) => {
+    let text = ''
+    for await (const chunk of request) text += chunk
+    const call = {
+      method: request.method ?? '',
+      path: request.url ?? '',
+      key: request.headers.authorization,
+      body: text ? JSON.parse(text) : {},
+      at: Date.now(),
+    }
+    calls.push(call)
+    double.behaviour(response, call)
+  }).listen(wanted, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo // it listens on a port
+  const triggered = () =>
+    calls.filter(({ path }) => path.startsWith('/v1/events/trigger')).flatMap(({ body }) => ('events' in body ? (body.events as Trigger[]) : [body as Trigger]))
+  return {
+    calls,
+    triggered,
+    /** Pushes to one user, as kinds. */
+    kindsFor: (userId: string) => triggered().flatMap(({ to, name }) => (to === userId ? [name] : [])),
+    settings: {
+      secretKey: 'secret-of-the-tests',
+      apiUrl: `http://127.0.0.1:${port}`,
+      tenantId: undefined as string | undefined,
+      workflows: { 'new-message': 'new-message', mention: 'mention', 'channel-invite': 'channel-invite', reaction: 'reaction', 'thread-reply': 'thread-reply' },
+    },
+    behave: (behaviour: Behaviour = accept) => {
+      double.behaviour = behaviour
+    },
+    answer:
+      (status: number, headers: Record<string, string> = {}): Behaviour =>
+      (response) =>
+        response.writeHead(status, headers).end('{"message":"as the test wants"}'),
+    forget: () => calls.splice(0),
+    stop: () => {
+      server.closeAllConnections()
+      return new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

@@ -1,0 +1,41 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { afterEach, vi } from 'vitest'
+
+export const patient = { timeout: 30_000, interval: 10 }
+export const production = {
+  NODE_ENV: 'production',
+  HOST: '127.0.0.1',
+  JWT_SECRET: 'the secret of these tests, 32 bytes or more',
+  ADMIN_API_KEY: 'the-admin-key-of-these-tests',
+}
+
+/** Programs that a test has started, and does not end itself. */
+export const children: ChildProcess[] = []
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+})
+
+/** `npm start`, in a directory and an environment of its own. */
+export function start(variables: Record<string, string>, cwd: string) {
+  const main = fileURLToPath(new URL('../../server/main.ts', import.meta.url))
+  const tsx = createRequire(import.meta.url).resolve('tsx')
+  const environment = { PATH: process.env.PATH, PORT: '0', ...variables }
+  const child = spawn(process.execPath, ['--conditions=parley-source', '--import', tsx, main], { cwd, env: environment })
+  children.push(child)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
+  const code = new Promise<number | null>((resolve) => child.on('close', resolve))
+  const matched = (pattern: RegExp) => vi.waitFor(() => pattern.exec(output)?.[1] ?? Promise.reject(new Error(output)), patient)
+  const value = (name: string) => matched(new RegExp(`^${name}: +(\\S+)$`, 'm'))
+  return {
+    code,
+    value,
+    url: () => value('Base URL'),
+    /** Where it listens, as its log tells. */
+    address: () => matched(/"Server listening at (\S+?)"/),
+    output: () => output,
+    kill: (signal: NodeJS.Signals) => child.kill(signal),
+  }
+}
