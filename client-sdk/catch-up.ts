@@ -5,6 +5,8 @@ import type { ChannelChanges } from './types.ts'
 type Asker = { since: number | null; take: (changes: ChannelChanges) => Promise<'healed' | 'told'> | 'healed' | 'told' }
 
 const CHANNELS_A_CALL = 200
+/** What could not be asked is asked again after so long, or when the connection is back. */
+const RETRY_MS = 3_000
 /** The server has no such rev, so it answers with the channel alone. */
 const CHANNEL_ONLY = 2_147_483_647
 
@@ -12,6 +14,7 @@ const CHANNEL_ONLY = 2_147_483_647
 export class CatchUp {
   #askers = new Map<string, Asker[]>()
   #running: Promise<void> | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(readonly engine: () => Pick<Engine, 'api' | 'events'>) {}
 
@@ -19,7 +22,7 @@ export class CatchUp {
   ask(channelId: string, asker: Asker) {
     this.#askers.set(channelId, [...(this.#askers.get(channelId) ?? []), asker])
     // Topics that come back together are asked for together.
-    queueMicrotask(() => setTimeout(() => void this.run().catch(() => {}), 0))
+    this.#runIn(0)
   }
 
   /** Resolves when nobody waits any longer. */
@@ -28,6 +31,11 @@ export class CatchUp {
       this.#running = undefined
     })
     return this.#running
+  }
+
+  #runIn(ms: number) {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => void this.run().catch(() => this.#askers.size > 0 && this.#runIn(RETRY_MS)), ms)
   }
 
   async #run() {
