@@ -26,6 +26,8 @@ type Options = {
 const LINGER_MS = 1_000
 /** After so long a part that could not be loaded, or may not be right, is loaded again. */
 const RETRY_MS = 1_000
+/** News of who reads and sends within so long of each other may have crossed. */
+const CROSSING_MS = 1_000
 
 /**
  * Keeps what is known of a channel true: subscribes, then loads, and puts what is heard meanwhile over what was loaded;
@@ -38,6 +40,8 @@ export class Feed {
   /** Heard while something is being loaded. */
   #journal: TopicEvent[] = []
   #journals = 0
+  /** When members were last heard to read. */
+  readonly #readAt = new Map<string, number>()
   #generation = 0
   #watchers = 0
   #leaveTimer: ReturnType<typeof setTimeout> | undefined
@@ -92,13 +96,16 @@ export class Feed {
     if (this.#journals > 0 && !event.type.startsWith('typing')) this.#journal.push(event)
     if (event.rev !== undefined && this.#position) this.#position = { ...this.#position, offset: event.rev }
     this.update((state) => applyEvent(state, event, this.#me))
-    if (this.state.arePinsStale) this.#reload('pins')
+    if (event.type === 'read.updated') this.#readAt.set(event.payload.userId, Date.now())
+    if (event.type === 'message.new' && Date.now() - (this.#readAt.get(event.payload.message.userId) ?? 0) < CROSSING_MS)
+      this.#retryLater(() => this.#parts.delete('reads'))
   }
 
   update(change: (state: ChannelState) => ChannelState) {
     const next = change(this.state)
     if (next === this.state) return
     this.state = next
+    if (next.arePinsStale) this.#reload('pins')
     this.options.onChange()
   }
 
@@ -208,6 +215,7 @@ export class Feed {
       this.#parts.set(part, { status: 'ready' })
       this.state = heard.reduce((state, event) => applyLate(state, event, this.#me), apply(this.state))
       if (part === 'main') this.options.onHealed()
+      if (this.state.arePinsStale && part !== 'pins') this.#reload('pins')
       // Whether their authors had read everything until then, only the server knows.
       if (part === 'reads' && heard.some(({ type }) => type === 'message.new')) this.#retryLater(() => this.#parts.delete(part))
     } catch (error) {

@@ -116,7 +116,7 @@ export function learn(state: ChannelState, messages: readonly Message[]): Channe
     const before = known.get(message.id)
     known.set(message.id, before && isSame(before, message) ? before : toFact(message))
   }
-  return notePins({ ...state, messages: known }, news)
+  return notePins({ ...state, messages: known }, news, true)
 }
 
 /** A message of an equal rev may still differ: in names, and in what this user does not see in broadcasts. */
@@ -144,11 +144,12 @@ const withOwn = (reactions: readonly Reaction[], before: readonly Reaction[], ch
   reactions.map((reaction) => ({ ...reaction, own: changed[reaction.type] ?? before.some(({ type, own }) => own && type === reaction.type) }))
 
 /** Pinned messages follow their messages; one that was pinned just now has to be asked for. */
-function notePins(state: ChannelState, changed: readonly Message[]): ChannelState {
+function notePins(state: ChannelState, changed: readonly Message[], isRead = false): ChannelState {
   const { pins } = state
   if (!pins) return state
   const facts = new Map(changed.map((message) => [message.id, message]))
-  const isNews = changed.some(({ id, pinned, deletedAt }) => pinned && !deletedAt && !pins.some((pin) => pin.id === id))
+  // Between what was read and what was known before, it may have been unpinned and pinned by somebody else.
+  const isNews = changed.some(({ id, pinned, deletedAt, rev }) => pinned && !deletedAt && !pins.some((pin) => pin.id === id && (!isRead || pin.rev >= rev)))
   if (!isNews && !pins.some(({ id }) => facts.has(id))) return state
   const followed = pins.flatMap((pin) => {
     const fact = facts.get(pin.id)
