@@ -1,66 +1,87 @@
-import { type Args, type Contract, contract, ErrorBody, type Operation, type Output, pathParameters } from '@parley/contract'
-import { ChatError } from './error.ts'
-
-/** `api.messages.send({ channelId, text })`: every operation of the contract as a typed method, by noun. */
-export type Api = {
-  [Group in keyof Contract]: {
-    [Name in keyof Contract[Group]]: Contract[Group][Name] extends Operation ? Method<Args<Contract[Group][Name]>, Output<Contract[Group][Name]>> : never
-  }
-}
-// biome-ignore lint/complexity/noBannedTypes: only the empty object type tells whether every field may be left out
-type Method<Input, Result> = {} extends Input ? (args?: Input) => Promise<Result> : (args: Input) => Promise<Result>
+import { type CallOptions, request } from './call.ts'
+import { ChatError, isChatError } from './error.ts'
+import { operations } from './operations.ts'
+import { backoff, delay } from './timing.ts'
+import type { Api } from './types.ts'
 
 /** Who calls: a user by his bearer token, a backend by its API key, the operator by the admin key, or nobody. */
 export type Credentials = { token?: string; apiKey?: string; adminKey?: string }
 export type ApiOptions = Credentials & { url: string; fetch?: typeof fetch }
 
-/** A client for the operations of a Parley server. Calls reject with a ChatError. */
-export function createApi(options: ApiOptions): Api {
-  const method =
-    (op: Operation) =>
-    (args: Record<string, unknown> = {}) =>
-      call(options, op, args)
-  const methods = (group: Record<string, Operation>) => mapValues(group, method)
-  return mapValues(contract, methods) as unknown as Api // the same groups and names, by construction
+/** A plain client for the operations of a Parley server: no retries, no token renewal. Calls reject with a ChatError. */
+export const createApi = ({ url, fetch, ...credentials }: ApiOptions): Api =>
+  createCalls({ url, fetch, headers: async () => credentialHeaders(credentials), attempts: 1 })
+
+type CallerOptions = {
+  url: string
+  fetch?: typeof fetch | undefined
+  headers: () => Promise<Record<string, string>>
+  /** Told that credentials were refused; whether there are others to try, once. */
+  renew?: (headers: Record<string, string>) => Promise<boolean>
+  attempts: number
 }
 
-async function call({ url, fetch = globalThis.fetch, ...credentials }: ApiOptions, op: Operation, args: Record<string, unknown>) {
-  const { path, rest } = fillPath(op.path, args)
-  const isInQuery = op.method === 'GET' || op.method === 'DELETE'
-  const response = await fetch(url + path + (isInQuery ? toQuery(rest) : ''), {
-    method: op.method,
-    headers: { ...credentialHeaders(credentials), ...(isInQuery ? {} : { 'content-type': 'application/json' }) },
-    ...(isInQuery ? {} : { body: JSON.stringify(rest) }),
-  }).catch((cause: unknown) => {
-    throw new ChatError(`unable to reach ${url}`, { code: 'NETWORK_ERROR', status: 0, cause })
-  })
-  const body: unknown = await response.json().catch(() => undefined)
-  if (response.ok) return body
-  throw toChatError(response, body)
+/** Every operation as a method, by noun. */
+export function createCalls({ url, fetch = (...given) => globalThis.fetch(...given), headers, renew, attempts }: CallerOptions): Api {
+  const base = url.replace(/\/+$/, '')
+
+  const once = async (operation: Operation, args: Args, options: CallOptions) => {
+    const sent = await headers()
+    const [method = '', path = ''] = operation.route.split(' ')
+    const answer = await request({ url: base, method, path, args, headers: sent, fetch }, options)
+    return isChatError(answer) ? { refusal: answer, sent } : { answer, sent }
+  }
+  const renewing = async (operation: Operation, args: Args, options: CallOptions) => {
+    const first = await once(operation, args, options)
+    const isWorthAnother = first.refusal?.code === 'INVALID_TOKEN' && renew && (await renew(first.sent))
+    const { refusal, answer } = isWorthAnother ? await once(operation, args, options) : first
+    if (refusal) throw refusal
+    return answer
+  }
+  const call = async (operation: Operation, args: Args = {}, options: CallOptions = {}): Promise<unknown> => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await renewing(operation, args, options)
+      } catch (error) {
+        const pauseMs = attempt < attempts ? pauseBefore(error, { attempt, isRepeatable: isRepeatable(operation, args) }) : undefined
+        if (pauseMs === undefined) throw error
+        await delay(pauseMs, options.signal)
+      }
+    }
+  }
+  const methods = (group: string, routes: Record<string, string>) =>
+    mapEntries(routes, (name, route) => (args?: Args, options?: CallOptions) => call({ name: `${group}.${name}`, route }, args, options))
+  return mapEntries(operations, methods) as unknown as Api // the same groups and names: both are generated from the contract
 }
 
-function toChatError({ status, headers }: Response, body: unknown) {
-  const parsed = ErrorBody.safeParse(body)
-  const { code, message } = parsed.data?.error ?? { code: 'INTERNAL_ERROR' as const, message: `the server answered ${status}` }
-  const retryAfter = headers.get('retry-after')
-  return new ChatError(message, {
-    code,
-    status,
-    requestId: headers.get('x-request-id') ?? undefined,
-    retryAfterMs: retryAfter === null ? undefined : Number(retryAfter) * 1000,
-  })
+type Args = Record<string, unknown>
+type Operation = { name: string; route: string }
+
+/** Longer than this nobody waits for a limit to pass without knowing. */
+const LONGEST_PAUSE_MS = 10_000
+
+/** How long to wait before the call is worth another attempt; undefined when it is not. */
+function pauseBefore(error: unknown, { attempt, isRepeatable }: { attempt: number; isRepeatable: boolean }) {
+  if (!(error instanceof ChatError) || !['NETWORK_ERROR', 'RATE_LIMITED', 'UNAVAILABLE'].includes(error.code)) return undefined
+  // A call over its limit was not carried out; of all others nobody knows.
+  if (!isRepeatable && error.code !== 'RATE_LIMITED') return undefined
+  const pauseMs = Math.max(error.retryAfterMs ?? 0, backoff(attempt, { leastMs: 300, mostMs: 5_000 }))
+  return pauseMs <= LONGEST_PAUSE_MS ? pauseMs : undefined
 }
 
-function fillPath(template: string, args: Record<string, unknown>) {
-  const names = new Set(pathParameters(template))
-  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(args[name])))
-  return { path, rest: Object.fromEntries(Object.entries(args).filter(([name]) => !names.has(name))) }
-}
-
-const toQuery = (fields: Record<string, unknown>) => {
-  const given = Object.entries(fields).filter(([, value]) => value !== undefined)
-  return given.length === 0 ? '' : `?${new URLSearchParams(Object.fromEntries(given.map(([name, value]) => [name, String(value)])))}`
-}
+/** Whether doing it twice is the same as once, and answers the same. */
+const isRepeatable = ({ name, route }: Operation, args: Args) => /^(GET|PUT|PATCH) /.test(route) || args.clientId !== undefined || repeatable.has(name)
+const repeatable = new Set([
+  'reactions.add',
+  'reactions.remove',
+  'pins.pin',
+  'pins.unpin',
+  'reads.mark',
+  'receipts.mark',
+  'receipts.query',
+  'sync.pull',
+  'members.join',
+])
 
 const credentialHeaders = ({ token, apiKey, adminKey }: Credentials): Record<string, string> => ({
   ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
@@ -68,5 +89,5 @@ const credentialHeaders = ({ token, apiKey, adminKey }: Credentials): Record<str
   ...(adminKey === undefined ? {} : { 'x-admin-key': adminKey }),
 })
 
-const mapValues = <Value, Result>(object: Record<string, Value>, map: (value: Value) => Result): Record<string, Result> =>
-  Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]))
+const mapEntries = <Value, Result>(object: Record<string, Value>, map: (key: string, value: Value) => Result): Record<string, Result> =>
+  Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(key, value)]))

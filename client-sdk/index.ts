@@ -1,2 +1,26 @@
-export { type Api, type ApiOptions, type Credentials, createApi } from './api.ts'
-export { ChatError, isChatError } from './error.ts'
+export { type ApiOptions, type Credentials, createApi } from './api.ts'
+export type { CallOptions } from './call.ts'
+export type { Status } from './channel/feed.ts'
+export type {
+  Channel as ChannelHandle,
+  Draft,
+  ListSnapshot,
+  MessagesSnapshot,
+  MessagesStore,
+  Paged,
+  Reads,
+  Sent,
+  ThreadSnapshot,
+} from './channel/index.ts'
+export type { ChatMessage, ReadPosition } from './channel/state.ts'
+export { type ChatClient, type ChatClientOptions, createChatClient } from './client.ts'
+export type { ConnectionState } from './connection.ts'
+export type * from './custom.ts'
+export type { ChannelsFilter, ChannelsSnapshot, ChannelsStore, Unread } from './directory.ts'
+export { ChatError, type ChatErrorCode, isChatError } from './error.ts'
+export type { ChatEvent, ChatEvents, Resync } from './events.ts'
+export type { Presence } from './presence.ts'
+export { indexedDbStorage, memoryStorage, type OutboxStorage, type Outgoing } from './storage.ts'
+export { type Store, select } from './store.ts'
+export type { TokenProvider } from './tokens.ts'
+export type * from './types.ts'

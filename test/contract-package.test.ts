@@ -1,14 +1,12 @@
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createConsumer, root, run } from './support/consumer.ts'
+import { createConsumer, installPacked } from './support/consumer.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
 test('who has only the packed contract gets a typed tRPC client that works', { timeout: 60_000 }, async () => {
   const consumer = createConsumer('trpc.ts', ['zod', '@trpc/server', '@trpc/client'])
-  await installContract(consumer.folder)
+  await installPacked('contract', consumer.folder)
   await consumer.compile(7, { module: 'esnext', moduleResolution: 'bundler' })
   await consumer.compile(5, { module: 'nodenext', moduleResolution: 'nodenext' })
 
@@ -24,13 +22,3 @@ test('who has only the packed contract gets a typed tRPC client that works', { t
     path: '/api/channels/{channelId}/messages',
   })
 })
-
-/** Unpacks what `npm publish` would publish. */
-async function installContract(folder: string) {
-  const npm = ['pack', '--workspace', 'contract', '--pack-destination', folder, '--ignore-scripts=false', '--json']
-  const { stdout } = await run('npm', npm, { cwd: root, shell: true })
-  const [{ filename }] = JSON.parse(stdout.slice(stdout.indexOf('[')))
-  const target = join(folder, 'node_modules/@parley/contract')
-  mkdirSync(target, { recursive: true })
-  await run('tar', ['-xzf', join(folder, filename), '-C', target, '--strip-components=1'])
-}

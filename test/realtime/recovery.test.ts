@@ -1,5 +1,5 @@
 import { topics } from '@parley/contract'
-import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openProxy } from '../support/proxy.ts'
 import { centrifugeOf, framings, listen } from '../support/realtime.ts'
 import { RawSocket } from '../support/socket.ts'
@@ -212,6 +212,24 @@ test('a stopping server closes its sockets with 3001 and takes no new ones', asy
   const stopped = other.stop()
   expect(await Promise.all(raws.map(({ closed }) => closed))).toEqual(raws.map(() => ({ code: 3001, reason: 'shutdown' })))
   await stopped
+})
+
+test('nodes hear each other again after the connections between them were cut', async () => {
+  const { topic, id } = await lively()
+  const other = await createWorld({ databaseUrl: world().databaseUrl })
+  const raw = await connected()
+  await raw.ask({ id: 2, subscribe: { channel: topic } })
+  const cut = await world().db`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and (application_name = 'parley-broker' or query ilike 'listen%')`
+  expect(cut.length).toBeGreaterThanOrEqual(2)
+  const elsewhere = other.api({ token: ana.token })
+  // Ephemeral: nothing but the broker brings it here.
+  await vi.waitFor(async () => {
+    await elsewhere.typing.set({ channelId: id })
+    await raw.until(({ push }) => push?.pub?.data.type === 'typing.start', 200)
+  }, 10_000)
+  await other.stop()
 })
 
 test('a node that cannot hear the others catches up with the database by itself', async () => {

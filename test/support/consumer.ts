@@ -40,8 +40,12 @@ export function createConsumer(program: string, packages: string[]) {
   return {
     folder,
     /** Compiles the program, strictly; rejects with what TypeScript says against it. */
-    compile: async (version: keyof typeof compilers, resolution: { module: string; moduleResolution: string }) => {
-      writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: { ...compilerOptions, ...resolution }, files: [program] }))
+    compile: async (
+      version: keyof typeof compilers,
+      options: { module: string; moduleResolution: string; jsx?: string; types?: string[] },
+      files = [program],
+    ) => {
+      writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: { ...compilerOptions, ...options }, files }))
       await run(process.execPath, [compilers[version], '--project', folder]).catch(({ stdout }) => {
         throw new Error(stdout)
       })
@@ -53,4 +57,14 @@ export function createConsumer(program: string, packages: string[]) {
       return JSON.parse(stdout)
     },
   }
+}
+
+/** Puts into a consumer's folder what `npm publish` would publish of a workspace. */
+export async function installPacked(workspace: 'contract' | 'client-sdk', folder: string) {
+  const npm = ['pack', '--workspace', workspace, '--pack-destination', folder, '--ignore-scripts=false', '--json']
+  const { stdout } = await run('npm', npm, { cwd: root, shell: true })
+  const [{ filename, name }] = JSON.parse(stdout.slice(stdout.search(/^\[/m)))
+  const target = join(folder, 'node_modules', name)
+  mkdirSync(target, { recursive: true })
+  await run('tar', ['-xzf', join(folder, filename), '-C', target, '--strip-components=1'])
 }

@@ -27,7 +27,7 @@ export function createValidatedApi(options: Credentials & { url: string }): Api 
       noun,
       Object.fromEntries(Object.entries(group).map(([name, op]) => [name, checked(noun, name, op)])),
     ]),
-  ) as Api // the same groups and names
+  ) as unknown as Api // the same groups and names // the same groups and names
 }
 
 /** Success is of the operation's schema, with nothing beyond it at any depth; a refusal is a documented one, in the one form of errors. */

@@ -1,0 +1,77 @@
+import type { Engine } from '../engine.ts'
+import type { Member } from '../types.ts'
+import type { Load, Part } from './feed.ts'
+import { addPage, edge, rangeOf } from './pages.ts'
+import type { ChannelState, ReadPosition } from './state.ts'
+
+const PAGE = 50
+const MEMBERS = 1_000
+
+export const threadPart = (parentId: string): Part => `thread:${parentId}`
+export const stretchOf = (part: Part) => (part.startsWith('thread:') ? { parentId: part.slice('thread:'.length) } : {})
+
+/** How each part of a channel is read, and how it goes into the state. */
+export function loadOf({ api }: Pick<Engine, 'api'>, channelId: string) {
+  const loads: Record<string, Load> = {
+    main: async () => {
+      const page = await api.messages.list({ channelId, limit: PAGE })
+      return (state) => addPage(state, { ...page, where: 'newest' })
+    },
+    members: async () => {
+      const members = await all((offset) => api.members.list({ channelId, limit: MEMBERS, offset }).then((page) => page.members))
+      return (state) => ({ ...state, members: new Map(members.map((member): [string, Member] => [member.userId, member])) })
+    },
+    reads: async () => {
+      const members = await all((offset) => api.receipts.status({ channelId, limit: MEMBERS, offset }).then((page) => page.members))
+      return (state) => ({ ...state, reads: Object.fromEntries(members.map(({ userId, lastReadSeq }) => [userId, positionOf(state, userId, lastReadSeq)])) })
+    },
+    pins: async () => {
+      const { messages } = await api.pins.list({ channelId })
+      return (state) => ({ ...state, pins: messages.map((pin) => newest(state, pin)) })
+    },
+  }
+  const thread =
+    (parentId: string): Load =>
+    async () => {
+      const ref = { channelId, messageId: parentId }
+      const [page, parent] = await Promise.all([api.messages.replies({ ...ref, limit: PAGE }), api.messages.get(ref)])
+      return (state) => addPage(addPage(state, { ...page, where: 'newest' }, { parentId }), { messages: [parent], hasMore: false, where: 'known' })
+    }
+  return (part: Part): Load => loads[part] ?? thread(stretchOf(part).parentId ?? '')
+}
+
+/** The next page of a stretch in one direction; undefined when there is none. */
+export function loadMore({ api }: Pick<Engine, 'api'>, { channelId, part, side }: { channelId: string; part: Part; side: 'older' | 'newer' }) {
+  return (state: ChannelState): Load | undefined => {
+    const stretch = stretchOf(part)
+    const range = rangeOf(state, stretch)
+    const from = edge(state, stretch, side)
+    if (!range || from === undefined || (side === 'older' ? range.from === 0 : range.to === Number.POSITIVE_INFINITY)) return undefined
+    const cursor = { channelId, limit: PAGE, ...(side === 'older' ? { before: from } : { after: from }) }
+    return async () => {
+      const { messages, hasMore } = await (stretch.parentId === undefined
+        ? api.messages.list(cursor)
+        : api.messages.replies({ ...cursor, messageId: stretch.parentId }))
+      return (state) => addPage(state, { messages, hasMore, where: side }, stretch)
+    }
+  }
+}
+
+/** When somebody read is told by events only. */
+const positionOf = ({ reads }: ChannelState, userId: string, lastReadSeq: number): ReadPosition =>
+  reads?.[userId]?.lastReadSeq === lastReadSeq ? (reads[userId] ?? { lastReadSeq, readAt: null }) : { lastReadSeq, readAt: null }
+
+/** A pin with what is known of its message by now. */
+function newest<Pin extends { id: string; rev: number }>({ messages }: ChannelState, pin: Pin): Pin {
+  const fact = messages.get(pin.id)
+  return fact && fact.rev > pin.rev ? { ...pin, ...fact } : pin
+}
+
+async function all<T>(page: (offset: number) => Promise<T[]>): Promise<T[]> {
+  const found: T[] = []
+  for (;;) {
+    const next = await page(found.length)
+    found.push(...next)
+    if (next.length < MEMBERS) return found
+  }
+}

@@ -1,0 +1,100 @@
+import { applyEvent, type TopicEvent, unknown } from './channel/state.ts'
+import type { Channel as ChannelRecord, UserEvents, UserSummary } from './types.ts'
+
+/** A channel of the list, and its place in it: the greater, the newer its activity. */
+export type Listed = { channel: ChannelRecord; place: number }
+
+/** What an event of its topic makes of a listed channel; `isUnclear` when only the server knows. */
+export function follow({ channel, place }: Listed, event: TopicEvent, me: string): Listed & { isUnclear?: boolean } {
+  if (event.rev !== undefined && event.rev <= channel.rev) return { channel, place }
+  const next = { ...changed(channel, event, me), rev: event.rev ?? channel.rev }
+  if (event.type === 'message.new') return { channel: next, place: Math.max(place, Date.parse(event.payload.message.createdAt)) }
+  const isUnclear = event.type === 'message.deleted' && event.payload.messageId === channel.lastMessage?.id
+  return event.rev === undefined && isSameChannel(channel, next) ? { channel, place } : { channel: next, place, isUnclear }
+}
+
+function changed(channel: ChannelRecord, event: TopicEvent, me: string): ChannelRecord {
+  switch (event.type) {
+    case 'message.new': {
+      const { message } = event.payload
+      const isReadOn = message.userId === me && channel.lastReadSeq === message.seq - 1
+      return { ...lastChanged(channel, event, me), lastMessage: message, lastReadSeq: isReadOn ? message.seq : channel.lastReadSeq }
+    }
+    case 'channel.member_joined':
+    case 'channel.member_left':
+    case 'channel.member_updated': {
+      const { userId, role, memberCount } = event.payload
+      return { ...channel, memberCount, role: userId === me && event.type !== 'channel.member_left' ? role : channel.role }
+    }
+    case 'channel.updated':
+      return { ...channel, ...event.payload.channel }
+    case 'read.updated':
+      return event.payload.userId === me ? { ...channel, lastReadSeq: Math.max(channel.lastReadSeq, event.payload.lastReadSeq) } : channel
+    default:
+      return lastChanged(channel, event, me)
+  }
+}
+
+/** The last message is a message like any other. */
+function lastChanged(channel: ChannelRecord, event: TopicEvent, me: string): ChannelRecord {
+  const { lastMessage } = channel
+  if (!lastMessage) return channel
+  const messages = new Map([[lastMessage.id, { ...lastMessage, status: 'sent' as const }]])
+  const { status: _, ...message } = applyEvent({ ...unknown, messages }, event, me).messages.get(lastMessage.id) ?? { ...lastMessage, status: 'sent' }
+  return { ...channel, lastMessage: message }
+}
+
+const isSameChannel = (a: ChannelRecord, b: ChannelRecord) => a.lastReadSeq === b.lastReadSeq
+
+/**
+ * A record as the server gave it, beside what has been heard since: the newer rev wins, and counts that were heard while
+ * the record was on its way stay.
+ */
+export function merge(known: Listed | undefined, channel: ChannelRecord, { isHeard }: { isHeard: boolean }): Listed {
+  const place = Math.max(known?.place ?? 0, activityOf(channel))
+  if (!known) return { channel, place }
+  const { unreadCount, lastReadSeq } = known.channel
+  const newer = known.channel.rev > channel.rev ? { ...known.channel, starred: channel.starred, muted: channel.muted } : { ...channel, place }
+  const { place: _, ...record } = { place, ...newer }
+  return {
+    channel: {
+      ...record,
+      unreadCount: isHeard ? unreadCount : channel.unreadCount,
+      lastReadSeq: known.channel.rev > channel.rev ? Math.max(lastReadSeq, channel.lastReadSeq) : channel.lastReadSeq,
+    },
+    place,
+  }
+}
+
+/** Places for a page in the server's order, though some of what it goes by can not be seen. */
+export function placed(page: readonly ChannelRecord[]): Map<string, number> {
+  const places = new Map<string, number>()
+  let least = 0
+  for (const channel of [...page].reverse()) {
+    least = Math.max(least + 0.001, activityOf(channel))
+    places.set(channel.id, least)
+  }
+  return places
+}
+
+const activityOf = ({ lastMessage, createdAt }: ChannelRecord) => Date.parse(lastMessage?.createdAt ?? createdAt)
+
+export const withSettings = ({ channel, place }: Listed, { starred, muted }: UserEvents['channel.settings_changed']): Listed => ({
+  channel: { ...channel, starred, muted },
+  place,
+})
+
+/** Somebody has a new name or image: it shows in a direct message, and under the last message. */
+export function renamed({ channel, place }: Listed, user: UserSummary, me: string): Listed {
+  const { lastMessage, members } = channel
+  const isPeer = channel.type === 'messaging' && user.id !== me && members?.some(({ userId }) => userId === user.id)
+  return {
+    place,
+    channel: {
+      ...channel,
+      ...(isPeer ? { name: user.name, image: user.image } : {}),
+      ...(members ? { members: members.map((member) => (member.userId === user.id ? { ...member, user } : member)) } : {}),
+      lastMessage: lastMessage?.userId === user.id ? { ...lastMessage, user } : lastMessage,
+    },
+  }
+}

@@ -1,0 +1,20 @@
+import type { CatchUp } from './catch-up.ts'
+import type { Connection } from './connection.ts'
+import type { Directory } from './directory.ts'
+import type { Emitter } from './events.ts'
+import type { Outbox } from './outbox.ts'
+import type { Topics } from './topics.ts'
+import type { TokenResult, UserApi } from './types.ts'
+
+/** What the parts of a client share. */
+export type Engine = {
+  api: UserApi
+  connection: Connection
+  events: Emitter
+  outbox: Outbox
+  topics: Topics
+  directory: Directory
+  catchUp: CatchUp
+  /** Who is connected; undefined before the first token. */
+  session: () => TokenResult | undefined
+}

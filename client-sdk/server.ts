@@ -1,0 +1,11 @@
+import { createCalls } from './api.ts'
+import type { ServerApi } from './types.ts'
+
+export { ChatError, type ChatErrorCode, isChatError } from './error.ts'
+export type { ServerApi, TokenResult } from './types.ts'
+
+export type ChatServerOptions = { url: string; apiKey: string; fetch?: typeof fetch | undefined }
+
+/** For backends: every operation that an API key may call. Rejects with a ChatError; repeated where that is safe. Never to be used in a browser. */
+export const createChatServer = ({ url, apiKey, fetch }: ChatServerOptions): ServerApi =>
+  createCalls({ url, fetch, headers: async () => ({ 'x-api-key': apiKey }), attempts: 4 })

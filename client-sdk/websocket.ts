@@ -1,0 +1,2 @@
+/** The WebSocket of browsers and of newer Node.js. */
+export const WebSocket: typeof globalThis.WebSocket = globalThis.WebSocket

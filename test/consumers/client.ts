@@ -1,0 +1,43 @@
+import { type ChatError, createChatClient, isChatError, type Store } from '@parley/client'
+import { createChatServer } from '@parley/client/server'
+
+declare module '@parley/client' {
+  interface CustomUser {
+    plan?: 'free' | 'pro'
+  }
+}
+
+/** What somebody may write who has only the package: a backend, and a client in Node.js. */
+export async function main(url: string, wsUrl: string, apiKey: string) {
+  const server = createChatServer({ url, apiKey })
+  const chat = createChatClient({ url, token: async () => ({ ...(await server.tokens.create({ userId: 'ana', custom: { plan: 'pro' } })), wsUrl }) })
+  await chat.connect()
+  const { id, name } = await chat.api.channels.create({ type: 'group', name: 'Talk' })
+  const plan: 'free' | 'pro' | undefined = (await chat.api.users.get({ userId: 'ana' })).custom.plan
+  const room = chat.channel(id)
+  room.watch()
+  const heard: string[] = []
+  chat.on('message.new', (event) => heard.push(event.payload.message.text))
+  chat.on('*', (event) => {
+    if (event.type === 'reaction.added') heard.push(event.payload.reaction.type)
+  })
+  const { sent } = room.send({ text: 'one' })
+  const message = await sent
+  await until(room.messages, ({ items }) => items[0]?.status === 'sent')
+  await room.react(message.id, '👍')
+  const refusal = await chat.api.channels.get({ channelId: message.id }).then(
+    () => undefined,
+    (error: unknown): ChatError | undefined => (isChatError(error, 'NOT_FOUND') ? error : undefined),
+  )
+  // @ts-expect-error an operation of backends
+  void chat.api.tokens
+  chat.disconnect()
+  return { name, plan, text: message.text, heard: heard[0], code: refusal?.code, status: refusal?.status }
+}
+
+const until = <Snapshot>(store: Store<Snapshot>, isSo: (snapshot: Snapshot) => boolean) =>
+  new Promise<void>((resolve) => {
+    const check = () => isSo(store.getSnapshot()) && resolve()
+    store.subscribe(check)
+    check()
+  })

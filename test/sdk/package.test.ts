@@ -1,0 +1,47 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { build } from 'vite'
+import { expect, test } from 'vitest'
+import { createConsumer, installPacked, root } from '../support/consumer.ts'
+import { wsUrlOf } from '../support/realtime.ts'
+import { useWorld } from '../support/world.ts'
+
+const world = useWorld()
+/** As promised in its README: the client and its transport, as a browser gets them. */
+const LARGEST_BYTES = 30_000
+
+test('who has only the packed client gets types without skipLibCheck, a program that runs in Node.js, and a small bundle', { timeout: 90_000 }, async () => {
+  const consumer = createConsumer('client.ts', ['ws', 'react', '@types/react', 'csstype', '@types/node', 'undici-types'])
+  const { folder } = consumer
+  await installPacked('client-sdk', folder)
+  await consumer.compile(7, { module: 'esnext', moduleResolution: 'bundler' })
+  await consumer.compile(5, { module: 'nodenext', moduleResolution: 'nodenext' })
+  const { url, apiKey } = world()
+  expect(await consumer.run(url, wsUrlOf(world()), apiKey)).toEqual({ name: 'Talk', plan: 'pro', text: 'one', heard: 'one', code: 'NOT_FOUND', status: 404 })
+
+  const examples = [...readFileSync(join(root, 'client-sdk/README.md'), 'utf8').matchAll(/```(tsx?)\n([\s\S]*?)```/g)].map(([, kind, text = ''], index) => {
+    const file = `example${index}.${kind}`
+    writeFileSync(join(folder, file), `${text}\nexport {}\n`)
+    return file
+  })
+  expect(examples).toHaveLength(4)
+  await consumer.compile(7, { module: 'esnext', moduleResolution: 'bundler', jsx: 'react-jsx', types: ['node'] }, examples)
+
+  const code = await bundle(folder)
+  expect(code).not.toMatch(/from\s*["'](node:|ws|zod|react)/)
+  expect(gzipSync(code, { level: 9 }).length).toBeLessThanOrEqual(LARGEST_BYTES)
+})
+
+/** The core entry, as Vite hands it to a browser. */
+async function bundle(folder: string) {
+  writeFileSync(join(folder, 'entry.js'), "export * from '@parley/client'\n")
+  const built = await build({
+    root: folder,
+    logLevel: 'error',
+    configFile: false,
+    build: { write: false, modulePreload: false, rolldownOptions: { input: 'entry.js', preserveEntrySignatures: 'strict' } },
+  })
+  const [first] = [built].flat()
+  return (first && 'output' in first && first.output[0].code) || ''
+}

@@ -1,0 +1,78 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+/** The network between a client and its server: it can be cut, slowed down, reset, or lose the answers. */
+export async function createProxy(target: string) {
+  const { hostname, port } = new URL(target)
+  const pairs = new Set<{ client: Socket; server: Socket }>()
+  /** What was asked for over HTTP: `POST /api/sync`. WebSockets are asked for by GET. */
+  const requests: string[] = []
+  const network = { isCut: false, losesAnswers: false, delayMs: 0 }
+  let sockets = 0
+
+  const server = createServer((client) => {
+    if (network.isCut) return client.destroy()
+    const upstream = connect(Number(port), hostname)
+    const pair = { client, server: upstream }
+    pairs.add(pair)
+    const end = () => {
+      pairs.delete(pair)
+      client.destroy()
+      upstream.destroy()
+    }
+    for (const side of [client, upstream]) side.on('error', end).on('close', end).setNoDelay(true)
+    client.on('data', (data) => {
+      const [, request] = /^((?:GET|POST|PUT|PATCH|DELETE) [^ ?]+)/.exec(data.toString('latin1')) ?? []
+      if (request) requests.push(request)
+      if (request?.includes('/connection/websocket')) sockets += 1
+      later(() => upstream.writable && upstream.write(data))
+    })
+    upstream.on('data', (data) => {
+      if (!network.losesAnswers) later(() => client.writable && client.write(data))
+    })
+  })
+  const later = (work: () => void) => (network.delayMs === 0 ? work() : setTimeout(work, network.delayMs))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port: own } = server.address() as AddressInfo // it listens to a port
+  const reset = () => {
+    for (const { client, server } of pairs) {
+      client.resetAndDestroy()
+      server.resetAndDestroy()
+    }
+  }
+
+  return {
+    url: `http://127.0.0.1:${own}`,
+    wsUrl: `ws://127.0.0.1:${own}/connection/websocket`,
+    requests,
+    /** How many WebSockets were opened so far. */
+    get sockets() {
+      return sockets
+    },
+    get open() {
+      return pairs.size
+    },
+    cut: () => {
+      network.isCut = true
+      reset()
+    },
+    mend: () => {
+      network.isCut = false
+    },
+    reset,
+    delay: (ms: number) => {
+      network.delayMs = ms
+    },
+    /** What is sent arrives; what is answered does not. */
+    loseAnswers: (isLosing: boolean) => {
+      network.losesAnswers = isLosing
+    },
+    stop: async () => {
+      reset()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+export type Network = Awaited<ReturnType<typeof createProxy>>
