@@ -18,6 +18,8 @@ type Present = { user: User; registered: Promise<unknown>; leaving: NodeJS.Timeo
 /** Who is online: the users with sockets on a live node, by the `connections` table. This keeps the rows of one node. */
 export class Presences {
   readonly #present = new Map<string, Present>()
+  /** What has been written of them. */
+  readonly #registered = new WeakSet<Promise<unknown>>()
   readonly #change: (item: Move) => Promise<unknown>
 
   constructor(readonly options: Options) {
@@ -30,7 +32,10 @@ export class Presences {
     clearTimeout(known?.leaving)
     const registered = known?.registered ?? this.#change({ user, isArriving: true })
     this.#present.set(keyOf(user), { user, registered, leaving: undefined })
-    registered.catch(() => this.#present.delete(keyOf(user)))
+    registered.then(
+      () => this.#registered.add(registered),
+      () => this.#present.delete(keyOf(user)),
+    )
     return registered
   }
 
@@ -49,11 +54,12 @@ export class Presences {
   /** Says that this node lives, and puts back rows that a crash of the database or a rash burial took; answers whether there were such. */
   async beat() {
     const { db, nodeId } = this.options
+    const settled = [...this.#present].flatMap(([key, { registered }]) => (this.#registered.has(registered) ? [key] : []))
     const [, [row]] = await Promise.all([
       db.use((db) => db`insert into nodes (id, beat_at) values (${nodeId}, now()) on conflict (id) do update set beat_at = now()`),
       db.use((db) => db<{ count: number }[]>`select count(*)::int as count from connections where node_id = ${nodeId}`),
     ])
-    const isRobbed = row !== undefined && row.count < this.#present.size
+    const isRobbed = row !== undefined && row.count < settled.filter((key) => this.#present.has(key)).length
     if (isRobbed) await Promise.all([...this.#present.values()].map(({ user }) => this.#change({ user, isArriving: true })))
     return isRobbed
   }

@@ -1,8 +1,8 @@
 import { fork } from 'node:child_process'
-import { type ChannelEventType, channelEvents, type Envelope, type Message, topics } from '@parley/contract'
+import { topics } from '@parley/contract'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { afterAnyHistory, inCrowds, stage } from '../support/history.ts'
+import { inCrowds } from '../support/history.ts'
 import { openProxy } from '../support/proxy.ts'
 import { centrifugeOf, type Ear, framings, listen } from '../support/realtime.ts'
 import { RawSocket } from '../support/socket.ts'
@@ -56,61 +56,6 @@ test('the node of the sender is killed between commit and publish: a reader on a
   await ear.until((heard) => heard.some(({ envelope }) => envelope.type === 'message.new' && envelope.payload.message.text === 'last words'), 10_000)
   expect(offsets(ear)).toEqual([3, 4])
 })
-
-test('after any history: state fetched before + events heard = state fetched after', async () => {
-  await afterAnyHistory({ steps: 180, runs: 6 }, async (history) => {
-    const { cast: [, ben], channelIds, live } = await stage(world()) // biome-ignore format: one line
-    // Reads the public channels without being one of those who come and go in them.
-    const [eve] = await world().users('eve')
-    const [hers, his] = [centrifugeOf(world(), eve), centrifugeOf(world(), ben)]
-    const bens = await listen(his, topics.user(world().appId, ben.id))
-    const present = history.splice(0, (history.length * 2) / 3)
-    await inCrowds(history, 8, live)
-
-    const rooms = await Promise.all(
-      channelIds.map(async (channelId) => {
-        const ear = await listen(hers, chat(channelId))
-        const [{ messages }, { rev }] = [await eve.messages.list({ channelId, limit: 200 }), await eve.channels.get({ channelId })]
-        return { channelId, ear, rev, known: new Map(messages.map((message) => [message.id, message])) }
-      }),
-    )
-    await inCrowds(present, 8, live)
-    for (const { channelId, ear, rev: before, known } of rooms) {
-      const { rev } = await eve.channels.get({ channelId })
-      await ear.until((heard) => rev === before || heard.some(({ offset }) => offset === rev))
-      expect(offsets(ear)).toEqual(upTo(rev - before, before + 1))
-      for (const { offset, envelope } of ear.heard) if (offset !== undefined) apply(known, { offset, envelope })
-      const { messages } = await eve.messages.list({ channelId, limit: 200 })
-      expect([...known.values()].map(comparable).sort(bySeq)).toEqual(messages.map(comparable).sort(bySeq))
-    }
-    const { count } = await ben.reads.unreadCount()
-    await bens.until(
-      (heard) => (heard.flatMap(({ envelope }) => (envelope.type === 'channel.total_unread_changed' ? [envelope.payload.count] : [])).at(-1) ?? 0) === count,
-    )
-    hers.disconnect()
-    his.disconnect()
-  })
-})
-
-const bySeq = (a: Message, b: Message) => a.seq - b.seq
-const comparable = (message: Message) => ({ ...message, reactions: message.reactions.map((reaction) => ({ ...reaction, own: false })) })
-
-/** What a client makes of an event: newer revs replace older ones, so that hearing what is known changes nothing. */
-function apply(messages: Map<string, Message>, { offset, envelope }: { offset: number; envelope: Envelope }) {
-  if (envelope.type in channelEvents) channelEvents[envelope.type as ChannelEventType].strict().parse(envelope.payload)
-  const change = (id: string, changes: Partial<Message>) => {
-    const known = messages.get(id)
-    if (known && known.rev < offset) messages.set(id, { ...known, ...changes, rev: offset })
-  }
-  if (envelope.type === 'message.new' || envelope.type === 'message.updated') {
-    const { message } = envelope.payload
-    if ((messages.get(message.id)?.rev ?? 0) < message.rev) messages.set(message.id, message)
-  }
-  if (envelope.type === 'message.deleted') messages.delete(envelope.payload.messageId)
-  if ((envelope.type === 'message.new' || envelope.type === 'message.deleted') && envelope.payload.parent)
-    change(envelope.payload.parent.id, { replyCount: envelope.payload.parent.replyCount })
-  if (envelope.type === 'reaction.added' || envelope.type === 'reaction.removed') change(envelope.payload.messageId, { reactions: envelope.payload.reactions })
-}
 
 test('removal against subscribe: who is let in at the last moment is put out, and hears nothing said afterwards', async () => {
   const [ana, ben] = await cast()

@@ -104,10 +104,11 @@ function nextList(state: ListState, { envelope: { type, payload } }: Heard): Lis
   return type === 'channel.total_unread_changed' ? { ...state, total: payload.count } : state
 }
 
-/** The same with the latest face of everybody of whom a new one was heard. */
-export function withFaces<T>(state: T, heard: Heard[]): T {
+/** The same with the latest face of everybody of whom a new one was heard, and without the faces of all but those who were there all the time. */
+export function withFaces<T>(state: T, { heard, constant }: { heard: Heard[]; constant: Set<string> }): T {
   const faces = new Map(heard.flatMap(({ envelope }) => (envelope.type === 'user.updated' ? [[envelope.payload.user.id, envelope.payload.user] as const] : [])))
-  return JSON.parse(JSON.stringify(state), (_, value) => (isSummary(value) ? (faces.get(value.id) ?? value) : value)) as T // a copy
+  const face = (user: UserSummary) => (constant.has(user.id) ? (faces.get(user.id) ?? user) : { id: user.id })
+  return JSON.parse(JSON.stringify(state), (_, value) => (isSummary(value) ? face(value) : value)) as T // a copy
 }
 const isSummary = (value: unknown): value is UserSummary => typeof value === 'object' && value !== null && Object.keys(value).sort().join() === 'id,image,name'
 
