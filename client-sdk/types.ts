@@ -261,7 +261,7 @@ export interface Api {
   }
   channels: {
     /**
-     * Your channels, newest activity first, with unread counts and last messages. `discover=true` lists the public channels of the app instead.
+     * Your channels, newest activity first, with unread counts and last messages. `discover=true` lists the channels you may join instead: public ones, and the team channels of your workspaces.
      *
      * `GET /api/channels`
      */

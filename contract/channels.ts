@@ -63,13 +63,14 @@ const Ref = z.object({ channelId: field.channelId() })
 
 /** Channels (SPEC "Channels", DESIGN §4). */
 export const channels = {
-  /** The caller's channels, newest activity first; with `discover` the public channels of the app. */
+  /** The caller's channels, newest activity first; with `discover` the ones that can be joined. */
   list: operation({
     method: 'GET',
     path: '/api/channels',
     auth: 'user',
     summary: 'List channels',
-    description: 'Your channels, newest activity first, with unread counts and last messages. `discover=true` lists the public channels of the app instead.',
+    description:
+      'Your channels, newest activity first, with unread counts and last messages. `discover=true` lists the channels you may join instead: public ones, and the team channels of your workspaces.',
     input: z.object({
       limit: field.pageSize(limits.page.channels),
       offset: field.offset(),

@@ -10,7 +10,7 @@ export function live({ start, stops }: { start: (stop: () => void) => Promise<vo
     for (let end = stops.pop(); end; end = stops.pop()) await end().catch((error) => console.error(describe(error)))
     process.exit(code)
   }
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
       if (isStopping) process.exit(1)
       void stop(0)

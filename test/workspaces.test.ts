@@ -98,3 +98,12 @@ test('a deleted user is out of his workspaces at once, which another owns then',
   expect((await ben.workspaces.list()).workspaces[0]).toMatchObject({ id: workspaceId, role: 'owner', memberCount: 1 })
   expect(await (await world().user('d-ana')).workspaces.list()).toEqual({ workspaces: [] })
 })
+
+test('people of a workspace discover its team channels; others do not', async () => {
+  const [ana, ben, eve] = await world().users('discover-ana', 'discover-ben', 'discover-eve')
+  const workspaceId = await acme(ana, ben)
+  const { id } = await ana.channels.create({ type: 'team', name: 'Hidden from none', workspaceId })
+  const found = async (user: typeof ben) => (await user.channels.list({ discover: true, type: 'team' })).channels.map((channel) => [channel.id, channel.role])
+  expect(await found(ben)).toEqual([[id, null]])
+  expect(await found(eve)).toEqual([])
+})

@@ -184,6 +184,7 @@ export const members = pgTable(
     primaryKey({ columns: [t.channelId, t.userId] }),
     foreignKey({ columns: [t.appId, t.channelId], foreignColumns: [channels.appId, channels.id] }).onDelete('cascade'),
     foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }).onDelete('cascade'),
+    index().on(t.channelId, t.joinedAt, t.userId),
     index().on(t.appId, t.userId),
   ],
 )
@@ -224,7 +225,7 @@ export const messages = pgTable(
     unique().on(t.channelId, t.userId, t.clientId),
     index().on(t.channelId, t.rev),
     index().on(t.channelId, t.userId, t.seq),
-    index('messages_deleted').on(t.channelId, t.seq).where(sql`deleted_at is not null`),
+    index('messages_deleted').on(t.channelId, t.seq, t.userId).where(sql`deleted_at is not null`),
     index().on(t.parentId, t.seq).where(sql`parent_id is not null`),
     foreignKey({ columns: [t.appId, t.channelId], foreignColumns: [channels.appId, channels.id] }).onDelete('cascade'),
     foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }),

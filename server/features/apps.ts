@@ -45,4 +45,7 @@ export async function createApp(db: Tx, name: string, apiKey = newApiKey()) {
   return { id, name, apiKey, keyId, createdAt: row.createdAt }
 }
 
+/** Whether it could be a key at all; what could not is not looked up. */
+export const isApiKey = (text: string) => /^pk_[\w-]{32}$/.test(text)
+
 export const newApiKey = () => `pk_${randomBytes(24).toString('base64url')}`

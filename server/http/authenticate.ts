@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache'
 import type { Caller } from '../context.ts'
 import type { Db, Tx } from '../db/client.ts'
 import { fail } from '../failure.ts'
+import { isApiKey } from '../features/apps.ts'
 import type { Revocations } from '../revocations.ts'
 import { sha256, type Tokens } from '../tokens.ts'
 
@@ -45,7 +46,7 @@ export function createAuthenticate({ db, tokens, adminKey, revocations }: Option
   const app = async (apiKey: string | undefined, until: number) => {
     const hash = sha256(apiKey ?? '')
     const select = (db: Tx) => db<{ appId: string }[]>`select app_id from api_keys where hash = ${hash}`
-    const appId = apiKey ? await apps.recall(hash, async () => (await db.use(select, until))[0]?.appId) : undefined
+    const appId = apiKey !== undefined && isApiKey(apiKey) ? await apps.recall(hash, async () => (await db.use(select, until))[0]?.appId) : undefined
     return appId === undefined ? fail('UNAUTHORIZED', 'X-API-Key: expected a valid API key') : { appId }
   }
 

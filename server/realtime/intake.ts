@@ -74,7 +74,7 @@ function noteTold(unread: UnreadLoop, { topic, envelope }: Extract<Signal, { kin
   if (user?.kind !== 'user') return
   if (envelope.startsWith('{"type":"channel.deleted"')) unread.left(user)
   if (!envelope.startsWith('{"type":"channel.unread_changed"')) return
-  const { payload } = JSON.parse(envelope) as { payload: { channelId: string; count: number } } // written by createSignals
+  const { payload } = JSON.parse(envelope) as { payload: { channelId: string; count: number } } // written by broadcastTo
   unread.told(user, payload.channelId, payload.count)
 }
 

@@ -13,14 +13,14 @@ export type Grant = { top: number; epoch: string; missed: DurablePublication[] }
 export type EventLog = ReturnType<typeof createEventLog>
 
 /** How many frames one statement answers; a frame may carry a thousand topics. */
-const FRAMES_A_STATEMENT = 50
+const FRAMES_A_STATEMENT = 20
 
 /** What the hub asks the database. */
 export function createEventLog(db: Db) {
   /** Judges all wishes of a frame by one snapshot. Frames that come at the same time share a statement. */
   const admit = batched<Wish[], Grant[]>(
     async (frames) => {
-      const grants = await db.use((db) => selectGrants(db, frames.flat()))
+      const grants = await db.use((db) => selectGrants(db, frames))
       return frames.map((frame) => grants.splice(0, frame.length))
     },
     { most: FRAMES_A_STATEMENT },
@@ -40,26 +40,33 @@ export function createEventLog(db: Db) {
   }
 }
 
-async function selectGrants(db: Tx, wishes: Wish[]): Promise<Grant[]> {
+/** A frame is answered with a limited number of missed publications; the topics after that are not recovered, which clients are made for. */
+async function selectGrants(db: Tx, frames: Wish[][]): Promise<Grant[]> {
+  const wishes = frames.flat()
   const refs = wishes.map(({ topic }) => parseTopic(topic))
   const rows = await db<(Place & { top: number | null; epoch: string; missed: [number, string, string | null][] | null })[]>`
-    select c.type, m.role, w.role as workspace_role, e.value as epoch, missed.missed,
-      case when r.channel_id is null then coalesce(s.last_offset, 0) else c.rev end as top
-    from unnest(
-      ${wishes.map(({ topic }) => topic)}::text[], ${refs.map((ref) => (ref?.kind === 'chat' ? ref.channelId : null))}::uuid[],
-      ${wishes.map(({ appId }) => appId)}::uuid[], ${wishes.map(({ userId }) => userId)}::text[], ${wishes.map(({ since }) => since)}::int[]
-    ) with ordinality as r (topic, channel_id, app_id, user_id, since, place)
-    join service e on e.key = 'epoch'
-    left join channels c on c.id = r.channel_id and c.app_id = r.app_id and c.deleted_at is null
-    left join members m on m.channel_id = c.id and m.user_id = r.user_id
-    left join workspace_members w on w.workspace_id = c.workspace_id and w.user_id = r.user_id
-    left join user_streams s on r.channel_id is null and s.app_id = r.app_id and s.user_id = r.user_id
+    select r.type, r.role, r.workspace_role, r.epoch, r.top, missed.missed
+    from (
+      select *, sum(greatest(top - since, 0)) over (partition by frame order by place) as missing
+      from (
+        select r.topic, r.since, r.frame, r.place, c.type, m.role, w.role as workspace_role, e.value as epoch,
+          case when r.channel_id is null then coalesce(s.last_offset, 0) else c.rev end as top
+        from unnest(
+          ${wishes.map(({ topic }) => topic)}::text[], ${refs.map((ref) => (ref?.kind === 'chat' ? ref.channelId : null))}::uuid[],
+          ${wishes.map(({ appId }) => appId)}::uuid[], ${wishes.map(({ userId }) => userId)}::text[], ${wishes.map(({ since }) => since)}::int[],
+          ${frames.flatMap((frame, index) => frame.map(() => index))}::int[]
+        ) with ordinality as r (topic, channel_id, app_id, user_id, since, frame, place)
+        join service e on e.key = 'epoch'
+        left join channels c on c.id = r.channel_id and c.app_id = r.app_id and c.deleted_at is null
+        left join members m on m.channel_id = c.id and m.user_id = r.user_id
+        left join workspace_members w on w.workspace_id = c.workspace_id and w.user_id = r.user_id
+        left join user_streams s on r.channel_id is null and s.app_id = r.app_id and s.user_id = r.user_id
+      ) placed
+    ) r
     left join lateral (
       select json_agg(json_build_array(k."offset", k.envelope, k.message_id) order by k."offset") as missed
-      from (
-        select * from events k where k.topic = r.topic and k."offset" > r.since order by k."offset" limit ${limits.realtime.recoverable + 1}
-      ) k
-    ) missed on r.since is not null
+      from events k where k.topic = r.topic and k."offset" > r.since and k."offset" <= r.top
+    ) missed on r.since is not null and r.missing <= ${limits.realtime.recoverable}
     order by r.place`
   return rows.map(({ top, epoch, missed, ...place }, index) => {
     const isAllowed = refs[index]?.kind === 'user' || (place.type !== null && mayRead({ ...place, type: place.type }))

@@ -16,7 +16,7 @@ export class Typists {
   admit(event: Event, { isOwn }: { isOwn: boolean }): boolean {
     const isStart = event.envelope.startsWith('{"type":"typing.start"')
     if (!isStart && !event.envelope.startsWith('{"type":"typing.stop"')) return true
-    const { payload } = JSON.parse(event.envelope) as { payload: { userId: string } } // written by createSignals
+    const { payload } = JSON.parse(event.envelope) as { payload: { userId: string } } // written by broadcast
     const key = `${event.topic} ${payload.userId}`
     const known = this.#typing.get(key)
     clearTimeout(known)

@@ -96,6 +96,27 @@ describe('the reply to a subscribe', () => {
     expect(subscribe.publications).toHaveLength(1)
   })
 
+  test('a frame that has missed more than one answer can carry recovers what fits, and keeps nobody from subscribing', async () => {
+    const topics = await Promise.all(
+      [1, 2, 3].map(async () => {
+        const { topic, id } = await lively()
+        await world()
+          .db`insert into events (topic, "offset", envelope) select ${topic}, n, '{"type":"typing.stop","payload":{}}' from generate_series(6, 2000) n`
+        await world().db`update channels set rev = 2000 where id = ${id}`
+        return topic
+      }),
+    )
+    const epoch = await epochOf()
+    const greedy = await connected()
+    greedy.send(...topics.map((channel, index) => ({ id: index + 2, subscribe: { channel, recover: true, epoch, offset: 0 } })))
+    const answers = await Promise.all(topics.map((_, index) => greedy.reply(index + 2)))
+    expect(answers.map(({ subscribe }) => [subscribe.recovered ?? false, subscribe.publications?.length ?? 0, subscribe.offset ?? 0])).toEqual([
+      [true, 2000, 0],
+      [true, 2000, 0],
+      [false, 0, 2000],
+    ])
+  })
+
   test('the text of a deleted message is not recovered, from the log or from memory', async () => {
     const { topic, id } = await lively()
     const first = await connected()

@@ -11,7 +11,7 @@ import { create, viewChannel } from './create.ts'
 import { peerOf, selectChannels } from './view.ts'
 
 const list = implementRead(contract.channels.list, async ({ db, caller: { appId, userId } }, { limit, offset, type, discover, q }) => {
-  const mine = discover ? db`c.type in ('public', 'livestream')` : db`m.user_id is not null`
+  const mine = discover ? discoverable(db, userId) : db`m.user_id is not null`
   const ofType = type === undefined ? db`true` : db`c.type = ${type}`
   const named = q === undefined ? db`true` : db`coalesce(c.name, (select display_name from (${peerOf(db, userId)}) peer)) ilike ${containing(q)}`
   const page = db`${mine} and ${ofType} and ${named} order by c.last_activity_at desc, c.id desc limit ${limit} offset ${offset}`
@@ -80,3 +80,9 @@ const profile = ({ id, cid, name, type, image, description, workspaceId, updated
   workspaceId,
   updatedAt,
 })
+
+/** Channels one may join: those open to everybody, and the team channels of one's workspaces. */
+const discoverable = (db: Tx, userId: string) => db`(
+  c.type in ('public', 'livestream')
+  or (c.type = 'team' and exists (select from workspace_members w where w.workspace_id = c.workspace_id and w.user_id = ${userId}))
+)`
