@@ -5,8 +5,8 @@
 export type Jobs = {
   /** Makes the link previews of a message. */
   preview: { messageId: string }
-  /** Tells members of a new message. */
-  'push-message': { messageId: string }
+  /** Tells members of a new message: in the order of their ids, those after this one. */
+  'push-message': { messageId: string; after?: string }
   /** Tells the author of a message of a reaction. */
   'push-reaction': { messageId: string; userId: string; emoji: string }
   /** Tells users that somebody made them members of a channel. */

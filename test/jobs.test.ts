@@ -207,3 +207,56 @@ test('promises are kept once, whoever drains them', async () => {
       .sort(),
   ).toEqual(sent.map(({ id }) => `${id}:ben:new-message`).sort())
 })
+
+test('a channel whose members are too slow to read costs no other channel its push', async () => {
+  const slow = await ana.channels.create({ type: 'group', name: 'Slow', memberIds: ['ben'] })
+  await workBeside()
+  await idle(world)
+  await running.pop()?.stop()
+  provider.forget()
+  await ana.messages.send({ channelId: slow.id, text: 'slow' })
+  const { id } = await send('beside the slow')
+  await world.db.unsafe(`
+    create function is_quick(channel_id uuid) returns boolean language plpgsql as $$ begin
+      if channel_id = '${slow.id}' then raise exception 'canceling statement due to statement timeout' using errcode = '57014'; end if;
+      return true;
+    end $$;
+    alter table members rename to all_members;
+    create view members as select * from all_members where is_quick(channel_id)`)
+  onTestFinished(async () => {
+    await world.db.unsafe('drop view members; alter table all_members rename to members; drop function is_quick')
+    await world.db`select graphile_worker.permanently_fail_jobs(array(select id from graphile_worker.jobs), 'too slow')`
+  })
+  await workBeside()
+  await until(() => provider.triggered().length > 0)
+  expect(provider.triggered()).toMatchObject([{ to: 'ben', payload: { messageId: id } }])
+  const alone = await until(async () => {
+    const rows = await world.db<{ jobs: number }[]>`
+      select json_array_length(payload->'jobs') as jobs from graphile_worker._private_jobs where last_error like '%statement timeout' and attempts < max_attempts`
+    return rows.length > 0 && rows
+  })
+  expect(alone).toEqual([{ jobs: 1 }])
+  await running.pop()?.stop()
+})
+
+test('a process without a push provider leaves pushes to those that have one, and says once that they wait', async () => {
+  const told: string[] = []
+  const log = { ...silent, warn: (_: object, message: string) => void told.push(message) }
+  const without = await createWorld({ databaseUrl: world.databaseUrl, jobs: { previews: { allowedHosts: [web.host] }, log } })
+  running.push(without)
+  provider.forget()
+  // Its previews come, so it has been at work since.
+  const { id } = await send(`look ${web.url}/page`)
+  await previewed(id)
+  const waiting = () => world.db`select task from staged_jobs`
+  expect(await waiting()).toEqual([{ task: 'push-message' }])
+  await world.db`update staged_jobs set created_at = now() - interval '2 minutes'`
+  await until(() => told.length > 0)
+  await previewed((await send(`again ${web.url}/page`)).id)
+  expect(told).toEqual(['jobs wait that this process can not do'])
+  expect(await waiting()).toHaveLength(2)
+  await workBeside()
+  await until(() => provider.triggered().length === 2)
+  await idle(world)
+  expect(provider.kindsFor('ben')).toEqual(['new-message', 'new-message'])
+})

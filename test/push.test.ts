@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { idle } from './support/idle.ts'
+import { insertCrowd, insertMembers } from './support/inserted.ts'
 import { serveProvider } from './support/provider.ts'
 import { until } from './support/until.ts'
 import { createWorld, type User, type World } from './support/world.ts'
@@ -219,4 +220,39 @@ test('the same job run twice tells of the same pushes, which the provider knows 
   await world.db`insert into staged_jobs (task, payload) values ('push-message', ${world.db.json({ appId: world.appId, messageId })})`
   await until(() => provider.triggered().length === 2 * before.length)
   expect(new Set(provider.triggered().map(({ transactionId }) => transactionId))).toEqual(new Set(before))
+})
+
+test('each of 2,500 members gets one push, a page of members at a time, though the provider fails in between', async () => {
+  const crowd = await insertCrowd(world, `${ana.id}-crowd`, 2_500)
+  await insertMembers(world, channelId, crowd)
+  let calls = 0
+  provider.behave((response, call) => {
+    calls += 1
+    provider.answer(calls === 5 ? 503 : 200)(response, call)
+  })
+  const done = async () => Number(/push-message",outcome="done"} (\d+)/.exec(await world.metrics.registry.metrics())?.[1] ?? 0)
+  const before = await done()
+  const { id } = await send(`hello @${crowd[2_499]}`)
+  await idle(world)
+  // What the provider refused was told again, by the same id.
+  const told = new Map(provider.triggered().map(({ to, name }) => [to, name]))
+  expect([...told.keys()].sort()).toEqual([...crowd, ben.id, cleo.id].sort())
+  expect(provider.triggered()).toHaveLength(2_502 + 100)
+  expect(told.get(crowd[2_499] ?? '')).toBe('mention')
+  expect(new Set(provider.triggered().map(({ payload }) => payload.messageId))).toEqual(new Set([id]))
+  expect((await done()) - before).toBe(3)
+})
+
+test('messages of channels of many and of few go on together until all members are told', async () => {
+  const crowd = await insertCrowd(world, `${ana.id}-crowd`, 700)
+  await insertMembers(world, channelId, crowd)
+  const other = await ana.channels.create({ type: 'messaging', memberIds: [ben.id] })
+  await idle(world)
+  provider.forget()
+  const sent = await Promise.all([send('one'), send('two'), ana.messages.send({ channelId: other.id, text: 'three' })])
+  await idle(world)
+  const ids = provider.triggered().map(({ transactionId }) => transactionId)
+  expect(ids).toHaveLength(2 * 702 + 1)
+  expect(new Set(ids).size).toBe(ids.length)
+  for (const { id } of sent) expect(one(ben.id).filter(({ payload }) => payload.messageId === id)).toHaveLength(1)
 })

@@ -34,7 +34,7 @@ const CONCURRENCY = { previews: 10, push: 4 }
 /** Carries out promised work in this process. Answers with a function that ends it, once the jobs in progress have ended or been put back. */
 export async function startJobs({ db, databaseUrl, outbox, outlet, metrics, log, previews, push, ...given }: JobsOptions) {
   const timings = { ...defaults, ...given.timings }
-  const handlers: Handlers = { ...createPreviews({ db, metrics, outlet, fetch: createFetch(previews) }), ...createPushes({ db, push, metrics, log }) }
+  const handlers: Partial<Handlers> = { ...createPreviews({ db, metrics, outlet, fetch: createFetch(previews) }), ...createPushes({ db, push, metrics, log }) }
   const pgPool = new pg.Pool({ connectionString: databaseUrl, max: 12, application_name: 'parley-jobs' })
   const onLost = (error: Error) => log.warn({ err: error }, 'the job queue lost a connection')
   pgPool.on('error', onLost)
@@ -50,15 +50,19 @@ export async function startJobs({ db, databaseUrl, outbox, outlet, metrics, log,
   }
   await runMigrations(shared)
 
-  const queues = Object.entries(CONCURRENCY).map(([queue, concurrency]) => {
-    const tasks = Object.entries(settings).flatMap(([task, setting]) => (setting.queue === queue ? [task as WorkTask] : [])) // entries forget the names
+  const tasks = Object.keys(handlers) as WorkTask[] // keys forget the names
+  const queues = Object.entries(CONCURRENCY).flatMap(([queue, concurrency]) => {
     const taskList: TaskList = Object.fromEntries(
-      tasks.map((task) => [task, (stored, helpers) => carryOut(task, { handlers, stored: stored as Stored<typeof task>, helpers, timings, metrics, log })]), // stored by us
+      tasks.flatMap((task) => {
+        const handler = settings[task].queue === queue && handlers[task]
+        return handler ? [[task, (stored, helpers) => carryOut(task, { handler, stored: stored as Stored, helpers, timings, metrics, log })]] : [] // stored by us
+      }),
     )
+    if (Object.keys(taskList).length === 0) return []
     return keepRunning(() => run({ ...shared, concurrency, taskList, preset: { worker: { localQueue: { size: concurrency } } } }), log)
   })
   const stopRescue = startRescue({ db, workers, timings, log })
-  const stopDraining = startDraining({ db, outbox, timings, log })
+  const stopDraining = startDraining({ db, tasks, outbox, timings, log })
 
   return async () => {
     await stopDraining()

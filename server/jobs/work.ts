@@ -1,5 +1,4 @@
 import type { JobHelpers } from 'graphile-worker'
-import { isDatabaseTrouble } from '../db/client.ts'
 import { Failure } from '../failure.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Job, Task } from '../outbox.ts'
@@ -11,7 +10,9 @@ import type { Timings } from './timings.ts'
 export type Works = { [T in Task]: Job<T> } & { 'push-event': PushEvent }
 export type WorkTask = keyof Works
 type AtLeastOne<T> = [T, ...T[]]
-export type Handlers = { [T in WorkTask]: (jobs: AtLeastOne<Works[T]>, context: { signal: AbortSignal }) => Promise<void> }
+/** `goOn` says what is to be done next, as a job of its own, once this one is done or put off. */
+type Context<T extends WorkTask> = { signal: AbortSignal; goOn: (jobs: Works[T][]) => void }
+export type Handlers = { [T in WorkTask]: (jobs: AtLeastOne<Works[T]>, context: Context<T>) => Promise<void> }
 
 type Setting = {
   /** Queues do not wait for each other. */
@@ -49,10 +50,10 @@ export class Later<T extends WorkTask = WorkTask> extends Error {
   }
 }
 
-type Doing<T extends WorkTask> = { handlers: Handlers; stored: Stored<T>; helpers: JobHelpers; timings: Timings; metrics: Metrics; log: Log }
+type Doing<T extends WorkTask> = { handler: Handlers[T]; stored: Stored<T>; helpers: JobHelpers; timings: Timings; metrics: Metrics; log: Log }
 
-/** Carries out one job of the queue. What its message or user no longer needs is done; what meets a fault is tried alone. */
-export async function carryOut<T extends WorkTask>(task: T, { handlers, stored, helpers, timings, metrics, log }: Doing<T>): Promise<void> {
+/** Carries out one job of the queue. What its message or user no longer needs is done; what meets a fault, or is too much at once, is tried alone. */
+export async function carryOut<T extends WorkTask>(task: T, { handler, stored, helpers, timings, metrics, log }: Doing<T>): Promise<void> {
   const { jobs, since, tries } = stored
   const ageSeconds = (Date.now() - Date.parse(since)) / 1000
   if (ageSeconds > settings[task].keptSeconds) {
@@ -63,20 +64,24 @@ export async function carryOut<T extends WorkTask>(task: T, { handlers, stored, 
     const queueName = await helpers.getQueueName()
     await helpers.addJob(task, again, { runAt, maxAttempts: MAX_ATTEMPTS, ...(queueName === null ? {} : { queueName }) })
   }
+  let rest: Works[T][] = []
+  const addRest = async (runAt?: Date) => {
+    const [first, ...others] = rest
+    if (first) await addAgain(task, { jobs: [first, ...others], since, tries }, runAt)
+  }
   try {
-    await handlers[task](jobs, { signal: helpers.abortSignal })
+    await handler(jobs, { signal: helpers.abortSignal, goOn: (jobs) => (rest = jobs) })
+    await addRest()
   } catch (error) {
     if (error instanceof Failure && error.code === 'NOT_FOUND') return
     if (error instanceof Later) {
       metrics.jobs.inc({ task, outcome: 'put_off' })
       log.warn({ task, tries, err: error.cause }, 'job put off')
-      return addAgain(
-        error.task,
-        { jobs: error.jobs, since, tries: tries + 1 },
-        new Date(Date.now() + Math.max(1000 * error.retryAfterSeconds, timings.backOffMs * backOff(tries))),
-      )
+      const runAt = new Date(Date.now() + Math.max(1000 * error.retryAfterSeconds, timings.backOffMs * backOff(tries)))
+      await addAgain(error.task, { jobs: error.jobs, since, tries: tries + 1 }, runAt)
+      return addRest(runAt)
     }
-    if (jobs.length === 1 || isDatabaseTrouble(error)) throw error
+    if (jobs.length === 1) throw error
     for (const job of jobs) await addAgain(task, { jobs: [job], since, tries })
   }
 }

@@ -11,6 +11,11 @@ export async function insertWorkspace({ db, appId }: Pick<World, 'db' | 'appId'>
   return id
 }
 
+/** Makes users members of a channel, straight in the database. */
+export async function insertMembers({ db, appId }: Pick<World, 'db' | 'appId'>, channelId: string, userIds: string[]) {
+  await db`insert into members (app_id, channel_id, user_id, role) select ${appId}, ${channelId}, id, 'member' from unnest(${userIds}::text[]) id`
+}
+
 /** Users `<prefix>1` … `<prefix>n`, put straight into the database: a crowd that says nothing. */
 export async function insertCrowd({ db, appId }: Pick<World, 'db' | 'appId'>, prefix: string, size: number) {
   const ids = Array.from({ length: size }, (_, index) => `${prefix}${index + 1}`)

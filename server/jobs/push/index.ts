@@ -6,24 +6,26 @@ import type { Log } from '../log.ts'
 import type { Handlers } from '../work.ts'
 import { type PushEvent, previewOf, pushEvent } from './events.ts'
 import { createProvider } from './provider.ts'
-import { type Invited, type Reacted, type Reader, selectInvited, selectReacted, selectReaders } from './recipients.ts'
+import { type Invited, type Reacted, type Read, type Reader, selectInvited, selectReacted, selectRead } from './recipients.ts'
 import { isWanted, kindFor } from './rules.ts'
 import { sendAll } from './send.ts'
 import { createSubscribers } from './subscribers.ts'
 
 type PushTask = Exclude<keyof Handlers, 'preview'>
+type Tools = { db: Db; push: PushSettings | undefined; metrics: Metrics; log: Log }
 
-/** What is pushed to whom. Without a provider nothing is, and that is no fault. */
-export function createPushes({ db, push, metrics, log }: { db: Db; push: PushSettings | undefined; metrics: Metrics; log: Log }): Pick<Handlers, PushTask> {
-  if (!push) return without
+/** What is pushed to whom. Without a provider it is left to processes that have one. */
+export function createPushes({ db, push, metrics, log }: Tools): Partial<Pick<Handlers, PushTask>> {
+  if (!push) return {}
   const provider = createProvider(push)
   const send = (events: PushEvent[], signal: AbortSignal) => sendAll(provider, events, { signal, metrics, log })
   return {
-    'push-message': async (jobs, { signal }) => {
-      const readers = await selectReaders(db, jobs)
+    'push-message': async (jobs, { signal, goOn }) => {
+      const read = await selectRead(db, jobs)
+      goOn(read.flatMap(({ appId, messageId, lastId }) => (lastId === null ? [] : [{ appId, messageId, after: lastId }])))
       const now = new Date()
       await send(
-        readers.flatMap((reader) => messageEvent(push, reader, now) ?? []),
+        read.flatMap((message) => messageEvents(push, message, now)),
         signal,
       )
     },
@@ -48,22 +50,16 @@ export function createPushes({ db, push, metrics, log }: { db: Db; push: PushSet
   }
 }
 
-const nothing = async () => {}
-const without: Pick<Handlers, PushTask> = {
-  'push-message': nothing,
-  'push-reaction': nothing,
-  'push-invite': nothing,
-  'push-event': nothing,
-  subscriber: nothing,
-  device: nothing,
-}
-
 const preferencesOf = ({ chosen }: Pick<Reader, 'chosen'>) => ({ ...defaultPreferences, ...chosen })
 
-function messageEvent(push: PushSettings, reader: Reader, now: Date) {
-  const { userId, messageId, channelId, channelName, threadId, senderId, senderName, senderAvatar } = reader
-  const about = { about: messageId, userId }
-  const preview = previewOf(reader.text)
+function messageEvents(push: PushSettings, { readers, text, ...message }: Read, now: Date) {
+  const preview = previewOf(text)
+  return readers.flatMap((reader) => messageEvent(push, { ...message, preview, reader, now }) ?? [])
+}
+
+type Told = Omit<Read, 'readers' | 'text'> & { preview: string; reader: Reader; now: Date }
+function messageEvent(push: PushSettings, { reader, preview, now, messageId, channelId, channelName, threadId, senderId, senderName, senderAvatar }: Told) {
+  const about = { about: messageId, userId: reader.userId }
   switch (kindFor(reader, preferencesOf(reader), now)) {
     case 'mention':
       return pushEvent(push, 'mention', {

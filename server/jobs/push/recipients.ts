@@ -7,35 +7,59 @@ import type { Relation } from './rules.ts'
 type Recipient = { userId: string; chosen: Partial<Preferences> | null }
 type Place = { channelId: string; channelName: string }
 
-/** A message, and a member of its channel other than its author. */
-export type Reader = Recipient &
-  Relation &
-  Place & { messageId: string; threadId: string | null; text: string; senderId: string; senderName: string; senderAvatar: string }
+/** A member of a message's channel other than its author. */
+export type Reader = Recipient & Relation
+/** A message, some of its readers, and the member to go on after if there may be more. */
+export type Read = Place & {
+  appId: string
+  messageId: string
+  threadId: string | null
+  text: string
+  senderId: string
+  senderName: string
+  senderAvatar: string
+  readers: Reader[]
+  lastId: string | null
+}
+
+/** So many members are looked at at once, whatever the number of messages. */
+const PAGE = 1_000
 
 /** A mention names a member by id, else by name with spaces as dashes in any case. In a thread are those who wrote in it. */
-export const selectReaders = (db: Db, jobs: Job<'push-message'>[]) =>
-  db.use(
-    (db) => db<Reader[]>`
-  select m.id as message_id, m.parent_id as thread_id, m.text, m.channel_id, coalesce(c.name, author.display_name) as channel_name,
-    author.id as sender_id, author.display_name as sender_name, coalesce(author.image, '') as sender_avatar,
-    f.user_id, f.muted as is_muted, p.chosen,
-    f.user_id = any(m.mentions) or coalesce(lower(replace(u.display_name, ' ', '-')) = any(named.names), false) as is_mentioned,
-    coalesce(f.user_id = any(thread.user_ids), false) as is_in_thread
-  from unnest(${jobs.map(({ appId }) => appId)}::uuid[], ${jobs.map(({ messageId }) => messageId)}::uuid[]) as j (app_id, message_id)
+export const selectRead = (db: Db, jobs: Job<'push-message'>[]) => {
+  const share = Math.ceil(PAGE / jobs.length)
+  return db.use(
+    (db) => db<Read[]>`
+  select m.app_id, m.id as message_id, m.parent_id as thread_id, m.text, m.channel_id, coalesce(c.name, author.display_name) as channel_name,
+    author.id as sender_id, author.display_name as sender_name, coalesce(author.image, '') as sender_avatar, page.readers, page.last_id
+  from unnest(
+    ${jobs.map(({ appId }) => appId)}::uuid[], ${jobs.map(({ messageId }) => messageId)}::uuid[], ${jobs.map(({ after }) => after ?? '')}::text[]
+  ) as j (app_id, message_id, after)
   join messages m on m.app_id = j.app_id and m.id = j.message_id and m.deleted_at is null
   join channels c on c.id = m.channel_id and c.deleted_at is null
   join users author on author.app_id = m.app_id and author.id = m.user_id and author.deleted_at is null
-  join members f on f.channel_id = m.channel_id and f.user_id <> m.user_id
-  join users u on u.app_id = f.app_id and u.id = f.user_id and u.deleted_at is null
-  left join preferences p on p.app_id = f.app_id and p.user_id = f.user_id
   left join lateral (
     select array_agg(lower(name)) as names from unnest(m.mentions) name
     where not exists (select from members g where g.channel_id = m.channel_id and g.user_id = name)
   ) named on cardinality(m.mentions) > 0
   left join lateral (
     select array_agg(distinct r.user_id) as user_ids from messages r where r.id = m.parent_id or (r.parent_id = m.parent_id and r.deleted_at is null)
-  ) thread on m.parent_id is not null`,
+  ) thread on m.parent_id is not null
+  cross join lateral (
+    select case when count(*) = ${share}::int then max(f.user_id) end as last_id,
+      coalesce(json_agg(json_build_object(
+        'userId', f.user_id, 'isMuted', f.muted, 'chosen', p.chosen,
+        'isMentioned', f.user_id = any(m.mentions) or coalesce(lower(replace(u.display_name, ' ', '-')) = any(named.names), false),
+        'isInThread', coalesce(f.user_id = any(thread.user_ids), false)
+      )) filter (where u.id is not null), '[]') as readers
+    from (
+      select app_id, user_id, muted from members where channel_id = m.channel_id and user_id > j.after and user_id <> m.user_id order by user_id limit ${share}
+    ) f
+    left join users u on u.app_id = f.app_id and u.id = f.user_id and u.deleted_at is null
+    left join preferences p on p.app_id = f.app_id and p.user_id = f.user_id
+  ) page`,
   )
+}
 
 /** A reaction that is still there, and the author of its message if he is still a member. */
 export type Reacted = Recipient & { messageId: string; channelId: string; text: string; emoji: string; reactorId: string; reactorName: string }
