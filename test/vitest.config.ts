@@ -7,7 +7,7 @@ export default defineConfig({
     include: ['**/*.test.ts'],
     globalSetup: ['./support/postgres.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3,
     testTimeout: 20_000,
     hookTimeout: 30_000,
   },

@@ -59,7 +59,7 @@ export function createRealtime({ presenceGraceSeconds, timings: given, ...option
     isClosing: () => isClosing,
     start: async () => {
       await Promise.all([hub.start(), presences.beat()])
-      const onGap = () => void reconcile().catch((error) => report(error, 'could not catch up'))
+      const onGap = () => void reconcile().catch((error) => isClosing || report(error, 'could not catch up'))
       await broker.start({ onNote: (note) => intake.receive(note, { isOwn: false }), onGap })
       clock.every(timings.reconcileMs, { work: reconcile, problem: 'could not compare with the database' })
       clock.every(timings.beatMs, { work: () => presences.beat(), problem: 'could not say that this node lives' })
