@@ -1,8 +1,9 @@
-import { parseTopic, topics as topicNames } from '@parley/contract'
+import { type Envelope, parseTopic, topics as topicNames } from '@parley/contract'
 import type { Metrics } from '../metrics.ts'
 import type { StoredEvent } from '../news.ts'
 import type { EventLog, Grant } from './log.ts'
 import type { DurablePublication } from './publication.ts'
+import type { User } from './sessions.ts'
 import { type Subscriber, Subscription } from './subscription.ts'
 import { Topic } from './topic.ts'
 
@@ -36,7 +37,12 @@ export class Hub {
 
   constructor(
     readonly log: EventLog,
-    readonly told: { metrics: Pick<Metrics, 'deliveries' | 'holes'>; report: (error: unknown, problem: string) => void },
+    readonly told: {
+      metrics: Pick<Metrics, 'deliveries' | 'holes'>
+      report: (error: unknown, problem: string) => void
+      /** A user was told in his own topic that he has gained or lost a channel. */
+      onOwn: (user: User, event: Envelope) => void
+    },
   ) {}
 
   async start() {
@@ -69,7 +75,7 @@ export class Hub {
     for (const { topic: name, ...publication } of events) {
       const topic = this.#topics.get(name)
       if (!topic) continue
-      this.#take(topic, publication)
+      topic.accept(publication)
       if (topic.hasHole) setTimeout(() => topic.hasHole && this.#mend(topic), SWAP_MS)
     }
   }
@@ -105,7 +111,7 @@ export class Hub {
   }
 
   #join(subscriber: Subscriber, request: SubscribeRequest): Joining {
-    const topic = this.#topics.get(request.topic) ?? new Topic(request.topic, this.told.metrics)
+    const topic = this.#topics.get(request.topic) ?? new Topic(request.topic, this.told.metrics, (publication) => this.#delivered(request.topic, publication))
     this.#topics.set(request.topic, topic)
     const asked = request.recover?.epoch === this.#epoch ? request.recover.offset : null
     const remembered = asked === null ? undefined : topic.after(asked)
@@ -138,12 +144,15 @@ export class Hub {
     if (subscription.topic.isEmpty && subscription.topic.position === null) this.#topics.delete(subscription.topic.name)
   }
 
-  /** Who is told that he was removed from a channel is to hear it in the channel's topic too, which ends his subscription. */
-  #take(topic: Topic, publication: DurablePublication) {
-    topic.accept(publication)
-    if (!publication.envelope.startsWith('{"type":"channel.removed"')) return
-    const { payload } = JSON.parse(publication.envelope) as { payload: { channelId: string } } // written by News
-    const channel = this.#topics.get(topicNames.channel(parseTopic(topic.name)?.appId ?? '', payload.channelId))
+  /** What a user is told in his own topic of his channels has consequences elsewhere. */
+  #delivered(name: string, { envelope }: DurablePublication) {
+    if (!/^\{"type":"channel\.(added|removed)"/.test(envelope)) return
+    const user = parseTopic(name)
+    const event = JSON.parse(envelope) as Envelope // written by News
+    if (user?.kind !== 'user') return
+    this.told.onOwn(user, event)
+    // He is to hear it in the channel's topic too, which ends his subscription.
+    const channel = event.type === 'channel.removed' ? this.#topics.get(topicNames.channel(user.appId, event.payload.channelId)) : undefined
     if (channel && channel.position !== null) this.#mend(channel)
   }
 
@@ -175,8 +184,7 @@ export class Hub {
     const firsts = new Map<string, number>()
     for (const { topic: name, ...publication } of rows) {
       if (!firsts.has(name)) firsts.set(name, publication.offset)
-      const topic = this.#topics.get(name)
-      if (topic) this.#take(topic, publication)
+      this.#topics.get(name)?.accept(publication)
     }
     for (const topic of topics) {
       const first = firsts.get(topic.name)

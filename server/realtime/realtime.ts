@@ -1,3 +1,4 @@
+import type { Envelope } from '@parley/contract'
 import type { Activity } from '../activity.ts'
 import type { Db } from '../db/client.ts'
 import type { Metrics } from '../metrics.ts'
@@ -37,7 +38,11 @@ export function createRealtime({ presenceGraceSeconds, timings: given, ...option
   const { db, broker, nodeId, metrics, report, revocations } = options
   const timings = { ...defaults, ...given }
   const sessions = new Sessions()
-  const hub = new Hub(createEventLog(db), { metrics, report })
+  const onOwn = (user: User, event: Envelope) => {
+    if (event.type === 'channel.added') unread.shown(user, event.payload.channel)
+    if (event.type === 'channel.removed') unread.left(user)
+  }
+  const hub = new Hub(createEventLog(db), { metrics, report, onOwn })
   const tell = (topic: string, envelope: string) => hub.broadcast(topic, envelope)
   const audience = createAudience({ db, nodeId, sessions, tell, report })
   const unread = new UnreadLoop({ db, nodeId, sessions, tell, report, pauseMs: timings.unreadPauseMs })

@@ -22,6 +22,8 @@ export class Topic {
   constructor(
     readonly name: string,
     readonly metrics: Pick<Metrics, 'deliveries'>,
+    /** Is told of each durable publication, once its subscriptions are. */
+    readonly onDelivered: (publication: DurablePublication) => void,
   ) {}
 
   /** Whether something is known to be missing before it can go on. */
@@ -96,6 +98,7 @@ export class Topic {
     this.position = publication.offset
     this.#remember(publication)
     this.#send(new Delivery(this.name, publication))
+    this.onDelivered(publication)
   }
 
   #send(delivery: Delivery) {

@@ -38,9 +38,8 @@ export class UnreadLoop {
 
   /** An event of a channel may move badges. */
   mark(channelId: string, { offset, author = null }: { offset: number; author?: string | null | undefined }) {
-    if (this.options.sessions.isEmpty) return
     this.#marked.set(channelId, Math.max(offset, this.#marked.get(channelId) ?? 0))
-    this.#look(channelId, author)
+    if (!this.options.sessions.isEmpty) this.#look(channelId, author)
   }
 
   /** There are events of these channels that this node may not have heard of. Of all others it has now heard long ago. */
@@ -69,6 +68,12 @@ export class UnreadLoop {
     // He may have left it since.
     if (known?.counts.has(channelId)) known.counts.set(channelId, { count, isTold: true })
     this.#look(channelId, null)
+  }
+
+  /** The user was shown a channel that is new to him, with this count; it may have another by now, told to him before. */
+  shown(user: User, { id, unreadCount }: { id: string; unreadCount: number }) {
+    this.#known.get(keyOf(user))?.counts.set(id, { count: unreadCount, isTold: true })
+    this.#look(id, null)
   }
 
   /** A member has left a channel, or it is gone: his total is another. */
@@ -125,11 +130,12 @@ export class UnreadLoop {
     for (const known of changed) this.#tellTotal(known)
   }
 
-  /** Forgets the counts of channels that these users are in no more. */
+  /** Forgets the counts of channels that these users are in no more. In the others they may be members anew, with another count. */
   async #drop(users: User[]) {
     const rows = await this.options.db.use((db) => selectAllCounts(db, users))
     const theirs = new Set(rows.map((row) => `${keyOf(row)} ${row.channelId}`))
     this.#meet(users.filter((user) => !this.#known.has(keyOf(user))), rows) // biome-ignore format: one line
+    for (const row of rows) this.#tell(row, row.userId)
     for (const user of users) {
       const known = this.#known.get(keyOf(user))
       if (!known) continue

@@ -261,7 +261,7 @@ test('a node that cannot hear the others catches up with the database by itself'
   // As if written by a node that died before it could tell anybody.
   await db`with counted as (update channels set rev = rev + 1 where id = ${id} returning rev)
     insert into events (topic, "offset", envelope) select ${topics.channel(appId, id)}, rev, '{"type":"channel.updated","payload":{}}' from counted`
-  await raw.pushed(({ pub }) => pub?.offset === 6)
+  await raw.until(({ push }) => push?.pub?.offset === 6, 8_000)
 })
 
 test('a node that did not hear of a deletion learns of it, even when nothing else is left of the channel', async () => {

@@ -32,6 +32,10 @@ const payloads = (heard: Ear, type: keyof typeof userSignals | keyof typeof chan
     return [{ ...userSignals, ...channelSignals }[type].strict().parse(envelope.payload)]
   })
 
+/** The counts that were heard since then, oldest first. */
+const counts = ({ heard }: Ear, type: 'channel.unread_changed' | 'channel.total_unread_changed', since = 0) =>
+  heard.slice(since).flatMap(({ envelope }) => (envelope.type === type && 'count' in envelope.payload ? [envelope.payload.count] : []))
+
 describe('reading', () => {
   test('a read tells the channel the position and the reader his counts, also when nothing changes', async () => {
     const [ana, ben] = await cast()
@@ -90,7 +94,7 @@ describe('unread counts', () => {
     const channelId = await group(ana, ben)
     const [anas, bens] = [await ear(ana, own(ana)), await ear(ben, own(ben))]
     for (const text of ['a', 'b', 'c']) await ana.messages.send({ channelId, text })
-    await bens.until((heard) => heard.some(({ envelope }) => envelope.type === 'channel.total_unread_changed' && envelope.payload.count === 3))
+    await bens.until(() => counts(bens, 'channel.total_unread_changed').includes(3))
     expect(payloads(bens, 'channel.unread_changed').at(-1)).toEqual({ channelId, count: 3 })
     expect(payloads(anas, 'channel.unread_changed')).toEqual([])
   })
@@ -99,10 +103,7 @@ describe('unread counts', () => {
     const [ana, ben] = await cast()
     const channelId = await group(ana, ben)
     const bens = await ear(ben, own(ben))
-    const total = (count: number) =>
-      bens.until(
-        (heard) => heard.flatMap(({ envelope }) => (envelope.type === 'channel.total_unread_changed' ? [envelope.payload.count] : [])).at(-1) === count,
-      )
+    const total = (count: number) => bens.until(() => counts(bens, 'channel.total_unread_changed').at(-1) === count)
     const message = await ana.messages.send({ channelId, text: 'a' })
     await ana.messages.send({ channelId, text: 'b' })
     await total(2)
@@ -118,12 +119,30 @@ test('who leaves a channel or loses it hears his new total, though he was told n
   const [ana, ben] = await cast()
   const [left, deleted, kept] = [await group(ana, ben), await group(ana, ben), await group(ana, ben)]
   for (const channelId of [left, deleted, kept]) await ana.messages.send({ channelId, text: 'a' })
-  const total = (heard: Ear) => heard.heard.flatMap(({ envelope }) => (envelope.type === 'channel.total_unread_changed' ? [envelope.payload.count] : [])).at(-1)
   const bens = await ear(ben, own(ben))
+  const total = (count: number) => bens.until(() => counts(bens, 'channel.total_unread_changed').at(-1) === count)
   await ben.members.leave({ channelId: left })
-  await bens.until(() => total(bens) === 2)
+  await total(2)
   await ana.channels.delete({ channelId: deleted })
-  await bens.until(() => total(bens) === 1)
+  await total(1)
+})
+
+test('who leaves a channel and is back at once hears as many unread as were said since, though they are as many as before', async () => {
+  const [ana, ben] = await cast()
+  const channelId = await group(ana, ben)
+  const bens = await ear(ben, own(ben))
+  for (let time = 0; time < 5; time++) {
+    const before = bens.heard.length
+    await ana.messages.send({ channelId, text: 'before' })
+    await bens.until(() => counts(bens, 'channel.total_unread_changed', before).includes(1))
+    await ben.members.leave({ channelId })
+    await ana.members.add({ channelId, userIds: [ben.id] })
+    await ana.messages.send({ channelId, text: 'after' })
+    const shown = (heard: Ear['heard']) => heard.findIndex(({ envelope }, place) => place >= before && envelope.type === 'channel.added')
+    await bens.until((heard) => shown(heard) >= 0 && counts(bens, 'channel.unread_changed', shown(heard)).includes(1))
+    await ben.reads.mark({ channelId })
+    await bens.until(() => counts(bens, 'channel.total_unread_changed').at(-1) === 0)
+  }
 })
 
 describe('typing', () => {
