@@ -22,7 +22,10 @@ export type ChatClientOptions = {
   token: TokenProvider
   /** Where the outbox lives: `indexeddb` by default in browsers, `memory` elsewhere, or a storage of your own. */
   storage?: 'indexeddb' | 'memory' | OutboxStorage | undefined
+  /** What calls go through instead of the global `fetch`: for tests, offline switches, or a proxy of your own. */
   fetch?: typeof fetch | undefined
+  /** What the socket is made of instead of the global `WebSocket` (in Node.js, that of `ws`). */
+  webSocket?: typeof WebSocket | undefined
   /** Told of what fails in the background, such as a listener that throws; `console.error` by default. */
   onError?: ((error: unknown) => void) | undefined
 }
@@ -46,14 +49,14 @@ export class ChatClient {
   #isWhole = false
   #ends: (() => void)[] = []
 
-  constructor({ url, token, storage, fetch, onError = (error) => console.error(error) }: ChatClientOptions) {
+  constructor({ url, token, storage, fetch, webSocket, onError = (error) => console.error(error) }: ChatClientOptions) {
     this.#tokens = new Tokens(token, (result) => this.#identify(result))
     const headers = async () => ({ authorization: `Bearer ${(await this.#tokens.get()).token}` })
     const renew = (sent: Record<string, string>) => this.#tokens.renew({ token: sent.authorization?.slice('Bearer '.length) })
     const calls = (attempts: number) => createCalls({ url, fetch, headers, renew, attempts })
     this.api = calls(4)
     const engine = () => this.#engine
-    const connection = new Connection({ tokens: this.#tokens, catchUp: () => this.#catchUp() })
+    const connection = new Connection({ tokens: this.#tokens, webSocket, catchUp: () => this.#catchUp() })
     this.#presences = new Presences(engine)
     this.#engine = {
       api: this.api,

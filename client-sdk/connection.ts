@@ -25,7 +25,7 @@ export type TopicListener = {
   onRefused: () => void
 }
 type Topic = { listener: TopicListener; since: Position | undefined; subscription?: Subscription }
-type Options = { tokens: Tokens; catchUp: () => Promise<void> }
+type Options = { tokens: Tokens; webSocket: typeof WebSocket | undefined; catchUp: () => Promise<void> }
 
 /** So long a connection must hold before the next failure counts as the first. */
 const STABLE_MS = 5_000
@@ -107,7 +107,8 @@ export class Connection {
 
   #socketFor(url: string) {
     if (this.#socket) return this.#socket
-    const socket = new Centrifuge(url, { websocket: WebSocket, getToken: async () => (await this.options.tokens.get()).wsToken, name: 'parley' })
+    const { tokens, webSocket = WebSocket } = this.options
+    const socket = new Centrifuge(url, { websocket: webSocket, getToken: async () => (await tokens.get()).wsToken, name: 'parley' })
     this.#socket = socket
     socket.on('connected', () => void this.#connected())
     socket.on('connecting', ({ code, reason }) => code !== 0 && this.#retry(lost(reason)))
