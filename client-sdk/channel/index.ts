@@ -20,8 +20,8 @@ export type Sent = {
   clientId: string
   /** As it is shown now: `pending`, `sent` or `failed`. */
   readonly message: ChatMessage
-  /** The server's message; rejects with a ChatError when it is refused or discarded. */
-  sent: Promise<Message>
+  /** The server's message; rejects with a ChatError when it is refused or discarded. Another promise after `retry()`. */
+  readonly sent: Promise<Message>
   /** Sends a failed one again. */
   retry(): void
   /** Takes one that is not sent out of the outbox. */
@@ -83,10 +83,11 @@ export class Channel {
     return {
       clientId,
       get message(): ChatMessage {
-        const current = outbox.get(clientId) ?? entry
-        return current.result ? { ...current.result, status: 'sent' } : pending(current, me)
+        return entry.result ? { ...entry.result, status: 'sent' } : pending(entry, me)
       },
-      sent: entry.sent.promise,
+      get sent() {
+        return entry.sent.promise
+      },
       retry: () => outbox.retry(clientId),
       discard: () => outbox.discard(clientId),
     }
