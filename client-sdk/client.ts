@@ -42,32 +42,40 @@ export class ChatClient {
   readonly #engine: Engine
   readonly #tokens: Tokens
   readonly #presences: Presences
-  readonly #me = createStore<TokenResult['user'] | null>(null)
+  readonly #me: ReturnType<typeof createStore<TokenResult['user'] | null>>
   readonly #channels = new Map<string, Channel>()
   #session: TokenResult | undefined
   /** Whether the user's own topic was heard without a hole. */
   #isWhole = false
   #ends: (() => void)[] = []
 
-  constructor({ url, token, storage, fetch, webSocket, onError = (error) => console.error(error) }: ChatClientOptions) {
+  constructor({ url, token, storage, fetch, webSocket, onError: report = (error) => console.error(error) }: ChatClientOptions) {
     this.#tokens = new Tokens(token, (result) => this.#identify(result))
+    this.#me = createStore<TokenResult['user'] | null>(null, { report })
     const headers = async () => ({ authorization: `Bearer ${(await this.#tokens.get()).token}` })
     const renew = (sent: Record<string, string>) => this.#tokens.renew({ token: sent.authorization?.slice('Bearer '.length) })
     const calls = (attempts: number) => createCalls({ url, fetch, headers, renew, attempts })
     this.api = calls(4)
     const engine = () => this.#engine
-    const connection = new Connection({ tokens: this.#tokens, webSocket, catchUp: () => this.#catchUp() })
+    const connection = new Connection({ tokens: this.#tokens, webSocket, report, catchUp: () => this.#catchUp() })
+    const outbox = new Outbox({
+      api: calls(1), // it repeats by itself
+      storage: storageOf(storage),
+      onChange: (channelId) => this.#channels.get(channelId)?.refresh(),
+      onSent: (message) => this.#channels.get(message.channelId)?.sent(message),
+      report,
+    })
     this.#presences = new Presences(engine)
     this.#engine = {
       api: this.api,
       connection,
-      events: createEmitter(onError),
-      // It repeats by itself.
-      outbox: new Outbox({ api: calls(1), storage: storageOf(storage), onChange: (id) => this.#channels.get(id)?.refresh(), onSent: (message) => this.#channels.get(message.channelId)?.sent(message), report: onError }), // biome-ignore format: a list
+      events: createEmitter(report),
+      outbox,
       topics: new Topics({ connection, onEvent: (id, event) => this.#hear(id, event), onRefused: (id) => this.#refuse(id) }),
-      directory: new Directory(engine),
+      directory: new Directory(engine, report),
       catchUp: new CatchUp(engine),
       session: () => this.#session,
+      report,
     }
   }
 
@@ -89,6 +97,7 @@ export class ChatClient {
   /** Connects, however often it is called; resolves once everything shown is true, and keeps trying until then. Rejects only when `disconnect()` comes first. */
   connect(): Promise<void> {
     if (this.#ends.length === 0) {
+      this.#tokens.start()
       this.#ends.push(onWake(() => this.#wake()))
       let before = this.connection.getSnapshot().status
       this.#ends.push(
@@ -105,6 +114,7 @@ export class ChatClient {
   /** Closes the connection; stores keep what they show. Waiting messages stay in the outbox. */
   disconnect() {
     this.#engine.connection.disconnect()
+    this.#engine.outbox.pause()
     this.#tokens.stop()
     for (const end of this.#ends.splice(0)) end()
   }

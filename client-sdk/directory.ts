@@ -31,10 +31,15 @@ export class Directory {
   readonly #followed = new Map<string, () => void>()
   /** When counts were last heard of, by channel; `total` for the sum. A tick is one event. */
   readonly #heard = new Map<string, number>()
-  readonly #unread = createStore<Unread>({ total: 0, byChannel: {} })
+  readonly #unread: ReturnType<typeof createStore<Unread>>
   #tick = 0
 
-  constructor(readonly engine: () => Engine) {}
+  constructor(
+    readonly engine: () => Engine,
+    report: (error: unknown) => void,
+  ) {
+    this.#unread = createStore<Unread>({ total: 0, byChannel: {} }, { report })
+  }
 
   get unread(): Store<Unread> {
     return this.#unread
@@ -212,7 +217,7 @@ export class Directory {
     const want = () => {
       if (status === 'loading' && this.engine().session()) load().catch(() => {})
     }
-    const store = createStore<ChannelsSnapshot>(compute(), want)
+    const store = createStore<ChannelsSnapshot>(compute(), { report: this.engine().report, onWatched: want })
     return {
       filter,
       refresh,

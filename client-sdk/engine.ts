@@ -17,6 +17,8 @@ export type Engine = {
   catchUp: CatchUp
   /** Who is connected; undefined before the first token. */
   session: () => TokenResult | undefined
+  /** Takes what fails in the background. */
+  report: (error: unknown) => void
 }
 
 /** The user as others see him; undefined before the first token. */

@@ -94,13 +94,24 @@ export class Stores {
     const want = () => {
       if (part) this.options.feed.want(part)
     }
-    const store = createStore(compute(), want)
-    this.#views.push({ part, isWatched: () => store.isWatched, refresh: () => store.set(keepAll(store.getSnapshot(), compute())) })
+    const store = createStore(compute(), { report: this.options.engine.report, onWatched: want })
+    let isOld = false
+    const renew = () => {
+      isOld = false
+      store.set(keepAll(store.getSnapshot(), compute()))
+    }
+    // What nobody watches is computed when somebody asks.
+    const refresh = () => {
+      if (store.isWatched) renew()
+      else isOld = true
+    }
+    this.#views.push({ part, isWatched: () => store.isWatched, refresh })
     return {
       subscribe: store.subscribe,
       getSnapshot: () => {
         // Not now: a snapshot is taken while others are being computed.
         if (part) queueMicrotask(want)
+        if (isOld) renew()
         return store.getSnapshot()
       },
     }

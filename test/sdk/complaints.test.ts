@@ -1,4 +1,4 @@
-import { createChatClient, isChatError, type TokenResult } from '@parley/client'
+import { isChatError, type TokenResult } from '@parley/client'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { chatOf, GROUP, isLive, isOffline, liveChatOf, ready, texts, until } from '../support/chat.ts'
 import { insertWorkspace } from '../support/inserted.ts'
@@ -162,24 +162,32 @@ test('what others edit, delete, react to and pin while I am away shows when I am
   expect(resynced).toEqual([[channelId]])
 })
 
-test('a token provider that fails for long is asked ever more rarely, and all goes on when it is back', async () => {
+test('a token provider that fails for long is asked ever more rarely, and all goes on by itself when it works again', async () => {
+  await world().users('eve')
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
   onTestFinished(() => void vi.useRealTimers())
-  let asked = 0
-  const token = async () => {
+  let [asked, isDown] = [0, true]
+  const { chat, mint } = await chatOf(world(), 'eve', { token: () => tokens() })
+  const tokens = async () => {
     asked += 1
-    throw new Error('down')
+    if (isDown) throw new Error('down')
+    return mint()
   }
-  const chat = createChatClient({ url: 'http://127.0.0.1:1', token })
-  onTestFinished(() => chat.disconnect())
-  chat.connect().catch(() => {})
+  const connected = chat.connect()
   for (let second = 0; second < 600; second++) {
     await vi.advanceTimersByTimeAsync(1_000)
-    await expect(chat.api.users.list()).rejects.toMatchObject({ code: 'TOKEN_PROVIDER_FAILED' })
+    await expect(chat.api.users.list()).rejects.toMatchObject({ code: 'TOKEN_PROVIDER_FAILED', retryable: true, retryAfterMs: expect.any(Number) })
   }
   expect(asked).toBeGreaterThan(10)
   expect(asked).toBeLessThan(30)
   expect(chat.connection.getSnapshot()).toMatchObject({ status: 'offline', lastError: { code: 'TOKEN_PROVIDER_FAILED' }, reconnectInMs: expect.any(Number) })
+  const before = asked
+  isDown = false
+  for (let second = 0; second < 120 && chat.connection.getSnapshot().status === 'offline'; second++) await vi.advanceTimersByTimeAsync(1_000)
+  vi.useRealTimers()
+  await connected
+  expect(asked).toBe(before + 1)
+  expect((await chat.api.users.list()).users.map(({ id }) => id)).toContain('eve')
 })
 
 test('a revoked token is renewed once, by one call to the provider, and the socket comes back', async () => {
@@ -195,8 +203,7 @@ test('a revoked token is renewed once, by one call to the provider, and the sock
   const { now } = Date
   const later = vi.spyOn(Date, 'now').mockImplementation(() => now() + 60_000)
   onTestFinished(() => later.mockRestore())
-  await world().db`update users set token_generation = token_generation + 1 where id = 'ben9'`
-  await world().backend.tokens.create({ userId: 'ben9' })
+  await world().backend.tokens.revoke({ userId: 'ben9' })
   await vi.waitFor(async () => {
     await Promise.all(Array.from({ length: 5 }, () => chat.api.channels.get({ channelId })))
     expect(minted).toBe(2)
