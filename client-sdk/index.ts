@@ -13,10 +13,11 @@ export type {
   ThreadSnapshot,
 } from './channel/index.ts'
 export type { ChatMessage, ReadPosition } from './channel/state.ts'
+export type { ChannelsFilter, ChannelsSnapshot, ChannelsStore } from './channel-list.ts'
 export { type ChatClient, type ChatClientOptions, createChatClient } from './client.ts'
 export type { ConnectionState } from './connection.ts'
 export type * from './custom.ts'
-export type { ChannelsFilter, ChannelsSnapshot, ChannelsStore, Unread } from './directory.ts'
+export type { Unread } from './directory.ts'
 export { ChatError, type ChatErrorCode, isChatError } from './error.ts'
 export type { ChatEvent, ChatEvents, Resync } from './events.ts'
 export type { Presence } from './presence.ts'

@@ -1,7 +1,10 @@
 import type { Position } from '../connection.ts'
 import type { Engine } from '../engine.ts'
 import { type ChatError, toChatError } from '../error.ts'
-import type { ChannelChanges } from '../types.ts'
+import type { ChannelChanges, UserSummary } from '../types.ts'
+import { facesOf, rename } from './faces.ts'
+import { Journal } from './journal.ts'
+import { countOf, trim } from './pages.ts'
 import { applyEvent, applyLate, type ChannelState, learn, type TopicEvent, unknown } from './state.ts'
 
 /** A part of a channel that is loaded by itself: `main`, `members`, `reads`, `pins`, or `thread:<id>`. */
@@ -26,6 +29,8 @@ type Options = {
 const LINGER_MS = 1_000
 /** After so long a part that could not be loaded, or may not be right, is loaded again. */
 const RETRY_MS = 1_000
+/** So many messages may come in after the user has last paged; then there are pages again. */
+const LIVE_MOST = 1_000
 /** News of who reads and sends within so long of each other may have crossed. */
 const CROSSING_MS = 1_000
 
@@ -37,9 +42,7 @@ export class Feed {
   state: ChannelState = unknown
   readonly #parts = new Map<Part, PartState>()
   readonly #loading = new Map<Part, Promise<void>>()
-  /** Heard while something is being loaded. */
-  #journal: TopicEvent[] = []
-  #journals = 0
+  readonly #journal = new Journal()
   /** When members were last heard to read. */
   readonly #readAt = new Map<string, number>()
   #generation = 0
@@ -48,6 +51,8 @@ export class Feed {
   #unsubscribe: (() => void) | undefined
   #position: Position | undefined
   #isSubscribed = false
+  /** So many messages are shown; of more, the oldest go. */
+  #most = LIVE_MOST
 
   constructor(readonly options: Options) {}
 
@@ -86,19 +91,28 @@ export class Feed {
   load(part: Part, load: Load): Promise<void> {
     const known = this.#loading.get(part)
     if (known) return known
-    const loading = this.#load(part, load).finally(() => this.#loading.delete(part))
+    const isCurrent = () => this.#loading.get(part) === loading
+    const loading: Promise<void> = this.#load(part, { load, isCurrent }).finally(() => isCurrent() && this.#loading.delete(part))
     this.#loading.set(part, loading)
     return loading
   }
 
   hear(event: TopicEvent) {
     if (!this.#unsubscribe) return
-    if (this.#journals > 0 && !event.type.startsWith('typing')) this.#journal.push(event)
+    if (!event.type.startsWith('typing')) this.#journal.note({ event, apply: (state) => applyLate(state, event, this.#me) })
     if (event.rev !== undefined && this.#position) this.#position = { ...this.#position, offset: event.rev }
     this.update((state) => applyEvent(state, event, this.#me))
+    if (event.type === 'message.new') this.update((state) => trim(state, this.#most))
     if (event.type === 'read.updated') this.#readAt.set(event.payload.userId, Date.now())
     if (event.type === 'message.new' && Date.now() - (this.#readAt.get(event.payload.message.userId) ?? 0) < CROSSING_MS)
       this.#retryLater(() => this.#parts.delete('reads'))
+  }
+
+  /** Somebody has a new name or image. */
+  rename(user: UserSummary) {
+    const apply = (state: ChannelState) => rename(state, facesOf(user))
+    this.#journal.note({ apply })
+    this.update(apply)
   }
 
   update(change: (state: ChannelState) => ChannelState) {
@@ -113,13 +127,14 @@ export class Feed {
   pause() {
     this.#isSubscribed = false
     for (const [part, { status }] of this.#parts) if (status === 'ready') this.#parts.set(part, { status: 'stale' })
-    this.state = { ...this.state, typing: [] }
+    if (this.state.typing.length > 0) this.state = { ...this.state, typing: [] }
     this.options.onChange()
   }
 
   /** The channel is not, or no longer, this user's to read. */
   refuse(error: ChatError) {
     this.#generation += 1
+    this.#loading.clear()
     this.#unsubscribe?.()
     this.#unsubscribe = undefined
     this.#isSubscribed = false
@@ -153,10 +168,10 @@ export class Feed {
     this.#position = position
     if (!this.state.main) {
       this.state = { ...this.state, rev: position.offset }
-      this.#parts.delete('main')
-      return this.#look(['main'])
+      return this.#settle(['main'])
     }
-    if (isRecovered) return this.#settle(['reads'])
+    // Reading and new names are told only once.
+    if (isRecovered) return this.#settle(['reads', 'members'])
     this.options.engine.catchUp.ask(this.options.channelId, { since: this.state.rev, take: (changes) => this.#heal(changes) })
   }
 
@@ -172,22 +187,33 @@ export class Feed {
     return 'healed'
   }
 
+  /** Loads all anew; what is known is shown, as stale, until then. */
   async #restart(rev: number): Promise<'healed'> {
     this.#generation += 1
     this.#loading.clear()
     const parts = [...this.#parts.keys()]
-    this.state = { ...unknown, rev }
-    this.#parts.clear()
-    await this.load('main', this.options.loadOf('main')).catch(() => {})
+    for (const part of parts) this.#parts.set(part, { status: 'stale' })
+    const load = this.options.loadOf('main')
+    const first = async () => {
+      const apply = await load()
+      return () => apply({ ...unknown, rev })
+    }
+    await this.load('main', first).catch(() => {
+      this.state = { ...unknown, rev }
+    })
+    for (const part of parts) if (part !== 'main') this.#parts.delete(part)
     this.options.onHealed()
     this.#look(parts)
     return 'healed'
   }
 
-  /** All is known again but these parts: those looked at are loaded, the others forgotten. */
+  /** All is known again but these parts: those looked at are loaded, the others forgotten, also what is being loaded from before. */
   #settle(lost: Part[]) {
     for (const [part, { status }] of this.#parts) if (status === 'stale' || status === 'failed') this.#parts.set(part, { status: 'ready' })
-    for (const part of lost) this.#parts.delete(part)
+    for (const part of lost) {
+      this.#parts.delete(part)
+      this.#loading.delete(part)
+    }
     this.options.onChange()
     this.#look(lost)
   }
@@ -202,28 +228,26 @@ export class Feed {
     void (this.#loading.get(part) ?? Promise.resolve()).catch(() => {}).then(() => this.load(part, this.options.loadOf(part)).catch(() => {}))
   }
 
-  async #load(part: Part, load: Load) {
-    const generation = this.#generation
-    const start = this.#journal.length
-    this.#journals += 1
+  async #load(part: Part, { load, isCurrent }: { load: Load; isCurrent: () => boolean }) {
+    const journal = this.#journal.open()
     this.#parts.set(part, { status: this.partOf(part).status === 'stale' ? 'stale' : 'loading' })
     this.options.onChange()
     try {
       const apply = await load()
-      if (generation !== this.#generation) return
-      const heard = this.#journal.slice(start)
-      this.#parts.set(part, { status: 'ready' })
-      this.state = heard.reduce((state, event) => applyLate(state, event, this.#me), apply(this.state))
+      if (!isCurrent()) return
+      const heard = journal.heard()
+      this.#parts.set(part, { status: this.#isSubscribed || !this.isHearing ? 'ready' : 'stale' })
+      this.state = heard.reduce((state, { apply }) => apply(state), apply(this.state))
+      this.#most = countOf(this.state) + LIVE_MOST
       if (part === 'main') this.options.onHealed()
       if (this.state.arePinsStale && part !== 'pins') this.#reload('pins')
       // Whether their authors had read everything until then, only the server knows.
-      if (part === 'reads' && heard.some(({ type }) => type === 'message.new')) this.#retryLater(() => this.#parts.delete(part))
+      if (part === 'reads' && heard.some(({ event }) => event?.type === 'message.new')) this.#retryLater(() => this.#parts.delete(part))
     } catch (error) {
-      if (generation === this.#generation) this.#fail(part, toChatError(error))
+      if (isCurrent()) this.#fail(part, toChatError(error))
       throw error
     } finally {
-      this.#journals -= 1
-      if (this.#journals === 0) this.#journal = []
+      journal.close()
       this.options.onChange()
     }
   }

@@ -7,7 +7,7 @@ import { Feed } from './feed.ts'
 import { loadOf } from './loads.ts'
 import { patches } from './patches.ts'
 import { Signals } from './signals.ts'
-import { type ChatMessage, learn, rename, type TopicEvent } from './state.ts'
+import { type ChatMessage, learn, type TopicEvent } from './state.ts'
 import { type ListSnapshot, type MessagesStore, type Paged, type Reads, Stores, type ThreadSnapshot } from './stores.ts'
 import { pending } from './view.ts'
 
@@ -168,7 +168,7 @@ export class Channel {
   }
   /** @internal */
   rename(user: UserSummary) {
-    this.#feed.update((state) => rename(state, user))
+    this.#feed.rename(user)
   }
   /** @internal */
   sent(message: Message) {

@@ -1,5 +1,6 @@
 import type { Engine } from '../engine.ts'
 import type { Member } from '../types.ts'
+import { facesOf, rename } from './faces.ts'
 import type { Load, Part } from './feed.ts'
 import { addPage, edge, jump, rangeOf } from './pages.ts'
 import type { ChannelState, ReadPosition } from './state.ts'
@@ -19,7 +20,9 @@ export function loadOf({ api }: Pick<Engine, 'api'>, channelId: string) {
     },
     members: async () => {
       const members = await all((offset) => api.members.list({ channelId, limit: MEMBERS, offset }).then((page) => page.members))
-      return (state) => ({ ...state, members: new Map(members.map((member): [string, Member] => [member.userId, member])) })
+      const found = new Map(members.map((member): [string, Member] => [member.userId, member]))
+      const faces = facesOf(...members.map(({ user }) => user))
+      return (state) => rename({ ...state, members: found }, faces)
     },
     reads: async () => {
       const members = await all((offset) => api.receipts.status({ channelId, limit: MEMBERS, offset }).then((page) => page.members))
