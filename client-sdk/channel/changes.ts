@@ -12,6 +12,7 @@ export class Changes {
   #patches: readonly Patch[] = []
   /** Changes of one message are made one after another. */
   readonly #turns = new Map<string, Promise<unknown>>()
+  #holes = 0
 
   constructor(readonly options: Options) {}
 
@@ -22,15 +23,16 @@ export class Changes {
   /** Shows a change, makes it, and takes it back if it is refused. */
   async make<T>(patch: Patch, call: () => Promise<T>): Promise<T> {
     const { key, messageId } = patch
+    const holes = this.#holes
     this.#patches = [...this.#patches, patch]
     this.options.onChange()
     const turn = (this.#turns.get(messageId) ?? Promise.resolve()).then(call, call)
     this.#turns.set(messageId, turn)
     try {
       const answer = await turn
-      // Where nothing is heard, nothing will ever agree.
-      if (this.options.isHearing() && !patch.isToldByAnswer)
-        this.#patches = this.#patches.map((each) => (each.key === key ? { ...each, isAnswered: true } : each))
+      // Where nothing is heard, or what would agree was missed, nothing ever will.
+      const isAwaited = this.options.isHearing() && holes === this.#holes && !patch.isToldByAnswer
+      if (isAwaited) this.#patches = this.#patches.map((each) => (each.key === key ? { ...each, isAnswered: true } : each))
       else this.#forget(key)
       return answer
     } catch (error) {
@@ -53,6 +55,7 @@ export class Changes {
 
   /** Changes that were answered before a hole have been overtaken by what filled it. */
   heal() {
+    this.#holes += 1
     this.#patches = this.#patches.filter(({ isAnswered }) => !isAnswered)
     this.options.onChange()
   }
