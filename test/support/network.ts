@@ -15,6 +15,7 @@ export async function createProxy(target: string) {
     const upstream = connect(Number(port), hostname)
     const pair = { client, server: upstream, isWebSocket: false, isDead: false }
     pairs.add(pair)
+    const [up, down] = [inOrder(), inOrder()]
     const end = () => {
       pairs.delete(pair)
       client.destroy()
@@ -28,13 +29,21 @@ export async function createProxy(target: string) {
         sockets += 1
         pair.isWebSocket = true
       }
-      later(() => !pair.isDead && upstream.writable && upstream.write(data))
+      up(() => !pair.isDead && upstream.writable && upstream.write(data))
     })
     upstream.on('data', (data) => {
-      if (!network.losesAnswers && !pair.isDead) later(() => client.writable && client.write(data))
+      if (!network.losesAnswers && !pair.isDead) down(() => client.writable && client.write(data))
     })
   })
-  const later = (work: () => void) => (network.delayMs === 0 ? work() : setTimeout(work, network.delayMs))
+  /** One direction of a connection: slow or not, nothing overtakes what was sent before. */
+  const inOrder = () => {
+    const waiting: (() => void)[] = []
+    return (work: () => void) => {
+      if (network.delayMs === 0 && waiting.length === 0) return work()
+      waiting.push(work)
+      setTimeout(() => waiting.shift()?.(), network.delayMs)
+    }
+  }
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port: own } = server.address() as AddressInfo // it listens to a port
