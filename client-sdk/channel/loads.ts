@@ -1,8 +1,8 @@
 import type { Engine } from '../engine.ts'
 import type { Member } from '../types.ts'
 import { facesOf, rename } from './faces.ts'
-import type { Load, Part } from './feed.ts'
 import { addPage, edge, jump, rangeOf } from './pages.ts'
+import type { Load, Part } from './parts.ts'
 import type { ChannelState, ReadPosition } from './state.ts'
 
 const PAGE = 50

@@ -40,7 +40,7 @@ const histories = fc.array(fc.record<Step>({ by: fc.constantFrom(0, 1), does: fc
 })
 
 /** The channel where it happens, and another that nobody looks at but in the list. */
-type Place = { channelId: string; otherId: string }
+type Place = { channelId: string; otherId: string; both: string[] }
 
 /** What a channel shows, stripped of what differs between two that show the same. */
 const seen = (messages: readonly ChatMessage[]) => messages.filter(({ status }) => status === 'sent').map(({ status: _, error: __, ...message }) => message)
@@ -73,15 +73,17 @@ test('after anything two clients did, on whatever network, each shows what a fre
   await fc.assert(fc.asyncProperty(histories, lived), { numRuns: Number(process.env.HISTORIES ?? 2), endOnFailure: true })
 })
 
+let lives = 0
 async function lived(history: Step[]) {
-  const [ana, ben] = await world().users('ana', 'ben')
+  const life = ++lives
+  const [ana, ben] = await world().users(`ana${life}`, `ben${life}`)
   await world().users('cem', 'dora')
-  const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['ben'] })
-  const { id: otherId } = await ana.channels.create({ ...GROUP, name: 'Other', memberIds: ['ben', 'cem'] })
-  const place = { channelId, otherId }
+  const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: [ben.id] })
+  const { id: otherId } = await ana.channels.create({ ...GROUP, name: 'Other', memberIds: [ben.id, 'cem'] })
+  const place = { channelId, otherId, both: [ana.id, ben.id] }
   const old = await ana.messages.send({ channelId, text: 'old' })
   await ben.messages.send({ channelId, text: 'older', parentId: old.id })
-  const clients = await Promise.all([liveChatOf(world(), 'ana'), liveChatOf(world(), 'ben')])
+  const clients = await Promise.all([liveChatOf(world(), ana.id), liveChatOf(world(), ben.id)])
   const stops = clients.map(({ chat }) => chat.channel(channelId).watch())
   const watching = clients.flatMap(({ chat }) => {
     const room = chat.channel(channelId)
@@ -105,7 +107,7 @@ async function lived(history: Step[]) {
   for (const { chat } of clients) await settled(chat, channelId)
 
   for (const [index, { chat }] of clients.entries()) {
-    const { chat: fresh } = await liveChatOf(world(), ['ana', 'ben'][index] ?? '')
+    const { chat: fresh } = await liveChatOf(world(), [ana, ben][index]?.id ?? '')
     const expected = await shown(fresh, place, [old.id])
     await expect.poll(() => shown(chat, place, [old.id]), { timeout: 5_000 }).toEqual(expected)
     fresh.disconnect()
@@ -126,7 +128,7 @@ const tolerate = (error: unknown) => {
   if (!isChatError(error) || !['NOT_FOUND', 'FORBIDDEN', 'VALIDATION_ERROR', 'NETWORK_ERROR'].includes(error.code)) throw error
 }
 
-async function perform({ does, pick }: Step, { chat, proxy, channelId, otherId, user }: Place & { chat: ChatClient; proxy: Network; user: User }) {
+async function perform({ does, pick }: Step, { chat, proxy, channelId, otherId, both, user }: Place & { chat: ChatClient; proxy: Network; user: User }) {
   const room = chat.channel(channelId)
   const messages = room.messages.getSnapshot().items.filter(({ status }) => status === 'sent')
   const { id = '' } = messages[pick % messages.length] ?? {}
@@ -143,7 +145,7 @@ async function perform({ does, pick }: Step, { chat, proxy, channelId, otherId, 
   if (does === 'join') await (pick % 2 ? user.members.add({ channelId, userIds: ['cem', 'dora'] }) : user.members.remove({ channelId, userId: 'cem' }))
   if (does === 'elsewhere') await user.messages.send({ channelId: otherId, text: `elsewhere ${pick}` })
   if (does === 'readElsewhere') await user.reads.mark({ channelId: otherId })
-  if (does === 'goElsewhere') await (pick % 2 ? user.members.leave({ channelId: otherId }) : user.members.add({ channelId: otherId, userIds: ['ana', 'ben'] }))
+  if (does === 'goElsewhere') await (pick % 2 ? user.members.leave({ channelId: otherId }) : user.members.add({ channelId: otherId, userIds: both }))
   if (does === 'settings') await user.channels.updateSettings({ channelId: pick % 2 ? channelId : otherId, starred: pick % 3 === 0, muted: pick % 5 === 0 })
   if (does === 'cut') proxy.cut()
   if (does === 'mend') proxy.mend()
