@@ -1,5 +1,5 @@
 import { Centrifuge, type Subscription } from 'centrifuge'
-import { WebSocket } from '#websocket'
+import { WebSocket as OwnWebSocket } from '#websocket'
 import { ChatError, toChatError } from './error.ts'
 import { createStore, type Store } from './store.ts'
 import { backoff } from './timing.ts'
@@ -27,7 +27,7 @@ export type TopicListener = {
 type Topic = { listener: TopicListener; since: Position | undefined; subscription?: Subscription }
 type Options = {
   tokens: Tokens
-  webSocket: typeof WebSocket | undefined
+  webSocket: typeof globalThis.WebSocket | undefined
   /** Learns what was missed, once connected. */
   catchUp: () => Promise<void>
   report: (error: unknown) => void
@@ -120,7 +120,7 @@ export class Connection {
 
   #socketFor(url: string) {
     if (this.#socket) return this.#socket
-    const { tokens, webSocket = WebSocket } = this.options
+    const { tokens, webSocket = OwnWebSocket } = this.options
     const socket = new Centrifuge(url, { websocket: webSocket, getToken: async () => (await tokens.get()).wsToken, name: 'parley' })
     this.#socket = socket
     socket.on('connected', () => void this.#connected())

@@ -128,6 +128,7 @@ test('200 channels come back from an outage with at most 5 requests', { timeout:
   )
   const calls = proxy.requests.filter((request) => !request.includes('/connection/'))
   expect(calls.length, calls.join()).toBeLessThanOrEqual(5)
+  expect(proxy.sockets).toBe(2)
 })
 
 test('what others edit, delete, react to and pin while I am away shows when I am back, even if events are gone', async () => {
