@@ -6,6 +6,7 @@ import type { Api } from './types.ts'
 
 /** Who calls: a user by his bearer token, a backend by its API key, the operator by the admin key, or nobody. */
 export type Credentials = { token?: string; apiKey?: string; adminKey?: string }
+/** What `createApi` needs: the server's address, and who calls. */
 export type ApiOptions = Credentials & {
   /** Where the server is: `https://chat.example.com`. */
   url: string

@@ -16,6 +16,7 @@ import { type TokenProvider, Tokens } from './tokens.ts'
 import { Topics } from './topics.ts'
 import type { TokenResult, UserApi, UserEvents } from './types.ts'
 
+/** What `createChatClient` needs: the server's address, and where tokens come from. */
 export type ChatClientOptions = {
   /** Where the server is: `https://chat.example.com`. */
   url: string

@@ -4,6 +4,7 @@ import type { ServerApi } from './types.ts'
 export { ChatError, type ChatErrorCode, isChatError } from './error.ts'
 export type { ServerApi, TokenResult } from './types.ts'
 
+/** What `createChatServer` needs. */
 export type ChatServerOptions = {
   /** Where the server is: `https://chat.example.com`. */
   url: string

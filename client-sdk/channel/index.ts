@@ -32,6 +32,7 @@ export type Sent = {
 export class Channel {
   /** The newest messages first loaded, then as far as they were paged; with what is still on its way at the end. */
   readonly messages: MessagesStore
+  /** Who is in the channel, in which role. */
   readonly members: Store<ListSnapshot<Member>>
   /** How far each member has read. */
   readonly reads: Store<Reads>
