@@ -103,8 +103,7 @@ export class Feed {
     if (!this.#unsubscribe) return
     if (!event.type.startsWith('typing')) this.#parts.journal.note({ event, apply: (state) => applyLate(state, event, this.#me) })
     if (event.rev !== undefined && this.#position) this.#position = { ...this.#position, offset: event.rev }
-    this.update((state) => applyEvent(state, event, this.#me))
-    if (event.type === 'message.new') this.update((state) => trim(state, this.#most))
+    this.update((state) => trim(applyEvent(state, event, this.#me), this.#most))
     if (event.type === 'read.updated') this.#readAt.set(event.payload.userId, Date.now())
     if (event.type === 'message.new' && Date.now() - (this.#readAt.get(event.payload.message.userId) ?? 0) < CROSSING_MS)
       this.#retryLater(() => this.#parts.forget('reads'))
