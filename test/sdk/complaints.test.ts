@@ -36,7 +36,10 @@ test('reactions of others leave my own as it is', async () => {
   await ana.reactions.add({ channelId, messageId, emoji: '🎉' })
   await ana.messages.edit({ channelId, messageId, text: 'edited' })
   const { items } = await until(room.messages, (shown) => texts(shown)[0] === 'edited')
-  expect(items[0]?.reactions).toMatchObject([{ type: '👍', count: 2, own: true }, { type: '🎉', count: 1, own: false }]) // biome-ignore format: a list
+  expect(items[0]?.reactions).toMatchObject([
+    { type: '👍', count: 2, own: true },
+    { type: '🎉', count: 1, own: false },
+  ])
   await ben.reactions.remove({ channelId, messageId, emoji: '👍' })
   await until(room.messages, ({ items }) => items[0]?.reactions[0]?.own === false)
 })

@@ -130,7 +130,7 @@ test('a thread is live beside its channel, and a reply shows in both at once', a
   room.watch()
   await until(thread, (shown) => ready(shown) && shown.parent?.replyCount === 1)
   const out = room.send({ text: 'two', parentId })
-  expect([texts(thread.getSnapshot()), texts(room.messages.getSnapshot()).slice(-1)]).toEqual([['one', 'two'], ['two']]) // biome-ignore format: a list
+  expect([texts(thread.getSnapshot()), texts(room.messages.getSnapshot()).slice(-1)]).toEqual([['one', 'two'], ['two']])
   await out.sent
   await until(thread, ({ items, parent }) => items.length === 2 && parent?.replyCount === 2)
 })
