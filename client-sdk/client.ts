@@ -117,6 +117,7 @@ export class ChatClient {
   disconnect() {
     this.#engine.connection.disconnect()
     this.#engine.outbox.pause()
+    this.#pause()
     this.#tokens.stop()
     for (const end of this.#ends.splice(0)) end()
   }

@@ -157,6 +157,7 @@ export class Channel {
   }
   /** @internal */
   pause() {
+    this.#signals.pause()
     this.#feed.pause()
   }
   /** @internal */

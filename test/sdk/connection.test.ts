@@ -189,6 +189,8 @@ test('after a disconnect nothing is asked, sent or renewed, whatever was under w
   proxy.cut()
   const out = room.send({ text: 'later' })
   await isOffline(chat)
+  room.keystroke()
+  await expect(chat.api.channels.create({ ...GROUP })).rejects.toMatchObject({ code: 'NETWORK_ERROR' })
   chat.disconnect()
   proxy.mend()
   fakeTimers()

@@ -1,5 +1,5 @@
 import type { ChatClient } from '@parley/client'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { GROUP, isLive, isOffline, liveChatOf, ready, until } from '../support/chat.ts'
 import { insertWorkspace } from '../support/inserted.ts'
 import { useWorld } from '../support/world.ts'
@@ -151,4 +151,22 @@ test('what has not changed is the same object after having been away', async () 
   expect(after.items).toBe(before.items)
   expect(room.messages.getSnapshot().items).toBe(messages.items)
   expect(room.typing.getSnapshot()).toBe(typing)
+})
+
+test('a list that could not be read is read again by itself', async () => {
+  const [ana] = await world().users('ana', 'hal')
+  await ana.channels.create({ ...GROUP, memberIds: ['hal'] })
+  let isDown = true
+  const { chat } = await liveChatOf(world(), 'hal', {
+    fetch: (async (url, options) =>
+      isDown && String(url).includes('/api/channels?') ? new Response('{}', { status: 500 }) : fetch(url, options)) as typeof fetch,
+  })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const list = chat.channels()
+  await until(list, ({ status, error }) => status === 'failed' && error?.code === 'INTERNAL_ERROR')
+  isDown = false
+  await vi.advanceTimersByTimeAsync(3_000)
+  vi.useRealTimers()
+  await until(list, (shown) => ready(shown) && shown.items.length === 1)
 })
