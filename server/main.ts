@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { buildApp } from './app.ts'
 import { connect, type Db } from './db/client.ts'
 import { startEmbeddedPostgres } from './db/embedded/index.ts'
+import { locks } from './db/locks.ts'
 import { migrate } from './db/migrate.ts'
 import { type Env, readEnv } from './env.ts'
 import { createApp } from './features/apps.ts'
@@ -15,8 +16,6 @@ import { createOutbox, tasksFor } from './outbox.ts'
 import { createRelay } from './outlet.ts'
 import { developmentSecrets } from './secrets.ts'
 import { createTokens, sha256 } from './tokens.ts'
-
-const DEMO_LOCK = 7_305_218
 
 /** Starts everything, in order. */
 const stops: Stops = []
@@ -82,7 +81,7 @@ async function startEmbedded({ dataDir, isProduction }: Env) {
 const ensureDemoApp = (db: Db, apiKey: string) =>
   db.use((db) =>
     db.begin(async (tx) => {
-      await tx`select pg_advisory_xact_lock(${DEMO_LOCK})`
+      await tx`select pg_advisory_xact_lock(${locks.demoApp})`
       const [known] = await tx`select from api_keys where hash = ${sha256(apiKey)}`
       if (!known) await createApp(tx, 'Demo', apiKey)
     }),
