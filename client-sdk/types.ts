@@ -1183,8 +1183,6 @@ export interface UserEvents {
     channelId: string
     /** Unread messages in the channel now. */
     count: number
-    /** The newest message, where it is at hand. */
-    lastMessage?: Message | undefined
   }
   /** The unread count over all channels, absolute. */
   'channel.total_unread_changed': {
