@@ -815,7 +815,7 @@ export interface Api {
     }, options?: CallOptions): Promise<{
       /** The invitation; whoever has it may join. */
       token: string
-      /** Address to hand out. */
+      /** Address to hand out: a page of your application (INVITE_URL), which accepts with the token. */
       inviteUrl: string
       /** When it ceases to be valid. */
       expiresAt: string

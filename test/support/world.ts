@@ -23,7 +23,7 @@ export type World = Awaited<ReturnType<typeof createWorld>>
 export type User = Api & { id: string; token: string; minted: TokenResult }
 
 type WorldOptions = Partial<
-  Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'userAdminAccess' | 'timings' | 'presenceGraceSeconds'>
+  Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'userAdminAccess' | 'timings' | 'presenceGraceSeconds' | 'inviteUrl'>
 > & {
   poolSize?: number
   databaseUrl?: string
