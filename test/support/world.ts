@@ -11,6 +11,7 @@ import { createRelay } from '@parley/server/outlet'
 import { createTokens } from '@parley/server/tokens'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { databaseUrl } from './postgres.ts'
+import { serveProvider } from './provider.ts'
 import { ADMIN_KEY, SECRET } from './secrets.ts'
 import { createValidatedApi } from './validated.ts'
 
@@ -99,10 +100,27 @@ export function useWorld(options?: Parameters<typeof createWorld>[0]) {
     world = await createWorld(options)
   })
   afterAll(() => world?.stop())
-  return () => {
-    if (!world) throw new Error('the world exists only while tests run')
-    return world
-  }
+  return () => existing(world)
+}
+
+/** The same with a push provider beside it, which has work done for it. */
+export function useWorldWithProvider(jobs: NonNullable<WorldOptions['jobs']> = {}) {
+  let provider: Awaited<ReturnType<typeof serveProvider>> | undefined
+  let world: World | undefined
+  beforeAll(async () => {
+    provider = await serveProvider()
+    world = await createWorld({ jobs: { push: provider.settings, ...jobs } })
+  })
+  afterAll(async () => {
+    await world?.stop()
+    await provider?.stop()
+  })
+  return { world: () => existing(world), provider: () => existing(provider) }
+}
+
+function existing<T>(made: T | undefined): T {
+  if (made === undefined) throw new Error('the world exists only while tests run')
+  return made
 }
 
 let clones = 0
