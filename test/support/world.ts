@@ -27,15 +27,16 @@ type WorldOptions = Partial<
   Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'userAdminAccess' | 'timings' | 'presenceGraceSeconds' | 'inviteUrl'>
 > & {
   poolSize?: number
+  onStatement?: (statement: string) => void
   databaseUrl?: string
   /** Without, nothing is promised and nothing is done: JOBS=off; elsewhere: JOBS=external. */
   jobs?: Partial<Pick<JobsOptions, 'previews' | 'push' | 'timings' | 'log'>> & { isElsewhere?: boolean }
 }
 
 /** A running server on a database of its own, or on one that is given, with one app. */
-export async function createWorld({ jobs, ...options }: WorldOptions = {}) {
+export async function createWorld({ jobs, onStatement, ...options }: WorldOptions = {}) {
   const database = options.databaseUrl === undefined ? await cloneDatabase() : { url: options.databaseUrl, drop: async () => {} }
-  const pool = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test' })
+  const pool = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test', ...(onStatement && { onStatement }) })
   const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10 })
   const tokens = await createTokens([SECRET])
   const relay = createRelay()
