@@ -50,9 +50,10 @@ async function start(stop: () => void) {
     wsUrl,
     hasDocsPage: !env.isProduction,
   })
-  stops.push(cleanup.start(), () => closeInTime(app))
+  // Where jobs are carried out it is one of them.
+  stops.push(env.jobs === 'off' ? cleanup.start() : cleanup.stop, () => closeInTime(app))
   await app.listen({ port: env.port, host: env.host })
-  if (env.jobs === 'on') stops.push(await startJobs({ ...env, db, databaseUrl, outbox, outlet: relay.outlet, metrics, log: app.log }))
+  if (env.jobs === 'on') stops.push(await startJobs({ ...env, db, databaseUrl, outbox, outlet: relay.outlet, metrics, cleanup, log: app.log }))
   if (env.metricsPort !== undefined) stops.push(await startMetrics(metrics, { db, poolSize: env.poolSize, port: env.metricsPort, host: env.host }))
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
   if (env.isProduction && env.publicUrl === undefined) warn(`PUBLIC_URL is unset: clients are told to connect to ${wsUrl()}`)

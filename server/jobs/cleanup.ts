@@ -5,14 +5,14 @@ import { locks } from '../db/locks.ts'
 import { finishForgetting, forgetInChannel, selectPlaces } from '../features/users/forget.ts'
 import type { Outlet } from '../outlet.ts'
 
-const INTERVAL_MS = 30_000
+const INTERVAL_MS = 60_000
 const RETRY_MS = 1_000
 const PASS_MS = 60_000
 const THINNING_MS = 3_600_000
 const BATCH = 1_000
 
 export type Cleanup = Forgetting & {
-  /** Runs it now and every half minute; returns what ends that. */
+  /** Runs it now and every minute, where no crontab does; returns what ends that. */
   start: () => () => Promise<void>
   /** Runs it now. Resolves when all that was to be done is done, or another node turned out to be at it. */
   run: () => Promise<void>

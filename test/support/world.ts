@@ -66,7 +66,17 @@ export async function createWorld({ jobs, onStatement, ...options }: WorldOption
     timings: { shutdownMs: 50, ...options.timings },
   })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
-  const work = { db: pool, databaseUrl: database.url, outbox, outlet: relay.outlet, metrics, log: app.log, previews: { allowedHosts: [] }, push: undefined }
+  const work = {
+    db: pool,
+    databaseUrl: database.url,
+    outbox,
+    outlet: relay.outlet,
+    metrics,
+    cleanup,
+    log: app.log,
+    previews: { allowedHosts: [] },
+    push: undefined,
+  }
   const timings = { gatherMs: 20, pollMs: 100, backOffMs: 250, graceMs: 500, ...jobs?.timings }
   const stopJobs = jobs && !jobs.isElsewhere && (await startJobs({ ...work, ...jobs, timings }))
 
