@@ -815,7 +815,7 @@ export interface Api {
     }, options?: CallOptions): Promise<{
       /** The invitation; whoever has it may join. */
       token: string
-      /** Address to hand out. */
+      /** Address to hand out: a page of your application (INVITE_URL), which accepts with the token. */
       inviteUrl: string
       /** When it ceases to be valid. */
       expiresAt: string
@@ -1183,8 +1183,6 @@ export interface UserEvents {
     channelId: string
     /** Unread messages in the channel now. */
     count: number
-    /** The newest message, where it is at hand. */
-    lastMessage?: Message | undefined
   }
   /** The unread count over all channels, absolute. */
   'channel.total_unread_changed': {

@@ -130,7 +130,6 @@ export const userSignals = {
     .object({
       channelId,
       count: z.int().meta({ description: 'Unread messages in the channel now.', examples: [3] }),
-      lastMessage: Message.optional().meta({ description: 'The newest message, where it is at hand.' }),
     })
     .meta({ description: 'The unread count of a channel, absolute.' }),
   'channel.total_unread_changed': z

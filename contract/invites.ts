@@ -34,7 +34,10 @@ export const invites = {
     }),
     output: z.object({
       token,
-      inviteUrl: z.string().meta({ description: 'Address to hand out.', examples: ['https://chat.example.com/invites/q0v2m8x1c5n9b4z6d0w1rA'] }),
+      inviteUrl: z.string().meta({
+        description: 'Address to hand out: a page of your application (INVITE_URL), which accepts with the token.',
+        examples: ['https://app.example.com/join?invite=q0v2m8x1c5n9b4z6d0w1rA'],
+      }),
       expiresAt: field.timestamp().meta({ description: 'When it ceases to be valid.', examples: ['2026-11-28T09:30:00.000Z'] }),
     }),
     errors: ['NOT_FOUND', 'FORBIDDEN'],

@@ -3,15 +3,10 @@ import * as field from './fields.ts'
 import { limits } from './limits.ts'
 import { MessageRef } from './messages.ts'
 import { operation } from './operation.ts'
+import { UserSummary } from './users.ts'
 
-const Face = z.object({
-  userId: field.userId(),
-  name: z.string().meta({ description: 'Display name; the id when none is set.', examples: ['Ben'] }),
-  image: z
-    .string()
-    .nullable()
-    .meta({ description: 'Avatar URL.', examples: ['https://example.com/ben.png'] }),
-})
+const { id: userId, name, image } = UserSummary.shape
+const Face = z.object({ userId, name, image })
 
 /** Who has read a message, and when (SPEC "Read receipts"). */
 export const Reader = Face.extend({

@@ -2,27 +2,19 @@ import { z } from 'zod'
 import * as field from './fields.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
-import { profileFields } from './users.ts'
+import { profileFields, UserSummary } from './users.ts'
 
 /** What a front end needs to chat as one user (SPEC "Token result"). */
 export const TokenResult = z
   .object({
     token: z.string().meta({ description: 'Bearer token for the user API.', examples: ['eyJhbGciOiJIUzI1NiJ9.e30.c2ln'] }),
     wsToken: z.string().meta({ description: 'Token for the real-time connection.', examples: ['eyJhbGciOiJIUzI1NiJ9.e30.c2ln'] }),
-    user: z
-      .object({
-        id: field.userId(),
-        name: z.string().meta({ description: 'Display name; the id when none is set.', examples: ['Ana'] }),
-        image: z
-          .string()
-          .nullable()
-          .meta({ description: 'Avatar URL.', examples: ['https://example.com/ana.png'] }),
-        email: z
-          .string()
-          .optional()
-          .meta({ description: 'Present when it is known.', examples: ['ana@example.com'] }),
-      })
-      .meta({ description: 'The user the tokens are for.' }),
+    user: UserSummary.extend({
+      email: z
+        .string()
+        .optional()
+        .meta({ description: 'Present when it is known.', examples: ['ana@example.com'] }),
+    }).meta({ description: 'The user the tokens are for.' }),
     expiresIn: z.int().meta({ description: 'Validity of both tokens in seconds.', examples: [limits.tokenLifetimeSeconds] }),
     appId: field.appId(),
     wsUrl: z.string().meta({ description: 'Address of the real-time endpoint.', examples: ['ws://127.0.0.1:5501/connection/websocket'] }),

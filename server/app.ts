@@ -30,6 +30,8 @@ export type AppOptions = EdgeOptions &
     rates: Rates
     hasDocsPage: boolean
     publicUrl: () => string
+    /** The page that accepts invites, with `{token}` in it. */
+    inviteUrl?: string | undefined
     wsUrl: () => string
     /** What operations and jobs say, here or made before. */
     relay: Relay
@@ -51,6 +53,7 @@ export function buildApp({
   providerPreferences,
   rates,
   publicUrl,
+  inviteUrl,
   wsUrl,
   hasDocsPage,
   relay,
@@ -78,10 +81,8 @@ export function buildApp({
       outlet: relay.outlet,
       outbox,
       providerPreferences,
-      // Both are known once the server listens.
-      get publicUrl() {
-        return publicUrl()
-      },
+      inviteUrl: (token: string) => (inviteUrl ?? `${publicUrl()}/invites/{token}`).replaceAll('{token}', token),
+      // Known once the server listens.
       get wsUrl() {
         return wsUrl()
       },

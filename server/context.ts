@@ -26,7 +26,7 @@ export type LockedCounters = Pick<ChannelRow, 'id' | 'rev' | 'lastSeq'> & { read
 export type Services = {
   tokens: Tokens
   wsUrl: string
-  publicUrl: string
+  inviteUrl: (token: string) => string
   version: string
   userAdminAccess: UserAdminAccess
   revocations: Revocations

@@ -39,6 +39,10 @@ export const Variables = z.object({
   TRUST_PROXY: z.string().optional().transform(parseTrustProxy),
   USER_ADMIN_ACCESS: z.enum(['bearer', 'server']).optional(),
   PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' }).optional(),
+  INVITE_URL: z
+    .url({ protocol: /^https?$/, error: 'expected an http(s) URL' })
+    .refine((url) => url.includes('{token}'), 'expected {token} where the token goes')
+    .optional(),
   PRESENCE_GRACE_SECONDS: wholeNumber(0, 3_600).default(15),
   JOBS: z.enum(['on', 'external', 'off']).default('on'),
   LINK_PREVIEW_ALLOW_HOSTS: list.pipe(z.array(z.string().regex(/^[^\s/@]+:\d+$/, 'expected hosts with their ports like wiki.intranet:80'))).default([]),
@@ -78,6 +82,7 @@ export function readEnv(variables: NodeJS.ProcessEnv = loadProcessEnv()) {
     trustProxy: env.TRUST_PROXY,
     userAdminAccess: env.USER_ADMIN_ACCESS ?? (isProduction ? ('server' as const) : ('bearer' as const)),
     publicUrl: env.PUBLIC_URL?.replace(/\/+$/, ''),
+    inviteUrl: env.INVITE_URL,
     presenceGraceSeconds: env.PRESENCE_GRACE_SECONDS,
     jobs: env.JOBS,
     previews: { allowedHosts: env.LINK_PREVIEW_ALLOW_HOSTS.map((entry) => entry.toLowerCase()) },

@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { buildApp } from './app.ts'
 import { connect, type Db } from './db/client.ts'
 import { startEmbeddedPostgres } from './db/embedded/index.ts'
+import { locks } from './db/locks.ts'
 import { migrate } from './db/migrate.ts'
 import { type Env, readEnv } from './env.ts'
 import { createApp } from './features/apps.ts'
@@ -15,8 +16,6 @@ import { createOutbox, tasksFor } from './outbox.ts'
 import { createRelay } from './outlet.ts'
 import { developmentSecrets } from './secrets.ts'
 import { createTokens, sha256 } from './tokens.ts'
-
-const DEMO_LOCK = 7_305_218
 
 /** Starts everything, in order. */
 const stops: Stops = []
@@ -51,9 +50,10 @@ async function start(stop: () => void) {
     wsUrl,
     hasDocsPage: !env.isProduction,
   })
-  stops.push(cleanup.start(), () => closeInTime(app))
+  // Where jobs are carried out it is one of them.
+  stops.push(env.jobs === 'off' ? cleanup.start() : cleanup.stop, () => closeInTime(app))
   await app.listen({ port: env.port, host: env.host })
-  if (env.jobs === 'on') stops.push(await startJobs({ ...env, db, databaseUrl, outbox, outlet: relay.outlet, metrics, log: app.log }))
+  if (env.jobs === 'on') stops.push(await startJobs({ ...env, db, databaseUrl, outbox, outlet: relay.outlet, metrics, cleanup, log: app.log }))
   if (env.metricsPort !== undefined) stops.push(await startMetrics(metrics, { db, poolSize: env.poolSize, port: env.metricsPort, host: env.host }))
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
   if (env.isProduction && env.publicUrl === undefined) warn(`PUBLIC_URL is unset: clients are told to connect to ${wsUrl()}`)
@@ -82,7 +82,7 @@ async function startEmbedded({ dataDir, isProduction }: Env) {
 const ensureDemoApp = (db: Db, apiKey: string) =>
   db.use((db) =>
     db.begin(async (tx) => {
-      await tx`select pg_advisory_xact_lock(${DEMO_LOCK})`
+      await tx`select pg_advisory_xact_lock(${locks.demoApp})`
       const [known] = await tx`select from api_keys where hash = ${sha256(apiKey)}`
       if (!known) await createApp(tx, 'Demo', apiKey)
     }),

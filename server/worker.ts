@@ -4,12 +4,14 @@ import { connect } from './db/client.ts'
 import { migrate } from './db/migrate.ts'
 import { readEnv } from './env.ts'
 import { startMetrics } from './http/metrics.ts'
+import { createCleanup } from './jobs/cleanup.ts'
 import { startJobs } from './jobs/index.ts'
 import { live, type Stops, stopWithParent } from './life.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { createOutbox } from './outbox.ts'
 import type { Outlet } from './outlet.ts'
 import type { Broker } from './realtime/broker.ts'
+import { hintOf } from './realtime/changes.ts'
 import { createPostgresBroker } from './realtime/postgres-broker.ts'
 
 /** Carries out the jobs of servers that run with JOBS=external, on their database and with their configuration. */
@@ -27,7 +29,10 @@ async function start(stop: () => void) {
   const log = pino({ level: env.logLevel, base: null })
   const broker = createPostgresBroker({ url: databaseUrl, nodeId: randomUUID(), report: (error, problem) => log.warn({ err: error }, problem) })
   stops.push(() => broker.stop())
-  stops.push(await startJobs({ ...env, db, databaseUrl, outbox: createOutbox([]), outlet: outletTo(broker, metrics), metrics, log }))
+  const outlet = outletTo(broker, metrics)
+  const cleanup = createCleanup({ db, outlet, onError: (error) => log.error({ err: error }, 'clean-up failed') })
+  stops.push(cleanup.stop)
+  stops.push(await startJobs({ ...env, db, databaseUrl, outbox: createOutbox([]), outlet, metrics, cleanup, log }))
   if (env.metricsPort !== undefined) stops.push(await startMetrics(metrics, { db, poolSize: env.poolSize, port: env.metricsPort, host: env.host }))
   log.info('carrying out jobs')
 }
@@ -36,7 +41,7 @@ async function start(stop: () => void) {
 const outletTo = (broker: Broker, { events: published }: Pick<Metrics, 'events'>): Outlet => ({
   publish: (events) => {
     published.inc(events.length)
-    for (const { topic, offset } of events) broker.send({ kind: 'hint', topic, offset })
+    for (const event of events) broker.send(hintOf(event))
   },
   signal: broker.send,
 })

@@ -35,6 +35,7 @@ describe('a bad value is named in one line', () => {
     RATE_LIMIT_REQUESTS: ['-1', 'off'],
     TRUST_PROXY: ['true', 'all', '*', '0.0.0.0/0', '::/0', '10.0.0.0/33', 'loopback', '10.0.0', '-1', '10.0.0.0/8,x'],
     PUBLIC_URL: ['example.com', 'ftp://example.com', '/'],
+    INVITE_URL: ['https://example.com/join', '/join/{token}', 'ftp://example.com/{token}'],
     LOG_LEVEL: ['loud', 'INFO'],
   }
   for (const [name, values] of Object.entries(bad)) {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { forbidden, invalid, notFound, refusal } from './support/refusal.ts'
-import { PUBLIC_URL, useWorld } from './support/world.ts'
+import { createWorld, PUBLIC_URL, useWorld } from './support/world.ts'
 
 const world = useWorld()
 
@@ -21,6 +21,17 @@ test('an invite is a link that is valid for a week, and only its hash is stored'
 
   const ben = await world().user('ben')
   expect(await ben.invites.accept({ token })).toMatchObject({ workspace: { id: workspaceId, name: 'Acme', role: 'member', memberCount: 2, isDefault: true } })
+})
+
+test('an invite leads to the page that the application has for it', async () => {
+  const node = await createWorld({ databaseUrl: world().databaseUrl, inviteUrl: 'https://app.test/join?invite={token}' })
+  try {
+    const { owner, workspaceId } = await workspaceOf('page-ana')
+    const { token, inviteUrl } = await node.api({ token: owner.token }).invites.create({ workspaceId })
+    expect(inviteUrl).toBe(`https://app.test/join?invite=${token}`)
+  } finally {
+    await node.stop()
+  }
 })
 
 test('an invite lasts as many days as asked', async () => {

@@ -87,6 +87,17 @@ test('a worker of its own does the work of a server, tells those who listen ther
   expect(said()).toContain('carrying out jobs')
 })
 
+test('where jobs are carried out, the clean-up is one of them, every minute', async () => {
+  const { id: workspaceId } = await ana.workspaces.create({ name: 'Acme', type: 'team' })
+  await ana.invites.create({ workspaceId })
+  await world.db`update workspace_invites set expires_at = now() - interval '1 second'`
+  await workBeside()
+  await until(async () => (await world.db`select from graphile_worker._private_known_crontabs where identifier = 'cleanup'`).length === 1)
+  // As when the minute is over.
+  await world.db`select graphile_worker.add_job('cleanup', job_key := 'cleanup', max_attempts := 1)`
+  await until(async () => (await world.db`select from workspace_invites`).length === 0)
+})
+
 test('a worker without a database says so', async () => {
   const { exited, said } = startWorker({})
   expect(await exited).toEqual([1, null])
@@ -172,7 +183,7 @@ test('a job that can not succeed ends after five tries and is told of; those bes
     await until(() => told.filter((message) => message === 'job failed').length === tries)
   }
   await until(() => told.includes('job given up'))
-  const dead = await world.db`select attempts, max_attempts, last_error from graphile_worker.jobs`
+  const dead = await world.db`select attempts, max_attempts, last_error from graphile_worker.jobs where task_identifier <> 'cleanup'`
   expect(dead).toEqual([{ attempts: 5, maxAttempts: 5, lastError: expect.stringContaining('uuid') }])
   expect(await metrics.registry.getSingleMetricAsString('parley_jobs_total')).toContain('{task="push-message",outcome="given_up"} 1')
 })

@@ -57,6 +57,14 @@ test('replies at once are all counted', async () => {
   expect(counts).toEqual(upTo(24))
 })
 
+test('who has just been deleted makes no channel, though this server has not heard of it yet', async () => {
+  await talk()
+  const dan = await world().user('dan')
+  await dan.channels.list()
+  await world().db`update users set deleted_at = now() where id = 'dan'`
+  expect(await outcome(dan.channels.create({ type: 'group', name: 'Talk', memberIds: ['ana'] }))).toBe('INVALID_TOKEN')
+})
+
 test('a deletion wins over an edit at the same time, whichever comes first', async () => {
   const { ana, channelId } = await talk()
   for (const round of upTo(15)) {

@@ -8,18 +8,9 @@ import { serveProvider } from './support/provider.ts'
 import { RawSocket } from './support/socket.ts'
 import { createWorld, useWorld } from './support/world.ts'
 
-/** What the server sends to its database, as it is sent: Postgres.js itself, with its `debug` option set. */
-const { statements } = vi.hoisted(() => ({ statements: [] as string[] }))
-vi.mock('postgres', async (importOriginal) => {
-  const { default: postgres } = await importOriginal<{ default: typeof import('postgres') }>()
-  type Options = { connection?: { application_name?: string } }
-  const observed = (url: string, options: Options) =>
-    postgres(url, {
-      ...(options as object),
-      ...(options.connection?.application_name === 'parley-test' && { debug: (_: number, query: string) => void statements.push(query) }),
-    })
-  return { default: Object.assign(observed, postgres) }
-})
+/** What the server sends to its database. */
+const statements: string[] = []
+const onStatement = (statement: string) => void statements.push(statement)
 
 /** Not of an operation: looking up, every 5 s, whether a token was revoked, and writing, every 2 s, who was active. */
 const isElsewhere = (statement: string) => /^\s*select token_generation from users|update users u set last_active_at/.test(statement)
@@ -31,7 +22,7 @@ async function statementsOf(work: () => Promise<unknown>) {
 }
 
 // One connection: what is prepared once stays prepared.
-const world = useWorld({ poolSize: 1, timings: { reconcileMs: 1_000_000, beatMs: 1_000_000 } })
+const world = useWorld({ onStatement, poolSize: 1, timings: { reconcileMs: 1_000_000, beatMs: 1_000_000 } })
 
 /** A channel with a thread, a reaction and a pin; everything done once, so that what is done once a connection is done. */
 const lively = async (size: number) => {
@@ -153,7 +144,7 @@ test('a frame with hundreds of subscribes takes one statement, whether they are 
 
 test('a message to hundreds is pushed with as many statements as one to two', async () => {
   const provider = await serveProvider()
-  const pushing = await createWorld({ poolSize: 1, timings: { reconcileMs: 1_000_000, beatMs: 1_000_000 }, jobs: { push: provider.settings } })
+  const pushing = await createWorld({ onStatement, poolSize: 1, timings: { reconcileMs: 1_000_000, beatMs: 1_000_000 }, jobs: { push: provider.settings } })
   onTestFinished(async () => {
     await pushing.stop()
     await provider.stop()
@@ -183,7 +174,7 @@ test('a message to hundreds is pushed with as many statements as one to two', as
 test('promising previews and pushes takes no statement more', async () => {
   const workflows = { 'new-message': 'm', mention: 'm', 'channel-invite': 'c', reaction: 'r', 'thread-reply': 't' }
   const push = { secretKey: 'key', apiUrl: 'http://127.0.0.1:9', tenantId: undefined, workflows }
-  const promising = await createWorld({ poolSize: 1, jobs: { isElsewhere: true, push } })
+  const promising = await createWorld({ onStatement, poolSize: 1, jobs: { isElsewhere: true, push } })
   try {
     const [ana] = await promising.users('ana', 'ben')
     const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })

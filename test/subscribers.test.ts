@@ -1,30 +1,20 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { idle } from './support/idle.ts'
-import { serveProvider } from './support/provider.ts'
-import { createWorld, type World } from './support/world.ts'
+import { useWorldWithProvider } from './support/world.ts'
 
-let provider: Awaited<ReturnType<typeof serveProvider>>
-let world: World
-beforeAll(async () => {
-  provider = await serveProvider()
-  world = await createWorld({ jobs: { push: provider.settings } })
-})
-afterAll(async () => {
-  await world.stop()
-  await provider.stop()
-})
-beforeEach(() => void provider.forget())
+const { world, provider } = useWorldWithProvider()
+beforeEach(() => void provider().forget())
 
-const told = () => provider.calls.map(({ method, path, body }) => ({ method, path, body }))
+const told = () => provider().calls.map(({ method, path, body }) => ({ method, path, body }))
 
 test('a user is registered at the first token, and again only when the profile changes', async () => {
-  await world.backend.users.sync({ users: [{ id: 'ana', name: 'Old' }] })
-  await world.backend.users.put({ userId: 'ana', name: 'Older' })
-  await idle(world)
+  await world().backend.users.sync({ users: [{ id: 'ana', name: 'Old' }] })
+  await world().backend.users.put({ userId: 'ana', name: 'Older' })
+  await idle(world())
   expect(told()).toEqual([])
   const profile = { name: 'Ana', image: 'https://example.com/ana.png' }
-  await world.backend.tokens.create({ userId: 'ana', email: 'ana@example.com', ...profile })
-  await idle(world)
+  await world().backend.tokens.create({ userId: 'ana', email: 'ana@example.com', ...profile })
+  await idle(world())
   expect(told()).toEqual([
     {
       method: 'POST',
@@ -32,12 +22,12 @@ test('a user is registered at the first token, and again only when the profile c
       body: { subscriberId: 'ana', firstName: 'Ana', email: 'ana@example.com', avatar: 'https://example.com/ana.png' },
     },
   ])
-  await world.backend.tokens.create({ userId: 'ana', ...profile })
-  await world.backend.users.put({ userId: 'ana', custom: { plan: 'pro' } })
-  await idle(world)
+  await world().backend.tokens.create({ userId: 'ana', ...profile })
+  await world().backend.users.put({ userId: 'ana', custom: { plan: 'pro' } })
+  await idle(world())
   expect(told()).toHaveLength(1)
-  await world.backend.users.put({ userId: 'ana', name: 'Anna', image: null })
-  await idle(world)
+  await world().backend.users.put({ userId: 'ana', name: 'Anna', image: null })
+  await idle(world())
   expect(told()[1]).toEqual({
     method: 'POST',
     path: '/v2/subscribers',
@@ -46,37 +36,37 @@ test('a user is registered at the first token, and again only when the profile c
 })
 
 test('the tokens of each kind of device are set, all of them, and withdrawn with the last', async () => {
-  const ben = await world.user('ben')
-  await idle(world)
-  provider.forget()
+  const ben = await world().user('ben')
+  await idle(world())
+  provider().forget()
   const path = '/v1/subscribers/ben/credentials'
   await ben.devices.create({ platform: 'android', provider: 'fcm', token: 'f1', deviceId: 'phone' })
-  await idle(world)
+  await idle(world())
   expect(told().at(-1)).toEqual({ method: 'PUT', path, body: { providerId: 'fcm', credentials: { deviceTokens: ['f1'] } } })
   await ben.devices.create({ platform: 'android', provider: 'fcm', token: 'f2' })
-  await idle(world)
+  await idle(world())
   expect(told().at(-1)).toEqual({ method: 'PUT', path, body: { providerId: 'fcm', credentials: { deviceTokens: ['f1', 'f2'] } } })
   await ben.devices.create({ platform: 'ios', provider: 'apns', token: 'a1' })
-  await idle(world)
+  await idle(world())
   expect(told().at(-1)).toEqual({ method: 'PUT', path, body: { providerId: 'apns', credentials: { deviceTokens: ['a1'] } } })
   await ben.devices.create({ platform: 'relay', provider: 'relay', token: 'ExponentPushToken[r1]', deviceId: 'tablet' })
-  await idle(world)
+  await idle(world())
   expect(told().at(-1)).toEqual({ method: 'PUT', path, body: { providerId: 'expo', credentials: { deviceTokens: ['ExponentPushToken[r1]'] } } })
   await ben.devices.delete({ deviceId: 'phone' })
-  await idle(world)
+  await idle(world())
   expect(told().at(-1)).toEqual({ method: 'PUT', path, body: { providerId: 'fcm', credentials: { deviceTokens: ['f2'] } } })
   await ben.devices.delete({ deviceId: 'tablet' })
-  await idle(world)
+  await idle(world())
   expect(told().at(-1)).toEqual({ method: 'DELETE', path: `${path}/expo`, body: {} })
 })
 
 test('a token that moves to another user is taken from the first', async () => {
-  const [cleo, dora] = await world.users('cleo', 'dora')
+  const [cleo, dora] = await world().users('cleo', 'dora')
   await cleo.devices.create({ platform: 'ios', provider: 'apns', token: 'shared' })
-  await idle(world)
-  provider.forget()
+  await idle(world())
+  provider().forget()
   await dora.devices.create({ platform: 'ios', provider: 'apns', token: 'shared' })
-  await idle(world)
+  await idle(world())
   expect(told()).toContainEqual({ method: 'DELETE', path: '/v1/subscribers/cleo/credentials/apns', body: {} })
   expect(told()).toContainEqual({
     method: 'PUT',
@@ -86,21 +76,21 @@ test('a token that moves to another user is taken from the first', async () => {
 })
 
 test('deleted users are removed, singly and in bulk, and one who comes back is registered anew', async () => {
-  await world.users('x/y'.replace('/', ':'), 'emil', 'fred')
-  await idle(world)
-  provider.forget()
-  provider.behave(provider.answer(404))
-  await world.backend.users.delete({ userId: 'emil' })
-  await world.backend.users.bulkDelete({ userIds: ['fred', 'x:y', 'nobody'] })
-  await idle(world)
+  await world().users('x/y'.replace('/', ':'), 'emil', 'fred')
+  await idle(world())
+  provider().forget()
+  provider().behave(provider().answer(404))
+  await world().backend.users.delete({ userId: 'emil' })
+  await world().backend.users.bulkDelete({ userIds: ['fred', 'x:y', 'nobody'] })
+  await idle(world())
   expect(
     told()
       .map(({ method, path }) => `${method} ${path}`)
       .sort(),
   ).toEqual(['DELETE /v2/subscribers/emil', 'DELETE /v2/subscribers/fred', 'DELETE /v2/subscribers/x%3Ay'])
-  provider.behave()
-  provider.forget()
-  await world.user('emil')
-  await idle(world)
+  provider().behave()
+  provider().forget()
+  await world().user('emil')
+  await idle(world())
   expect(told()).toMatchObject([{ method: 'POST', path: '/v2/subscribers', body: { subscriberId: 'emil' } }])
 })

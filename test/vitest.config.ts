@@ -7,6 +7,8 @@ export default defineConfig({
     include: ['**/*.test.ts'],
     globalSetup: ['./support/postgres.ts'],
     pool: 'forks',
+    // What a worker has imported serves all the files that it runs.
+    isolate: false,
     maxWorkers: 3,
     testTimeout: 20_000,
     hookTimeout: 30_000,

@@ -25,13 +25,13 @@ type Work<T> = (connection: Connection, signal: AbortSignal) => Promise<T>
  * A connection on which work fails for the database's sake, or does not end before its deadline, is closed for good
  * and its place given to a new one: a Postgres.js client whose connection broke may leave a query unsettled for ever.
  */
-export function connect({ url, poolSize, applicationName }: { url: string; poolSize: number; applicationName: string }) {
+export function connect({ url, poolSize, ...options }: { url: string; poolSize: number; applicationName: string; onStatement?: OnStatement }) {
   const places = createPlaces(poolSize)
   const lent = new Set<Connection>()
   const idle = new Set<Connection>()
 
   const open = () => {
-    const connection: Connection = openConnection({ url, applicationName, onClose: () => idle.delete(connection) })
+    const connection: Connection = openConnection({ url, ...options, onClose: () => idle.delete(connection) })
     return connection
   }
   const lend = () => {
@@ -120,7 +120,11 @@ function createPlaces(count: number) {
 }
 
 /** A Postgres.js client of one connection, or of `max`: made when it is first used. */
-export const openConnection = ({ url, applicationName, max = 1, onClose }: { url: string; applicationName: string; max?: number; onClose?: () => unknown }) =>
+/** Is told of each statement that is sent, as it is sent. */
+type OnStatement = (statement: string) => void
+type ConnectionOptions = { url: string; applicationName: string; max?: number; onClose?: () => unknown; onStatement?: OnStatement | undefined }
+
+export const openConnection = ({ url, applicationName, max = 1, onClose, onStatement }: ConnectionOptions) =>
   postgres(url, {
     ...socketOf(url),
     max,
@@ -129,6 +133,7 @@ export const openConnection = ({ url, applicationName, max = 1, onClose }: { url
     fetch_types: false,
     onnotice: () => {},
     ...(onClose && { onclose: onClose }),
+    ...(onStatement && { debug: (_: number, statement: string) => onStatement(statement) }),
     transform: { column: { from: postgres.toCamel } },
     types: { date: isoTimestamps, ...arrays },
     connection: { application_name: applicationName, statement_timeout: STATEMENT_TIMEOUT_MS, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS },

@@ -3,15 +3,14 @@ import { drizzle } from 'drizzle-orm/postgres-js'
 import { migrate as applyMigrations } from 'drizzle-orm/postgres-js/migrator'
 import type postgres from 'postgres'
 import { connectOnce } from './client.ts'
-
-const MIGRATION_LOCK = 7_305_217
+import { locks } from './locks.ts'
 
 /** Brings the database up to date; several nodes may start at once. Forward only. */
 export async function migrate(url: string) {
   // A connection of its own: drizzle replaces the parsers of the client it is given.
   const client = connectOnce(url)
   try {
-    await client`select pg_advisory_lock(${MIGRATION_LOCK})`
+    await client`select pg_advisory_lock(${locks.migration})`
     await requireVersion(client)
     await applyMigrations(drizzle(client), { migrationsFolder: fileURLToPath(new URL('./migrations', import.meta.url)) })
   } finally {

@@ -19,7 +19,7 @@ const create = implement(contract.invites.create, async (ctx, { workspaceId, max
     values (${uuidv7()}, ${appId}, ${workspaceId}, ${sha256(token)}, ${role}, ${maxUses}, ${userId}, now() + ${expiresInDays} * interval '1 day')
     returning expires_at`
   if (!invite) throw new Error('the insert of an invite answered no row')
-  return { token, inviteUrl: `${ctx.services.publicUrl}/invites/${token}`, expiresAt: invite.expiresAt }
+  return { token, inviteUrl: ctx.services.inviteUrl(token), expiresAt: invite.expiresAt }
 })
 
 const accept = implement(contract.invites.accept, async (ctx, { token }) => {

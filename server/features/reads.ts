@@ -74,8 +74,8 @@ export const moveMarkers = (
   left join messages message on message.channel_id = moved.channel_id and message.seq = moved.last_read_seq
   left join read_marks mark on mark.channel_id = moved.channel_id and mark.user_id = moved.user_id and mark.seq = moved.last_read_seq`
 
-/** The unread count of member row `m` in channel row `c`: all after the marker, less one's own and the deleted ones of others. */
+/** The unread count of member row `m` in channel row `c`: all after the marker, less one's own and the deleted ones of others. Where all is read nothing is looked up. */
 export const unread = (db: Tx) => db`
-  greatest(0, c.last_seq - m.unread_after_seq
+  case when c.last_seq <= m.unread_after_seq then 0 else greatest(0, c.last_seq - m.unread_after_seq
     - (select count(*) from messages x where x.channel_id = c.id and x.user_id = m.user_id and x.seq > m.unread_after_seq)
-    - (select count(*) from messages x where x.channel_id = c.id and x.deleted_at is not null and x.user_id <> m.user_id and x.seq > m.unread_after_seq))::int`
+    - (select count(*) from messages x where x.channel_id = c.id and x.deleted_at is not null and x.user_id <> m.user_id and x.seq > m.unread_after_seq))::int end`

@@ -1,18 +1,18 @@
 import { limits } from '@parley/contract'
 import { type Change, change, type Forgetting } from '../context.ts'
 import { type Connection, type Db, Late } from '../db/client.ts'
+import { locks } from '../db/locks.ts'
 import { finishForgetting, forgetInChannel, selectPlaces } from '../features/users/forget.ts'
 import type { Outlet } from '../outlet.ts'
 
-const INTERVAL_MS = 30_000
+const INTERVAL_MS = 60_000
 const RETRY_MS = 1_000
 const PASS_MS = 60_000
 const THINNING_MS = 3_600_000
-const CLEANUP_LOCK = 7_305_218
 const BATCH = 1_000
 
 export type Cleanup = Forgetting & {
-  /** Runs it now and every half minute; returns what ends that. */
+  /** Runs it now and every minute, where no crontab does; returns what ends that. */
   start: () => () => Promise<void>
   /** Runs it now. Resolves when all that was to be done is done, or another node turned out to be at it. */
   run: () => Promise<void>
@@ -81,12 +81,12 @@ export function createCleanup({ db, outlet, onError }: { db: Db; outlet: Outlet;
 /** Carries out `work` while no other node does; if one does, `otherwise`. */
 const asTheOnlyOne =
   (work: (connection: Connection, late: AbortSignal) => Promise<void>, otherwise: () => void) => async (connection: Connection, late: AbortSignal) => {
-    const [row] = await connection<{ isOurs: boolean }[]>`select pg_try_advisory_lock(${CLEANUP_LOCK}) as is_ours`
+    const [row] = await connection<{ isOurs: boolean }[]>`select pg_try_advisory_lock(${locks.cleanup}) as is_ours`
     if (!row?.isOurs) return otherwise()
     try {
       await work(connection, late)
     } finally {
-      await connection`select pg_advisory_unlock(${CLEANUP_LOCK})`
+      await connection`select pg_advisory_unlock(${locks.cleanup})`
     }
   }
 

@@ -1,12 +1,13 @@
-import { EventEmitter, setMaxListeners } from 'node:events'
+import { EventEmitter, once, setMaxListeners } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
-import { type Runner, run, runMigrations, type TaskList } from 'graphile-worker'
+import { type Runner, run, runMigrations, type Task, type TaskList } from 'graphile-worker'
 import pg from 'pg'
 import type { Db } from '../db/client.ts'
 import type { PushSettings } from '../env.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Outbox } from '../outbox.ts'
 import type { Outlet } from '../outlet.ts'
+import type { Cleanup } from './cleanup.ts'
 import { startDraining } from './drain.ts'
 import { type Log, queueLogger } from './log.ts'
 import { createFetch, type FetchOptions } from './previews/fetch.ts'
@@ -14,6 +15,7 @@ import { createPreviews } from './previews/index.ts'
 import { createPushes } from './push/index.ts'
 import { startRescue } from './rescue.ts'
 import { timings as defaults, type Timings } from './timings.ts'
+import { within } from './within.ts'
 import { carryOut, type Handlers, type Stored, settings, type WorkTask } from './work.ts'
 
 export type JobsOptions = {
@@ -22,6 +24,7 @@ export type JobsOptions = {
   outbox: Outbox
   outlet: Outlet
   metrics: Metrics
+  cleanup: Pick<Cleanup, 'run'>
   log: Log
   previews: FetchOptions
   push: PushSettings | undefined
@@ -30,9 +33,12 @@ export type JobsOptions = {
 
 /** Page fetches wait for strangers, pushes for the provider: each so many at once. */
 const CONCURRENCY = { previews: 10, push: 4 }
+/** One clean-up waits at the most; it takes up what the last one had no time for. */
+const CRONTAB = '* * * * * cleanup ?jobKey=cleanup&max=1'
+const CLEANUP_MS = 60_000
 
 /** Carries out promised work in this process. Answers with a function that ends it, once the jobs in progress have ended or been put back. */
-export async function startJobs({ db, databaseUrl, outbox, outlet, metrics, log, previews, push, ...given }: JobsOptions) {
+export async function startJobs({ db, databaseUrl, outbox, outlet, metrics, cleanup, log, previews, push, ...given }: JobsOptions) {
   const timings = { ...defaults, ...given.timings }
   const handlers: Partial<Handlers> = { ...createPreviews({ db, metrics, outlet, fetch: createFetch(previews) }), ...createPushes({ db, push, metrics, log }) }
   const pgPool = new pg.Pool({ connectionString: databaseUrl, max: 12, application_name: 'parley-jobs' })
@@ -61,6 +67,8 @@ export async function startJobs({ db, databaseUrl, outbox, outlet, metrics, log,
     if (Object.keys(taskList).length === 0) return []
     return keepRunning(() => run({ ...shared, concurrency, taskList, preset: { worker: { localQueue: { size: concurrency } } } }), log)
   })
+  const clean: Task = (_, { abortSignal }) => within(CLEANUP_MS, abortSignal, (signal) => Promise.race([cleanup.run(), once(signal, 'abort')]))
+  queues.push(keepRunning(() => run({ ...shared, concurrency: 1, taskList: { cleanup: clean }, crontab: CRONTAB }), log))
   const stopRescue = startRescue({ db, workers, timings, log })
   const stopDraining = startDraining({ db, tasks, outbox, timings, log })
 

@@ -4,7 +4,8 @@ import { batched } from './batch.ts'
 import type { Presence, Profile } from './broker.ts'
 import type { Sessions, User } from './sessions.ts'
 
-type Options = {
+/** What it takes to tell the users of this node something in their own topics. */
+export type Telling = {
   db: Db
   nodeId: string
   sessions: Sessions
@@ -16,7 +17,7 @@ type Options = {
  * What users of this node are told in their own topics because of others: each node finds out for its own, so that
  * nothing has to travel for each of them.
  */
-export function createAudience({ db, nodeId, sessions, tell, report }: Options) {
+export function createAudience({ db, nodeId, sessions, tell, report }: Telling) {
   const companionsOf = batched<Question, User[]>((questions) => db.use((db) => selectCompanions(db, nodeId, questions)), { most: 500 })
   const tellUser = (user: User, envelope: Envelope) => tell(topics.user(user.appId, user.userId), JSON.stringify(envelope))
   const orReport = (work: Promise<void>) => void work.catch((error: unknown) => report(error, 'could not tell those concerned'))

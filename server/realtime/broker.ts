@@ -19,6 +19,7 @@ export type Change = {
   type: 'message.new' | 'message.deleted' | 'channel.member_joined' | 'channel.member_left' | 'channel.updated' | 'channel.deleted'
   userId?: string
 }
+export type Hint = Extract<Note, { kind: 'hint' }>
 export type Presence = Extract<Note, { kind: 'presence' }>
 export type Profile = { appId: string; user: UserSummary }
 

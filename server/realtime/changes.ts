@@ -1,10 +1,11 @@
 import { type Envelope, parseTopic } from '@parley/contract'
+import type { StoredEvent } from '../news.ts'
 import type { createAudience } from './audience.ts'
-import type { Change } from './broker.ts'
+import type { Change, Hint } from './broker.ts'
 import type { UnreadLoop } from './unread.ts'
 
 /** What a durable event changes for users beyond its own topic; undefined for most. */
-export function changeOf(envelope: string): Change | undefined {
+function changeOf(envelope: string): Change | undefined {
   if (!/^\{"type":"(message\.(new|deleted)|channel\.(member_joined|member_left|updated|deleted))"/.test(envelope)) return undefined
   const event = JSON.parse(envelope) as Envelope // written by News
   if (event.type === 'message.new') return { type: event.type, userId: event.payload.message.userId }
@@ -12,10 +13,17 @@ export function changeOf(envelope: string): Change | undefined {
   return event.type === 'message.deleted' || event.type === 'channel.updated' || event.type === 'channel.deleted' ? { type: event.type } : undefined
 }
 
+/** What other nodes are told of a durable event. */
+export function hintOf({ topic, offset, envelope }: StoredEvent): Hint {
+  const change = changeOf(envelope)
+  return { kind: 'hint', topic, offset, ...(change ? { change } : {}) }
+}
+
 type Concerned = { unread: UnreadLoop; audience: ReturnType<typeof createAudience> }
 
-/** Passes such a change on to those of this node's users whom it concerns. */
-export function applyChange({ topic, offset, change }: { topic: string; offset: number; change: Change }, { unread, audience }: Concerned) {
+/** Passes the change of such a hint on to those of this node's users whom it concerns. */
+export function applyChange({ topic, offset, change }: Hint, { unread, audience }: Concerned) {
+  if (!change) return
   const channel = parseTopic(topic)
   if (channel?.kind !== 'chat') return
   const { appId, channelId } = channel

@@ -4,7 +4,7 @@ import type { Outlet, Signal } from '../outlet.ts'
 import type { Revocations } from '../revocations.ts'
 import type { createAudience } from './audience.ts'
 import type { Broker, Note } from './broker.ts'
-import { applyChange, changeOf } from './changes.ts'
+import { applyChange, hintOf } from './changes.ts'
 import type { Hub } from './hub.ts'
 import { closings } from './protocol/codes.ts'
 import type { Sessions, User } from './sessions.ts'
@@ -32,7 +32,7 @@ export function createIntake({ hub, audience, unread, sessions, broker, revocati
   const receive = (note: Note, { isOwn }: { isOwn: boolean }) => {
     if (note.kind === 'hint') {
       hub.hear(note.topic, note.offset)
-      if (note.change) applyChange({ ...note, change: note.change }, { unread, audience })
+      applyChange(note, { unread, audience })
     } else if (note.kind === 'event') {
       if (!isOwn && !typists.admit(note, { isOwn })) return
       hub.broadcast(note.topic, note.envelope, note.onlyFor)
@@ -55,10 +55,10 @@ export function createIntake({ hub, audience, unread, sessions, broker, revocati
   const publish: Outlet['publish'] = (events) => {
     metrics.events.inc(events.length)
     hub.publish(events)
-    for (const { topic, offset, envelope } of events) {
-      const change = changeOf(envelope)
-      if (change) applyChange({ topic, offset, change }, { unread, audience })
-      broker.send({ kind: 'hint', topic, offset, ...(change ? { change } : {}) })
+    for (const event of events) {
+      const hint = hintOf(event)
+      applyChange(hint, { unread, audience })
+      broker.send(hint)
     }
   }
   const stop = () => {

@@ -1,16 +1,10 @@
 import { type Envelope, limits, topics } from '@parley/contract'
-import type { Db, Tx } from '../db/client.ts'
+import type { Tx } from '../db/client.ts'
 import { unread } from '../features/reads.ts'
-import { keyOf, type Sessions, type User } from './sessions.ts'
+import type { Telling } from './audience.ts'
+import { keyOf, type User } from './sessions.ts'
 
-type Options = {
-  db: Db
-  nodeId: string
-  sessions: Sessions
-  tell: (topic: string, envelope: string) => void
-  report: (error: unknown, problem: string) => void
-  pauseMs: number
-}
+type Options = Telling & { pauseMs: number }
 type Count = User & { channelId: string; count: number }
 /** What a user is known to have unread. `isTold`: by us; else he may or may not know. */
 type Known = { user: User; since: number; counts: Map<string, { count: number; isTold: boolean }> }

@@ -1,29 +1,18 @@
 import { topics } from '@parley/contract'
-import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { forge } from '../support/forge.ts'
-import { inSeconds, RawSocket } from '../support/socket.ts'
+import { inSeconds, RawSocket, useSockets } from '../support/socket.ts'
 import { type User, useWorld } from '../support/world.ts'
 
 const world = useWorld({ allowedOrigins: ['https://app.example.com'], timings: { connectMs: 500, pingMs: 700, pongMs: 250, expiryGraceMs: 300 } })
 let ana: User
 let ben: User
-const open: RawSocket[] = []
+const kept = useSockets()
 beforeAll(async () => {
   ;[ana, ben] = await world().users('ana', 'ben')
 })
-afterEach(() => {
-  for (const raw of open.splice(0)) raw.socket.terminate()
-})
-const opened = async (options?: Parameters<typeof RawSocket.open>[1]) => {
-  const raw = await RawSocket.open(world(), options)
-  open.push(raw)
-  return raw
-}
-const connected = async (user = ana) => {
-  const raw = await RawSocket.connect(world(), user)
-  open.push(raw)
-  return raw
-}
+const opened = (options?: Parameters<typeof RawSocket.open>[1]) => kept(RawSocket.open(world(), options))
+const connected = (user = ana) => kept(RawSocket.connect(world(), user))
 const connect = (token: string, id = 1) => ({ id, connect: { token } })
 const group = async (...memberIds: string[]) => (await ana.channels.create({ type: 'group', name: 'Talk', memberIds })).id
 const chat = (channelId: string) => topics.channel(world().appId, channelId)

@@ -1,25 +1,18 @@
 import { topics } from '@parley/contract'
-import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { openProxy } from '../support/proxy.ts'
 import { centrifugeOf, framings, listen } from '../support/realtime.ts'
-import { RawSocket } from '../support/socket.ts'
+import { RawSocket, useSockets } from '../support/socket.ts'
 import { createWorld, type User, useWorld } from '../support/world.ts'
 
 const world = useWorld()
 let ana: User
 let ben: User
-const open: RawSocket[] = []
+const kept = useSockets()
 beforeAll(async () => {
   ;[ana, ben] = await world().users('ana', 'ben')
 })
-afterEach(() => {
-  for (const raw of open.splice(0)) raw.socket.terminate()
-})
-const connected = async (user = ben) => {
-  const raw = await RawSocket.connect(world(), user)
-  open.push(raw)
-  return raw
-}
+const connected = (user = ben) => kept(RawSocket.connect(world(), user))
 /** A channel with five events: two members, three messages. */
 const lively = async () => {
   const { id } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })

@@ -1,6 +1,6 @@
 import { topics } from '@parley/contract'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { RawSocket } from '../support/socket.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { RawSocket, useSockets } from '../support/socket.ts'
 import { createWorld, type User, useWorld, type World } from '../support/world.ts'
 
 // No comparison with the database: what is told, is told at once.
@@ -11,16 +11,9 @@ beforeAll(async () => {
   other = await createWorld({ timings, databaseUrl: world().databaseUrl })
 })
 afterAll(() => other.stop())
-const open: RawSocket[] = []
-afterEach(() => {
-  for (const raw of open.splice(0)) raw.socket.terminate()
-})
+const kept = useSockets()
 /** Sockets of a user on both nodes. */
-const socketsOf = async (user: User) => {
-  const sockets = await Promise.all([world(), other].map((node) => RawSocket.connect(node, user)))
-  open.push(...sockets)
-  return sockets
-}
+const socketsOf = (user: User) => Promise.all([world(), other].map((node) => kept(RawSocket.connect(node, user))))
 const chat = (channelId: string) => topics.channel(world().appId, channelId)
 
 describe('what voids the tokens of a user closes his sockets at once, on every node, and nobody else’s', () => {

@@ -1,3 +1,4 @@
+import { afterEach } from 'vitest'
 import { WebSocket } from 'ws'
 import { wsUrlOf } from './realtime.ts'
 import type { User, World } from './world.ts'
@@ -88,3 +89,16 @@ export class RawSocket {
 }
 
 export const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds
+
+/** What it is given is ended after the test. */
+export function useSockets() {
+  const open: RawSocket[] = []
+  afterEach(() => {
+    for (const raw of open.splice(0)) raw.socket.terminate()
+  })
+  return async (opening: Promise<RawSocket>) => {
+    const raw = await opening
+    open.push(raw)
+    return raw
+  }
+}

@@ -11,6 +11,7 @@ import { createRelay } from '@parley/server/outlet'
 import { createTokens } from '@parley/server/tokens'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { databaseUrl } from './postgres.ts'
+import { serveProvider } from './provider.ts'
 import { ADMIN_KEY, SECRET } from './secrets.ts'
 import { createValidatedApi } from './validated.ts'
 
@@ -23,18 +24,19 @@ export type World = Awaited<ReturnType<typeof createWorld>>
 export type User = Api & { id: string; token: string; minted: TokenResult }
 
 type WorldOptions = Partial<
-  Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'userAdminAccess' | 'timings' | 'presenceGraceSeconds'>
+  Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'userAdminAccess' | 'timings' | 'presenceGraceSeconds' | 'inviteUrl'>
 > & {
   poolSize?: number
+  onStatement?: (statement: string) => void
   databaseUrl?: string
   /** Without, nothing is promised and nothing is done: JOBS=off; elsewhere: JOBS=external. */
   jobs?: Partial<Pick<JobsOptions, 'previews' | 'push' | 'timings' | 'log'>> & { isElsewhere?: boolean }
 }
 
 /** A running server on a database of its own, or on one that is given, with one app. */
-export async function createWorld({ jobs, ...options }: WorldOptions = {}) {
+export async function createWorld({ jobs, onStatement, ...options }: WorldOptions = {}) {
   const database = options.databaseUrl === undefined ? await cloneDatabase() : { url: options.databaseUrl, drop: async () => {} }
-  const pool = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test' })
+  const pool = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test', ...(onStatement && { onStatement }) })
   const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10 })
   const tokens = await createTokens([SECRET])
   const relay = createRelay()
@@ -64,7 +66,17 @@ export async function createWorld({ jobs, ...options }: WorldOptions = {}) {
     timings: { shutdownMs: 50, ...options.timings },
   })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
-  const work = { db: pool, databaseUrl: database.url, outbox, outlet: relay.outlet, metrics, log: app.log, previews: { allowedHosts: [] }, push: undefined }
+  const work = {
+    db: pool,
+    databaseUrl: database.url,
+    outbox,
+    outlet: relay.outlet,
+    metrics,
+    cleanup,
+    log: app.log,
+    previews: { allowedHosts: [] },
+    push: undefined,
+  }
   const timings = { gatherMs: 20, pollMs: 100, backOffMs: 250, graceMs: 500, ...jobs?.timings }
   const stopJobs = jobs && !jobs.isElsewhere && (await startJobs({ ...work, ...jobs, timings }))
 
@@ -99,10 +111,27 @@ export function useWorld(options?: Parameters<typeof createWorld>[0]) {
     world = await createWorld(options)
   })
   afterAll(() => world?.stop())
-  return () => {
-    if (!world) throw new Error('the world exists only while tests run')
-    return world
-  }
+  return () => existing(world)
+}
+
+/** The same with a push provider beside it, which has work done for it. */
+export function useWorldWithProvider(jobs: NonNullable<WorldOptions['jobs']> = {}) {
+  let provider: Awaited<ReturnType<typeof serveProvider>> | undefined
+  let world: World | undefined
+  beforeAll(async () => {
+    provider = await serveProvider()
+    world = await createWorld({ jobs: { push: provider.settings, ...jobs } })
+  })
+  afterAll(async () => {
+    await world?.stop()
+    await provider?.stop()
+  })
+  return { world: () => existing(world), provider: () => existing(provider) }
+}
+
+function existing<T>(made: T | undefined): T {
+  if (made === undefined) throw new Error('the world exists only while tests run')
+  return made
 }
 
 let clones = 0

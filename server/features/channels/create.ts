@@ -12,12 +12,12 @@ import { workspaceForMember } from '../workspaces/access.ts'
 import { selectChannels } from './view.ts'
 
 export const create = implement(contract.channels.create, async (ctx, input) => {
-  const { appId, userId } = ctx.caller
+  const { userId } = ctx.caller
   const isDirect = input.type === 'messaging'
   const others = input.memberIds.filter((id) => id !== userId)
   if (isDirect && others.length === 0) return fail('VALIDATION_ERROR', 'memberIds: expected somebody else')
   if (input.workspaceId !== undefined) await workspaceForMember(ctx, input.workspaceId)
-  const users = await knownUsers(ctx, { appId, ids: [userId, ...others], field: 'memberIds' })
+  const users = await knownUsers(ctx, { ids: [userId, ...others], field: 'memberIds' })
   const [peerId = ''] = others
   const dmKey = isDirect ? [userId, peerId].sort().join(' ') : null
 

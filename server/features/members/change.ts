@@ -9,11 +9,12 @@ type Newcomer = { user: UserSummary; role: Role }
 export type Admission = { members: Member[]; memberCount: number; rev: number }
 
 /** The users with these ids, each once, who stay until the transaction ends; an unknown one refuses the call by name. */
-export async function knownUsers({ db }: Pick<Ctx, 'db'>, { appId, ids, field }: { appId: string; ids: string[]; field: string }) {
+export async function knownUsers({ db, caller: { appId, userId } }: Pick<Ctx<'user'>, 'db' | 'caller'>, { ids, field }: { ids: string[]; field: string }) {
   const wanted = [...new Set(ids)]
   const users = wanted.length === 0 ? [] : await keepUsers(db, appId, wanted)
   const known = new Set(users.map(({ id }) => id))
   const unknown = wanted.filter((id) => !known.has(id))
+  if (unknown.includes(userId)) return fail('INVALID_TOKEN', 'The token has been revoked')
   return unknown.length === 0 ? users : fail('VALIDATION_ERROR', `${field}: unknown users ${unknown.map((id) => JSON.stringify(id)).join(', ')}`)
 }
 

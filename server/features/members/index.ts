@@ -18,7 +18,7 @@ const add = implement(contract.members.add, async (ctx, { channelId, userIds, ro
   refuseDirect(channel.type)
   if (!mayAdd(channel.type, standing.role)) return fail('FORBIDDEN', 'Only owners and moderators add members here')
   if (role !== 'member' && standing.role !== 'owner') return fail('FORBIDDEN', 'Only an owner gives roles')
-  const users = await knownUsers(ctx, { appId: ctx.caller.appId, ids: userIds, field: 'userIds' })
+  const users = await knownUsers(ctx, { ids: userIds, field: 'userIds' })
   const { members: invited, memberCount } = await admit(
     ctx,
     channel,
