@@ -51,22 +51,21 @@ const isSameChannel = (a: ChannelRecord, b: ChannelRecord) => a.lastReadSeq === 
  * A record as the server gave it, beside what has been heard since: the newer rev wins, and what has none and was heard
  * while the record was on its way stays.
  */
-export function merge(
-  known: Listed | undefined,
-  channel: ChannelRecord,
-  { keepsCount, keepsSettings }: { keepsCount: boolean; keepsSettings: boolean },
-): Listed {
-  if (!known) return { channel, place: activityOf(channel) }
-  const isOlder = known.channel.rev > channel.rev
+export function merge(known: Listed | undefined, channel: ChannelRecord, { isCountHeard, areSettingsHeard, readSeq }: Heard): Listed {
+  const isOlder = known !== undefined && known.channel.rev > channel.rev
+  const lastReadSeq = Math.max(channel.lastReadSeq, readSeq, isOlder ? known.channel.lastReadSeq : 0)
+  if (!known) return { channel: { ...channel, lastReadSeq }, place: activityOf(channel) }
   const merged = {
     ...(isOlder ? known.channel : channel),
-    ...settingsOf(keepsSettings ? known.channel : channel),
-    unreadCount: (keepsCount ? known.channel : channel).unreadCount,
-    lastReadSeq: isOlder || keepsCount ? Math.max(known.channel.lastReadSeq, channel.lastReadSeq) : channel.lastReadSeq,
+    ...settingsOf(areSettingsHeard ? known.channel : channel),
+    unreadCount: (isCountHeard ? known.channel : channel).unreadCount,
+    lastReadSeq,
   }
   const isSame = JSON.stringify(merged) === JSON.stringify(known.channel)
   return { channel: isSame ? known.channel : merged, place: Math.max(known.place, activityOf(channel)) }
 }
+/** What was heard while the record was on its way. */
+type Heard = { isCountHeard: boolean; areSettingsHeard: boolean; readSeq: number }
 
 /** Places for a page in the server's order, though some of what it goes by can not be seen. */
 export function placed(page: readonly ChannelRecord[]): Map<string, number> {

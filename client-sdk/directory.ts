@@ -11,6 +11,8 @@ export type Unread = { total: number; byChannel: Readonly<Record<string, number>
 type UserEvent = { [Type in keyof UserEvents]: { type: Type; payload: UserEvents[Type] } }[keyof UserEvents]
 /** Of so many listed channels the topics are heard. */
 const FOLLOWED = 500
+/** News of reading and sending within so long of each other may have crossed. */
+const CROSSING_MS = 1_000
 
 /** The user's channels, as far as they are known, and lists of them. */
 export class Directory {
@@ -23,6 +25,8 @@ export class Directory {
    */
   readonly #heard = new Map<string, number>()
   readonly #faces = new Map<string, UserSummary>()
+  /** How far the user was last heard to have read a channel, and when, by tick and by the clock. */
+  readonly #reads = new Map<string, { seq: number; tick: number; at: number }>()
   readonly #unread: ReturnType<typeof createStore<Unread>>
   #tick = 0
 
@@ -50,14 +54,21 @@ export class Directory {
 
   /** An event of a channel's topic. */
   hear(channelId: string, event: TopicEvent) {
+    if (event.type === 'read.updated' && event.payload.userId === this.#me)
+      this.#reads.set(channelId, { seq: event.payload.lastReadSeq, tick: ++this.#tick, at: Date.now() })
     const listed = this.#channels.get(channelId)
     if (!listed) return
     if (event.type === 'channel.deleted') return this.remove(channelId)
     const { isUnclear, ...next } = follow(listed, event, this.#me)
     if (next.channel === listed.channel) return
     this.#channels.set(channelId, next)
-    if (isUnclear) this.ask(channelId)
+    if (isUnclear || this.#mayHaveCrossed(channelId, event)) this.ask(channelId)
     this.#refresh()
+  }
+
+  /** Whether one's own message was read with all before it, only the server knows when one was just heard to read. */
+  #mayHaveCrossed(channelId: string, event: TopicEvent) {
+    return event.type === 'message.new' && event.payload.message.userId === this.#me && Date.now() - (this.#reads.get(channelId)?.at ?? 0) < CROSSING_MS
   }
 
   /** An event of the user's own topic. */
@@ -93,6 +104,7 @@ export class Directory {
   remove(channelId: string) {
     this.#followed.get(channelId)?.()
     this.#followed.delete(channelId)
+    this.#reads.delete(channelId)
     if (this.#channels.delete(channelId)) this.#refresh()
   }
 
@@ -130,7 +142,9 @@ export class Directory {
   #put(channel: ChannelRecord, since: number, place = 0) {
     const isHeard = (what: string) => (this.#heard.get(what) ?? 0) > since
     const known = this.#channels.get(channel.id)
-    const merged = merge(known, channel, { keepsCount: isHeard(`count ${channel.id}`), keepsSettings: isHeard(`settings ${channel.id}`) })
+    const { seq = 0, tick = 0 } = this.#reads.get(channel.id) ?? {}
+    const heard = { isCountHeard: isHeard(`count ${channel.id}`), areSettingsHeard: isHeard(`settings ${channel.id}`), readSeq: tick > since ? seq : 0 }
+    const merged = merge(known, channel, heard)
     const faces = [...this.#faces.values()].filter(({ id }) => isHeard(`face ${id}`))
     const listed = faces.reduce((listed, face) => renamed(listed, face, this.#me), merged)
     this.#channels.set(channel.id, { ...listed, place: Math.max(listed.place, place) })
