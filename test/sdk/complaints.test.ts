@@ -1,6 +1,7 @@
 import { isChatError, type TokenResult } from '@parley/client'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { chatOf, GROUP, isLive, isOffline, liveChatOf, ready, texts, until } from '../support/chat.ts'
+import { openClock } from '../support/clock.ts'
 import { insertWorkspace } from '../support/inserted.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -168,8 +169,7 @@ test('what others edit, delete, react to and pin while I am away shows when I am
 
 test('a token provider that fails for long is asked ever more rarely, and all goes on by itself when it works again', async () => {
   await world().users('eve')
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
-  onTestFinished(() => void vi.useRealTimers())
+  const clock = openClock()
   let [asked, isDown] = [0, true]
   const { chat, mint } = await chatOf(world(), 'eve', { token: () => tokens() })
   const tokens = async () => {
@@ -179,7 +179,7 @@ test('a token provider that fails for long is asked ever more rarely, and all go
   }
   const connected = chat.connect()
   for (let second = 0; second < 600; second++) {
-    await vi.advanceTimersByTimeAsync(1_000)
+    await clock.forward(1_000)
     await expect(chat.api.users.list()).rejects.toMatchObject({ code: 'TOKEN_PROVIDER_FAILED', retryable: true, retryAfterMs: expect.any(Number) })
   }
   expect(asked).toBeGreaterThan(10)
@@ -187,8 +187,7 @@ test('a token provider that fails for long is asked ever more rarely, and all go
   expect(chat.connection.getSnapshot()).toMatchObject({ status: 'offline', lastError: { code: 'TOKEN_PROVIDER_FAILED' }, reconnectInMs: expect.any(Number) })
   const before = asked
   isDown = false
-  for (let second = 0; second < 120 && chat.connection.getSnapshot().status === 'offline'; second++) await vi.advanceTimersByTimeAsync(1_000)
-  vi.useRealTimers()
+  for (let second = 0; second < 120 && chat.connection.getSnapshot().status === 'offline'; second++) await clock.forward(1_000)
   await connected
   expect(asked).toBe(before + 1)
   expect((await chat.api.users.list()).users.map(({ id }) => id)).toContain('eve')

@@ -3,6 +3,7 @@ import { Window } from 'happy-dom'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { chatOf, GROUP, isLive, isOffline, liveChatOf, ready, texts, until } from '../support/chat.ts'
+import { openClock } from '../support/clock.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
@@ -36,10 +37,6 @@ test('an application may bring its own fetch and WebSocket, to cut off one clien
 })
 
 const statusOf = (chat: ChatClient) => chat.connection.getSnapshot().status
-function fakeTimers() {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
-  onTestFinished(() => void vi.useRealTimers())
-}
 /** Sets the clock forward, or back; timers run as ever. */
 function turnClock(hours: number) {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + hours * 3_600_000 })
@@ -67,13 +64,12 @@ test.each(['show', 'online'] as const)('a socket that died in silence is found o
   const events = browse()
   const { chat, proxy } = await liveChatOf(world(), 'ben')
   proxy.deaden()
-  fakeTimers()
-  await vi.advanceTimersByTimeAsync(8_000)
+  const clock = openClock()
+  await clock.forward(8_000)
   expect(statusOf(chat)).toBe('live')
   events[name]()
-  await vi.advanceTimersByTimeAsync(5_050)
+  await clock.forward(5_050)
   expect(chat.connection.getSnapshot()).toMatchObject({ status: 'offline', lastError: { code: 'NETWORK_ERROR' }, reconnectInMs: expect.any(Number) })
-  vi.useRealTimers()
   events[name]()
   await isLive(chat)
   expect(proxy.sockets).toBe(2)
@@ -93,14 +89,14 @@ test('a socket that is well stays when the page is shown, and nobody listens any
   const before = frames
   show()
   await vi.waitUntil(() => frames > before)
-  fakeTimers()
-  await vi.advanceTimersByTimeAsync(6_000)
+  const clock = openClock()
+  await clock.forward(6_000)
   expect([statusOf(chat), proxy.sockets]).toEqual(['live', 1])
   chat.disconnect()
   const asked = proxy.requests.length
   show()
   online()
-  await vi.advanceTimersByTimeAsync(60_000)
+  await clock.forward(60_000)
   expect([statusOf(chat), proxy.requests.length]).toEqual(['offline', asked])
 })
 
@@ -108,15 +104,14 @@ test('when the network is back nobody waits for the delay that had grown while i
   await world().users('ben')
   const { online } = browse()
   const { chat, proxy } = await liveChatOf(world(), 'ben')
-  fakeTimers()
+  const clock = openClock()
   proxy.cut()
   for (let second = 0; second < 200 && (chat.connection.getSnapshot().reconnectInMs ?? 0) < 10_000; second++) {
-    await vi.advanceTimersByTimeAsync(1_000)
+    await clock.forward(1_000)
     await new Promise(setImmediate)
   }
   expect(chat.connection.getSnapshot().reconnectInMs).toBeGreaterThan(10_000)
   proxy.mend()
-  vi.useRealTimers()
   online()
   await isLive(chat)
 })
@@ -193,14 +188,10 @@ test('after a disconnect nothing is asked, sent or renewed, whatever was under w
   await expect(chat.api.channels.create({ ...GROUP })).rejects.toMatchObject({ code: 'NETWORK_ERROR' })
   chat.disconnect()
   proxy.mend()
-  fakeTimers()
+  const clock = openClock()
   const [before, known] = [proxy.requests.length, minted]
-  for (let day = 0; day < 4; day++) {
-    await vi.advanceTimersByTimeAsync(6 * 3_600_000)
-    await new Promise(setImmediate)
-  }
+  for (let hour = 0; hour < 23; hour++) await clock.forward(3_600_000)
   expect([proxy.requests.slice(before), minted]).toEqual([[], known])
-  vi.useRealTimers()
   await chat.connect()
   expect(await out.sent).toMatchObject({ text: 'later' })
 })

@@ -1,6 +1,7 @@
 import type { ChatClient } from '@parley/client'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { GROUP, isLive, isOffline, liveChatOf, ready, until } from '../support/chat.ts'
+import { openClock } from '../support/clock.ts'
 import { insertWorkspace } from '../support/inserted.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -161,12 +162,10 @@ test('a list that could not be read is read again by itself', async () => {
     fetch: (async (url, options) =>
       isDown && String(url).includes('/api/channels?') ? new Response('{}', { status: 500 }) : fetch(url, options)) as typeof fetch,
   })
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  onTestFinished(() => void vi.useRealTimers())
+  const clock = openClock()
   const list = chat.channels()
   await until(list, ({ status, error }) => status === 'failed' && error?.code === 'INTERNAL_ERROR')
   isDown = false
-  await vi.advanceTimersByTimeAsync(3_000)
-  vi.useRealTimers()
+  await clock.forward(3_000)
   await until(list, (shown) => ready(shown) && shown.items.length === 1)
 })
