@@ -28,10 +28,11 @@ export function MessageList({ list, label, unreadSince, target, onRead }: Props)
   const [active, setActive] = useActive()
   const end = useRef<HTMLDivElement>(null)
   const top = useRef<HTMLDivElement>(null)
-  const own = items.findLast(({ userId, status }) => userId === me && status !== 'sent')
-  const scroll = useScroll({ lastOwn: own && keyOf(own), isLive: !hasNewer })
+  const waiting = items.findLast(({ userId, status }) => userId === me && status !== 'sent')
+  const scroll = useScroll({ lastOwn: waiting && keyOf(waiting), isLive: !hasNewer })
   const isEndSeen = useIsSeen(end)
   const last = items.findLast(({ status }) => status === 'sent')
+  const lastOwn = items.findLast(({ userId, status }) => userId === me && status === 'sent')
   const unseen = useUnseen(items, { isEndSeen, me })
 
   const load = (more: () => Promise<void>) => {
@@ -78,10 +79,10 @@ export function MessageList({ list, label, unreadSince, target, onRead }: Props)
                   isTarget={target?.id === message.id}
                   onActive={setActive}
                 />
+                {message === lastOwn && <Receipt message={message} />}
               </Fragment>
             )
           })}
-          <Receipt items={items} />
           <div ref={end} className="log-end" />
         </div>
       </div>
@@ -123,12 +124,11 @@ const Divider = ({ text, isNew = false }: { text: string; isNew?: boolean }) => 
 )
 
 /** Under the last message of one's own: who has seen it. */
-function Receipt({ items }: { items: readonly ChatMessage[] }) {
+function Receipt({ message: { seq } }: { message: ChatMessage }) {
   const { me, members, channel, isThread } = useRoom()
   const reads = useReads(channel.id)
-  const own = items.findLast(({ userId, status }) => userId === me && status === 'sent')
-  if (!own || isThread) return null
-  const readers = members.filter(({ userId }) => userId !== me && (reads[userId]?.lastReadSeq ?? 0) >= own.seq)
+  if (isThread) return null
+  const readers = members.filter(({ userId }) => userId !== me && (reads[userId]?.lastReadSeq ?? 0) >= seq)
   const names = readers.length > 4 ? `${readers.length} people` : namesOf(readers.map(({ user }) => firstName(user.name)))
   return <p className="receipt">{readers.length > 0 ? `Seen by ${names}` : 'Sent'}</p>
 }

@@ -1,4 +1,5 @@
 import type { ChatMessage } from '@parley/client'
+import { useConnection } from '@parley/client/react'
 import { memo, useState } from 'react'
 import { Avatar } from './avatar.tsx'
 import { DeleteDialog } from './delete.tsx'
@@ -39,7 +40,7 @@ export const MessageRow = memo(function MessageRow({ message, isGrouped, isActiv
       tabIndex={isInTabOrder ? 0 : -1}
       onPointerEnter={() => onActive({ hovered: key })}
       onFocus={() => onActive({ focused: key })}
-      onBlur={() => onActive({ focused: undefined })}
+      onBlur={({ currentTarget, relatedTarget }) => currentTarget.contains(relatedTarget) || onActive({ focused: undefined })}
     >
       <div className="message-side">{isGrouped ? <time dateTime={createdAt}>{timeOf(createdAt)}</time> : <Avatar id={user.id} name={user.name} />}</div>
       <div className="message-main">
@@ -110,8 +111,9 @@ function ThreadLink({ message: { id, replyCount } }: { message: ChatMessage }) {
 /** A message on its way says so; one that was refused says why, and waits for a decision. */
 function Delivery({ message: { status, error, clientId } }: { message: ChatMessage }) {
   const { actions } = useRoom()
+  const isLive = useConnection().status === 'live'
   if (status === 'sent' || clientId === null) return null
-  if (status === 'pending') return <p className="delivery">Sending…</p>
+  if (status === 'pending') return <p className="delivery">{isLive ? 'Sending…' : 'Waiting for the network'}</p>
   return (
     <p className="delivery delivery-failed" role="alert">
       <span>

@@ -1,17 +1,23 @@
 import { createApi, type UserApi } from '@parley/client'
 import { serverUrl, tokenOf } from './session.ts'
 
+/** What the first channel is about until the last one is made. */
+const PREPARING = 'Being prepared…'
+
 /**
- * Something to look at on the first visit: nothing happens once Ana has a channel. Every channel and message has a key
- * of its own, so that two tabs that do this at once make one set.
+ * Something to look at on the first visit; nothing happens once it is there, or Ana has channels of another origin.
+ * Every channel and message has a key of its own, so that those who do this at once make one set, and who comes after an
+ * interruption completes it.
  */
 export async function seed() {
   const [ana, ben, cleo] = await Promise.all([userOf('ana'), userOf('ben'), userOf('cleo')])
-  if ((await ana.channels.list({ limit: 1 })).channels.length > 0) return
-  await seedWordChain(ana, [ana, ben, cleo])
+  const { channels } = await ana.channels.list()
+  if (channels.length > 0 && !channels.some(({ description }) => description === PREPARING)) return
+  const channelId = await seedWordChain(ana, [ana, ben, cleo])
   await seedDirect(ana, ben)
   await seedLaunch(ana, { ben, cleo })
   await seedWelcome(ana, { ben, cleo })
+  await ana.channels.update({ channelId, description: 'Each word begins as the one before it ends' })
 }
 
 type Others = { ben: UserApi; cleo: UserApi }
@@ -24,9 +30,10 @@ async function userOf(userId: string): Promise<UserApi> {
 
 /** More than a page of messages, to scroll in. */
 async function seedWordChain(ana: UserApi, players: UserApi[]) {
-  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Word chain', clientId: 'seed-words', ...everybody })
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Word chain', description: PREPARING, clientId: 'seed-words', ...everybody })
   for (const [place, text] of words.entries()) await players[place % players.length]?.messages.send({ channelId, text, clientId: `seed-word-${place}` })
   await Promise.all(players.map((player) => player.reads.mark({ channelId })))
+  return channelId
 }
 
 async function seedDirect(ana: UserApi, ben: UserApi) {
