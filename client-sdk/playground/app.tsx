@@ -31,7 +31,7 @@ export function App() {
         <p className="hint">
           {players.length > 1 ? (
             <>
-              Two users of one server. One each: <a href="?user=ana">Ana</a> · <a href="?user=ben">Ben</a>
+              Two users of one server. Open one alone: <a href="?user=ana">Ana</a> · <a href="?user=ben">Ben</a>
             </>
           ) : (
             <a href="./">Both side by side</a>

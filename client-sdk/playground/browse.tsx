@@ -15,7 +15,10 @@ export function BrowseDialog({ onDone, onClose }: Props) {
   const [invite, setInvite] = useState('')
   const [refusal, setRefusal] = useState<ReturnType<typeof describe>>()
   const refuse = useCallback((error: unknown) => setRefusal(describe(error)), [])
-  const look = useCallback(() => api.channels.list({ discover: true, limit: 100 }).then(({ channels }) => setFound(channels), refuse), [api, refuse])
+  const look = useCallback(
+    () => api.channels.list({ discover: true, limit: 100 }).then(({ channels }) => setFound(channels.filter(({ role }) => role === null)), refuse),
+    [api, refuse],
+  )
   useEffect(() => void look(), [look])
 
   const join = (channelId: string) => api.members.join({ channelId }).then(() => onDone(channelId), refuse)

@@ -41,13 +41,15 @@ export function ChannelList({ openId, onOpen, onCreate, onBrowse }: Props) {
 }
 
 function ChannelRow({ channel, isOpen, onOpen }: { channel: Channel; isOpen: boolean; onOpen: (channelId: string) => void }) {
+  const { userId: me } = useSession()
   const { id, name, unreadCount, lastMessage } = channel
+  const author = lastMessage?.userId === me ? 'You' : firstName(lastMessage?.user.name ?? '')
   return (
     <button type="button" className="channel" aria-current={isOpen ? 'true' : undefined} data-unread={unreadCount > 0} onClick={() => onOpen(id)}>
       <ChannelFace channel={channel} />
       <span className="channel-name">{name}</span>
       {lastMessage && <time dateTime={lastMessage.createdAt}>{shortTimeOf(lastMessage.createdAt)}</time>}
-      <span className="channel-last">{lastMessage ? `${firstName(lastMessage.user.name)}: ${lastMessage.text}` : 'No messages yet'}</span>
+      <span className="channel-last">{lastMessage ? `${author}: ${lastMessage.text}` : 'No messages yet'}</span>
       {unreadCount > 0 && (
         <span className="badge">
           <span aria-hidden="true">{unreadCount > 99 ? '99+' : unreadCount}</span>

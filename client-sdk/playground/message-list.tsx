@@ -22,7 +22,7 @@ export const keyOf = ({ clientId, id }: ChatMessage) => clientId ?? id
 /** Messages in order, with days, what is new, and who has seen the last one. */
 export function MessageList({ list, label, unreadSince, target, onRead }: Props) {
   const { items, status, hasOlder, hasNewer } = list
-  const { me, actions } = useRoom()
+  const { me, actions, isThread } = useRoom()
   const { attempt } = useTell()
   const [isLoading, setLoading] = useState(false)
   const [active, setActive] = useActive()
@@ -65,7 +65,7 @@ export function MessageList({ list, label, unreadSince, target, onRead }: Props)
           {status !== 'loading' && items.length === 0 && <p className="empty">Nothing here yet. Say something.</p>}
           {items.map((message, place) => {
             const before = items[place - 1]
-            const isNewDay = !before || dayOf(before.createdAt) !== dayOf(message.createdAt)
+            const isNewDay = !isThread && (!before || dayOf(before.createdAt) !== dayOf(message.createdAt))
             const key = keyOf(message)
             return (
               <Fragment key={key}>

@@ -8,7 +8,7 @@ type Props = {
   /** What is in it, while it is open. */
   children: (close: () => void) => ReactNode
 }
-/** The size that it is placed for. */
+/** What it is placed for: it is this wide, and at most so high. */
 const [WIDTH, HEIGHT, GAP] = [296, 168, 6]
 
 /** A button with something that pops up beside it, as browsers have it: Escape and a click elsewhere close it. */
@@ -22,7 +22,8 @@ export function PopoverButton({ label, icon, onOpenChange, children }: Props) {
     const { left, top, bottom } = button.current.getBoundingClientRect()
     const isBelow = top < HEIGHT + GAP
     popover.current.style.left = `${Math.max(8, Math.min(left, innerWidth - WIDTH - 8))}px`
-    popover.current.style.top = `${isBelow ? bottom + GAP : top - HEIGHT - GAP}px`
+    popover.current.style.top = isBelow ? `${bottom + GAP}px` : 'auto'
+    popover.current.style.bottom = isBelow ? 'auto' : `${innerHeight - top + GAP}px`
   }
   return (
     <>

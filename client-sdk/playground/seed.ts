@@ -40,6 +40,7 @@ async function seedDirect(ana: UserApi, ben: UserApi) {
   const { id: channelId } = await ana.channels.create({ type: 'messaging', memberIds: ['ben'] })
   await ben.messages.send({ channelId, text: 'Lunch at half past twelve?', clientId: 'seed-direct-1' })
   await ana.messages.send({ channelId, text: 'Yes! The ramen place 🍜', clientId: 'seed-direct-2' })
+  await ben.reads.mark({ channelId })
   await ben.messages.send({ channelId, text: 'Perfect, I have booked a table', clientId: 'seed-direct-3' })
 }
 
