@@ -1,4 +1,5 @@
-import { usePresence } from '@parley/client/react'
+import { usePresence, useStore } from '@parley/client/react'
+import { useSession } from './session.ts'
 
 /** Drawn from a name and an id: initials, in a colour that stays. */
 export function Avatar({ id, name, size = 'medium' }: { id: string; name: string; size?: 'small' | 'medium' }) {
@@ -16,7 +17,9 @@ export function Avatar({ id, name, size = 'medium' }: { id: string; name: string
 
 /** With a dot that tells whether its user is online. */
 export function PresentAvatar({ id, name, size = 'medium' }: { id: string; name: string; size?: 'small' | 'medium' }) {
-  const isOnline = usePresence(id)
+  const { userId, network } = useSession()
+  const isUp = useStore(network.isUp)
+  const isOnline = usePresence(id) && (isUp || id !== userId)
   return (
     <span className="present" role="img" aria-label={`${name}, ${isOnline ? 'online' : 'offline'}`} title={`${name} is ${isOnline ? 'online' : 'offline'}`}>
       <Avatar id={id} name={name} size={size} />

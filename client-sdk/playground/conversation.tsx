@@ -36,6 +36,7 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
   const isShown = (id: string) => messages.items.some((message) => message.id === id)
   const show = async (id: string) => {
     if (!isShown(id)) await attempt(jumpTo(id))
+    setDrawer(undefined) // it may lie over the messages
     setTarget({ id })
   }
   const openThread = useCallback((parentId: string) => setDrawer({ kind: 'thread', parentId }), [])

@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useId, useRef } from 'react'
 import { Icon } from './icons.tsx'
+import { keepEscape } from './popover.tsx'
 
 type Props = { title: string; onClose: () => void; children: ReactNode }
 
@@ -13,8 +14,14 @@ export function Dialog({ title, onClose, children }: Props) {
     return () => element?.close()
   }, [])
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it, which is the dialog's own
-    <dialog ref={dialog} className="dialog" aria-labelledby={id} onCancel={onClose} onClick={(event) => event.target === dialog.current && onClose()}>
+    <dialog
+      ref={dialog}
+      className="dialog"
+      aria-labelledby={id}
+      onCancel={onClose}
+      onKeyDown={keepEscape}
+      onClick={(event) => event.target === dialog.current && onClose()}
+    >
       <div className="dialog-body">
         <header>
           <h2 id={id}>{title}</h2>

@@ -46,7 +46,9 @@ export function MessageList({ list, label, unreadSince, target, onRead }: Props)
     if (isEndSeen && !hasNewer && last) onRead?.().catch(() => {}) // the next one read tells it again
   }, [isEndSeen, hasNewer, last, onRead])
   useLayoutEffect(() => {
-    if (target) document.getElementById(`message-${me}-${target.id}`)?.scrollIntoView({ block: 'center' })
+    const row = target && document.getElementById(`message-${me}-${target.id}`)
+    row?.scrollIntoView({ block: 'center' })
+    row?.focus({ preventScroll: true })
   }, [target, me])
   const toLatest = async () => {
     if (hasNewer) await attempt(actions.jumpToLatest())
@@ -60,7 +62,7 @@ export function MessageList({ list, label, unreadSince, target, onRead }: Props)
         {/* biome-ignore lint/a11y/noStaticElementInteractions: keys and pointers are heard for the rows inside */}
         <div ref={scroll.content} className="log-content" onPointerLeave={() => setActive({ hovered: undefined })} onKeyDown={moveRows}>
           <div ref={top} />
-          {(hasOlder || (isLoading && !hasNewer)) && <p className="log-note">Loading earlier messages…</p>}
+          {hasOlder && <p className="log-note">{status === 'ready' ? 'Loading earlier messages…' : 'Earlier messages need the network'}</p>}
           {status === 'loading' && items.length === 0 && <Skeletons />}
           {status !== 'loading' && items.length === 0 && <p className="empty">Nothing here yet. Say something.</p>}
           {items.map((message, place) => {
@@ -73,7 +75,7 @@ export function MessageList({ list, label, unreadSince, target, onRead }: Props)
                 {message.id === firstNew && <Divider text="New" isNew />}
                 <MessageRow
                   message={message}
-                  isGrouped={!isNewDay && message.id !== firstNew && isContinued(before, message)}
+                  isGrouped={!isNewDay && message.id !== firstNew && isContinued(before, message, isThread)}
                   isActive={(active.held ?? active.hovered ?? active.focused) === key}
                   isInTabOrder={focused === key}
                   isTarget={target?.id === message.id}
@@ -114,8 +116,9 @@ function useUnseen(items: readonly ChatMessage[], { isEndSeen, me }: { isEndSeen
   return isEndSeen ? 0 : items.filter(({ seq, userId, status }) => status === 'sent' && seq > seen.current && userId !== me).length
 }
 
-const isContinued = (before: ChatMessage | undefined, { userId, createdAt, parentId }: ChatMessage) =>
-  before?.userId === userId && parentId === null && before.parentId === null && Date.parse(createdAt) - Date.parse(before.createdAt) < GROUP_MS
+/** Replies in the channel say each what they answer. */
+const isContinued = (before: ChatMessage | undefined, { userId, createdAt, parentId }: ChatMessage, isThread: boolean) =>
+  before?.userId === userId && (isThread || (parentId ?? before.parentId) === null) && Date.parse(createdAt) - Date.parse(before.createdAt) < GROUP_MS
 
 const Divider = ({ text, isNew = false }: { text: string; isNew?: boolean }) => (
   <p className={isNew ? 'divider divider-new' : 'divider'}>

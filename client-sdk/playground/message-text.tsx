@@ -8,9 +8,10 @@ const ONLY_EMOJI = /^(?:\p{Extended_Pictographic}[\u{1F3FB}-\u{1F3FF}\uFE0F]?(?:
 export function MessageText({ text, mentions }: { text: string; mentions: readonly string[] }) {
   const { members, me } = useRoom()
   if (ONLY_EMOJI.test(text)) return <span className="emoji-only">{text}</span>
-  return text.split(TOKENS).map((part, place) => {
+  const parts = text.split(TOKENS)
+  return parts.map((part, place) => {
     const key = `${place}:${part}`
-    if (place % 2 === 0) return part
+    if (place % 2 === 0) return parts[place - 1]?.startsWith('```') ? part.replace(/^\n/, '') : part
     if (part.startsWith('```')) return <pre key={key}>{part.slice(3, -3).trim()}</pre>
     if (part.startsWith('`')) return <code key={key}>{part.slice(1, -1)}</code>
     if (part.startsWith('http')) return <Link key={key} url={part} />

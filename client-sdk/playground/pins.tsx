@@ -1,9 +1,9 @@
 import { usePins } from '@parley/client/react'
 import { Avatar } from './avatar.tsx'
+import { Drawer } from './drawer.tsx'
 import { shortTimeOf } from './format.ts'
 import { MessageText } from './message-text.tsx'
 import { useRoom } from './room.ts'
-import { Drawer } from './thread.tsx'
 import { useTell } from './toasts.tsx'
 
 /** What was pinned, the newest pin first. */

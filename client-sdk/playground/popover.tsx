@@ -1,4 +1,4 @@
-import { type ReactNode, useId, useRef, useState } from 'react'
+import { type KeyboardEvent, type ReactNode, useId, useRef, useState } from 'react'
 import { Icon, type IconName } from './icons.tsx'
 
 type Props = {
@@ -10,6 +10,9 @@ type Props = {
 }
 /** What it is placed for: it is this wide, and at most so high. */
 const [WIDTH, HEIGHT, GAP] = [296, 168, 6]
+
+/** Escape closes what is nearest, and nothing that it is in. */
+export const keepEscape = (event: KeyboardEvent) => event.key === 'Escape' && event.stopPropagation()
 
 /** A button with something that pops up beside it, as browsers have it: Escape and a click elsewhere close it. */
 export function PopoverButton({ label, icon, onOpenChange, children }: Props) {
@@ -30,12 +33,14 @@ export function PopoverButton({ label, icon, onOpenChange, children }: Props) {
       <button ref={button} type="button" className="icon-button" aria-label={label} title={label} popoverTarget={id} aria-expanded={isOpen}>
         <Icon name={icon} size={17} />
       </button>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: keys are heard for what is inside */}
       <div
         ref={popover}
         id={id}
         popover="auto"
         className="popover"
         onBeforeToggle={place}
+        onKeyDown={keepEscape}
         onToggle={({ newState }) => {
           setOpen(newState === 'open')
           onOpenChange?.(newState === 'open')

@@ -28,7 +28,7 @@ export const tokenOf =
   (userId: string, via: typeof fetch = fetch): TokenProvider =>
   async () => {
     const response = await via('token', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ userId }) })
-    if (!response.ok) throw new Error(`the server gave no token for ${userId}: ${response.status}`)
+    if (!response.ok) throw new Error(`there is no token for ${userId}: ${(await response.json()).error.message}`)
     return { ...(await response.json()), wsUrl: socketAddress(serverUrl, userId) }
   }
 

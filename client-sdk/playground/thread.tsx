@@ -1,8 +1,8 @@
 import { useThread } from '@parley/client/react'
-import { type ReactNode, useMemo } from 'react'
+import { useMemo } from 'react'
 import { Composer } from './composer.tsx'
+import { Drawer } from './drawer.tsx'
 import { replies } from './format.ts'
-import { Icon } from './icons.tsx'
 import { MessageRow } from './message.tsx'
 import { MessageList } from './message-list.tsx'
 import { RoomContext, useRoom } from './room.ts'
@@ -28,16 +28,3 @@ export function Thread({ parentId, onClose }: { parentId: string; onClose: () =>
     </RoomContext.Provider>
   )
 }
-
-/** A panel beside the channel, or over it where it is narrow. Escape closes it. */
-export const Drawer = ({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) => (
-  <aside className="drawer" aria-label={title} onKeyDown={({ key }) => key === 'Escape' && onClose()}>
-    <header className="room-header">
-      <h3>{title}</h3>
-      <button type="button" className="icon-button" aria-label={`Close ${title.toLowerCase()}`} onClick={onClose}>
-        <Icon name="close" />
-      </button>
-    </header>
-    {children}
-  </aside>
-)

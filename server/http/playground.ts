@@ -36,7 +36,7 @@ export function playground(app: FastifyInstance, { mint, demoApiKey, publicUrl, 
     send(reply.header('Cache-Control', 'public, max-age=31536000, immutable'), await bundle(), `assets/${params.file}`),
   )
   app.post('/playground/token', async (request, reply) => {
-    if (!isOwnPage(request, publicUrl())) return fail('FORBIDDEN', 'These tokens are for the playground of this server')
+    if (!isOwnPage(request, publicUrl())) return fail('FORBIDDEN', `These tokens are for ${publicUrl()}/playground`)
     if (request.body instanceof Failure) throw request.body
     const { data } = Body.safeParse(request.body)
     if (!data) return fail('VALIDATION_ERROR', `userId: expected one of ${Object.keys(demoUsers).join(', ')}`)
@@ -71,8 +71,9 @@ function isOwnPage({ headers }: FastifyRequest, publicUrl: string) {
   const site = headers['sec-fetch-site']
   if (site !== undefined && site !== 'same-origin') return false
   const { host = '' } = headers
-  const isOwnName = host === new URL(publicUrl).host || /^(localhost|[\d.]+|\[[\da-f:]+\])(:\d+)?$/i.test(host)
-  return isOwnName && isWelcome({ headers }, () => false)
+  const own = new URL(publicUrl)
+  const isOwnName = host === own.host || /^(localhost|[\d.]+|\[[\da-f:]+\])(:\d+)?$/i.test(host)
+  return isOwnName && isWelcome({ headers }, (origin) => origin === own.origin)
 }
 
 /** The page loads nothing from elsewhere, and talks to this server only. */

@@ -137,6 +137,7 @@ test('Ben replies in a thread; Ana opens it from the message', async () => {
   await picture(ana, 'thread')
   await ana.keyboard.press('Escape')
   await isGone(thread)
+  await isSeen(ana.getByRole('button', { name: '1 reply' }).and(ana.locator(':focus')))
   await ben.getByRole('button', { name: 'Close thread' }).click()
 })
 
