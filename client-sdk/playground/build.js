@@ -1,7 +1,6 @@
-import { parentPort } from 'node:worker_threads'
 import { build } from 'vite'
 
-// Run as a thread by the server when the playground is first asked for: answers with its files, by name.
+// Run by the server when the playground is first asked for: tells its files, by name.
 const result = await build({
   root: import.meta.dirname,
   base: './',
@@ -14,4 +13,4 @@ const result = await build({
   oxc: { jsx: { runtime: 'automatic' } },
   build: { write: false, target: 'es2022', modulePreload: { polyfill: false } },
 })
-parentPort?.postMessage(new Map(result.output.map((file) => [file.fileName, file.type === 'chunk' ? file.code : file.source])))
+console.log(JSON.stringify(result.output.map((file) => [file.fileName, file.type === 'chunk' ? file.code : file.source])))

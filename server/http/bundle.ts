@@ -1,17 +1,13 @@
-import { Worker } from 'node:worker_threads'
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 
 /** The files of a page by name. */
-export type Bundle = ReadonlyMap<string, string | Uint8Array>
+export type Bundle = ReadonlyMap<string, string>
 
-/**
- * Has the playground bundled, in a thread of its own: what the bundler loads is gone afterwards, what it does to the
- * environment stays there, and nobody's call waits for it.
- */
-export const bundlePlayground = () =>
-  new Promise<Bundle>((resolve, reject) => {
-    // Plain JavaScript: on Node.js 20 threads know no other.
-    const worker = new Worker(new URL('../../client-sdk/playground/build.js', import.meta.url), { execArgv: [] })
-    worker.once('message', resolve)
-    worker.once('error', reject)
-    worker.once('exit', () => reject(new Error('the bundler ended without a bundle')))
-  })
+/** Has the playground bundled, by a process of its own: nobody's call waits for it, and what it takes is given back. */
+export async function bundlePlayground(): Promise<Bundle> {
+  const build = fileURLToPath(new URL('../../client-sdk/playground/build.js', import.meta.url))
+  const { stdout } = await promisify(execFile)(process.execPath, [build], { maxBuffer: Number.POSITIVE_INFINITY })
+  return new Map(JSON.parse(stdout))
+}

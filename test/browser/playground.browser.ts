@@ -44,7 +44,7 @@ afterAll(async () => {
   await web.stop()
 })
 afterEach(async ({ task }) => {
-  if (task.result?.state === 'fail') for (const [name, page] of Object.entries({ ana, ben })) await picture(page, `when-it-failed-${name}`)
+  if (task.result?.state === 'fail') for (const [name, page] of Object.entries({ ana, ben })) if (page) await picture(page, `when-it-failed-${name}`)
   expect(problems.splice(0)).toEqual([])
 })
 
