@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApi } from '@parley/client'
@@ -18,7 +18,11 @@ beforeAll(async () => {
   children.splice(0) // it outlives the first test
   url = await server.url()
   demoKey = await server.value('Demo API key')
-  return () => server.kill('SIGKILL')
+  return async () => {
+    server.kill('SIGTERM')
+    await server.code
+    rmSync(directory, { recursive: true })
+  }
 })
 
 const json = { 'Content-Type': 'application/json' }
