@@ -54,7 +54,8 @@ export function MessageList({ list, label, unreadSince, target, onRead }: Props)
     if (hasNewer) await attempt(actions.jumpToLatest())
     scroll.place.toEnd()
   }
-  const focused = active.focused ?? (items.at(-1) && keyOf(items.at(-1) as ChatMessage))
+  const newest = items.at(-1)
+  const focused = active.focused ?? (newest && keyOf(newest))
   const firstNew = unreadSince === undefined ? undefined : items.find(({ seq, userId }) => seq > unreadSince && userId !== me)?.id
   return (
     <div className="log-frame">

@@ -41,7 +41,11 @@ function ConnectionStatus() {
   return (
     <p className={`connection connection-${status}`}>
       <span className="dot" aria-hidden="true" />
-      <span role="status">{words[status]}</span>
+      {/* Read out when it changes, and not at each attempt. */}
+      <span role="status" className="sr-only">
+        {status === 'live' ? 'Connected' : 'Not connected'}
+      </span>
+      <span>{words[status]}</span>
       {seconds !== undefined && <span className="connection-next">· next try in {seconds} s</span>}
     </p>
   )

@@ -1,76 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { connectOnce } from '@parley/server/db/client'
-import type { Browser, Locator, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect, inject, test, vi } from 'vitest'
-import { expectAccessible, isGone, isSeen, launchChromium, openPage, type Problems, picture } from '../support/browser.ts'
-import { page as pageOf, servePages } from '../support/pages.ts'
-import { databaseUrl } from '../support/postgres.ts'
-import { children, start } from '../support/start.ts'
+import type { Page } from 'playwright-core'
+import { expect, test, vi } from 'vitest'
+import { isGone, isSeen, picture } from '../support/browser.ts'
+import { composer, message, rowOf, say, use, usePlayground } from '../support/playground.ts'
 
-const problems: Problems = []
-const wide = { width: 1440, height: 900 }
-const phone = { width: 390, height: 844 }
-let web: Awaited<ReturnType<typeof servePages>>
-let browser: Browser
-let url: string
+const playground = usePlayground()
 let ana: Page
 let ben: Page
-let stop: () => Promise<unknown>
-
-beforeAll(async () => {
-  web = await servePages({ '/soup': pageOf('<title>Soup of the day</title><meta name="description" content="Pumpkin, with ginger">') })
-  const directory = mkdtempSync(join(tmpdir(), 'parley-browser-'))
-  const name = `parley_browser_${process.pid}`
-  const admin = connectOnce(inject('databaseUrl'))
-  await admin.unsafe(`create database ${name} template ${inject('template')}`)
-  const variables = {
-    DATABASE_URL: databaseUrl(inject('databaseUrl'), name),
-    RATE_LIMIT_MESSAGES: '0',
-    PRESENCE_GRACE_SECONDS: '0',
-    LINK_PREVIEW_ALLOW_HOSTS: web.host,
-  }
-  const server = start({ ...variables, HOST: '127.0.0.1', DATA_DIR: directory }, directory)
-  children.splice(0) // this one outlives the first test
-  url = await server.value('Playground')
-  browser = await launchChromium()
-  stop = async () => {
-    await browser.close()
-    server.kill('SIGTERM')
-    await server.code
-    await admin.unsafe(`drop database ${name} with (force)`)
-    await admin.end()
-    rmSync(directory, { recursive: true })
-  }
-}, 60_000)
-afterAll(async () => {
-  await stop()
-  await web.stop()
-})
-afterEach(async ({ task }) => {
-  if (task.result?.state === 'fail') for (const [name, page] of Object.entries({ ana, ben })) if (page) await picture(page, `when-it-failed-${name}`)
-  expect(problems.splice(0)).toEqual([])
-})
-
-const open = (path: string, options = {}) => openPage(browser, { problems, ...options }).then(async (page) => [page, await page.goto(url + path)] as const)
-const rowOf = (page: Page, channel: string) => page.getByRole('navigation', { name: 'Channels' }).getByRole('button', { name: new RegExp(channel) })
-const message = (page: Page | Locator, text: string) => page.getByRole('article').filter({ hasText: text })
-const composer = (page: Page, channel = 'Kitchen') => page.getByRole('textbox', { name: `Message ${channel}` })
-const texts = async (page: Page, pattern: RegExp) =>
-  (await page.getByRole('log').getByRole('article').allInnerTexts()).flatMap((text) => pattern.exec(text)?.[0] ?? [])
-async function say(page: Page, text: string) {
-  await composer(page).fill(text)
-  await composer(page).press('Enter')
-}
-/** Uses a tool of a message. */
-async function use(article: Locator, tool: string) {
-  await article.hover()
-  await article.getByRole('button', { name: tool, exact: true }).click()
-}
 
 test('a first visit finds a demo to look at; two at once make one', async () => {
-  ;[[ana], [ben]] = await Promise.all([open('?user=ana'), open('?user=ben')])
+  ;[ana, ben] = await Promise.all([playground.open('?user=ana'), playground.open('?user=ben')])
   for (const page of [ana, ben]) {
     await isSeen(page.getByText('Live', { exact: true }))
     await isSeen(message(page, 'Ready when you are'))
@@ -182,7 +120,7 @@ test('edits and deletions reach the other side', async () => {
 })
 
 test('a link gets a card with what it leads to', async () => {
-  await say(ana, `Today: ${web.url}/soup`)
+  await say(ana, `Today: ${playground.web()}/soup`)
   await isSeen(ben.getByRole('link', { name: /Soup of the day/ }))
   await picture(ben, 'preview')
 })
@@ -192,7 +130,7 @@ test('who closes the page is offline to the others, until he is back', async () 
   await isSeen(face.getByRole('img', { name: 'Ben Okafor, online' }))
   await ben.goto('about:blank')
   await isSeen(face.getByRole('img', { name: 'Ben Okafor, offline' }))
-  await ben.goto(`${url}?user=ben`)
+  await ben.goto(`${playground.url()}?user=ben`)
   await isSeen(face.getByRole('img', { name: 'Ben Okafor, online' }))
   await rowOf(ben, 'Kitchen').click()
 })
@@ -268,7 +206,7 @@ test('a message that is refused says why, and can be discarded', async () => {
   await picture(ben, 'failed')
   await refused.getByRole('button', { name: 'Discard' }).click()
   await isGone(refused)
-  expect(problems.splice(0).every((problem) => problem.includes('404'))).toBe(true)
+  expect(playground.problems.splice(0).every((problem) => problem.includes('404'))).toBe(true)
 })
 
 test('an invite link opens the channels of a team', async () => {
@@ -291,86 +229,5 @@ test('an invite link opens the channels of a team', async () => {
   await isSeen(composer(ben, 'Cooks'))
 })
 
-test('without a mouse one makes a channel, writes in it, and gets at a message', async () => {
-  const keys = async (...names: string[]) => {
-    for (const name of names) await ana.keyboard.press(name)
-  }
-  const tabTo = async (target: Locator) => {
-    for (let steps = 0; steps < 40; steps++) {
-      if ((await target.count()) > 0 && (await target.evaluate((element) => element === document.activeElement))) return
-      await keys('Tab')
-    }
-    throw new Error(`Tab does not reach ${target}`)
-  }
-  await ana.reload()
-  await isSeen(ana.getByText('Live', { exact: true }))
-  await tabTo(ana.getByRole('button', { name: 'New channel' }))
-  await keys('Enter')
-  await tabTo(ana.getByRole('textbox', { name: 'Name' }))
-  await ana.keyboard.type('Keys')
-  await keys('Enter')
-  await tabTo(composer(ana, 'Keys'))
-  await ana.keyboard.type('First line')
-  await keys('Shift+Enter')
-  await ana.keyboard.type('second line')
-  await keys('Enter')
-  await isSeen(message(ana, 'second line'))
-  await keys('Shift+Tab')
-  expect(await message(ana, 'second line').evaluate((row) => row.contains(document.activeElement))).toBe(true)
-  await tabTo(ana.getByRole('button', { name: 'React', exact: true }))
-  await keys('Enter')
-  await isSeen(ana.getByRole('button', { name: 'React with thumbs up' }).and(ana.locator(':focus')))
-  await keys('ArrowRight', 'Enter')
-  await isSeen(ana.getByRole('button', { name: '❤️, 1' }))
-  await rowOf(ana, 'Keys').focus()
-  await keys('ArrowDown', 'Enter')
-  await isGone(composer(ana, 'Keys'))
-})
-
-test.each(['light', 'dark'] as const)('in the %s, side by side and on a phone, nothing keeps people out', async (colorScheme) => {
-  const [page] = await open('', { viewport: wide, colorScheme })
-  for (const name of ['ana', 'ben']) await isSeen(page.getByRole('region', { name: `Chat of ${name}` }).getByText('Live', { exact: true }))
-  await isSeen(page.getByRole('article'))
-  await page
-    .getByRole('region', { name: 'Chat of ana' })
-    .getByRole('button', { name: /Welcome/ })
-    .first()
-    .click()
-  await isSeen(message(page, 'Welcome to the playground'))
-  await picture(page, `desktop-${colorScheme}`)
-  await expectAccessible(page)
-  await page.setViewportSize(phone)
-  await isSeen(page.getByRole('button', { name: 'Ana', exact: true }))
-  await picture(page, `phone-room-${colorScheme}`)
-  await expectAccessible(page)
-  await page.getByRole('button', { name: 'Back to channels' }).click()
-  await picture(page, `phone-list-${colorScheme}`)
-  await expectAccessible(page)
-  await page.getByRole('button', { name: 'Ben', exact: true }).click()
-  await isSeen(page.getByRole('heading', { name: 'Ben Okafor' }))
-  await isGone(page.getByRole('heading', { name: 'Ana Sousa' }))
-  await page.context().close()
-})
-
-test.each(['light', 'dark'] as const)('in the %s nothing keeps people out of dialogs, threads and pins', async (colorScheme) => {
-  await ana.emulateMedia({ colorScheme })
-  await ana.getByRole('button', { name: 'New channel' }).click()
-  await isSeen(ana.getByRole('dialog').getByText('Cleo Martin'))
-  await expectAccessible(ana)
-  await ana.keyboard.press('Escape')
-  await rowOf(ana, 'Launch week').click()
-  await ana.getByRole('button', { name: '2 replies' }).click()
-  await isSeen(message(ana.getByRole('complementary'), 'Good call'))
-  await message(ana, 'Draft of').first().hover()
-  await picture(ana, `thread-${colorScheme}`)
-  await expectAccessible(ana)
-  await rowOf(ana, 'Welcome').click()
-  await ana.getByRole('button', { name: /^Pinned messages/ }).click()
-  await isSeen(ana.getByRole('complementary').getByText('Point at a message'))
-  await ana.getByRole('switch', { name: 'Offline' }).click()
-  await isSeen(ana.getByText('Outbox 0'))
-  await picture(ana, `pins-${colorScheme}`)
-  await expectAccessible(ana)
-  await ana.getByRole('switch', { name: 'Offline' }).click()
-  await isSeen(ana.getByText('Live', { exact: true }))
-})
+const texts = async (page: Page, pattern: RegExp) =>
+  (await page.getByRole('log').getByRole('article').allInnerTexts()).flatMap((text) => pattern.exec(text)?.[0] ?? [])
