@@ -32,7 +32,7 @@ export const tokenOf =
     return { ...(await response.json()), wsUrl: socketAddress(serverUrl, userId) }
   }
 
-/** A storage that tells what is in it. */
+/** A storage that tells what is in it: what is told is kept, also when the page is left now. */
 function watched(storage: OutboxStorage) {
   const waiting = createSettable<readonly Outgoing[]>([])
   const others = (clientId: string) => waiting.getSnapshot().filter((kept) => kept.clientId !== clientId)
@@ -44,13 +44,13 @@ function watched(storage: OutboxStorage) {
         waiting.set(kept)
         return kept
       },
-      put: (owner, message) => {
+      put: async (owner, message) => {
+        await storage.put(owner, message)
         waiting.set([...others(message.clientId), message].sort((a, b) => a.createdAt.localeCompare(b.createdAt)))
-        return storage.put(owner, message)
       },
-      delete: (owner, clientId) => {
+      delete: async (owner, clientId) => {
+        await storage.delete(owner, clientId)
         waiting.set(others(clientId))
-        return storage.delete(owner, clientId)
       },
     } satisfies OutboxStorage,
   }
