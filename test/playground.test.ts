@@ -29,12 +29,14 @@ const json = { 'Content-Type': 'application/json' }
 const own = () => ({ ...json, Host: new URL(url).host, Origin: url, 'Sec-Fetch-Site': 'same-origin' })
 const ask = (userId: unknown, headers: Record<string, string> = own()) => post(url, '/playground/token', { headers, body: JSON.stringify({ userId }) })
 
-test('npm start says where it is, and the address leads to the page, whatever is asked of it', async () => {
+test('npm start says where it is, and its address and the server’s own lead to the page, whatever is asked of it', async () => {
   expect(await server.value('Playground')).toBe(`${url}/playground`)
-  const led = await fetch(`${url}/playground?user=ana`)
-  expect([led.status, led.url]).toEqual([200, `${url}/playground/?user=ana`])
-  const { headers } = await post(url, '/playground', { method: 'GET' })
-  expect(headers.location).toBe('playground/')
+  for (const path of ['/', '/playground']) {
+    const led = await fetch(`${url}${path}?user=ana`)
+    expect([led.status, led.url]).toEqual([200, `${url}/playground/?user=ana`])
+    const { headers } = await post(url, path, { method: 'GET' })
+    expect(headers.location).toBe('playground/')
+  }
 })
 
 test('the page and all it loads come from this server, and it may talk to no other', { timeout: 60_000 }, async () => {

@@ -22,12 +22,13 @@ const Body = z.object({ userId: z.enum(Object.keys(demoUsers) as (keyof typeof d
 export function playground(app: FastifyInstance, { mint, demoApiKey, publicUrl, wsUrl }: PlaygroundOptions) {
   const bundle = madeOnce(bundlePlayground)
   // Relative, for there may be a path before it.
-  app.get('/playground', ({ url }, reply) =>
-    reply
-      .code(302)
-      .header('Location', `playground/${url.slice('/playground'.length)}`)
-      .send(),
-  )
+  for (const path of ['/', '/playground'])
+    app.get(path, ({ url }, reply) =>
+      reply
+        .code(302)
+        .header('Location', `playground/${url.slice(path.length)}`)
+        .send(),
+    )
   app.get('/playground/', async (_, reply) => {
     const headers = { 'Content-Security-Policy': contentSecurityPolicy(wsUrl()), 'Cache-Control': 'no-cache', 'Referrer-Policy': 'no-referrer' }
     return send(reply.headers(headers), await bundle(), 'index.html')
