@@ -6,7 +6,13 @@ import type { Api } from './types.ts'
 
 /** Who calls: a user by his bearer token, a backend by its API key, the operator by the admin key, or nobody. */
 export type Credentials = { token?: string; apiKey?: string; adminKey?: string }
-export type ApiOptions = Credentials & { url: string; fetch?: typeof fetch }
+/** What `createApi` needs: the server's address, and who calls. */
+export type ApiOptions = Credentials & {
+  /** Where the server is: `https://chat.example.com`. */
+  url: string
+  /** What calls go through instead of the global `fetch`. */
+  fetch?: typeof fetch
+}
 
 /** A plain client for the operations of a Parley server: no retries, no token renewal. Calls reject with a ChatError. */
 export const createApi = ({ url, fetch, ...credentials }: ApiOptions): Api =>

@@ -16,7 +16,7 @@ export class CatchUp {
   #running: Promise<void> | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(readonly engine: () => Pick<Engine, 'api' | 'events'>) {}
+  constructor(readonly engine: () => Pick<Engine, 'api' | 'connection' | 'events'>) {}
 
   /** Asks for a channel; the answer comes with the next call. */
   ask(channelId: string, asker: Asker) {
@@ -35,7 +35,12 @@ export class CatchUp {
 
   #runIn(ms: number) {
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => void this.run().catch(() => this.#askers.size > 0 && this.#runIn(RETRY_MS)), ms)
+    this.#timer = setTimeout(() => void this.run().catch(() => this.#retryLater()), ms)
+  }
+
+  /** While offline nothing is tried: who connects runs it. */
+  #retryLater() {
+    if (this.engine().connection.state.getSnapshot().status !== 'offline') this.#runIn(RETRY_MS)
   }
 
   async #run() {

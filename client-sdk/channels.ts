@@ -1,3 +1,4 @@
+import { facesOf, withFaces } from './channel/faces.ts'
 import { applyEvent, type TopicEvent, unknown } from './channel/state.ts'
 import type { Channel as ChannelRecord, UserEvents, UserSummary } from './types.ts'
 
@@ -47,24 +48,24 @@ function lastChanged(channel: ChannelRecord, event: TopicEvent, me: string): Cha
 const isSameChannel = (a: ChannelRecord, b: ChannelRecord) => a.lastReadSeq === b.lastReadSeq
 
 /**
- * A record as the server gave it, beside what has been heard since: the newer rev wins, and counts that were heard while
- * the record was on its way stay.
+ * A record as the server gave it, beside what has been heard since: the newer rev wins, and what has none and was heard
+ * while the record was on its way stays.
  */
-export function merge(known: Listed | undefined, channel: ChannelRecord, { isHeard }: { isHeard: boolean }): Listed {
-  const place = Math.max(known?.place ?? 0, activityOf(channel))
-  if (!known) return { channel, place }
-  const { unreadCount, lastReadSeq } = known.channel
-  const newer = known.channel.rev > channel.rev ? { ...known.channel, starred: channel.starred, muted: channel.muted } : { ...channel, place }
-  const { place: _, ...record } = { place, ...newer }
-  return {
-    channel: {
-      ...record,
-      unreadCount: isHeard ? unreadCount : channel.unreadCount,
-      lastReadSeq: known.channel.rev > channel.rev ? Math.max(lastReadSeq, channel.lastReadSeq) : channel.lastReadSeq,
-    },
-    place,
+export function merge(known: Listed | undefined, channel: ChannelRecord, { isCountHeard, areSettingsHeard, readSeq }: Heard): Listed {
+  const isOlder = known !== undefined && known.channel.rev > channel.rev
+  const lastReadSeq = Math.max(channel.lastReadSeq, readSeq, isOlder ? known.channel.lastReadSeq : 0)
+  if (!known) return { channel: { ...channel, lastReadSeq }, place: activityOf(channel) }
+  const merged = {
+    ...(isOlder ? known.channel : channel),
+    ...settingsOf(areSettingsHeard ? known.channel : channel),
+    unreadCount: (isCountHeard ? known.channel : channel).unreadCount,
+    lastReadSeq,
   }
+  const isSame = JSON.stringify(merged) === JSON.stringify(known.channel)
+  return { channel: isSame ? known.channel : merged, place: Math.max(known.place, activityOf(channel)) }
 }
+/** What was heard while the record was on its way. */
+type Heard = { isCountHeard: boolean; areSettingsHeard: boolean; readSeq: number }
 
 /** Places for a page in the server's order, though some of what it goes by can not be seen. */
 export function placed(page: readonly ChannelRecord[]): Map<string, number> {
@@ -79,22 +80,28 @@ export function placed(page: readonly ChannelRecord[]): Map<string, number> {
 
 const activityOf = ({ lastMessage, createdAt }: ChannelRecord) => Date.parse(lastMessage?.createdAt ?? createdAt)
 
-export const withSettings = ({ channel, place }: Listed, { starred, muted }: UserEvents['channel.settings_changed']): Listed => ({
-  channel: { ...channel, starred, muted },
+const settingsOf = ({ starred, muted }: { starred: boolean; muted: boolean }) => ({ starred, muted })
+export const withSettings = ({ channel, place }: Listed, settings: UserEvents['channel.settings_changed']): Listed => ({
+  channel: { ...channel, ...settingsOf(settings) },
   place,
 })
 
-/** Somebody has a new name or image: it shows in a direct message, and under the last message. */
+/** What it is called now; the channel's own topic may have told of a later change. */
+export const profiled = ({ channel, place }: Listed, profile: UserEvents['channel.updated']['channel']): Listed => ({
+  channel: profile.updatedAt < channel.updatedAt ? channel : { ...channel, ...profile },
+  place,
+})
+
+/** Somebody has a new name or image: it shows in a direct message, and with the last message. */
 export function renamed({ channel, place }: Listed, user: UserSummary, me: string): Listed {
   const { lastMessage, members } = channel
+  const faces = facesOf(user)
   const isPeer = channel.type === 'messaging' && user.id !== me && members?.some(({ userId }) => userId === user.id)
-  return {
-    place,
-    channel: {
-      ...channel,
-      ...(isPeer ? { name: user.name, image: user.image } : {}),
-      ...(members ? { members: members.map((member) => (member.userId === user.id ? { ...member, user } : member)) } : {}),
-      lastMessage: lastMessage?.userId === user.id ? { ...lastMessage, user } : lastMessage,
-    },
+  const next = {
+    ...channel,
+    ...(isPeer ? { name: user.name, image: user.image } : {}),
+    ...(members ? { members: members.map((member) => withFaces(member, faces)) } : {}),
+    lastMessage: lastMessage && withFaces(lastMessage, faces),
   }
+  return { channel: JSON.stringify(next) === JSON.stringify(channel) ? channel : next, place }
 }

@@ -3,8 +3,9 @@ import { browser, onWake } from './browser.ts'
 import { CatchUp } from './catch-up.ts'
 import { Channel } from './channel/index.ts'
 import type { TopicEvent } from './channel/state.ts'
+import type { ChannelsFilter, ChannelsStore } from './channel-list.ts'
 import { Connection, type ConnectionState } from './connection.ts'
-import { type ChannelsFilter, type ChannelsStore, Directory, type Unread } from './directory.ts'
+import { Directory, type Unread } from './directory.ts'
 import type { Engine } from './engine.ts'
 import { type ChatEvent, type ChatEvents, createEmitter } from './events.ts'
 import { Outbox } from './outbox.ts'
@@ -15,6 +16,7 @@ import { type TokenProvider, Tokens } from './tokens.ts'
 import { Topics } from './topics.ts'
 import type { TokenResult, UserApi, UserEvents } from './types.ts'
 
+/** What `createChatClient` needs: the server's address, and where tokens come from. */
 export type ChatClientOptions = {
   /** Where the server is: `https://chat.example.com`. */
   url: string
@@ -22,7 +24,10 @@ export type ChatClientOptions = {
   token: TokenProvider
   /** Where the outbox lives: `indexeddb` by default in browsers, `memory` elsewhere, or a storage of your own. */
   storage?: 'indexeddb' | 'memory' | OutboxStorage | undefined
+  /** What calls go through instead of the global `fetch`: for tests, offline switches, or a proxy of your own. */
   fetch?: typeof fetch | undefined
+  /** What the socket is made of instead of the global `WebSocket` (in Node.js, that of `ws`). */
+  webSocket?: typeof WebSocket | undefined
   /** Told of what fails in the background, such as a listener that throws; `console.error` by default. */
   onError?: ((error: unknown) => void) | undefined
 }
@@ -39,32 +44,40 @@ export class ChatClient {
   readonly #engine: Engine
   readonly #tokens: Tokens
   readonly #presences: Presences
-  readonly #me = createStore<TokenResult['user'] | null>(null)
+  readonly #me: ReturnType<typeof createStore<TokenResult['user'] | null>>
   readonly #channels = new Map<string, Channel>()
   #session: TokenResult | undefined
   /** Whether the user's own topic was heard without a hole. */
   #isWhole = false
   #ends: (() => void)[] = []
 
-  constructor({ url, token, storage, fetch, onError = (error) => console.error(error) }: ChatClientOptions) {
+  constructor({ url, token, storage, fetch, webSocket, onError: report = (error) => console.error(error) }: ChatClientOptions) {
     this.#tokens = new Tokens(token, (result) => this.#identify(result))
+    this.#me = createStore<TokenResult['user'] | null>(null, { report })
     const headers = async () => ({ authorization: `Bearer ${(await this.#tokens.get()).token}` })
     const renew = (sent: Record<string, string>) => this.#tokens.renew({ token: sent.authorization?.slice('Bearer '.length) })
     const calls = (attempts: number) => createCalls({ url, fetch, headers, renew, attempts })
     this.api = calls(4)
     const engine = () => this.#engine
-    const connection = new Connection({ tokens: this.#tokens, catchUp: () => this.#catchUp() })
+    const connection = new Connection({ tokens: this.#tokens, webSocket, report, catchUp: () => this.#catchUp() })
+    const outbox = new Outbox({
+      api: calls(1), // it repeats by itself
+      storage: storageOf(storage),
+      onChange: (channelId) => this.#channels.get(channelId)?.refresh(),
+      onSent: (message) => this.#channels.get(message.channelId)?.sent(message),
+      report,
+    })
     this.#presences = new Presences(engine)
     this.#engine = {
       api: this.api,
       connection,
-      events: createEmitter(onError),
-      // It repeats by itself.
-      outbox: new Outbox({ api: calls(1), storage: storageOf(storage), onChange: (id) => this.#channels.get(id)?.refresh(), onSent: (message) => this.#channels.get(message.channelId)?.sent(message), report: onError }), // biome-ignore format: a list
+      events: createEmitter(report),
+      outbox,
       topics: new Topics({ connection, onEvent: (id, event) => this.#hear(id, event), onRefused: (id) => this.#refuse(id) }),
-      directory: new Directory(engine),
+      directory: new Directory(engine, report),
       catchUp: new CatchUp(engine),
       session: () => this.#session,
+      report,
     }
   }
 
@@ -86,6 +99,7 @@ export class ChatClient {
   /** Connects, however often it is called; resolves once everything shown is true, and keeps trying until then. Rejects only when `disconnect()` comes first. */
   connect(): Promise<void> {
     if (this.#ends.length === 0) {
+      this.#tokens.start()
       this.#ends.push(onWake(() => this.#wake()))
       let before = this.connection.getSnapshot().status
       this.#ends.push(
@@ -102,6 +116,8 @@ export class ChatClient {
   /** Closes the connection; stores keep what they show. Waiting messages stay in the outbox. */
   disconnect() {
     this.#engine.connection.disconnect()
+    this.#engine.outbox.pause()
+    this.#pause()
     this.#tokens.stop()
     for (const end of this.#ends.splice(0)) end()
   }

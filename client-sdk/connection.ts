@@ -1,5 +1,5 @@
 import { Centrifuge, type Subscription } from 'centrifuge'
-import { WebSocket } from '#websocket'
+import { WebSocket as OwnWebSocket } from '#websocket'
 import { ChatError, toChatError } from './error.ts'
 import { createStore, type Store } from './store.ts'
 import { backoff } from './timing.ts'
@@ -25,15 +25,26 @@ export type TopicListener = {
   onRefused: () => void
 }
 type Topic = { listener: TopicListener; since: Position | undefined; subscription?: Subscription }
-type Options = { tokens: Tokens; catchUp: () => Promise<void> }
+type Options = {
+  tokens: Tokens
+  webSocket: typeof globalThis.WebSocket | undefined
+  /** Learns what was missed, once connected. */
+  catchUp: () => Promise<void>
+  report: (error: unknown) => void
+}
 
 /** So long a connection must hold before the next failure counts as the first. */
 const STABLE_MS = 5_000
+/** A live socket answers within so long. */
 const PROBE_MS = 5_000
+/** Of the protocol: an error in answer to a connect. */
+const TOKEN_EXPIRED = 109
+/** Of the transport: no answer came. */
+const TIMEOUT = 1
 
 /** The one socket of a client: connects, and connects again at its own pace, for as long as it is wanted. */
 export class Connection {
-  readonly #store = createStore<ConnectionState>({ status: 'offline', reconnectInMs: null })
+  readonly #store: ReturnType<typeof createStore<ConnectionState>>
   readonly #topics = new Map<string, Topic>()
   #socket: Centrifuge | undefined
   #wanted: PromiseWithResolvers | undefined
@@ -42,7 +53,9 @@ export class Connection {
   #connectedAt = 0
   #attempt = 0
 
-  constructor(readonly options: Options) {}
+  constructor(readonly options: Options) {
+    this.#store = createStore<ConnectionState>({ status: 'offline', reconnectInMs: null }, options)
+  }
 
   get state(): Store<ConnectionState> {
     return this.#store
@@ -69,7 +82,7 @@ export class Connection {
     if (!this.#wanted) return
     const { status } = this.#store.getSnapshot()
     if (status === 'offline') void this.#try()
-    else if (status === 'live') void this.#probe()
+    else if (status !== 'connecting') void this.#probe()
   }
 
   /** Hears a topic until it is told to stop. */
@@ -107,20 +120,30 @@ export class Connection {
 
   #socketFor(url: string) {
     if (this.#socket) return this.#socket
-    const socket = new Centrifuge(url, { websocket: WebSocket, getToken: async () => (await this.options.tokens.get()).wsToken, name: 'parley' })
+    const { tokens, webSocket = OwnWebSocket } = this.options
+    const socket = new Centrifuge(url, { websocket: webSocket, getToken: async () => (await tokens.get()).wsToken, name: 'parley' })
     this.#socket = socket
     socket.on('connected', () => void this.#connected())
+    // Code 0 is our own doing.
     socket.on('connecting', ({ code, reason }) => code !== 0 && this.#retry(lost(reason)))
-    socket.on('error', ({ error }) => this.#store.getSnapshot().status === 'connecting' && this.#retry(lost(error.message)))
-    // Code 0 is our own doing. A token that was refused is not tried again.
-    socket.on('disconnected', ({ code, reason }) => code !== 0 && this.#refused(reason))
+    socket.on('disconnected', ({ code, reason }) => code !== 0 && this.#refused(lost(reason)))
+    socket.on('error', ({ error }) => {
+      if (this.#store.getSnapshot().status !== 'connecting') return
+      if (error.code === TOKEN_EXPIRED) this.#refused(lost(error.message))
+      else this.#retry(lost(error.message))
+    })
     for (const [name, topic] of this.#topics) this.#open(name, topic, socket)
     return socket
   }
 
-  #refused(reason: string) {
-    const renewed = this.options.tokens.get().then((token) => this.options.tokens.renew({ wsToken: token.wsToken }))
-    renewed.catch(() => {}).finally(() => this.#wanted && this.#retry(lost(reason)))
+  /** A token that was refused is not tried again, unless there is no other. */
+  #refused(lastError: ChatError) {
+    const { tokens } = this.options
+    this.#stop()
+    const attempt = this.#attempt
+    this.#store.set({ status: 'offline', reconnectInMs: null, lastError })
+    const renewed = tokens.get().then(({ wsToken }) => tokens.renew({ wsToken }))
+    renewed.catch(() => {}).finally(() => attempt === this.#attempt && this.#retry(lastError))
   }
 
   async #connected() {
@@ -129,8 +152,17 @@ export class Connection {
     this.#store.set({ status: 'catching-up', reconnectInMs: null })
     const topics = [...this.#topics.values()]
     await Promise.all(topics.map(({ subscription }) => subscription?.ready(PROBE_MS).catch(() => {})))
-    await this.options.catchUp().catch(() => {})
+    await this.#catchUp(attempt)
+  }
+
+  async #catchUp(attempt: number, failures = 1) {
+    const error = await this.options.catchUp().then(() => undefined, toChatError)
     if (attempt !== this.#attempt) return
+    if (error?.retryable) {
+      const pauseMs = Math.max(error.retryAfterMs ?? 0, backoff(failures, { leastMs: 1_000, mostMs: 30_000 }))
+      this.#timer = setTimeout(() => void this.#catchUp(attempt, failures + 1), pauseMs)
+      return this.#store.set({ status: 'catching-up', reconnectInMs: null, lastError: error })
+    }
     this.#store.set({ status: 'live', reconnectInMs: null })
     this.#wanted?.resolve()
   }
@@ -149,9 +181,12 @@ export class Connection {
   async #probe() {
     const attempt = this.#attempt
     const [topic] = this.#topics.values()
-    const timer = setTimeout(() => attempt === this.#attempt && this.#retry(lost('no answer')), PROBE_MS)
-    await topic?.subscription?.history({ limit: 0 }).catch(() => {})
-    clearTimeout(timer)
+    // The transport waits for an answer no longer than this, be it a refusal.
+    const isDead = await topic?.subscription?.history({ limit: 0 }).then(
+      () => false,
+      ({ code }) => code === TIMEOUT,
+    )
+    if (isDead && attempt === this.#attempt) this.#retry(lost('no answer'))
   }
 
   #open(name: string, topic: Topic, socket: Centrifuge) {

@@ -1,40 +1,41 @@
 import type { TopicEvent } from './channel/state.ts'
-import { follow, type Listed, merge, placed, renamed, withSettings } from './channels.ts'
+import { ChannelList, type ChannelsFilter, type ChannelsStore } from './channel-list.ts'
+import { follow, type Listed, merge, placed, profiled, renamed, withSettings } from './channels.ts'
 import type { Engine } from './engine.ts'
-import { type ChatError, toChatError } from './error.ts'
 import { createStore, type Store } from './store.ts'
-import type { Channel as ChannelRecord, UserEvents } from './types.ts'
+import type { Channel as ChannelRecord, UserEvents, UserSummary } from './types.ts'
 
-/** Which channels: all of the user's, or those of one type. */
-export type ChannelsFilter = { type?: 'messaging' | 'group' | 'team' | 'livestream' | undefined }
-export type ChannelsSnapshot = {
-  /** Newest activity first. */
-  items: readonly ChannelRecord[]
-  status: 'loading' | 'ready' | 'stale' | 'failed'
-  hasMore: boolean
-  /** Unread messages over all channels of the user, whether listed or not. */
-  totalUnread: number
-  error?: ChatError | undefined
-}
-export type ChannelsStore = Store<ChannelsSnapshot> & { loadMore(): Promise<void> }
+/** Unread messages: in all, and by channel as far as channels are known. */
 export type Unread = { total: number; byChannel: Readonly<Record<string, number>> }
 
-type List = { filter: ChannelsFilter; store: ChannelsStore; refresh: () => void; load: () => Promise<void>; isStale: () => void }
-const PAGE = 50
+type UserEvent = { [Type in keyof UserEvents]: { type: Type; payload: UserEvents[Type] } }[keyof UserEvents]
 /** Of so many listed channels the topics are heard. */
 const FOLLOWED = 500
+/** News of reading and sending within so long of each other may have crossed. */
+const CROSSING_MS = 1_000
 
 /** The user's channels, as far as they are known, and lists of them. */
 export class Directory {
   readonly #channels = new Map<string, Listed>()
-  readonly #lists = new Map<string, List>()
+  readonly #lists = new Map<string, ChannelList>()
   readonly #followed = new Map<string, () => void>()
-  /** When counts were last heard of, by channel; `total` for the sum. A tick is one event. */
+  /**
+   * When something was last heard that has no rev: `count <channel>`, `settings <channel>`, `face <user>`, and `total`. What
+   * was asked for before may be older. A tick is one event.
+   */
   readonly #heard = new Map<string, number>()
-  readonly #unread = createStore<Unread>({ total: 0, byChannel: {} })
+  readonly #faces = new Map<string, UserSummary>()
+  /** How far the user was last heard to have read a channel, and when, by tick and by the clock. */
+  readonly #reads = new Map<string, { seq: number; tick: number; at: number }>()
+  readonly #unread: ReturnType<typeof createStore<Unread>>
   #tick = 0
 
-  constructor(readonly engine: () => Engine) {}
+  constructor(
+    readonly engine: () => Engine,
+    report: (error: unknown) => void,
+  ) {
+    this.#unread = createStore<Unread>({ total: 0, byChannel: {} }, { report })
+  }
 
   get unread(): Store<Unread> {
     return this.#unread
@@ -53,43 +54,57 @@ export class Directory {
 
   /** An event of a channel's topic. */
   hear(channelId: string, event: TopicEvent) {
+    if (event.type === 'read.updated' && event.payload.userId === this.#me)
+      this.#reads.set(channelId, { seq: event.payload.lastReadSeq, tick: ++this.#tick, at: Date.now() })
     const listed = this.#channels.get(channelId)
     if (!listed) return
     if (event.type === 'channel.deleted') return this.remove(channelId)
     const { isUnclear, ...next } = follow(listed, event, this.#me)
     if (next.channel === listed.channel) return
     this.#channels.set(channelId, next)
-    if (isUnclear) this.ask(channelId)
+    if (isUnclear || this.#mayHaveCrossed(channelId, event)) this.ask(channelId)
     this.#refresh()
   }
 
+  /** Whether one's own message was read with all before it, only the server knows when one was just heard to read. */
+  #mayHaveCrossed(channelId: string, event: TopicEvent) {
+    return event.type === 'message.new' && event.payload.message.userId === this.#me && Date.now() - (this.#reads.get(channelId)?.at ?? 0) < CROSSING_MS
+  }
+
   /** An event of the user's own topic. */
-  hearOwn(event: { [Type in keyof UserEvents]: { type: Type; payload: UserEvents[Type] } }[keyof UserEvents]) {
+  hearOwn({ type, payload }: UserEvent) {
     this.#tick += 1
-    if (event.type === 'channel.added') this.take({ ...event.payload.channel, lastMessage: null }, { since: this.#tick, isWhole: false })
-    if (event.type === 'channel.removed' || event.type === 'channel.deleted') this.remove(event.payload.channelId)
-    if (event.type === 'channel.updated')
-      this.#change(event.payload.channelId, (listed) => ({ ...listed, channel: { ...listed.channel, ...event.payload.channel } }))
-    if (event.type === 'channel.settings_changed') this.#change(event.payload.channelId, (listed) => withSettings(listed, event.payload))
-    if (event.type === 'user.updated') for (const id of this.#channels.keys()) this.#change(id, (listed) => renamed(listed, event.payload.user, this.#me))
-    if (event.type === 'channel.unread_changed') this.#hearUnread(event.payload)
-    if (event.type === 'channel.total_unread_changed') {
-      this.#heard.set('total', this.#tick)
-      this.#unread.set({ ...this.#unread.getSnapshot(), total: event.payload.count })
-      this.#refresh()
+    switch (type) {
+      case 'channel.added':
+        return this.#add(payload.channel)
+      case 'channel.removed':
+      case 'channel.deleted':
+        return this.remove(payload.channelId)
+      case 'channel.updated':
+        return this.#change(payload.channelId, (listed) => profiled(listed, payload.channel))
+      case 'channel.settings_changed':
+        this.#heard.set(`settings ${payload.channelId}`, this.#tick)
+        return this.#change(payload.channelId, (listed) => withSettings(listed, payload))
+      case 'user.updated':
+        return this.#rename(payload.user)
+      case 'channel.unread_changed':
+        return this.#hearUnread(payload)
+      case 'channel.total_unread_changed':
+        this.#heard.set('total', this.#tick)
+        return this.#setTotal(payload.count)
     }
   }
 
   /** A channel as the server gave it in answer to a question asked at tick `since`. */
-  take(channel: ChannelRecord, { since, isWhole = true }: { since: number; isWhole?: boolean }) {
-    this.#channels.set(channel.id, merge(this.#channels.get(channel.id), channel, { isHeard: (this.#heard.get(channel.id) ?? 0) > since }))
-    if (!isWhole) this.ask(channel.id)
+  take(channel: ChannelRecord, since: number) {
+    this.#put(channel, since)
     this.#refresh()
   }
 
   remove(channelId: string) {
     this.#followed.get(channelId)?.()
     this.#followed.delete(channelId)
+    this.#reads.delete(channelId)
     if (this.#channels.delete(channelId)) this.#refresh()
   }
 
@@ -100,7 +115,7 @@ export class Directory {
       since: null,
       take: ({ channel, removed }) => {
         if (removed) this.remove(channelId)
-        if (channel) this.take(channel, { since })
+        if (channel) this.take(channel, since)
         return 'told'
       },
     })
@@ -108,31 +123,58 @@ export class Directory {
 
   /** The connection is lost: counts and lists may no longer be true. */
   pause() {
-    for (const list of this.#lists.values()) list.isStale()
+    for (const list of this.#lists.values()) list.pause()
   }
 
-  /** Connected again: `isWhole` when no event of the user's topic was missed. */
+  /** Connected again: `isWhole` when no event of the user's topic was missed. Counts are told only once, so all are asked for. */
   async resume({ isWhole }: { isWhole: boolean }) {
-    const total = this.#loadTotal()
-    if (!isWhole) this.#channels.clear()
     for (const channelId of this.#channels.keys()) this.ask(channelId)
-    const lists = [...this.#lists.values()].map((list) => list.load())
-    await Promise.all([total, ...lists])
+    const lists = [...this.#lists.values()].map((list) => list.reload({ isWhole }))
+    await Promise.all([this.#loadTotal(), ...lists])
+  }
+
+  /** The event does not tell the last message: it would be kept longer than that. */
+  #add(channel: UserEvents['channel.added']['channel']) {
+    this.take({ ...channel, lastMessage: null }, this.#tick)
+    this.ask(channel.id)
+  }
+
+  #put(channel: ChannelRecord, since: number, place = 0) {
+    const isHeard = (what: string) => (this.#heard.get(what) ?? 0) > since
+    const known = this.#channels.get(channel.id)
+    const { seq = 0, tick = 0 } = this.#reads.get(channel.id) ?? {}
+    const heard = { isCountHeard: isHeard(`count ${channel.id}`), areSettingsHeard: isHeard(`settings ${channel.id}`), readSeq: tick > since ? seq : 0 }
+    const merged = merge(known, channel, heard)
+    const faces = [...this.#faces.values()].filter(({ id }) => isHeard(`face ${id}`))
+    const listed = faces.reduce((listed, face) => renamed(listed, face, this.#me), merged)
+    this.#channels.set(channel.id, { ...listed, place: Math.max(listed.place, place) })
+    this.#follow(channel)
+  }
+
+  #rename(user: UserSummary) {
+    this.#heard.set(`face ${user.id}`, this.#tick)
+    this.#faces.set(user.id, user)
+    for (const [id, listed] of this.#channels) this.#channels.set(id, renamed(listed, user, this.#me))
+    this.#refresh()
   }
 
   async #loadTotal() {
     const since = this.#tick
     const { count } = await this.engine().api.reads.unreadCount()
-    if ((this.#heard.get('total') ?? 0) > since) return
-    this.#unread.set({ ...this.#unread.getSnapshot(), total: count })
+    if ((this.#heard.get('total') ?? 0) <= since) this.#setTotal(count)
+  }
+
+  #setTotal(total: number) {
+    const unread = this.#unread.getSnapshot()
+    if (unread.total !== total) this.#unread.set({ ...unread, total })
     this.#refresh()
   }
 
   #hearUnread({ channelId, count }: UserEvents['channel.unread_changed']) {
-    this.#heard.set(channelId, this.#tick)
-    const listed = this.#channels.get(channelId)
-    if (listed) this.#change(channelId, ({ channel, place }) => ({ channel: { ...channel, unreadCount: count }, place }))
-    else this.ask(channelId)
+    this.#heard.set(`count ${channelId}`, this.#tick)
+    // What was said there is told to followers only.
+    if (!this.#followed.has(channelId)) this.ask(channelId)
+    this.#change(channelId, ({ channel, place }) => ({ channel: { ...channel, unreadCount: count }, place }))
   }
 
   #change(channelId: string, change: (listed: Listed) => Listed) {
@@ -150,97 +192,38 @@ export class Directory {
     for (const list of this.#lists.values()) list.refresh()
   }
 
-  #follow(channels: readonly ChannelRecord[]) {
-    for (const { id, rev } of channels) {
-      if (this.#followed.has(id) || this.#followed.size >= FOLLOWED) continue
-      this.#followed.set(id, () => {})
-      const leave = this.engine().topics.join(id, ({ isRecovered, position }) => {
-        // What happened between the record and the subscription was heard by nobody.
-        if (!isRecovered && position.offset > (this.get(id)?.rev ?? rev)) this.ask(id)
-      })
-      if (this.#followed.has(id)) this.#followed.set(id, leave)
-      else leave()
-    }
+  #follow({ id, rev }: ChannelRecord) {
+    if (this.#followed.has(id) || this.#followed.size >= FOLLOWED) return
+    this.#followed.set(id, () => {})
+    const leave = this.engine().topics.join(id, ({ isRecovered, position }) => {
+      // What happened between the record and the subscription was heard by nobody.
+      if (!isRecovered && position.offset > (this.get(id)?.rev ?? rev)) this.ask(id)
+    })
+    if (this.#followed.has(id)) this.#followed.set(id, leave)
+    else leave()
   }
 
-  #createList(filter: ChannelsFilter): List {
-    let status: ChannelsSnapshot['status'] = 'loading'
-    let error: ChatError | undefined
-    let hasMore = true
-    /** The place of the last channel that was paged to. */
-    let frontier = Number.POSITIVE_INFINITY
-    let loading: Promise<void> | undefined
-
-    const compute = (): ChannelsSnapshot => {
-      const shown = [...this.#channels.values()].filter(
-        ({ channel, place }) => (!filter.type || channel.type === filter.type) && (!hasMore || place >= frontier),
-      )
-      const items = shown.sort((a, b) => b.place - a.place || b.channel.id.localeCompare(a.channel.id)).map(({ channel }) => channel)
-      return { items, status, hasMore, totalUnread: this.#unread.getSnapshot().total, error }
-    }
-    const refresh = () => store.set(keep(store.getSnapshot(), compute()))
-    const page = async (offset: number) => {
-      const since = this.#tick
-      const { channels } = await this.engine().api.channels.list({ ...filter, limit: PAGE, offset })
-      const places = placed(channels)
-      for (const channel of channels) {
-        this.take(channel, { since })
-        this.#change(channel.id, (listed) => ({ ...listed, place: Math.max(listed.place, places.get(channel.id) ?? 0) }))
-      }
-      hasMore = channels.length === PAGE
-      frontier = Math.min(frontier, ...channels.map(({ id }) => this.#channels.get(id)?.place ?? frontier))
-      this.#follow(channels)
-    }
-    const run = (work: () => Promise<void>) => {
-      loading ??= work()
-        .then(() => {
-          status = 'ready'
-          error = undefined
-        })
-        .catch((cause) => {
-          status = 'failed'
-          error = toChatError(cause)
-          throw error
-        })
-        .finally(() => {
-          loading = undefined
-          refresh()
-        })
-      return loading
-    }
-    const load = () => run(() => page(0))
-    const want = () => {
-      if (status === 'loading' && this.engine().session()) load().catch(() => {})
-    }
-    const store = createStore<ChannelsSnapshot>(compute(), want)
-    return {
+  #createList(filter: ChannelsFilter) {
+    return new ChannelList({
       filter,
-      refresh,
-      load,
-      isStale: () => {
-        if (status === 'ready') status = 'stale'
-        refresh()
+      engine: this.engine,
+      known: () => this.#channels.values(),
+      total: () => this.#unread.getSnapshot().total,
+      asking: () => {
+        const since = this.#tick
+        return (page) => this.#takePage(page, since)
       },
-      store: {
-        subscribe: store.subscribe,
-        getSnapshot: () => {
-          if (!loading) queueMicrotask(want)
-          return store.getSnapshot()
-        },
-        loadMore: () => (hasMore ? run(() => page(compute().items.length)) : Promise.resolve()),
-      },
-    }
+    })
+  }
+
+  #takePage(page: ChannelRecord[], since: number) {
+    const places = placed(page)
+    for (const channel of page) this.#put(channel, since, places.get(channel.id))
+    this.#refresh()
+    return Math.min(...page.map(({ id }) => this.#channels.get(id)?.place ?? 0))
   }
 
   get #me() {
     return this.engine().session()?.user.id ?? ''
   }
-}
-
-/** The new snapshot, or the old one if nothing in it has changed. */
-function keep(before: ChannelsSnapshot, after: ChannelsSnapshot): ChannelsSnapshot {
-  const isSameList = before.items.length === after.items.length && before.items.every((item, index) => item === after.items[index])
-  const { status, hasMore, totalUnread, error } = before
-  const isSame = isSameList && status === after.status && hasMore === after.hasMore && totalUnread === after.totalUnread && error === after.error
-  return isSame ? before : { ...after, items: isSameList ? before.items : after.items }
 }

@@ -9,7 +9,9 @@ export type ChatErrorCode = ErrorCode | 'NETWORK_ERROR' | 'TIMEOUT' | 'ABORTED' 
 
 /** Every call that fails rejects with one of these (SPEC "Errors"). */
 export class ChatError extends Error {
+  /** Always `ChatError`. */
   override readonly name = 'ChatError'
+  /** What went wrong, for programs; the message is for people. */
   readonly code: ChatErrorCode
   /** The HTTP status; 0 when no answer came. */
   readonly status: number

@@ -1,6 +1,5 @@
 export { type ApiOptions, type Credentials, createApi } from './api.ts'
 export type { CallOptions } from './call.ts'
-export type { Status } from './channel/feed.ts'
 export type {
   Channel as ChannelHandle,
   Draft,
@@ -12,11 +11,13 @@ export type {
   Sent,
   ThreadSnapshot,
 } from './channel/index.ts'
+export type { Status } from './channel/parts.ts'
 export type { ChatMessage, ReadPosition } from './channel/state.ts'
+export type { ChannelsFilter, ChannelsSnapshot, ChannelsStore } from './channel-list.ts'
 export { type ChatClient, type ChatClientOptions, createChatClient } from './client.ts'
 export type { ConnectionState } from './connection.ts'
 export type * from './custom.ts'
-export type { ChannelsFilter, ChannelsSnapshot, ChannelsStore, Unread } from './directory.ts'
+export type { Unread } from './directory.ts'
 export { ChatError, type ChatErrorCode, isChatError } from './error.ts'
 export type { ChatEvent, ChatEvents, Resync } from './events.ts'
 export type { Presence } from './presence.ts'

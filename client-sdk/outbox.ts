@@ -20,14 +20,18 @@ type Options = {
  * server has answered, so that each is stored once, in order. A refused one waits for the user and holds up nobody.
  */
 export class Outbox {
-  readonly #entries = new Map<string, Entry>()
+  #entries = new Map<string, Entry>()
   readonly #sending = new Map<string, Sending>()
   #owner: string | undefined
+  #isOpen = false
+  #isPaused = false
   #lastAt = 0
+  /** Storages may do what they are asked in any order. */
+  #storing: Promise<unknown> = Promise.resolve()
 
   constructor(readonly options: Options) {}
 
-  /** From now on this user's; takes up what was kept of him. */
+  /** From now on this user's; takes up what was kept of him, before what he has written since. */
   async open(owner: string) {
     if (this.#owner === owner) return
     this.#owner = owner
@@ -35,14 +39,12 @@ export class Outbox {
       this.options.report(error)
       return []
     })
-    for (const outgoing of kept) if (!this.#entries.has(outgoing.clientId)) this.#entries.set(outgoing.clientId, entryOf(outgoing))
-    for (const { outgoing } of this.#entries.values()) this.#keep(outgoing)
-    this.flush()
-  }
-
-  /** Whose messages these are is known. */
-  get isOpen() {
-    return this.#owner !== undefined
+    const waiting = this.#entries
+    this.#entries = new Map([...kept.map((outgoing) => [outgoing.clientId, entryOf(outgoing)] as const), ...waiting])
+    for (const { outgoing } of waiting.values()) this.#keep(outgoing)
+    this.#isOpen = true
+    for (const channelId of this.#channelIds()) this.options.onChange(channelId)
+    if (!this.#isPaused) this.flush()
   }
 
   /** The entries of a channel, in the order they were sent. */
@@ -55,24 +57,18 @@ export class Outbox {
   }
 
   add(draft: Omit<Outgoing, 'createdAt'>): Entry {
-    // No two have the same, so that it tells their order.
-    this.#lastAt = Math.max(Date.now(), this.#lastAt + 1)
-    const outgoing = { ...draft, createdAt: new Date(this.#lastAt).toISOString() }
-    const entry = entryOf(outgoing)
-    this.#entries.set(outgoing.clientId, entry)
-    this.#keep(outgoing)
-    this.options.onChange(outgoing.channelId)
-    void this.#send(outgoing.channelId)
+    const entry = entryOf(this.#dated(draft))
+    this.#enter(entry)
     return entry
   }
 
+  /** Sends a failed one again, after what was written since. */
   retry(clientId: string) {
     const entry = this.#entries.get(clientId)
     if (!entry?.error) return
-    this.discard(clientId)
     const { failure: _, ...outgoing } = entry.outgoing
-    const again = this.add(outgoing)
-    again.sent.promise.then(entry.sent.resolve, entry.sent.reject)
+    this.#entries.delete(clientId)
+    this.#enter(Object.assign(entry, entryOf(this.#dated(outgoing))))
   }
 
   discard(clientId: string) {
@@ -84,7 +80,8 @@ export class Outbox {
 
   /** The network is back: nobody waits any longer. */
   flush() {
-    for (const channelId of new Set([...this.#entries.values()].map(({ outgoing }) => outgoing.channelId))) {
+    this.#isPaused = false
+    for (const channelId of this.#channelIds()) {
       const sending = this.#sending.get(channelId)
       if (sending && !sending.timer) continue
       clearTimeout(sending?.timer)
@@ -93,15 +90,33 @@ export class Outbox {
     }
   }
 
-  stop() {
+  /** Nothing more goes out until `flush()`. */
+  pause() {
+    this.#isPaused = true
     for (const { timer } of this.#sending.values()) clearTimeout(timer)
     this.#sending.clear()
-    this.#entries.clear()
-    this.#owner = undefined
+  }
+
+  #channelIds() {
+    return new Set([...this.#entries.values()].map(({ outgoing }) => outgoing.channelId))
+  }
+
+  /** No two have the same date, so that it tells their order. */
+  #dated(draft: Omit<Outgoing, 'createdAt'>): Outgoing {
+    this.#lastAt = Math.max(Date.now(), this.#lastAt + 1)
+    return { ...draft, createdAt: new Date(this.#lastAt).toISOString() }
+  }
+
+  #enter(entry: Entry) {
+    const { clientId, channelId } = entry.outgoing
+    this.#entries.set(clientId, entry)
+    this.#keep(entry.outgoing)
+    this.options.onChange(channelId)
+    void this.#send(channelId)
   }
 
   async #send(channelId: string) {
-    if (this.#sending.has(channelId) || !this.isOpen) return
+    if (this.#sending.has(channelId) || !this.#isOpen || this.#isPaused) return
     const sending: Sending = { attempts: 0 }
     this.#sending.set(channelId, sending)
     while (this.#sending.get(channelId) === sending) {
@@ -144,12 +159,18 @@ export class Outbox {
 
   #remove({ outgoing: { clientId, channelId } }: Entry) {
     this.#entries.delete(clientId)
-    if (this.#owner !== undefined) this.options.storage.delete(this.#owner, clientId).catch(this.options.report)
+    this.#store((storage, owner) => storage.delete(owner, clientId))
     this.options.onChange(channelId)
   }
 
   #keep(outgoing: Outgoing) {
-    if (this.#owner !== undefined) this.options.storage.put(this.#owner, outgoing).catch(this.options.report)
+    this.#store((storage, owner) => storage.put(owner, outgoing))
+  }
+
+  #store(work: (storage: OutboxStorage, owner: string) => Promise<void>) {
+    const { storage, report } = this.options
+    const owner = this.#owner
+    if (owner !== undefined) this.#storing = this.#storing.then(() => work(storage, owner)).catch(report)
   }
 }
 

@@ -1,8 +1,9 @@
 import type { Engine } from './engine.ts'
 import { createStore, type Store } from './store.ts'
 
+/** Whether a user is online, and when he was last active, as far as that is known. */
 export type Presence = { isOnline: boolean; lastActiveAt: string | null }
-type Watched = { store: ReturnType<typeof createStore<Presence>>; view: Store<Presence> }
+type Watched = { store: ReturnType<typeof createStore<Presence>>; view: Store<Presence>; news: number }
 
 /** Who is online, of those who are looked at. */
 export class Presences {
@@ -14,13 +15,18 @@ export class Presences {
   of(userId: string): Store<Presence> {
     const known = this.#users.get(userId)
     if (known) return known.view
-    const store = createStore<Presence>({ isOnline: false, lastActiveAt: null }, () => this.#load(userId))
-    this.#users.set(userId, { store, view: { subscribe: store.subscribe, getSnapshot: store.getSnapshot } })
+    const { report } = this.engine()
+    const store = createStore<Presence>({ isOnline: false, lastActiveAt: null }, { report, onWatched: () => this.#load(userId) })
+    this.#users.set(userId, { store, view: { subscribe: store.subscribe, getSnapshot: store.getSnapshot }, news: 0 })
     return this.of(userId)
   }
 
   hear(userId: string, presence: Presence) {
-    this.#users.get(userId)?.store.set(presence)
+    const known = this.#users.get(userId)
+    if (!known) return
+    known.news += 1
+    const { isOnline, lastActiveAt } = known.store.getSnapshot()
+    if (isOnline !== presence.isOnline || lastActiveAt !== presence.lastActiveAt) known.store.set(presence)
   }
 
   /** Connected again: those looked at are asked for, one after another. */
@@ -32,10 +38,10 @@ export class Presences {
     if (!this.engine().session()) return
     this.#queue = this.#queue
       .then(async () => {
-        const before = this.#users.get(userId)?.store.getSnapshot()
+        const before = this.#users.get(userId)?.news
         const { online, lastActiveAt } = await this.engine().api.users.get({ userId })
         // What was heard meanwhile is newer.
-        if (this.#users.get(userId)?.store.getSnapshot() === before) this.hear(userId, { isOnline: online, lastActiveAt })
+        if (this.#users.get(userId)?.news === before) this.hear(userId, { isOnline: online, lastActiveAt })
       })
       .catch(() => {})
   }

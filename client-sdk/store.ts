@@ -6,8 +6,15 @@ export interface Store<Snapshot> {
   subscribe(listener: () => void): () => void
 }
 
-/** A store that can be set. `onWatched` is called when the first listener comes. */
-export function createStore<Snapshot>(initial: Snapshot, onWatched?: () => void) {
+type StoreOptions = {
+  /** Told of a listener that throws: the fault of one is none of the others'. */
+  report: (error: unknown) => void
+  /** Called when the first listener comes. */
+  onWatched?: () => void
+}
+
+/** A store that can be set. */
+export function createStore<Snapshot>(initial: Snapshot, { report, onWatched }: StoreOptions) {
   const listeners = new Set<() => void>()
   let snapshot = initial
   return {
@@ -21,7 +28,13 @@ export function createStore<Snapshot>(initial: Snapshot, onWatched?: () => void)
     set: (next: Snapshot) => {
       if (Object.is(next, snapshot)) return
       snapshot = next
-      for (const listener of [...listeners]) listener()
+      for (const listener of [...listeners]) {
+        try {
+          listener()
+        } catch (error) {
+          report(error)
+        }
+      }
     },
     get isWatched() {
       return listeners.size > 0

@@ -12,7 +12,7 @@ export const ChannelType = z
 export type ChannelType = z.infer<typeof ChannelType>
 
 const when = '2026-11-21T09:30:00.000Z'
-const name = (schema: z.ZodString | z.ZodType<string>) => schema.meta({ description: 'Name of the channel.', examples: ['Kitchen talk'] })
+const name = <S extends z.ZodType>(schema: S) => schema.meta({ description: 'Name of the channel.', examples: ['Kitchen talk'] })
 const image = <S extends z.ZodType>(schema: S) => schema.meta({ description: 'Image URL.', examples: ['https://example.com/kitchen.png'] })
 const description = <S extends z.ZodType>(schema: S) => schema.meta({ description: 'What the channel is about.', examples: ['Recipes and leftovers'] })
 const workspaceId = <S extends z.ZodType>(schema: S) =>

@@ -1,15 +1,11 @@
 import type { Position } from '../connection.ts'
 import type { Engine } from '../engine.ts'
-import { type ChatError, toChatError } from '../error.ts'
-import type { ChannelChanges } from '../types.ts'
+import type { ChatError } from '../error.ts'
+import type { ChannelChanges, UserSummary } from '../types.ts'
+import { facesOf, rename } from './faces.ts'
+import { countOf, trim } from './pages.ts'
+import { type Load, type Part, type PartState, Parts } from './parts.ts'
 import { applyEvent, applyLate, type ChannelState, learn, type TopicEvent, unknown } from './state.ts'
-
-/** A part of a channel that is loaded by itself: `main`, `members`, `reads`, `pins`, or `thread:<id>`. */
-export type Part = string
-export type Status = 'idle' | 'loading' | 'ready' | 'stale' | 'failed'
-export type PartState = { status: Status; error?: ChatError | undefined }
-/** Reads a part from the server; answers with how it goes into the state. */
-export type Load = () => Promise<(state: ChannelState) => ChannelState>
 
 type Options = {
   engine: Engine
@@ -26,6 +22,8 @@ type Options = {
 const LINGER_MS = 1_000
 /** After so long a part that could not be loaded, or may not be right, is loaded again. */
 const RETRY_MS = 1_000
+/** So many messages may come in after the user has last paged; then there are pages again. */
+const LIVE_MOST = 1_000
 /** News of who reads and sends within so long of each other may have crossed. */
 const CROSSING_MS = 1_000
 
@@ -35,11 +33,7 @@ const CROSSING_MS = 1_000
  */
 export class Feed {
   state: ChannelState = unknown
-  readonly #parts = new Map<Part, PartState>()
-  readonly #loading = new Map<Part, Promise<void>>()
-  /** Heard while something is being loaded. */
-  #journal: TopicEvent[] = []
-  #journals = 0
+  readonly #parts: Parts
   /** When members were last heard to read. */
   readonly #readAt = new Map<string, number>()
   #generation = 0
@@ -48,8 +42,26 @@ export class Feed {
   #unsubscribe: (() => void) | undefined
   #position: Position | undefined
   #isSubscribed = false
+  /** So many messages are shown; of more, the oldest go. */
+  #most = LIVE_MOST
 
-  constructor(readonly options: Options) {}
+  constructor(readonly options: Options) {
+    this.#parts = new Parts({
+      fresh: () => (this.#isSubscribed || !this.isHearing ? 'ready' : 'stale'),
+      onLoaded: (part, apply, heard) => {
+        this.state = heard.reduce((state, { apply }) => apply(state), apply(this.state))
+        this.#most = countOf(this.state) + LIVE_MOST
+        if (part === 'main') options.onHealed()
+        if (this.state.arePinsStale && part !== 'pins') this.#reloadPins()
+        // Whether their authors had read everything until then, only the server knows.
+        if (part === 'reads' && heard.some(({ event }) => event?.type === 'message.new')) this.#retryLater(() => this.#parts.forget(part))
+      },
+      onFailed: (part, { retryable }) => {
+        if (retryable) this.#retryLater(() => this.partOf(part).status === 'failed' && this.#parts.forget(part))
+      },
+      onChange: options.onChange,
+    })
+  }
 
   watch(): () => void {
     this.#watchers += 1
@@ -73,7 +85,7 @@ export class Feed {
   }
 
   partOf(part: Part): PartState {
-    return this.#parts.get(part) ?? { status: 'idle' }
+    return this.#parts.of(part)
   }
 
   /** A part is looked at: loads it if it is not known, once the topic is subscribed. */
@@ -84,48 +96,52 @@ export class Feed {
 
   /** Loads into a part; what is heard meanwhile goes on top. One load of a part at a time. */
   load(part: Part, load: Load): Promise<void> {
-    const known = this.#loading.get(part)
-    if (known) return known
-    const loading = this.#load(part, load).finally(() => this.#loading.delete(part))
-    this.#loading.set(part, loading)
-    return loading
+    return this.#parts.load(part, load)
   }
 
   hear(event: TopicEvent) {
     if (!this.#unsubscribe) return
-    if (this.#journals > 0 && !event.type.startsWith('typing')) this.#journal.push(event)
+    if (!event.type.startsWith('typing')) this.#parts.journal.note({ event, apply: (state) => applyLate(state, event, this.#me) })
     if (event.rev !== undefined && this.#position) this.#position = { ...this.#position, offset: event.rev }
-    this.update((state) => applyEvent(state, event, this.#me))
+    this.update((state) => trim(applyEvent(state, event, this.#me), this.#most))
     if (event.type === 'read.updated') this.#readAt.set(event.payload.userId, Date.now())
     if (event.type === 'message.new' && Date.now() - (this.#readAt.get(event.payload.message.userId) ?? 0) < CROSSING_MS)
-      this.#retryLater(() => this.#parts.delete('reads'))
+      this.#retryLater(() => this.#parts.forget('reads'))
+  }
+
+  /** Somebody has a new name or image. */
+  rename(user: UserSummary) {
+    const apply = (state: ChannelState) => rename(state, facesOf(user))
+    this.#parts.journal.note({ apply })
+    this.update(apply)
   }
 
   update(change: (state: ChannelState) => ChannelState) {
     const next = change(this.state)
     if (next === this.state) return
     this.state = next
-    if (next.arePinsStale) this.#reload('pins')
+    if (next.arePinsStale) this.#reloadPins()
     this.options.onChange()
   }
 
   /** The connection is lost: what is shown may no longer be true. */
   pause() {
     this.#isSubscribed = false
-    for (const [part, { status }] of this.#parts) if (status === 'ready') this.#parts.set(part, { status: 'stale' })
-    this.state = { ...this.state, typing: [] }
+    this.#parts.turn(['ready'], 'stale')
+    if (this.state.typing.length > 0) this.state = { ...this.state, typing: [] }
     this.options.onChange()
   }
 
   /** The channel is not, or no longer, this user's to read. */
   refuse(error: ChatError) {
     this.#generation += 1
+    this.#parts.stopLoading()
     this.#unsubscribe?.()
     this.#unsubscribe = undefined
     this.#isSubscribed = false
     this.#position = undefined
     this.state = unknown
-    for (const part of new Set([...this.#parts.keys(), 'main'])) this.#parts.set(part, { status: 'failed', error })
+    for (const part of new Set([...this.#parts.names, 'main'])) this.#parts.set(part, { status: 'failed', error })
     this.options.onChange()
   }
 
@@ -153,10 +169,10 @@ export class Feed {
     this.#position = position
     if (!this.state.main) {
       this.state = { ...this.state, rev: position.offset }
-      this.#parts.delete('main')
-      return this.#look(['main'])
+      return this.#settle(['main'])
     }
-    if (isRecovered) return this.#settle(['reads'])
+    // Reading and new names are told only once.
+    if (isRecovered) return this.#settle(['reads', 'members'])
     this.options.engine.catchUp.ask(this.options.channelId, { since: this.state.rev, take: (changes) => this.#heal(changes) })
   }
 
@@ -167,27 +183,35 @@ export class Feed {
     if (changes.resync) return this.#restart(rev)
     this.update((state) => ({ ...learn(state, messages), rev: Math.max(state.rev, rev) }))
     if (changes.more) this.options.engine.catchUp.ask(this.options.channelId, { since: rev, take: (next) => this.#heal(next) })
-    else this.#settle([...this.#parts.keys()].filter((part) => part !== 'main' && !part.startsWith('thread:')))
+    else this.#settle(['members', 'reads', 'pins'])
     this.options.onHealed()
     return 'healed'
   }
 
+  /** Loads all anew; what is known is shown, as stale, until then. */
   async #restart(rev: number): Promise<'healed'> {
     this.#generation += 1
-    this.#loading.clear()
-    const parts = [...this.#parts.keys()]
-    this.state = { ...unknown, rev }
-    this.#parts.clear()
-    await this.load('main', this.options.loadOf('main')).catch(() => {})
+    this.#parts.stopLoading()
+    const parts = this.#parts.names
+    for (const part of parts) this.#parts.set(part, { status: 'stale' })
+    const load = this.options.loadOf('main')
+    const first = async () => {
+      const apply = await load()
+      return () => apply({ ...unknown, rev })
+    }
+    await this.load('main', first).catch(() => {
+      this.state = { ...unknown, rev }
+    })
+    for (const part of parts) if (part !== 'main') this.#parts.forget(part)
     this.options.onHealed()
     this.#look(parts)
     return 'healed'
   }
 
-  /** All is known again but these parts: those looked at are loaded, the others forgotten. */
+  /** All is known again but these parts: those looked at are loaded, the others forgotten, also what is being loaded from before. */
   #settle(lost: Part[]) {
-    for (const [part, { status }] of this.#parts) if (status === 'stale' || status === 'failed') this.#parts.set(part, { status: 'ready' })
-    for (const part of lost) this.#parts.delete(part)
+    this.#parts.turn(['stale', 'failed'], 'ready')
+    for (const part of lost) this.#parts.forget(part)
     this.options.onChange()
     this.#look(lost)
   }
@@ -197,40 +221,11 @@ export class Feed {
     for (const part of new Set([...parts, ...watched])) if (watched.has(part)) this.want(part)
   }
 
-  #reload(part: Part) {
+  /** Who pinned what is told by no event. */
+  async #reloadPins() {
     this.update((state) => ({ ...state, arePinsStale: false }))
-    void (this.#loading.get(part) ?? Promise.resolve()).catch(() => {}).then(() => this.load(part, this.options.loadOf(part)).catch(() => {}))
-  }
-
-  async #load(part: Part, load: Load) {
-    const generation = this.#generation
-    const start = this.#journal.length
-    this.#journals += 1
-    this.#parts.set(part, { status: this.partOf(part).status === 'stale' ? 'stale' : 'loading' })
-    this.options.onChange()
-    try {
-      const apply = await load()
-      if (generation !== this.#generation) return
-      const heard = this.#journal.slice(start)
-      this.#parts.set(part, { status: 'ready' })
-      this.state = heard.reduce((state, event) => applyLate(state, event, this.#me), apply(this.state))
-      if (part === 'main') this.options.onHealed()
-      if (this.state.arePinsStale && part !== 'pins') this.#reload('pins')
-      // Whether their authors had read everything until then, only the server knows.
-      if (part === 'reads' && heard.some(({ type }) => type === 'message.new')) this.#retryLater(() => this.#parts.delete(part))
-    } catch (error) {
-      if (generation === this.#generation) this.#fail(part, toChatError(error))
-      throw error
-    } finally {
-      this.#journals -= 1
-      if (this.#journals === 0) this.#journal = []
-      this.options.onChange()
-    }
-  }
-
-  #fail(part: Part, error: ChatError) {
-    this.#parts.set(part, { status: 'failed', error })
-    if (error.retryable) this.#retryLater(() => this.partOf(part).status === 'failed' && this.#parts.delete(part))
+    await this.#parts.untilIdle('pins')
+    await this.load('pins', this.options.loadOf('pins')).catch(() => {})
   }
 
   #retryLater(forget: () => void) {

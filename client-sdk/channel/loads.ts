@@ -1,7 +1,8 @@
 import type { Engine } from '../engine.ts'
 import type { Member } from '../types.ts'
-import type { Load, Part } from './feed.ts'
-import { addPage, edge, rangeOf } from './pages.ts'
+import { facesOf, rename } from './faces.ts'
+import { addPage, edge, jump, rangeOf } from './pages.ts'
+import type { Load, Part } from './parts.ts'
 import type { ChannelState, ReadPosition } from './state.ts'
 
 const PAGE = 50
@@ -19,7 +20,9 @@ export function loadOf({ api }: Pick<Engine, 'api'>, channelId: string) {
     },
     members: async () => {
       const members = await all((offset) => api.members.list({ channelId, limit: MEMBERS, offset }).then((page) => page.members))
-      return (state) => ({ ...state, members: new Map(members.map((member): [string, Member] => [member.userId, member])) })
+      const found = new Map(members.map((member): [string, Member] => [member.userId, member]))
+      const faces = facesOf(...members.map(({ user }) => user))
+      return (state) => rename({ ...state, members: found }, faces)
     },
     reads: async () => {
       const members = await all((offset) => api.receipts.status({ channelId, limit: MEMBERS, offset }).then((page) => page.members))
@@ -54,6 +57,23 @@ export function loadMore({ api }: Pick<Engine, 'api'>, { channelId, part, side }
         : api.messages.replies({ ...cursor, messageId: stretch.parentId }))
       return (state) => addPage(state, { messages, hasMore, where: side }, stretch)
     }
+  }
+}
+
+/** The messages around one, wherever it is. */
+export function jumpTo({ api }: Pick<Engine, 'api'>, { channelId, messageId }: { channelId: string; messageId: string }): Load {
+  const ref = { channelId, limit: PAGE / 2 }
+  return async () => {
+    const [older, message, newer] = await Promise.all([
+      api.messages.list({ ...ref, before: messageId }),
+      api.messages.get({ channelId, messageId }),
+      api.messages.list({ ...ref, after: messageId }),
+    ])
+    const range = {
+      from: older.hasMore ? (older.messages[0] ?? message).seq : 0,
+      to: newer.hasMore ? (newer.messages.at(-1) ?? message).seq : Number.POSITIVE_INFINITY,
+    }
+    return (state) => jump(state, { messages: [...older.messages, message, ...newer.messages], range })
   }
 }
 

@@ -35,6 +35,20 @@ export function shown(state: ChannelState, stretch: Stretch = {}): ChatMessage[]
 /** The message from which to page on. A deleted one will do. */
 export const edge = (state: ChannelState, stretch: Stretch, side: 'older' | 'newer') => inRange(state, stretch).at(side === 'older' ? 0 : -1)?.id
 
+/** How many messages the channel itself shows, tombstones included. */
+export const countOf = (state: ChannelState) => inRange(state, {}).length
+
+/** With more than so many messages at the live end, the older half of them are forgotten; but what threads show stays. */
+export function trim(state: ChannelState, most: number): ChannelState {
+  const { main, threads, messages } = state
+  if (messages.size <= most || main?.to !== Number.POSITIVE_INFINITY) return state
+  const shown = inRange(state, {})
+  const first = shown.length > most ? shown.at(-Math.ceil(most / 2)) : undefined
+  if (!first) return state
+  const isKept = ({ id, seq, parentId }: ChatMessage) => seq >= first.seq || threads.has(id) || threads.has(parentId ?? '')
+  return { ...state, main: { ...main, from: first.seq }, messages: new Map([...messages].filter(([, message]) => isKept(message))) }
+}
+
 function inRange(state: ChannelState, stretch: Stretch) {
   const range = rangeOf(state, stretch)
   if (!range) return []

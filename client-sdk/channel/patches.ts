@@ -13,6 +13,8 @@ export type Patch = {
   apply: (message: ChatMessage) => ChatMessage
   agrees: (fact: ChatMessage | undefined) => boolean
   isTold: (event: TopicEvent) => boolean
+  /** The answer to the call is all there is to wait for. */
+  isToldByAnswer?: boolean
   isAnswered?: boolean
   hasAgreed?: boolean
 }
@@ -24,6 +26,7 @@ export const patches = {
     apply: (message) => ({ ...message, text }),
     agrees: (fact) => fact?.text === text,
     isTold: () => false,
+    isToldByAnswer: true,
   }),
   delete: (messageId: string): Patch => ({
     key: {},

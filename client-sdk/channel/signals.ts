@@ -27,10 +27,15 @@ export class Signals {
   }
 
   stopTyping() {
+    const wasTold = this.#toldTypingAt !== 0
+    this.pause()
+    if (wasTold) this.#tell(false)
+  }
+
+  /** The connection is lost, and with it whom it could be told to. */
+  pause() {
     clearTimeout(this.#stopTimer)
-    if (this.#toldTypingAt === 0) return
     this.#toldTypingAt = 0
-    this.#tell(false)
   }
 
   /** One call for all that are made before it goes out, as far as the farthest of them: ids grow with time. */

@@ -186,13 +186,3 @@ function leave(state: ChannelState, userId: string): ChannelState {
 const stopTyping = (state: ChannelState, userId: string) =>
   state.typing.some(({ id }) => id === userId) ? { ...state, typing: without(state.typing, userId) } : state
 const without = (users: readonly UserSummary[], id: string) => users.filter((user) => user.id !== id)
-
-/** Somebody has a new name or image: shown with all that is his. */
-export function rename(state: ChannelState, user: UserSummary): ChannelState {
-  const mine = [...state.messages.values()].filter(({ userId }) => userId === user.id)
-  const member = state.members?.get(user.id)
-  if (mine.length === 0 && !member) return state
-  const messages = new Map(state.messages)
-  for (const message of mine) messages.set(message.id, { ...message, user })
-  return { ...state, messages, members: member && state.members ? new Map(state.members).set(user.id, { ...member, user }) : state.members }
-}

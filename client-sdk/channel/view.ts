@@ -25,7 +25,7 @@ const drafts = new WeakMap<object, ChatMessage>()
 /** A message on its way, as it is shown; the same object until something becomes of it. */
 export function pending({ outgoing, error }: Entries[number], me: UserSummary): ChatMessage {
   const known = drafts.get(outgoing)
-  if (known && known.error === error) return known
+  if (known && known.error === error && known.userId === me.id) return known
   const { clientId, channelId, text, attachments, parentId = null, createdAt } = outgoing
   const draft: ChatMessage = {
     id: clientId,

@@ -60,6 +60,7 @@ export function useMessages(channelId: string): MessagesSnapshot & MessageAction
   return { ...useStore(channel.messages), ...useActions(channel) }
 }
 
+/** What can be done with the messages of a channel, as `useMessages` gives it. */
 export type MessageActions = Pick<ChannelHandle, 'send' | 'edit' | 'delete' | 'react' | 'unreact' | 'pin' | 'unpin' | 'retry' | 'discard' | 'markRead'> &
   Pick<ChannelHandle['messages'], 'loadOlder' | 'loadNewer' | 'jumpTo' | 'jumpToLatest'>
 
@@ -104,6 +105,7 @@ export function useTyping(channelId: string): { typists: readonly UserSummary[];
 /** How far each member has read. */
 export const useReads = (channelId: string): Reads => useStore(useChannel(channelId).reads)
 
+/** Who is in a channel, in which role. */
 export const useMembers = (channelId: string): ListSnapshot<Member> => useStore(useChannel(channelId).members)
 
 /** Pinned messages, the newest pin first. */

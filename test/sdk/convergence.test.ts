@@ -22,6 +22,11 @@ const deeds = [
   'unpin',
   'read',
   'join',
+  'elsewhere',
+  'elsewhere',
+  'readElsewhere',
+  'goElsewhere',
+  'settings',
   'cut',
   'mend',
   'reset',
@@ -34,10 +39,13 @@ const histories = fc.array(fc.record<Step>({ by: fc.constantFrom(0, 1), does: fc
   maxLength: 40,
 })
 
+/** The channel where it happens, and another that nobody looks at but in the list. */
+type Place = { channelId: string; otherId: string; both: string[] }
+
 /** What a channel shows, stripped of what differs between two that show the same. */
 const seen = (messages: readonly ChatMessage[]) => messages.filter(({ status }) => status === 'sent').map(({ status: _, error: __, ...message }) => message)
 
-async function shown(chat: ChatClient, channelId: string, roots: string[]) {
+async function shown(chat: ChatClient, { channelId }: Place, roots: string[]) {
   const room = chat.channel(channelId)
   const threads = roots.map((id) => room.thread(id))
   const stop = room.watch()
@@ -45,11 +53,15 @@ async function shown(chat: ChatClient, channelId: string, roots: string[]) {
   const [members, pins] = await Promise.all([until(room.members, ready), until(room.pins, ready)])
   const reads = await until(room.reads, (reads) => Object.keys(reads).length === members.items.length)
   const replies = await Promise.all(threads.map((thread) => until(thread, (shown) => shown.status === 'ready' || shown.status === 'failed')))
+  const list = await until(chat.channels(), ready)
   stop()
   return {
+    list: list.items,
+    total: [list.totalUnread, chat.unread.getSnapshot().total],
+    unread: chat.unread.getSnapshot().byChannel,
     messages: seen(items.items),
-    members: members.items.map(({ userId, role }) => ({ userId, role })).sort((a, b) => a.userId.localeCompare(b.userId)),
-    pins: pins.items.map(({ id, pinnedBy, text, reactions }) => ({ id, pinnedBy, text, reactions })),
+    members: members.items.map(({ userId, user, role }) => ({ userId, user, role })).sort((a, b) => a.userId.localeCompare(b.userId)),
+    pins: pins.items.map(({ id, pinnedBy, text, user, reactions }) => ({ id, pinnedBy, text, user, reactions })),
     reads: Object.fromEntries(Object.entries(reads).map(([userId, { lastReadSeq }]) => [userId, lastReadSeq])),
     threads: replies.map((thread) => (thread.status === 'failed' || thread.parent?.deletedAt ? 'gone' : seen(thread.items))),
   }
@@ -61,24 +73,28 @@ test('after anything two clients did, on whatever network, each shows what a fre
   await fc.assert(fc.asyncProperty(histories, lived), { numRuns: Number(process.env.HISTORIES ?? 2), endOnFailure: true })
 })
 
+let lives = 0
 async function lived(history: Step[]) {
-  const [ana, ben] = await world().users('ana', 'ben')
+  const life = ++lives
+  const [ana, ben] = await world().users(`ana${life}`, `ben${life}`)
   await world().users('cem', 'dora')
-  const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['ben'] })
+  const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: [ben.id] })
+  const { id: otherId } = await ana.channels.create({ ...GROUP, name: 'Other', memberIds: [ben.id, 'cem'] })
+  const place = { channelId, otherId, both: [ana.id, ben.id] }
   const old = await ana.messages.send({ channelId, text: 'old' })
   await ben.messages.send({ channelId, text: 'older', parentId: old.id })
-  const clients = await Promise.all([liveChatOf(world(), 'ana'), liveChatOf(world(), 'ben')])
+  const clients = await Promise.all([liveChatOf(world(), ana.id), liveChatOf(world(), ben.id)])
   const stops = clients.map(({ chat }) => chat.channel(channelId).watch())
   const watching = clients.flatMap(({ chat }) => {
     const room = chat.channel(channelId)
-    return [room.messages, room.members, room.pins, room.reads, room.thread(old.id)].map((store) => store.subscribe(() => {}))
+    return [chat.channels(), room.messages, room.members, room.pins, room.reads, room.thread(old.id)].map((store) => store.subscribe(() => {}))
   })
   await Promise.all(clients.map(({ chat }) => until(chat.channel(channelId).messages, ready)))
 
   const doing: Promise<unknown>[] = []
   for (const step of history) {
     const { chat, proxy } = clients[step.by]
-    doing.push(perform(step, { chat, proxy, channelId, user: [ana, ben][step.by] ?? ana }).catch(tolerate))
+    doing.push(perform(step, { chat, proxy, ...place, user: [ana, ben][step.by] ?? ana }).catch(tolerate))
     if (step.pick % 3 === 0) await Promise.race([doing.at(-1), new Promise(setImmediate)])
     if (step.does === 'wait') await channelHeard(ana, channelId)
   }
@@ -91,9 +107,9 @@ async function lived(history: Step[]) {
   for (const { chat } of clients) await settled(chat, channelId)
 
   for (const [index, { chat }] of clients.entries()) {
-    const { chat: fresh } = await liveChatOf(world(), ['ana', 'ben'][index] ?? '')
-    const expected = await shown(fresh, channelId, [old.id])
-    await expect.poll(() => shown(chat, channelId, [old.id]), { timeout: 5_000 }).toEqual(expected)
+    const { chat: fresh } = await liveChatOf(world(), [ana, ben][index]?.id ?? '')
+    const expected = await shown(fresh, place, [old.id])
+    await expect.poll(() => shown(chat, place, [old.id]), { timeout: 5_000 }).toEqual(expected)
     fresh.disconnect()
   }
   for (const stop of [...watching, ...stops]) stop()
@@ -112,7 +128,7 @@ const tolerate = (error: unknown) => {
   if (!isChatError(error) || !['NOT_FOUND', 'FORBIDDEN', 'VALIDATION_ERROR', 'NETWORK_ERROR'].includes(error.code)) throw error
 }
 
-async function perform({ does, pick }: Step, { chat, proxy, channelId, user }: { chat: ChatClient; proxy: Network; channelId: string; user: User }) {
+async function perform({ does, pick }: Step, { chat, proxy, channelId, otherId, both, user }: Place & { chat: ChatClient; proxy: Network; user: User }) {
   const room = chat.channel(channelId)
   const messages = room.messages.getSnapshot().items.filter(({ status }) => status === 'sent')
   const { id = '' } = messages[pick % messages.length] ?? {}
@@ -127,6 +143,10 @@ async function perform({ does, pick }: Step, { chat, proxy, channelId, user }: {
   if (does === 'unpin') await room.unpin(id)
   if (does === 'read') await room.markRead(pick % 2 ? id : undefined)
   if (does === 'join') await (pick % 2 ? user.members.add({ channelId, userIds: ['cem', 'dora'] }) : user.members.remove({ channelId, userId: 'cem' }))
+  if (does === 'elsewhere') await user.messages.send({ channelId: otherId, text: `elsewhere ${pick}` })
+  if (does === 'readElsewhere') await user.reads.mark({ channelId: otherId })
+  if (does === 'goElsewhere') await (pick % 2 ? user.members.leave({ channelId: otherId }) : user.members.add({ channelId: otherId, userIds: both }))
+  if (does === 'settings') await user.channels.updateSettings({ channelId: pick % 2 ? channelId : otherId, starred: pick % 3 === 0, muted: pick % 5 === 0 })
   if (does === 'cut') proxy.cut()
   if (does === 'mend') proxy.mend()
   if (does === 'reset') proxy.reset()

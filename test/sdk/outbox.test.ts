@@ -37,6 +37,64 @@ describe.each<[string, () => OutboxStorage]>([
   })
 })
 
+test('two pages of a browser share an outbox: what one could not send is shown in both, and sent once', async () => {
+  const storage = indexedDbStorage('shared')
+  const [ana] = await world().users('ana', 'two')
+  const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['two'] })
+  const one = await liveChatOf(world(), 'two', { storage })
+  one.proxy.cut()
+  await isOffline(one.chat)
+  const sent = ['1', '2', '3'].map((text) => one.chat.channel(channelId).send({ text }).sent)
+  const kept = () => storage.load(`${world().appId}:two`)
+  await expect.poll(kept).toHaveLength(3)
+  const two = await chatOf(world(), 'two', { storage })
+  const rooms = [one, two].map(({ chat }) => chat.channel(channelId))
+  for (const room of rooms) room.watch()
+  one.proxy.mend()
+  await Promise.all([one, two].map(({ chat }) => chat.connect()))
+  await Promise.all(sent)
+  for (const room of rooms) {
+    const { items } = await until(room.messages, (shown) => ready(shown) && shown.items.length === 3 && shown.items.every(({ status }) => status === 'sent'))
+    expect(texts({ items })).toEqual(['1', '2', '3'])
+  }
+  expect((await ana.messages.list({ channelId })).messages).toHaveLength(3)
+  await expect.poll(kept).toEqual([])
+})
+
+test('what was written before the outbox was read goes out after what it kept', async () => {
+  const storage = memoryStorage()
+  const [ana, { id: owner }] = await world().users('ana', 'late')
+  const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['late'] })
+  const at = (second: number) => new Date(1_700_000_000_000 + second * 1_000).toISOString()
+  for (const n of [1, 2])
+    await storage.put(`${world().appId}:${owner}`, { clientId: `kept-${n}`, channelId, text: `kept ${n}`, attachments: [], createdAt: at(n) })
+  const { chat } = await chatOf(world(), owner, { storage })
+  const room = chat.channel(channelId)
+  room.watch()
+  const connected = chat.connect()
+  await until(chat.me, (me) => me !== null)
+  const out = room.send({ text: 'new' })
+  expect(out.message).toMatchObject({ status: 'pending', user: { id: owner } })
+  await Promise.all([connected, out.sent])
+  expect(texts({ items: (await ana.messages.list({ channelId })).messages })).toEqual(['kept 1', 'kept 2', 'new'])
+})
+
+test('a refused message that is sent again is sent, and says so', async () => {
+  const [ana] = await world().users('ana', 'again')
+  const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['again'] })
+  const { chat } = await liveChatOf(world(), 'again')
+  const room = chat.channel(channelId)
+  await ana.members.remove({ channelId, userId: 'again' })
+  const out = room.send({ text: 'let me' })
+  await expect(out.sent).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  expect(out.message.status).toBe('failed')
+  await ana.members.add({ channelId, userIds: ['again'] })
+  out.retry()
+  expect(out.message).toMatchObject({ status: 'pending', error: undefined })
+  expect(await out.sent).toMatchObject({ text: 'let me', seq: 1 })
+  expect(out.message).toMatchObject({ status: 'sent', seq: 1 })
+})
+
 test('a long channel is paged both ways, without a message missing or twice', async () => {
   const [ana] = await world().users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['ben'] })
@@ -72,7 +130,7 @@ test('a thread is live beside its channel, and a reply shows in both at once', a
   room.watch()
   await until(thread, (shown) => ready(shown) && shown.parent?.replyCount === 1)
   const out = room.send({ text: 'two', parentId })
-  expect([texts(thread.getSnapshot()), texts(room.messages.getSnapshot()).slice(-1)]).toEqual([['one', 'two'], ['two']]) // biome-ignore format: a list
+  expect([texts(thread.getSnapshot()), texts(room.messages.getSnapshot()).slice(-1)]).toEqual([['one', 'two'], ['two']])
   await out.sent
   await until(thread, ({ items, parent }) => items.length === 2 && parent?.replyCount === 2)
 })

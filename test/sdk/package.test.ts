@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'vite'
 import { expect, test } from 'vitest'
-import { createConsumer, installPacked, root } from '../support/consumer.ts'
+import { createConsumer, installPacked, root, run } from '../support/consumer.ts'
 import { wsUrlOf } from '../support/realtime.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -11,7 +11,9 @@ const world = useWorld()
 /** As promised in its README: the client and its transport, as a browser gets them. */
 const LARGEST_BYTES = 30_000
 
-test('who has only the packed client gets types without skipLibCheck, a program that runs in Node.js, and a small bundle', { timeout: 90_000 }, async () => {
+test('who has only the packed client gets types without skipLibCheck, a program that runs in Node.js, also by require, and a small bundle', {
+  timeout: 90_000,
+}, async () => {
   const consumer = createConsumer('client.ts', ['ws', 'react', '@types/react', 'csstype', '@types/node', 'undici-types'])
   const { folder } = consumer
   await installPacked('client-sdk', folder)
@@ -19,6 +21,10 @@ test('who has only the packed client gets types without skipLibCheck, a program 
   await consumer.compile(5, { module: 'nodenext', moduleResolution: 'nodenext' })
   const { url, apiKey } = world()
   expect(await consumer.run(url, wsUrlOf(world()), apiKey)).toEqual({ name: 'Talk', plan: 'pro', text: 'one', heard: 'one', code: 'NOT_FOUND', status: 404 })
+
+  const required = `for (const name of ['', '/server', '/react']) console.log(Object.keys(require('@parley/client' + name)).join())`
+  const { stdout } = await run(process.execPath, ['--no-warnings', '--input-type=commonjs', '--eval', required], { cwd: folder })
+  for (const name of ['createChatClient', 'createChatServer', 'useMessages']) expect(stdout).toContain(name)
 
   const examples = [...readFileSync(join(root, 'client-sdk/README.md'), 'utf8').matchAll(/```(tsx?)\n([\s\S]*?)```/g)].map(([, kind, text = ''], index) => {
     const file = `example${index}.${kind}`

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 /** The network between a client and its server: it can be cut, slowed down, reset, or lose the answers. */
 export async function createProxy(target: string) {
   const { hostname, port } = new URL(target)
-  const pairs = new Set<{ client: Socket; server: Socket }>()
+  const pairs = new Set<{ client: Socket; server: Socket; isWebSocket: boolean; isDead: boolean }>()
   /** What was asked for over HTTP: `POST /api/sync`. WebSockets are asked for by GET. */
   const requests: string[] = []
   const network = { isCut: false, losesAnswers: false, delayMs: 0 }
@@ -13,8 +13,9 @@ export async function createProxy(target: string) {
   const server = createServer((client) => {
     if (network.isCut) return client.destroy()
     const upstream = connect(Number(port), hostname)
-    const pair = { client, server: upstream }
+    const pair = { client, server: upstream, isWebSocket: false, isDead: false }
     pairs.add(pair)
+    const [up, down] = [inOrder(), inOrder()]
     const end = () => {
       pairs.delete(pair)
       client.destroy()
@@ -24,14 +25,25 @@ export async function createProxy(target: string) {
     client.on('data', (data) => {
       const [, request] = /^((?:GET|POST|PUT|PATCH|DELETE) [^ ?]+)/.exec(data.toString('latin1')) ?? []
       if (request) requests.push(request)
-      if (request?.includes('/connection/websocket')) sockets += 1
-      later(() => upstream.writable && upstream.write(data))
+      if (request?.includes('/connection/websocket')) {
+        sockets += 1
+        pair.isWebSocket = true
+      }
+      up(() => !pair.isDead && upstream.writable && upstream.write(data))
     })
     upstream.on('data', (data) => {
-      if (!network.losesAnswers) later(() => client.writable && client.write(data))
+      if (!network.losesAnswers && !pair.isDead) down(() => client.writable && client.write(data))
     })
   })
-  const later = (work: () => void) => (network.delayMs === 0 ? work() : setTimeout(work, network.delayMs))
+  /** One direction of a connection: slow or not, nothing overtakes what was sent before. */
+  const inOrder = () => {
+    const waiting: (() => void)[] = []
+    return (work: () => void) => {
+      if (network.delayMs === 0 && waiting.length === 0) return work()
+      waiting.push(work)
+      setTimeout(() => waiting.shift()?.(), network.delayMs)
+    }
+  }
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port: own } = server.address() as AddressInfo // it listens to a port
@@ -67,6 +79,10 @@ export async function createProxy(target: string) {
     /** What is sent arrives; what is answered does not. */
     loseAnswers: (isLosing: boolean) => {
       network.losesAnswers = isLosing
+    },
+    /** WebSockets that are open now die without a word; new ones are well. */
+    deaden: () => {
+      for (const pair of pairs) pair.isDead = pair.isWebSocket
     },
     stop: async () => {
       reset()

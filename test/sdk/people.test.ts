@@ -1,0 +1,129 @@
+import type { ChatClient, Presence, Store } from '@parley/client'
+import { ChatProvider, useLastActive, usePresence } from '@parley/client/react'
+import { Window } from 'happy-dom'
+import { createElement } from 'react'
+import { createRoot } from 'react-dom/client'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { chatOf, GROUP, isLive, isOffline, liveChatOf, ready, until } from '../support/chat.ts'
+import { useWorld } from '../support/world.ts'
+
+const world = useWorld({ presenceGraceSeconds: 0.3 })
+const window = new Window()
+beforeAll(() => void Object.assign(globalThis, { window, document: window.document }))
+
+async function friends(one: string, other: string) {
+  const [a] = await world().users(one, other)
+  const { id: channelId } = await a.channels.create({ ...GROUP, memberIds: [other] })
+  return { channelId, user: a }
+}
+
+test('who comes and goes shows as online and offline, with when he was last active, also after an outage', async () => {
+  await friends('ana', 'ben')
+  const { chat, proxy } = await liveChatOf(world(), 'ana')
+  const presence = chat.presence('ben')
+  const heard: Presence[] = []
+  presence.subscribe(() => heard.push(presence.getSnapshot()))
+  expect(presence.getSnapshot()).toEqual({ isOnline: false, lastActiveAt: null })
+  const ben = await liveChatOf(world(), 'ben')
+  const { lastActiveAt: came } = await until(presence, ({ isOnline, lastActiveAt }) => isOnline && lastActiveAt !== null)
+  ben.chat.disconnect()
+  const { lastActiveAt: went } = await until(presence, ({ isOnline }) => !isOnline)
+  expect(Date.parse(went ?? '')).toBeGreaterThanOrEqual(Date.parse(came ?? ''))
+  expect(await chat.api.users.get({ userId: 'ben' })).toMatchObject({ online: false, lastActiveAt: went })
+
+  proxy.cut()
+  await isOffline(chat)
+  await ben.chat.connect()
+  await world().db`update service set value = value || 'x' where key = 'epoch'`
+  proxy.mend()
+  await isLive(chat)
+  await until(presence, ({ isOnline }) => isOnline)
+  const before = presence.getSnapshot()
+  proxy.reset()
+  await isOffline(chat)
+  await isLive(chat)
+  await chat.api.users.list()
+  expect(presence.getSnapshot()).toBe(before)
+  expect(heard.every((each, index) => JSON.stringify(each) !== JSON.stringify(heard[index - 1]))).toBe(true)
+})
+
+function Friend({ userId }: { userId: string }) {
+  const [isOnline, { lastActiveAt }] = [usePresence(userId), useLastActive(userId)]
+  return `${isOnline ? 'online' : 'offline'} ${lastActiveAt === null ? 'never' : 'active'}`
+}
+const page = (chat: ChatClient, userId: string) => createElement(ChatProvider, { client: chat }, createElement(Friend, { userId }))
+
+test('usePresence renders who comes and goes', async () => {
+  await friends('cem', 'dora')
+  const { chat } = await chatOf(world(), 'cem')
+  const place = window.document.createElement('div')
+  const root = createRoot(place as never) // an element of another DOM
+  onTestFinished(() => root.unmount())
+  root.render(page(chat, 'dora'))
+  await isLive(chat)
+  expect(place.textContent).toMatch(/^offline/)
+  const dora = await liveChatOf(world(), 'dora')
+  await vi.waitFor(() => expect(place.textContent).toBe('online active'), 5_000)
+  dora.chat.disconnect()
+  await vi.waitFor(() => expect(place.textContent).toBe('offline active'), 5_000)
+})
+
+test('a new name and image show at once with messages, replies, reactions, pins, members, typing and in the list', async () => {
+  const { user: eve } = await friends('eve', 'gus')
+  const { chat } = await liveChatOf(world(), 'gus')
+  const dm = await chat.dm('eve')
+  const channelId = dm.id
+  const { id: messageId } = await eve.messages.send({ channelId, text: 'root' })
+  await eve.messages.send({ channelId, text: 'reply', parentId: messageId })
+  await eve.reactions.add({ channelId, messageId, emoji: '👍' })
+  await eve.pins.pin({ channelId, messageId })
+  const thread = dm.thread(messageId)
+  dm.watch()
+  const list = chat.channels()
+  await until(list, (shown) => ready(shown) && shown.items[0]?.id === channelId && shown.items[0].lastMessage?.text === 'reply')
+  const stores: Store<{ status: string }>[] = [dm.messages, dm.members, dm.pins, thread]
+  for (const store of stores) {
+    onTestFinished(store.subscribe(() => {}))
+    await until(store, ready)
+  }
+  await eve.typing.set({ channelId })
+  await until(dm.typing, ({ length }) => length === 1)
+
+  const face = { id: 'eve', name: 'Eve II', image: 'https://example.com/eve.png' }
+  await world().backend.users.put({ userId: 'eve', name: face.name, image: face.image })
+  await until(dm.messages, ({ items }) => items[0]?.user.name === 'Eve II')
+  const everywhere = () => [
+    ...dm.messages.getSnapshot().items.map(({ user }) => user),
+    dm.messages.getSnapshot().items[0]?.reactions[0]?.users[0],
+    thread.getSnapshot().parent?.user,
+    thread.getSnapshot().items[0]?.user,
+    dm.pins.getSnapshot().items[0]?.user,
+    dm.members.getSnapshot().items.find(({ userId }) => userId === 'eve')?.user,
+    dm.typing.getSnapshot()[0],
+    list.getSnapshot().items[0]?.lastMessage?.user,
+  ]
+  expect(everywhere()).toEqual(everywhere().map(() => face))
+  expect(list.getSnapshot().items[0]).toMatchObject({ name: 'Eve II', image: face.image })
+  await world().backend.users.put({ userId: 'gus', name: 'Gus II' })
+  await until(chat.me, (me) => me?.name === 'Gus II')
+  expect(list.getSnapshot().items[0]).toMatchObject({ name: 'Eve II' })
+})
+
+test('a new name that was given while away shows when back, with whom is shown as a member or in the list', async () => {
+  const { channelId, user: one } = await friends('one', 'two')
+  await one.messages.send({ channelId, text: 'hello' })
+  const { chat, proxy } = await liveChatOf(world(), 'two')
+  const room = chat.channel(channelId)
+  room.watch()
+  onTestFinished(room.members.subscribe(() => {}))
+  await until(chat.channels(), (shown) => ready(shown) && shown.items[0]?.lastMessage?.text === 'hello')
+  await Promise.all([until(room.messages, ready), until(room.members, ready)])
+  proxy.cut()
+  await isOffline(chat)
+  await world().backend.users.put({ userId: 'one', name: 'One II' })
+  proxy.mend()
+  await isLive(chat)
+  await until(room.messages, ({ items }) => items[0]?.user.name === 'One II')
+  await until(room.members, ({ items }) => items.some(({ user }) => user.name === 'One II'))
+  await until(chat.channels(), ({ items }) => items[0]?.lastMessage?.user.name === 'One II')
+})

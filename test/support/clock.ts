@@ -1,0 +1,49 @@
+import { onTestFinished, vi } from 'vitest'
+
+/**
+ * A clock that can be put forward: what the client would do until then happens now, in order. Timers stay real ones, so that
+ * none is lost when the test ends, and those of the server in the same process are left alone.
+ */
+export function openClock() {
+  const { setTimeout: set, clearTimeout: clear } = globalThis
+  const { now } = Date
+  const pending = new Map<unknown, { due: number; fire: () => void }>()
+  let ahead = 0
+  const setTimer = (callback: (...given: unknown[]) => void, ms = 0, ...given: unknown[]) => {
+    const fire = () => {
+      pending.delete(timer)
+      callback(...given)
+    }
+    const timer = set(fire, ms)
+    if (/client-sdk|centrifuge/.test(new Error().stack ?? '')) pending.set(timer, { due: Date.now() + ms, fire })
+    return timer
+  }
+  const clearTimer = (timer: NodeJS.Timeout | undefined) => {
+    pending.delete(timer)
+    clear(timer)
+  }
+  const mocks = [
+    vi.spyOn(Date, 'now').mockImplementation(() => now() + ahead),
+    vi.spyOn(globalThis, 'setTimeout').mockImplementation(setTimer as typeof setTimeout),
+    vi.spyOn(globalThis, 'clearTimeout').mockImplementation(clearTimer as typeof clearTimeout),
+  ]
+  onTestFinished(() => {
+    for (const mock of mocks) mock.mockRestore()
+  })
+
+  const firstUntil = (end: number) => [...pending].filter(([, { due }]) => due <= end).sort(([, a], [, b]) => a.due - b.due)[0]
+  return {
+    forward: async (ms: number) => {
+      await new Promise(setImmediate)
+      const end = Date.now() + ms
+      for (let next = firstUntil(end); next; next = firstUntil(end)) {
+        const [timer, { due, fire }] = next
+        ahead = Math.max(ahead, due - now())
+        clear(timer as NodeJS.Timeout)
+        fire()
+        await new Promise(setImmediate)
+      }
+      ahead = Math.max(ahead, end - now())
+    },
+  }
+}
