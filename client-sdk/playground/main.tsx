@@ -7,11 +7,8 @@ import './styles/composer.css'
 import './styles/overlays.css'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { interceptSockets } from './network.ts'
+import { App } from './app.tsx'
 
-// The SDK takes the page's WebSocket when it is loaded: what can cut the network comes first.
-interceptSockets()
-const { App } = await import('./app.tsx')
 const root = document.getElementById('root')
 if (!root) throw new Error('the page has no #root')
 createRoot(root).render(

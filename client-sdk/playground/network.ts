@@ -21,17 +21,13 @@ export function createSettable<T>(initial: T): Settable<T> {
 }
 
 /** One user's way to the server. While it is down his calls fail, his socket is gone, and no other can be opened. */
-export type Network = { isUp: Store<boolean>; fetch: typeof fetch; switch: (isUp: boolean) => void; open: (make: () => WebSocket) => WebSocket }
+export type Network = { isUp: Store<boolean>; fetch: typeof fetch; webSocket: typeof WebSocket; switch: (isUp: boolean) => void }
 
-const networks = new Map<string, Network>()
-/** The part of a socket's address that says whose it is. */
-const OWNER = 'playground'
-
-export function createNetwork(userId: string): Network {
+export function createNetwork(): Network {
   const isUp = createSettable(true)
   const sockets = new Set<WebSocket>()
   let outage = new AbortController()
-  const network: Network = {
+  return {
     isUp,
     fetch: (input, init) => {
       if (!isUp.getSnapshot()) return Promise.reject(new TypeError('there is no network'))
@@ -49,30 +45,16 @@ export function createNetwork(userId: string): Network {
       for (const socket of sockets) lose(socket)
       sockets.clear()
     },
-    open: (make) => {
-      if (!isUp.getSnapshot()) return deadSocket()
-      const socket = make()
-      sockets.add(socket)
-      socket.addEventListener('close', () => sockets.delete(socket))
-      return socket
-    },
+    webSocket: new Proxy(WebSocket, {
+      construct: (Real, [url, protocols]: ConstructorParameters<typeof WebSocket>) => {
+        if (!isUp.getSnapshot()) return deadSocket()
+        const socket = new Real(url, protocols)
+        sockets.add(socket)
+        socket.addEventListener('close', () => sockets.delete(socket))
+        return socket
+      },
+    }),
   }
-  networks.set(userId, network)
-  return network
-}
-
-export const socketAddress = (base: string, userId: string) => `${base.replace(/^http/, 'ws')}/connection/websocket?${OWNER}=${userId}`
-
-/** From now on each socket of the page goes through the network of its user. */
-export function interceptSockets() {
-  const Real = globalThis.WebSocket
-  globalThis.WebSocket = new Proxy(Real, {
-    construct: (_, [url, protocols]: [string, string?]) => {
-      const owner = new URL(url).searchParams.get(OWNER) ?? ''
-      const make = () => new Real(url, protocols)
-      return networks.get(owner)?.open(make) ?? make()
-    },
-  })
 }
 
 /** Ends a socket as a network does that is gone: without a farewell that the program could hear. */

@@ -1,9 +1,11 @@
 import { type ChatClient, createChatClient, indexedDbStorage, type OutboxStorage, type Outgoing, type Store, type TokenProvider } from '@parley/client'
 import { createContext, useContext } from 'react'
-import { createNetwork, createSettable, type Network, socketAddress } from './network.ts'
+import { createNetwork, createSettable, type Network } from './network.ts'
 
 /** Where the server is: the folder above the page. */
 export const serverUrl = new URL('..', location.href).href.replace(/\/$/, '')
+/** The same for sockets: the token's address may name this machine otherwise. */
+const wsUrl = `${serverUrl.replace(/^http/, 'ws')}/connection/websocket`
 
 /** One of the users that this page plays. */
 export type Session = {
@@ -17,9 +19,9 @@ export type Session = {
 }
 
 export function createSession(userId: string): Session {
-  const network = createNetwork(userId)
+  const network = createNetwork()
   const { storage, waiting } = watched(indexedDbStorage('parley-playground'))
-  const client = createChatClient({ url: serverUrl, token: tokenOf(userId, network.fetch), storage, fetch: network.fetch })
+  const client = createChatClient({ url: serverUrl, token: tokenOf(userId, network.fetch), storage, fetch: network.fetch, webSocket: network.webSocket })
   return { userId, client, network, waiting, drafts: new Map() }
 }
 
@@ -29,7 +31,7 @@ export const tokenOf =
   async () => {
     const response = await via('token', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ userId }) })
     if (!response.ok) throw new Error(`there is no token for ${userId}: ${(await response.json()).error.message}`)
-    return { ...(await response.json()), wsUrl: socketAddress(serverUrl, userId) }
+    return { ...(await response.json()), wsUrl }
   }
 
 /** A storage that tells what is in it: what is told is kept, also when the page is left now. */
