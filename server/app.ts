@@ -8,6 +8,7 @@ import { createCall } from './http/call.ts'
 import { isAllowedOrigin } from './http/cors.ts'
 import { docs } from './http/docs.ts'
 import { createEdge, type EdgeOptions } from './http/edge.ts'
+import { playground } from './http/playground.ts'
 import { createRates, type Rates } from './http/rates.ts'
 import { type Calls, rest } from './http/rest.ts'
 import { timed } from './http/timed.ts'
@@ -29,6 +30,8 @@ export type AppOptions = EdgeOptions &
     adminKey: string | undefined
     rates: Rates
     hasDocsPage: boolean
+    /** With the key of the demo app there is /playground. */
+    demoApiKey?: string | undefined
     publicUrl: () => string
     /** The page that accepts invites, with `{token}` in it. */
     inviteUrl?: string | undefined
@@ -56,6 +59,7 @@ export function buildApp({
   inviteUrl,
   wsUrl,
   hasDocsPage,
+  demoApiKey,
   relay,
   ...options
 }: AppOptions) {
@@ -105,6 +109,8 @@ export function buildApp({
   rest(app, calls)
   trpc(app, calls, { listen: (wanted) => listen(realtime.endpoint, wanted), admitSocket })
   docs(app, { hasPage: hasDocsPage })
+  const mint = calls.tokens.create?.call
+  if (demoApiKey !== undefined && mint) playground(app, { mint, demoApiKey, publicUrl, wsUrl })
   const unsubscribe = relay.subscribe(realtime.outlet)
   app.addHook('onReady', realtime.start)
   app.addHook('onClose', async () => {

@@ -49,6 +49,7 @@ async function start(stop: () => void) {
     publicUrl,
     wsUrl,
     hasDocsPage: !env.isProduction,
+    demoApiKey: secrets?.demoApiKey,
   })
   // Where jobs are carried out it is one of them.
   stops.push(env.jobs === 'off' ? cleanup.start() : cleanup.stop, () => closeInTime(app))
@@ -59,7 +60,7 @@ async function start(stop: () => void) {
   if (env.isProduction && env.publicUrl === undefined) warn(`PUBLIC_URL is unset: clients are told to connect to ${wsUrl()}`)
   if (env.userAdminAccess === 'bearer') warn('USER_ADMIN_ACCESS=bearer: any user may change and delete the others of its app. In production prefer "server".')
   print({ 'Base URL': publicUrl(), WebSocket: wsUrl() })
-  if (secrets) print({ Docs: `${publicUrl()}/docs`, 'Admin key': adminKey, 'Demo API key': secrets.demoApiKey })
+  if (secrets) print({ Docs: `${publicUrl()}/docs`, Playground: `${publicUrl()}/playground`, 'Admin key': adminKey, 'Demo API key': secrets.demoApiKey })
 }
 
 async function openDatabase(url: string, { poolSize }: Env): Promise<Db> {

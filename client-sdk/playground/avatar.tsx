@@ -1,0 +1,32 @@
+import { usePresence, useStore } from '@parley/client/react'
+import { useSession } from './session.ts'
+
+/** Drawn from a name and an id: initials, in a colour that stays. */
+export function Avatar({ id, name, size = 'medium' }: { id: string; name: string; size?: 'small' | 'medium' }) {
+  const initials = name
+    .split(/\s+/)
+    .slice(0, 2)
+    .map((word) => word[0]?.toUpperCase())
+    .join('')
+  return (
+    <span className={`avatar avatar-${size} hue-${hueOf(id)}`} aria-hidden="true">
+      {initials}
+    </span>
+  )
+}
+
+/** With a dot that tells whether its user is online. */
+export function PresentAvatar({ id, name, size = 'medium' }: { id: string; name: string; size?: 'small' | 'medium' }) {
+  const { userId, network } = useSession()
+  const isUp = useStore(network.isUp)
+  const isOnline = usePresence(id) && (isUp || id !== userId)
+  return (
+    <span className="present" role="img" aria-label={`${name}, ${isOnline ? 'online' : 'offline'}`} title={`${name} is ${isOnline ? 'online' : 'offline'}`}>
+      <Avatar id={id} name={name} size={size} />
+      <span className={isOnline ? 'dot dot-online' : 'dot'} />
+    </span>
+  )
+}
+
+const HUES = 6
+const hueOf = (id: string) => [...id].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 9_973, 7) % HUES

@@ -1,0 +1,62 @@
+import type { Channel } from '@parley/client'
+import { useChat } from '@parley/client/react'
+import { type FormEvent, useCallback, useEffect, useState } from 'react'
+import { ChannelFace } from './channel-list.tsx'
+import { Dialog, Refusal } from './dialog.tsx'
+import { plural } from './format.ts'
+import { describe } from './toasts.tsx'
+
+type Props = { onDone: (channelId: string) => void; onClose: () => void }
+
+/** Channels that one may join; more of them with an invite. */
+export function BrowseDialog({ onDone, onClose }: Props) {
+  const { api } = useChat()
+  const [found, setFound] = useState<Channel[]>()
+  const [invite, setInvite] = useState('')
+  const [refusal, setRefusal] = useState<ReturnType<typeof describe>>()
+  const refuse = useCallback((error: unknown) => setRefusal(describe(error)), [])
+  const look = useCallback(
+    () => api.channels.list({ discover: true, limit: 100 }).then(({ channels }) => setFound(channels.filter(({ role }) => role === null)), refuse),
+    [api, refuse],
+  )
+  useEffect(() => void look(), [look])
+
+  const join = (channelId: string) => api.members.join({ channelId }).then(() => onDone(channelId), refuse)
+  const accept = (event: FormEvent) => {
+    event.preventDefault()
+    setRefusal(undefined)
+    const token = invite.trim().split('/').at(-1) ?? ''
+    api.invites.accept({ token }).then(() => {
+      setInvite('')
+      return look()
+    }, refuse)
+  }
+  return (
+    <Dialog title="Browse channels" onClose={onClose}>
+      {found?.length === 0 && <p className="empty">There is nothing to join: you are in every open channel.</p>}
+      <ul className="invitees" aria-label="Channels to join">
+        {found?.map((channel) => (
+          <li key={channel.id} className="person">
+            <ChannelFace channel={channel} />
+            <span>
+              {channel.name} <small className="muted">{plural(channel.memberCount, 'member')}</small>
+            </span>
+            <button type="button" className="button button-small" aria-label={`Join ${channel.name}`} onClick={() => join(channel.id)}>
+              Join
+            </button>
+          </li>
+        ))}
+      </ul>
+      <form onSubmit={accept} className="accept">
+        <label className="field">
+          <span className="field-name">Have an invite link to a workspace?</span>
+          <input className="input" value={invite} placeholder="Paste it here" onChange={(event) => setInvite(event.target.value)} />
+        </label>
+        <button type="submit" className="button button-quiet" disabled={invite.trim() === ''}>
+          Accept
+        </button>
+      </form>
+      <Refusal refusal={refusal} />
+    </Dialog>
+  )
+}

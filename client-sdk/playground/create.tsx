@@ -1,0 +1,87 @@
+import type { Channel, UserApi } from '@parley/client'
+import { useChat, useMe } from '@parley/client/react'
+import { type FormEvent, useState } from 'react'
+import { Dialog, Refusal } from './dialog.tsx'
+import { firstName } from './format.ts'
+import { PeoplePicker } from './people.tsx'
+import { describe } from './toasts.tsx'
+
+const kinds = [
+  { type: 'group', title: 'Group', about: 'Any member may add people' },
+  { type: 'public', title: 'Public', about: 'Everybody may find and join it' },
+  { type: 'private', title: 'Private', about: 'Its owner adds people' },
+  { type: 'team', title: 'Team', about: 'For the people of your workspace' },
+  { type: 'messaging', title: 'Direct', about: 'You and one other' },
+] as const
+
+type Props = { onDone: (channelId: string) => void; onClose: () => void }
+
+/** Makes a channel of any type and opens it. */
+export function CreateDialog({ onDone, onClose }: Props) {
+  const { api } = useChat()
+  const me = useMe()
+  const [type, setType] = useState<Channel['type']>('group')
+  const [name, setName] = useState('')
+  const [memberIds, setMemberIds] = useState<string[]>([])
+  const [refusal, setRefusal] = useState<ReturnType<typeof describe>>()
+  const [isBusy, setBusy] = useState(false)
+  const isDirect = type === 'messaging'
+  const isReady = isDirect ? memberIds.length === 1 : name.trim() !== ''
+
+  const choose = (kind: Channel['type']) => {
+    setType(kind)
+    setMemberIds([])
+  }
+  const submit = async (event: FormEvent) => {
+    event.preventDefault()
+    setBusy(true)
+    try {
+      const place = type === 'team' ? { workspaceId: await workspaceOf(api) } : {}
+      const { id } = await api.channels.create({ type, memberIds, ...place, ...(isDirect ? {} : { name: name.trim() }) })
+      onDone(id)
+    } catch (error) {
+      setRefusal(describe(error))
+      setBusy(false)
+    }
+  }
+  return (
+    <Dialog title={me ? `New channel for ${firstName(me.name)}` : 'New channel'} onClose={onClose}>
+      <form onSubmit={submit}>
+        <fieldset className="field">
+          <legend>Kind</legend>
+          <div className="kinds">
+            {kinds.map((kind) => (
+              <label key={kind.type} className="kind">
+                <input type="radio" name="type" checked={type === kind.type} onChange={() => choose(kind.type)} />
+                <strong>{kind.title}</strong>
+                <span>{kind.about}</span>
+              </label>
+            ))}
+          </div>
+        </fieldset>
+        {!isDirect && (
+          <label className="field">
+            <span className="field-name">Name</span>
+            <input className="input" autoFocus value={name} maxLength={255} placeholder="Team lunch" onChange={(event) => setName(event.target.value)} />
+          </label>
+        )}
+        {type !== 'team' && <PeoplePicker kind={isDirect ? 'radio' : 'checkbox'} chosen={memberIds} onChoose={setMemberIds} />}
+        <Refusal refusal={refusal} />
+        <footer>
+          <button type="button" className="button button-quiet" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button" disabled={!isReady || isBusy}>
+            {isDirect ? 'Open' : 'Create channel'}
+          </button>
+        </footer>
+      </form>
+    </Dialog>
+  )
+}
+
+/** The user's own workspace, made if need be. */
+async function workspaceOf({ workspaces }: UserApi) {
+  const own = (await workspaces.list()).workspaces.find(({ role }) => role !== 'member')
+  return (own ?? (await workspaces.create({ name: 'Playground', type: 'company' }))).id
+}

@@ -1,0 +1,44 @@
+import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { Icon } from './icons.tsx'
+import { keepEscape } from './popover.tsx'
+
+type Props = { title: string; onClose: () => void; children: ReactNode }
+
+/** A modal dialog as browsers have it: Escape closes it, and the focus goes back to where it was. */
+export function Dialog({ title, onClose, children }: Props) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    const element = dialog.current
+    if (element && !element.open) element.showModal()
+    return () => element?.close()
+  }, [])
+  return (
+    <dialog
+      ref={dialog}
+      className="dialog"
+      aria-labelledby={id}
+      onCancel={onClose}
+      onKeyDown={keepEscape}
+      onClick={(event) => event.target === dialog.current && onClose()}
+    >
+      <div className="dialog-body">
+        <header>
+          <h2 id={id}>{title}</h2>
+          <button type="button" className="icon-button" aria-label="Close" onClick={onClose}>
+            <Icon name="close" />
+          </button>
+        </header>
+        {children}
+      </div>
+    </dialog>
+  )
+}
+
+/** What was refused, where it was asked for. */
+export const Refusal = ({ refusal }: { refusal: { text: string; code: string } | undefined }) =>
+  refusal ? (
+    <p className="refusal" role="alert">
+      <code>{refusal.code}</code> {refusal.text}
+    </p>
+  ) : null

@@ -1,0 +1,46 @@
+import type { ChatMessage } from '@parley/client'
+import { type KeyboardEvent, useState } from 'react'
+import { useRoom } from './room.ts'
+import { useTell } from './toasts.tsx'
+
+/** A message's text while it is being changed. */
+export function Editor({ message: { id, text: before }, onClose }: { message: ChatMessage; onClose: () => void }) {
+  const { actions } = useRoom()
+  const { attempt } = useTell()
+  const [text, setText] = useState(before)
+  const save = () => {
+    if (text.trim() !== '' && text !== before) void attempt(actions.edit(id, { text: text.trim() }))
+    onClose()
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    event.stopPropagation()
+    if (event.key === 'Escape') onClose()
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
+    event.preventDefault()
+    save()
+  }
+  return (
+    <div className="editor">
+      <textarea
+        // biome-ignore lint/a11y/noAutofocus: it was opened to type in it
+        autoFocus
+        className="input"
+        aria-label="Edit message"
+        rows={Math.min(8, text.split('\n').length)}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={onKeyDown}
+        onFocus={({ target }) => target.setSelectionRange(target.value.length, target.value.length)}
+      />
+      <p>
+        <button type="button" className="button button-small" onClick={save}>
+          Save
+        </button>
+        <button type="button" className="button button-small button-quiet" onClick={onClose}>
+          Cancel
+        </button>
+        <span className="muted">Enter saves, Escape cancels</span>
+      </p>
+    </div>
+  )
+}

@@ -1,0 +1,80 @@
+import type { ReactNode } from 'react'
+
+const shapes = {
+  back: <path d="M15 5l-7 7 7 7" />,
+  bolt: <path d="M13 3L5 14h6l-1 7 8-11h-6z" />,
+  close: <path d="M6 6l12 12M18 6L6 18" />,
+  compass: (
+    <>
+      <circle cx="12" cy="12" r="9" />
+      <path d="M15.5 8.5l-2 5-5 2 2-5z" />
+    </>
+  ),
+  delete: <path d="M4 7h16M9 7V4h6v3m-8 0l1 13h8l1-13" />,
+  down: <path d="M12 5v14m-6-6l6 6 6-6" />,
+  edit: <path d="M4 20h4L19 9l-4-4L4 16zM13 7l4 4" />,
+  globe: (
+    <>
+      <circle cx="12" cy="12" r="9" />
+      <path d="M3 12h18M12 3c5 5 5 13 0 18-5-5-5-13 0-18z" />
+    </>
+  ),
+  hash: <path d="M5 9h15M4 15h15M10 4L8 20M16 4l-2 16" />,
+  link: <path d="M10 14a4 4 0 0 0 6 .5l3-3a4 4 0 0 0-6-6l-1.5 1.5M14 10a4 4 0 0 0-6-.5l-3 3a4 4 0 0 0 6 6l1.5-1.5" />,
+  lock: (
+    <>
+      <rect x="5" y="11" width="14" height="9" rx="2" />
+      <path d="M8 11V8a4 4 0 0 1 8 0v3" />
+    </>
+  ),
+  people: (
+    <>
+      <circle cx="9" cy="8" r="3.5" />
+      <path d="M2.5 20a6.5 6.5 0 0 1 13 0M16 5a3.5 3.5 0 0 1 0 6.5M18.5 14.5a6.5 6.5 0 0 1 3 5.5" />
+    </>
+  ),
+  personAdd: (
+    <>
+      <circle cx="10" cy="8" r="3.5" />
+      <path d="M3 20a7 7 0 0 1 13-3.5M19 13v7M15.5 16.5h7" />
+    </>
+  ),
+  pin: <path d="M9 4h6l-1 6 4 4H6l4-4zM12 14v7" />,
+  plus: <path d="M12 5v14M5 12h14" />,
+  reply: <path d="M9 6l-6 6 6 6M3 12h11a6 6 0 0 1 6 6v1" />,
+  retry: <path d="M4 12a8 8 0 1 1 2.5 5.800M4 19v-5h5" />,
+  send: <path d="M4 12l16-8-5 16-4-6z" />,
+  smile: (
+    <>
+      <circle cx="12" cy="12" r="9" />
+      <path d="M8.5 14.5a4.5 4.5 0 0 0 7 0M9 9.5v.5M15 9.5v.5" />
+    </>
+  ),
+  theme: (
+    <>
+      <circle cx="12" cy="12" r="9" />
+      <path d="M12 3a9 9 0 0 1 0 18z" fill="currentColor" />
+    </>
+  ),
+  thread: <path d="M4 5h16v11h-8l-5 4v-4H4z" />,
+} satisfies Record<string, ReactNode>
+
+export type IconName = keyof typeof shapes
+
+/** A picture beside words, or in a button that has a name: never read out. */
+export const Icon = ({ name, size = 18 }: { name: IconName; size?: number }) => (
+  <svg
+    className="icon"
+    aria-hidden="true"
+    viewBox="0 0 24 24"
+    width={size}
+    height={size}
+    fill="none"
+    stroke="currentColor"
+    strokeWidth="1.8"
+    strokeLinecap="round"
+    strokeLinejoin="round"
+  >
+    {shapes[name]}
+  </svg>
+)

@@ -1,0 +1,66 @@
+import type { Channel } from '@parley/client'
+import { useChat, useMembers } from '@parley/client/react'
+import { useState } from 'react'
+import { Avatar } from './avatar.tsx'
+import { Dialog, Refusal } from './dialog.tsx'
+import { Icon } from './icons.tsx'
+import { usePeople } from './people.tsx'
+import { describe } from './toasts.tsx'
+
+/** Brings people into a channel: one by one, or to a team with a link. */
+export function InviteDialog({ channel, onClose }: { channel: Channel; onClose: () => void }) {
+  const { api } = useChat()
+  const { items: members } = useMembers(channel.id)
+  const people = usePeople()
+  const [refusal, setRefusal] = useState<ReturnType<typeof describe>>()
+  const isMember = (id: string) => members.some(({ userId }) => userId === id)
+  const add = (id: string) => {
+    setRefusal(undefined)
+    api.members.add({ channelId: channel.id, userIds: [id] }).catch((error) => setRefusal(describe(error)))
+  }
+  return (
+    <Dialog title={`Invite to ${channel.name}`} onClose={onClose}>
+      <ul className="invitees" aria-label="People">
+        {people?.map(({ id, name }) => (
+          <li key={id} className="person">
+            <Avatar id={id} name={name} size="small" />
+            <span>{name}</span>
+            {isMember(id) ? (
+              <span className="muted">Member</span>
+            ) : (
+              <button type="button" className="button button-small" aria-label={`Add ${name}`} onClick={() => add(id)}>
+                Add
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {channel.workspaceId && <InviteLink workspaceId={channel.workspaceId} onRefused={(error) => setRefusal(describe(error))} />}
+      <Refusal refusal={refusal} />
+      <footer>
+        <button type="button" className="button" onClick={onClose}>
+          Done
+        </button>
+      </footer>
+    </Dialog>
+  )
+}
+
+/** Whoever has the link may join the workspace, and with it its team channels. */
+function InviteLink({ workspaceId, onRefused }: { workspaceId: string; onRefused: (error: unknown) => void }) {
+  const { api } = useChat()
+  const [url, setUrl] = useState<string>()
+  const make = () => api.invites.create({ workspaceId }).then(({ inviteUrl }) => setUrl(inviteUrl), onRefused)
+  if (!url)
+    return (
+      <button type="button" className="button button-quiet" onClick={make}>
+        <Icon name="link" /> Make an invite link to the workspace
+      </button>
+    )
+  return (
+    <label className="field">
+      <span className="field-name">Invite link, shown this once. The other side takes it under “Browse channels”.</span>
+      <input className="input" readOnly value={url} onFocus={(event) => event.target.select()} />
+    </label>
+  )
+}

@@ -1,0 +1,18 @@
+import './styles/tokens.css'
+import './styles/page.css'
+import './styles/sidebar.css'
+import './styles/conversation.css'
+import './styles/message.css'
+import './styles/composer.css'
+import './styles/overlays.css'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { App } from './app.tsx'
+
+const root = document.getElementById('root')
+if (!root) throw new Error('the page has no #root')
+createRoot(root).render(
+  <StrictMode>
+    <App />
+  </StrictMode>,
+)

@@ -1,0 +1,95 @@
+import { useChannels, useConnection, useMe, useStore, useUnread } from '@parley/client/react'
+import { useEffect, useState } from 'react'
+import { Avatar } from './avatar.tsx'
+import { plural } from './format.ts'
+import { useSession } from './session.ts'
+
+/** Who this is, how he stands with the server, what he has unread, and the switch that cuts his network. */
+export function PaneHeader() {
+  const { userId, network } = useSession()
+  const name = useMe()?.name ?? userId
+  const isUp = useStore(network.isUp)
+  const { total } = useUnread()
+  return (
+    <>
+      <header className="pane-header">
+        <Avatar id={userId} name={name} />
+        <div className="pane-who">
+          <h2>{name}</h2>
+          <ConnectionStatus />
+        </div>
+        {total > 0 && (
+          <span className="badge" role="status" aria-label={`${plural(total, 'unread message')} in all`}>
+            {total > 99 ? '99+' : total} unread
+          </span>
+        )}
+        <button type="button" role="switch" aria-checked={!isUp} className="switch" onClick={() => network.switch(!isUp)}>
+          <span className="switch-track" aria-hidden="true" />
+          Offline
+        </button>
+      </header>
+      <OutboxStrip />
+    </>
+  )
+}
+
+const words = { live: 'Live', connecting: 'Connecting…', 'catching-up': 'Catching up…', offline: 'Offline' }
+
+function ConnectionStatus() {
+  const { status } = useConnection()
+  const seconds = useCountdown()
+  return (
+    <p className={`connection connection-${status}`}>
+      <span className="dot" aria-hidden="true" />
+      {/* Read out when it changes, and not at each attempt. */}
+      <span role="status" className="sr-only">
+        {status === 'live' ? 'Connected' : 'Not connected'}
+      </span>
+      <span>{words[status]}</span>
+      {seconds !== undefined && <span className="connection-next">· next try in {seconds} s</span>}
+    </p>
+  )
+}
+
+/** Seconds to the next attempt to connect. */
+function useCountdown() {
+  const connection = useConnection()
+  const [seconds, setSeconds] = useState<number>()
+  useEffect(() => {
+    const { reconnectInMs } = connection
+    if (reconnectInMs === null) return setSeconds(undefined)
+    const at = Date.now() + reconnectInMs
+    const tell = () => setSeconds(Math.max(0, Math.ceil((at - Date.now()) / 1000)))
+    tell()
+    const timer = setInterval(tell, 250)
+    return () => clearInterval(timer)
+  }, [connection])
+  return seconds
+}
+
+/** What waits to be sent. While all is well messages pass through too quickly to tell of. */
+function OutboxStrip() {
+  const { waiting, network } = useSession()
+  const messages = useStore(waiting)
+  const isUp = useStore(network.isUp)
+  const { status } = useConnection()
+  const { items } = useChannels()
+  const nameOf = (channelId: string) => items.find(({ id }) => id === channelId)?.name ?? 'a channel'
+  if (isUp && (status === 'live' || messages.length === 0)) return null
+  return (
+    <details className="outbox">
+      <summary>
+        Outbox <span className="badge badge-quiet">{messages.length}</span>
+        <span className="outbox-note">{messages.length === 0 ? 'Write something: it waits here.' : 'Sent in order once the network is back.'}</span>
+      </summary>
+      <ul aria-label="Outbox">
+        {messages.map(({ clientId, channelId, text, failure }) => (
+          <li key={clientId}>
+            <strong>{nameOf(channelId)}</strong> <span>{text}</span>
+            {failure && <code>{failure.code}</code>}
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}

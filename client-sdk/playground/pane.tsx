@@ -1,0 +1,57 @@
+import { ChatProvider, useChannels } from '@parley/client/react'
+import { useEffect, useState } from 'react'
+import { BrowseDialog } from './browse.tsx'
+import { ChannelList } from './channel-list.tsx'
+import { Conversation } from './conversation.tsx'
+import { CreateDialog } from './create.tsx'
+import { PaneHeader } from './pane-header.tsx'
+import { type Session, SessionContext } from './session.ts'
+import { Toasts } from './toasts.tsx'
+
+type Props = { session: Session; isShown: boolean; isAlone: boolean }
+
+/** One user with a client of his own: everything below speaks for him. */
+export const Pane = ({ session, isShown, isAlone }: Props) => (
+  <SessionContext.Provider value={session}>
+    <ChatProvider client={session.client}>
+      <section className={`pane ${isShown ? '' : 'pane-behind'} ${isAlone ? 'pane-alone' : ''}`} aria-label={`Chat of ${session.userId}`}>
+        <Toasts>
+          <PaneHeader />
+          <Rooms />
+        </Toasts>
+      </section>
+    </ChatProvider>
+  </SessionContext.Provider>
+)
+
+/** The list of channels and the one that is open; where it is narrow, one at a time. */
+function Rooms() {
+  const { items, status } = useChannels()
+  const [openId, setOpenId] = useState<string>()
+  const [isListShown, setListShown] = useState(true)
+  const [dialog, setDialog] = useState<'create' | 'browse'>()
+  const channel = items.find(({ id }) => id === openId)
+  const [first] = items
+  useEffect(() => {
+    if (!openId && first && status === 'ready') setOpenId(first.id)
+  }, [openId, first, status])
+  const open = (channelId: string) => {
+    setOpenId(channelId)
+    setListShown(false)
+    setDialog(undefined)
+  }
+  return (
+    <div className="rooms" data-view={isListShown ? 'list' : 'room'}>
+      <ChannelList openId={openId} onOpen={open} onCreate={() => setDialog('create')} onBrowse={() => setDialog('browse')} />
+      {channel ? (
+        <Conversation key={channel.id} channel={channel} onBack={() => setListShown(true)} />
+      ) : (
+        <div className="empty room">
+          {status === 'loading' ? 'Loading…' : openId ? 'You are not in this channel any more.' : 'Choose a channel, or make one.'}
+        </div>
+      )}
+      {dialog === 'create' && <CreateDialog onDone={open} onClose={() => setDialog(undefined)} />}
+      {dialog === 'browse' && <BrowseDialog onDone={open} onClose={() => setDialog(undefined)} />}
+    </div>
+  )
+}
