@@ -1,3 +1,4 @@
+import { Crossings } from './channel/crossings.ts'
 import type { TopicEvent } from './channel/state.ts'
 import { ChannelList, type ChannelsFilter, type ChannelsStore } from './channel-list.ts'
 import { follow, type Listed, merge, placed, profiled, renamed, withSettings } from './channels.ts'
@@ -11,8 +12,6 @@ export type Unread = { total: number; byChannel: Readonly<Record<string, number>
 type UserEvent = { [Type in keyof UserEvents]: { type: Type; payload: UserEvents[Type] } }[keyof UserEvents]
 /** Of so many listed channels the topics are heard. */
 const FOLLOWED = 500
-/** News of reading and sending within so long of each other may have crossed. */
-const CROSSING_MS = 1_000
 
 /** The user's channels, as far as they are known, and lists of them. */
 export class Directory {
@@ -25,8 +24,9 @@ export class Directory {
    */
   readonly #heard = new Map<string, number>()
   readonly #faces = new Map<string, UserSummary>()
-  /** How far the user was last heard to have read a channel, and when, by tick and by the clock. */
-  readonly #reads = new Map<string, { seq: number; tick: number; at: number }>()
+  /** How far the user was last heard to have read a channel, and when. */
+  readonly #reads = new Map<string, { seq: number; tick: number }>()
+  readonly #crossings = new Crossings()
   readonly #unread: ReturnType<typeof createStore<Unread>>
   #tick = 0
 
@@ -54,21 +54,15 @@ export class Directory {
 
   /** An event of a channel's topic. */
   hear(channelId: string, event: TopicEvent) {
-    if (event.type === 'read.updated' && event.payload.userId === this.#me)
-      this.#reads.set(channelId, { seq: event.payload.lastReadSeq, tick: ++this.#tick, at: Date.now() })
+    if (event.type === 'read.updated' && event.payload.userId === this.#me) this.#reads.set(channelId, { seq: event.payload.lastReadSeq, tick: ++this.#tick })
     const listed = this.#channels.get(channelId)
     if (!listed) return
     if (event.type === 'channel.deleted') return this.remove(channelId)
     const { isUnclear, ...next } = follow(listed, event, this.#me)
+    if (isUnclear || (isBy(this.#me, event) && this.#crossings.note(event))) this.ask(channelId)
     if (next.channel === listed.channel) return
     this.#channels.set(channelId, next)
-    if (isUnclear || this.#mayHaveCrossed(channelId, event)) this.ask(channelId)
     this.#refresh()
-  }
-
-  /** Whether one's own message was read with all before it, only the server knows when one was just heard to read. */
-  #mayHaveCrossed(channelId: string, event: TopicEvent) {
-    return event.type === 'message.new' && event.payload.message.userId === this.#me && Date.now() - (this.#reads.get(channelId)?.at ?? 0) < CROSSING_MS
   }
 
   /** An event of the user's own topic. */
@@ -227,3 +221,6 @@ export class Directory {
     return this.engine().session()?.user.id ?? ''
   }
 }
+
+const isBy = (userId: string, { type, payload }: TopicEvent) =>
+  (type === 'message.new' && payload.message.userId === userId) || (type === 'read.updated' && payload.userId === userId)

@@ -2,6 +2,7 @@ import type { Position } from '../connection.ts'
 import type { Engine } from '../engine.ts'
 import type { ChatError } from '../error.ts'
 import type { ChannelChanges, UserSummary } from '../types.ts'
+import { Crossings } from './crossings.ts'
 import { facesOf, rename } from './faces.ts'
 import { countOf, trim } from './pages.ts'
 import { type Load, type Part, type PartState, Parts } from './parts.ts'
@@ -24,8 +25,6 @@ const LINGER_MS = 1_000
 const RETRY_MS = 1_000
 /** So many messages may come in after the user has last paged; then there are pages again. */
 const LIVE_MOST = 1_000
-/** News of who reads and sends within so long of each other may have crossed. */
-const CROSSING_MS = 1_000
 
 /**
  * Keeps what is known of a channel true: subscribes, then loads, and puts what is heard meanwhile over what was loaded;
@@ -34,8 +33,7 @@ const CROSSING_MS = 1_000
 export class Feed {
   state: ChannelState = unknown
   readonly #parts: Parts
-  /** When members were last heard to read. */
-  readonly #readAt = new Map<string, number>()
+  readonly #crossings = new Crossings()
   #generation = 0
   #watchers = 0
   #leaveTimer: ReturnType<typeof setTimeout> | undefined
@@ -104,9 +102,7 @@ export class Feed {
     if (!event.type.startsWith('typing')) this.#parts.journal.note({ event, apply: (state) => applyLate(state, event, this.#me) })
     if (event.rev !== undefined && this.#position) this.#position = { ...this.#position, offset: event.rev }
     this.update((state) => trim(applyEvent(state, event, this.#me), this.#most))
-    if (event.type === 'read.updated') this.#readAt.set(event.payload.userId, Date.now())
-    if (event.type === 'message.new' && Date.now() - (this.#readAt.get(event.payload.message.userId) ?? 0) < CROSSING_MS)
-      this.#retryLater(() => this.#parts.forget('reads'))
+    if (this.#crossings.note(event)) this.#retryLater(() => this.#parts.forget('reads'))
   }
 
   /** Somebody has a new name or image. */

@@ -56,7 +56,8 @@ async function shown(chat: ChatClient, { channelId }: Place, roots: string[]) {
   const list = await until(chat.channels(), ready)
   stop()
   return {
-    list: list.items,
+    // What the server orders by, to the millisecond, is told by no event.
+    list: [...list.items].sort((a, b) => a.id.localeCompare(b.id)),
     total: [list.totalUnread, chat.unread.getSnapshot().total],
     unread: chat.unread.getSnapshot().byChannel,
     messages: seen(items.items),
