@@ -6,11 +6,13 @@ import { keyOf, type User } from './sessions.ts'
 
 type Options = Telling & { pauseMs: number }
 type Count = User & { channelId: string; count: number }
-/** What a user is known to have unread. `isTold`: by us; else he may or may not know. */
-type Known = { user: User; since: number; counts: Map<string, { count: number; isTold: boolean }> }
+/** What a user is known to have unread. `isTold`: by us; else he may or may not know. Not `isWhole`: only what he was told is known. */
+type Known = { user: User; since: number; isWhole: boolean; counts: Map<string, { count: number; isTold: boolean }> }
 
 /** So long after a user's counts are first read, it is uncertain which of them he knows. */
 const UNCERTAIN_MS = 20_000
+/** When the database could not be asked, it is left alone for so long. */
+const RETRY_MS = 1_000
 
 /**
  * Tells the connected users of this node their unread counts, absolute: one statement for all channels in which something
@@ -26,6 +28,7 @@ export class UnreadLoop {
   readonly #known = new Map<string, Known>()
   #timer: NodeJS.Timeout | undefined
   #isRunning = false
+  #isStopped = false
   #endedAt = 0
 
   constructor(readonly options: Options) {}
@@ -58,15 +61,16 @@ export class UnreadLoop {
   /** The user has been told a count elsewhere; it is looked at again, in case it crossed with one of ours. */
   told(user: User, channelId: string, count: number) {
     if (!this.options.sessions.has(user)) return
-    const known = this.#known.get(keyOf(user))
+    const known = this.#knownOf(user)
     // He may have left it since.
-    if (known?.counts.has(channelId)) known.counts.set(channelId, { count, isTold: true })
+    if (!known.isWhole || known.counts.has(channelId)) known.counts.set(channelId, { count, isTold: true })
     this.#look(channelId, null)
   }
 
   /** The user was shown a channel that is new to him, with this count; it may have another by now, told to him before. */
   shown(user: User, { id, unreadCount }: { id: string; unreadCount: number }) {
-    this.#known.get(keyOf(user))?.counts.set(id, { count: unreadCount, isTold: true })
+    if (!this.options.sessions.has(user)) return
+    this.#knownOf(user).counts.set(id, { count: unreadCount, isTold: true })
     this.#look(id, null)
   }
 
@@ -82,17 +86,27 @@ export class UnreadLoop {
     for (const { user, counts } of this.#known.values()) if (counts.has(channelId)) this.left(user)
   }
 
+  #isWhole(user: User) {
+    return this.#known.get(keyOf(user))?.isWhole === true
+  }
+
+  #knownOf(user: User): Known {
+    const known = this.#known.get(keyOf(user)) ?? { user, since: Date.now(), isWhole: false, counts: new Map() }
+    this.#known.set(keyOf(user), known)
+    return known
+  }
+
   forget(user: User) {
     this.#known.delete(keyOf(user))
   }
 
   stop() {
     clearTimeout(this.#timer)
-    this.#isRunning = true
+    this.#isStopped = true
   }
 
   #schedule() {
-    if (this.#timer !== undefined || this.#isRunning) return
+    if (this.#timer !== undefined || this.#isRunning || this.#isStopped) return
     this.#timer = setTimeout(() => void this.#run(), Math.max(0, this.#endedAt + this.options.pauseMs - Date.now()))
   }
 
@@ -106,11 +120,13 @@ export class UnreadLoop {
       if (dirty.size > 0) await this.#count(dirty)
       // Last, so that no count read before somebody left stays with him.
       if (leavers.size > 0) await this.#drop([...leavers.values()])
+      this.#endedAt = Date.now()
     } catch (error) {
       for (const [key, user] of leavers) this.#leavers.set(key, user)
-      this.options.report(error, 'could not count unread messages')
+      for (const [channelId, author] of dirty) this.#look(channelId, author)
+      if (!this.#isStopped) this.options.report(error, 'could not count unread messages')
+      this.#endedAt = Date.now() + RETRY_MS
     }
-    this.#endedAt = Date.now()
     this.#isRunning = false
     if (this.#dirty.size + this.#leavers.size > 0) this.#schedule()
   }
@@ -118,7 +134,8 @@ export class UnreadLoop {
   async #count(dirty: Map<string, string | null>) {
     const { db, nodeId } = this.options
     const rows = await db.use((db) => selectCounts(db, { nodeId, channelIds: [...dirty.keys()] }))
-    const strangers = new Map(rows.filter((row) => !this.#known.has(keyOf(row))).map(({ appId, userId }) => [keyOf({ appId, userId }), { appId, userId }]))
+    const unknown = rows.filter((row) => !this.#isWhole(row))
+    const strangers = new Map(unknown.map(({ appId, userId }) => [keyOf({ appId, userId }), { appId, userId }]))
     if (strangers.size > 0) await this.#learn([...strangers.values()])
     const changed = new Set(rows.flatMap((row) => this.#tell(row, dirty.get(row.channelId) ?? null) ?? []))
     for (const known of changed) this.#tellTotal(known)
@@ -128,7 +145,8 @@ export class UnreadLoop {
   async #drop(users: User[]) {
     const rows = await this.options.db.use((db) => selectAllCounts(db, users))
     const theirs = new Set(rows.map((row) => `${keyOf(row)} ${row.channelId}`))
-    this.#meet(users.filter((user) => !this.#known.has(keyOf(user))), rows) // biome-ignore format: one line
+    const strangers = users.filter((user) => !this.#isWhole(user))
+    this.#meet(strangers, rows)
     for (const row of rows) this.#tell(row, row.userId)
     for (const user of users) {
       const known = this.#known.get(keyOf(user))
@@ -144,9 +162,12 @@ export class UnreadLoop {
   }
 
   #meet(users: User[], rows: Count[]) {
-    for (const user of users) if (this.options.sessions.has(user)) this.#known.set(keyOf(user), { user, since: Date.now(), counts: new Map() })
-    const met = new Set(users.map(keyOf))
-    for (const { channelId, count, ...user } of rows) if (met.has(keyOf(user))) this.#known.get(keyOf(user))?.counts.set(channelId, { count, isTold: false })
+    const told = new Map(users.map((user) => [keyOf(user), this.#known.get(keyOf(user))?.counts]))
+    for (const user of users) if (this.options.sessions.has(user)) this.#known.set(keyOf(user), { user, since: Date.now(), isWhole: true, counts: new Map() })
+    for (const { channelId, count, ...user } of rows) {
+      const key = keyOf(user)
+      if (told.has(key)) this.#known.get(key)?.counts.set(channelId, told.get(key)?.get(channelId) ?? { count, isTold: false })
+    }
   }
 
   /** Answers with whom it has told something. */

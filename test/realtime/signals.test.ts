@@ -2,6 +2,7 @@ import { channelSignals, limits, topics, userSignals } from '@parley/contract'
 import { afterEach, describe, expect, test } from 'vitest'
 import { insertCrowd } from '../support/inserted.ts'
 import { centrifugeOf, type Ear, listen } from '../support/realtime.ts'
+import { until } from '../support/until.ts'
 import { createWorld, type User, useWorld } from '../support/world.ts'
 
 const world = useWorld({ presenceGraceSeconds: 0, timings: { typingMs: 300, deadAfterMs: 1_500, beatMs: 300, reconcileMs: 300 } })
@@ -113,6 +114,23 @@ describe('unread counts', () => {
     await total(0)
     expect((await ben.reads.unreadCount()).count).toBe(0)
   })
+})
+
+test('counts that the database could not tell are told once it can', async () => {
+  const [ana, ben] = await cast()
+  const channelId = await group(ana, ben)
+  const bens = await ear(ben, own(ben))
+  const total = (count: number) => bens.until(() => counts(bens, 'channel.total_unread_changed').at(-1) === count)
+  await ana.messages.send({ channelId, text: 'a' })
+  await total(1)
+  const { db } = world()
+  await db.begin(async (tx) => {
+    await tx`lock table connections in access exclusive mode`
+    await ana.messages.send({ channelId, text: 'b' })
+    const counting = db`pid <> pg_backend_pid() and wait_event_type = 'Lock' and query like '%join connections k on k.node_id%'`
+    await until(async () => (await db`select pg_terminate_backend(pid) from pg_stat_activity where ${counting}`).length > 0)
+  })
+  await total(2)
 })
 
 test('who leaves a channel or loses it hears his new total, though he was told no count before', async () => {
