@@ -1,4 +1,4 @@
-import { parseTopic } from '@parley/contract'
+import { type Envelope, parseTopic } from '@parley/contract'
 import type { Metrics } from '../metrics.ts'
 import type { Outlet, Signal } from '../outlet.ts'
 import type { Revocations } from '../revocations.ts'
@@ -73,9 +73,10 @@ function noteTold(unread: UnreadLoop, { topic, envelope }: Extract<Signal, { kin
   const user = parseTopic(topic)
   if (user?.kind !== 'user') return
   if (envelope.startsWith('{"type":"channel.deleted"')) unread.left(user)
-  if (!envelope.startsWith('{"type":"channel.unread_changed"')) return
-  const { payload } = JSON.parse(envelope) as { payload: { channelId: string; count: number } } // written by broadcastTo
-  unread.told(user, payload.channelId, payload.count)
+  if (!/^\{"type":"channel\.(total_)?unread_changed"/.test(envelope)) return
+  const { type, payload } = JSON.parse(envelope) as Envelope // written by broadcastTo
+  if (type === 'channel.unread_changed') unread.told(user, payload.channelId, payload.count)
+  if (type === 'channel.total_unread_changed') unread.toldTotal(user, payload.count)
 }
 
 /** Closes the sockets of those whose tokens are void. What another node has revoked is told to this node's listeners, and must not go back. */

@@ -7,7 +7,7 @@ import { keyOf, type User } from './sessions.ts'
 type Options = Telling & { pauseMs: number }
 type Count = User & { channelId: string; count: number }
 /** What a user is known to have unread. `isTold`: by us; else he may or may not know. Not `isWhole`: only what he was told is known. */
-type Known = { user: User; since: number; isWhole: boolean; counts: Map<string, { count: number; isTold: boolean }> }
+type Known = { user: User; since: number; isWhole: boolean; counts: Map<string, { count: number; isTold: boolean }>; total?: number }
 
 /** So long after a user's counts are first read, it is uncertain which of them he knows. */
 const UNCERTAIN_MS = 20_000
@@ -23,6 +23,8 @@ export class UnreadLoop {
   #dirty = new Map<string, string | null>()
   /** Users whose channels have become fewer. */
   #leavers = new Map<string, User>()
+  /** Users who were told a total that was read before what we have told them, or may have been. */
+  #crossed = new Map<string, User>()
   /** The last event of a channel that was looked at. */
   #marked = new Map<string, number>()
   readonly #known = new Map<string, Known>()
@@ -65,6 +67,14 @@ export class UnreadLoop {
     // He may have left it since.
     if (!known.isWhole || known.counts.has(channelId)) known.counts.set(channelId, { count, isTold: true })
     this.#look(channelId, null)
+  }
+
+  /** The user has been told his total elsewhere; it is compared with what we know, once that is up to date. */
+  toldTotal(user: User, count: number) {
+    if (!this.options.sessions.has(user)) return
+    this.#knownOf(user).total = count
+    this.#crossed.set(keyOf(user), user)
+    this.#schedule()
   }
 
   /** The user was shown a channel that is new to him, with this count; it may have another by now, told to him before. */
@@ -113,22 +123,25 @@ export class UnreadLoop {
   async #run() {
     this.#timer = undefined
     this.#isRunning = true
-    const [dirty, leavers] = [this.#dirty, this.#leavers]
+    const [dirty, leavers, crossed] = [this.#dirty, this.#leavers, this.#crossed]
     this.#dirty = new Map()
     this.#leavers = new Map()
+    this.#crossed = new Map()
     try {
       if (dirty.size > 0) await this.#count(dirty)
       // Last, so that no count read before somebody left stays with him.
       if (leavers.size > 0) await this.#drop([...leavers.values()])
+      for (const key of crossed.keys()) this.#correct(this.#known.get(key))
       this.#endedAt = Date.now()
     } catch (error) {
       for (const [key, user] of leavers) this.#leavers.set(key, user)
+      for (const [key, user] of crossed) this.#crossed.set(key, user)
       for (const [channelId, author] of dirty) this.#look(channelId, author)
       if (!this.#isStopped) this.options.report(error, 'could not count unread messages')
       this.#endedAt = Date.now() + RETRY_MS
     }
     this.#isRunning = false
-    if (this.#dirty.size + this.#leavers.size > 0) this.#schedule()
+    if (this.#dirty.size + this.#leavers.size + this.#crossed.size > 0) this.#schedule()
   }
 
   async #count(dirty: Map<string, string | null>) {
@@ -162,11 +175,15 @@ export class UnreadLoop {
   }
 
   #meet(users: User[], rows: Count[]) {
-    const told = new Map(users.map((user) => [keyOf(user), this.#known.get(keyOf(user))?.counts]))
-    for (const user of users) if (this.options.sessions.has(user)) this.#known.set(keyOf(user), { user, since: Date.now(), isWhole: true, counts: new Map() })
-    for (const { channelId, count, ...user } of rows) {
-      const key = keyOf(user)
-      if (told.has(key)) this.#known.get(key)?.counts.set(channelId, told.get(key)?.get(channelId) ?? { count, isTold: false })
+    const counts = new Map(users.map((user) => [keyOf(user), new Map<string, number>()]))
+    for (const { channelId, count, ...user } of rows) counts.get(keyOf(user))?.set(channelId, count)
+    for (const user of users) {
+      if (!this.options.sessions.has(user)) continue
+      const known = this.#knownOf(user)
+      const told = known.counts
+      known.since = Date.now()
+      known.isWhole = true
+      known.counts = new Map([...(counts.get(keyOf(user)) ?? [])].map(([channelId, count]) => [channelId, told.get(channelId) ?? { count, isTold: false }]))
     }
   }
 
@@ -182,15 +199,21 @@ export class UnreadLoop {
     return known
   }
 
-  #tellTotal({ user, counts }: Known) {
-    const count = [...counts.values()].reduce((sum, one) => sum + one.count, 0)
-    this.#send(user, { type: 'channel.total_unread_changed', payload: { count } })
+  #tellTotal(known: Known) {
+    known.total = totalOf(known)
+    this.#send(known.user, { type: 'channel.total_unread_changed', payload: { count: known.total } })
+  }
+
+  #correct(known: Known | undefined) {
+    if (known?.isWhole && known.total !== totalOf(known)) this.#tellTotal(known)
   }
 
   #send({ appId, userId }: User, envelope: Envelope) {
     this.options.tell(topics.user(appId, userId), JSON.stringify(envelope))
   }
 }
+
+const totalOf = ({ counts }: Known) => [...counts.values()].reduce((sum, one) => sum + one.count, 0)
 
 /** The members connected to this node of these channels, with their counts. In crowds nobody is told. */
 const selectCounts = (db: Tx, { nodeId, channelIds }: { nodeId: string; channelIds: string[] }) => db<Count[]>`

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { channelSignals, limits, topics, userSignals } from '@parley/contract'
-import { afterEach, describe, expect, test } from 'vitest'
+import { createPostgresBroker } from '@parley/server/realtime/postgres-broker'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { insertCrowd } from '../support/inserted.ts'
 import { centrifugeOf, type Ear, listen } from '../support/realtime.ts'
 import { until } from '../support/until.ts'
@@ -114,6 +116,20 @@ describe('unread counts', () => {
     await total(0)
     expect((await ben.reads.unreadCount()).count).toBe(0)
   })
+})
+
+test('a total that was read before a message came, and is told after it, is put right', async () => {
+  const [ana, ben] = await cast()
+  const channelId = await group(ana, ben)
+  const bens = await ear(ben, own(ben))
+  await ana.messages.send({ channelId, text: 'hi' })
+  await bens.until(() => counts(bens, 'channel.total_unread_changed').includes(1))
+  // What a slow node has to say of a read of before.
+  const late = createPostgresBroker({ url: world().databaseUrl, nodeId: randomUUID(), report: (error) => console.error(error) })
+  onTestFinished(() => late.stop())
+  late.send({ kind: 'event', topic: own(ben), envelope: JSON.stringify({ type: 'channel.total_unread_changed', payload: { count: 0 } }) })
+  await bens.until(() => counts(bens, 'channel.total_unread_changed').includes(0))
+  await bens.until(() => counts(bens, 'channel.total_unread_changed').at(-1) === 1)
 })
 
 test('counts that the database could not tell are told once it can', async () => {
