@@ -1,4 +1,5 @@
-import { type CallOptions, request } from './call.ts'
+import { request } from './call.ts'
+import type { CallOptions } from './call-options.ts'
 import { ChatError, isChatError } from './error.ts'
 import { operations } from './operations.ts'
 import { backoff, delay } from './timing.ts'

@@ -1,13 +1,6 @@
+import type { CallOptions } from './call-options.ts'
 import { ChatError } from './error.ts'
 import type { ErrorCode } from './types.ts'
-
-/** What a single call may be given beside its arguments. */
-export type CallOptions = {
-  /** Ends the call early: it rejects with a ChatError `ABORTED`. */
-  signal?: AbortSignal | undefined
-  /** How long to wait for the answer, in milliseconds; 15,000 by default. Later it is a ChatError `TIMEOUT`. */
-  timeoutMs?: number | undefined
-}
 
 export type Request = { url: string; method: string; path: string; args: Record<string, unknown>; headers: Record<string, string>; fetch: typeof fetch }
 

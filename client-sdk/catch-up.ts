@@ -1,4 +1,4 @@
-import type { Engine } from './engine.ts'
+import type { ClientContext } from './context.ts'
 import type { ChannelChanges } from './types.ts'
 
 /** Somebody who wants to know what became of a channel: everything since a rev, or with `null` only how the channel is now. */
@@ -10,13 +10,16 @@ const RETRY_MS = 3_000
 /** The server has no such rev, so it answers with the channel alone. */
 const CHANNEL_ONLY = 2_147_483_647
 
+/** What the live parts of a client share. */
+export type LiveContext = ClientContext & { catchUp: CatchUp }
+
 /** Learns what was missed, of however many channels, in as few calls as there can be. */
 export class CatchUp {
   #askers = new Map<string, Asker[]>()
   #running: Promise<void> | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(readonly engine: () => Pick<Engine, 'api' | 'connection' | 'events'>) {}
+  constructor(readonly context: () => Pick<ClientContext, 'api' | 'connection' | 'events'>) {}
 
   /** Asks for a channel; the answer comes with the next call. */
   ask(channelId: string, asker: Asker) {
@@ -40,7 +43,7 @@ export class CatchUp {
 
   /** While offline nothing is tried: who connects runs it. */
   #retryLater() {
-    if (this.engine().connection.state.getSnapshot().status !== 'offline') this.#runIn(RETRY_MS)
+    if (this.context().connection.state.getSnapshot().status !== 'offline') this.#runIn(RETRY_MS)
   }
 
   async #run() {
@@ -50,13 +53,13 @@ export class CatchUp {
       for (const [channelId] of batch) this.#askers.delete(channelId)
       healed.push(...(await this.#ask(batch)))
     }
-    if (healed.length > 0) this.engine().events.emit({ type: 'resync', channelIds: healed })
+    if (healed.length > 0) this.context().events.emit({ type: 'resync', channelIds: healed })
   }
 
   async #ask(batch: [string, Asker[]][]) {
     const channels = Object.fromEntries(batch.map(([channelId, askers]) => [channelId, lowest(askers)]))
     try {
-      const answer = await this.engine().api.sync.pull({ channels })
+      const answer = await this.context().api.sync.pull({ channels })
       const told = batch.map(async ([channelId, askers]) => {
         const changes = answer.channels[channelId]
         if (!changes) return []

@@ -1,15 +1,14 @@
 import { createCalls } from './api.ts'
 import { browser, onWake } from './browser.ts'
-import { CatchUp } from './catch-up.ts'
-import { Channel } from './channel/index.ts'
-import type { TopicEvent } from './channel/state.ts'
-import type { ChannelsFilter, ChannelsStore } from './channel-list.ts'
+import { CatchUp, type LiveContext } from './catch-up.ts'
+import { Directory, type Unread } from './channels/cache.ts'
+import type { ChannelsFilter, ChannelsStore } from './channels/list.ts'
 import { Connection, type ConnectionState } from './connection.ts'
-import { Directory, type Unread } from './directory.ts'
-import type { Engine } from './engine.ts'
 import { type ChatEvent, type ChatEvents, createEmitter } from './events.ts'
 import { Outbox } from './outbox.ts'
 import { type Presence, Presences } from './presence.ts'
+import { Channel } from './room/index.ts'
+import type { TopicEvent } from './room/reducer.ts'
 import { indexedDbStorage, memoryStorage, type OutboxStorage } from './storage.ts'
 import { createStore, type Store } from './store.ts'
 import { type TokenProvider, Tokens } from './tokens.ts'
@@ -41,7 +40,8 @@ type UserEvent = { [Type in keyof UserEvents]: { type: Type; payload: UserEvents
 export class ChatClient {
   /** Every operation of a user as a typed call. Rejects with a ChatError; repeated where that is safe. */
   readonly api: UserApi
-  readonly #engine: Engine
+  readonly #context: LiveContext
+  readonly #cache: Directory
   readonly #tokens: Tokens
   readonly #presences: Presences
   readonly #me: ReturnType<typeof createStore<TokenResult['user'] | null>>
@@ -58,7 +58,7 @@ export class ChatClient {
     const renew = (sent: Record<string, string>) => this.#tokens.renew({ token: sent.authorization?.slice('Bearer '.length) })
     const calls = (attempts: number) => createCalls({ url, fetch, headers, renew, attempts })
     this.api = calls(4)
-    const engine = () => this.#engine
+    const context = () => this.#context
     const connection = new Connection({ tokens: this.#tokens, webSocket, report, catchUp: () => this.#catchUp() })
     const outbox = new Outbox({
       api: calls(1), // it repeats by itself
@@ -67,23 +67,23 @@ export class ChatClient {
       onSent: (message) => this.#channels.get(message.channelId)?.sent(message),
       report,
     })
-    this.#presences = new Presences(engine)
-    this.#engine = {
+    this.#presences = new Presences(context)
+    this.#context = {
       api: this.api,
       connection,
       events: createEmitter(report),
       outbox,
       topics: new Topics({ connection, onEvent: (id, event) => this.#hear(id, event), onRefused: (id) => this.#refuse(id) }),
-      directory: new Directory(engine, report),
-      catchUp: new CatchUp(engine),
+      catchUp: new CatchUp(context),
       session: () => this.#session,
       report,
     }
+    this.#cache = new Directory(context, report)
   }
 
   /** How the client stands with the server. */
   get connection(): Store<ConnectionState> {
-    return this.#engine.connection.state
+    return this.#context.connection.state
   }
 
   /** Who chats; null before the first token. */
@@ -93,7 +93,7 @@ export class ChatClient {
 
   /** Unread messages in all, and by channel as far as channels are known. Absolute, as the server counts. */
   get unread(): Store<Unread> {
-    return this.#engine.directory.unread
+    return this.#cache.unread
   }
 
   /** Connects, however often it is called; resolves once everything shown is true, and keeps trying until then. Rejects only when `disconnect()` comes first. */
@@ -110,13 +110,13 @@ export class ChatClient {
         }),
       )
     }
-    return this.#engine.connection.connect()
+    return this.#context.connection.connect()
   }
 
   /** Closes the connection; stores keep what they show. Waiting messages stay in the outbox. */
   disconnect() {
-    this.#engine.connection.disconnect()
-    this.#engine.outbox.pause()
+    this.#context.connection.disconnect()
+    this.#context.outbox.pause()
     this.#pause()
     this.#tokens.stop()
     for (const end of this.#ends.splice(0)) end()
@@ -124,12 +124,12 @@ export class ChatClient {
 
   /** The user's channels, newest activity first; of one type, if one is given. The same store for a filter each time. */
   channels(filter?: ChannelsFilter): ChannelsStore {
-    return this.#engine.directory.list(filter)
+    return this.#cache.list(filter)
   }
 
   /** A channel by its id: cheap, nothing is asked; the same object each time. */
   channel(channelId: string): Channel {
-    const known = this.#channels.get(channelId) ?? new Channel(channelId, this.#engine)
+    const known = this.#channels.get(channelId) ?? new Channel(channelId, this.#context)
     this.#channels.set(channelId, known)
     return known
   }
@@ -149,7 +149,7 @@ export class ChatClient {
   on<Type extends keyof ChatEvents>(type: Type, listener: (event: ChatEvents[Type]) => void): () => void
   on(type: '*', listener: (event: ChatEvent) => void): () => void
   on(type: string, listener: (event: never) => void): () => void {
-    return this.#engine.events.on(type, listener as (event: ChatEvent) => void) // by its type, it is told only its own
+    return this.#context.events.on(type, listener as (event: ChatEvent) => void) // by its type, it is told only its own
   }
 
   #identify(result: TokenResult) {
@@ -160,7 +160,7 @@ export class ChatClient {
     this.#session = result
     this.#me.set(user)
     if (!isNew) return
-    const { connection, topics, outbox } = this.#engine
+    const { connection, topics, outbox } = this.#context
     connection.subscribe(`user:${appId}:${user.id}`, {
       onSubscribed: ({ isRecovered }) => {
         this.#isWhole = isRecovered
@@ -174,25 +174,25 @@ export class ChatClient {
 
   #hear(channelId: string, event: TopicEvent) {
     this.#channels.get(channelId)?.hear(event)
-    this.#engine.directory.hear(channelId, event)
+    this.#cache.hear(channelId, event)
     const { rev, ...told } = event
-    this.#engine.events.emit({ ...told, topic: `chat:${this.#session?.appId}:${channelId}`, channelId, rev } as ChatEvent) // its type goes with its payload
+    this.#context.events.emit({ ...told, topic: `chat:${this.#session?.appId}:${channelId}`, channelId, rev } as ChatEvent) // its type goes with its payload
     if (event.type === 'channel.deleted') this.#refuse(channelId)
   }
 
   #hearOwn(event: UserEvent & { topic: string; rev: number | undefined }) {
-    this.#engine.directory.hearOwn(event)
+    this.#cache.hearOwn(event)
     const { type, payload } = event
     if (type === 'user.updated') this.#rename(payload.user)
     if (type === 'presence.online' || type === 'presence.offline')
       this.#presences.hear(payload.userId, { isOnline: type === 'presence.online', lastActiveAt: payload.lastActiveAt })
     if (type === 'channel.removed' || type === 'channel.deleted') this.#refuse(payload.channelId)
     if (type === 'channel.added') {
-      this.#engine.topics.return(payload.channel.id)
+      this.#context.topics.return(payload.channel.id)
       this.#channels.get(payload.channel.id)?.return()
     }
     // The channel's own topic tells it too, to those who are subscribed.
-    this.#engine.events.emit(event as ChatEvent)
+    this.#context.events.emit(event as ChatEvent)
   }
 
   #rename(user: UserEvents['user.updated']['user']) {
@@ -202,27 +202,27 @@ export class ChatClient {
   }
 
   #refuse(channelId: string) {
-    this.#engine.directory.remove(channelId)
+    this.#cache.remove(channelId)
     this.#channels.get(channelId)?.refuse('this channel is not yours to read any more')
   }
 
   #wake() {
-    this.#engine.connection.wake()
-    this.#engine.outbox.flush()
+    this.#context.connection.wake()
+    this.#context.outbox.flush()
   }
 
   #pause() {
-    this.#engine.topics.pause()
-    this.#engine.directory.pause()
+    this.#context.topics.pause()
+    this.#cache.pause()
     for (const channel of this.#channels.values()) channel.pause()
   }
 
   /** Connected: learns what no event told. */
   async #catchUp() {
-    const { directory, catchUp, outbox } = this.#engine
+    const { catchUp, outbox } = this.#context
     outbox.flush()
     this.#presences.resume()
-    await directory.resume({ isWhole: this.#isWhole })
+    await this.#cache.resume({ isWhole: this.#isWhole })
     await catchUp.run()
   }
 }

@@ -1,5 +1,13 @@
 export { type ApiOptions, type Credentials, createApi } from './api.ts'
-export type { CallOptions } from './call.ts'
+export type { CallOptions } from './call-options.ts'
+export type { Unread } from './channels/cache.ts'
+export type { ChannelsFilter, ChannelsSnapshot, ChannelsStore } from './channels/list.ts'
+export { type ChatClient, type ChatClientOptions, createChatClient } from './client.ts'
+export type { ConnectionState } from './connection.ts'
+export type * from './custom.ts'
+export { ChatError, type ChatErrorCode, isChatError } from './error.ts'
+export type { ChatEvent, ChatEvents, Resync } from './events.ts'
+export type { Presence } from './presence.ts'
 export type {
   Channel as ChannelHandle,
   Draft,
@@ -10,17 +18,9 @@ export type {
   Reads,
   Sent,
   ThreadSnapshot,
-} from './channel/index.ts'
-export type { Status } from './channel/parts.ts'
-export type { ChatMessage, ReadPosition } from './channel/state.ts'
-export type { ChannelsFilter, ChannelsSnapshot, ChannelsStore } from './channel-list.ts'
-export { type ChatClient, type ChatClientOptions, createChatClient } from './client.ts'
-export type { ConnectionState } from './connection.ts'
-export type * from './custom.ts'
-export type { Unread } from './directory.ts'
-export { ChatError, type ChatErrorCode, isChatError } from './error.ts'
-export type { ChatEvent, ChatEvents, Resync } from './events.ts'
-export type { Presence } from './presence.ts'
+} from './room/index.ts'
+export type { ChatMessage, ReadPosition } from './room/reducer.ts'
+export type { Status } from './room/resources.ts'
 export { indexedDbStorage, memoryStorage, type OutboxStorage, type Outgoing } from './storage.ts'
 export { type Store, select } from './store.ts'
 export type { TokenProvider } from './tokens.ts'

@@ -1,4 +1,4 @@
-// Generated from the contract by generate.main.ts: do not edit.
+// Generated from the contract by generate.ts: do not edit.
 // biome-ignore-all format: as generated
 // biome-ignore-all lint: as generated
 /** Where each operation is found. */

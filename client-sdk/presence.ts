@@ -1,4 +1,4 @@
-import type { Engine } from './engine.ts'
+import type { ClientContext } from './context.ts'
 import { createStore, type Store } from './store.ts'
 
 /** Whether a user is online, and when he was last active, as far as that is known. */
@@ -10,12 +10,12 @@ export class Presences {
   readonly #users = new Map<string, Watched>()
   #queue: Promise<unknown> = Promise.resolve()
 
-  constructor(readonly engine: () => Engine) {}
+  constructor(readonly context: () => ClientContext) {}
 
   of(userId: string): Store<Presence> {
     const known = this.#users.get(userId)
     if (known) return known.view
-    const { report } = this.engine()
+    const { report } = this.context()
     const store = createStore<Presence>({ isOnline: false, lastActiveAt: null }, { report, onWatched: () => this.#load(userId) })
     this.#users.set(userId, { store, view: { subscribe: store.subscribe, getSnapshot: store.getSnapshot }, news: 0 })
     return this.of(userId)
@@ -35,11 +35,11 @@ export class Presences {
   }
 
   #load(userId: string) {
-    if (!this.engine().session()) return
+    if (!this.context().session()) return
     this.#queue = this.#queue
       .then(async () => {
         const before = this.#users.get(userId)?.news
-        const { online, lastActiveAt } = await this.engine().api.users.get({ userId })
+        const { online, lastActiveAt } = await this.context().api.users.get({ userId })
         // What was heard meanwhile is newer.
         if (this.#users.get(userId)?.news === before) this.hear(userId, { isOnline: online, lastActiveAt })
       })

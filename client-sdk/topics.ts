@@ -1,5 +1,5 @@
-import type { TopicEvent } from './channel/state.ts'
 import type { Connection, Position } from './connection.ts'
+import type { TopicEvent } from './room/reducer.ts'
 
 export type OnSubscribed = (context: { isRecovered: boolean; position: Position }) => void
 type Topic = { listeners: Set<OnSubscribed>; position?: Position | undefined; since: Position | undefined; close?: () => void }

@@ -1,7 +1,7 @@
-// Generated from the contract by generate.main.ts: do not edit.
+// Generated from the contract by generate.ts: do not edit.
 // biome-ignore-all format: as generated
 // biome-ignore-all lint: as generated
-import type { CallOptions } from './call.ts'
+import type { CallOptions } from './call-options.ts'
 import type { CustomUser } from './custom.ts'
 
 /** Why the server refused. */

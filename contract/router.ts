@@ -1,7 +1,7 @@
 import type { TRPCBuiltRouter, TRPCDefaultErrorShape, TRPCMutationProcedure, TRPCQueryProcedure, TRPCSubscriptionProcedure } from '@trpc/server'
+import type { Contract } from './contract.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Envelope, TopicInput } from './events.ts'
-import type { Contract } from './index.ts'
 import type { Args, Operation, Output } from './operation.ts'
 
 /** `createTRPCClient<AppRouter>`: every operation as a tRPC procedure, queries for GET and mutations for the rest; and events as a subscription. */

@@ -1,27 +1,27 @@
 import { randomUUID } from 'node:crypto'
 import { limits } from '@parley/contract'
-import { createActivity } from './activity.ts'
-import type { Services } from './context.ts'
+import type { Services } from './core/context.ts'
+import type { Relay } from './core/event-bus.ts'
+import { createActivity } from './core/last-active.ts'
+import type { Metrics } from './core/metrics.ts'
+import { isAllowedOrigin } from './core/origins.ts'
+import { createRevocations } from './core/revocations.ts'
 import { type Db, isDatabaseTrouble } from './db/client.ts'
+import { operations } from './features/index.ts'
 import { createAuthenticate } from './http/authenticate.ts'
 import { createCall } from './http/call.ts'
-import { isAllowedOrigin } from './http/cors.ts'
-import { docs } from './http/docs.ts'
-import { createEdge, type EdgeOptions } from './http/edge.ts'
+import { createEdge, type EdgeOptions } from './http/fastify.ts'
+import { timed } from './http/instrument.ts'
+import { docs } from './http/openapi/docs.ts'
 import { playground } from './http/playground.ts'
-import { createRates, type Rates } from './http/rates.ts'
+import { createRates, type Rates } from './http/rate-limits.ts'
 import { type Calls, rest } from './http/rest.ts'
-import { timed } from './http/timed.ts'
 import { trpc } from './http/trpc.ts'
-import type { Metrics } from './metrics.ts'
-import { operations } from './operations.ts'
-import type { Relay } from './outlet.ts'
 import { createAdmission, serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
-import { listen } from './realtime/feed.ts'
 import { createPostgresBroker } from './realtime/postgres-broker.ts'
 import { createRealtime } from './realtime/realtime.ts'
 import type { Timings } from './realtime/timings.ts'
-import { createRevocations } from './revocations.ts'
+import { listen } from './realtime/trpc-subscription.ts'
 
 export type AppOptions = EdgeOptions &
   Pick<Services, 'tokens' | 'userAdminAccess' | 'cleanup' | 'outbox' | 'providerPreferences'> & {
@@ -105,9 +105,9 @@ export function buildApp({
   ) as Calls // the same groups and names
   serveWebSockets(app, { metrics, close: realtime.closeSessions })
   const admitSocket = createAdmission({ isAllowedOrigin: (origin) => isAllowedOrigin(options.allowedOrigins, origin), isClosing: realtime.isClosing })
-  serveEndpoint(app, { endpoint: realtime.endpoint, admitSocket })
+  serveEndpoint(app, { node: realtime.node, admitSocket })
   rest(app, calls)
-  trpc(app, calls, { listen: (wanted) => listen(realtime.endpoint, wanted), admitSocket })
+  trpc(app, calls, { listen: (wanted) => listen(realtime.node, wanted), admitSocket })
   docs(app, { hasPage: hasDocsPage })
   const mint = calls.tokens.create?.call
   if (demoApiKey !== undefined && mint) playground(app, { mint, demoApiKey, publicUrl, wsUrl })

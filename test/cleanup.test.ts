@@ -1,6 +1,6 @@
+import { createRelay } from '@parley/server/core/event-bus'
 import { connect } from '@parley/server/db/client'
 import { createCleanup } from '@parley/server/jobs/cleanup'
-import { createRelay } from '@parley/server/outlet'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { channelEventsOf, upTo, userEventsOf } from './support/events.ts'
 import { whileLocked } from './support/locks.ts'

@@ -1,4 +1,4 @@
-import { developmentOrigins } from '@parley/server/http/cors'
+import { developmentOrigins } from '@parley/server/config'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { post } from './support/raw.ts'
 import { createWorld, useWorld, type World } from './support/world.ts'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createTokens } from '@parley/server/tokens'
+import { createTokens } from '@parley/server/core/tokens'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Forgery, forge as forgeFrom } from './support/forge.ts'
 import { expectError, post } from './support/raw.ts'

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { readEnv, Variables } from '@parley/server/env'
-import { developmentOrigins } from '@parley/server/http/cors'
+import { developmentOrigins, readEnv, Variables } from '@parley/server/config'
 import { describe, expect, test } from 'vitest'
 
 const complaint = (variables: Record<string, string>) => {

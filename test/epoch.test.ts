@@ -9,7 +9,7 @@ const world = useWorld()
 
 /** `npm run new-epoch` on that database. */
 const newEpoch = (databaseUrl: string) => {
-  const main = fileURLToPath(new URL('../server/epoch.main.ts', import.meta.url))
+  const main = fileURLToPath(new URL('../server/bin/new-epoch.ts', import.meta.url))
   const tsx = createRequire(import.meta.url).resolve('tsx')
   const env = { PATH: process.env.PATH, DATABASE_URL: databaseUrl }
   return promisify(execFile)(process.execPath, ['--conditions=parley-source', '--import', tsx, main], { env })

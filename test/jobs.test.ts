@@ -43,7 +43,7 @@ async function workBeside(options: { timings?: { beatMs: number }; log?: typeof 
 /** `npm run worker`. */
 function startWorker(variables: Record<string, string>) {
   const root = fileURLToPath(new URL('..', import.meta.url))
-  const child = spawn(process.execPath, ['--conditions=parley-source', '--import', 'tsx', 'server/worker.ts'], {
+  const child = spawn(process.execPath, ['--conditions=parley-source', '--import', 'tsx', 'server/bin/worker.ts'], {
     cwd: root,
     env: { PATH: process.env.PATH, NODE_ENV: 'production', JWT_SECRET: SECRET, ...variables },
   })

@@ -1,4 +1,4 @@
-import { createRates } from '@parley/server/http/rates'
+import { createRates } from '@parley/server/http/rate-limits'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
 // What takes a minute is shown on the clock of the test.

@@ -4,7 +4,7 @@ import { Fragment, type KeyboardEvent, useEffect, useLayoutEffect, useRef, useSt
 import { moveFocus } from './channel-list.tsx'
 import { dayOf, firstName, namesOf, plural } from './format.ts'
 import { Icon } from './icons.tsx'
-import { MessageRow } from './message.tsx'
+import { type Active, MessageRow } from './message.tsx'
 import { useRoom } from './room.ts'
 import { useIsSeen, useNear, useScroll } from './scroll.ts'
 import { useTell } from './toasts.tsx'
@@ -97,8 +97,6 @@ export function MessageList({ list, label, unreadSince, target, onRead }: Props)
     </div>
   )
 }
-
-export type Active = { hovered?: string | undefined; focused?: string | undefined; held?: string | undefined }
 
 /** Which message shows its tools: the one whose menu is open, else under the pointer, else with the focus. */
 function useActive() {

@@ -6,12 +6,13 @@ import { DeleteDialog } from './delete.tsx'
 import { Editor } from './editor.tsx'
 import { replies, timeOf, wholeTimeOf } from './format.ts'
 import { Icon } from './icons.tsx'
-import type { Active } from './message-list.tsx'
 import { MessageText, plainText } from './message-text.tsx'
 import { MessageTools } from './message-tools.tsx'
 import { LinkPreviews } from './previews.tsx'
 import { Reactions } from './reactions.tsx'
 import { useKnown, useRoom } from './room.ts'
+
+export type Active = { hovered?: string | undefined; focused?: string | undefined; held?: string | undefined }
 
 type Props = {
   message: ChatMessage

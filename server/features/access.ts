@@ -1,8 +1,9 @@
 import { type ChannelType, limits } from '@parley/contract'
-import type { Ctx, LockedChannel, ReadCtx, UserCaller } from '../context.ts'
+import type { Ctx, ReadCtx, UserCaller } from '../core/context.ts'
+import { fail } from '../core/errors.ts'
+import type { LockedChannel } from '../core/event-buffer.ts'
 import type { Tx } from '../db/client.ts'
 import type { ChannelRow, MemberRow } from '../db/rows.ts'
-import { fail } from '../failure.ts'
 import { keepUsers } from './users/view.ts'
 
 /** The only ways for an operation to get hold of a channel: no right, no row. */

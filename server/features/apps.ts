@@ -1,11 +1,11 @@
-import { randomBytes } from 'node:crypto'
 import { contract } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
+import { newApiKey } from '../core/api-keys.ts'
+import { fail } from '../core/errors.ts'
+import { sha256 } from '../core/hash.ts'
+import { type Implements, implement, implementRead } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
 import { isoTime } from '../db/sql.ts'
-import { fail } from '../failure.ts'
-import { type Implements, implement, implementRead } from '../implement.ts'
-import { sha256 } from '../tokens.ts'
 
 const list = implementRead(contract.apps.list, async ({ db }, { limit, offset }) => {
   const apps = await db<{ id: string; name: string; createdAt: string; keys: { id: string; createdAt: string }[] }[]>`
@@ -44,8 +44,3 @@ export async function createApp(db: Tx, name: string, apiKey = newApiKey()) {
   if (!row) throw new Error('the insert of an app answered no row')
   return { id, name, apiKey, keyId, createdAt: row.createdAt }
 }
-
-/** Whether it could be a key at all; what could not is not looked up. */
-export const isApiKey = (text: string) => /^pk_[\w-]{32}$/.test(text)
-
-export const newApiKey = () => `pk_${randomBytes(24).toString('base64url')}`

@@ -1,9 +1,9 @@
 import { contract, type Input, limits } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
-import type { Ctx } from '../context.ts'
+import type { Ctx } from '../core/context.ts'
+import { fail } from '../core/errors.ts'
+import { type Implements, implement } from '../core/operation.ts'
 import type { devices as table } from '../db/schema.ts'
-import { fail } from '../failure.ts'
-import { type Implements, implement } from '../implement.ts'
 
 const create = implement(contract.devices.create, async (ctx, device) => {
   await lockOwner(ctx)

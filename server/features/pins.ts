@@ -1,6 +1,6 @@
 import { contract, limits } from '@parley/contract'
-import { fail } from '../failure.ts'
-import { type Implements, implement, implementRead } from '../implement.ts'
+import { fail } from '../core/errors.ts'
+import { type Implements, implement, implementRead } from '../core/operation.ts'
 import { channelForReader } from './access.ts'
 import { lockedMessageForMember } from './messages/access.ts'
 import { announceMessage } from './messages/announce.ts'

@@ -1,6 +1,6 @@
 import { contract, defaultPreferences, type Preferences } from '@parley/contract'
+import { type Implements, implement, implementPlain } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
-import { type Implements, implement, implementPlain } from '../implement.ts'
 import { keepCaller } from './access.ts'
 
 const get = implementPlain(contract.preferences.get, async ({ read, caller: { appId, userId }, services }) => {

@@ -1,9 +1,9 @@
 import { contract } from '@parley/contract'
-import { broadcast, broadcastTo, type ReadCtx } from '../context.ts'
+import { broadcast, broadcastTo, type ReadCtx } from '../core/context.ts'
+import { fail } from '../core/errors.ts'
+import { type Implements, implementRead } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
 import type { ChannelRow } from '../db/rows.ts'
-import { fail } from '../failure.ts'
-import { type Implements, implementRead } from '../implement.ts'
 import { channelForMember, isCrowd } from './access.ts'
 
 const mark = implementRead(contract.reads.mark, async (ctx, { channelId, messageId }) => {

@@ -1,10 +1,10 @@
 import { contract, limits, type Output, type Reader } from '@parley/contract'
-import { broadcast, type ReadCtx } from '../context.ts'
+import { broadcast, type ReadCtx } from '../core/context.ts'
+import { fail } from '../core/errors.ts'
+import { type Implements, implementRead } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
 import type { ChannelRow } from '../db/rows.ts'
 import { isoTime } from '../db/sql.ts'
-import { fail } from '../failure.ts'
-import { type Implements, implementRead } from '../implement.ts'
 import { channelForMember, channelForReader, isCrowd } from './access.ts'
 import { announceRead, moveMarkers } from './reads.ts'
 

@@ -1,5 +1,5 @@
 import { contract } from '@parley/contract'
-import { type Implements, implementPlain, implementRead } from '../implement.ts'
+import { type Implements, implementPlain, implementRead } from '../core/operation.ts'
 
 const health = implementRead(contract.service.health, async ({ db, services: { version } }) => {
   await db`select 1`

@@ -1,6 +1,6 @@
 import { type Channel, type ChannelChanges, contract, limits, type Message } from '@parley/contract'
+import { type Implements, implementRead } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
-import { type Implements, implementRead } from '../implement.ts'
 import { selectChannels } from './channels/view.ts'
 import { selectMessages, toMessage } from './messages/view.ts'
 

@@ -1,6 +1,6 @@
 import { contract, limits } from '@parley/contract'
-import { fail } from '../failure.ts'
-import { type Implements, implement } from '../implement.ts'
+import { fail } from '../core/errors.ts'
+import { type Implements, implement } from '../core/operation.ts'
 import { upsertUsers } from './users/upsert.ts'
 
 const create = implement(contract.tokens.create, async (ctx, { userId, admin = false, ...profile }) => {

@@ -1,7 +1,7 @@
 import { contract } from '@parley/contract'
-import { broadcast } from '../context.ts'
-import { fail } from '../failure.ts'
-import { type Implements, implementRead } from '../implement.ts'
+import { broadcast } from '../core/context.ts'
+import { fail } from '../core/errors.ts'
+import { type Implements, implementRead } from '../core/operation.ts'
 import { channelForMember, isCrowd } from './access.ts'
 import { selectUsers } from './users/view.ts'
 

@@ -1,12 +1,13 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Auth } from '@parley/contract'
 import { LRUCache } from 'lru-cache'
-import type { Caller } from '../context.ts'
+import { isApiKey } from '../core/api-keys.ts'
+import type { Caller } from '../core/context.ts'
+import { fail } from '../core/errors.ts'
+import { sha256 } from '../core/hash.ts'
+import type { Revocations } from '../core/revocations.ts'
+import type { Tokens } from '../core/tokens.ts'
 import type { Db, Tx } from '../db/client.ts'
-import { fail } from '../failure.ts'
-import { isApiKey } from '../features/apps.ts'
-import type { Revocations } from '../revocations.ts'
-import { sha256, type Tokens } from '../tokens.ts'
 
 /** The credentials of a request, as its headers carry them. */
 export type Credentials = { authorization?: string | undefined; apiKey?: string | undefined; adminKey?: string | undefined }

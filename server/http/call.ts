@@ -1,12 +1,12 @@
 import { type Limit, type Operation, pathParameters } from '@parley/contract'
 import type { z } from 'zod'
-import { type Caller, type Ctx, type Services, transact } from '../context.ts'
+import { type Caller, type Ctx, type Services, transact } from '../core/context.ts'
+import { Failure, fail, NotYet } from '../core/errors.ts'
+import type { Batch, Command, Implementation, Outcome } from '../core/operation.ts'
 import { type Db, newDeadline } from '../db/client.ts'
-import { Failure, fail, NotYet } from '../failure.ts'
-import type { Batch, Command, Implementation, Outcome } from '../implement.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
-import { createGatherer } from './gather.ts'
-import type { createRates, Window } from './rates.ts'
+import { createGatherer } from './group-commit.ts'
+import type { createRates, Window } from './rate-limits.ts'
 
 /** What a call needs to know of the request that carries it, and a way to answer with headers. */
 export type Request = { credentials: Credentials; ip: string; setHeader: (name: string, value: string) => void }

@@ -1,7 +1,7 @@
 import { type ErrorBody, errorStatus } from '@parley/contract'
 import postgres from 'postgres'
+import { Failure } from '../core/errors.ts'
 import { isDatabaseTrouble } from '../db/client.ts'
-import { Failure } from '../failure.ts'
 
 /** What an error of any source answers; whatever is not meant for the caller becomes INTERNAL_ERROR without its text. */
 export function toFailure(error: unknown): Failure {

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { collectDefaultMetrics } from 'prom-client'
+import { type Metrics, observeDatabase } from '../core/metrics.ts'
 import type { Db } from '../db/client.ts'
-import { type Metrics, observeDatabase } from '../metrics.ts'
 
 /** `GET /metrics` on a port of its own, which is not for strangers. Answers with what ends it. */
 export async function startMetrics(metrics: Metrics, { db, poolSize, port, host }: { db: Db; poolSize: number; port: number; host: string }) {

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { Failure, fail } from '../failure.ts'
-import { isWelcome } from '../realtime/endpoint.ts'
-import { type Bundle, bundlePlayground } from './bundle.ts'
+import { Failure, fail } from '../core/errors.ts'
+import { mayConnect } from '../core/origins.ts'
 import type { Call } from './call.ts'
+import { type Bundle, bundlePlayground } from './playground-bundle.ts'
 import { toRequest } from './rest.ts'
 
 export type PlaygroundOptions = {
@@ -74,7 +74,7 @@ function isOwnPage({ headers }: FastifyRequest, publicUrl: string) {
   const { host = '' } = headers
   const own = new URL(publicUrl)
   const isOwnName = host === own.host || /^(localhost|[\d.]+|\[[\da-f:]+\])(:\d+)?$/i.test(host)
-  return isOwnName && isWelcome({ headers }, (origin) => origin === own.origin)
+  return isOwnName && mayConnect(headers, (origin) => origin === own.origin)
 }
 
 /** The page loads nothing from elsewhere, and talks to this server only. */

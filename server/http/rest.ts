@@ -1,8 +1,8 @@
 import { type Operation, pathParameters } from '@parley/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { Failure } from '../failure.ts'
-import type { operations } from '../operations.ts'
+import { Failure } from '../core/errors.ts'
+import type { operations } from '../features/index.ts'
 import type { Call, Request } from './call.ts'
 
 /** Every operation as a call, by group and name. */

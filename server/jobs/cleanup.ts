@@ -1,9 +1,9 @@
 import { limits } from '@parley/contract'
-import { type Change, change, type Forgetting } from '../context.ts'
+import { type Change, change, type Forgetting } from '../core/context.ts'
+import type { Outlet } from '../core/event-bus.ts'
 import { type Connection, type Db, Late } from '../db/client.ts'
 import { locks } from '../db/locks.ts'
-import { finishForgetting, forgetInChannel, selectPlaces } from '../features/users/forget.ts'
-import type { Outlet } from '../outlet.ts'
+import { finishForgetting, forgetInChannel, selectPlaces } from '../features/users/erase.ts'
 
 const INTERVAL_MS = 60_000
 const RETRY_MS = 1_000

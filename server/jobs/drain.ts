@@ -1,8 +1,8 @@
+import type { Outbox } from '../core/jobs.ts'
 import type { Db } from '../db/client.ts'
-import type { Outbox } from '../outbox.ts'
 import type { Log } from './log.ts'
+import { MAX_ATTEMPTS, settings, type WorkTask } from './tasks.ts'
 import type { Timings } from './timings.ts'
-import { MAX_ATTEMPTS, settings, type WorkTask } from './work.ts'
 
 const PORTION = 1_000
 /** Promises of this age wait for a process that there may not be. */

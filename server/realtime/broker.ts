@@ -1,6 +1,6 @@
 import type { UserSummary } from '@parley/contract'
-import type { Signal } from '../outlet.ts'
-import type { Revoked } from '../revocations.ts'
+import type { Signal } from '../core/event-bus.ts'
+import type { Revoked } from '../core/revocations.ts'
 
 /**
  * What nodes tell each other. Any of it may be lost, doubled or reordered: durable events are hinted at only, and read

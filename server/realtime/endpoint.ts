@@ -2,34 +2,15 @@ import websocket from '@fastify/websocket'
 import { limits } from '@parley/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
-import { fail } from '../failure.ts'
-import type { Metrics } from '../metrics.ts'
-import type { Claims, Tokens } from '../tokens.ts'
-import { Connection } from './connection.ts'
-import type { Hub } from './hub.ts'
-import type { Outbox } from './outbox.ts'
+import { fail } from '../core/errors.ts'
+import type { Metrics } from '../core/metrics.ts'
+import { mayConnect } from '../core/origins.ts'
+import { handleCommands } from './connection/commands.ts'
+import { Connection } from './connection/index.ts'
+import type { RealtimeNode } from './node.ts'
 import type { Codec } from './protocol/codec.ts'
 import { json } from './protocol/json.ts'
 import { protobuf } from './protocol/protobuf.ts'
-import type { Session } from './sessions.ts'
-import type { Timings } from './timings.ts'
-
-/** What a connection needs of the node it is on. */
-export type Endpoint = {
-  hub: Hub
-  outbox: Outbox
-  tokens: Tokens
-  timings: Timings
-  nodeId: string
-  report(error: unknown, problem: string): void
-  /** Notes the session; answers with the generation that the user's tokens must have. */
-  arrived(session: Session): Promise<number | undefined>
-  left(session: Session): void
-  generation(user: Pick<Claims, 'appId' | 'userId'>): Promise<number | undefined>
-  /** The users connected to some node who are members of a channel, or a user's own connections. */
-  connectedTo(topic: string): Promise<{ user: string; client: string }[]>
-  terminateLater(socket: WebSocket): void
-}
 
 export const ENDPOINT_PATH = '/connection/websocket'
 /** What a client that does not answer the closing handshake is given. */
@@ -55,14 +36,14 @@ export function serveWebSockets(app: FastifyInstance, { metrics, close }: { metr
 }
 
 /** The endpoint of the protocol, in both framings. */
-export function serveEndpoint(app: FastifyInstance, { endpoint, admitSocket }: { endpoint: Endpoint; admitSocket: ReturnType<typeof createAdmission> }) {
+export function serveEndpoint(app: FastifyInstance, { node, admitSocket }: { node: RealtimeNode; admitSocket: ReturnType<typeof createAdmission> }) {
   app.register(async (scope) => {
     scope.route({
       method: 'GET',
       url: ENDPOINT_PATH,
       preHandler: admitSocket,
       handler: () => fail('NOT_FOUND', 'This address is for WebSockets'),
-      wsHandler: (socket, request) => connect(socket, codecOf(socket.protocol, request.query), endpoint),
+      wsHandler: (socket, request) => connect(socket, codecOf(socket.protocol, request.query), node),
     })
   })
 }
@@ -73,13 +54,13 @@ export const createAdmission =
   async (request: FastifyRequest, reply: FastifyReply) => {
     if (!request.ws) return
     if (isClosing()) return fail('UNAVAILABLE', 'The server is stopping')
-    if (!isWelcome(request, isAllowedOrigin)) return fail('FORBIDDEN', 'This origin is not allowed')
+    if (!mayConnect(request.headers, isAllowedOrigin)) return fail('FORBIDDEN', 'This origin is not allowed')
     // The answer is the socket's from now on: its request and reply need not stay in memory with it.
     reply.raw.detachSocket(request.raw.socket)
   }
 
-function connect(socket: WebSocket, codec: Codec, endpoint: Endpoint) {
-  const connection = new Connection(socket, codec, endpoint)
+function connect(socket: WebSocket, codec: Codec, node: RealtimeNode) {
+  const connection = new Connection({ socket, codec, node, handle: handleCommands })
   // The plugin's listener holds on to the request.
   socket.removeAllListeners('error')
   socket.on('error', ignore)
@@ -98,11 +79,4 @@ const chooseProtocol = (offered: Set<string>) => ['centrifuge-protobuf', 'centri
 const codecOf = (protocol: string, query: unknown) => {
   const { format, cf_protocol } = query as { format?: unknown; cf_protocol?: unknown } // Fastify's parser makes an object
   return protocol === 'centrifuge-protobuf' || (protocol === '' && (format === 'protobuf' || cf_protocol === 'protobuf')) ? protobuf : json
-}
-
-/** A browser's page may connect from the server's own address and from allowed ones; programs send no origin. */
-export function isWelcome({ headers }: Pick<FastifyRequest, 'headers'>, isAllowedOrigin: (origin: string) => boolean) {
-  const { origin, host } = headers
-  if (origin === undefined || isAllowedOrigin(origin)) return true
-  return URL.canParse(origin) && new URL(origin).host === host
 }

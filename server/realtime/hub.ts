@@ -1,11 +1,10 @@
 import { type Envelope, parseTopic, topics as topicNames } from '@parley/contract'
-import type { Metrics } from '../metrics.ts'
-import type { StoredEvent } from '../news.ts'
-import type { EventLog, Grant } from './log.ts'
+import type { StoredEvent } from '../core/event-buffer.ts'
+import type { Metrics } from '../core/metrics.ts'
+import type { EventLog, Grant } from './event-log.ts'
 import type { DurablePublication } from './publication.ts'
 import type { User } from './sessions.ts'
-import { type Subscriber, Subscription } from './subscription.ts'
-import { Topic } from './topic.ts'
+import { type Subscriber, Subscription, Topic } from './topic.ts'
 
 /** A place in a topic's history. */
 export type Position = { epoch: string; offset: number }

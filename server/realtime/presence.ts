@@ -1,6 +1,6 @@
 import type { Connection, Db } from '../db/client.ts'
-import { batched } from './batch.ts'
 import type { Presence } from './broker.ts'
+import { batched } from './coalesce.ts'
 import { keyOf, type Sessions, type User } from './sessions.ts'
 
 type Options = {

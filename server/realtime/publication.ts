@@ -1,8 +1,11 @@
-import type { Codec, Framing } from './protocol/codec.ts'
-
 /** What is published to a topic. A null `offset`: ephemeral. */
 export type Publication = { offset: number | null; envelope: string; messageId: string | null }
 export type DurablePublication = Publication & { offset: number }
+
+/** The two ways that frames are written. */
+export type Framing = 'json' | 'protobuf'
+/** Writes a push in one of them. */
+export type PushEncoder = { framing: Framing; encodePush(channel: string, publication: Publication): Buffer }
 
 /** A publication on its way to the subscriptions of a topic: encoded once a framing, however many they are. */
 export class Delivery {
@@ -19,7 +22,7 @@ export class Delivery {
     this.#ends = publication.offset === null ? null : endsOf(publication.envelope)
   }
 
-  in(codec: Codec): Buffer {
+  in(codec: PushEncoder): Buffer {
     const encoded = this.#frames[codec.framing] ?? codec.encodePush(this.topic, this.publication)
     this.#frames[codec.framing] = encoded
     return encoded

@@ -1,23 +1,24 @@
 import type { Envelope } from '@parley/contract'
-import type { Activity } from '../activity.ts'
+import type { Activity } from '../core/last-active.ts'
+import type { Metrics } from '../core/metrics.ts'
+import type { Revocations } from '../core/revocations.ts'
+import type { Tokens } from '../core/tokens.ts'
 import type { Db } from '../db/client.ts'
-import type { Metrics } from '../metrics.ts'
-import type { Revocations } from '../revocations.ts'
-import type { Tokens } from '../tokens.ts'
-import { createAudience } from './audience.ts'
-import { batched } from './batch.ts'
 import type { Broker } from './broker.ts'
-import { type Endpoint, terminateLater } from './endpoint.ts'
+import { batched } from './coalesce.ts'
+import { createIntake } from './dispatcher.ts'
+import { terminateLater } from './endpoint.ts'
+import { createEventLog } from './event-log.ts'
 import { Hub } from './hub.ts'
-import { createIntake } from './intake.ts'
-import { createEventLog } from './log.ts'
-import { Outbox } from './outbox.ts'
+import type { RealtimeNode } from './node.ts'
 import { Presences } from './presence.ts'
 import { selectConnected, selectGenerations } from './queries.ts'
 import { createReconciliation } from './reconcile.ts'
 import { Sessions, type User } from './sessions.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 import { UnreadLoop } from './unread.ts'
+import { createAudience } from './user-fanout.ts'
+import { Outbox } from './write-buffer.ts'
 
 export type RealtimeOptions = {
   db: Db
@@ -60,7 +61,7 @@ export function createRealtime({ presenceGraceSeconds, timings: given, ...option
 
   return {
     outlet: intake.outlet,
-    endpoint: createEndpoint({ ...options, hub, sessions, presences, unread, timings }),
+    node: createNode({ ...options, hub, sessions, presences, unread, timings }),
     isClosing: () => isClosing,
     start: async () => {
       await Promise.all([hub.start(), presences.beat()])
@@ -92,7 +93,7 @@ type Parts = Pick<RealtimeOptions, 'db' | 'tokens' | 'nodeId' | 'report' | 'acti
 }
 
 /** What this node is to its connections. */
-function createEndpoint({ db, tokens, nodeId, report, activity, hub, sessions, presences, unread, timings }: Parts): Endpoint {
+function createNode({ db, tokens, nodeId, report, activity, hub, sessions, presences, unread, timings }: Parts): RealtimeNode {
   const generation = batched<User, number | undefined>((users) => db.use((db) => selectGenerations(db, users)), { most: 1_000 })
   return {
     hub, tokens, timings, nodeId, report, generation, terminateLater,

@@ -1,8 +1,8 @@
 import { type Envelope, limits, topics } from '@parley/contract'
 import type { Tx } from '../db/client.ts'
 import { unread } from '../features/reads.ts'
-import type { Telling } from './audience.ts'
 import { keyOf, type User } from './sessions.ts'
+import type { Telling } from './user-fanout.ts'
 
 type Options = Telling & { pauseMs: number }
 type Count = User & { channelId: string; count: number }

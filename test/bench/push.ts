@@ -100,7 +100,7 @@ async function makeSender(url: string) {
 
 async function startServer(variables: Record<string, string>) {
   const [port, metricsPort] = [await freePort(), await freePort()]
-  const child = spawn(process.execPath, ['--conditions=parley-source', '--import', 'tsx', 'server/main.ts'], {
+  const child = spawn(process.execPath, ['--conditions=parley-source', '--import', 'tsx', 'server/bin/server.ts'], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {

@@ -1,11 +1,11 @@
 import { buildApp } from '@parley/server/app'
+import { createRelay } from '@parley/server/core/event-bus'
+import { createOutbox } from '@parley/server/core/jobs'
+import { createMetrics } from '@parley/server/core/metrics'
+import { createTokens } from '@parley/server/core/tokens'
 import { connect } from '@parley/server/db/client'
 import { createCleanup } from '@parley/server/jobs/cleanup'
 import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
-import { createMetrics } from '@parley/server/metrics'
-import { createOutbox } from '@parley/server/outbox'
-import { createRelay } from '@parley/server/outlet'
-import { createTokens } from '@parley/server/tokens'
 import { ADMIN_KEY, SECRET } from '../support/secrets.ts'
 
 /** A node in a process of its own. Its fault point `between commit and publish` kills it with -9 once it is armed. */

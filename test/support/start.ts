@@ -19,7 +19,7 @@ afterEach(() => {
 
 /** `npm start`, in a directory and an environment of its own. */
 export function start(variables: Record<string, string>, cwd: string) {
-  const main = fileURLToPath(new URL('../../server/main.ts', import.meta.url))
+  const main = fileURLToPath(new URL('../../server/bin/server.ts', import.meta.url))
   const tsx = createRequire(import.meta.url).resolve('tsx')
   const environment = { PATH: process.env.PATH, PORT: '0', ...variables }
   const child = spawn(process.execPath, ['--conditions=parley-source', '--import', tsx, main], { cwd, env: environment })

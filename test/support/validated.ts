@@ -1,6 +1,6 @@
 import { type Api, type Credentials, createApi } from '@parley/client'
 import { contract, ErrorBody, errorStatus, type Operation } from '@parley/contract'
-import { errorAnswers } from '@parley/server/http/openapi.answers'
+import { errorAnswers } from '@parley/server/http/openapi/responses'
 import { expect } from 'vitest'
 
 /** Every operation of the contract, as `noun.name`. */

@@ -1,6 +1,7 @@
 import type { Member, Role, UserSummary } from '@parley/contract'
-import type { Ctx, LockedChannel } from '../../context.ts'
-import { fail } from '../../failure.ts'
+import type { Ctx } from '../../core/context.ts'
+import { fail } from '../../core/errors.ts'
+import type { LockedChannel } from '../../core/event-buffer.ts'
 import { viewForNewcomer } from '../channels/view.ts'
 import { keepUsers } from '../users/view.ts'
 

@@ -1,7 +1,7 @@
-import type { Ctx } from '../../context.ts'
+import type { Ctx } from '../../core/context.ts'
+import { fail } from '../../core/errors.ts'
 import type { Tx } from '../../db/client.ts'
 import type { MessageRow } from '../../db/rows.ts'
-import { fail } from '../../failure.ts'
 import { lockedChannelForApp, lockedChannelForMember } from '../access.ts'
 
 type Ref = { channelId: string; messageId: string }

@@ -1,6 +1,7 @@
 import type { Message } from '@parley/contract'
-import type { Ctx, LockedCounters } from '../../context.ts'
-import { fail } from '../../failure.ts'
+import type { Ctx } from '../../core/context.ts'
+import { fail } from '../../core/errors.ts'
+import type { LockedCounters } from '../../core/event-buffer.ts'
 import { asBroadcast, selectMessages, toMessage } from './view.ts'
 
 /** Tells the channel what a message is now, after the write; gives the message the event's rev. Answers as the viewer sees it. */

@@ -1,7 +1,8 @@
 import { contract, limits } from '@parley/contract'
-import type { Change, LockedChannel } from '../../context.ts'
-import { fail } from '../../failure.ts'
-import { implement } from '../../implement.ts'
+import type { Change } from '../../core/context.ts'
+import { fail } from '../../core/errors.ts'
+import type { LockedChannel } from '../../core/event-buffer.ts'
+import { implement } from '../../core/operation.ts'
 import { type DatedMessage, lockedMessageForApp, lockedMessageForAuthor } from './access.ts'
 
 export type { DatedMessage } from './access.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { LinkPreview } from '@parley/contract'
-import type { Ctx } from '../../context.ts'
+import type { Ctx } from '../../core/context.ts'
 import { lockedMessageForApp } from './access.ts'
 import { announceMessage } from './announce.ts'
 import { linksIn } from './links.ts'

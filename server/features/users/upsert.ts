@@ -1,6 +1,6 @@
 import type { UserRow } from '@parley/contract'
-import type { Ctx } from '../../context.ts'
-import { NotYet } from '../../failure.ts'
+import type { Ctx } from '../../core/context.ts'
+import { NotYet } from '../../core/errors.ts'
 
 /** What is said of a user, and whether it is a sign of life. */
 export type UserDraft = UserRow & { isActive?: true }

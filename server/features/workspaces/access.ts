@@ -1,6 +1,6 @@
 import type { WorkspaceRole } from '@parley/contract'
-import type { Ctx, ReadCtx } from '../../context.ts'
-import { fail } from '../../failure.ts'
+import type { Ctx, ReadCtx } from '../../core/context.ts'
+import { fail } from '../../core/errors.ts'
 
 /** The caller's role in a workspace that he is a member of. */
 export async function workspaceForMember({ db, caller: { appId, userId } }: ReadCtx<'user'>, workspaceId: string): Promise<{ role: WorkspaceRole }> {

@@ -1,4 +1,4 @@
-import type { Change } from '../../context.ts'
+import type { Change } from '../../core/context.ts'
 
 type Leavers = { appId: string; userIds: string[]; workspaceId?: string }
 

@@ -3,7 +3,7 @@ import { Resolver } from 'node:dns/promises'
 import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { within } from '../within.ts'
+import { within } from '../with-timeout.ts'
 import { hostOf, isAddress, isPlain, isPublic, originOf } from './address.ts'
 
 /** What a URL answered with: at most so much of it. */

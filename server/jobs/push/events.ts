@@ -1,14 +1,4 @@
-import type { PushSettings } from '../../env.ts'
-
-/** The kinds of pushes, and what each tells: all of it strings (SPEC "Push notifications"). */
-export type Payloads = {
-  'new-message': Record<'senderId' | 'senderName' | 'senderAvatar' | 'channelId' | 'channelName' | 'messagePreview' | 'messageId', string>
-  mention: Record<'mentionedBy' | 'mentionedByName' | 'channelId' | 'channelName' | 'messagePreview' | 'messageId', string>
-  'channel-invite': Record<'invitedBy' | 'invitedByName' | 'channelId' | 'channelName' | 'channelDescription', string>
-  reaction: Record<'reactorId' | 'reactorName' | 'emoji' | 'channelId' | 'messagePreview' | 'messageId', string>
-  'thread-reply': Record<'replierId' | 'replierName' | 'channelId' | 'channelName' | 'threadId' | 'replyPreview', string>
-}
-export type Kind = keyof Payloads
+import type { Kind, Payloads, PushSettings } from './settings.ts'
 
 /** One push to one user, as the provider is told of it. The same `transactionId` is delivered once. */
 export type PushEvent = { name: string; to: string; payload: Record<string, string>; transactionId: string }

@@ -1,14 +1,14 @@
 import { defaultPreferences } from '@parley/contract'
+import type { Metrics } from '../../core/metrics.ts'
 import type { Db } from '../../db/client.ts'
-import type { PushSettings } from '../../env.ts'
-import type { Metrics } from '../../metrics.ts'
 import type { Log } from '../log.ts'
-import type { Handlers } from '../work.ts'
+import type { Handlers } from '../tasks.ts'
 import { type PushEvent, previewOf, pushEvent } from './events.ts'
 import { createProvider } from './provider.ts'
 import { type Invited, type Reacted, type Read, type Reader, selectInvited, selectReacted, selectRead } from './recipients.ts'
 import { isWanted, kindFor } from './rules.ts'
 import { sendAll } from './send.ts'
+import type { PushSettings } from './settings.ts'
 import { createSubscribers } from './subscribers.ts'
 
 type PushTask = Exclude<keyof Handlers, 'preview'>

@@ -1,6 +1,6 @@
-import type { ProviderPreferences } from '../../context.ts'
-import type { PushSettings } from '../../env.ts'
+import type { ProviderPreferences } from '../../core/context.ts'
 import { createProvider } from './provider.ts'
+import type { PushSettings } from './settings.ts'
 
 const none: ProviderPreferences = { channels: [], workflows: [] }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { PushSettings } from '../../env.ts'
-import { within } from '../within.ts'
+import { within } from '../with-timeout.ts'
 import { type PushEvent, subscriberId } from './events.ts'
+import type { PushSettings } from './settings.ts'
 
 /** The provider did not answer, had trouble of its own, or asked us to come back later. */
 export class Unavailable extends Error {

@@ -1,6 +1,6 @@
 import type { Preferences } from '@parley/contract'
+import type { Job } from '../../core/jobs.ts'
 import type { Db } from '../../db/client.ts'
-import type { Job } from '../../outbox.ts'
 import type { Relation } from './rules.ts'
 
 /** Who might be told of something, and all that the decision and the text depend on. Each answer is one statement. */

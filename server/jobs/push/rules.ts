@@ -1,5 +1,5 @@
 import type { Preferences } from '@parley/contract'
-import type { Kind } from './events.ts'
+import type { Kind } from './settings.ts'
 
 const flags = {
   'new-message': 'newMessages',

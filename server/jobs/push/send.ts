@@ -1,6 +1,6 @@
-import type { Metrics } from '../../metrics.ts'
+import type { Metrics } from '../../core/metrics.ts'
 import type { Log } from '../log.ts'
-import { Later } from '../work.ts'
+import { Later } from '../tasks.ts'
 import type { PushEvent } from './events.ts'
 import { EVENTS_A_CALL, type Provider, Refused, Unavailable } from './provider.ts'
 

@@ -1,6 +1,5 @@
-import type { PushSettings } from '../../env.ts'
-import type { Kind, Payloads } from './events.ts'
 import { createProvider } from './provider.ts'
+import type { Kind, Payloads, PushSettings } from './settings.ts'
 
 type Template<K extends Kind> = { name: string; subject: string; body: string; fields: (keyof Payloads[K])[] }
 

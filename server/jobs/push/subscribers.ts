@@ -1,6 +1,6 @@
 import type { Db } from '../../db/client.ts'
 import type { Log } from '../log.ts'
-import { type Handlers, Later } from '../work.ts'
+import { type Handlers, Later } from '../tasks.ts'
 import { type Provider, Refused, type Subscriber, Unavailable } from './provider.ts'
 
 /** Brings the provider what we know of a user now, whatever it was when the job was promised: so order and repeats do not matter. */

@@ -1,17 +1,13 @@
 import { z } from 'zod'
-import type { Publication } from '../publication.ts'
+import type { Publication, PushEncoder } from '../publication.ts'
 import type { ProtocolError } from './codes.ts'
 
-export type Framing = 'json' | 'protobuf'
-
 /** One of the two ways commands and replies are written into frames. */
-export type Codec = {
-  framing: Framing
+export type Codec = PushEncoder & {
   isBinary: boolean
   /** The commands of a frame; throws for anything malformed. */
   decode(frame: Buffer): Command[]
   encodeReply(reply: Reply): Buffer
-  encodePush(channel: string, publication: Publication): Buffer
   encodeUnsubscribe(channel: string, unsubscribe: { code: number; reason: string }): Buffer
   /** Several encoded messages as one frame. */
   join(messages: readonly Buffer[]): Buffer

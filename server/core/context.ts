@@ -1,0 +1,112 @@
+import { type Auth, type ChannelSignal, type ChannelSignalType, topics, type UserSignal, type UserSignalType } from '@parley/contract'
+import type { Connection, PendingWrite, Tx } from '../db/client.ts'
+import { News, type StoredEvent } from './event-buffer.ts'
+import type { Outlet } from './event-bus.ts'
+import type { Outbox } from './jobs.ts'
+import type { Activity } from './last-active.ts'
+import type { Revocations } from './revocations.ts'
+import type { Tokens } from './tokens.ts'
+
+/** Who calls, as the credentials say. `userOrKey`: a null `userId` is the app's backend. */
+export type Caller<A extends Auth = Auth> = {
+  none: object
+  admin: object
+  key: { appId: string }
+  user: UserCaller
+  userOrKey: UserCaller | { appId: string; userId: null }
+}[A]
+export type UserCaller = { appId: string; userId: string; admin: boolean }
+
+/** What operations need besides the database. */
+export type Services = {
+  tokens: Tokens
+  wsUrl: string
+  inviteUrl: (token: string) => string
+  version: string
+  userAdminAccess: UserAdminAccess
+  revocations: Revocations
+  activity: Activity
+  cleanup: Forgetting
+  outlet: Outlet
+  outbox: Outbox
+  /** A user's preferences as the push provider keeps them; empty without one, or when it does not answer soon. */
+  providerPreferences: (userId: string) => Promise<ProviderPreferences>
+}
+export type ProviderPreferences = { channels: unknown[]; workflows: unknown[] }
+/** Who administers users with a bearer token: everybody, or only holders of an admin token (DESIGN §6). */
+export type UserAdminAccess = 'bearer' | 'server'
+/** What operations ask of the clean-up: to run soon, or to be done with these deleted users now. */
+export type Forgetting = { wake: () => void; forget: (users: { appId: string; userIds: string[] }, until: number) => Promise<void> }
+
+/** What a reading operation may touch: single statements, no transaction. */
+export type ReadCtx<A extends Auth = Auth> = { db: Tx; caller: Caller<A>; services: Services }
+
+/** What an operation may touch that holds no connection: `read` lends one. */
+export type PlainCtx<A extends Auth = Auth> = Omit<ReadCtx<A>, 'db'> & { read: <T>(work: (db: Tx) => Promise<T>) => Promise<T> }
+
+/** What a transaction offers. Its writes and its news commit together or not at all. */
+export type Change = {
+  db: Tx
+  emit: News['emit']
+  emitTo: News['emitTo']
+  nextSeq: News['nextSeq']
+  /** Promises work for after the commit, if this server is set up to do it. */
+  enqueue: News['enqueue']
+  /** A write whose answer nobody waits for: it is sent together with the news, before the commit. */
+  write(query: PendingWrite): void
+  /** What is to happen outside the database once, and only if, this has committed. */
+  afterCommit(effect: () => void): void
+}
+
+/** What a writing operation may touch. */
+export type Ctx<A extends Auth = Auth> = ReadCtx<A> & Change
+
+/** Runs an operation in one transaction. */
+export const transact = <A extends Auth, T>(
+  db: Connection,
+  { caller, services, signal }: { caller: Caller<A>; services: Services; signal: AbortSignal },
+  work: (ctx: Ctx<A>) => Promise<T>,
+): Promise<T> =>
+  change(db, { appId: 'appId' in caller ? caller.appId : '', signal, outlet: services.outlet, outbox: services.outbox }, (change) =>
+    work({ ...change, caller, services }),
+  )
+
+type Changing = { appId: string; signal?: AbortSignal; outlet: Outlet; outbox?: Outbox }
+
+/** Runs `work` in one transaction. The news goes last, in one flight with the writes nobody waited for; once committed it is handed on. */
+export async function change<T>(db: Connection, { appId, signal, outlet, outbox }: Changing, work: (change: Change) => Promise<T>): Promise<T> {
+  const news = new News(appId, outbox)
+  const effects: (() => void)[] = []
+  const { result, events } = (await db.begin(async (tx) => {
+    const writes: PendingWrite[] = []
+    const result = await work({
+      db: tx,
+      emit: news.emit.bind(news),
+      emitTo: news.emitTo.bind(news),
+      nextSeq: news.nextSeq.bind(news),
+      enqueue: news.enqueue.bind(news),
+      write: (query) => void writes.push(query),
+      afterCommit: (effect) => void effects.push(effect),
+    })
+    const [, events] = await Promise.all([Promise.all(writes), news.write(tx)])
+    signal?.throwIfAborted()
+    return { result, events }
+  })) as { result: T; events: StoredEvent[] } // Postgres.js unwraps arrays of promises in its type; here is none
+  if (events.length > 0) outlet.publish(events)
+  news.wakeOutbox()
+  for (const effect of effects) effect()
+  return result
+}
+
+type Speaking = { caller: { appId: string }; services: Pick<Services, 'outlet'> }
+
+/** Sends an ephemeral event to who is subscribed to a channel, at once: in a transaction, after its commit only. */
+export const broadcast = <T extends ChannelSignalType>(
+  { caller, services }: Speaking,
+  type: T,
+  { onlyFor, ...payload }: ChannelSignal<T> & { channelId: string; onlyFor?: string | undefined },
+) => services.outlet.signal({ kind: 'event', topic: topics.channel(caller.appId, payload.channelId), envelope: JSON.stringify({ type, payload }), onlyFor })
+
+/** Sends an ephemeral event to a user's own topic, likewise. */
+export const broadcastTo = <T extends UserSignalType>({ caller, services }: Speaking, userId: string, { type, payload }: { type: T; payload: UserSignal<T> }) =>
+  services.outlet.signal({ kind: 'event', topic: topics.user(caller.appId, userId), envelope: JSON.stringify({ type, payload }) })

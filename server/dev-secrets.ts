@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+import { newApiKey } from './core/api-keys.ts'
+
+const Secrets = z.object({ adminKey: z.string(), jwtSecret: z.string(), demoApiKey: z.string() })
+export type Secrets = z.infer<typeof Secrets>
+
+/** What development needs and nobody has configured: made once, kept beside the database, readable by its owner only. */
+export function developmentSecrets(dataDir: string): Secrets {
+  const file = join(dataDir, 'secrets.json')
+  if (!existsSync(file)) create(file)
+  const { data } = Secrets.safeParse(parseJson(readFileSync(file, 'utf8')))
+  if (!data) throw new Error(`${file}: expected the secrets of an earlier start; delete it to have new ones made`)
+  return data
+}
+
+/** Whole or not at all, and never in place of another start's. */
+function create(file: string) {
+  const secrets: Secrets = { adminKey: `ak_${random()}`, jwtSecret: random(), demoApiKey: newApiKey() }
+  const draft = `${file}.${process.pid}`
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(draft, JSON.stringify(secrets, null, 2), { mode: 0o600 })
+  try {
+    linkSync(draft, file)
+  } catch (error) {
+    if (!existsSync(file)) throw error
+  } finally {
+    rmSync(draft)
+  }
+}
+
+const random = () => randomBytes(32).toString('base64url')
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,28 @@
+import type { Contract } from '@parley/contract'
+import type { Implements } from '../core/operation.ts'
+import { apps } from './apps.ts'
+import { channels } from './channels/index.ts'
+import { devices } from './devices.ts'
+import { invites } from './invites.ts'
+import { members } from './members/index.ts'
+import { messages } from './messages/index.ts'
+import { pins } from './pins.ts'
+import { preferences } from './preferences.ts'
+import { reactions } from './reactions.ts'
+import { reads } from './reads.ts'
+import { receipts } from './receipts.ts'
+import { service } from './service.ts'
+import { sync } from './sync.ts'
+import { tokens } from './tokens.ts'
+import { typing } from './typing.ts'
+import { users } from './users/index.ts'
+import { workspaces } from './workspaces/index.ts'
+
+/** The implementation of every operation of the contract; a missing one does not compile. */
+// biome-ignore format: a list
+export const operations = {
+  service, apps, tokens, users, channels, members, messages, reactions, pins, reads, receipts, sync, workspaces, invites, devices, preferences,
+  typing,
+} satisfies {
+  [Group in keyof Contract]: Implements<Group>
+}
