@@ -29,7 +29,13 @@ type CallerOptions = {
 }
 
 /** Every operation as a method, by noun. */
-export function createCalls({ url, fetch = (...given) => globalThis.fetch(...given), headers, renew, attempts }: CallerOptions): Api {
+export function createCalls({
+  url,
+  fetch = (...given) => globalThis.fetch(...given),
+  headers,
+  renew,
+  attempts,
+}: CallerOptions): Api {
   const base = url.replace(/\/+$/, '')
 
   const once = async (operation: Operation, args: Args, options: CallOptions) => {
@@ -40,24 +46,36 @@ export function createCalls({ url, fetch = (...given) => globalThis.fetch(...giv
   }
   const renewing = async (operation: Operation, args: Args, options: CallOptions) => {
     const first = await once(operation, args, options)
-    const isWorthAnother = first.refusal?.code === 'INVALID_TOKEN' && renew && (await renew(first.sent))
+    const isWorthAnother =
+      first.refusal?.code === 'INVALID_TOKEN' && renew && (await renew(first.sent))
     const { refusal, answer } = isWorthAnother ? await once(operation, args, options) : first
     if (refusal) throw refusal
     return answer
   }
-  const call = async (operation: Operation, args: Args = {}, options: CallOptions = {}): Promise<unknown> => {
+  const call = async (
+    operation: Operation,
+    args: Args = {},
+    options: CallOptions = {},
+  ): Promise<unknown> => {
     for (let attempt = 1; ; attempt++) {
       try {
         return await renewing(operation, args, options)
       } catch (error) {
-        const pauseMs = attempt < attempts ? pauseBefore(error, { attempt, isRepeatable: isRepeatable(operation, args) }) : undefined
+        const pauseMs =
+          attempt < attempts
+            ? pauseBefore(error, { attempt, isRepeatable: isRepeatable(operation, args) })
+            : undefined
         if (pauseMs === undefined) throw error
         await delay(pauseMs, options.signal)
       }
     }
   }
   const methods = (group: string, routes: Record<string, string>) =>
-    mapEntries(routes, (name, route) => (args?: Args, options?: CallOptions) => call({ name: `${group}.${name}`, route }, args, options))
+    mapEntries(
+      routes,
+      (name, route) => (args?: Args, options?: CallOptions) =>
+        call({ name: `${group}.${name}`, route }, args, options),
+    )
   return mapEntries(operations, methods) as unknown as Api // the same groups and names: both are generated from the contract
 }
 
@@ -68,16 +86,27 @@ type Operation = { name: string; route: string }
 const LONGEST_PAUSE_MS = 10_000
 
 /** How long to wait before the call is worth another attempt; undefined when it is not. */
-function pauseBefore(error: unknown, { attempt, isRepeatable }: { attempt: number; isRepeatable: boolean }) {
-  if (!(error instanceof ChatError) || !['NETWORK_ERROR', 'RATE_LIMITED', 'UNAVAILABLE'].includes(error.code)) return undefined
+function pauseBefore(
+  error: unknown,
+  { attempt, isRepeatable }: { attempt: number; isRepeatable: boolean },
+) {
+  if (
+    !(error instanceof ChatError) ||
+    !['NETWORK_ERROR', 'RATE_LIMITED', 'UNAVAILABLE'].includes(error.code)
+  )
+    return undefined
   // A call over its limit was not carried out; of all others nobody knows.
   if (!isRepeatable && error.code !== 'RATE_LIMITED') return undefined
-  const pauseMs = Math.max(error.retryAfterMs ?? 0, backoff(attempt, { leastMs: 300, mostMs: 5_000 }))
+  const pauseMs = Math.max(
+    error.retryAfterMs ?? 0,
+    backoff(attempt, { leastMs: 300, mostMs: 5_000 }),
+  )
   return pauseMs <= LONGEST_PAUSE_MS ? pauseMs : undefined
 }
 
 /** Whether doing it twice is the same as once, and answers the same. */
-const isRepeatable = ({ name, route }: Operation, args: Args) => /^(GET|PUT|PATCH) /.test(route) || args.clientId !== undefined || repeatable.has(name)
+const isRepeatable = ({ name, route }: Operation, args: Args) =>
+  /^(GET|PUT|PATCH) /.test(route) || args.clientId !== undefined || repeatable.has(name)
 const repeatable = new Set([
   'reactions.add',
   'reactions.remove',
@@ -96,5 +125,8 @@ const credentialHeaders = ({ token, apiKey, adminKey }: Credentials): Record<str
   ...(adminKey === undefined ? {} : { 'x-admin-key': adminKey }),
 })
 
-const mapEntries = <Value, Result>(object: Record<string, Value>, map: (key: string, value: Value) => Result): Record<string, Result> =>
+const mapEntries = <Value, Result>(
+  object: Record<string, Value>,
+  map: (key: string, value: Value) => Result,
+): Record<string, Result> =>
   Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(key, value)]))

@@ -2,16 +2,27 @@ import type { CallOptions } from './call-options.ts'
 import { ChatError } from './error.ts'
 import type { ErrorCode } from './types.ts'
 
-export type Request = { url: string; method: string; path: string; args: Record<string, unknown>; headers: Record<string, string>; fetch: typeof fetch }
+export type Request = {
+  url: string
+  method: string
+  path: string
+  args: Record<string, unknown>
+  headers: Record<string, string>
+  fetch: typeof fetch
+}
 
 /** One request to the server, one answer: its body, or a ChatError. */
-export async function request({ url, method, path: template, args, headers, fetch }: Request, { signal, timeoutMs = 15_000 }: CallOptions) {
+export async function request(
+  { url, method, path: template, args, headers, fetch }: Request,
+  { signal, timeoutMs = 15_000 }: CallOptions,
+) {
   const { path, rest } = fillPath(template, args)
   const isInQuery = method === 'GET' || method === 'DELETE'
   const deadline = AbortSignal.timeout(timeoutMs)
   const toError = (cause: unknown) => {
     if (signal?.aborted) return new ChatError('the call was aborted', { code: 'ABORTED', cause })
-    if (deadline.aborted) return new ChatError(`no answer within ${timeoutMs} ms`, { code: 'TIMEOUT', cause })
+    if (deadline.aborted)
+      return new ChatError(`no answer within ${timeoutMs} ms`, { code: 'TIMEOUT', cause })
     return new ChatError(`unable to reach ${url}`, { code: 'NETWORK_ERROR', cause })
   }
   try {
@@ -30,7 +41,10 @@ export async function request({ url, method, path: template, args, headers, fetc
 
 /** A refusal is a value here, so that it is not taken for a failure of the network. */
 function refusal({ status, headers }: Response, text: string) {
-  const { code, message } = errorOf(text) ?? { code: status === 503 ? 'UNAVAILABLE' : 'INTERNAL_ERROR', message: `the server answered ${status}` }
+  const { code, message } = errorOf(text) ?? {
+    code: status === 503 ? 'UNAVAILABLE' : 'INTERNAL_ERROR',
+    message: `the server answered ${status}`,
+  }
   const retryAfter = headers.get('retry-after')
   return new ChatError(message, {
     code,
@@ -59,5 +73,7 @@ function fillPath(template: string, args: Record<string, unknown>) {
 
 const toQuery = (fields: Record<string, unknown>) => {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined)
-  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))}`
+  return given.length === 0
+    ? ''
+    : `?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))}`
 }

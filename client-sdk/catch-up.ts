@@ -2,7 +2,10 @@ import type { ClientContext } from './context.ts'
 import type { ChannelChanges } from './types.ts'
 
 /** Somebody who wants to know what became of a channel: everything since a rev, or with `null` only how the channel is now. */
-type Asker = { since: number | null; take: (changes: ChannelChanges) => Promise<'healed' | 'told'> | 'healed' | 'told' }
+type Asker = {
+  since: number | null
+  take: (changes: ChannelChanges) => Promise<'healed' | 'told'> | 'healed' | 'told'
+}
 
 const CHANNELS_A_CALL = 200
 /** What could not be asked is asked again after so long, or when the connection is back. */
@@ -57,7 +60,9 @@ export class CatchUp {
   }
 
   async #ask(batch: [string, Asker[]][]) {
-    const channels = Object.fromEntries(batch.map(([channelId, askers]) => [channelId, lowest(askers)]))
+    const channels = Object.fromEntries(
+      batch.map(([channelId, askers]) => [channelId, lowest(askers)]),
+    )
     try {
       const answer = await this.context().api.sync.pull({ channels })
       const told = batch.map(async ([channelId, askers]) => {
@@ -68,7 +73,8 @@ export class CatchUp {
       })
       return (await Promise.all(told)).flat()
     } catch (error) {
-      for (const [channelId, askers] of batch) this.#askers.set(channelId, [...askers, ...(this.#askers.get(channelId) ?? [])])
+      for (const [channelId, askers] of batch)
+        this.#askers.set(channelId, [...askers, ...(this.#askers.get(channelId) ?? [])])
       throw error
     }
   }

@@ -34,7 +34,9 @@ export type ChatClientOptions = {
 /** A chat client for one user. Nothing happens before `connect()`, or the first call of an operation. */
 export const createChatClient = (options: ChatClientOptions): ChatClient => new ChatClient(options)
 
-type UserEvent = { [Type in keyof UserEvents]: { type: Type; payload: UserEvents[Type] } }[keyof UserEvents]
+type UserEvent = {
+  [Type in keyof UserEvents]: { type: Type; payload: UserEvents[Type] }
+}[keyof UserEvents]
 
 /** Everything a front end needs to chat as one user: see `createChatClient`. */
 export class ChatClient {
@@ -51,15 +53,28 @@ export class ChatClient {
   #isWhole = false
   #ends: (() => void)[] = []
 
-  constructor({ url, token, storage, fetch, webSocket, onError: report = (error) => console.error(error) }: ChatClientOptions) {
+  constructor({
+    url,
+    token,
+    storage,
+    fetch,
+    webSocket,
+    onError: report = (error) => console.error(error),
+  }: ChatClientOptions) {
     this.#tokens = new Tokens(token, (result) => this.#identify(result))
     this.#me = createStore<TokenResult['user'] | null>(null, { report })
     const headers = async () => ({ authorization: `Bearer ${(await this.#tokens.get()).token}` })
-    const renew = (sent: Record<string, string>) => this.#tokens.renew({ token: sent.authorization?.slice('Bearer '.length) })
+    const renew = (sent: Record<string, string>) =>
+      this.#tokens.renew({ token: sent.authorization?.slice('Bearer '.length) })
     const calls = (attempts: number) => createCalls({ url, fetch, headers, renew, attempts })
     this.api = calls(4)
     const context = () => this.#context
-    const connection = new Connection({ tokens: this.#tokens, webSocket, report, catchUp: () => this.#catchUp() })
+    const connection = new Connection({
+      tokens: this.#tokens,
+      webSocket,
+      report,
+      catchUp: () => this.#catchUp(),
+    })
     const outbox = new Outbox({
       api: calls(1), // it repeats by itself
       storage: storageOf(storage),
@@ -73,7 +88,11 @@ export class ChatClient {
       connection,
       events: createEmitter(report),
       outbox,
-      topics: new Topics({ connection, onEvent: (id, event) => this.#hear(id, event), onRefused: (id) => this.#refuse(id) }),
+      topics: new Topics({
+        connection,
+        onEvent: (id, event) => this.#hear(id, event),
+        onRefused: (id) => this.#refuse(id),
+      }),
       catchUp: new CatchUp(context),
       session: () => this.#session,
       report,
@@ -146,7 +165,10 @@ export class ChatClient {
   }
 
   /** Listens to events of one type, or with `*` to all; returns the unsubscribe. */
-  on<Type extends keyof ChatEvents>(type: Type, listener: (event: ChatEvents[Type]) => void): () => void
+  on<Type extends keyof ChatEvents>(
+    type: Type,
+    listener: (event: ChatEvents[Type]) => void,
+  ): () => void
   on(type: '*', listener: (event: ChatEvent) => void): () => void
   on(type: string, listener: (event: never) => void): () => void {
     return this.#context.events.on(type, listener as (event: ChatEvent) => void) // by its type, it is told only its own
@@ -165,7 +187,8 @@ export class ChatClient {
       onSubscribed: ({ isRecovered }) => {
         this.#isWhole = isRecovered
       },
-      onEvent: (envelope, rev) => this.#hearOwn({ ...(envelope as UserEvent), topic: `user:${appId}:${user.id}`, rev }), // the server holds it against the contract
+      onEvent: (envelope, rev) =>
+        this.#hearOwn({ ...(envelope as UserEvent), topic: `user:${appId}:${user.id}`, rev }), // the server holds it against the contract
       onRefused: () => {},
     })
     topics.open(appId)
@@ -176,7 +199,12 @@ export class ChatClient {
     this.#channels.get(channelId)?.hear(event)
     this.#cache.hear(channelId, event)
     const { rev, ...told } = event
-    this.#context.events.emit({ ...told, topic: `chat:${this.#session?.appId}:${channelId}`, channelId, rev } as ChatEvent) // its type goes with its payload
+    this.#context.events.emit({
+      ...told,
+      topic: `chat:${this.#session?.appId}:${channelId}`,
+      channelId,
+      rev,
+    } as ChatEvent) // its type goes with its payload
     if (event.type === 'channel.deleted') this.#refuse(channelId)
   }
 
@@ -185,7 +213,10 @@ export class ChatClient {
     const { type, payload } = event
     if (type === 'user.updated') this.#rename(payload.user)
     if (type === 'presence.online' || type === 'presence.offline')
-      this.#presences.hear(payload.userId, { isOnline: type === 'presence.online', lastActiveAt: payload.lastActiveAt })
+      this.#presences.hear(payload.userId, {
+        isOnline: type === 'presence.online',
+        lastActiveAt: payload.lastActiveAt,
+      })
     if (type === 'channel.removed' || type === 'channel.deleted') this.#refuse(payload.channelId)
     if (type === 'channel.added') {
       this.#context.topics.return(payload.channel.id)
@@ -227,7 +258,9 @@ export class ChatClient {
   }
 }
 
-function storageOf(storage: ChatClientOptions['storage'] = browser.indexedDB ? 'indexeddb' : 'memory'): OutboxStorage {
+function storageOf(
+  storage: ChatClientOptions['storage'] = browser.indexedDB ? 'indexeddb' : 'memory',
+): OutboxStorage {
   if (storage === 'indexeddb') return indexedDbStorage()
   return storage === 'memory' ? memoryStorage() : storage
 }

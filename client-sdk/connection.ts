@@ -121,7 +121,11 @@ export class Connection {
   #socketFor(url: string) {
     if (this.#socket) return this.#socket
     const { tokens, webSocket = OwnWebSocket } = this.options
-    const socket = new Centrifuge(url, { websocket: webSocket, getToken: async () => (await tokens.get()).wsToken, name: 'parley' })
+    const socket = new Centrifuge(url, {
+      websocket: webSocket,
+      getToken: async () => (await tokens.get()).wsToken,
+      name: 'parley',
+    })
     this.#socket = socket
     socket.on('connected', () => void this.#connected())
     // Code 0 is our own doing.
@@ -151,7 +155,9 @@ export class Connection {
     this.#connectedAt = Date.now()
     this.#store.set({ status: 'catching-up', reconnectInMs: null })
     const topics = [...this.#topics.values()]
-    await Promise.all(topics.map(({ subscription }) => subscription?.ready(PROBE_MS).catch(() => {})))
+    await Promise.all(
+      topics.map(({ subscription }) => subscription?.ready(PROBE_MS).catch(() => {})),
+    )
     await this.#catchUp(attempt)
   }
 
@@ -159,7 +165,10 @@ export class Connection {
     const error = await this.options.catchUp().then(() => undefined, toChatError)
     if (attempt !== this.#attempt) return
     if (error?.retryable) {
-      const pauseMs = Math.max(error.retryAfterMs ?? 0, backoff(failures, { leastMs: 1_000, mostMs: 30_000 }))
+      const pauseMs = Math.max(
+        error.retryAfterMs ?? 0,
+        backoff(failures, { leastMs: 1_000, mostMs: 30_000 }),
+      )
       this.#timer = setTimeout(() => void this.#catchUp(attempt, failures + 1), pauseMs)
       return this.#store.set({ status: 'catching-up', reconnectInMs: null, lastError: error })
     }
@@ -170,9 +179,15 @@ export class Connection {
   #retry(lastError: ChatError) {
     if (!this.#wanted) return
     this.#stop()
-    this.#failures = Date.now() - this.#connectedAt > STABLE_MS && this.#connectedAt > 0 ? 1 : this.#failures + 1
+    this.#failures =
+      Date.now() - this.#connectedAt > STABLE_MS && this.#connectedAt > 0 ? 1 : this.#failures + 1
     this.#connectedAt = 0
-    const reconnectInMs = Math.round(Math.max(this.options.tokens.restMs, backoff(this.#failures, { leastMs: 500, mostMs: 30_000 })))
+    const reconnectInMs = Math.round(
+      Math.max(
+        this.options.tokens.restMs,
+        backoff(this.#failures, { leastMs: 500, mostMs: 30_000 }),
+      ),
+    )
     this.#timer = setTimeout(() => void this.#try(), reconnectInMs)
     this.#store.set({ status: 'offline', reconnectInMs, lastError })
   }
@@ -194,7 +209,10 @@ export class Connection {
     const subscription = socket.newSubscription(name, since ? { since } : {})
     topic.subscription = subscription
     subscription.on('subscribed', ({ wasRecovering, recovered, streamPosition }) =>
-      listener.onSubscribed({ isRecovered: wasRecovering && recovered, position: streamPosition ?? { epoch: '', offset: 0 } }),
+      listener.onSubscribed({
+        isRecovered: wasRecovering && recovered,
+        position: streamPosition ?? { epoch: '', offset: 0 },
+      }),
     )
     subscription.on('publication', ({ data, offset }) => listener.onEvent(data, offset))
     // Code 0 is our own doing.
@@ -209,9 +227,14 @@ export class Connection {
   }
 }
 
-const lost = (reason: string) => new ChatError(`the connection was lost; ${reason}`, { code: 'NETWORK_ERROR' })
+const lost = (reason: string) =>
+  new ChatError(`the connection was lost; ${reason}`, { code: 'NETWORK_ERROR' })
 
-type PromiseWithResolvers = { promise: Promise<void>; resolve: () => void; reject: (error: ChatError) => void }
+type PromiseWithResolvers = {
+  promise: Promise<void>
+  resolve: () => void
+  reject: (error: ChatError) => void
+}
 function promiseWithResolvers(): PromiseWithResolvers {
   let [resolve, reject]: [() => void, (error: ChatError) => void] = [() => {}, () => {}]
   const promise = new Promise<void>((...settle) => ([resolve, reject] = settle))

@@ -5,7 +5,12 @@ import type { ErrorCode } from './types.ts'
  * when none came in time, `ABORTED` when the caller gave up, and `TOKEN_PROVIDER_FAILED` when the application's token
  * provider did.
  */
-export type ChatErrorCode = ErrorCode | 'NETWORK_ERROR' | 'TIMEOUT' | 'ABORTED' | 'TOKEN_PROVIDER_FAILED'
+export type ChatErrorCode =
+  | ErrorCode
+  | 'NETWORK_ERROR'
+  | 'TIMEOUT'
+  | 'ABORTED'
+  | 'TOKEN_PROVIDER_FAILED'
 
 /** Every call that fails rejects with one of these (SPEC "Errors"). */
 export class ChatError extends Error {
@@ -22,7 +27,13 @@ export class ChatError extends Error {
 
   constructor(
     message: string,
-    details: { code: ChatErrorCode; status?: number; retryAfterMs?: number | undefined; requestId?: string | undefined; cause?: unknown },
+    details: {
+      code: ChatErrorCode
+      status?: number
+      retryAfterMs?: number | undefined
+      requestId?: string | undefined
+      cause?: unknown
+    },
   ) {
     super(message, { cause: details.cause })
     this.code = details.code
@@ -33,7 +44,14 @@ export class ChatError extends Error {
 
   /** Whether the same call may succeed later. */
   get retryable() {
-    return ['NETWORK_ERROR', 'TIMEOUT', 'TOKEN_PROVIDER_FAILED', 'RATE_LIMITED', 'UNAVAILABLE', 'INTERNAL_ERROR'].includes(this.code)
+    return [
+      'NETWORK_ERROR',
+      'TIMEOUT',
+      'TOKEN_PROVIDER_FAILED',
+      'RATE_LIMITED',
+      'UNAVAILABLE',
+      'INTERNAL_ERROR',
+    ].includes(this.code)
   }
 }
 
@@ -42,4 +60,5 @@ export const isChatError = (error: unknown, code?: ChatErrorCode): error is Chat
   error instanceof ChatError && (code === undefined || error.code === code)
 
 /** Any failure as a ChatError. */
-export const toChatError = (cause: unknown) => (isChatError(cause) ? cause : new ChatError(String(cause), { code: 'INTERNAL_ERROR', cause }))
+export const toChatError = (cause: unknown) =>
+  isChatError(cause) ? cause : new ChatError(String(cause), { code: 'INTERNAL_ERROR', cause })

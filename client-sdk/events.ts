@@ -30,7 +30,10 @@ export function createEmitter(report: (error: unknown) => void) {
       return () => void set.delete(own)
     },
     emit: (event: ChatEvent) => {
-      for (const listener of [...(listeners.get(event.type) ?? []), ...(listeners.get('*') ?? [])]) {
+      for (const listener of [
+        ...(listeners.get(event.type) ?? []),
+        ...(listeners.get('*') ?? []),
+      ]) {
         try {
           listener(event)
         } catch (error) {

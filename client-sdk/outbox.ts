@@ -5,7 +5,11 @@ import type { Message, UserApi } from './types.ts'
 
 type Entry = { outgoing: Outgoing; sent: Deferred; error?: ChatError | undefined; result?: Message }
 type Sending = { attempts: number; timer?: ReturnType<typeof setTimeout> | undefined }
-type Deferred = { promise: Promise<Message>; resolve: (message: Message) => void; reject: (error: ChatError) => void }
+type Deferred = {
+  promise: Promise<Message>
+  resolve: (message: Message) => void
+  reject: (error: ChatError) => void
+}
 type Options = {
   api: Pick<UserApi, 'messages'>
   storage: OutboxStorage
@@ -40,7 +44,10 @@ export class Outbox {
       return []
     })
     const waiting = this.#entries
-    this.#entries = new Map([...kept.map((outgoing) => [outgoing.clientId, entryOf(outgoing)] as const), ...waiting])
+    this.#entries = new Map([
+      ...kept.map((outgoing) => [outgoing.clientId, entryOf(outgoing)] as const),
+      ...waiting,
+    ])
     for (const { outgoing } of waiting.values()) this.#keep(outgoing)
     this.#isOpen = true
     for (const channelId of this.#channelIds()) this.options.onChange(channelId)
@@ -147,10 +154,17 @@ export class Outbox {
       entry.sent.resolve(message)
     } catch (cause) {
       const error = toChatError(cause)
-      if (isPassing(error)) return Math.max(error.retryAfterMs ?? 0, backoff(attempts, { leastMs: 500, mostMs: 30_000 }))
+      if (isPassing(error))
+        return Math.max(
+          error.retryAfterMs ?? 0,
+          backoff(attempts, { leastMs: 500, mostMs: 30_000 }),
+        )
       if (!this.#entries.has(entry.outgoing.clientId)) return undefined
       entry.error = error
-      entry.outgoing = { ...entry.outgoing, failure: { code: error.code, message: error.message, status: error.status } }
+      entry.outgoing = {
+        ...entry.outgoing,
+        failure: { code: error.code, message: error.message, status: error.status },
+      }
       this.#keep(entry.outgoing)
       this.options.onChange(entry.outgoing.channelId)
       entry.sent.reject(error)
@@ -170,12 +184,14 @@ export class Outbox {
   #store(work: (storage: OutboxStorage, owner: string) => Promise<void>) {
     const { storage, report } = this.options
     const owner = this.#owner
-    if (owner !== undefined) this.#storing = this.#storing.then(() => work(storage, owner)).catch(report)
+    if (owner !== undefined)
+      this.#storing = this.#storing.then(() => work(storage, owner)).catch(report)
   }
 }
 
 /** No fault of the message: without a network, or a token, it waits. */
-const isPassing = ({ retryable, code }: ChatError) => retryable || code === 'INVALID_TOKEN' || code === 'UNAUTHORIZED'
+const isPassing = ({ retryable, code }: ChatError) =>
+  retryable || code === 'INVALID_TOKEN' || code === 'UNAUTHORIZED'
 
 function entryOf(outgoing: Outgoing): Entry {
   let settle: Omit<Deferred, 'promise'> | undefined
@@ -184,6 +200,11 @@ function entryOf(outgoing: Outgoing): Entry {
   })
   promise.catch(() => {}) // whether anybody awaits it is up to the application
   const { failure } = outgoing
-  const error = failure && new ChatError(failure.message, { code: failure.code as ChatError['code'], status: failure.status }) // as it was kept
+  const error =
+    failure &&
+    new ChatError(failure.message, {
+      code: failure.code as ChatError['code'],
+      status: failure.status,
+    }) // as it was kept
   return { outgoing, error, sent: { promise, resolve: () => {}, reject: () => {}, ...settle } }
 }

@@ -24,7 +24,8 @@ export type OutboxStorage = {
 /** Keeps nothing beyond the life of the page or process. */
 export function memoryStorage(): OutboxStorage {
   const kept = new Map<string, Map<string, Outgoing>>()
-  const of = (owner: string) => kept.get(owner) ?? kept.set(owner, new Map()).get(owner) ?? new Map<string, Outgoing>()
+  const of = (owner: string) =>
+    kept.get(owner) ?? kept.set(owner, new Map()).get(owner) ?? new Map<string, Outgoing>()
   return {
     load: async (owner) => [...of(owner).values()],
     put: async (owner, message) => void of(owner).set(message.clientId, message),
@@ -39,7 +40,10 @@ export function indexedDbStorage(name = 'parley-outbox'): OutboxStorage {
     opened ??= new Promise((resolve, reject) => {
       const request = browser.indexedDB?.open(name, 1)
       if (!request) return reject(new Error('there is no IndexedDB here'))
-      request.onupgradeneeded = () => request.result.createObjectStore('messages', { keyPath: ['owner', 'clientId'] }).createIndex('owner', 'owner')
+      request.onupgradeneeded = () =>
+        request.result
+          .createObjectStore('messages', { keyPath: ['owner', 'clientId'] })
+          .createIndex('owner', 'owner')
       request.onsuccess = () => resolve(request.result)
       request.onerror = () => reject(request.error)
     })
@@ -55,10 +59,14 @@ export function indexedDbStorage(name = 'parley-outbox'): OutboxStorage {
   }
   return {
     load: async (owner) => {
-      const kept = (await run('readonly', (messages) => messages.index('owner').getAll(owner))) as Outgoing[] // as they were put
+      const kept = (await run('readonly', (messages) =>
+        messages.index('owner').getAll(owner),
+      )) as Outgoing[] // as they were put
       return kept.sort((a, b) => a.createdAt.localeCompare(b.createdAt))
     },
-    put: async (owner, message) => void (await run('readwrite', (messages) => messages.put({ ...message, owner }))),
-    delete: async (owner, clientId) => void (await run('readwrite', (messages) => messages.delete([owner, clientId]))),
+    put: async (owner, message) =>
+      void (await run('readwrite', (messages) => messages.put({ ...message, owner }))),
+    delete: async (owner, clientId) =>
+      void (await run('readwrite', (messages) => messages.delete([owner, clientId]))),
   }
 }

@@ -35,7 +35,8 @@ export class Tokens {
   /** A token was refused: gets another, unless there is one already. False when that is of no use. */
   async renew(refused: { token?: string; wsToken?: string }): Promise<boolean> {
     const { result, since = 0 } = this.#known ?? {}
-    const isCurrent = result !== undefined && (result.token === refused.token || result.wsToken === refused.wsToken)
+    const isCurrent =
+      result !== undefined && (result.token === refused.token || result.wsToken === refused.wsToken)
     if (!isCurrent) return true
     if (ageOf(since) < YOUNG_MS) return false
     this.#known = undefined
@@ -80,7 +81,11 @@ export class Tokens {
     } catch (cause) {
       const attempts = (this.#failure?.attempts ?? 0) + 1
       const restMs = backoff(attempts, { leastMs: 1_000, mostMs: 60_000 })
-      const error = new ChatError('unable to get a token; the token provider failed', { code: 'TOKEN_PROVIDER_FAILED', retryAfterMs: restMs, cause })
+      const error = new ChatError('unable to get a token; the token provider failed', {
+        code: 'TOKEN_PROVIDER_FAILED',
+        retryAfterMs: restMs,
+        cause,
+      })
       this.#failure = { error, attempts, since: Date.now(), restMs }
       if (this.#known) this.#renewIn(restMs)
       throw error
@@ -97,7 +102,8 @@ export class Tokens {
 }
 
 /** How long ago something was, by the clock of the device. Once that was set back, nobody knows: for ever. */
-const ageOf = (since: number) => (Date.now() < since ? Number.POSITIVE_INFINITY : Date.now() - since)
+const ageOf = (since: number) =>
+  Date.now() < since ? Number.POSITIVE_INFINITY : Date.now() - since
 
 async function inTime<T>(answer: Promise<T> | T): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -109,6 +115,14 @@ async function inTime<T>(answer: Promise<T> | T): Promise<T> {
 
 /** What a backend answered may be anything, an error for one. */
 function check(result: Partial<TokenResult> | undefined): TokenResult {
-  if (result?.token && result.wsToken && result.user && result.appId && result.wsUrl && result.expiresIn) return result as TokenResult // all its fields are there
+  if (
+    result?.token &&
+    result.wsToken &&
+    result.user &&
+    result.appId &&
+    result.wsUrl &&
+    result.expiresIn
+  )
+    return result as TokenResult // all its fields are there
   throw new Error(`expected a token result, got ${JSON.stringify(result)?.slice(0, 200)}`)
 }

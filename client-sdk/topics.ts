@@ -2,7 +2,12 @@ import type { Connection, Position } from './connection.ts'
 import type { TopicEvent } from './room/reducer.ts'
 
 export type OnSubscribed = (context: { isRecovered: boolean; position: Position }) => void
-type Topic = { listeners: Set<OnSubscribed>; position?: Position | undefined; since: Position | undefined; close?: () => void }
+type Topic = {
+  listeners: Set<OnSubscribed>
+  position?: Position | undefined
+  since: Position | undefined
+  close?: () => void
+}
 type Options = {
   connection: Connection
   onEvent: (channelId: string, event: TopicEvent) => void
@@ -32,7 +37,10 @@ export class Topics {
     else if (topic.position) {
       const { position } = topic
       // As if just subscribed: who has heard everything up to here has missed nothing.
-      onSubscribed({ isRecovered: since?.epoch === position.epoch && since.offset === position.offset, position })
+      onSubscribed({
+        isRecovered: since?.epoch === position.epoch && since.offset === position.offset,
+        position,
+      })
     }
     return () => {
       topic.listeners.delete(onSubscribed)
@@ -63,7 +71,8 @@ export class Topics {
           for (const listener of [...topic.listeners]) listener(context)
         },
         onEvent: (envelope, rev) => {
-          if (rev !== undefined && topic.position) topic.position = { ...topic.position, offset: rev }
+          if (rev !== undefined && topic.position)
+            topic.position = { ...topic.position, offset: rev }
           this.options.onEvent(channelId, { ...(envelope as TopicEvent), rev }) // the server holds it against the contract
         },
         onRefused: () => {

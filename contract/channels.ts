@@ -8,22 +8,37 @@ import { operation } from './operation.ts'
 /** Channel types (SPEC "Channel types"). */
 export const ChannelType = z
   .enum(['messaging', 'group', 'team', 'livestream', 'public', 'private'])
-  .meta({ description: 'messaging: two people. group, private: its members. team: a workspace. livestream, public: everyone.', examples: ['group'] })
+  .meta({
+    description:
+      'messaging: two people. group, private: its members. team: a workspace. livestream, public: everyone.',
+    examples: ['group'],
+  })
 export type ChannelType = z.infer<typeof ChannelType>
 
 const when = '2026-11-21T09:30:00.000Z'
-const name = <S extends z.ZodType>(schema: S) => schema.meta({ description: 'Name of the channel.', examples: ['Kitchen talk'] })
-const image = <S extends z.ZodType>(schema: S) => schema.meta({ description: 'Image URL.', examples: ['https://example.com/kitchen.png'] })
-const description = <S extends z.ZodType>(schema: S) => schema.meta({ description: 'What the channel is about.', examples: ['Recipes and leftovers'] })
+const name = <S extends z.ZodType>(schema: S) =>
+  schema.meta({ description: 'Name of the channel.', examples: ['Kitchen talk'] })
+const image = <S extends z.ZodType>(schema: S) =>
+  schema.meta({ description: 'Image URL.', examples: ['https://example.com/kitchen.png'] })
+const description = <S extends z.ZodType>(schema: S) =>
+  schema.meta({ description: 'What the channel is about.', examples: ['Recipes and leftovers'] })
 const workspaceId = <S extends z.ZodType>(schema: S) =>
-  schema.meta({ description: 'The workspace it belongs to.', examples: ['019c9b1c-5d4e-7a1b-9c2d-3e4f50617283'] })
+  schema.meta({
+    description: 'The workspace it belongs to.',
+    examples: ['019c9b1c-5d4e-7a1b-9c2d-3e4f50617283'],
+  })
 
 /** A channel as its reader sees it (SPEC "Channel", DESIGN §4 channel record). */
 export const Channel = z
   .object({
     id: field.channelId(),
-    cid: z.string().meta({ description: 'Composite identifier `<type>:<slug>`.', examples: ['group:kitchen-talk'] }),
-    name: name(z.string()).meta({ description: "Name of the channel; in a direct message the other member's name." }),
+    cid: z.string().meta({
+      description: 'Composite identifier `<type>:<slug>`.',
+      examples: ['group:kitchen-talk'],
+    }),
+    name: name(z.string()).meta({
+      description: "Name of the channel; in a direct message the other member's name.",
+    }),
     type: ChannelType,
     image: image(z.string().nullable()),
     description: description(z.string().nullable()),
@@ -32,14 +47,24 @@ export const Channel = z
     memberCount: z.int().meta({ description: 'How many members it has.', examples: [2] }),
     unreadCount: z.int().meta({ description: 'Unread messages for the caller.', examples: [3] }),
     lastMessage: Message.nullable().meta({ description: 'The newest message.' }),
-    lastReadSeq: z.int().meta({ description: "Seq of the caller's read position; 0 when nothing was read.", examples: [9] }),
+    lastReadSeq: z.int().meta({
+      description: "Seq of the caller's read position; 0 when nothing was read.",
+      examples: [9],
+    }),
     role: Role.nullable().meta({ description: "The caller's role; null when not a member." }),
     starred: z.boolean().meta({ description: 'Whether the caller starred it.', examples: [false] }),
     muted: z.boolean().meta({ description: 'Whether the caller muted it.', examples: [false] }),
-    rev: z.int().meta({ description: 'Counts every durable change of the channel.', examples: [31] }),
-    members: z.array(Member).optional().meta({ description: 'The first 100 members: in a single channel, and of direct messages in listings.' }),
+    rev: z
+      .int()
+      .meta({ description: 'Counts every durable change of the channel.', examples: [31] }),
+    members: z.array(Member).optional().meta({
+      description:
+        'The first 100 members: in a single channel, and of direct messages in listings.',
+    }),
     createdAt: field.timestamp().meta({ description: 'When it was created.', examples: [when] }),
-    updatedAt: field.timestamp().meta({ description: 'When its name, image or description last changed.', examples: [when] }),
+    updatedAt: field
+      .timestamp()
+      .meta({ description: 'When its name, image or description last changed.', examples: [when] }),
   })
   .meta({ id: 'Channel', description: 'A channel as its reader sees it.' })
 export type Channel = z.infer<typeof Channel>
@@ -86,7 +111,9 @@ export const channels = {
         .optional()
         .meta({ description: 'Part of the name, in any case.', examples: ['kitchen'] }),
     }),
-    output: z.object({ channels: z.array(Channel).meta({ description: 'Newest activity first.' }) }),
+    output: z.object({
+      channels: z.array(Channel).meta({ description: 'Newest activity first.' }),
+    }),
   }),
   /** Creates a channel with the caller as owner. A direct message of a pair that has one answers with that one. */
   create: operation({
@@ -115,7 +142,10 @@ export const channels = {
         error: 'expected exactly 1 entry for a channel of type messaging',
         path: ['memberIds'],
       })
-      .refine((channel) => channel.type === 'messaging' || channel.name !== undefined, { error: 'expected a name', path: ['name'] }),
+      .refine((channel) => channel.type === 'messaging' || channel.name !== undefined, {
+        error: 'expected a name',
+        path: ['name'],
+      }),
     output: Channel,
     errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
@@ -136,7 +166,8 @@ export const channels = {
     path: '/api/channels/{channelId}',
     auth: 'user',
     summary: 'Edit a channel',
-    description: 'Changes name, image or description (`null` clears image and description). For owners and moderators; a direct message can not be edited.',
+    description:
+      'Changes name, image or description (`null` clears image and description). For owners and moderators; a direct message can not be edited.',
     input: Ref.extend({
       name: name(field.name()).optional(),
       image: image(field.url().nullable()).optional(),

@@ -19,7 +19,8 @@ export type ErrorCode = keyof typeof errorStatus
 export const errorMeaning: Record<ErrorCode, string> = {
   VALIDATION_ERROR: 'The request is malformed; the message names the field and what was expected.',
   UNAUTHORIZED: 'No credentials of the wanted kind, or a wrong API or admin key.',
-  INVALID_TOKEN: 'The bearer token is invalid, expired or revoked: request a new one from POST /tokens.',
+  INVALID_TOKEN:
+    'The bearer token is invalid, expired or revoked: request a new one from POST /tokens.',
   FORBIDDEN: 'The caller may not do this.',
   NOT_FOUND: 'There is no such thing, or it belongs to somebody else.',
   PAYLOAD_TOO_LARGE: 'The request body is too large.',
@@ -33,7 +34,9 @@ export const ErrorBody = z
   .object({
     error: z
       .object({
-        message: z.string().meta({ description: 'What went wrong, for people.', examples: ['Channel not found'] }),
+        message: z
+          .string()
+          .meta({ description: 'What went wrong, for people.', examples: ['Channel not found'] }),
         code: z
           .enum(Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]]) // Object.keys forgets the literal names
           .meta({ description: 'What went wrong, for programs.', examples: ['NOT_FOUND'] }),

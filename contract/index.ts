@@ -23,7 +23,16 @@ export {
 export { limits } from './limits.ts'
 export { Member, Role } from './members.ts'
 export { Attachment, LinkPreview, Message, Reaction } from './messages.ts'
-export { type Args, type Auth, type Input, type Limit, type Method, type Operation, type Output, pathParameters } from './operation.ts'
+export {
+  type Args,
+  type Auth,
+  type Input,
+  type Limit,
+  type Method,
+  type Operation,
+  type Output,
+  pathParameters,
+} from './operation.ts'
 export { PinnedMessage } from './pins.ts'
 export { defaultPreferences, Preferences } from './preferences.ts'
 export { Emoji } from './reactions.ts'

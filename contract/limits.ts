@@ -8,7 +8,11 @@ export const limits = {
   rates: { tokens: 100, messages: 60, requests: 1_000 },
   bodyBytes: 256 * 1024,
   syncBodyBytes: 4 * 1024 * 1024,
-  page: { channels: { default: 50, max: 100 }, users: { default: 50, max: 100 }, messages: { default: 100, max: 200 } },
+  page: {
+    channels: { default: 50, max: 100 },
+    users: { default: 50, max: 100 },
+    messages: { default: 100, max: 200 },
+  },
   nameLength: 255,
   descriptionLength: 2_000,
   urlLength: 2_048,

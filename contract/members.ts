@@ -5,7 +5,9 @@ import { operation } from './operation.ts'
 import { UserSummary } from './users.ts'
 
 /** What a member may do: owners everything, moderators edit the channel and remove members. */
-export const Role = z.enum(['owner', 'moderator', 'member']).meta({ description: 'Role in the channel.', examples: ['member'] })
+export const Role = z
+  .enum(['owner', 'moderator', 'member'])
+  .meta({ description: 'Role in the channel.', examples: ['member'] })
 export type Role = z.infer<typeof Role>
 
 /** A user in a channel (DESIGN §4 members). */
@@ -14,7 +16,9 @@ export const Member = z
     userId: field.userId(),
     user: UserSummary,
     role: Role,
-    joinedAt: field.timestamp().meta({ description: 'When the user joined.', examples: ['2026-11-21T09:30:00.000Z'] }),
+    joinedAt: field
+      .timestamp()
+      .meta({ description: 'When the user joined.', examples: ['2026-11-21T09:30:00.000Z'] }),
   })
   .meta({ id: 'Member', description: 'A user in a channel.' })
 export type Member = z.infer<typeof Member>
@@ -31,8 +35,13 @@ export const members = {
     auth: 'user',
     summary: 'List members',
     description: 'The members of a channel, in the order they joined.',
-    input: Ref.extend({ limit: field.pageSize({ default: limits.membersShown, max: limits.membersPerCall }), offset: field.offset() }),
-    output: z.object({ members: z.array(Member).meta({ description: 'In the order they joined.' }) }),
+    input: Ref.extend({
+      limit: field.pageSize({ default: limits.membersShown, max: limits.membersPerCall }),
+      offset: field.offset(),
+    }),
+    output: z.object({
+      members: z.array(Member).meta({ description: 'In the order they joined.' }),
+    }),
     errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
   /** Adds users; those who are members already stay as they are. */
@@ -53,7 +62,9 @@ export const members = {
     }),
     output: z.object({
       members: z.array(Member).meta({ description: 'The users asked for, as members.' }),
-      memberCount: z.int().meta({ description: 'How many members the channel has now.', examples: [3] }),
+      memberCount: z
+        .int()
+        .meta({ description: 'How many members the channel has now.', examples: [3] }),
     }),
     errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
@@ -74,7 +85,8 @@ export const members = {
     path: '/api/channels/{channelId}/members/{userId}',
     auth: 'user',
     summary: 'Remove a member',
-    description: 'An owner removes anyone, a moderator plain members, and everybody oneself. Not in direct messages.',
+    description:
+      'An owner removes anyone, a moderator plain members, and everybody oneself. Not in direct messages.',
     input: MemberRef,
     output: field.Success,
     errors: ['NOT_FOUND', 'FORBIDDEN'],
@@ -85,7 +97,8 @@ export const members = {
     path: '/api/channels/{channelId}/join',
     auth: 'user',
     summary: 'Join a channel',
-    description: 'Joins a public or livestream channel, or a team channel of your workspace. Joining again changes nothing.',
+    description:
+      'Joins a public or livestream channel, or a team channel of your workspace. Joining again changes nothing.',
     input: Ref,
     output: Member,
     errors: ['NOT_FOUND', 'FORBIDDEN'],
@@ -96,7 +109,8 @@ export const members = {
     path: '/api/channels/{channelId}/leave',
     auth: 'user',
     summary: 'Leave a channel',
-    description: 'Leaves the channel. The last owner hands over to the oldest moderator, else the oldest member. Not in direct messages.',
+    description:
+      'Leaves the channel. The last owner hands over to the oldest moderator, else the oldest member. Not in direct messages.',
     input: Ref,
     output: field.Success,
     errors: ['NOT_FOUND', 'FORBIDDEN'],

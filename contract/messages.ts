@@ -9,10 +9,13 @@ const { messages: page } = limits.page
 /** A file or medium attached to a message; Parley stores the reference, not the bytes. */
 export const Attachment = z
   .object({
-    type: field
-      .text({ min: 1, max: limits.attachmentTypeLength })
-      .meta({ description: '`image`, `video`, `audio`, `file`, or another word of your own.', examples: ['image'] }),
-    url: field.url().meta({ description: 'Where it can be fetched.', examples: ['https://example.com/cat.png'] }),
+    type: field.text({ min: 1, max: limits.attachmentTypeLength }).meta({
+      description: '`image`, `video`, `audio`, `file`, or another word of your own.',
+      examples: ['image'],
+    }),
+    url: field
+      .url()
+      .meta({ description: 'Where it can be fetched.', examples: ['https://example.com/cat.png'] }),
     name: field
       .name()
       .optional()
@@ -23,7 +26,9 @@ export const Attachment = z
 /** What a URL in the text leads to; filled in by background processing (SPEC "Link preview"). */
 export const LinkPreview = z
   .object({
-    url: z.string().meta({ description: 'The URL as in the text.', examples: ['https://example.com/post'] }),
+    url: z
+      .string()
+      .meta({ description: 'The URL as in the text.', examples: ['https://example.com/post'] }),
     title: z
       .string()
       .nullable()
@@ -40,7 +45,9 @@ export const LinkPreview = z
       .string()
       .nullable()
       .meta({ description: 'Name of the site.', examples: ['Example'] }),
-    type: z.enum(['website', 'video', 'article']).meta({ description: 'Kind of page.', examples: ['article'] }),
+    type: z
+      .enum(['website', 'video', 'article'])
+      .meta({ description: 'Kind of page.', examples: ['article'] }),
     videoId: z
       .string()
       .optional()
@@ -48,7 +55,10 @@ export const LinkPreview = z
     embedUrl: z
       .string()
       .optional()
-      .meta({ description: 'Embeddable video URL.', examples: ['https://www.youtube.com/embed/dQw4w9WgXcQ'] }),
+      .meta({
+        description: 'Embeddable video URL.',
+        examples: ['https://www.youtube.com/embed/dQw4w9WgXcQ'],
+      }),
     authorName: z
       .string()
       .optional()
@@ -62,7 +72,10 @@ export const Reaction = z
   .object({
     type: z.string().meta({ description: 'The emoji.', examples: ['👍'] }),
     count: z.int().meta({ description: 'How many users reacted with it.', examples: [2] }),
-    own: z.boolean().meta({ description: 'Whether the caller is one of them; false in events.', examples: [true] }),
+    own: z.boolean().meta({
+      description: 'Whether the caller is one of them; false in events.',
+      examples: [true],
+    }),
     users: z.array(UserSummary).meta({ description: 'The first ten of them.' }),
   })
   .meta({ id: 'Reaction', description: 'One emoji on a message and who put it there.' })
@@ -74,26 +87,48 @@ export const Message = z
     id: field.messageId(),
     channelId: field.channelId(),
     userId: field.userId().meta({ description: 'The author.' }),
-    text: z.string().meta({ description: 'May contain @mentions; empty once deleted.', examples: ['Hello @ben'] }),
-    seq: z.int().meta({ description: 'Place of the message in its channel: 1, 2, 3 … without a gap.', examples: [12] }),
-    rev: z.int().meta({ description: "The channel's revision at the message's last change.", examples: [31] }),
+    text: z.string().meta({
+      description: 'May contain @mentions; empty once deleted.',
+      examples: ['Hello @ben'],
+    }),
+    seq: z.int().meta({
+      description: 'Place of the message in its channel: 1, 2, 3 … without a gap.',
+      examples: [12],
+    }),
+    rev: z.int().meta({
+      description: "The channel's revision at the message's last change.",
+      examples: [31],
+    }),
     user: UserSummary.meta({ description: 'The author.' }),
     reactions: z.array(Reaction).meta({ description: 'Oldest kind first.' }),
-    mentions: z.array(z.string()).meta({ description: 'Names mentioned in the text, without @, in order.', examples: [['ben']] }),
+    mentions: z.array(z.string()).meta({
+      description: 'Names mentioned in the text, without @, in order.',
+      examples: [['ben']],
+    }),
     attachments: z.array(Attachment).meta({ description: 'As sent.' }),
-    linkPreviews: z.array(LinkPreview).optional().meta({ description: 'Present after background processing.' }),
+    linkPreviews: z
+      .array(LinkPreview)
+      .optional()
+      .meta({ description: 'Present after background processing.' }),
     parentId: field
       .messageId()
       .nullable()
       .meta({ description: 'Root message of the thread this is a reply in.', examples: [null] }),
-    replyCount: z.int().meta({ description: 'Live replies in the thread of this message.', examples: [0] }),
+    replyCount: z
+      .int()
+      .meta({ description: 'Live replies in the thread of this message.', examples: [0] }),
     pinned: z.boolean().meta({ description: 'Whether the message is pinned.', examples: [false] }),
     clientId: z
       .string()
       .nullable()
       .meta({ description: "The sender's own key for this message.", examples: ['outbox-17'] }),
-    createdAt: field.timestamp().meta({ description: 'When it was sent.', examples: ['2026-11-21T09:30:00.000Z'] }),
-    updatedAt: field.timestamp().meta({ description: 'When its content last changed.', examples: ['2026-11-21T09:30:00.000Z'] }),
+    createdAt: field
+      .timestamp()
+      .meta({ description: 'When it was sent.', examples: ['2026-11-21T09:30:00.000Z'] }),
+    updatedAt: field.timestamp().meta({
+      description: 'When its content last changed.',
+      examples: ['2026-11-21T09:30:00.000Z'],
+    }),
     editedAt: field
       .timestamp()
       .nullable()
@@ -112,12 +147,18 @@ export const MessageRef = z.object({ channelId: field.channelId(), messageId: fi
 const cursor = (description: string) => field.messageId().optional().meta({ description })
 const content = {
   text: field.text({ max: limits.textLength }).meta({
-    description: 'At most 10,000 characters; may be empty when there are attachments. `@name` mentions somebody.',
+    description:
+      'At most 10,000 characters; may be empty when there are attachments. `@name` mentions somebody.',
     examples: ['Hello @ben'],
   }),
-  attachments: z.array(Attachment).max(limits.attachments).default([]).meta({ description: 'At most 30.' }),
+  attachments: z
+    .array(Attachment)
+    .max(limits.attachments)
+    .default([])
+    .meta({ description: 'At most 30.' }),
 }
-const hasContent = (message: { text: string; attachments?: unknown[] }) => message.text !== '' || (message.attachments ?? []).length > 0
+const hasContent = (message: { text: string; attachments?: unknown[] }) =>
+  message.text !== '' || (message.attachments ?? []).length > 0
 const emptyContent = { error: 'expected at least 1 character, or an attachment', path: ['text'] }
 
 /** Messages of a channel (SPEC "Messages", DESIGN §4). */
@@ -145,18 +186,30 @@ export const messages = {
           .max(limits.largestInteger)
           .optional()
           .meta({
-            description: 'Synchronise: the next messages with a greater seq, tombstones of deleted ones included; 0 starts at the first.',
+            description:
+              'Synchronise: the next messages with a greater seq, tombstones of deleted ones included; 0 starts at the first.',
             examples: [0],
           }),
       })
-      .refine((query) => [query.before, query.after, query.since_seq].filter((given) => given !== undefined).length <= 1, {
-        error: 'expected at most one of before, after and since_seq',
-        path: ['before'],
-      }),
+      .refine(
+        (query) =>
+          [query.before, query.after, query.since_seq].filter((given) => given !== undefined)
+            .length <= 1,
+        {
+          error: 'expected at most one of before, after and since_seq',
+          path: ['before'],
+        },
+      ),
     output: z.object({
       messages: z.array(Message).meta({ description: 'Ascending by seq.' }),
-      maxSeq: z.int().meta({ description: 'Highest seq of the channel, 0 when nothing was ever sent.', examples: [12] }),
-      hasMore: z.boolean().meta({ description: 'Whether there is more in the direction asked for.', examples: [false] }),
+      maxSeq: z.int().meta({
+        description: 'Highest seq of the channel, 0 when nothing was ever sent.',
+        examples: [12],
+      }),
+      hasMore: z.boolean().meta({
+        description: 'Whether there is more in the direction asked for.',
+        examples: [false],
+      }),
     }),
     errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
@@ -177,7 +230,8 @@ export const messages = {
     path: '/api/channels/{channelId}/messages/{messageId}/replies',
     auth: 'user',
     summary: 'List the replies to a message',
-    description: 'A page of the thread below a message, in ascending order of `seq`: the newest, or with a cursor those before or after it.',
+    description:
+      'A page of the thread below a message, in ascending order of `seq`: the newest, or with a cursor those before or after it.',
     input: MessageRef.extend({
       limit: field.pageSize(page),
       before: cursor('Answer with the replies just older than this one.'),
@@ -188,7 +242,10 @@ export const messages = {
     }),
     output: z.object({
       messages: z.array(Message).meta({ description: 'Ascending by seq.' }),
-      hasMore: z.boolean().meta({ description: 'Whether there is more in the direction asked for.', examples: [false] }),
+      hasMore: z.boolean().meta({
+        description: 'Whether there is more in the direction asked for.',
+        examples: [false],
+      }),
     }),
     errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
@@ -206,7 +263,10 @@ export const messages = {
       .object({
         channelId: field.channelId(),
         ...content,
-        parentId: field.messageId().optional().meta({ description: 'The message this replies to.' }),
+        parentId: field
+          .messageId()
+          .optional()
+          .meta({ description: 'The message this replies to.' }),
         clientId: field.clientId().optional(),
       })
       .refine(hasContent, emptyContent),
@@ -219,7 +279,8 @@ export const messages = {
     path: '/api/channels/{channelId}/messages/{messageId}',
     auth: 'user',
     summary: 'Edit a message',
-    description: 'Replaces the text of a message of your own, at any time; mentions and link previews are worked out anew.',
+    description:
+      'Replaces the text of a message of your own, at any time; mentions and link previews are worked out anew.',
     input: MessageRef.extend({ text: content.text }),
     output: Message,
     errors: ['NOT_FOUND', 'FORBIDDEN'],
@@ -230,11 +291,14 @@ export const messages = {
     path: '/api/channels/{channelId}/messages/{messageId}',
     auth: 'userOrKey',
     summary: 'Delete a message',
-    description: 'Deletes a message of your own within 15 minutes of sending it; with an API key any message at any age. Its seq stays taken.',
+    description:
+      'Deletes a message of your own within 15 minutes of sending it; with an API key any message at any age. Its seq stays taken.',
     input: MessageRef,
     output: field.Success.extend({
       messageId: field.messageId(),
-      deletedAt: field.timestamp().meta({ description: 'When it was deleted.', examples: ['2026-11-21T09:31:00.000Z'] }),
+      deletedAt: field
+        .timestamp()
+        .meta({ description: 'When it was deleted.', examples: ['2026-11-21T09:31:00.000Z'] }),
     }),
     errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),

@@ -11,7 +11,12 @@ export type Auth = 'none' | 'admin' | 'key' | 'user' | 'userOrKey'
 export type Limit = 'tokens' | 'messages' | 'requests' | 'none'
 
 /** One endpoint. The server's routes, `openapi.json`, the tRPC router and the client's methods are all read from these records. */
-export type Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodObject = z.ZodObject, A extends Auth = Auth, M extends Method = Method> = {
+export type Operation<
+  I extends z.ZodObject = z.ZodObject,
+  O extends z.ZodObject = z.ZodObject,
+  A extends Auth = Auth,
+  M extends Method = Method,
+> = {
   method: M
   /** Parameters in braces are fields of `input`; the other fields are the query (GET, DELETE) or the body. */
   path: `/${string}`
@@ -32,8 +37,14 @@ export type Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodObject
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** Declares an endpoint, keeping the types of its parts. */
-export const operation = <I extends z.ZodObject, O extends z.ZodObject, const A extends Auth, const M extends Method>(declared: Operation<I, O, A, M>) =>
-  declared
+export const operation = <
+  I extends z.ZodObject,
+  O extends z.ZodObject,
+  const A extends Auth,
+  const M extends Method,
+>(
+  declared: Operation<I, O, A, M>,
+) => declared
 
 /** What a caller passes. */
 export type Args<Op extends Operation> = z.input<Op['input']>
@@ -43,4 +54,5 @@ export type Input<Op extends Operation> = z.output<Op['input']>
 export type Output<Op extends Operation> = z.output<Op['output']>
 
 /** The names in braces of a path, in order. */
-export const pathParameters = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '')
+export const pathParameters = (path: string) =>
+  [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '')

@@ -6,7 +6,9 @@ import { operation } from './operation.ts'
 /** A pinned message: a message and who pinned it when (SPEC "Message": pinnedBy, pinnedAt). */
 export const PinnedMessage = Message.extend({
   pinnedBy: field.userId().meta({ description: 'Who pinned it.' }),
-  pinnedAt: field.timestamp().meta({ description: 'When it was pinned.', examples: ['2026-11-21T09:32:00.000Z'] }),
+  pinnedAt: field
+    .timestamp()
+    .meta({ description: 'When it was pinned.', examples: ['2026-11-21T09:32:00.000Z'] }),
 }).meta({ id: 'PinnedMessage', description: 'A pinned message.' })
 
 /** Pinned messages of a channel (SPEC "Messages", DESIGN §4). */
@@ -17,7 +19,8 @@ export const pins = {
     path: '/api/channels/{channelId}/messages/{messageId}/pin',
     auth: 'user',
     summary: 'Pin a message',
-    description: 'Any member may pin; pinning again changes nothing. A channel holds at most 100 pins.',
+    description:
+      'Any member may pin; pinning again changes nothing. A channel holds at most 100 pins.',
     input: MessageRef,
     output: field.Success,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'FORBIDDEN'],
@@ -41,7 +44,9 @@ export const pins = {
     summary: 'List pinned messages',
     description: 'The pinned messages of a channel, the newest pin first.',
     input: z.object({ channelId: field.channelId() }),
-    output: z.object({ messages: z.array(PinnedMessage).meta({ description: 'The newest pin first.' }) }),
+    output: z.object({
+      messages: z.array(PinnedMessage).meta({ description: 'The newest pin first.' }),
+    }),
     errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
 }

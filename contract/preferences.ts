@@ -2,7 +2,8 @@ import { z } from 'zod'
 import * as field from './fields.ts'
 import { operation } from './operation.ts'
 
-const flag = (description: string, value = true) => z.boolean().meta({ description, examples: [value] })
+const flag = (description: string, value = true) =>
+  z.boolean().meta({ description, examples: [value] })
 const time = (description: string, value: string) =>
   z
     .string()
@@ -11,7 +12,9 @@ const time = (description: string, value: string) =>
 
 const isTimezone = (value: string) => {
   try {
-    return /^[A-Za-z]/.test(value) && new Intl.DateTimeFormat('en', { timeZone: value }) !== undefined
+    return (
+      /^[A-Za-z]/.test(value) && new Intl.DateTimeFormat('en', { timeZone: value }) !== undefined
+    )
   } catch {
     return false
   }
@@ -52,7 +55,8 @@ export const defaultPreferences: Preferences = {
 }
 
 const preferencesField = Preferences.meta({ description: 'Your preferences, defaults filled in.' })
-const providerList = (description: string) => z.array(z.unknown()).meta({ description, examples: [[]] })
+const providerList = (description: string) =>
+  z.array(z.unknown()).meta({ description, examples: [[]] })
 
 /** Notification preferences of the caller (SPEC "Devices and preferences"). */
 export const preferences = {
@@ -62,12 +66,16 @@ export const preferences = {
     path: '/api/devices/preferences',
     auth: 'user',
     summary: 'Get notification preferences',
-    description: 'Your notification preferences, defaults filled in, and those kept by the push provider.',
+    description:
+      'Your notification preferences, defaults filled in, and those kept by the push provider.',
     input: z.object({}),
     output: z.object({
       preferences: preferencesField,
       providerPreferences: z
-        .object({ channels: providerList('By channel of delivery.'), workflows: providerList('By kind of notification.') })
+        .object({
+          channels: providerList('By channel of delivery.'),
+          workflows: providerList('By kind of notification.'),
+        })
         .meta({ description: 'As the push provider keeps them; empty without one.' }),
     }),
   }),
@@ -78,7 +86,9 @@ export const preferences = {
     auth: 'user',
     summary: 'Change notification preferences',
     description: 'Changes the preferences given and keeps the others. Unknown names are refused.',
-    input: Preferences.partial().strict().meta({ id: 'PreferencesPatch', description: 'Any subset of the preferences.' }),
+    input: Preferences.partial()
+      .strict()
+      .meta({ id: 'PreferencesPatch', description: 'Any subset of the preferences.' }),
     output: z.object({ preferences: preferencesField }),
   }),
 }

@@ -10,13 +10,20 @@ const bytes = (value: string) => new TextEncoder().encode(value).length
 export const Emoji = field
   .text({ min: 1, max: limits.emojiBytes })
   .normalize('NFC')
-  .refine((value) => bytes(value) <= limits.emojiBytes, `expected at most ${limits.emojiBytes} bytes`)
+  .refine(
+    (value) => bytes(value) <= limits.emojiBytes,
+    `expected at most ${limits.emojiBytes} bytes`,
+  )
   .refine((value) => !/[\s\p{Cc}]/u.test(value), 'expected no spaces and control characters')
   .refine((value) => value !== '.' && value !== '..', 'expected something other than "." and ".."')
   .meta({ description: 'The emoji.', examples: ['👍'] })
 
 const Ref = MessageRef.extend({ emoji: Emoji })
-const Answer = field.Success.extend({ reactions: z.array(Reaction).meta({ description: 'All reactions to the message after the change.' }) })
+const Answer = field.Success.extend({
+  reactions: z
+    .array(Reaction)
+    .meta({ description: 'All reactions to the message after the change.' }),
+})
 
 /** Reactions to messages (SPEC "Messages", DESIGN §4). */
 export const reactions = {
@@ -26,7 +33,8 @@ export const reactions = {
     path: '/api/channels/{channelId}/messages/{messageId}/reactions',
     auth: 'user',
     summary: 'React to a message',
-    description: 'Adds your reaction. Adding it again changes nothing. A message carries at most 50 kinds.',
+    description:
+      'Adds your reaction. Adding it again changes nothing. A message carries at most 50 kinds.',
     input: Ref,
     output: Answer,
     errors: ['NOT_FOUND', 'FORBIDDEN'],

@@ -12,8 +12,15 @@ export const reads = {
     summary: 'Mark a channel read',
     description:
       'Sets the unread count of the channel to 0 for the caller. Without `messageId` everything up to now counts as read; with it the read position moves to that message, never back.',
-    input: z.object({ channelId: field.channelId(), messageId: field.messageId().optional().meta({ description: 'The last message seen.' }) }),
-    output: field.Success.extend({ lastReadSeq: z.int().meta({ description: "Seq of the caller's read position.", examples: [12] }) }),
+    input: z.object({
+      channelId: field.channelId(),
+      messageId: field.messageId().optional().meta({ description: 'The last message seen.' }),
+    }),
+    output: field.Success.extend({
+      lastReadSeq: z
+        .int()
+        .meta({ description: "Seq of the caller's read position.", examples: [12] }),
+    }),
     errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
   /** Unread messages over all channels of the caller. */

@@ -10,7 +10,10 @@ const Face = z.object({ userId, name, image })
 
 /** Who has read a message, and when (SPEC "Read receipts"). */
 export const Reader = Face.extend({
-  readAt: field.timestamp().meta({ description: 'When the read position passed the message.', examples: ['2026-11-21T09:33:00.000Z'] }),
+  readAt: field.timestamp().meta({
+    description: 'When the read position passed the message.',
+    examples: ['2026-11-21T09:33:00.000Z'],
+  }),
 }).meta({
   id: 'Reader',
   description: 'Who has read a message, and when.',
@@ -18,13 +21,20 @@ export const Reader = Face.extend({
 export type Reader = z.infer<typeof Reader>
 
 const readers = z.array(Reader).meta({ description: 'In the order they read; at most 100.' })
-const readCount = z.int().meta({ description: 'How many members have read it, the author not counted.', examples: [1] })
+const readCount = z
+  .int()
+  .meta({ description: 'How many members have read it, the author not counted.', examples: [1] })
 const Ref = z.object({ channelId: field.channelId() })
 
 /** How far a member has read (SPEC "Member read status"). */
 const ReadStatus = Face.extend({
-  lastReadMessageId: field.messageId().nullable().meta({ description: 'The message at the read position; null when nothing was read.' }),
-  lastReadSeq: z.int().meta({ description: 'Seq of the read position; 0 when nothing was read.', examples: [12] }),
+  lastReadMessageId: field
+    .messageId()
+    .nullable()
+    .meta({ description: 'The message at the read position; null when nothing was read.' }),
+  lastReadSeq: z
+    .int()
+    .meta({ description: 'Seq of the read position; 0 when nothing was read.', examples: [12] }),
 }).meta({ id: 'ReadStatus', description: 'How far a member has read.' })
 
 /** Who has read what (SPEC "Read receipts", DESIGN §4 receipts). */
@@ -35,9 +45,14 @@ export const receipts = {
     path: '/api/channels/{channelId}/receipts',
     auth: 'user',
     summary: 'Mark messages read up to one',
-    description: 'Everything up to that message counts as read, what follows it as unread. The read position never moves back.',
+    description:
+      'Everything up to that message counts as read, what follows it as unread. The read position never moves back.',
     input: Ref.extend({ messageId: field.messageId() }),
-    output: field.Success.extend({ lastReadMessageId: field.messageId().meta({ description: 'The message at the read position now.' }) }),
+    output: field.Success.extend({
+      lastReadMessageId: field
+        .messageId()
+        .meta({ description: 'The message at the read position now.' }),
+    }),
     errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
   /** Who has read a message. */
@@ -46,12 +61,15 @@ export const receipts = {
     path: '/api/channels/{channelId}/receipts/messages/{messageId}/receipts',
     auth: 'user',
     summary: 'Who has read a message',
-    description: 'Who has read a message, and when; its author is not counted. `readCount` is exact, `readBy` holds at most 100.',
+    description:
+      'Who has read a message, and when; its author is not counted. `readCount` is exact, `readBy` holds at most 100.',
     input: MessageRef,
     output: z.object({
       readBy: readers,
       readCount,
-      totalMembers: z.int().meta({ description: 'How many members the channel has.', examples: [3] }),
+      totalMembers: z
+        .int()
+        .meta({ description: 'How many members the channel has.', examples: [3] }),
     }),
     errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
@@ -61,12 +79,16 @@ export const receipts = {
     path: '/api/channels/{channelId}/receipts/query',
     auth: 'user',
     summary: 'Who has read these messages',
-    description: 'Receipts of up to 200 messages by message id. Unknown ones, and those of other channels, are left out.',
+    description:
+      'Receipts of up to 200 messages by message id. Unknown ones, and those of other channels, are left out.',
     input: Ref.extend({
       messageIds: z
         .array(field.messageId())
         .max(limits.receiptsPerCall)
-        .meta({ description: 'At most 200.', examples: [['019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90']] }),
+        .meta({
+          description: 'At most 200.',
+          examples: [['019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90']],
+        }),
     }),
     output: z.object({
       receipts: z.record(z.string(), z.object({ readCount, readers })).meta({
@@ -83,8 +105,13 @@ export const receipts = {
     auth: 'user',
     summary: 'How far members have read',
     description: 'The read position of each member, in the order they joined.',
-    input: Ref.extend({ limit: field.pageSize({ default: limits.membersPerCall, max: limits.membersPerCall }), offset: field.offset() }),
-    output: z.object({ members: z.array(ReadStatus).meta({ description: 'In the order they joined.' }) }),
+    input: Ref.extend({
+      limit: field.pageSize({ default: limits.membersPerCall, max: limits.membersPerCall }),
+      offset: field.offset(),
+    }),
+    output: z.object({
+      members: z.array(ReadStatus).meta({ description: 'In the order they joined.' }),
+    }),
     errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
 }

@@ -1,4 +1,10 @@
-import type { TRPCBuiltRouter, TRPCDefaultErrorShape, TRPCMutationProcedure, TRPCQueryProcedure, TRPCSubscriptionProcedure } from '@trpc/server'
+import type {
+  TRPCBuiltRouter,
+  TRPCDefaultErrorShape,
+  TRPCMutationProcedure,
+  TRPCQueryProcedure,
+  TRPCSubscriptionProcedure,
+} from '@trpc/server'
 import type { Contract } from './contract.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Envelope, TopicInput } from './events.ts'
@@ -7,14 +13,22 @@ import type { Args, Operation, Output } from './operation.ts'
 /** `createTRPCClient<AppRouter>`: every operation as a tRPC procedure, queries for GET and mutations for the rest; and events as a subscription. */
 export type AppRouter = TRPCBuiltRouter<
   { ctx: object; meta: object; errorShape: ErrorShape; transformer: false },
-  { [Group in keyof Contract]: { [Name in keyof Contract[Group]]: Procedure<Contract[Group][Name]> } } & { events: { topic: TopicSubscription } }
+  {
+    [Group in keyof Contract]: { [Name in keyof Contract[Group]]: Procedure<Contract[Group][Name]> }
+  } & { events: { topic: TopicSubscription } }
 >
 
 /** What is published to a topic, over WebSocket with the wsToken as `connectionParams.token`. An ephemeral event has the id of the durable one before it. */
-type TopicSubscription = TRPCSubscriptionProcedure<{ input: TopicInput; output: AsyncIterable<{ id: string; data: Envelope }>; meta: object }>
+type TopicSubscription = TRPCSubscriptionProcedure<{
+  input: TopicInput
+  output: AsyncIterable<{ id: string; data: Envelope }>
+  meta: object
+}>
 
 /** What a tRPC error carries: the codes and statuses of the REST answers. */
-export type ErrorShape = Omit<TRPCDefaultErrorShape, 'data'> & { data: { code: ErrorCode; httpStatus: number; path?: string } }
+export type ErrorShape = Omit<TRPCDefaultErrorShape, 'data'> & {
+  data: { code: ErrorCode; httpStatus: number; path?: string }
+}
 
 type Procedure<Op> = Op extends Operation
   ? Op['method'] extends 'GET'

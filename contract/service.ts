@@ -12,13 +12,20 @@ export const service = {
     auth: 'none',
     limit: 'none',
     summary: 'Readiness',
-    description: 'Answers 200 while the service can do its work, and 503 while the database is out of reach.',
+    description:
+      'Answers 200 while the service can do its work, and 503 while the database is out of reach.',
     input: z.object({}),
     output: z.object({
-      status: z.literal('ok').meta({ description: 'The service can do its work.', examples: ['ok'] }),
+      status: z
+        .literal('ok')
+        .meta({ description: 'The service can do its work.', examples: ['ok'] }),
       version,
       checks: z
-        .object({ database: z.literal('ok').meta({ description: 'The database answered.', examples: ['ok'] }) })
+        .object({
+          database: z
+            .literal('ok')
+            .meta({ description: 'The database answered.', examples: ['ok'] }),
+        })
         .meta({ description: 'What was looked at.' }),
     }),
     errors: ['UNAVAILABLE'],
@@ -32,6 +39,9 @@ export const service = {
     summary: 'Liveness',
     description: 'Answers 200 as long as the process runs; touches nothing else.',
     input: z.object({}),
-    output: z.object({ status: z.literal('ok').meta({ description: 'The process runs.', examples: ['ok'] }), version }),
+    output: z.object({
+      status: z.literal('ok').meta({ description: 'The process runs.', examples: ['ok'] }),
+      version,
+    }),
   }),
 }

@@ -11,11 +11,18 @@ export const ChannelChanges = z
     removed: z
       .literal(true)
       .optional()
-      .meta({ description: 'The channel is gone, or the caller is no longer a member. Nothing else is told.', examples: [true] }),
+      .meta({
+        description:
+          'The channel is gone, or the caller is no longer a member. Nothing else is told.',
+        examples: [true],
+      }),
     resync: z
       .literal(true)
       .optional()
-      .meta({ description: 'Too many changes: load the channel anew; `messages` is empty.', examples: [true] }),
+      .meta({
+        description: 'Too many changes: load the channel anew; `messages` is empty.',
+        examples: [true],
+      }),
     more: z
       .literal(true)
       .optional()
@@ -23,9 +30,16 @@ export const ChannelChanges = z
     rev: z
       .int()
       .optional()
-      .meta({ description: 'What is told goes up to here: ask from this the next time.', examples: [31] }),
-    channel: Channel.optional().meta({ description: 'The channel now, with membership and read state of the caller.' }),
-    messages: z.array(Message).optional().meta({ description: 'Messages changed since, tombstones of deleted ones included, ascending by rev.' }),
+      .meta({
+        description: 'What is told goes up to here: ask from this the next time.',
+        examples: [31],
+      }),
+    channel: Channel.optional().meta({
+      description: 'The channel now, with membership and read state of the caller.',
+    }),
+    messages: z.array(Message).optional().meta({
+      description: 'Messages changed since, tombstones of deleted ones included, ascending by rev.',
+    }),
   })
   .meta({ id: 'ChannelChanges', description: 'What became of a channel since a rev.' })
 export type ChannelChanges = z.infer<typeof ChannelChanges>
@@ -43,15 +57,23 @@ export const sync = {
     input: z.object({
       channels: z
         .record(field.channelId(), z.int().min(0).max(limits.largestInteger))
-        .refine((revs) => Object.keys(revs).length <= limits.sync.channels, `expected at most ${limits.sync.channels} channels`)
-        .meta({ description: 'The rev you know, by channel id; 0 for nothing. At most 200.', examples: [{ '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81': 31 }] }),
+        .refine(
+          (revs) => Object.keys(revs).length <= limits.sync.channels,
+          `expected at most ${limits.sync.channels} channels`,
+        )
+        .meta({
+          description: 'The rev you know, by channel id; 0 for nothing. At most 200.',
+          examples: [{ '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81': 31 }],
+        }),
     }),
     output: z.object({
       channels: z.record(z.string(), ChannelChanges).meta({
         description: 'By channel id: an entry for each channel asked for.',
         examples: [{ '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81': { removed: true } }],
       }),
-      more: z.boolean().meta({ description: 'Whether any channel has more to ask for.', examples: [false] }),
+      more: z
+        .boolean()
+        .meta({ description: 'Whether any channel has more to ask for.', examples: [false] }),
     }),
   }),
 }

@@ -7,17 +7,29 @@ import { profileFields, UserSummary } from './users.ts'
 /** What a front end needs to chat as one user (SPEC "Token result"). */
 export const TokenResult = z
   .object({
-    token: z.string().meta({ description: 'Bearer token for the user API.', examples: ['eyJhbGciOiJIUzI1NiJ9.e30.c2ln'] }),
-    wsToken: z.string().meta({ description: 'Token for the real-time connection.', examples: ['eyJhbGciOiJIUzI1NiJ9.e30.c2ln'] }),
+    token: z.string().meta({
+      description: 'Bearer token for the user API.',
+      examples: ['eyJhbGciOiJIUzI1NiJ9.e30.c2ln'],
+    }),
+    wsToken: z.string().meta({
+      description: 'Token for the real-time connection.',
+      examples: ['eyJhbGciOiJIUzI1NiJ9.e30.c2ln'],
+    }),
     user: UserSummary.extend({
       email: z
         .string()
         .optional()
         .meta({ description: 'Present when it is known.', examples: ['ana@example.com'] }),
     }).meta({ description: 'The user the tokens are for.' }),
-    expiresIn: z.int().meta({ description: 'Validity of both tokens in seconds.', examples: [limits.tokenLifetimeSeconds] }),
+    expiresIn: z.int().meta({
+      description: 'Validity of both tokens in seconds.',
+      examples: [limits.tokenLifetimeSeconds],
+    }),
     appId: field.appId(),
-    wsUrl: z.string().meta({ description: 'Address of the real-time endpoint.', examples: ['ws://127.0.0.1:5501/connection/websocket'] }),
+    wsUrl: z.string().meta({
+      description: 'Address of the real-time endpoint.',
+      examples: ['ws://127.0.0.1:5501/connection/websocket'],
+    }),
   })
   .meta({ id: 'TokenResult', description: 'What a front end needs to chat as one user.' })
 export type TokenResult = z.infer<typeof TokenResult>
@@ -39,7 +51,10 @@ export const tokens = {
       admin: z
         .boolean()
         .optional()
-        .meta({ description: 'Makes these tokens administer other users too (see USER_ADMIN_ACCESS).', examples: [false] }),
+        .meta({
+          description: 'Makes these tokens administer other users too (see USER_ADMIN_ACCESS).',
+          examples: [false],
+        }),
     }),
     output: TokenResult,
   }),

@@ -7,7 +7,9 @@ import { operation } from './operation.ts'
 export const UserSummary = z
   .object({
     id: field.userId(),
-    name: z.string().meta({ description: 'Display name; the id when none is set.', examples: ['Ana'] }),
+    name: z
+      .string()
+      .meta({ description: 'Display name; the id when none is set.', examples: ['Ana'] }),
     image: z
       .string()
       .nullable()
@@ -21,20 +23,31 @@ export const User = UserSummary.extend({
   lastActiveAt: field
     .timestamp()
     .nullable()
-    .meta({ description: 'When the user last got a token, sent, read or was connected; exact to a minute.', examples: ['2026-11-21T09:30:00.000Z'] }),
+    .meta({
+      description:
+        'When the user last got a token, sent, read or was connected; exact to a minute.',
+      examples: ['2026-11-21T09:30:00.000Z'],
+    }),
   online: z.boolean().meta({ description: 'Whether the user is connected.', examples: [true] }),
 }).meta({ id: 'User', description: 'A user in listings.' })
 export type User = z.infer<typeof User>
 
 const customAnswer = z.record(z.string(), z.unknown())
-const email = <S extends z.ZodType>(schema: S) => schema.meta({ description: 'E-mail address.', examples: ['ana@example.com'] })
+const email = <S extends z.ZodType>(schema: S) =>
+  schema.meta({ description: 'E-mail address.', examples: ['ana@example.com'] })
 
 /** A single user: with `custom`, and for oneself and backends with the e-mail address (DESIGN §4 users). */
 export const UserDetails = User.extend({
-  custom: customAnswer.meta({ description: 'Metadata of the customer.', examples: [{ plan: 'pro' }] }),
+  custom: customAnswer.meta({
+    description: 'Metadata of the customer.',
+    examples: [{ plan: 'pro' }],
+  }),
   email: email(z.string().nullable())
     .optional()
-    .meta({ description: 'E-mail address: only for the user and for backends.', examples: ['ana@example.com'] }),
+    .meta({
+      description: 'E-mail address: only for the user and for backends.',
+      examples: ['ana@example.com'],
+    }),
 }).meta({ id: 'UserDetails', description: 'A user with metadata.' })
 
 /** What can be said of a user: absent keeps, `null` clears, `custom` is replaced whole (DESIGN §4 users). */
@@ -51,11 +64,16 @@ export const profileFields = {
   custom: field
     .custom()
     .nullish()
-    .meta({ description: 'Your own metadata: at most 16 KB of JSON, nested at most 20 deep.', examples: [{ plan: 'pro' }] }),
+    .meta({
+      description: 'Your own metadata: at most 16 KB of JSON, nested at most 20 deep.',
+      examples: [{ plan: 'pro' }],
+    }),
 }
 
 /** One user of POST /api/users/sync. */
-export const UserRow = z.object({ id: field.userId(), ...profileFields }).meta({ id: 'UserRow', description: 'One user of a synchronisation.' })
+export const UserRow = z
+  .object({ id: field.userId(), ...profileFields })
+  .meta({ id: 'UserRow', description: 'One user of a synchronisation.' })
 export type UserRow = z.infer<typeof UserRow>
 
 const RowError = z.object({
@@ -63,20 +81,27 @@ const RowError = z.object({
     .string()
     .nullable()
     .meta({ description: 'The id of the refused row, as far as it has one.', examples: ['ana'] }),
-  message: z.string().meta({ description: 'What is wrong with it.', examples: ['email: Invalid email address'] }),
+  message: z
+    .string()
+    .meta({ description: 'What is wrong with it.', examples: ['email: Invalid email address'] }),
 })
 
 /** A row of a synchronisation, or what is wrong with it: one bad row does not refuse the others. */
-const judged = z.union([UserRow.transform((user) => ({ user })), z.unknown().transform((row) => ({ error: complaintOf(row) }))]).meta({
-  description: 'A user: `id` and the fields to set.',
-  examples: [{ id: 'ana', name: 'Ana' }],
-  // The document shows what a row should be.
-  override: ({ jsonSchema }: { jsonSchema: { anyOf?: object[] } }) => {
-    const [row] = jsonSchema.anyOf ?? []
-    delete jsonSchema.anyOf
-    Object.assign(jsonSchema, row)
-  },
-})
+const judged = z
+  .union([
+    UserRow.transform((user) => ({ user })),
+    z.unknown().transform((row) => ({ error: complaintOf(row) })),
+  ])
+  .meta({
+    description: 'A user: `id` and the fields to set.',
+    examples: [{ id: 'ana', name: 'Ana' }],
+    // The document shows what a row should be.
+    override: ({ jsonSchema }: { jsonSchema: { anyOf?: object[] } }) => {
+      const [row] = jsonSchema.anyOf ?? []
+      delete jsonSchema.anyOf
+      Object.assign(jsonSchema, row)
+    },
+  })
 // Callers pass rows; that anything is let through for the time being is no business of theirs.
 const JudgedRow = judged as unknown as z.ZodType<z.output<typeof judged>, UserRow>
 
@@ -86,7 +111,12 @@ function complaintOf(row: unknown): z.infer<typeof RowError> {
     .object({ id: z.string().nullable().catch(null) })
     .catch({ id: null })
     .parse(row)
-  return { id, message: issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`)).join('; ') }
+  return {
+    id,
+    message: issues
+      .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
+      .join('; '),
+  }
 }
 
 const Ref = z.object({ userId: field.userId() })
@@ -116,7 +146,8 @@ export const users = {
     path: '/api/users/{userId}',
     auth: 'userOrKey',
     summary: 'Get a user',
-    description: 'One user with metadata. The e-mail address is shown to the user and to backends only.',
+    description:
+      'One user with metadata. The e-mail address is shown to the user and to backends only.',
     input: Ref,
     output: UserDetails,
     errors: ['NOT_FOUND'],
@@ -155,7 +186,10 @@ export const users = {
     input: Ref.extend(profileFields),
     output: UserSummary.extend({
       email: email(z.string().nullable()),
-      custom: customAnswer.meta({ description: 'Your metadata, and `email` when it is set.', examples: [{ plan: 'pro', email: 'ana@example.com' }] }),
+      custom: customAnswer.meta({
+        description: 'Your metadata, and `email` when it is set.',
+        examples: [{ plan: 'pro', email: 'ana@example.com' }],
+      }),
     }),
     errors: ['FORBIDDEN'],
   }),
@@ -168,7 +202,9 @@ export const users = {
     description:
       'Wipes profile, devices and preferences and ends all tokens at once; soon after the user has left all channels, and messages and reactions are gone. For oneself, or with the right to administer users.',
     input: Ref,
-    output: field.Success.extend({ deletedUserId: field.userId().meta({ description: 'Who was deleted.' }) }),
+    output: field.Success.extend({
+      deletedUserId: field.userId().meta({ description: 'Who was deleted.' }),
+    }),
     errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
   /** Deletes several users; unknown ids are left out of the answer. */
@@ -177,7 +213,8 @@ export const users = {
     path: '/api/users/bulk-delete',
     auth: 'userOrKey',
     summary: 'Delete users',
-    description: 'Deletes up to 1,000 users as DELETE does for one. Unknown ids are left out of `deleted`. Needs the right to administer users.',
+    description:
+      'Deletes up to 1,000 users as DELETE does for one. Unknown ids are left out of `deleted`. Needs the right to administer users.',
     input: z.object({
       userIds: z
         .array(field.text({ max: limits.nameLength }))
@@ -185,7 +222,10 @@ export const users = {
         .meta({ description: 'Whom to delete; at most 1,000.', examples: [['ana', 'ben']] }),
     }),
     output: field.Success.extend({
-      deleted: z.array(field.userId()).meta({ description: 'The users that existed, in the order asked.', examples: [['ana', 'ben']] }),
+      deleted: z.array(field.userId()).meta({
+        description: 'The users that existed, in the order asked.',
+        examples: [['ana', 'ben']],
+      }),
       count: z.int().meta({ description: 'How many they are.', examples: [2] }),
     }),
     errors: ['FORBIDDEN'],

@@ -6,14 +6,21 @@ import { UserSummary } from './users.ts'
 
 /** What one may do in a workspace, most first. */
 export const workspaceRoles = ['owner', 'admin', 'member'] as const
-export const WorkspaceRole = z.enum(workspaceRoles).meta({ description: 'Role in the workspace.', examples: ['member'] })
+export const WorkspaceRole = z
+  .enum(workspaceRoles)
+  .meta({ description: 'Role in the workspace.', examples: ['member'] })
 export type WorkspaceRole = z.infer<typeof WorkspaceRole>
 
 const when = '2026-11-21T09:30:00.000Z'
-const workspaceId = field.uuid().meta({ description: 'Id of the workspace.', examples: ['019c9b1c-5d4e-7a1b-9c2d-3e4f50617283'] })
-const name = <S extends z.ZodType>(schema: S) => schema.meta({ description: 'Name of the workspace.', examples: ['Acme'] })
-const type = <S extends z.ZodType>(schema: S) => schema.meta({ description: 'A word of your own for its kind.', examples: ['team'] })
-const image = <S extends z.ZodType>(schema: S) => schema.meta({ description: 'Image URL.', examples: ['https://example.com/acme.png'] })
+const workspaceId = field
+  .uuid()
+  .meta({ description: 'Id of the workspace.', examples: ['019c9b1c-5d4e-7a1b-9c2d-3e4f50617283'] })
+const name = <S extends z.ZodType>(schema: S) =>
+  schema.meta({ description: 'Name of the workspace.', examples: ['Acme'] })
+const type = <S extends z.ZodType>(schema: S) =>
+  schema.meta({ description: 'A word of your own for its kind.', examples: ['team'] })
+const image = <S extends z.ZodType>(schema: S) =>
+  schema.meta({ description: 'Image URL.', examples: ['https://example.com/acme.png'] })
 
 /** A workspace as one of its members sees it (SPEC "Workspace"). */
 export const Workspace = z
@@ -25,7 +32,10 @@ export const Workspace = z
     memberCount: z.int().meta({ description: 'How many members it has.', examples: [12] }),
     channelCount: z.int().meta({ description: 'How many channels belong to it.', examples: [3] }),
     role: WorkspaceRole.meta({ description: "The caller's role." }),
-    isDefault: z.boolean().meta({ description: 'Whether it is the first one the caller belonged to.', examples: [true] }),
+    isDefault: z.boolean().meta({
+      description: 'Whether it is the first one the caller belonged to.',
+      examples: [true],
+    }),
     createdAt: field.timestamp().meta({ description: 'When it was created.', examples: [when] }),
     updatedAt: field.timestamp().meta({ description: 'When it last changed.', examples: [when] }),
   })
@@ -55,7 +65,9 @@ export const workspaces = {
     summary: 'List workspaces',
     description: 'The workspaces you belong to, in the order you joined them.',
     input: z.object({}),
-    output: z.object({ workspaces: z.array(Workspace).meta({ description: 'In the order of joining.' }) }),
+    output: z.object({
+      workspaces: z.array(Workspace).meta({ description: 'In the order of joining.' }),
+    }),
   }),
   /** Creates a workspace with the caller as owner. */
   create: operation({
@@ -79,8 +91,13 @@ export const workspaces = {
     auth: 'user',
     summary: 'List members of a workspace',
     description: 'The members of a workspace of yours, in the order they joined.',
-    input: Ref.extend({ limit: field.pageSize({ default: limits.membersShown, max: limits.membersPerCall }), offset: field.offset() }),
-    output: z.object({ members: z.array(WorkspaceMember).meta({ description: 'In the order they joined.' }) }),
+    input: Ref.extend({
+      limit: field.pageSize({ default: limits.membersShown, max: limits.membersPerCall }),
+      offset: field.offset(),
+    }),
+    output: z.object({
+      members: z.array(WorkspaceMember).meta({ description: 'In the order they joined.' }),
+    }),
     errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
   /** Removes a member: an owner anyone, an admin plain members, everybody oneself. */

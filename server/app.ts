@@ -67,10 +67,21 @@ export function buildApp({
   const revocations = createRevocations()
   const activity = createActivity(db)
   // Trouble of the database passes; anything else is a fault of ours.
-  const report = (error: unknown, problem: string) => (isDatabaseTrouble(error) ? app.log.warn(problem) : app.log.error({ err: error }, problem))
+  const report = (error: unknown, problem: string) =>
+    isDatabaseTrouble(error) ? app.log.warn(problem) : app.log.error({ err: error }, problem)
   const nodeId = randomUUID()
   const broker = createPostgresBroker({ url: options.databaseUrl, nodeId, report })
-  const realtime = createRealtime({ ...options, db, tokens, broker, nodeId, metrics, report, revocations, activity })
+  const realtime = createRealtime({
+    ...options,
+    db,
+    tokens,
+    broker,
+    nodeId,
+    metrics,
+    report,
+    revocations,
+    activity,
+  })
   const edge = {
     db,
     authenticate: createAuthenticate({ db, tokens, adminKey, revocations }),
@@ -85,7 +96,8 @@ export function buildApp({
       outlet: relay.outlet,
       outbox,
       providerPreferences,
-      inviteUrl: (token: string) => (inviteUrl ?? `${publicUrl()}/invites/{token}`).replaceAll('{token}', token),
+      inviteUrl: (token: string) =>
+        (inviteUrl ?? `${publicUrl()}/invites/{token}`).replaceAll('{token}', token),
       // Known once the server listens.
       get wsUrl() {
         return wsUrl()
@@ -98,13 +110,22 @@ export function buildApp({
       Object.fromEntries(
         Object.entries(group).map(([verb, implementation]) => [
           verb,
-          { op: implementation.op, call: timed(metrics, { operation: `${noun}.${verb}`, call: createCall(edge, implementation) }) },
+          {
+            op: implementation.op,
+            call: timed(metrics, {
+              operation: `${noun}.${verb}`,
+              call: createCall(edge, implementation),
+            }),
+          },
         ]),
       ),
     ]),
   ) as Calls // the same groups and names
   serveWebSockets(app, { metrics, close: realtime.closeSessions })
-  const admitSocket = createAdmission({ isAllowedOrigin: (origin) => isAllowedOrigin(options.allowedOrigins, origin), isClosing: realtime.isClosing })
+  const admitSocket = createAdmission({
+    isAllowedOrigin: (origin) => isAllowedOrigin(options.allowedOrigins, origin),
+    isClosing: realtime.isClosing,
+  })
   serveEndpoint(app, { node: realtime.node, admitSocket })
   rest(app, calls)
   trpc(app, calls, { listen: (wanted) => listen(realtime.node, wanted), admitSocket })

@@ -9,7 +9,10 @@ export type Env = ReturnType<typeof readEnv>
 
 /** Origins of development servers that may call when ALLOWED_ORIGINS is unset. */
 const DEVELOPMENT_PORTS = [3000, 3002, 4500, 5173, 5175, 5500, 5502, 6001, 6007]
-export const developmentOrigins = DEVELOPMENT_PORTS.flatMap((port) => [`http://localhost:${port}`, `http://127.0.0.1:${port}`])
+export const developmentOrigins = DEVELOPMENT_PORTS.flatMap((port) => [
+  `http://localhost:${port}`,
+  `http://127.0.0.1:${port}`,
+])
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 const wholeNumber = (min: number, max: number) =>
@@ -18,18 +21,26 @@ const wholeNumber = (min: number, max: number) =>
     .regex(/^\d+$/, 'expected a whole number')
     .transform(Number)
     .refine((value) => value >= min && value <= max, `expected ${min} to ${max}`)
-const secret = z.string().refine((value) => Buffer.byteLength(value) >= 32, 'expected at least 32 bytes')
+const secret = z
+  .string()
+  .refine((value) => Buffer.byteLength(value) >= 32, 'expected at least 32 bytes')
 // biome-ignore format: one step a line says less
 const list = z.string().transform((value) => value.split(',').map((entry) => entry.trim()).filter(Boolean))
-const origin = z.string().refine(isOrigin, 'expected origins like https://example.com, without trailing slash, or *')
-const adminKey = z.string().regex(/^[!-~]{16,}$/, 'expected at least 16 printable ASCII characters without space')
+const origin = z
+  .string()
+  .refine(isOrigin, 'expected origins like https://example.com, without trailing slash, or *')
+const adminKey = z
+  .string()
+  .regex(/^[!-~]{16,}$/, 'expected at least 16 printable ASCII characters without space')
 
 /** Every variable there is. */
 export const Variables = z.object({
   NODE_ENV: z.string().optional(),
   PORT: wholeNumber(0, 65_535).default(5501),
   HOST: z.string().optional(),
-  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'expected a postgres:// URL' }).optional(),
+  DATABASE_URL: z
+    .url({ protocol: /^postgres(ql)?$/, error: 'expected a postgres:// URL' })
+    .optional(),
   DATA_DIR: z.string().default('.data'),
   DATABASE_POOL_SIZE: wholeNumber(2, 1_000).default(10),
   ADMIN_API_KEY: adminKey.optional(),
@@ -48,9 +59,17 @@ export const Variables = z.object({
     .optional(),
   PRESENCE_GRACE_SECONDS: wholeNumber(0, 3_600).default(15),
   JOBS: z.enum(['on', 'external', 'off']).default('on'),
-  LINK_PREVIEW_ALLOW_HOSTS: list.pipe(z.array(z.string().regex(/^[^\s/@]+:\d+$/, 'expected hosts with their ports like wiki.intranet:80'))).default([]),
+  LINK_PREVIEW_ALLOW_HOSTS: list
+    .pipe(
+      z.array(
+        z.string().regex(/^[^\s/@]+:\d+$/, 'expected hosts with their ports like wiki.intranet:80'),
+      ),
+    )
+    .default([]),
   PUSH_SECRET_KEY: z.string().optional(),
-  PUSH_API_URL: z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' }).default('http://localhost:3000'),
+  PUSH_API_URL: z
+    .url({ protocol: /^https?$/, error: 'expected an http(s) URL' })
+    .default('http://localhost:3000'),
   PUSH_TENANT_ID: z.string().optional(),
   PUSH_WORKFLOW_NEW_MESSAGE: z.string().default('new-message'),
   PUSH_WORKFLOW_MENTION: z.string().default('mention'),
@@ -63,12 +82,20 @@ export const Variables = z.object({
 
 /** Reads `.env` if there is one, then the environment. A bad value throws one line that names the variable. */
 export function readEnv(variables: NodeJS.ProcessEnv = loadProcessEnv()) {
-  const given = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''))
+  const given = Object.fromEntries(
+    Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''),
+  )
   const parsed = Variables.safeParse(given)
-  if (!parsed.success) throw new Error(parsed.error.issues.map(({ path: [name], message }) => `${String(name)}: ${message}`).join('; '))
+  if (!parsed.success)
+    throw new Error(
+      parsed.error.issues
+        .map(({ path: [name], message }) => `${String(name)}: ${message}`)
+        .join('; '),
+    )
   const env = parsed.data
   const isProduction = env.NODE_ENV === 'production'
-  if (isProduction && env.JWT_SECRET === undefined) throw new Error('JWT_SECRET: required with NODE_ENV=production')
+  if (isProduction && env.JWT_SECRET === undefined)
+    throw new Error('JWT_SECRET: required with NODE_ENV=production')
   const host = env.HOST ?? (isProduction ? '0.0.0.0' : '127.0.0.1')
   return {
     isProduction,
@@ -81,9 +108,14 @@ export function readEnv(variables: NodeJS.ProcessEnv = loadProcessEnv()) {
     jwtSecret: env.JWT_SECRET,
     previousJwtSecrets: env.JWT_PREVIOUS_SECRETS,
     allowedOrigins: env.ALLOWED_ORIGINS ?? developmentOrigins,
-    rates: { tokens: env.RATE_LIMIT_TOKENS, messages: env.RATE_LIMIT_MESSAGES, requests: env.RATE_LIMIT_REQUESTS },
+    rates: {
+      tokens: env.RATE_LIMIT_TOKENS,
+      messages: env.RATE_LIMIT_MESSAGES,
+      requests: env.RATE_LIMIT_REQUESTS,
+    },
     trustProxy: env.TRUST_PROXY,
-    userAdminAccess: env.USER_ADMIN_ACCESS ?? (isProduction ? ('server' as const) : ('bearer' as const)),
+    userAdminAccess:
+      env.USER_ADMIN_ACCESS ?? (isProduction ? ('server' as const) : ('bearer' as const)),
     publicUrl: env.PUBLIC_URL?.replace(/\/+$/, ''),
     inviteUrl: env.INVITE_URL,
     presenceGraceSeconds: env.PRESENCE_GRACE_SECONDS,
@@ -123,7 +155,9 @@ function isOrigin(value: string) {
   if (value === '*') return true
   if (!URL.canParse(value)) return false
   const { protocol, origin } = new URL(value)
-  return ['http:', 'https:'].includes(protocol) ? origin === value : /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+$/.test(value)
+  return ['http:', 'https:'].includes(protocol)
+    ? origin === value
+    : /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+$/.test(value)
 }
 
 /** A number of proxies in front of the server, or their addresses; never everybody. */
@@ -132,7 +166,11 @@ function parseTrustProxy(value: string | undefined, context: z.RefinementCtx) {
   const hops = /^\d+$/.test(value) ? Number(value) : undefined
   if (hops !== undefined) return (_: string, hop: number) => hop < hops
   const isList = value.split(',').every((entry) => isNetwork(entry.trim()))
-  if (!isList) context.addIssue({ code: 'custom', message: 'expected a number of proxies, or addresses and networks like 10.0.0.0/8' })
+  if (!isList)
+    context.addIssue({
+      code: 'custom',
+      message: 'expected a number of proxies, or addresses and networks like 10.0.0.0/8',
+    })
   return value
 }
 
@@ -140,5 +178,8 @@ function isNetwork(entry: string) {
   const [address = '', bits] = entry.split('/')
   const version = isIP(address)
   if (version === 0) return false
-  return bits === undefined || (/^\d+$/.test(bits) && Number(bits) > 0 && Number(bits) <= (version === 4 ? 32 : 128))
+  return (
+    bits === undefined ||
+    (/^\d+$/.test(bits) && Number(bits) > 0 && Number(bits) <= (version === 4 ? 32 : 128))
+  )
 }

@@ -12,13 +12,20 @@ export function developmentSecrets(dataDir: string): Secrets {
   const file = join(dataDir, 'secrets.json')
   if (!existsSync(file)) create(file)
   const { data } = Secrets.safeParse(parseJson(readFileSync(file, 'utf8')))
-  if (!data) throw new Error(`${file}: expected the secrets of an earlier start; delete it to have new ones made`)
+  if (!data)
+    throw new Error(
+      `${file}: expected the secrets of an earlier start; delete it to have new ones made`,
+    )
   return data
 }
 
 /** Whole or not at all, and never in place of another start's. */
 function create(file: string) {
-  const secrets: Secrets = { adminKey: `ak_${random()}`, jwtSecret: random(), demoApiKey: newApiKey() }
+  const secrets: Secrets = {
+    adminKey: `ak_${random()}`,
+    jwtSecret: random(),
+    demoApiKey: newApiKey(),
+  }
   const draft = `${file}.${process.pid}`
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(draft, JSON.stringify(secrets, null, 2), { mode: 0o600 })

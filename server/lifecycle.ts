@@ -2,12 +2,19 @@
 export type Stops = (() => Promise<unknown>)[]
 
 /** The life of a process: it starts, and whatever was started is stopped in reverse order, on a signal or on a failure. */
-export function live({ start, stops }: { start: (stop: () => void) => Promise<void>; stops: Stops }) {
+export function live({
+  start,
+  stops,
+}: {
+  start: (stop: () => void) => Promise<void>
+  stops: Stops
+}) {
   let isStopping = false
   const stop = async (code: number) => {
     isStopping = true
     setTimeout(() => process.exit(code), 14_000).unref()
-    for (let end = stops.pop(); end; end = stops.pop()) await end().catch((error) => console.error(describe(error)))
+    for (let end = stops.pop(); end; end = stops.pop())
+      await end().catch((error) => console.error(describe(error)))
     process.exit(code)
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

@@ -18,7 +18,10 @@ test('the operator makes an app, whose key works at once and is kept as a hash o
 
 test('apps of one name are different apps', async () => {
   const operator = world().api({ adminKey: ADMIN_KEY })
-  const [one, two] = await Promise.all([operator.apps.create({ name: 'Twin' }), operator.apps.create({ name: 'Twin' })])
+  const [one, two] = await Promise.all([
+    operator.apps.create({ name: 'Twin' }),
+    operator.apps.create({ name: 'Twin' }),
+  ])
   expect(one.id).not.toBe(two.id)
   expect(one.apiKey).not.toBe(two.apiKey)
 })
@@ -26,14 +29,21 @@ test('apps of one name are different apps', async () => {
 test('making apps is for the operator', async () => {
   const { api, apiKey, user } = world()
   const { token } = await user('ana')
-  for (const credentials of [{}, { adminKey: '' }, { adminKey: `${ADMIN_KEY}x` }, { apiKey }, { token }]) {
+  for (const credentials of [
+    {},
+    { adminKey: '' },
+    { adminKey: `${ADMIN_KEY}x` },
+    { apiKey },
+    { token },
+  ]) {
     expect(await refusal(api(credentials).apps.create({ name: 'Mine' }))).toEqual(unauthorized)
   }
 })
 
 test('an app has a name of 1 to 255 characters', async () => {
   const operator = world().api({ adminKey: ADMIN_KEY })
-  for (const name of ['', 'x'.repeat(256), undefined as unknown as string]) expect(await refusal(operator.apps.create({ name }))).toEqual(invalid)
+  for (const name of ['', 'x'.repeat(256), undefined as unknown as string])
+    expect(await refusal(operator.apps.create({ name }))).toEqual(invalid)
   expect((await operator.apps.create({ name: '🦄'.repeat(255) })).name).toBe('🦄'.repeat(255))
 })
 
@@ -47,7 +57,9 @@ test('keys are made and deleted by id; a deleted one is refused at once, the oth
 
   const [one, two] = [api({ apiKey: app.apiKey }), api({ apiKey: second.apiKey })]
   const { token } = await one.tokens.create({ userId: 'ana' })
-  expect(await operator.apps.deleteKey({ appId: app.id, keyId: app.keyId })).toEqual({ success: true })
+  expect(await operator.apps.deleteKey({ appId: app.id, keyId: app.keyId })).toEqual({
+    success: true,
+  })
   expect(await refusal(one.tokens.create({ userId: 'ana' }))).toEqual(unauthorized)
   expect((await two.tokens.create({ userId: 'ana' })).appId).toBe(app.id)
   expect(await api({ token }).channels.list()).toEqual({ channels: [] })
@@ -58,6 +70,10 @@ test('a key is deleted under its own app only, and keys are for the operator', a
   const app = await operator.apps.create({ name: 'Mine' })
   expect(await refusal(operator.apps.deleteKey({ appId, keyId: app.keyId }))).toEqual(notFound)
   expect(await refusal(operator.apps.createKey({ appId: app.keyId }))).toEqual(notFound)
-  const calls = [backend.apps.list(), backend.apps.createKey({ appId }), backend.apps.deleteKey({ appId, keyId: app.keyId })]
+  const calls = [
+    backend.apps.list(),
+    backend.apps.createKey({ appId }),
+    backend.apps.deleteKey({ appId, keyId: app.keyId }),
+  ]
   expect(await refusals(calls)).toEqual(calls.map(() => unauthorized))
 })

@@ -4,7 +4,9 @@ import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-test('who has only the packed contract gets a typed tRPC client that works', { timeout: 60_000 }, async () => {
+test('who has only the packed contract gets a typed tRPC client that works', {
+  timeout: 60_000,
+}, async () => {
   const consumer = createConsumer('trpc.ts', ['zod', '@trpc/server', '@trpc/client'])
   await installPacked('contract', consumer.folder)
   await consumer.compile(7, { module: 'esnext', moduleResolution: 'bundler' })
@@ -16,8 +18,16 @@ test('who has only the packed contract gets a typed tRPC client that works', { t
     seqs: [1, 2],
     unread: { count: 0 },
     missing: { code: 'NOT_FOUND', httpStatus: 404, message: 'Channel not found' },
-    malformed: { code: 'VALIDATION_ERROR', httpStatus: 400, message: expect.stringContaining('limit') },
-    requests: ['/trpc/channels.create', '/trpc/messages.send,messages.send', '/trpc/messages.list,reads.unreadCount,channels.get,channels.list'],
+    malformed: {
+      code: 'VALIDATION_ERROR',
+      httpStatus: 400,
+      message: expect.stringContaining('limit'),
+    },
+    requests: [
+      '/trpc/channels.create',
+      '/trpc/messages.send,messages.send',
+      '/trpc/messages.list,reads.unreadCount,channels.get,channels.list',
+    ],
     isMessage: true,
     path: '/api/channels/{channelId}/messages',
   })

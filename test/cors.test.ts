@@ -4,7 +4,10 @@ import { post } from './support/raw.ts'
 import { createWorld, useWorld, type World } from './support/world.ts'
 
 const origin = 'https://app.example.com'
-const world = useWorld({ allowedOrigins: [origin, 'https://other.example.com:8443'], rates: { tokens: 2, messages: 0, requests: 0 } })
+const world = useWorld({
+  allowedOrigins: [origin, 'https://other.example.com:8443'],
+  rates: { tokens: 2, messages: 0, requests: 0 },
+})
 
 const fromSpecification = (origin: string) => ({
   'access-control-allow-origin': origin,
@@ -18,8 +21,15 @@ const fromSpecification = (origin: string) => ({
 /** One answer of every kind. */
 const answers = async ({ url, apiKey }: World, from: Record<string, string>) => {
   const json = { 'Content-Type': 'application/json' }
-  const preflight = { 'Access-Control-Request-Method': 'POST', 'Access-Control-Request-Headers': 'x-anything' }
-  const tokens = () => post(url, '/tokens', { headers: { ...from, ...json, 'X-API-Key': apiKey }, body: '{"userId":"ana"}' })
+  const preflight = {
+    'Access-Control-Request-Method': 'POST',
+    'Access-Control-Request-Headers': 'x-anything',
+  }
+  const tokens = () =>
+    post(url, '/tokens', {
+      headers: { ...from, ...json, 'X-API-Key': apiKey },
+      body: '{"userId":"ana"}',
+    })
   return {
     200: [
       await tokens(),
@@ -32,31 +42,51 @@ const answers = async ({ url, apiKey }: World, from: Record<string, string>) => 
       await post(url, '/api/channels', { method: 'OPTIONS', headers: { ...from, ...preflight } }),
       await post(url, '/nothing', { method: 'OPTIONS', headers: { ...from, ...preflight } }),
     ],
-    400: [await post(url, '/%', { method: 'GET', headers: from }), await post(url, '/health', { headers: { ...from, 'X-A ': 'a' } })],
-    401: [await post(url, '/api/channels', { method: 'GET', headers: from }), await post(url, '/tokens', { headers: { ...from, ...json }, body: '{' })],
+    400: [
+      await post(url, '/%', { method: 'GET', headers: from }),
+      await post(url, '/health', { headers: { ...from, 'X-A ': 'a' } }),
+    ],
+    401: [
+      await post(url, '/api/channels', { method: 'GET', headers: from }),
+      await post(url, '/tokens', { headers: { ...from, ...json }, body: '{' }),
+    ],
     404: [
       await post(url, '/nothing', { headers: from }),
       await post(url, '/health', { method: 'OPTIONS', headers: from }),
       await post(url, '/trpc/nothing', { method: 'GET', headers: from }),
     ],
-    413: [await post(url, '/tokens', { headers: { ...from, ...json, 'Content-Length': '9999999' } })],
+    413: [
+      await post(url, '/tokens', { headers: { ...from, ...json, 'Content-Length': '9999999' } }),
+    ],
     429: [await tokens()],
   }
 }
 
 test('every answer to an allowed origin carries all five headers, those of errors and preflights too', async () => {
   for (const [status, kinds] of Object.entries(await answers(world(), { Origin: origin }))) {
-    for (const answer of kinds) expect({ ...answer.headers, status: answer.status }).toMatchObject({ status: Number(status), ...fromSpecification(origin) })
+    for (const answer of kinds)
+      expect({ ...answer.headers, status: answer.status }).toMatchObject({
+        status: Number(status),
+        ...fromSpecification(origin),
+      })
   }
 })
 
 test('a page may read the headers of limits, retries and request ids', async () => {
-  const { headers } = await post(world().url, '/health', { method: 'GET', headers: { Origin: origin } })
-  expect(headers['access-control-expose-headers']).toBe('RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id')
+  const { headers } = await post(world().url, '/health', {
+    method: 'GET',
+    headers: { Origin: origin },
+  })
+  expect(headers['access-control-expose-headers']).toBe(
+    'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id',
+  )
 })
 
 test('a preflight has no body, and is neither counted nor asked for credentials', async () => {
-  const answer = await post(world().url, '/tokens', { method: 'OPTIONS', headers: { Origin: origin, 'Access-Control-Request-Method': 'POST' } })
+  const answer = await post(world().url, '/tokens', {
+    method: 'OPTIONS',
+    headers: { Origin: origin, 'Access-Control-Request-Method': 'POST' },
+  })
   expect(answer).toMatchObject({ status: 204, body: '' })
   expect(answer.headers).not.toHaveProperty('ratelimit-limit')
 })
@@ -75,7 +105,9 @@ describe('no header for', () => {
   ]) {
     test(other, async () => {
       const [answer] = (await answers(world(), { Origin: other }))[404]
-      expect(Object.keys(answer?.headers ?? {}).filter((name) => name.startsWith('access-control'))).toEqual([])
+      expect(
+        Object.keys(answer?.headers ?? {}).filter((name) => name.startsWith('access-control')),
+      ).toEqual([])
       expect(answer?.headers.vary).toBe('Origin')
     })
   }
@@ -94,12 +126,16 @@ describe('ALLOWED_ORIGINS=*', () => {
   afterAll(() => open.stop())
   test('gives back the origin that asks', async () => {
     for (const any of ['https://evil.example.com', 'null', 'capacitor://localhost']) {
-      expect((await post(open.url, '/health', { method: 'GET', headers: { Origin: any } })).headers).toMatchObject(fromSpecification(any))
+      expect(
+        (await post(open.url, '/health', { method: 'GET', headers: { Origin: any } })).headers,
+      ).toMatchObject(fromSpecification(any))
     }
   })
 })
 
 test('by default the ports of the specification may call, on localhost and 127.0.0.1', () => {
   const ports = [3000, 3002, 4500, 5173, 5175, 5500, 5502, 6001, 6007]
-  expect([...developmentOrigins].sort()).toEqual(ports.flatMap((port) => [`http://localhost:${port}`, `http://127.0.0.1:${port}`]).sort())
+  expect([...developmentOrigins].sort()).toEqual(
+    ports.flatMap((port) => [`http://localhost:${port}`, `http://127.0.0.1:${port}`]).sort(),
+  )
 })

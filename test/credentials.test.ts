@@ -11,7 +11,8 @@ beforeAll(async () => {
   ana = await world().user('ana')
 })
 
-const get = (headers: Record<string, string>) => post(world().url, '/api/channels', { method: 'GET', headers })
+const get = (headers: Record<string, string>) =>
+  post(world().url, '/api/channels', { method: 'GET', headers })
 const withToken = (token: string) => get({ Authorization: `Bearer ${token}` })
 const claims = () => ({ appId: world().appId, userId: 'ana', generation: 0, admin: false })
 
@@ -43,7 +44,11 @@ describe('credentials of another kind than wanted are UNAUTHORIZED', () => {
     'a token in a cookie': { Cookie: `token=${ana.token}` },
   })
   for (const name of KINDS) {
-    test(name, async () => expect(expectError(await get(others()[name]), 'UNAUTHORIZED')).toBe('Authorization: expected Bearer <token>'))
+    test(name, async () =>
+      expect(expectError(await get(others()[name]), 'UNAUTHORIZED')).toBe(
+        'Authorization: expected Bearer <token>',
+      ),
+    )
   }
   test('a token as API key, and either as admin key', async () => {
     const body = '{"userId":"ana"}'
@@ -57,7 +62,11 @@ describe('credentials of another kind than wanted are UNAUTHORIZED', () => {
       { Authorization: `Bearer ${ana.token}` },
       { 'X-API-Key': ADMIN_KEY },
     ]
-    for (const headers of noApiKeys) expectError(await post(world().url, '/tokens', { headers: { ...json, ...headers }, body }), 'UNAUTHORIZED')
+    for (const headers of noApiKeys)
+      expectError(
+        await post(world().url, '/tokens', { headers: { ...json, ...headers }, body }),
+        'UNAUTHORIZED',
+      )
     const noAdminKeys: Record<string, string>[] = [
       {},
       { 'X-Admin-Key': '' },
@@ -67,13 +76,20 @@ describe('credentials of another kind than wanted are UNAUTHORIZED', () => {
       { 'X-Admin-Key': ADMIN_KEY.slice(0, -1) },
     ]
     for (const headers of noAdminKeys)
-      expectError(await post(world().url, '/admin/apps', { headers: { ...json, ...headers }, body: '{"name":"a"}' }), 'UNAUTHORIZED')
+      expectError(
+        await post(world().url, '/admin/apps', {
+          headers: { ...json, ...headers },
+          body: '{"name":"a"}',
+        }),
+        'UNAUTHORIZED',
+      )
   })
 })
 
 describe('a bearer token that is no good is an INVALID_TOKEN', () => {
   const now = () => Math.floor(Date.now() / 1000)
-  const none = () => `${Buffer.from('{"alg":"none"}').toString('base64url')}.${ana.token.split('.')[1]}.`
+  const none = () =>
+    `${Buffer.from('{"alg":"none"}').toString('base64url')}.${ana.token.split('.')[1]}.`
   const bad: Record<string, () => string | Promise<string>> = {
     nothing: () => '',
     garbage: () => 'garbage',
@@ -90,13 +106,15 @@ describe('a bearer token that is no good is an INVALID_TOKEN', () => {
     HS512: () => forge({ header: { alg: 'HS512' }, hash: 'sha512' }),
     HS384: () => forge({ header: { alg: 'HS384' }, hash: 'sha384' }),
     'another secret': () => forge({ secret: 'another secret, of 32 bytes or more' }),
-    'another deployment': async () => (await createTokens(['another secret, of 32 bytes or more'])).sign('api', claims()),
+    'another deployment': async () =>
+      (await createTokens(['another secret, of 32 bytes or more'])).sign('api', claims()),
     'an unknown key id': () => forge({ header: { kid: 'unknown' } }),
     'no key id': () => forge({ header: { kid: undefined } }),
     'an object as key id': () => forge({ header: { kid: {} } }),
     'critical headers': () => forge({ header: { crit: ['b64'], b64: false } }),
     expired: () => forge({ payload: { exp: now() - 1 } }),
-    'expired while its signer says it is not': () => forge({ payload: { iat: now() - 86_500, exp: now() + 86_400 } }),
+    'expired while its signer says it is not': () =>
+      forge({ payload: { iat: now() - 86_500, exp: now() + 86_400 } }),
     'from the future': () => forge({ payload: { iat: now() + 3_600 } }),
     'not yet valid': () => forge({ payload: { nbf: now() + 3_600 } }),
     'another audience': () => forge({ payload: { aud: 'parley-ws' } }),
@@ -109,38 +127,62 @@ describe('a bearer token that is no good is an INVALID_TOKEN', () => {
     'an earlier generation': () => forge({ payload: { gen: -1 } }),
     'a generation beyond counting': () => forge({ payload: { gen: 1e300 } }),
     ...Object.fromEntries(
-      ['sub', 'app', 'gen', 'jti', 'iat', 'exp', 'aud', 'iss'].map((claim) => [`no ${claim}`, () => forge({ payload: { [claim]: undefined } })]),
+      ['sub', 'app', 'gen', 'jti', 'iat', 'exp', 'aud', 'iss'].map((claim) => [
+        `no ${claim}`,
+        () => forge({ payload: { [claim]: undefined } }),
+      ]),
     ),
   }
   for (const [name, token] of Object.entries(bad)) {
     test(name, async () =>
-      expect(expectError(await withToken(await token()), 'INVALID_TOKEN')).toMatch(/^The token (is invalid|has expired|has been revoked)$/),
+      expect(expectError(await withToken(await token()), 'INVALID_TOKEN')).toMatch(
+        /^The token (is invalid|has expired|has been revoked)$/,
+      ),
     )
   }
   test('also where an API key would do, and there is one', async () => {
-    const path = '/api/channels/019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90/messages/019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90'
-    const remove = (headers: Record<string, string>) => post(world().url, path, { method: 'DELETE', headers })
-    expectError(await remove({ Authorization: 'Bearer x', 'X-API-Key': world().apiKey }), 'INVALID_TOKEN')
-    expectError(await remove({ Authorization: 'Basic x', 'X-API-Key': world().apiKey }), 'NOT_FOUND')
-    expectError(await remove({ Authorization: `Bearer ${ana.token}`, 'X-API-Key': 'x' }), 'NOT_FOUND')
+    const path =
+      '/api/channels/019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90/messages/019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90'
+    const remove = (headers: Record<string, string>) =>
+      post(world().url, path, { method: 'DELETE', headers })
+    expectError(
+      await remove({ Authorization: 'Bearer x', 'X-API-Key': world().apiKey }),
+      'INVALID_TOKEN',
+    )
+    expectError(
+      await remove({ Authorization: 'Basic x', 'X-API-Key': world().apiKey }),
+      'NOT_FOUND',
+    )
+    expectError(
+      await remove({ Authorization: `Bearer ${ana.token}`, 'X-API-Key': 'x' }),
+      'NOT_FOUND',
+    )
     expectError(await remove({ 'X-API-Key': 'x' }), 'UNAUTHORIZED')
     expectError(await remove({}), 'UNAUTHORIZED')
   })
 })
 
 test('the scheme is read in any case, and so are the names of headers', async () => {
-  const spellings: Record<string, string>[] = [{ authorization: `bearer ${ana.token}` }, { AUTHORIZATION: `BEARER  ${ana.token}` }]
+  const spellings: Record<string, string>[] = [
+    { authorization: `bearer ${ana.token}` },
+    { AUTHORIZATION: `BEARER  ${ana.token}` },
+  ]
   for (const headers of spellings) expect((await get(headers)).status).toBe(200)
 })
 
 describe('secrets can be changed', () => {
-  const [before, after] = ['the secret of before, 32 bytes or more', 'the secret of after, 32 bytes or more']
+  const [before, after] = [
+    'the secret of before, 32 bytes or more',
+    'the secret of after, 32 bytes or more',
+  ]
   test('tokens of a previous secret stay valid, new ones are signed with the first', async () => {
     const old = await (await createTokens([before])).sign('api', claims())
     const rotated = await createTokens([after, before])
     expect(await rotated.verify('api', old)).toMatchObject({ userId: 'ana' })
     const fresh = await rotated.sign('api', claims())
-    expect(await (await createTokens([after])).verify('api', fresh)).toMatchObject({ userId: 'ana' })
+    expect(await (await createTokens([after])).verify('api', fresh)).toMatchObject({
+      userId: 'ana',
+    })
     expect(await (await createTokens([after])).verify('api', old)).toBe('invalid')
     expect(await (await createTokens([before])).verify('api', fresh)).toBe('invalid')
   })
@@ -155,6 +197,9 @@ describe('secrets can be changed', () => {
     const tokens = await createTokens([SECRET])
     const forged = forge({ payload: { aud: 'parley-ws', sub: `${randomUUID()}:ana` } })
     expect(await tokens.verify('ws', forged)).toBe('invalid')
-    expect(await tokens.verify('ws', ana.minted.wsToken)).toMatchObject({ appId: world().appId, userId: 'ana' })
+    expect(await tokens.verify('ws', ana.minted.wsToken)).toMatchObject({
+      appId: world().appId,
+      userId: 'ana',
+    })
   })
 })

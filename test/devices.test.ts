@@ -6,14 +6,23 @@ import { useWorld } from './support/world.ts'
 const world = useWorld()
 const android = { platform: 'android', provider: 'fcm' } as const
 
-const devicesOf = (userId: string) => world().db<{ id: string; token: string; deviceId: string | null; appVersion: string | null }[]>`
+const devicesOf = (userId: string) => world().db<
+  { id: string; token: string; deviceId: string | null; appVersion: string | null }[]
+>`
   select id, token, device_id, app_version from devices where user_id = ${userId} and app_id = ${world().appId} order by id`
 
 test('a device is registered; the same token again answers with the same one, updated', async () => {
   const ana = await world().user('ana')
   const first = await ana.devices.create({ ...android, token: 'one', appVersion: '1.0' })
   expect(first).toMatchObject(android)
-  expect(await ana.devices.create({ platform: 'ios', provider: 'apns', token: 'one', appVersion: '2.0' })).toEqual({
+  expect(
+    await ana.devices.create({
+      platform: 'ios',
+      provider: 'apns',
+      token: 'one',
+      appVersion: '2.0',
+    }),
+  ).toEqual({
     ...first,
     platform: 'ios',
     provider: 'apns',
@@ -25,10 +34,19 @@ test('every platform registers with every provider: 201, without the token', asy
   const hal = await world().user('hal')
   for (const platform of ['ios', 'android', 'relay']) {
     for (const provider of ['fcm', 'apns', 'relay']) {
-      const { status, body } = await rest(world(), hal)('POST', '/api/devices', { platform, provider, token: `hal-${platform}-${provider}` })
+      const { status, body } = await rest(world(), hal)('POST', '/api/devices', {
+        platform,
+        provider,
+        token: `hal-${platform}-${provider}`,
+      })
       expect({ status, body }).toEqual({
         status: 201,
-        body: { id: expect.stringMatching(/^[0-9a-f-]{36}$/), platform, provider, createdAt: expect.any(String) },
+        body: {
+          id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+          platform,
+          provider,
+          createdAt: expect.any(String),
+        },
       })
     }
   }
@@ -38,8 +56,12 @@ test('the same device with a new token keeps its registration, and takes a token
   const ben = await world().user('ben')
   const phone = await ben.devices.create({ ...android, token: 'ben-1', deviceId: 'phone' })
   await ben.devices.create({ ...android, token: 'ben-2' })
-  expect((await ben.devices.create({ ...android, token: 'ben-2', deviceId: 'phone' })).id).toBe(phone.id)
-  expect(await devicesOf('ben')).toMatchObject([{ id: phone.id, token: 'ben-2', deviceId: 'phone' }])
+  expect((await ben.devices.create({ ...android, token: 'ben-2', deviceId: 'phone' })).id).toBe(
+    phone.id,
+  )
+  expect(await devicesOf('ben')).toMatchObject([
+    { id: phone.id, token: 'ben-2', deviceId: 'phone' },
+  ])
 })
 
 test('a token moves to its new user, but not to another app', async () => {
@@ -57,7 +79,11 @@ test('a token moves to its new user, but not to another app', async () => {
 
 test('a user has at most 25 devices, whatever the race; known ones are still updated', async () => {
   const eli = await world().user('eli')
-  const answers = await Promise.allSettled(Array.from({ length: 40 }, (_, index) => eli.devices.create({ ...android, token: `eli-${index}` })))
+  const answers = await Promise.allSettled(
+    Array.from({ length: 40 }, (_, index) =>
+      eli.devices.create({ ...android, token: `eli-${index}` }),
+    ),
+  )
   expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(25)
   const [known] = await devicesOf('eli')
   expect((await eli.devices.create({ ...android, token: known?.token ?? '' })).id).toBe(known?.id)
@@ -66,7 +92,9 @@ test('a user has at most 25 devices, whatever the race; known ones are still upd
 
 test('one token registered by ten users at once ends up with one of them', async () => {
   const users = await world().users(...Array.from({ length: 10 }, (_, index) => `race-${index}`))
-  await Promise.all(users.map((user) => user.devices.create({ ...android, token: 'wanted', deviceId: 'pad' })))
+  await Promise.all(
+    users.map((user) => user.devices.create({ ...android, token: 'wanted', deviceId: 'pad' })),
+  )
   expect(await world().db`select from devices where token = 'wanted'`).toHaveLength(1)
 })
 
@@ -74,7 +102,8 @@ test('a device is removed by its id or its deviceId, by its owner only', async (
   const [fay, gus] = await world().users('fay', 'gus')
   const { id } = await fay.devices.create({ ...android, token: 'fay-1', deviceId: 'watch' })
   await fay.devices.create({ ...android, token: 'fay-2', deviceId: 'a/b c' })
-  for (const deviceId of [id, 'watch']) expect(await refusal(gus.devices.delete({ deviceId }))).toEqual(notFound)
+  for (const deviceId of [id, 'watch'])
+    expect(await refusal(gus.devices.delete({ deviceId }))).toEqual(notFound)
   expect(await fay.devices.delete({ deviceId: id.toUpperCase() })).toEqual({ success: true })
   expect(await refusal(fay.devices.delete({ deviceId: 'watch' }))).toEqual(notFound)
   expect(await fay.devices.delete({ deviceId: 'a/b c' })).toEqual({ success: true })

@@ -26,7 +26,9 @@ import { afterAll, afterEach, expect, test, vi } from 'vitest'
 
 test('a first start takes queries, and ILIKE knows that É is é', async () => {
   const database = await start(used)
-  expect(await query(database, `select current_database() as name, 'É' ilike 'é' as same`)).toEqual([{ name: 'parley', same: true }])
+  expect(await query(database, `select current_database() as name, 'É' ilike 'é' as same`)).toEqual(
+    [{ name: 'parley', same: true }],
+  )
 })
 
 test('a second start finds the data, and is quick', async () => {
@@ -92,10 +94,13 @@ test('of many that find the lock of a dead process, one gets it', async () => {
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
 })
 
-test.runIf(process.platform === 'linux')('a lock does not outlive its process because another got the pid', async () => {
-  writeFileSync(join(used, 'parley.lock'), `${process.pid} another-boot/1\n`)
-  await start(used)
-})
+test.runIf(process.platform === 'linux')(
+  'a lock does not outlive its process because another got the pid',
+  async () => {
+    writeFileSync(join(used, 'parley.lock'), `${process.pid} another-boot/1\n`)
+    await start(used)
+  },
+)
 
 test('after its owner was killed, the same server is adopted, and stopped in the end', async () => {
   const server = await orphan('create table adopted as select 1 as one')
@@ -110,7 +115,9 @@ test('an orphan with other settings is not adopted but replaced', async () => {
   const server = await orphan('create table replaced as select 1 as one')
   const database = await start(used, { ...settings, fsync: 'on' })
   expect(isAlive(server)).toBe(false)
-  expect(await query(database, `select one, current_setting('fsync') as fsync from replaced`)).toEqual([{ one: 1, fsync: 'on' }])
+  expect(
+    await query(database, `select one, current_setting('fsync') as fsync from replaced`),
+  ).toEqual([{ one: 1, fsync: 'on' }])
 })
 
 test('a killed server is no obstacle, even when another program has got its pid', async () => {
@@ -131,7 +138,13 @@ test('a first start killed half-way is made good by the next', async () => {
   const dataDir = directory()
   const owner = await program(dataDir)
   owner.start().catch(() => {})
-  await vi.waitUntil(() => readdirSync(dataDir).some((entry) => existsSync(join(dataDir, entry, 'base', '1', 'PG_VERSION'))), patient)
+  await vi.waitUntil(
+    () =>
+      readdirSync(dataDir).some((entry) =>
+        existsSync(join(dataDir, entry, 'base', '1', 'PG_VERSION')),
+      ),
+    patient,
+  )
   process.kill(-owner.pid, 'SIGKILL')
   await owner.ended
   expect(existsSync(join(dataDir, 'postgres'))).toBe(false)
@@ -140,7 +153,9 @@ test('a first start killed half-way is made good by the next', async () => {
 })
 
 test('a server that cannot start says why, and gives the directory free', async () => {
-  await expect(start(used, { shared_buffers: 'plenty' })).rejects.toThrow('invalid value for parameter "shared_buffers"')
+  await expect(start(used, { shared_buffers: 'plenty' })).rejects.toThrow(
+    'invalid value for parameter "shared_buffers"',
+  )
   await start(used)
 })
 
@@ -153,11 +168,20 @@ test('a log of more than 10 MB is begun anew', async () => {
 
 test('neither the network nor another user of the machine gets in', async ({ skip }) => {
   const database = await start(used)
-  expect(await query(database, `select current_setting('listen_addresses') as addresses`)).toEqual([{ addresses: '' }])
+  expect(await query(database, `select current_setting('listen_addresses') as addresses`)).toEqual([
+    { addresses: '' },
+  ])
   expect(statSync(database.host).mode & 0o777).toBe(0o700)
   skip(!isRoot, 'only root can try as another user')
   const attempt = `require('net').connect('${database.host}/.s.PGSQL.5432', process.exit).on('error', ({ code }) => console.log(code))`
-  expect(execFileSync(process.execPath, ['-e', attempt], { uid: 64_321, gid: 64_321, cwd: '/', encoding: 'utf8' })).toBe('EACCES\n')
+  expect(
+    execFileSync(process.execPath, ['-e', attempt], {
+      uid: 64_321,
+      gid: 64_321,
+      cwd: '/',
+      encoding: 'utf8',
+    }),
+  ).toBe('EACCES\n')
 })
 
 test('the URL leads to the database; Postgres.js wants the host beside it', async () => {
@@ -199,7 +223,9 @@ test('library links that an install without scripts lacks are made, by two at on
 test('without binaries for the platform the start says to set DATABASE_URL', async () => {
   const code = checkout(join(directory(), 'code'))
   rmSync(join(code, platformPackage), { recursive: true })
-  await expect((await program(directory(), { code })).start()).rejects.toThrow(/^No embedded PostgreSQL for .*: set DATABASE_URL/)
+  await expect((await program(directory(), { code })).start()).rejects.toThrow(
+    /^No embedded PostgreSQL for .*: set DATABASE_URL/,
+  )
 })
 
 test('a user other than root runs it as himself', async ({ skip }) => {
@@ -240,7 +266,8 @@ const query = async ({ host, port, user, database }: EmbeddedPostgres, statement
   }
 }
 
-const serverOf = (dataDir: string) => Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
+const serverOf = (dataDir: string) =>
+  Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
 
 /** A server whose owner was killed. */
 const orphan = async (statement: string) => {
@@ -275,7 +302,9 @@ const checkout = (code: string) => {
 }
 
 const libraryLinks = (code: string) => {
-  const links: { target: string }[] = JSON.parse(readFileSync(join(code, platformPackage, 'native/pg-symlinks.json'), 'utf8'))
+  const links: { target: string }[] = JSON.parse(
+    readFileSync(join(code, platformPackage, 'native/pg-symlinks.json'), 'utf8'),
+  )
   return links.map(({ target }) => join(code, platformPackage, target))
 }
 
@@ -287,20 +316,30 @@ const copiesSince = (time: number, directory: string) =>
 type User = { uid: number; gid: number }
 
 const canUse = (user: User, ...files: string[]) =>
-  spawnSync('/bin/sh', ['-c', files.map((file) => `test -r '${file}'`).join(' && ')], { ...user, cwd: '/' }).status === 0
+  spawnSync('/bin/sh', ['-c', files.map((file) => `test -r '${file}'`).join(' && ')], {
+    ...user,
+    cwd: '/',
+  }).status === 0
 
 /** A process of its own, and of its own group, with the launcher of this checkout or another. */
-const program = async (dataDir: string, { code = repository, user }: { code?: string; user?: User } = {}) => {
+const program = async (
+  dataDir: string,
+  { code = repository, user }: { code?: string; user?: User } = {},
+) => {
   const source = join(directory(), 'program.mts')
   writeFileSync(source, programSource)
   const launcher = join(code, 'server/db/embedded/index.ts')
-  const child = spawn(process.execPath, ['--conditions=parley-source', '--import', tsx, source, launcher, dataDir], {
-    ...user,
-    cwd: code,
-    env: user ? { ...process.env, TMPDIR: dataDir } : process.env,
-    detached: true,
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
+  const child = spawn(
+    process.execPath,
+    ['--conditions=parley-source', '--import', tsx, source, launcher, dataDir],
+    {
+      ...user,
+      cwd: code,
+      env: user ? { ...process.env, TMPDIR: dataDir } : process.env,
+      detached: true,
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  )
   const ended = once(child, 'exit')
   const { pid = 0 } = child
   running.push(async () => {

@@ -32,23 +32,41 @@ describe('a bad value is named in one line', () => {
     RATE_LIMIT_TOKENS: ['-1', 'off', '1.5'],
     RATE_LIMIT_MESSAGES: ['-1', 'off'],
     RATE_LIMIT_REQUESTS: ['-1', 'off'],
-    TRUST_PROXY: ['true', 'all', '*', '0.0.0.0/0', '::/0', '10.0.0.0/33', 'loopback', '10.0.0', '-1', '10.0.0.0/8,x'],
+    TRUST_PROXY: [
+      'true',
+      'all',
+      '*',
+      '0.0.0.0/0',
+      '::/0',
+      '10.0.0.0/33',
+      'loopback',
+      '10.0.0',
+      '-1',
+      '10.0.0.0/8,x',
+    ],
     PUBLIC_URL: ['example.com', 'ftp://example.com', '/'],
     INVITE_URL: ['https://example.com/join', '/join/{token}', 'ftp://example.com/{token}'],
     LOG_LEVEL: ['loud', 'INFO'],
   }
   for (const [name, values] of Object.entries(bad)) {
-    for (const value of values) test(`${name}=${value}`, () => expect(complaint({ [name]: value })).toMatch(new RegExp(`^${name}: expected [^\\n]+$`)))
+    for (const value of values)
+      test(`${name}=${value}`, () =>
+        expect(complaint({ [name]: value })).toMatch(new RegExp(`^${name}: expected [^\\n]+$`)))
   }
   test('never with the value, which may be a secret', () => {
-    for (const name of ['ADMIN_API_KEY', 'JWT_SECRET', 'DATABASE_URL']) expect(complaint({ [name]: 'hunter2' })).not.toContain('hunter2')
+    for (const name of ['ADMIN_API_KEY', 'JWT_SECRET', 'DATABASE_URL'])
+      expect(complaint({ [name]: 'hunter2' })).not.toContain('hunter2')
   })
-  test('several at once', () => expect(complaint({ PORT: 'x', LOG_LEVEL: 'loud' })).toMatch(/^PORT: .+; LOG_LEVEL: /))
+  test('several at once', () =>
+    expect(complaint({ PORT: 'x', LOG_LEVEL: 'loud' })).toMatch(/^PORT: .+; LOG_LEVEL: /))
 })
 
 test('an empty value is none', () => {
   const names = Object.keys(Variables.shape)
-  expect(readEnv(Object.fromEntries(names.map((name) => [name, ''])))).toEqual({ ...readEnv({}), trustProxy: false })
+  expect(readEnv(Object.fromEntries(names.map((name) => [name, ''])))).toEqual({
+    ...readEnv({}),
+    trustProxy: false,
+  })
 })
 
 test('without any variable it is development on this machine', () => {
@@ -64,31 +82,56 @@ test('without any variable it is development on this machine', () => {
 })
 
 test('production listens to all addresses, and wants its secret', () => {
-  expect(readEnv({ NODE_ENV: 'production', JWT_SECRET: 'x'.repeat(32) })).toMatchObject({ isProduction: true, host: '0.0.0.0', adminKey: undefined })
-  expect(complaint({ NODE_ENV: 'production' })).toBe('JWT_SECRET: required with NODE_ENV=production')
+  expect(readEnv({ NODE_ENV: 'production', JWT_SECRET: 'x'.repeat(32) })).toMatchObject({
+    isProduction: true,
+    host: '0.0.0.0',
+    adminKey: undefined,
+  })
+  expect(complaint({ NODE_ENV: 'production' })).toBe(
+    'JWT_SECRET: required with NODE_ENV=production',
+  )
 })
 
 test('good values are understood', () => {
-  expect(readEnv({ ALLOWED_ORIGINS: 'https://a.example.com, http://localhost:3000,capacitor://localhost' }).allowedOrigins).toEqual([
-    'https://a.example.com',
-    'http://localhost:3000',
-    'capacitor://localhost',
-  ])
+  expect(
+    readEnv({
+      ALLOWED_ORIGINS: 'https://a.example.com, http://localhost:3000,capacitor://localhost',
+    }).allowedOrigins,
+  ).toEqual(['https://a.example.com', 'http://localhost:3000', 'capacitor://localhost'])
   expect(readEnv({ ALLOWED_ORIGINS: '*' }).allowedOrigins).toEqual(['*'])
   expect(readEnv({ TRUST_PROXY: '10.0.0.0/8, ::1' }).trustProxy).toBe('10.0.0.0/8, ::1')
-  expect(readEnv({ PUBLIC_URL: 'https://chat.example.com/' }).publicUrl).toBe('https://chat.example.com')
-  expect(readEnv({ DATABASE_URL: 'postgres://parley@%2Frun%2Fpostgresql/parley' }).databaseUrl).toBe('postgres://parley@%2Frun%2Fpostgresql/parley')
+  expect(readEnv({ PUBLIC_URL: 'https://chat.example.com/' }).publicUrl).toBe(
+    'https://chat.example.com',
+  )
+  expect(
+    readEnv({ DATABASE_URL: 'postgres://parley@%2Frun%2Fpostgresql/parley' }).databaseUrl,
+  ).toBe('postgres://parley@%2Frun%2Fpostgresql/parley')
 })
 
 test('the push provider is as its variables say; without a key there is none', () => {
-  const names = { PUSH_API_URL: 'https://push.example.com/', PUSH_TENANT_ID: 'acme', PUSH_WORKFLOW_NEW_MESSAGE: 'a', PUSH_WORKFLOW_MENTION: 'b' }
-  const others = { PUSH_WORKFLOW_CHANNEL_INVITE: 'c', PUSH_WORKFLOW_REACTION: 'd', PUSH_WORKFLOW_THREAD_REPLY: 'e' }
+  const names = {
+    PUSH_API_URL: 'https://push.example.com/',
+    PUSH_TENANT_ID: 'acme',
+    PUSH_WORKFLOW_NEW_MESSAGE: 'a',
+    PUSH_WORKFLOW_MENTION: 'b',
+  }
+  const others = {
+    PUSH_WORKFLOW_CHANNEL_INVITE: 'c',
+    PUSH_WORKFLOW_REACTION: 'd',
+    PUSH_WORKFLOW_THREAD_REPLY: 'e',
+  }
   expect(readEnv({ ...names, ...others }).push).toBeUndefined()
   expect(readEnv({ ...names, ...others, PUSH_SECRET_KEY: 'key' }).push).toEqual({
     secretKey: 'key',
     apiUrl: 'https://push.example.com',
     tenantId: 'acme',
-    workflows: { 'new-message': 'a', mention: 'b', 'channel-invite': 'c', reaction: 'd', 'thread-reply': 'e' },
+    workflows: {
+      'new-message': 'a',
+      mention: 'b',
+      'channel-invite': 'c',
+      reaction: 'd',
+      'thread-reply': 'e',
+    },
   })
   const kinds = ['new-message', 'mention', 'channel-invite', 'reaction', 'thread-reply']
   expect(readEnv({ PUSH_SECRET_KEY: 'key' }).push).toEqual({
@@ -103,7 +146,9 @@ test('.env.example lists every variable, and no other', () => {
   const lines = readFileSync(new URL('../.env.example', import.meta.url), 'utf8')
     .split('\n')
     .filter((line) => /^\w+=/.test(line))
-  const listed = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]))
+  const listed = Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  )
   expect(Object.keys(listed).sort()).toEqual(Object.keys(Variables.shape).sort())
   expect(readEnv(listed)).toEqual({ ...readEnv({}), trustProxy: false })
 })

@@ -12,7 +12,11 @@ const newEpoch = (databaseUrl: string) => {
   const main = fileURLToPath(new URL('../server/bin/new-epoch.ts', import.meta.url))
   const tsx = createRequire(import.meta.url).resolve('tsx')
   const env = { PATH: process.env.PATH, DATABASE_URL: databaseUrl }
-  return promisify(execFile)(process.execPath, ['--conditions=parley-source', '--import', tsx, main], { env })
+  return promisify(execFile)(
+    process.execPath,
+    ['--conditions=parley-source', '--import', tsx, main],
+    { env },
+  )
 }
 const epochs = () => world().db<{ value: string }[]>`select value from service where key = 'epoch'`
 

@@ -17,9 +17,11 @@ beforeAll(async () => {
   json = { Authorization: `Bearer ${ana.token}`, 'Content-Type': 'application/json' }
 })
 
-const send = (path: string, options: Parameters<typeof post>[2] = {}) => post(world().url, path, options)
+const send = (path: string, options: Parameters<typeof post>[2] = {}) =>
+  post(world().url, path, options)
 const sendJson = (path: string, body: string | Buffer) => send(path, { headers: json, body })
-const get = (path: string) => send(path, { method: 'GET', headers: { Authorization: `Bearer ${ana.token}` } })
+const get = (path: string) =>
+  send(path, { method: 'GET', headers: { Authorization: `Bearer ${ana.token}` } })
 
 describe('a body that can not be read is a VALIDATION_ERROR', () => {
   const unreadable: Record<string, string | Buffer> = {
@@ -35,12 +37,18 @@ describe('a body that can not be read is a VALIDATION_ERROR', () => {
     'a number': '1',
     null: 'null',
     'a byte that is not UTF-8': Buffer.from('{"text":"\xff"}', 'latin1'),
-    'a surrogate in UTF-8': Buffer.concat([Buffer.from('{"text":"'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"}')]),
+    'a surrogate in UTF-8': Buffer.concat([
+      Buffer.from('{"text":"'),
+      Buffer.from([0xed, 0xa0, 0x80]),
+      Buffer.from('"}'),
+    ]),
     'a raw NUL': '{"text":"a\0b"}',
     'deeply nested': `{"text":${'['.repeat(100_000)}`,
   }
   for (const [name, body] of Object.entries(unreadable)) {
-    test(name, async () => expect(expectError(await sendJson(messages, body), 'VALIDATION_ERROR')).toMatch(/^body: /))
+    test(name, async () =>
+      expect(expectError(await sendJson(messages, body), 'VALIDATION_ERROR')).toMatch(/^body: /),
+    )
   }
   for (const type of [
     'text/plain',
@@ -53,8 +61,13 @@ describe('a body that can not be read is a VALIDATION_ERROR', () => {
     'application/merge-patch+json',
   ]) {
     test(`Content-Type: ${type}`, async () => {
-      const answer = await send(messages, { headers: { ...json, 'Content-Type': type }, body: '{"text":"hi"}' })
-      expect(expectError(answer, 'VALIDATION_ERROR')).toBe('body: expected Content-Type: application/json')
+      const answer = await send(messages, {
+        headers: { ...json, 'Content-Type': type },
+        body: '{"text":"hi"}',
+      })
+      expect(expectError(answer, 'VALIDATION_ERROR')).toBe(
+        'body: expected Content-Type: application/json',
+      )
     })
   }
   test('no Content-Type', async () => {
@@ -64,8 +77,16 @@ describe('a body that can not be read is a VALIDATION_ERROR', () => {
 })
 
 test('JSON is read whatever the spelling of its type', async () => {
-  for (const type of ['application/json; charset=utf-8', 'Application/JSON', 'application/json;;', 'application/json ; x="y']) {
-    expect((await send(messages, { headers: { ...json, 'Content-Type': type }, body: '{"text":"hi"}' })).status).toBe(201)
+  for (const type of [
+    'application/json; charset=utf-8',
+    'Application/JSON',
+    'application/json;;',
+    'application/json ; x="y',
+  ]) {
+    expect(
+      (await send(messages, { headers: { ...json, 'Content-Type': type }, body: '{"text":"hi"}' }))
+        .status,
+    ).toBe(201)
   }
 })
 
@@ -73,7 +94,10 @@ describe('an empty body is no body', () => {
   const types = [undefined, 'application/json', 'text/plain', 'nonsense']
   for (const type of types) {
     test(`with Content-Type ${type}`, async () => {
-      const headers = { Authorization: `Bearer ${ana.token}`, ...(type === undefined ? {} : { 'Content-Type': type }) }
+      const headers = {
+        Authorization: `Bearer ${ana.token}`,
+        ...(type === undefined ? {} : { 'Content-Type': type }),
+      }
       const path = messages.replace('/messages', '/read')
       expect((await send(path, { headers })).status).toBe(200)
       const [chunked] = await exchange(
@@ -97,10 +121,15 @@ describe('a body of more than 256 KB is PAYLOAD_TOO_LARGE', () => {
   const withText = (bytes: number) => `{"text":"${'x'.repeat(bytes - 11)}"}`
   test('when it says its length', async () => {
     expectError(await sendJson(messages, withText(limits.bodyBytes + 1)), 'PAYLOAD_TOO_LARGE')
-    expect(expectError(await sendJson(messages, withText(limits.bodyBytes)), 'VALIDATION_ERROR')).toMatch(/^text: /)
+    expect(
+      expectError(await sendJson(messages, withText(limits.bodyBytes)), 'VALIDATION_ERROR'),
+    ).toMatch(/^text: /)
   })
   test('when it says its length and sends nothing', async () => {
-    expectError(await send(messages, { headers: { ...json, 'Content-Length': '99999999999' } }), 'PAYLOAD_TOO_LARGE')
+    expectError(
+      await send(messages, { headers: { ...json, 'Content-Length': '99999999999' } }),
+      'PAYLOAD_TOO_LARGE',
+    )
   })
   test('when it does not say its length', async () => {
     const body = withText(limits.bodyBytes + 1)
@@ -113,8 +142,15 @@ describe('a body of more than 256 KB is PAYLOAD_TOO_LARGE', () => {
     expectError(answer, 'PAYLOAD_TOO_LARGE')
   })
   test('and a client that goes on sending is answered', async () => {
-    const response = await fetch(world().url + messages, { method: 'POST', headers: json, body: withText(3_000_000) })
-    expect([response.status, await response.json()]).toEqual([413, { error: { code: 'PAYLOAD_TOO_LARGE', message: 'The request body is too large' } }])
+    const response = await fetch(world().url + messages, {
+      method: 'POST',
+      headers: json,
+      body: withText(3_000_000),
+    })
+    expect([response.status, await response.json()]).toEqual([
+      413,
+      { error: { code: 'PAYLOAD_TOO_LARGE', message: 'The request body is too large' } },
+    ])
   })
 })
 
@@ -122,12 +158,21 @@ describe('text that can not be stored is a VALIDATION_ERROR that names its field
   const fields: Record<string, (text: string) => [path: string, body: object]> = {
     text: (text) => [messages, { text }],
     clientId: (clientId) => [messages, { text: 'hi', clientId }],
-    'attachments.0.name': (name) => [messages, { text: 'hi', attachments: [{ type: 'image', url: 'https://example.com/a.png', name }] }],
-    'attachments.0.type': (type) => [messages, { text: 'hi', attachments: [{ type, url: 'https://example.com/a.png', name: 'a' }] }],
+    'attachments.0.name': (name) => [
+      messages,
+      { text: 'hi', attachments: [{ type: 'image', url: 'https://example.com/a.png', name }] },
+    ],
+    'attachments.0.type': (type) => [
+      messages,
+      { text: 'hi', attachments: [{ type, url: 'https://example.com/a.png', name: 'a' }] },
+    ],
     parentId: (parentId) => [messages, { text: 'hi', parentId }],
     name: (name) => [channels, { type: 'group', name }],
     description: (description) => [channels, { type: 'group', name: 'a', description }],
-    image: (image) => [channels, { type: 'group', name: 'a', image: `https://example.com/${image}` }],
+    image: (image) => [
+      channels,
+      { type: 'group', name: 'a', image: `https://example.com/${image}` },
+    ],
     'memberIds.0': (id) => [channels, { type: 'group', name: 'a', memberIds: [id] }],
   }
   for (const [field, request] of Object.entries(fields)) {
@@ -149,7 +194,10 @@ describe('text that can not be stored is a VALIDATION_ERROR that names its field
       ['custom', '{"\\udfff":1}'],
       ['userId', '"a\\u0000"'],
     ] as const) {
-      const answer = await send('/tokens', { headers, body: `{"userId":"eve",${JSON.stringify(field)}:${value}}` })
+      const answer = await send('/tokens', {
+        headers,
+        body: `{"userId":"eve",${JSON.stringify(field)}:${value}}`,
+      })
       expect(expectError(answer, 'VALIDATION_ERROR')).toMatch(new RegExp(`^${field}: `))
     }
   })
@@ -182,12 +230,30 @@ describe('a malformed id', () => {
     })
   }
   test('is not one in capitals', async () => {
-    expect((await get(messages.toUpperCase().replace('/API/CHANNELS', '/api/channels').replace('MESSAGES', 'messages'))).status).toBe(200)
+    expect(
+      (
+        await get(
+          messages
+            .toUpperCase()
+            .replace('/API/CHANNELS', '/api/channels')
+            .replace('MESSAGES', 'messages'),
+        )
+      ).status,
+    ).toBe(200)
   })
   test('in a body or a query is a VALIDATION_ERROR that names it', async () => {
-    expect(expectError(await sendJson(messages, '{"text":"hi","parentId":"x"}'), 'VALIDATION_ERROR')).toBe('parentId: expected a UUID')
-    expect(expectError(await get(`${messages}?before=x`), 'VALIDATION_ERROR')).toBe('before: expected a UUID')
-    expect(expectError(await sendJson(channels, '{"type":"messaging","memberIds":["a b"]}'), 'VALIDATION_ERROR')).toMatch(/^memberIds\.0: expected 1 to 255/)
+    expect(
+      expectError(await sendJson(messages, '{"text":"hi","parentId":"x"}'), 'VALIDATION_ERROR'),
+    ).toBe('parentId: expected a UUID')
+    expect(expectError(await get(`${messages}?before=x`), 'VALIDATION_ERROR')).toBe(
+      'before: expected a UUID',
+    )
+    expect(
+      expectError(
+        await sendJson(channels, '{"type":"messaging","memberIds":["a b"]}'),
+        'VALIDATION_ERROR',
+      ),
+    ).toMatch(/^memberIds\.0: expected 1 to 255/)
   })
   test('in a body goes before one in the path', async () => {
     expectError(await sendJson('/api/channels/x/messages', '{"text":1}'), 'VALIDATION_ERROR')
@@ -195,32 +261,78 @@ describe('a malformed id', () => {
 })
 
 describe('a query is read strictly', () => {
-  const refused = ['0x10', '1e3', '+5', '1.5', '-1', '0', '', ' 5', '5 ', '٥', 'NaN', 'Infinity', 'true', 'null', '[]', '99999999999999999999', '-0']
+  const refused = [
+    '0x10',
+    '1e3',
+    '+5',
+    '1.5',
+    '-1',
+    '0',
+    '',
+    ' 5',
+    '5 ',
+    '٥',
+    'NaN',
+    'Infinity',
+    'true',
+    'null',
+    '[]',
+    '99999999999999999999',
+    '-0',
+  ]
   for (const value of refused) {
     test(`limit=${value}`, async () => {
-      expect(expectError(await get(`${messages}?limit=${encodeURIComponent(value)}`), 'VALIDATION_ERROR')).toMatch(/^limit: /)
+      expect(
+        expectError(
+          await get(`${messages}?limit=${encodeURIComponent(value)}`),
+          'VALIDATION_ERROR',
+        ),
+      ).toMatch(/^limit: /)
     })
   }
-  test('a number above the maximum means the maximum', async () => expect((await get(`${messages}?limit=999999999999999`)).status).toBe(200))
-  test('a raw + is a space', async () => expectError(await get(`${messages}?limit=+5`), 'VALIDATION_ERROR'))
+  test('a number above the maximum means the maximum', async () =>
+    expect((await get(`${messages}?limit=999999999999999`)).status).toBe(200))
+  test('a raw + is a space', async () =>
+    expectError(await get(`${messages}?limit=+5`), 'VALIDATION_ERROR'))
   test('the same key twice', async () => {
-    expect(expectError(await get(`${messages}?limit=5&limit=6`), 'VALIDATION_ERROR')).toMatch(/^limit: /)
+    expect(expectError(await get(`${messages}?limit=5&limit=6`), 'VALIDATION_ERROR')).toMatch(
+      /^limit: /,
+    )
     expect(expectError(await get(`/api/channels?q=a&q=b`), 'VALIDATION_ERROR')).toMatch(/^q: /)
   })
   test('booleans are true or false', async () => {
-    for (const value of ['1', 'yes', 'TRUE', '']) expect(expectError(await get(`/api/channels?discover=${value}`), 'VALIDATION_ERROR')).toMatch(/^discover: /)
-    for (const value of ['true', 'false']) expect((await get(`/api/channels?discover=${value}`)).status).toBe(200)
+    for (const value of ['1', 'yes', 'TRUE', ''])
+      expect(expectError(await get(`/api/channels?discover=${value}`), 'VALIDATION_ERROR')).toMatch(
+        /^discover: /,
+      )
+    for (const value of ['true', 'false'])
+      expect((await get(`/api/channels?discover=${value}`)).status).toBe(200)
   })
   test('beyond what the database counts', async () => {
     for (const value of ['2147483648', '9007199254740993']) {
-      expect(expectError(await get(`${messages}?since_seq=${value}`), 'VALIDATION_ERROR')).toMatch(/^since_seq: /)
-      expect(expectError(await get(`/api/channels?offset=${value}`), 'VALIDATION_ERROR')).toMatch(/^offset: /)
+      expect(expectError(await get(`${messages}?since_seq=${value}`), 'VALIDATION_ERROR')).toMatch(
+        /^since_seq: /,
+      )
+      expect(expectError(await get(`/api/channels?offset=${value}`), 'VALIDATION_ERROR')).toMatch(
+        /^offset: /,
+      )
     }
     expect((await get(`${messages}?since_seq=2147483647`)).status).toBe(200)
   })
   test('NUL, lone surrogates, bad encoding and unknown keys do no harm', async () => {
     expectError(await get('/api/channels?q=%00'), 'VALIDATION_ERROR')
-    for (const query of ['q=%ed%a0%80', 'q=%', 'q=%zz', '__proto__=1', 'constructor=1', '__proto__[admin]=1', '%ff=%ff', '&&&=&', '?', 'unknown=1']) {
+    for (const query of [
+      'q=%ed%a0%80',
+      'q=%',
+      'q=%zz',
+      '__proto__=1',
+      'constructor=1',
+      '__proto__[admin]=1',
+      '%ff=%ff',
+      '&&&=&',
+      '?',
+      'unknown=1',
+    ]) {
       expect([200, 400]).toContain((await get(`/api/channels?${query}`)).status)
     }
   })
@@ -257,13 +369,43 @@ describe('paths are taken as they are', () => {
   ].map(encodeURI)) {
     test(path, async () => expectError(await get(path), 'NOT_FOUND'))
   }
-  for (const path of ['/%', '/%zz', '/api/channels/%', '/api/channels/%E0%A4%A', '/%ff', '/trpc/%']) {
-    test(`${path} is badly encoded`, async () => expect(expectError(await get(path), 'VALIDATION_ERROR')).toBe('path: expected valid percent-encoding'))
+  for (const path of [
+    '/%',
+    '/%zz',
+    '/api/channels/%',
+    '/api/channels/%E0%A4%A',
+    '/%ff',
+    '/trpc/%',
+  ]) {
+    test(`${path} is badly encoded`, async () =>
+      expect(expectError(await get(path), 'VALIDATION_ERROR')).toBe(
+        'path: expected valid percent-encoding',
+      ))
   }
-  for (const method of ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'SEARCH', 'LOCK', 'M-SEARCH']) {
-    test(`${method} /tokens`, async () => expectError(await send('/tokens', { method }), 'NOT_FOUND'))
+  for (const method of [
+    'GET',
+    'PUT',
+    'PATCH',
+    'DELETE',
+    'OPTIONS',
+    'TRACE',
+    'PROPFIND',
+    'QUERY',
+    'SEARCH',
+    'LOCK',
+    'M-SEARCH',
+  ]) {
+    test(`${method} /tokens`, async () =>
+      expectError(await send('/tokens', { method }), 'NOT_FOUND'))
     test(`${method} /tokens with a body that can not be read`, async () =>
-      expectError(await send('/tokens', { method, body: '{', headers: { 'Content-Type': 'application/json' } }), 'NOT_FOUND'))
+      expectError(
+        await send('/tokens', {
+          method,
+          body: '{',
+          headers: { 'Content-Type': 'application/json' },
+        }),
+        'NOT_FOUND',
+      ))
   }
   test('HEAD is GET without a body', async () => {
     for (const [path, status] of [
@@ -271,7 +413,10 @@ describe('paths are taken as they are', () => {
       ['/api/channels', 401],
       ['/nothing', 404],
     ] as const) {
-      const [answer] = await exchange(world().url, `HEAD ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+      const [answer] = await exchange(
+        world().url,
+        `HEAD ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+      )
       expect(answer).toMatchObject({ status, body: '' })
       expect(answer?.headers).toHaveProperty('x-request-id')
     }
@@ -281,9 +426,16 @@ describe('paths are taken as they are', () => {
 test('refusals come in the order 401, 429, 400, 404, 403', async () => {
   const nowhere = '/api/channels/019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90/messages'
   const typed = { 'Content-Type': 'application/json' }
-  for (const body of ['', '{', '[]', '{"text":1}', '{"text":"hi"}']) expectError(await send(nowhere, { headers: typed, body }), 'UNAUTHORIZED')
-  expectError(await send(nowhere, { headers: { 'Content-Type': 'text/plain' }, body: 'x' }), 'UNAUTHORIZED')
-  expectError(await send(nowhere, { headers: { ...typed, Authorization: 'Bearer x' }, body: '{' }), 'INVALID_TOKEN')
+  for (const body of ['', '{', '[]', '{"text":1}', '{"text":"hi"}'])
+    expectError(await send(nowhere, { headers: typed, body }), 'UNAUTHORIZED')
+  expectError(
+    await send(nowhere, { headers: { 'Content-Type': 'text/plain' }, body: 'x' }),
+    'UNAUTHORIZED',
+  )
+  expectError(
+    await send(nowhere, { headers: { ...typed, Authorization: 'Bearer x' }, body: '{' }),
+    'INVALID_TOKEN',
+  )
   expectError(await sendJson(nowhere, '{"text":1}'), 'VALIDATION_ERROR')
   expectError(await sendJson(nowhere, '{"text":"hi"}'), 'NOT_FOUND')
   const ben = await world().user('ben')
@@ -295,15 +447,23 @@ test('refusals come in the order 401, 429, 400, 404, 403', async () => {
 test('every operation that wants credentials refuses to go without, whatever else is wrong', async () => {
   const operations = Object.values(contract).flatMap((group) => Object.values<Operation>(group))
   for (const { method, path, auth } of operations.filter(({ auth }) => auth !== 'none')) {
-    const answer = await send(path.replace(/\{\w+\}/g, '%00'), { method, headers: { 'Content-Type': 'application/json' }, body: '{' })
+    const answer = await send(path.replace(/\{\w+\}/g, '%00'), {
+      method,
+      headers: { 'Content-Type': 'application/json' },
+      body: '{',
+    })
     expect({ path, auth, message: expectError(answer, 'UNAUTHORIZED') }).toBeTruthy()
   }
 })
 
 test('a request id that is sane is given back, any other replaced', async () => {
-  const requestId = async (given: string) => (await send('/health/live', { method: 'GET', headers: { 'X-Request-Id': given } })).headers['x-request-id']
+  const requestId = async (given: string) =>
+    (await send('/health/live', { method: 'GET', headers: { 'X-Request-Id': given } })).headers[
+      'x-request-id'
+    ]
   expect(await requestId('abc-1.2_3')).toBe('abc-1.2_3')
-  for (const given of ['', 'a b', '"', 'a'.repeat(101), '<script>', 'ü']) expect(await requestId(given)).toMatch(/^[0-9a-f-]{36}$/)
+  for (const given of ['', 'a b', '"', 'a'.repeat(101), '<script>', 'ü'])
+    expect(await requestId(given)).toMatch(/^[0-9a-f-]{36}$/)
 })
 
 test('a fault of the server tells nothing of itself', async () => {
@@ -318,5 +478,9 @@ test('a fault of the server tells nothing of itself', async () => {
 })
 
 test('after all this the server is well', async () => {
-  expect(JSON.parse((await get('/health')).body)).toEqual({ status: 'ok', version: limits.apiVersion, checks: { database: 'ok' } })
+  expect(JSON.parse((await get('/health')).body)).toEqual({
+    status: 'ok',
+    version: limits.apiVersion,
+    checks: { database: 'ok' },
+  })
 })

@@ -8,7 +8,12 @@ import { type User, useWorld } from './support/world.ts'
 const world = useWorld()
 
 type Heard = Awaited<ReturnType<typeof channelEventsOf>>[number]
-type State = { messages: Map<string, Message>; roles: Map<string, string>; memberCount: number; name: string }
+type State = {
+  messages: Map<string, Message>
+  roles: Map<string, string>
+  memberCount: number
+  name: string
+}
 
 /** What somebody knows who has heard every event of a channel. */
 function hear(state: State, { type, offset, payload }: Heard) {
@@ -21,7 +26,8 @@ function hear(state: State, { type, offset, payload }: Heard) {
     expect(message.rev).toBe(offset)
     state.messages.set(message.id, message)
   }
-  if (type === 'message.deleted') state.messages.delete((payload as ChannelEvent<'message.deleted'>).messageId)
+  if (type === 'message.deleted')
+    state.messages.delete((payload as ChannelEvent<'message.deleted'>).messageId)
   if (type === 'message.new' || type === 'message.deleted') {
     const { parent } = payload as ChannelEvent<'message.new'>
     if (parent) change(parent.id, { replyCount: parent.replyCount })
@@ -30,7 +36,8 @@ function hear(state: State, { type, offset, payload }: Heard) {
     const { messageId, reactions } = payload as ChannelEvent<'reaction.added'>
     change(messageId, { reactions })
   }
-  if (type === 'channel.updated') state.name = (payload as ChannelEvent<'channel.updated'>).channel.name
+  if (type === 'channel.updated')
+    state.name = (payload as ChannelEvent<'channel.updated'>).channel.name
   if (type.startsWith('channel.member_')) {
     const { userId, role, memberCount } = payload as ChannelEvent<'channel.member_joined'>
     if (type === 'channel.member_left') state.roles.delete(userId)
@@ -44,7 +51,10 @@ async function fetchState(user: User, channelId: string): Promise<State> {
   const { name, memberCount } = await user.channels.get({ channelId })
   const { members } = await user.members.list({ channelId })
   const { messages } = await user.messages.list({ channelId, limit: 200 })
-  const asBroadcast = messages.map((message) => ({ ...message, reactions: message.reactions.map((reaction) => ({ ...reaction, own: false })) }))
+  const asBroadcast = messages.map((message) => ({
+    ...message,
+    reactions: message.reactions.map((reaction) => ({ ...reaction, own: false })),
+  }))
   return {
     name,
     memberCount,
@@ -63,7 +73,12 @@ test('after any history, who heard the events of a channel knows what who asks i
       const { rev } = await ana.channels.get({ channelId })
       expect(events.map(({ offset }) => offset)).toEqual(upTo(rev))
 
-      const heard: State = { messages: new Map(), roles: new Map(), memberCount: 0, name: channelId === channelIds[0] ? 'Left' : 'Right' }
+      const heard: State = {
+        messages: new Map(),
+        roles: new Map(),
+        memberCount: 0,
+        name: channelId === channelIds[0] ? 'Left' : 'Right',
+      }
       for (const event of events) hear(heard, event)
       expect(heard).toEqual(await fetchState(ana, channelId))
 
@@ -72,7 +87,9 @@ test('after any history, who heard the events of a channel knows what who asks i
       >`select id, seq, deleted_at from messages where channel_id = ${channelId} order by seq`
       expect(rows.map(({ seq }) => seq)).toEqual(upTo(rows.length))
       for (const { id } of rows.filter(({ deletedAt }) => deletedAt)) {
-        const kept = await world().db<{ type: string }[]>`select envelope::jsonb->>'type' as type from events where message_id = ${id}`
+        const kept = await world().db<
+          { type: string }[]
+        >`select envelope::jsonb->>'type' as type from events where message_id = ${id}`
         expect(new Set(kept.map(({ type }) => type))).toEqual(new Set(['message.deleted']))
       }
     }
@@ -88,7 +105,9 @@ test('after any history, who heard the events of his own topic knows his channel
       expect(events.map(({ offset }) => offset)).toEqual(upTo(events.length))
       const heard = new Map<string, boolean>()
       for (const { type, payload } of events) {
-        const { channelId, starred, channel } = payload as Partial<UserEvent<'channel.settings_changed'> & UserEvent<'channel.added'>>
+        const { channelId, starred, channel } = payload as Partial<
+          UserEvent<'channel.settings_changed'> & UserEvent<'channel.added'>
+        >
         if (type === 'channel.added' && channel) heard.set(channel.id, channel.starred)
         if (type === 'channel.settings_changed' && channelId) heard.set(channelId, starred ?? false)
         if (type === 'channel.removed' && channelId) heard.delete(channelId)
@@ -101,9 +120,17 @@ test('after any history, who heard the events of his own topic knows his channel
 
 test('the text of a deleted message is in no event, not even of those who were added while it was the last', async () => {
   const [ana] = await world().users('ana', 'ben', 'cem')
-  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })
+  const { id: channelId } = await ana.channels.create({
+    type: 'group',
+    name: 'Talk',
+    memberIds: ['ben'],
+  })
   const root = await ana.messages.send({ channelId, text: 'root' })
-  const { id: messageId } = await ana.messages.send({ channelId, text: 'unspeakable', parentId: root.id })
+  const { id: messageId } = await ana.messages.send({
+    channelId,
+    text: 'unspeakable',
+    parentId: root.id,
+  })
   await ana.members.add({ channelId, userIds: ['cem'] })
   await ana.pins.pin({ channelId, messageId })
   await ana.messages.delete({ channelId, messageId })
@@ -112,7 +139,11 @@ test('the text of a deleted message is in no event, not even of those who were a
 
 test('what changes nothing is told nobody', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
-  const { id: channelId } = await ana.channels.create({ type: 'public', name: 'Quiet', memberIds: ['ben'] })
+  const { id: channelId } = await ana.channels.create({
+    type: 'public',
+    name: 'Quiet',
+    memberIds: ['ben'],
+  })
   const { id: messageId } = await ana.messages.send({ channelId, text: 'same', clientId: 'once' })
   const ref = { channelId, messageId }
   await ben.reactions.add({ ...ref, emoji: '👍' })
@@ -132,7 +163,11 @@ test('what changes nothing is told nobody', async () => {
   await ana.channels.update({ channelId, name: 'Quiet' })
   await ben.channels.updateSettings({ channelId, muted: true })
   await ben.reads.mark({ channelId })
-  await refusals([ben.messages.delete(ref), ben.messages.edit({ ...ref, text: 'x' }), ben.channels.delete({ channelId })])
+  await refusals([
+    ben.messages.delete(ref),
+    ben.messages.edit({ ...ref, text: 'x' }),
+    ben.channels.delete({ channelId }),
+  ])
 
   expect(await count()).toEqual(before)
   expect((await ana.channels.get({ channelId })).rev).toBe(rev)

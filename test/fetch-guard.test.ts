@@ -14,7 +14,9 @@ let rebound = 0
 beforeAll(async () => {
   canary = await servePages({ '/': page('<title>Secret</title>') })
   // Root may listen on the default port, where nothing but the guard protects this machine.
-  canary80 = await servePages({ '/': page('<title>Secret</title>') }, { port: 80 }).catch(() => undefined)
+  canary80 = await servePages({ '/': page('<title>Secret</title>') }, { port: 80 }).catch(
+    () => undefined,
+  )
   names = await serveNames({
     'private.test': ['10.0.0.1'],
     'loopback.test': ['127.0.0.1'],
@@ -58,7 +60,8 @@ const URLS = [
 
 const addressed = (url: string) => url.replace('CANARY', new URL(canary.url).port)
 
-test('the table of hostile addresses is long enough', () => expect(new Set(URLS).size).toBeGreaterThanOrEqual(120))
+test('the table of hostile addresses is long enough', () =>
+  expect(new Set(URLS).size).toBeGreaterThanOrEqual(120))
 
 // 93.184.216.34 is public: only what stands beside it in a URL above keeps it from being asked.
 test.each(URLS)('nobody is asked for %s', async (url) => {
@@ -67,14 +70,16 @@ test.each(URLS)('nobody is asked for %s', async (url) => {
 })
 
 test.each(HOSTS)('a redirect to %s ends there', async (host) => {
-  web.pages['/leave'] = (response) => response.writeHead(302, { location: Buffer.from(`http://${host}/`).toString('latin1') }).end()
+  web.pages['/leave'] = (response) =>
+    response.writeHead(302, { location: Buffer.from(`http://${host}/`).toString('latin1') }).end()
   expect(await fetchPage(`${web.url}/leave`)).toBeUndefined()
   expectUntouched()
 })
 
 test('a redirect to another port of a trusted machine, by any status, ends there', async () => {
   for (const status of [301, 302, 303, 307, 308]) {
-    web.pages['/leave'] = (response) => response.writeHead(status, { location: `${canary.url}/` }).end()
+    web.pages['/leave'] = (response) =>
+      response.writeHead(status, { location: `${canary.url}/` }).end()
     expect(await fetchPage(`${web.url}/leave`)).toBeUndefined()
   }
   expectUntouched()
@@ -82,14 +87,18 @@ test('a redirect to another port of a trusted machine, by any status, ends there
 
 test('a name that changes its address between check and connection is asked for once, and connected to what was checked', async () => {
   const signal = AbortSignal.timeout(300)
-  await fetchPage('http://rebinding.test/', signal).catch((error) => expect(error).toBe(signal.reason))
+  await fetchPage('http://rebinding.test/', signal).catch((error) =>
+    expect(error).toBe(signal.reason),
+  )
   expect(names.asked.filter((name) => name === 'rebinding.test').length).toBeLessThanOrEqual(2)
   expect(rebound).toBe(1)
   expectUntouched()
 })
 
 test('three redirects are followed, the fourth is not', async () => {
-  for (let hop = 1; hop <= 4; hop++) web.pages[`/hop${hop}`] = (response) => response.writeHead(302, { location: `/hop${hop - 1}` }).end()
+  for (let hop = 1; hop <= 4; hop++)
+    web.pages[`/hop${hop}`] = (response) =>
+      response.writeHead(302, { location: `/hop${hop - 1}` }).end()
   web.pages['/hop0'] = page('<title>There</title>')
   expect((await fetchPage(`${web.url}/hop3`))?.url.pathname).toBe('/hop0')
   expect(await fetchPage(`${web.url}/hop4`)).toBeUndefined()
@@ -99,7 +108,16 @@ test('three redirects are followed, the fourth is not', async () => {
 })
 
 test('addresses of the public internet are public', () => {
-  for (const address of ['93.184.216.34', '8.8.8.8', '1.1.1.1', '172.15.0.1', '172.32.0.1', '100.128.0.1', '2606:4700:4700::1111', '2a00:1450:4001:800::200e'])
+  for (const address of [
+    '93.184.216.34',
+    '8.8.8.8',
+    '1.1.1.1',
+    '172.15.0.1',
+    '172.32.0.1',
+    '100.128.0.1',
+    '2606:4700:4700::1111',
+    '2a00:1450:4001:800::200e',
+  ])
     expect([address, isPublic(address)]).toEqual([address, true])
   expect(isPublic('nonsense')).toBe(false)
 })
@@ -107,7 +125,13 @@ test('addresses of the public internet are public', () => {
 describe('proxies', () => {
   test('variables of the environment lead nowhere else', async () => {
     const before = { ...process.env }
-    Object.assign(process.env, { HTTP_PROXY: canary.url, http_proxy: canary.url, HTTPS_PROXY: canary.url, ALL_PROXY: canary.url, NODE_USE_ENV_PROXY: '1' })
+    Object.assign(process.env, {
+      HTTP_PROXY: canary.url,
+      http_proxy: canary.url,
+      HTTPS_PROXY: canary.url,
+      ALL_PROXY: canary.url,
+      NODE_USE_ENV_PROXY: '1',
+    })
     web.pages['/direct'] = page('<title>Direct</title>')
     expect((await fetchPage(`${web.url}/direct`))?.body.toString()).toContain('Direct')
     process.env = before

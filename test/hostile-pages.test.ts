@@ -12,8 +12,13 @@ afterAll(() => web.stop())
 
 const html = { 'content-type': 'text/html' }
 const fetch = () => createFetch({ allowedHosts: [web.host] })
-const lookAt = (path: string) => look(`${web.url}${path}`, { fetch: fetch(), signal: AbortSignal.timeout(30_000) })
-const find = async (path: string, content: string | Buffer, headers: Record<string, string> = html) => {
+const lookAt = (path: string) =>
+  look(`${web.url}${path}`, { fetch: fetch(), signal: AbortSignal.timeout(30_000) })
+const find = async (
+  path: string,
+  content: string | Buffer,
+  headers: Record<string, string> = html,
+) => {
   web.pages[path] = (response) => response.writeHead(200, headers).end(content)
   return (await lookAt(path)).preview
 }
@@ -48,9 +53,12 @@ test('pages that never end, drip, stall or say nothing are over in eight seconds
     const timer = setInterval(() => response.writeProcessing(), 20)
     response.on('close', () => clearInterval(timer))
   }
-  web.pages['/in-turn'] = (response) => void setTimeout(() => response.writeHead(302, { location: '/in-turn' }).end(), 3_000)
+  web.pages['/in-turn'] = (response) =>
+    void setTimeout(() => response.writeHead(302, { location: '/in-turn' }).end(), 3_000)
   const start = Date.now()
-  const found = await Promise.all(['/drip', '/stall', '/silent', '/header', '/informal', '/in-turn'].map(lookAt))
+  const found = await Promise.all(
+    ['/drip', '/stall', '/silent', '/header', '/informal', '/in-turn'].map(lookAt),
+  )
   expect(found.map(({ preview }) => preview)).toEqual(Array(6).fill(null))
   expect(Date.now() - start).toBeLessThan(10_000)
 }, 15_000)
@@ -61,7 +69,8 @@ test('an endless page is read up to half a megabyte, and what it says by then is
     response.writeHead(200, html).write('<title>Endless</title>')
     const more = () => {
       sent += 65_536
-      if (!response.destroyed && sent < 1e9) response.write('x'.repeat(65_536), () => setImmediate(more))
+      if (!response.destroyed && sent < 1e9)
+        response.write('x'.repeat(65_536), () => setImmediate(more))
     }
     more()
   }
@@ -78,14 +87,25 @@ test('a page that is compressed although we did not ask for it is not unpacked',
 
 test('what is not a page has no preview', async () => {
   const content = '<title>No</title>'
-  for (const type of ['image/svg+xml', 'application/pdf', 'text/plain', 'application/json', 'text/htmlx', 'video/mp4'])
+  for (const type of [
+    'image/svg+xml',
+    'application/pdf',
+    'text/plain',
+    'application/json',
+    'text/htmlx',
+    'video/mp4',
+  ])
     expect([type, await find('/other', content, { 'content-type': type })]).toEqual([type, null])
   expect(await find('/untyped', content, {})).toBeNull()
   for (const status of [204, 400, 403, 404, 500, 304]) {
-    web.pages['/status'] = (response) => response.writeHead(status, html).end(status === 204 || status === 304 ? undefined : content)
+    web.pages['/status'] = (response) =>
+      response.writeHead(status, html).end(status === 204 || status === 304 ? undefined : content)
     expect((await lookAt('/status')).preview).toBeNull()
   }
-  expect((await find('/xhtml', content, { 'content-type': 'application/xhtml+xml; charset=utf-8' }))?.title).toBe('No')
+  expect(
+    (await find('/xhtml', content, { 'content-type': 'application/xhtml+xml; charset=utf-8' }))
+      ?.title,
+  ).toBe('No')
   expect(await find('/empty', '')).toBeNull()
   expect(await find('/blank', page('<title>  </title>'))).toBeNull()
 })
@@ -120,36 +140,79 @@ test('facts are found where pages have them', async () => {
       '<title>Plain</title><meta name="twitter:title" content="Twitter"><meta name="description" content="Described"><meta name="twitter:image" content="pic.png">',
     ),
   )
-  expect(facts).toMatchObject({ title: 'Twitter', description: 'Described', image: `${web.url}/pic.png`, siteName: '127.0.0.1', type: 'website' })
+  expect(facts).toMatchObject({
+    title: 'Twitter',
+    description: 'Described',
+    image: `${web.url}/pic.png`,
+    siteName: '127.0.0.1',
+    type: 'website',
+  })
   expect(await find('/plain', page('<title>Only &lt;this&gt; &amp; that</title>'))).toMatchObject({
     title: 'Only <this> & that',
     description: null,
     image: null,
   })
-  expect(await find('/named', page('<meta name="og:title" content="By name"><meta property="og:type" content="video.movie">'))).toMatchObject({
+  expect(
+    await find(
+      '/named',
+      page(
+        '<meta name="og:title" content="By name"><meta property="og:type" content="video.movie">',
+      ),
+    ),
+  ).toMatchObject({
     title: 'By name',
     type: 'video',
   })
   expect(
-    await find('/first', page('<meta property="og:title" content=""><meta property="og:title" content="First"><meta property="og:title" content="Second">')),
+    await find(
+      '/first',
+      page(
+        '<meta property="og:title" content=""><meta property="og:title" content="First"><meta property="og:title" content="Second">',
+      ),
+    ),
   ).toMatchObject({ title: 'First' })
-  expect(await find('/drawn', `<svg><title>Logo</title></svg>${page('<title>Page</title>')}`)).toMatchObject({ title: expect.any(String) })
-  expect(await find('/upper', '<HTML><HEAD><TITLE>Upper</TITLE><META PROPERTY="OG:TITLE" CONTENT="Og">')).toMatchObject({ title: 'Og' })
+  expect(
+    await find('/drawn', `<svg><title>Logo</title></svg>${page('<title>Page</title>')}`),
+  ).toMatchObject({ title: expect.any(String) })
+  expect(
+    await find('/upper', '<HTML><HEAD><TITLE>Upper</TITLE><META PROPERTY="OG:TITLE" CONTENT="Og">'),
+  ).toMatchObject({ title: 'Og' })
 })
 
 test('an image is an http(s) address, made absolute', async () => {
-  const imageOf = async (address: string) => (await find('/dir/image', page(`<title>x</title><meta property="og:image" content="${address}">`)))?.image
+  const imageOf = async (address: string) =>
+    (
+      await find(
+        '/dir/image',
+        page(`<title>x</title><meta property="og:image" content="${address}">`),
+      )
+    )?.image
   expect(await imageOf('a.png')).toBe(`${web.url}/dir/a.png`)
   expect(await imageOf('../a.png?b=c&amp;d')).toBe(`${web.url}/a.png?b=c&d`)
   expect(await imageOf('//cdn.example.com/a.png')).toBe('http://cdn.example.com/a.png')
   expect(await imageOf('https://cdn.example.com/ä.png')).toBe('https://cdn.example.com/%C3%A4.png')
-  for (const bad of ['javascript:alert(1)', 'data:image/png;base64,AA', 'http://', `https://example.com/${'x'.repeat(3_000)}`])
+  for (const bad of [
+    'javascript:alert(1)',
+    'data:image/png;base64,AA',
+    'http://',
+    `https://example.com/${'x'.repeat(3_000)}`,
+  ])
     expect([bad, await imageOf(bad)]).toEqual([bad, null])
 })
 
 test.each([
-  ['header', Buffer.from(page('<title>Grüße</title>'), 'latin1'), { 'content-type': 'text/html; charset=ISO-8859-1' }, 'Grüße'],
-  ['meta charset', Buffer.from(page('<meta charset="windows-1252"><title>Grüße</title>'), 'latin1'), html, 'Grüße'],
+  [
+    'header',
+    Buffer.from(page('<title>Grüße</title>'), 'latin1'),
+    { 'content-type': 'text/html; charset=ISO-8859-1' },
+    'Grüße',
+  ],
+  [
+    'meta charset',
+    Buffer.from(page('<meta charset="windows-1252"><title>Grüße</title>'), 'latin1'),
+    html,
+    'Grüße',
+  ],
   [
     'meta http-equiv',
     Buffer.concat([
@@ -162,16 +225,44 @@ test.each([
   ],
   [
     'windows-1251',
-    Buffer.concat([Buffer.from('<meta charset=windows-1251><title>'), Buffer.from([0xcf, 0xf0, 0xe8, 0xe2, 0xe5, 0xf2]), Buffer.from('</title>')]),
+    Buffer.concat([
+      Buffer.from('<meta charset=windows-1251><title>'),
+      Buffer.from([0xcf, 0xf0, 0xe8, 0xe2, 0xe5, 0xf2]),
+      Buffer.from('</title>'),
+    ]),
     html,
     'Привет',
   ],
-  ['gbk', Buffer.concat([Buffer.from('<meta charset=gbk><title>'), Buffer.from([0xc4, 0xe3, 0xba, 0xc3]), Buffer.from('</title>')]), html, '你好'],
+  [
+    'gbk',
+    Buffer.concat([
+      Buffer.from('<meta charset=gbk><title>'),
+      Buffer.from([0xc4, 0xe3, 0xba, 0xc3]),
+      Buffer.from('</title>'),
+    ]),
+    html,
+    '你好',
+  ],
   ['utf-8 by itself', Buffer.from(page('<title>Grüße 👋</title>')), html, 'Grüße 👋'],
   ['not utf-8 after all', Buffer.from(page('<title>Grüße</title>'), 'latin1'), html, 'Grüße'],
-  ['utf-16 by its mark', Buffer.from(`\ufeff${page('<title>Grüße</title>')}`, 'utf16le'), html, 'Grüße'],
-  ['a charset nobody knows', Buffer.from(page('<meta charset="klingon"><title>Grüße</title>')), html, 'Grüße'],
-  ['control characters', Buffer.from(page('<title>a\u0000b\u0007c\u2028d</title>')), html, /^a\S? ?b c d$/],
+  [
+    'utf-16 by its mark',
+    Buffer.from(`\ufeff${page('<title>Grüße</title>')}`, 'utf16le'),
+    html,
+    'Grüße',
+  ],
+  [
+    'a charset nobody knows',
+    Buffer.from(page('<meta charset="klingon"><title>Grüße</title>')),
+    html,
+    'Grüße',
+  ],
+  [
+    'control characters',
+    Buffer.from(page('<title>a\u0000b\u0007c\u2028d</title>')),
+    html,
+    /^a\S? ?b c d$/,
+  ],
 ])('charsets: %s', async (_, content, headers, title) => {
   const found = (await find('/charset', content, headers))?.title
   if (typeof title === 'string') expect(found).toBe(title)
@@ -182,7 +273,13 @@ test('what is shown is of bounded length', async () => {
   const long = '👍'.repeat(2_000)
   const found = await find(
     '/long',
-    page(`<meta property="og:title" content="${long}"><meta property="og:description" content="${long}"><meta property="og:site_name" content="${long}">`),
+    page(
+      `<meta property="og:title" content="${long}"><meta property="og:description" content="${long}"><meta property="og:site_name" content="${long}">`,
+    ),
   )
-  expect([[...(found?.title ?? '')].length, [...(found?.description ?? '')].length, [...(found?.siteName ?? '')].length]).toEqual([300, 1_000, 100])
+  expect([
+    [...(found?.title ?? '')].length,
+    [...(found?.description ?? '')].length,
+    [...(found?.siteName ?? '')].length,
+  ]).toEqual([300, 1_000, 100])
 })

@@ -5,7 +5,15 @@ import { z } from 'zod'
 import { testHostileRequests } from './support/hostile/index.ts'
 import { plainRequest } from './support/hostile/requests.ts'
 import { onStage, type Stage, setStage } from './support/hostile/stage.ts'
-import { ask, expectForm, hasBody, headersOf, json, percent, toText } from './support/hostile/wire.ts'
+import {
+  ask,
+  expectForm,
+  hasBody,
+  headersOf,
+  json,
+  percent,
+  toText,
+} from './support/hostile/wire.ts'
 import { exchange, expectError } from './support/raw.ts'
 import { operations } from './support/validated.ts'
 import { ADMIN_KEY, useWorld } from './support/world.ts'
@@ -26,8 +34,11 @@ async function trial(id: string, op: Operation) {
   const stage = await found
   const args = onStage(plainRequest(id, op).args, stage)
   const headers = headersOf(stage.credentials[op.auth][0] ?? {})
-  const pathWith = (parts: Record<string, string>) => op.path.replace(/\{(\w+)\}/g, (_, name: string) => parts[name] ?? percent(toText(args[name])))
-  const inBody = Object.fromEntries(Object.entries(args).filter(([name]) => !pathParameters(op.path).includes(name)))
+  const pathWith = (parts: Record<string, string>) =>
+    op.path.replace(/\{(\w+)\}/g, (_, name: string) => parts[name] ?? percent(toText(args[name])))
+  const inBody = Object.fromEntries(
+    Object.entries(args).filter(([name]) => !pathParameters(op.path).includes(name)),
+  )
   const send = ({ parts = {}, body, query = '', method = op.method, type = json }: Variation) =>
     ask(world().url, {
       method,
@@ -37,41 +48,96 @@ async function trial(id: string, op: Operation) {
     })
   return { args, inBody, send }
 }
-type Variation = { parts?: Record<string, string>; body?: string; query?: string; method?: string; type?: Record<string, string> }
+type Variation = {
+  parts?: Record<string, string>
+  body?: string
+  query?: string
+  method?: string
+  type?: Record<string, string>
+}
 
 const withBody = operations.filter(([, op]) => hasBody(op))
 const withPath = operations.filter(([, { path }]) => path.includes('{'))
-const ownFields = (op: Operation) => Object.keys(op.input.shape).filter((name) => !pathParameters(op.path).includes(name))
+const ownFields = (op: Operation) =>
+  Object.keys(op.input.shape).filter((name) => !pathParameters(op.path).includes(name))
 const metacharacters = ["'; drop table users; --", '%_\\', '$1']
-const wrong = [null, true, 0, -1, 1.5, 1e308, -1e308, '', '\0', '\ud800', ...metacharacters, [], [null], [[]], {}, { length: 1 }]
+const wrong = [
+  null,
+  true,
+  0,
+  -1,
+  1.5,
+  1e308,
+  -1e308,
+  '',
+  '\0',
+  '\ud800',
+  ...metacharacters,
+  [],
+  [null],
+  [[]],
+  {},
+  { length: 1 },
+]
 const deep = '['.repeat(50_000) + ']'.repeat(50_000)
 
-test.each(withBody)('%s: what is not of its type is refused in every field, by the name of the field', async (id, op) => {
-  const { args, inBody, send } = await trial(id, op)
-  for (const field of ownFields(op)) {
-    const values = wrong.map((value) => ({ value, sent: JSON.stringify({ ...inBody, [field]: value }) }))
-    for (const { value, sent } of values) {
-      const answer = await send({ body: sent })
-      expectForm(answer)
-      if (!op.input.safeParse({ ...args, [field]: value }).success) expect(expectError(answer, 'VALIDATION_ERROR')).toMatch(new RegExp(`(^|; )${field}[.:]`))
+test.each(withBody)(
+  '%s: what is not of its type is refused in every field, by the name of the field',
+  async (id, op) => {
+    const { args, inBody, send } = await trial(id, op)
+    for (const field of ownFields(op)) {
+      const values = wrong.map((value) => ({
+        value,
+        sent: JSON.stringify({ ...inBody, [field]: value }),
+      }))
+      for (const { value, sent } of values) {
+        const answer = await send({ body: sent })
+        expectForm(answer)
+        if (!op.input.safeParse({ ...args, [field]: value }).success)
+          expect(expectError(answer, 'VALIDATION_ERROR')).toMatch(new RegExp(`(^|; )${field}[.:]`))
+      }
+      const isAnything = z.safeParse(op.input.shape[field] ?? z.never(), [[]]).success
+      const nested = await send({
+        body: JSON.stringify({ ...inBody, [field]: 0 }).replace(
+          `"${field}":0`,
+          () => `"${field}":${deep}`,
+        ),
+      })
+      if (!isAnything) expectError(nested, 'VALIDATION_ERROR')
     }
-    const isAnything = z.safeParse(op.input.shape[field] ?? z.never(), [[]]).success
-    const nested = await send({ body: JSON.stringify({ ...inBody, [field]: 0 }).replace(`"${field}":0`, () => `"${field}":${deep}`) })
-    if (!isAnything) expectError(nested, 'VALIDATION_ERROR')
-  }
-})
+  },
+)
 
-test.each(withBody)('%s: a body that is none is refused, and one that is deep or much too large', async (id, op) => {
-  const { inBody, send } = await trial(id, op)
-  const text = JSON.stringify(inBody)
-  const spoiled = [text.replace('{', `{"__proto__":{"admin":true}${text === '{}' ? '' : ','}`), deep, `${text}x`, '[]', '"x"', ' ']
-  for (const body of spoiled) expectError(await send({ body }), 'VALIDATION_ERROR')
-  for (const type of ['text/plain', 'application/xml', 'application/json-patch+json', 'multipart/form-data'])
-    expect(expectError(await send({ body: text, type: { 'Content-Type': type } }), 'VALIDATION_ERROR')).toBe('body: expected Content-Type: application/json')
-  expectForm(await send({ body: `{"nothing":${deep}}` }))
-})
+test.each(withBody)(
+  '%s: a body that is none is refused, and one that is deep or much too large',
+  async (id, op) => {
+    const { inBody, send } = await trial(id, op)
+    const text = JSON.stringify(inBody)
+    const spoiled = [
+      text.replace('{', `{"__proto__":{"admin":true}${text === '{}' ? '' : ','}`),
+      deep,
+      `${text}x`,
+      '[]',
+      '"x"',
+      ' ',
+    ]
+    for (const body of spoiled) expectError(await send({ body }), 'VALIDATION_ERROR')
+    for (const type of [
+      'text/plain',
+      'application/xml',
+      'application/json-patch+json',
+      'multipart/form-data',
+    ])
+      expect(
+        expectError(await send({ body: text, type: { 'Content-Type': type } }), 'VALIDATION_ERROR'),
+      ).toBe('body: expected Content-Type: application/json')
+    expectForm(await send({ body: `{"nothing":${deep}}` }))
+  },
+)
 
-test.each(operations.filter(([id]) => ['tokens.create', 'users.sync', 'messages.send'].includes(id)))('%s: 10 MB are PAYLOAD_TOO_LARGE', async (id, op) => {
+test.each(
+  operations.filter(([id]) => ['tokens.create', 'users.sync', 'messages.send'].includes(id)),
+)('%s: 10 MB are PAYLOAD_TOO_LARGE', async (id, op) => {
   const { send } = await trial(id, op)
   expectError(await send({ body: `{"text":"${'x'.repeat(10_000_000)}"}` }), 'PAYLOAD_TOO_LARGE')
 })
@@ -79,9 +145,19 @@ test.each(operations.filter(([id]) => ['tokens.create', 'users.sync', 'messages.
 test('custom data of any depth is judged, not followed', async () => {
   const headers = { 'X-API-Key': world().apiKey, ...json }
   const body = `{"userId":"eve","custom":{"a":${deep}}}`
-  expect(expectError(await ask(world().url, { method: 'POST', path: '/tokens', headers, body }), 'VALIDATION_ERROR')).toBe('custom: expected at most 20 levels')
+  expect(
+    expectError(
+      await ask(world().url, { method: 'POST', path: '/tokens', headers, body }),
+      'VALIDATION_ERROR',
+    ),
+  ).toBe('custom: expected at most 20 levels')
   const rows = `{"users":[{"id":"eve","custom":{"a":${deep}}},${deep}]}`
-  expect(JSON.parse((await ask(world().url, { method: 'POST', path: '/api/users/sync', headers, body: rows })).body)).toMatchObject({
+  expect(
+    JSON.parse(
+      (await ask(world().url, { method: 'POST', path: '/api/users/sync', headers, body: rows }))
+        .body,
+    ),
+  ).toMatchObject({
     synced: 0,
     errors: [{ id: 'eve' }, { id: null }],
   })
@@ -109,8 +185,8 @@ test.each(withPath)('%s: what can be no id in its path names nothing', async (id
   ]
   for (const name of pathParameters(op.path)) {
     const isUuid =
-      z.safeParse(op.input.shape[name] ?? z.never(), '019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90').success &&
-      !z.safeParse(op.input.shape[name] ?? z.never(), 'x').success
+      z.safeParse(op.input.shape[name] ?? z.never(), '019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90')
+        .success && !z.safeParse(op.input.shape[name] ?? z.never(), 'x').success
     for (const part of ids) {
       const answer = await send({ parts: { [name]: part } })
       if (isUuid) expectError(answer, 'NOT_FOUND')
@@ -119,16 +195,39 @@ test.each(withPath)('%s: what can be no id in its path names nothing', async (id
   }
 })
 
-test.each(operations.filter(([, op]) => !hasBody(op) && ownFields(op).length > 0))('%s: a query of anything is judged', async (id, op) => {
-  const { send } = await trial(id, op)
-  for (const field of ownFields(op)) for (const value of wrong) expectForm(await send({ query: `?${field}=${percent(toText(value))}` }))
-})
+test.each(operations.filter(([, op]) => !hasBody(op) && ownFields(op).length > 0))(
+  '%s: a query of anything is judged',
+  async (id, op) => {
+    const { send } = await trial(id, op)
+    for (const field of ownFields(op))
+      for (const value of wrong)
+        expectForm(await send({ query: `?${field}=${percent(toText(value))}` }))
+  },
+)
 
 test('every path is asked without a body by every method', async () => {
-  const headers = { Authorization: `Bearer ${(await world().user('eve')).token}`, 'X-API-Key': world().apiKey, 'X-Admin-Key': ADMIN_KEY }
-  for (const path of new Set(operations.map(([, { path }]) => path.replace(/\{\w+\}/g, '019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90')))) {
-    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND']) {
-      for (const type of [{}, json]) expectForm(await ask(world().url, { method, path, headers: { ...headers, ...type } }))
+  const headers = {
+    Authorization: `Bearer ${(await world().user('eve')).token}`,
+    'X-API-Key': world().apiKey,
+    'X-Admin-Key': ADMIN_KEY,
+  }
+  for (const path of new Set(
+    operations.map(([, { path }]) =>
+      path.replace(/\{\w+\}/g, '019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90'),
+    ),
+  )) {
+    for (const method of [
+      'GET',
+      'POST',
+      'PUT',
+      'PATCH',
+      'DELETE',
+      'OPTIONS',
+      'TRACE',
+      'PROPFIND',
+    ]) {
+      for (const type of [{}, json])
+        expectForm(await ask(world().url, { method, path, headers: { ...headers, ...type } }))
     }
   }
 })
@@ -137,7 +236,11 @@ describe('metacharacters of SQL and LIKE', () => {
   test('are kept as they are', async () => {
     const ana = await world().user('ana')
     for (const text of metacharacters) {
-      const { id: channelId } = await ana.channels.create({ type: 'group', name: text, description: text })
+      const { id: channelId } = await ana.channels.create({
+        type: 'group',
+        name: text,
+        description: text,
+      })
       expect(await ana.channels.get({ channelId })).toMatchObject({ name: text, description: text })
       expect((await ana.messages.send({ channelId, text, clientId: text })).text).toBe(text)
     }
@@ -161,31 +264,47 @@ describe('metacharacters of SQL and LIKE', () => {
       ["'", []],
     ] as const) {
       expect((await ana.users.list({ q })).users.map(({ name }) => name)).toEqual(found)
-      expect((await ana.channels.list({ discover: true, q })).channels.map(({ name }) => name)).toEqual(found)
+      expect(
+        (await ana.channels.list({ discover: true, q })).channels.map(({ name }) => name),
+      ).toEqual(found)
     }
   })
 })
 
 test('a request with any bytes changed is answered, or refused in the form of errors', async () => {
-  const request = [...Buffer.from('GET /api/channels?q=a HTTP/1.1\r\nHost: parley\r\nAuthorization: Bearer x\r\n\r\n')]
+  const request = [
+    ...Buffer.from(
+      'GET /api/channels?q=a HTTP/1.1\r\nHost: parley\r\nAuthorization: Bearer x\r\n\r\n',
+    ),
+  ]
   const change = fc.record({ at: fc.nat(request.length - 1), byte: fc.nat(255), count: fc.nat(3) })
-  const property = fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 3 }), async (changes) => {
-    const bytes = [...request]
-    for (const { at, byte, count } of changes) bytes.splice(at, count, byte)
-    // What is no request ends the connection, whatever the changes have made of the first one.
-    const answers = await exchange(world().url, Buffer.from(bytes), '\r\n\r\nno request\r\n\r\n')
-    expect(answers.length).toBeGreaterThan(0)
-    for (const answer of answers) expectForm(answer)
-  })
+  const property = fc.asyncProperty(
+    fc.array(change, { minLength: 1, maxLength: 3 }),
+    async (changes) => {
+      const bytes = [...request]
+      for (const { at, byte, count } of changes) bytes.splice(at, count, byte)
+      // What is no request ends the connection, whatever the changes have made of the first one.
+      const answers = await exchange(world().url, Buffer.from(bytes), '\r\n\r\nno request\r\n\r\n')
+      expect(answers.length).toBeGreaterThan(0)
+      for (const answer of answers) expectForm(answer)
+    },
+  )
   await fc.assert(property, { numRuns: 100 })
 })
 
 test('after all this the server is well, nothing was left unhandled, and no transaction is open', async () => {
   expect((await ask(world().url, { method: 'GET', path: '/health' })).status).toBe(200)
   const [ana, ben] = await world().users('ana', 'ben')
-  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })
+  const { id: channelId } = await ana.channels.create({
+    type: 'group',
+    name: 'Talk',
+    memberIds: ['ben'],
+  })
   await ana.messages.send({ channelId, text: 'Still here' })
   expect((await ben.channels.get({ channelId })).unreadCount).toBe(1)
-  expect(await world().db`select query from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`).toEqual([])
+  expect(
+    await world()
+      .db`select query from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`,
+  ).toEqual([])
   expect(unhandled).toEqual([])
 })

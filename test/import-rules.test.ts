@@ -1,5 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -92,7 +100,10 @@ afterEach(() => rmSync(tree, { recursive: true }))
 
 test('an import that points up or out of its workspace is refused, each by its own line', () => {
   write(imports(refused))
-  const lines = refused.map(([file], index) => `${file}:${refused.slice(0, index + 1).filter(([other]) => other === file).length}`)
+  const lines = refused.map(
+    ([file], index) =>
+      `${file}:${refused.slice(0, index + 1).filter(([other]) => other === file).length}`,
+  )
   expect(findings('lint/style/noRestrictedImports')).toEqual(lines.sort())
 })
 
@@ -102,21 +113,37 @@ test('an import that points down is not', () => {
 })
 
 test('the contract takes types from @trpc/server, in its router, and nothing that runs', () => {
-  write({ 'contract/router.ts': "import type { TRPCBuiltRouter } from '@trpc/server'\nimport { initTRPC } from '@trpc/server'\n" })
+  write({
+    'contract/router.ts':
+      "import type { TRPCBuiltRouter } from '@trpc/server'\nimport { initTRPC } from '@trpc/server'\n",
+  })
   expect(findings('lint/style/noRestrictedImports')).toEqual(['contract/router.ts:2'])
 })
 
 test('files that import each other are refused', () => {
-  write({ 'server/features/a.ts': "import './b.ts'\n", 'server/features/b.ts': "import './a.ts'\n" })
-  expect(findings('lint/suspicious/noImportCycles')).toEqual(['server/features/a.ts:1', 'server/features/b.ts:1'])
+  write({
+    'server/features/a.ts': "import './b.ts'\n",
+    'server/features/b.ts': "import './a.ts'\n",
+  })
+  expect(findings('lint/suspicious/noImportCycles')).toEqual([
+    'server/features/a.ts:1',
+    'server/features/b.ts:1',
+  ])
 })
 
 test('the check fails when it sees no files, be it in one workspace', () => {
   const workspaces = ['contract', 'server', 'client-sdk', 'test']
-  write(Object.fromEntries(workspaces.map((workspace) => [`${workspace}/index.ts`, 'export const one = 1\n'])))
+  write(
+    Object.fromEntries(
+      workspaces.map((workspace) => [`${workspace}/index.ts`, 'export const one = 1\n']),
+    ),
+  )
   expect(checkLint()).toMatchObject({ status: 0 })
   rmSync(join(tree, 'server/index.ts'))
-  expect(checkLint()).toMatchObject({ status: 1, stderr: expect.stringContaining('No files were processed') })
+  expect(checkLint()).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('No files were processed'),
+  })
 })
 
 function imports(rules: readonly (readonly [string, string])[]) {
@@ -135,9 +162,16 @@ function write(files: Record<string, string>) {
 /** Where a rule of biome.json was broken, as `file:line`. */
 function findings(rule: string) {
   const biome = join(root, 'node_modules/@biomejs/biome/bin/biome')
-  const { stdout } = spawnSync(process.execPath, [biome, 'lint', '--reporter=github', '--max-diagnostics=none', '.'], { cwd: tree, encoding: 'utf8' })
-  const found = [...stdout.matchAll(/title=([^,]+),file=([^,]+),line=(\d+)/g)].filter(([, title]) => title === rule)
+  const { stdout } = spawnSync(
+    process.execPath,
+    [biome, 'lint', '--reporter=github', '--max-diagnostics=none', '.'],
+    { cwd: tree, encoding: 'utf8' },
+  )
+  const found = [...stdout.matchAll(/title=([^,]+),file=([^,]+),line=(\d+)/g)].filter(
+    ([, title]) => title === rule,
+  )
   return found.map(([, , file = '', line]) => `${relative(tree, file)}:${line}`).sort()
 }
 
-const checkLint = () => spawnSync('npm', ['run', 'check:lint'], { cwd: tree, encoding: 'utf8', shell: true })
+const checkLint = () =>
+  spawnSync('npm', ['run', 'check:lint'], { cwd: tree, encoding: 'utf8', shell: true })

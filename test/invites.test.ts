@@ -8,7 +8,8 @@ async function workspaceOf(id: string) {
   const owner = await world().user(id)
   return { owner, workspaceId: (await owner.workspaces.create({ name: 'Acme', type: 'team' })).id }
 }
-const memberCount = async (workspaceId: string) => (await world().db`select from workspace_members where workspace_id = ${workspaceId}`).length
+const memberCount = async (workspaceId: string) =>
+  (await world().db`select from workspace_members where workspace_id = ${workspaceId}`).length
 
 test('an invite is a link that is valid for a week, and only its hash is stored', async () => {
   const { owner, workspaceId } = await workspaceOf('ana')
@@ -16,18 +17,27 @@ test('an invite is a link that is valid for a week, and only its hash is stored'
   expect(Buffer.from(token, 'base64url')).toHaveLength(16)
   expect(inviteUrl).toBe(`${PUBLIC_URL}/invites/${token}`)
   expect(Math.round((Date.parse(expiresAt) - Date.now()) / 3_600_000)).toBe(7 * 24)
-  const [kept] = await world().db<{ rows: string }[]>`select jsonb_agg(i)::text as rows from workspace_invites i`
+  const [kept] = await world().db<
+    { rows: string }[]
+  >`select jsonb_agg(i)::text as rows from workspace_invites i`
   expect(kept?.rows).not.toContain(token)
 
   const ben = await world().user('ben')
-  expect(await ben.invites.accept({ token })).toMatchObject({ workspace: { id: workspaceId, name: 'Acme', role: 'member', memberCount: 2, isDefault: true } })
+  expect(await ben.invites.accept({ token })).toMatchObject({
+    workspace: { id: workspaceId, name: 'Acme', role: 'member', memberCount: 2, isDefault: true },
+  })
 })
 
 test('an invite leads to the page that the application has for it', async () => {
-  const node = await createWorld({ databaseUrl: world().databaseUrl, inviteUrl: 'https://app.test/join?invite={token}' })
+  const node = await createWorld({
+    databaseUrl: world().databaseUrl,
+    inviteUrl: 'https://app.test/join?invite={token}',
+  })
   try {
     const { owner, workspaceId } = await workspaceOf('page-ana')
-    const { token, inviteUrl } = await node.api({ token: owner.token }).invites.create({ workspaceId })
+    const { token, inviteUrl } = await node
+      .api({ token: owner.token })
+      .invites.create({ workspaceId })
     expect(inviteUrl).toBe(`https://app.test/join?invite=${token}`)
   } finally {
     await node.stop()
@@ -45,13 +55,23 @@ test('an invite lasts as many days as asked', async () => {
 test('owners and admins invite, at most to their own role', async () => {
   const { owner, workspaceId } = await workspaceOf('o-ana')
   const [ben, cem, eve] = await world().users('o-ben', 'o-cem', 'o-eve')
-  await ben.invites.accept({ token: (await owner.invites.create({ workspaceId, role: 'admin' })).token })
+  await ben.invites.accept({
+    token: (await owner.invites.create({ workspaceId, role: 'admin' })).token,
+  })
   expect(await refusal(ben.invites.create({ workspaceId, role: 'owner' }))).toEqual(forbidden)
   await cem.invites.accept({ token: (await ben.invites.create({ workspaceId })).token })
   expect(await refusal(cem.invites.create({ workspaceId }))).toEqual(forbidden)
   expect(await refusal(eve.invites.create({ workspaceId }))).toEqual(forbidden)
-  expect(await refusal(owner.invites.create({ workspaceId: '019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90' }))).toEqual(notFound)
-  for (const wrong of [{ maxUses: 0 }, { maxUses: 10_001 }, { expiresInDays: 0 }, { expiresInDays: 366 }, { role: 'king' as never }]) {
+  expect(
+    await refusal(owner.invites.create({ workspaceId: '019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90' })),
+  ).toEqual(notFound)
+  for (const wrong of [
+    { maxUses: 0 },
+    { maxUses: 10_001 },
+    { expiresInDays: 0 },
+    { expiresInDays: 366 },
+    { role: 'king' as never },
+  ]) {
     expect(await refusal(owner.invites.create({ workspaceId, ...wrong }))).toEqual(invalid)
   }
 })
@@ -64,7 +84,9 @@ test('an invite with five uses lets in five of a hundred users', async () => {
   const users = await world().users(...ids)
   const answers = await Promise.allSettled(users.map((user) => user.invites.accept({ token })))
   expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
-  expect(answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason.code] : []))).toEqual(Array(95).fill('FORBIDDEN'))
+  expect(
+    answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason.code] : [])),
+  ).toEqual(Array(95).fill('FORBIDDEN'))
   expect(await memberCount(workspaceId)).toBe(6)
 })
 
@@ -75,7 +97,9 @@ test('a user who accepts twenty times at once counts once', async () => {
   const answers = await Promise.all(Array.from({ length: 20 }, () => ben.invites.accept({ token })))
   expect(answers.map(({ workspace }) => workspace.memberCount)).toEqual(Array(20).fill(2))
   await cem.invites.accept({ token })
-  expect(await owner.invites.accept({ token })).toMatchObject({ workspace: { role: 'owner', memberCount: 3 } })
+  expect(await owner.invites.accept({ token })).toMatchObject({
+    workspace: { role: 'owner', memberCount: 3 },
+  })
 })
 
 test('who was removed does not come back by an invite that is used up', async () => {
@@ -92,10 +116,15 @@ test('an expired, unknown or foreign invite is not found', async () => {
   const ben = await world().user('x-ben')
   const { token } = await owner.invites.create({ workspaceId })
   const foreign = await (await world().stranger()).tokens.create({ userId: 'x-ben' })
-  expect(await refusal(world().api({ token: foreign.token }).invites.accept({ token }))).toEqual(notFound)
+  expect(await refusal(world().api({ token: foreign.token }).invites.accept({ token }))).toEqual(
+    notFound,
+  )
   expect(await refusal(ben.invites.accept({ token: 'never-made' }))).toEqual(notFound)
-  await world().db`update workspace_invites set expires_at = now() - interval '1 second' where workspace_id = ${workspaceId}`
+  await world()
+    .db`update workspace_invites set expires_at = now() - interval '1 second' where workspace_id = ${workspaceId}`
   expect(await refusal(ben.invites.accept({ token }))).toEqual(notFound)
   await world().cleanup.run()
-  expect(await world().db`select from workspace_invites where workspace_id = ${workspaceId}`).toHaveLength(0)
+  expect(
+    await world().db`select from workspace_invites where workspace_id = ${workspaceId}`,
+  ).toHaveLength(0)
 })

@@ -21,7 +21,10 @@ beforeAll(async () => {
   web = await servePages({ '/page': page('<title>Page</title>') })
   provider = await serveProvider()
   // Nobody compares with the log: what sockets hear, they were told.
-  world = await createWorld({ timings: { reconcileMs: 600_000 }, jobs: { isElsewhere: true, push: provider.settings } })
+  world = await createWorld({
+    timings: { reconcileMs: 600_000 },
+    jobs: { isElsewhere: true, push: provider.settings },
+  })
   ;[ana] = await world.users('ana', 'ben')
   channelId = (await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })).id
 })
@@ -36,24 +39,36 @@ afterAll(async () => {
 
 /** Another node on the same database, which does the work. */
 async function workBeside(options: { timings?: { beatMs: number }; log?: typeof silent } = {}) {
-  const node = await createWorld({ databaseUrl: world.databaseUrl, jobs: { push: provider.settings, previews: { allowedHosts: [web.host] }, ...options } })
+  const node = await createWorld({
+    databaseUrl: world.databaseUrl,
+    jobs: { push: provider.settings, previews: { allowedHosts: [web.host] }, ...options },
+  })
   running.push(node)
   return node
 }
 /** `npm run worker`. */
 function startWorker(variables: Record<string, string>) {
   const root = fileURLToPath(new URL('..', import.meta.url))
-  const child = spawn(process.execPath, ['--conditions=parley-source', '--import', 'tsx', 'server/bin/worker.ts'], {
-    cwd: root,
-    env: { PATH: process.env.PATH, NODE_ENV: 'production', JWT_SECRET: SECRET, ...variables },
-  })
+  const child = spawn(
+    process.execPath,
+    ['--conditions=parley-source', '--import', 'tsx', 'server/bin/worker.ts'],
+    {
+      cwd: root,
+      env: { PATH: process.env.PATH, NODE_ENV: 'production', JWT_SECRET: SECRET, ...variables },
+    },
+  )
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
   const exited = once(child, 'exit')
   running.push({ stop: async () => child.kill('SIGKILL') && exited })
   return { child, exited, said: () => output }
 }
-const silent = { debug: () => {}, info: () => {}, warn: (_: object, _message: string) => {}, error: (_: object, _message: string) => {} }
+const silent = {
+  debug: () => {},
+  info: () => {},
+  warn: (_: object, _message: string) => {},
+  error: (_: object, _message: string) => {},
+}
 
 const send = (text: string) => ana.messages.send({ channelId, text })
 const untilMade = (messageId: string) =>
@@ -78,7 +93,11 @@ test('a worker of its own does the work of a server, tells those who listen ther
   })
   const { id } = await send(`${web.url}/page`)
   const { rev } = await untilMade(id)
-  await ear.until((heard) => heard.some(({ envelope, offset }) => envelope.type === 'message.updated' && offset === rev), 2_000)
+  await ear.until(
+    (heard) =>
+      heard.some(({ envelope, offset }) => envelope.type === 'message.updated' && offset === rev),
+    2_000,
+  )
   await until(() => provider.kindsFor('ben').includes('new-message'))
   await idle(world)
   expect(ear.types).toEqual(['message.new', 'message.updated'])
@@ -92,7 +111,12 @@ test('where jobs are carried out, the clean-up is one of them, every minute', as
   await ana.invites.create({ workspaceId })
   await world.db`update workspace_invites set expires_at = now() - interval '1 second'`
   await workBeside()
-  await until(async () => (await world.db`select from graphile_worker._private_known_crontabs where identifier = 'cleanup'`).length === 1)
+  await until(
+    async () =>
+      (
+        await world.db`select from graphile_worker._private_known_crontabs where identifier = 'cleanup'`
+      ).length === 1,
+  )
   // As when the minute is over.
   await world.db`select graphile_worker.add_job('cleanup', job_key := 'cleanup', max_attempts := 1)`
   await until(async () => (await world.db`select from workspace_invites`).length === 0)
@@ -108,10 +132,14 @@ test('the job of a worker that was killed is taken up by another', async () => {
   let asked = 0
   web.pages['/twice'] = (response) => {
     asked += 1
-    if (asked > 1) response.writeHead(200, { 'content-type': 'text/html' }).end(page('<title>At last</title>'))
+    if (asked > 1)
+      response.writeHead(200, { 'content-type': 'text/html' }).end(page('<title>At last</title>'))
   }
   const { id } = await send(`${web.url}/twice`)
-  const { child, exited } = startWorker({ DATABASE_URL: world.databaseUrl, LINK_PREVIEW_ALLOW_HOSTS: web.host })
+  const { child, exited } = startWorker({
+    DATABASE_URL: world.databaseUrl,
+    LINK_PREVIEW_ALLOW_HOSTS: web.host,
+  })
   await until(() => asked === 1, { seconds: 15 })
   child.kill('SIGKILL')
   await exited
@@ -124,7 +152,8 @@ test('the job of a worker that is stopped in the middle of it is taken up later'
   let asked = 0
   web.pages['/stopped'] = (response) => {
     asked += 1
-    if (asked > 1) response.writeHead(200, { 'content-type': 'text/html' }).end(page('<title>Later</title>'))
+    if (asked > 1)
+      response.writeHead(200, { 'content-type': 'text/html' }).end(page('<title>Later</title>'))
   }
   const { id } = await send(`${web.url}/stopped`)
   await workBeside()
@@ -144,7 +173,8 @@ test('a hanging page delays no push, a hanging provider no preview', async () =>
   provider.forget()
   const hanging: (() => void)[] = []
   web.pages['/hanging'] = (response) => void hanging.push(() => response.writeHead(404).end())
-  for (let index = 0; index < 12; index++) await send(`${web.url}/hanging#${index} ${web.url}/hanging?${index}`)
+  for (let index = 0; index < 12; index++)
+    await send(`${web.url}/hanging#${index} ${web.url}/hanging?${index}`)
   await until(() => hanging.length > 0 && provider.kindsFor('ben').length === 12)
   web.pages['/hanging'] = page('')
   for (const release of hanging) release()
@@ -183,9 +213,14 @@ test('a job that can not succeed ends after five tries and is told of; those bes
     await until(() => told.filter((message) => message === 'job failed').length === tries)
   }
   await until(() => told.includes('job given up'))
-  const dead = await world.db`select attempts, max_attempts, last_error from graphile_worker.jobs where task_identifier <> 'cleanup'`
-  expect(dead).toEqual([{ attempts: 5, maxAttempts: 5, lastError: expect.stringContaining('uuid') }])
-  expect(await metrics.registry.getSingleMetricAsString('parley_jobs_total')).toContain('{task="push-message",outcome="given_up"} 1')
+  const dead =
+    await world.db`select attempts, max_attempts, last_error from graphile_worker.jobs where task_identifier <> 'cleanup'`
+  expect(dead).toEqual([
+    { attempts: 5, maxAttempts: 5, lastError: expect.stringContaining('uuid') },
+  ])
+  expect(await metrics.registry.getSingleMetricAsString('parley_jobs_total')).toContain(
+    '{task="push-message",outcome="given_up"} 1',
+  )
 })
 
 test('what was promised an hour ago is not pushed any more, what is younger is', async () => {
@@ -235,7 +270,9 @@ test('a channel whose members are too slow to read costs no other channel its pu
     alter table members rename to all_members;
     create view members as select * from all_members where is_quick(channel_id)`)
   onTestFinished(async () => {
-    await world.db.unsafe('drop view members; alter table all_members rename to members; drop function is_quick')
+    await world.db.unsafe(
+      'drop view members; alter table all_members rename to members; drop function is_quick',
+    )
     await world.db`select graphile_worker.permanently_fail_jobs(array(select id from graphile_worker.jobs), 'too slow')`
   })
   await workBeside()
@@ -253,7 +290,10 @@ test('a channel whose members are too slow to read costs no other channel its pu
 test('a process without a push provider leaves pushes to those that have one, and says once that they wait', async () => {
   const told: string[] = []
   const log = { ...silent, warn: (_: object, message: string) => void told.push(message) }
-  const without = await createWorld({ databaseUrl: world.databaseUrl, jobs: { previews: { allowedHosts: [web.host] }, log } })
+  const without = await createWorld({
+    databaseUrl: world.databaseUrl,
+    jobs: { previews: { allowedHosts: [web.host] }, log },
+  })
   running.push(without)
   provider.forget()
   // Its previews come, so it has been at work since.

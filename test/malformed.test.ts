@@ -38,14 +38,23 @@ describe('what is not HTTP is a VALIDATION_ERROR, and the connection is closed',
     })
   }
   test('a bad chunk in the body of a request', async () => {
-    const [answer, ...others] = await exchange(world().url, 'POST /tokens HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n')
+    const [answer, ...others] = await exchange(
+      world().url,
+      'POST /tokens HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n',
+    )
     expect(others).toEqual([])
     if (answer) expectError(answer, 'VALIDATION_ERROR')
   })
   test('for an allowed origin it is readable', async () => {
-    const [answer] = await exchange(world().url, `${live}Origin: ${origin}\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`)
+    const [answer] = await exchange(
+      world().url,
+      `${live}Origin: ${origin}\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`,
+    )
     expect(answer?.headers).toMatchObject({ 'access-control-allow-origin': origin, vary: 'Origin' })
-    const [other] = await exchange(world().url, `${live}Origin: https://evil.example.com\r\nX-A : a\r\n\r\n`)
+    const [other] = await exchange(
+      world().url,
+      `${live}Origin: https://evil.example.com\r\nX-A : a\r\n\r\n`,
+    )
     expect(other?.headers).not.toHaveProperty('access-control-allow-origin')
   })
 })
@@ -72,10 +81,19 @@ test('pipelined requests are answered in their order', async () => {
 })
 
 test('a request without Host is a request', async () => {
-  expect(await exchange(world().url, 'GET /health/live HTTP/1.1\r\nConnection: close\r\n\r\n')).toMatchObject([{ status: 200 }])
-  expect(await exchange(world().url, 'GET /health/live HTTP/1.0\r\n\r\n')).toMatchObject([{ status: 200 }])
+  expect(
+    await exchange(world().url, 'GET /health/live HTTP/1.1\r\nConnection: close\r\n\r\n'),
+  ).toMatchObject([{ status: 200 }])
+  expect(await exchange(world().url, 'GET /health/live HTTP/1.0\r\n\r\n')).toMatchObject([
+    { status: 200 },
+  ])
   for (const host of ['a b', ':', '[', 'x:99999999', '%%%']) {
-    expect(await exchange(world().url, `GET /trpc/service.live HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)).toMatchObject([{ status: 200 }])
+    expect(
+      await exchange(
+        world().url,
+        `GET /trpc/service.live HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+      ),
+    ).toMatchObject([{ status: 200 }])
   }
 })
 
@@ -83,15 +101,24 @@ test('a client that waits to be told to continue is told so, and one that expect
   const body = '{"userId":"ben"}'
   const request = (expectation: string) =>
     `POST /tokens HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-API-Key: ${world().apiKey}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: ${expectation}\r\n\r\n${body}`
-  expect((await exchange(world().url, request('100-continue'))).map(({ status }) => status)).toEqual([100, 200])
-  expect((await exchange(world().url, request('the-unexpected'))).map(({ status }) => status)).toEqual([200])
+  expect(
+    (await exchange(world().url, request('100-continue'))).map(({ status }) => status),
+  ).toEqual([100, 200])
+  expect(
+    (await exchange(world().url, request('the-unexpected'))).map(({ status }) => status),
+  ).toEqual([200])
 })
 
 test('CONNECT is no route, and Upgrade to nothing we know is ignored', async () => {
-  const [answer] = await exchange(world().url, 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n')
+  const [answer] = await exchange(
+    world().url,
+    'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n',
+  )
   if (!answer) throw new Error('no answer')
   expectError(answer, 'NOT_FOUND')
-  expect(await exchange(world().url, `${live}Connection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n`)).toMatchObject([{ status: 200 }])
+  expect(
+    await exchange(world().url, `${live}Connection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n`),
+  ).toMatchObject([{ status: 200 }])
 })
 
 test('clients that hang up in the middle do no harm', async () => {
@@ -108,5 +135,7 @@ test('clients that hang up in the middle do no harm', async () => {
     socket.write(bytes, () => socket.resetAndDestroy())
     await once(socket, 'close')
   }
-  expect(await exchange(world().url, `${live}Connection: close\r\n\r\n`)).toMatchObject([{ status: 200 }])
+  expect(await exchange(world().url, `${live}Connection: close\r\n\r\n`)).toMatchObject([
+    { status: 200 },
+  ])
 })

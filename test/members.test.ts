@@ -8,7 +8,8 @@ import { ADMIN_KEY, type User, useWorld } from './support/world.ts'
 const world = useWorld()
 const unknownId = '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'
 
-const rolesIn = async (reader: User, channelId: string) => (await reader.members.list({ channelId })).members.map(({ userId, role }) => `${userId} ${role}`)
+const rolesIn = async (reader: User, channelId: string) =>
+  (await reader.members.list({ channelId })).members.map(({ userId, role }) => `${userId} ${role}`)
 
 /** A channel of ana's with ben as moderator and cem as member. */
 const staffed = async (type: 'group' | 'team' | 'livestream' | 'public' | 'private') => {
@@ -24,15 +25,18 @@ describe('listing', () => {
     const [ana] = await world().users('ana', 'ben', 'cem')
     const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Ordered' })
     for (const userId of ['cem', 'ben']) await ana.members.add({ channelId, userIds: [userId] })
-    const ids = async (page: { limit?: number; offset?: number }) => (await ana.members.list({ channelId, ...page })).members.map(({ userId }) => userId)
-    expect([await ids({}), await ids({ limit: 2 }), await ids({ limit: 2, offset: 2 }), await ids({ offset: 3 })]).toEqual([
-      ['ana', 'cem', 'ben'],
-      ['ana', 'cem'],
-      ['ben'],
-      [],
-    ])
+    const ids = async (page: { limit?: number; offset?: number }) =>
+      (await ana.members.list({ channelId, ...page })).members.map(({ userId }) => userId)
+    expect([
+      await ids({}),
+      await ids({ limit: 2 }),
+      await ids({ limit: 2, offset: 2 }),
+      await ids({ offset: 3 }),
+    ]).toEqual([['ana', 'cem', 'ben'], ['ana', 'cem'], ['ben'], []])
     for (const query of ['limit=0', 'limit=x', 'offset=-1'])
-      expect((await rest(world(), ana)('GET', `/api/channels/${channelId}/members?${query}`)).status).toBe(400)
+      expect(
+        (await rest(world(), ana)('GET', `/api/channels/${channelId}/members?${query}`)).status,
+      ).toBe(400)
   })
 
   test('is for those who may read the channel', async () => {
@@ -55,13 +59,16 @@ describe('adding', () => {
     })
   })
 
-  test.each(['team', 'private', 'livestream'] as const)('is for owners and moderators of a %s channel', async (type) => {
-    const { channelId, ana, ben, cem } = await staffed(type)
-    await world().user('eva')
-    expect(await refusal(cem.members.add({ channelId, userIds: ['dora'] }))).toEqual(forbidden)
-    expect((await ben.members.add({ channelId, userIds: ['dora'] })).memberCount).toBe(4)
-    expect((await ana.members.add({ channelId, userIds: ['eva'] })).memberCount).toBe(5)
-  })
+  test.each(['team', 'private', 'livestream'] as const)(
+    'is for owners and moderators of a %s channel',
+    async (type) => {
+      const { channelId, ana, ben, cem } = await staffed(type)
+      await world().user('eva')
+      expect(await refusal(cem.members.add({ channelId, userIds: ['dora'] }))).toEqual(forbidden)
+      expect((await ben.members.add({ channelId, userIds: ['dora'] })).memberCount).toBe(4)
+      expect((await ana.members.add({ channelId, userIds: ['eva'] })).memberCount).toBe(5)
+    },
+  )
 
   test('is not for those outside, even where they may read', async () => {
     for (const type of ['public', 'group'] as const) {
@@ -73,7 +80,10 @@ describe('adding', () => {
   test('with a role is for owners', async () => {
     const { channelId, ana, ben, cem, dora } = await staffed('group')
     for (const role of ['moderator', 'owner'] as const) {
-      for (const user of [ben, cem]) expect(await refusal(user.members.add({ channelId, userIds: ['dora'], role }))).toEqual(forbidden)
+      for (const user of [ben, cem])
+        expect(await refusal(user.members.add({ channelId, userIds: ['dora'], role }))).toEqual(
+          forbidden,
+        )
     }
     await ana.members.add({ channelId, userIds: ['dora'], role: 'owner' })
     expect(await dora.channels.get({ channelId })).toMatchObject({ role: 'owner', memberCount: 4 })
@@ -82,11 +92,21 @@ describe('adding', () => {
   test('leaves members as they are, and tells of the new ones only', async () => {
     const { channelId, ana } = await staffed('group')
     const before = await channelEventsOf(world(), channelId)
-    const answer = await ana.members.add({ channelId, userIds: ['ben', 'dora', 'cem', 'dora'], role: 'owner' })
+    const answer = await ana.members.add({
+      channelId,
+      userIds: ['ben', 'dora', 'cem', 'dora'],
+      role: 'owner',
+    })
     expect(answer.memberCount).toBe(4)
-    expect(answer.members.map(({ userId, role }) => `${userId} ${role}`)).toEqual(['ben moderator', 'cem member', 'dora owner'])
+    expect(answer.members.map(({ userId, role }) => `${userId} ${role}`)).toEqual([
+      'ben moderator',
+      'cem member',
+      'dora owner',
+    ])
     const told = (await channelEventsOf(world(), channelId)).slice(before.length)
-    expect(told).toMatchObject([{ type: 'channel.member_joined', payload: { userId: 'dora', role: 'owner', memberCount: 4 } }])
+    expect(told).toMatchObject([
+      { type: 'channel.member_joined', payload: { userId: 'dora', role: 'owner', memberCount: 4 } },
+    ])
     expect((await userEventsOf(world(), 'dora')).at(-1)).toMatchObject({
       type: 'channel.added',
       payload: { channel: { id: channelId, role: 'owner', memberCount: 4, unreadCount: 0 } },
@@ -104,10 +124,13 @@ describe('adding', () => {
   test('takes one to a thousand', async () => {
     const { channelId, ana } = await staffed('group')
     const crowd = await insertCrowd(world(), 'crowd', 1_001)
-    for (const userIds of [[], crowd]) expect(await refusal(ana.members.add({ channelId, userIds }))).toEqual(invalid)
+    for (const userIds of [[], crowd])
+      expect(await refusal(ana.members.add({ channelId, userIds }))).toEqual(invalid)
     expect((await ana.members.add({ channelId, userIds: crowd.slice(1) })).memberCount).toBe(1_003)
     expect((await ana.members.list({ channelId, limit: 5_000 })).members).toHaveLength(1_000)
-    expect((await channelEventsOf(world(), channelId)).map(({ offset }) => offset)).toEqual(upTo(1_004))
+    expect((await channelEventsOf(world(), channelId)).map(({ offset }) => offset)).toEqual(
+      upTo(1_004),
+    )
   })
 
   test('makes nothing unread of what was said before', async () => {
@@ -123,15 +146,24 @@ describe('adding', () => {
 describe('roles', () => {
   test('are given by owners', async () => {
     const { channelId, ana, ben, cem, dora } = await staffed('group')
-    for (const user of [ben, cem, dora]) expect(await refusal(user.members.update({ channelId, userId: 'cem', role: 'moderator' }))).toEqual(forbidden)
-    expect(await ana.members.update({ channelId, userId: 'cem', role: 'moderator' })).toMatchObject({ userId: 'cem', role: 'moderator' })
+    for (const user of [ben, cem, dora])
+      expect(
+        await refusal(user.members.update({ channelId, userId: 'cem', role: 'moderator' })),
+      ).toEqual(forbidden)
+    expect(await ana.members.update({ channelId, userId: 'cem', role: 'moderator' })).toMatchObject(
+      { userId: 'cem', role: 'moderator' },
+    )
     expect(await rolesIn(cem, channelId)).toEqual(['ana owner', 'ben moderator', 'cem moderator'])
     expect((await channelEventsOf(world(), channelId)).at(-1)).toMatchObject({
       type: 'channel.member_updated',
       payload: { userId: 'cem', role: 'moderator', memberCount: 3 },
     })
-    expect(await refusal(ana.members.update({ channelId, userId: 'dora', role: 'owner' }))).toEqual(notFound)
-    expect(await refusal(ana.members.update({ channelId, userId: 'cem', role: 'admin' as 'owner' }))).toEqual(invalid)
+    expect(await refusal(ana.members.update({ channelId, userId: 'dora', role: 'owner' }))).toEqual(
+      notFound,
+    )
+    expect(
+      await refusal(ana.members.update({ channelId, userId: 'cem', role: 'admin' as 'owner' })),
+    ).toEqual(invalid)
   })
 
   test('that stay the same are told nobody', async () => {
@@ -144,10 +176,14 @@ describe('roles', () => {
 
   test('never leave a channel without an owner', async () => {
     const { channelId, ana, ben } = await staffed('group')
-    expect(await refusal(ana.members.update({ channelId, userId: 'ana', role: 'member' }))).toEqual(forbidden)
+    expect(await refusal(ana.members.update({ channelId, userId: 'ana', role: 'member' }))).toEqual(
+      forbidden,
+    )
     await ana.members.update({ channelId, userId: 'ben', role: 'owner' })
     await ana.members.update({ channelId, userId: 'ana', role: 'member' })
-    expect(await refusal(ben.members.update({ channelId, userId: 'ben', role: 'moderator' }))).toEqual(forbidden)
+    expect(
+      await refusal(ben.members.update({ channelId, userId: 'ben', role: 'moderator' })),
+    ).toEqual(forbidden)
     expect(await rolesIn(ben, channelId)).toEqual(['ana member', 'ben owner', 'cem member'])
   })
 })
@@ -157,12 +193,14 @@ describe('removing', () => {
     const { channelId, ana, ben, cem, dora } = await staffed('group')
     await ana.members.add({ channelId, userIds: ['dora'], role: 'moderator' })
     expect(await refusal(cem.members.remove({ channelId, userId: 'dora' }))).toEqual(forbidden)
-    for (const userId of ['ana', 'dora']) expect(await refusal(ben.members.remove({ channelId, userId }))).toEqual(forbidden)
+    for (const userId of ['ana', 'dora'])
+      expect(await refusal(ben.members.remove({ channelId, userId }))).toEqual(forbidden)
     expect(await ben.members.remove({ channelId, userId: 'cem' })).toEqual({ success: true })
     expect(await ana.members.remove({ channelId, userId: 'dora' })).toEqual({ success: true })
     expect(await rolesIn(ana, channelId)).toEqual(['ana owner', 'ben moderator'])
     expect(await refusal(ana.members.remove({ channelId, userId: 'cem' }))).toEqual(notFound)
-    for (const user of [cem, dora]) expect(await refusal(user.members.remove({ channelId, userId: 'ben' }))).toEqual(forbidden)
+    for (const user of [cem, dora])
+      expect(await refusal(user.members.remove({ channelId, userId: 'ben' }))).toEqual(forbidden)
   })
 
   test('ends what the member could do, and tells everybody', async () => {
@@ -181,7 +219,10 @@ describe('removing', () => {
       type: 'channel.member_left',
       payload: { userId: 'cem', role: 'member', memberCount: 2 },
     })
-    expect((await userEventsOf(world(), 'cem')).at(-1)).toMatchObject({ type: 'channel.removed', payload: { channelId } })
+    expect((await userEventsOf(world(), 'cem')).at(-1)).toMatchObject({
+      type: 'channel.removed',
+      payload: { channelId },
+    })
     expect((await ana.messages.get(ref)).text).toBe('mine')
   })
 
@@ -197,8 +238,10 @@ describe('leaving', () => {
   test('as the last owner hands over to the oldest moderator', async () => {
     const [ana, ben] = await world().users('ana', 'ben', 'cem', 'dora')
     const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Heirs' })
-    for (const userIds of [['dora'], ['cem'], ['ben']]) await ana.members.add({ channelId, userIds })
-    for (const userId of ['ben', 'cem']) await ana.members.update({ channelId, userId, role: 'moderator' })
+    for (const userIds of [['dora'], ['cem'], ['ben']])
+      await ana.members.add({ channelId, userIds })
+    for (const userId of ['ben', 'cem'])
+      await ana.members.update({ channelId, userId, role: 'moderator' })
     await ana.members.leave({ channelId })
     expect(await rolesIn(ben, channelId)).toEqual(['dora member', 'cem owner', 'ben moderator'])
     expect((await channelEventsOf(world(), channelId)).slice(-2)).toMatchObject([
@@ -235,30 +278,43 @@ describe('leaving', () => {
 })
 
 describe('joining', () => {
-  test.each(['public', 'livestream'] as const)('a %s channel is for everyone, and twice is once', async (type) => {
-    const { channelId, dora } = await staffed(type)
-    const member = await dora.members.join({ channelId })
-    expect(member).toMatchObject({ userId: 'dora', role: 'member' })
-    const before = await channelEventsOf(world(), channelId)
-    expect(await dora.members.join({ channelId })).toEqual(member)
-    expect(await channelEventsOf(world(), channelId)).toEqual(before)
-    expect(await dora.channels.get({ channelId })).toMatchObject({ role: 'member', memberCount: 4 })
-  })
+  test.each(['public', 'livestream'] as const)(
+    'a %s channel is for everyone, and twice is once',
+    async (type) => {
+      const { channelId, dora } = await staffed(type)
+      const member = await dora.members.join({ channelId })
+      expect(member).toMatchObject({ userId: 'dora', role: 'member' })
+      const before = await channelEventsOf(world(), channelId)
+      expect(await dora.members.join({ channelId })).toEqual(member)
+      expect(await channelEventsOf(world(), channelId)).toEqual(before)
+      expect(await dora.channels.get({ channelId })).toMatchObject({
+        role: 'member',
+        memberCount: 4,
+      })
+    },
+  )
 
   test('keeps the role of who is a member', async () => {
     const { channelId, ana } = await staffed('private')
     expect(await ana.members.join({ channelId })).toMatchObject({ role: 'owner' })
   })
 
-  test.each(['group', 'private', 'team'] as const)('a %s channel takes an invitation', async (type) => {
-    const { channelId, dora } = await staffed(type)
-    expect(await refusal(dora.members.join({ channelId }))).toEqual(forbidden)
-  })
+  test.each(['group', 'private', 'team'] as const)(
+    'a %s channel takes an invitation',
+    async (type) => {
+      const { channelId, dora } = await staffed(type)
+      expect(await refusal(dora.members.join({ channelId }))).toEqual(forbidden)
+    },
+  )
 
   test('a team channel is for the people of its workspace', async () => {
     const [ana, ben, cem] = await world().users('ana', 'ben', 'cem')
     const workspaceId = await insertWorkspace(world(), { ana: 'owner', ben: 'member' })
-    const { id: channelId } = await ana.channels.create({ type: 'team', name: 'Plans', workspaceId })
+    const { id: channelId } = await ana.channels.create({
+      type: 'team',
+      name: 'Plans',
+      workspaceId,
+    })
     expect(await ben.members.join({ channelId })).toMatchObject({ role: 'member' })
     expect(await refusal(cem.members.join({ channelId }))).toEqual(forbidden)
     const secret = await ana.channels.create({ type: 'private', name: 'Secret', workspaceId })
@@ -268,7 +324,10 @@ describe('joining', () => {
 
 test('the members of a direct message never change', async () => {
   const [ana, ben, cem] = await world().users('pair-ana', 'pair-ben', 'pair-cem')
-  const { id: channelId } = await ana.channels.create({ type: 'messaging', memberIds: ['pair-ben'] })
+  const { id: channelId } = await ana.channels.create({
+    type: 'messaging',
+    memberIds: ['pair-ben'],
+  })
   // biome-ignore format: one of each
   const calls = [
     ana.members.add({ channelId, userIds: ['pair-cem'] }), ana.members.update({ channelId, userId: 'pair-ben', role: 'owner' }), ana.members.remove({ channelId, userId: 'pair-ben' }),
@@ -289,7 +348,11 @@ test('memberCount is the number of members, whatever was repeated', async () => 
     await step()
     const { memberCount } = await dora.channels.get({ channelId })
     expect((await dora.members.list({ channelId })).members).toHaveLength(memberCount)
-    expect((await channelEventsOf(world(), channelId)).findLast(({ type }) => type.startsWith('channel.member'))?.payload.memberCount).toBe(memberCount)
+    expect(
+      (await channelEventsOf(world(), channelId)).findLast(({ type }) =>
+        type.startsWith('channel.member'),
+      )?.payload.memberCount,
+    ).toBe(memberCount)
   }
 })
 
@@ -297,7 +360,8 @@ test('a channel of another app and a member with an impossible id do not exist',
   const { channelId, ana } = await staffed('public')
   const { apiKey } = await world().api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Other' })
   const stranger = await world().user('ana', {}, world().api({ apiKey }))
-  const call = (id: string, method: string, path: string, body?: object) => rest(world(), stranger)(method, `/api/channels/${id}${path}`, body)
+  const call = (id: string, method: string, path: string, body?: object) =>
+    rest(world(), stranger)(method, `/api/channels/${id}${path}`, body)
   // biome-ignore format: a table
   for (const [method, path, body] of [
     ['GET', '/members', undefined], ['POST', '/members', { userIds: ['ana'] }], ['PATCH', '/members/ben', { role: 'owner' }], ['DELETE', '/members/ben', undefined],
@@ -308,5 +372,7 @@ test('a channel of another app and a member with an impossible id do not exist',
     expect(await call(channelId, method, path, body)).toEqual(unknown)
   }
   for (const userId of ['%20', 'a%2Fb', 'x'.repeat(256)])
-    expect((await rest(world(), ana)('DELETE', `/api/channels/${channelId}/members/${userId}`)).status).toBe(404)
+    expect(
+      (await rest(world(), ana)('DELETE', `/api/channels/${channelId}/members/${userId}`)).status,
+    ).toBe(404)
 })

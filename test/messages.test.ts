@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { channelEventsOf, upTo } from './support/events.ts'
-import { complaint, forbidden, invalid, notFound, refusal, refusals, unauthorized } from './support/refusal.ts'
+import {
+  complaint,
+  forbidden,
+  invalid,
+  notFound,
+  refusal,
+  refusals,
+  unauthorized,
+} from './support/refusal.ts'
 import { rest } from './support/rest.ts'
 import { ADMIN_KEY, useWorld } from './support/world.ts'
 
@@ -13,10 +21,13 @@ const talk = async (type: 'group' | 'public' | 'livestream' | 'private' = 'group
   const ana = await world().user('ana', { name: 'Ana', image: 'https://example.com/ana.png' })
   const [ben, cem] = await world().users('ben', 'cem')
   const { id: channelId } = await ana.channels.create({ type, name: 'Talk', memberIds: ['ben'] })
-  const say = (text: string, more: { parentId?: string; clientId?: string } = {}) => ana.messages.send({ channelId, text, ...more })
+  const say = (text: string, more: { parentId?: string; clientId?: string } = {}) =>
+    ana.messages.send({ channelId, text, ...more })
   return { ana, ben, cem, channelId, say }
 }
-const age = (messageId: string, by: string) => world().db`update messages set created_at = clock_timestamp() - ${by}::interval where id = ${messageId}`
+const age = (messageId: string, by: string) =>
+  world()
+    .db`update messages set created_at = clock_timestamp() - ${by}::interval where id = ${messageId}`
 
 describe('sending', () => {
   test('answers with the whole message, and everybody reads the same', async () => {
@@ -25,7 +36,11 @@ describe('sending', () => {
       { type: 'image', url: 'https://example.com/cat.png', name: 'cat.png' },
       { type: 'sticker', url: 'http://example.com/s' },
     ]
-    const { status, body } = await rest(world(), ana)('POST', `/api/channels/${channelId}/messages`, { text: 'hi @ben', attachments, clientId: 'out-1' })
+    const { status, body } = await rest(world(), ana)(
+      'POST',
+      `/api/channels/${channelId}/messages`,
+      { text: 'hi @ben', attachments, clientId: 'out-1' },
+    )
     expect(status).toBe(201)
     // biome-ignore format: the fields of a message
     expect(body).toMatchObject({
@@ -36,22 +51,54 @@ describe('sending', () => {
     expect(await ben.messages.get({ channelId, messageId: body.id })).toEqual(body)
     expect((await ben.messages.list({ channelId })).messages).toEqual([body])
     expect((await ben.channels.get({ channelId })).lastMessage).toEqual(body)
-    expect((await channelEventsOf(world(), channelId)).at(-1)).toMatchObject({ offset: 3, type: 'message.new', payload: { channelId, message: body } })
+    expect((await channelEventsOf(world(), channelId)).at(-1)).toMatchObject({
+      offset: 3,
+      type: 'message.new',
+      payload: { channelId, message: body },
+    })
   })
 
   test('takes 1 to 10,000 characters, an emoji being one', async () => {
     const { say } = await talk()
-    for (const text of ['x', ' ', '🦄'.repeat(10_000), 'é'.repeat(10_000), '\n\t"\\\u2028\u0001'] as const) expect((await say(text)).text).toBe(text)
-    for (const text of ['', '🦄'.repeat(10_001), 'x'.repeat(10_001), 'nul \u0000']) expect(await refusal(say(text))).toEqual(invalid)
+    for (const text of [
+      'x',
+      ' ',
+      '🦄'.repeat(10_000),
+      'é'.repeat(10_000),
+      '\n\t"\\\u2028\u0001',
+    ] as const)
+      expect((await say(text)).text).toBe(text)
+    for (const text of ['', '🦄'.repeat(10_001), 'x'.repeat(10_001), 'nul \u0000'])
+      expect(await refusal(say(text))).toEqual(invalid)
     expect(await complaint(say('x'.repeat(10_001)))).toContain('text')
   })
 
   test('takes no text when something is attached, and at most thirty attachments', async () => {
     const { ana, channelId } = await talk()
     const image = { type: 'image', url: 'https://example.com/cat.png' }
-    expect(await ana.messages.send({ channelId, text: '', attachments: [image] })).toMatchObject({ text: '', attachments: [image], mentions: [] })
-    expect((await ana.messages.send({ channelId, text: '', attachments: Array.from({ length: 30 }, () => image) })).attachments).toHaveLength(30)
-    expect(await refusal(ana.messages.send({ channelId, text: 'x', attachments: Array.from({ length: 31 }, () => image) }))).toEqual(invalid)
+    expect(await ana.messages.send({ channelId, text: '', attachments: [image] })).toMatchObject({
+      text: '',
+      attachments: [image],
+      mentions: [],
+    })
+    expect(
+      (
+        await ana.messages.send({
+          channelId,
+          text: '',
+          attachments: Array.from({ length: 30 }, () => image),
+        })
+      ).attachments,
+    ).toHaveLength(30)
+    expect(
+      await refusal(
+        ana.messages.send({
+          channelId,
+          text: 'x',
+          attachments: Array.from({ length: 31 }, () => image),
+        }),
+      ),
+    ).toEqual(invalid)
   })
 
   // biome-ignore format: a table
@@ -73,15 +120,27 @@ describe('sending', () => {
     for (const type of ['public', 'livestream'] as const) {
       const { cem, channelId, say } = await talk(type)
       await say('before')
-      expect(await cem.messages.send({ channelId, text: 'hello' })).toMatchObject({ seq: 2, rev: 5 })
-      expect(await cem.channels.get({ channelId })).toMatchObject({ role: 'member', memberCount: 3, unreadCount: 0, lastReadSeq: 0 })
-      expect((await channelEventsOf(world(), channelId)).slice(-2).map(({ type }) => type)).toEqual(['channel.member_joined', 'message.new'])
+      expect(await cem.messages.send({ channelId, text: 'hello' })).toMatchObject({
+        seq: 2,
+        rev: 5,
+      })
+      expect(await cem.channels.get({ channelId })).toMatchObject({
+        role: 'member',
+        memberCount: 3,
+        unreadCount: 0,
+        lastReadSeq: 0,
+      })
+      expect((await channelEventsOf(world(), channelId)).slice(-2).map(({ type }) => type)).toEqual(
+        ['channel.member_joined', 'message.new'],
+      )
     }
   })
 
   test('a refused first message joins nothing', async () => {
     const { cem, channelId } = await talk('public')
-    expect(await refusal(cem.messages.send({ channelId, text: 'x', parentId: unknownId }))).toEqual(notFound)
+    expect(await refusal(cem.messages.send({ channelId, text: 'x', parentId: unknownId }))).toEqual(
+      notFound,
+    )
     expect(await cem.channels.get({ channelId })).toMatchObject({ role: null, memberCount: 2 })
   })
 })
@@ -91,20 +150,35 @@ describe('a client id', () => {
     const { ana, ben, channelId, say } = await talk()
     const first = await say('hi', { clientId: 'a' })
     await ben.reactions.add({ channelId, messageId: first.id, emoji: '👍' })
-    expect(await rest(world(), ana)('POST', `/api/channels/${channelId}/messages`, { text: 'other', clientId: 'a' })).toMatchObject({
+    expect(
+      await rest(world(), ana)('POST', `/api/channels/${channelId}/messages`, {
+        text: 'other',
+        clientId: 'a',
+      }),
+    ).toMatchObject({
       status: 201,
       body: { id: first.id, text: 'hi', reactions: [{ type: '👍', own: false }] },
     })
     await ana.messages.edit({ channelId, messageId: first.id, text: 'edited' })
-    expect(await say('hi', { clientId: 'a' })).toMatchObject({ id: first.id, seq: 1, text: 'edited' })
+    expect(await say('hi', { clientId: 'a' })).toMatchObject({
+      id: first.id,
+      seq: 1,
+      text: 'edited',
+    })
     await ana.messages.delete({ channelId, messageId: first.id })
-    expect(await say('hi', { clientId: 'a' })).toMatchObject({ id: first.id, text: '', deletedAt: expect.any(String) })
+    expect(await say('hi', { clientId: 'a' })).toMatchObject({
+      id: first.id,
+      text: '',
+      deletedAt: expect.any(String),
+    })
     expect((await ana.messages.list({ channelId })).maxSeq).toBe(1)
   })
 
   test('makes one message of twenty sends at once', async () => {
     const { ana, channelId, say } = await talk()
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => say(`try ${index}`, { clientId: 'same' })))
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => say(`try ${index}`, { clientId: 'same' })),
+    )
     expect(new Set(answers.map(({ id, text }) => `${id} ${text}`)).size).toBe(1)
     expect((await ana.messages.list({ channelId })).messages).toEqual([answers[0]])
     expect(await channelEventsOf(world(), channelId)).toHaveLength(3)
@@ -132,7 +206,11 @@ describe('a client id', () => {
 
 test('over the limit, a repeat is answered as below it: to an author who may still read', async () => {
   const [ana, ben] = await strict().users('ana', 'ben')
-  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Hasty', memberIds: ['ben'] })
+  const { id: channelId } = await ana.channels.create({
+    type: 'group',
+    name: 'Hasty',
+    memberIds: ['ben'],
+  })
   const send = (clientId: string) => ben.messages.send({ channelId, text: clientId, clientId })
   const sent = await send('a')
   for (const clientId of ['b', 'c']) await send(clientId)
@@ -161,7 +239,9 @@ describe('mentions', () => {
 
   test('are found in the longest texts at once', async () => {
     const { say } = await talk()
-    for (const text of ['@', '`', '``` ', '@.', '@-a', '`` ', '@a`', '``a`'].map((part) => part.repeat(10_000 / part.length))) {
+    for (const text of ['@', '`', '``` ', '@.', '@-a', '`` ', '@a`', '``a`'].map((part) =>
+      part.repeat(10_000 / part.length),
+    )) {
       const before = performance.now()
       await say(text)
       expect(performance.now() - before).toBeLessThan(1_000)
@@ -180,8 +260,15 @@ describe('replies', () => {
       offset: reply.rev,
       payload: { parent: { id: root.id, replyCount: 1 } },
     })
-    expect(await ana.messages.get({ channelId, messageId: root.id })).toEqual({ ...root, replyCount: 1, rev: reply.rev })
-    expect((await ana.messages.list({ channelId })).messages.map(({ id }) => id)).toEqual([root.id, reply.id])
+    expect(await ana.messages.get({ channelId, messageId: root.id })).toEqual({
+      ...root,
+      replyCount: 1,
+      rev: reply.rev,
+    })
+    expect((await ana.messages.list({ channelId })).messages.map(({ id }) => id)).toEqual([
+      root.id,
+      reply.id,
+    ])
   })
 
   test('to a reply join the thread of its root', async () => {
@@ -190,8 +277,13 @@ describe('replies', () => {
     const reply = await say('reply', { parentId: root.id })
     const deeper = await say('deeper', { parentId: reply.id })
     expect(deeper.parentId).toBe(root.id)
-    expect((await ana.messages.replies({ channelId, messageId: root.id })).messages).toEqual([reply, deeper])
-    expect(await ana.messages.get({ channelId, messageId: root.id })).toMatchObject({ replyCount: 2 })
+    expect((await ana.messages.replies({ channelId, messageId: root.id })).messages).toEqual([
+      reply,
+      deeper,
+    ])
+    expect(await ana.messages.get({ channelId, messageId: root.id })).toMatchObject({
+      replyCount: 2,
+    })
   })
 
   test('want a live message of the same channel', async () => {
@@ -200,7 +292,8 @@ describe('replies', () => {
     const elsewhere = await other.say('elsewhere')
     const deleted = await say('deleted')
     await ana.messages.delete({ channelId, messageId: deleted.id })
-    for (const parentId of [elsewhere.id, deleted.id, unknownId]) expect(await refusal(say('x', { parentId }))).toEqual(notFound)
+    for (const parentId of [elsewhere.id, deleted.id, unknownId])
+      expect(await refusal(say('x', { parentId }))).toEqual(notFound)
     expect((await ana.messages.list({ channelId })).maxSeq).toBe(1)
   })
 
@@ -214,11 +307,16 @@ describe('replies', () => {
       type: 'message.deleted',
       payload: { messageId: one.id, seq: 2, parent: { id: root.id, replyCount: 1 } },
     })
-    expect(await ana.messages.get({ channelId, messageId: root.id })).toMatchObject({ replyCount: 1 })
+    expect(await ana.messages.get({ channelId, messageId: root.id })).toMatchObject({
+      replyCount: 1,
+    })
     await ana.messages.delete({ channelId, messageId: root.id })
     const three = await say('three', { parentId: two.id })
     expect(three.parentId).toBe(root.id)
-    expect((await ana.messages.replies({ channelId, messageId: root.id })).messages).toEqual([two, three])
+    expect((await ana.messages.replies({ channelId, messageId: root.id })).messages).toEqual([
+      two,
+      three,
+    ])
   })
 
   test('come in pages, in both directions', async () => {
@@ -230,7 +328,11 @@ describe('replies', () => {
       await say('aside')
     }
     const page = async (query: { limit?: number; before?: string; after?: string }) => {
-      const { messages, hasMore } = await ana.messages.replies({ channelId, messageId: root.id, ...query })
+      const { messages, hasMore } = await ana.messages.replies({
+        channelId,
+        messageId: root.id,
+        ...query,
+      })
       return [messages.map(({ id }) => ids.indexOf(id)), hasMore]
     }
     expect(await page({})).toEqual([[0, 1, 2, 3, 4], false])
@@ -238,14 +340,25 @@ describe('replies', () => {
     expect(await page({ limit: 3, before: ids[3] ?? '' })).toEqual([[0, 1, 2], false])
     expect(await page({ limit: 2, after: ids[0] ?? '' })).toEqual([[1, 2], true])
     expect(await page({ after: ids[4] ?? '' })).toEqual([[], false])
-    const replies = (query: object) => ana.messages.replies({ channelId, messageId: root.id, ...query })
-    expect(await refusals([replies({ before: ids[0], after: ids[1] }), replies({ after: 'x' }), replies({ limit: 0 })])).toEqual([invalid, invalid, invalid])
-    expect(await refusals([replies({ after: unknownId }), replies({ messageId: unknownId }), replies({ messageId: 'root' })])).toEqual([
-      notFound,
-      notFound,
-      notFound,
-    ])
-    expect(await refusal(cem.messages.replies({ channelId, messageId: root.id }))).toEqual(forbidden)
+    const replies = (query: object) =>
+      ana.messages.replies({ channelId, messageId: root.id, ...query })
+    expect(
+      await refusals([
+        replies({ before: ids[0], after: ids[1] }),
+        replies({ after: 'x' }),
+        replies({ limit: 0 }),
+      ]),
+    ).toEqual([invalid, invalid, invalid])
+    expect(
+      await refusals([
+        replies({ after: unknownId }),
+        replies({ messageId: unknownId }),
+        replies({ messageId: 'root' }),
+      ]),
+    ).toEqual([notFound, notFound, notFound])
+    expect(await refusal(cem.messages.replies({ channelId, messageId: root.id }))).toEqual(
+      forbidden,
+    )
   })
 })
 
@@ -257,7 +370,9 @@ describe('listing', () => {
     for (const seq of upTo(10)) ids.push((await say(`message ${seq}`)).id)
     const id = (seq: number) => ids[seq - 1] ?? ''
     for (const seq of [3, 10]) await ana.messages.delete({ channelId, messageId: id(seq) })
-    const page = async (query: { limit?: number; before?: string; after?: string; since_seq?: number } = {}) => {
+    const page = async (
+      query: { limit?: number; before?: string; after?: string; since_seq?: number } = {},
+    ) => {
       const { messages, maxSeq, hasMore } = await ana.messages.list({ channelId, ...query })
       expect(maxSeq).toBe(10)
       return [messages.map(({ seq }) => seq), hasMore]
@@ -299,7 +414,15 @@ describe('listing', () => {
     expect(await page({ since_seq: 10 })).toEqual([[], false])
     expect(await page({ since_seq: 2_000_000_000 })).toEqual([[], false])
     const [tombstone] = (await ana.messages.list({ channelId, since_seq: 2, limit: 1 })).messages
-    expect(tombstone).toMatchObject({ seq: 3, text: '', mentions: [], attachments: [], reactions: [], pinned: false, deletedAt: expect.any(String) })
+    expect(tombstone).toMatchObject({
+      seq: 3,
+      text: '',
+      mentions: [],
+      attachments: [],
+      reactions: [],
+      pinned: false,
+      deletedAt: expect.any(String),
+    })
   })
 
   test('walks through the whole channel in pages of any size, in every direction', async () => {
@@ -327,7 +450,8 @@ describe('listing', () => {
   test('answers 100 unless told, and at most 200', async () => {
     const { ana, channelId, say } = await talk()
     await Promise.all(upTo(201).map((n) => say(`${n}`)))
-    const seqs = async (query: object) => (await ana.messages.list({ channelId, ...query })).messages.map(({ seq }) => seq)
+    const seqs = async (query: object) =>
+      (await ana.messages.list({ channelId, ...query })).messages.map(({ seq }) => seq)
     expect(await seqs({})).toEqual(upTo(201).slice(101))
     expect(await seqs({ limit: 1_000 })).toEqual(upTo(201).slice(1))
     expect(await seqs({ limit: 1_000, since_seq: 0 })).toEqual(upTo(200))
@@ -336,20 +460,26 @@ describe('listing', () => {
   test('of an empty channel is empty', async () => {
     const { ana, channelId } = await talk()
     for (const query of [{}, { since_seq: 0 }, { since_seq: 5 }])
-      expect(await ana.messages.list({ channelId, ...query })).toEqual({ messages: [], maxSeq: 0, hasMore: false })
+      expect(await ana.messages.list({ channelId, ...query })).toEqual({
+        messages: [],
+        maxSeq: 0,
+        hasMore: false,
+      })
   })
 
   test('refuses two cursors and malformed ones with 400, unknown ones with 404', async () => {
     const { ana, channelId, id } = await history()
     const other = await talk()
     const elsewhere = await other.say('elsewhere')
-    const list = async (query: string) => (await rest(world(), ana)('GET', `/api/channels/${channelId}/messages?${query}`)).status
+    const list = async (query: string) =>
+      (await rest(world(), ana)('GET', `/api/channels/${channelId}/messages?${query}`)).status
     // biome-ignore format: a table
     for (const query of [
       `before=${id(1)}&after=${id(2)}`, `before=${id(1)}&since_seq=0`, `after=${id(1)}&since_seq=0`, 'before=first', 'after=', `before=${id(1)}&before=${id(2)}`,
       'limit=0', 'limit=-1', 'limit=1.5', 'limit=0x10', 'limit=1e3', 'limit=%2B1', 'since_seq=-1', 'since_seq=1.5', 'since_seq=x', 'since_seq=', 'since_seq=99999999999',
     ]) expect(`${await list(query)} ${query}`).toBe(`400 ${query}`)
-    for (const query of [`before=${unknownId}`, `after=${unknownId}`, `before=${elsewhere.id}`]) expect(await list(query)).toBe(404)
+    for (const query of [`before=${unknownId}`, `after=${unknownId}`, `before=${elsewhere.id}`])
+      expect(await list(query)).toBe(404)
   })
 
   test('is for those who may read the channel', async () => {
@@ -380,7 +510,11 @@ describe('editing', () => {
     })
     expect(edited.updatedAt).toBe(edited.editedAt)
     expect(await ana.messages.get({ channelId, messageId: sent.id })).toEqual(edited)
-    expect((await channelEventsOf(world(), channelId)).at(-1)).toMatchObject({ type: 'message.updated', offset: 5, payload: { message: edited } })
+    expect((await channelEventsOf(world(), channelId)).at(-1)).toMatchObject({
+      type: 'message.updated',
+      offset: 5,
+      payload: { message: edited },
+    })
   })
 
   test('moves when the message was updated, not when it was sent', async () => {
@@ -388,7 +522,10 @@ describe('editing', () => {
     const sent = await say('first')
     expect(sent.updatedAt).toBe(sent.createdAt)
     await ben.reactions.add({ channelId, messageId: sent.id, emoji: '👍' })
-    expect(await ana.messages.get({ channelId, messageId: sent.id })).toMatchObject({ createdAt: sent.createdAt, updatedAt: sent.updatedAt })
+    expect(await ana.messages.get({ channelId, messageId: sent.id })).toMatchObject({
+      createdAt: sent.createdAt,
+      updatedAt: sent.updatedAt,
+    })
     const edited = await ana.messages.edit({ channelId, messageId: sent.id, text: 'second' })
     expect(edited.createdAt).toBe(sent.createdAt)
     expect(Date.parse(edited.updatedAt)).toBeGreaterThan(Date.parse(sent.updatedAt))
@@ -405,18 +542,36 @@ describe('editing', () => {
     const { ana, ben, cem, channelId, say } = await talk()
     const { id: messageId } = await say('mine')
     const foreign = await ben.messages.send({ channelId, text: 'yours' })
-    for (const user of [ben, cem]) expect(await refusal(user.messages.edit({ channelId, messageId, text: 'x' }))).toEqual(forbidden)
-    expect(await refusal(ana.messages.edit({ channelId, messageId: foreign.id, text: 'x' }))).toEqual(forbidden)
-    expect(await refusal(world().api({ apiKey: world().apiKey }).messages.edit({ channelId, messageId, text: 'x' }))).toEqual(unauthorized)
+    for (const user of [ben, cem])
+      expect(await refusal(user.messages.edit({ channelId, messageId, text: 'x' }))).toEqual(
+        forbidden,
+      )
+    expect(
+      await refusal(ana.messages.edit({ channelId, messageId: foreign.id, text: 'x' })),
+    ).toEqual(forbidden)
+    expect(
+      await refusal(
+        world().api({ apiKey: world().apiKey }).messages.edit({ channelId, messageId, text: 'x' }),
+      ),
+    ).toEqual(unauthorized)
   })
 
   test('wants a text, or an attachment that stays', async () => {
     const { ana, channelId, say } = await talk()
     const plain = await say('words')
-    const picture = await ana.messages.send({ channelId, text: 'look', attachments: [{ type: 'image', url: 'https://example.com/cat.png' }] })
+    const picture = await ana.messages.send({
+      channelId,
+      text: 'look',
+      attachments: [{ type: 'image', url: 'https://example.com/cat.png' }],
+    })
     for (const text of ['', 'x'.repeat(10_001), 7 as unknown as string])
-      expect(await refusal(ana.messages.edit({ channelId, messageId: plain.id, text }))).toEqual(invalid)
-    expect(await ana.messages.edit({ channelId, messageId: picture.id, text: '' })).toMatchObject({ text: '', attachments: picture.attachments })
+      expect(await refusal(ana.messages.edit({ channelId, messageId: plain.id, text }))).toEqual(
+        invalid,
+      )
+    expect(await ana.messages.edit({ channelId, messageId: picture.id, text: '' })).toMatchObject({
+      text: '',
+      attachments: picture.attachments,
+    })
   })
 })
 
@@ -450,9 +605,14 @@ describe('deleting', () => {
       pinned: false,
       deletedAt: answer.deletedAt,
     })
-    const told = (await channelEventsOf(world(), channelId)).filter(({ payload }) => payload.messageId === messageId)
+    const told = (await channelEventsOf(world(), channelId)).filter(
+      ({ payload }) => payload.messageId === messageId,
+    )
     expect(told.map(({ type, payload }) => [type, payload])).toEqual(
-      Array.from({ length: 5 }, () => ['message.deleted', { ...ref, seq: 1, deletedAt: answer.deletedAt }]),
+      Array.from({ length: 5 }, () => [
+        'message.deleted',
+        { ...ref, seq: 1, deletedAt: answer.deletedAt },
+      ]),
     )
     expect((await ben.channels.get({ channelId })).lastMessage).toMatchObject({ text: 'after' })
     expect((await ben.messages.list({ channelId })).messages.map(({ seq }) => seq)).toEqual([2])
@@ -475,7 +635,10 @@ describe('deleting', () => {
 
   test('is for the author within 15 minutes of the clock of the database', async () => {
     const { ana, ben, channelId, say } = await talk()
-    const foreign = { channelId, messageId: (await ben.messages.send({ channelId, text: 'yours' })).id }
+    const foreign = {
+      channelId,
+      messageId: (await ben.messages.send({ channelId, text: 'yours' })).id,
+    }
     expect(await refusal(ana.messages.delete(foreign))).toEqual(forbidden)
     const young = { channelId, messageId: (await say('young')).id }
     const old = { channelId, messageId: (await say('old')).id }
@@ -492,8 +655,13 @@ describe('deleting', () => {
     await age(ref.messageId, '1 year')
     const { apiKey } = await world().api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Other' })
     expect(await refusal(world().api({ apiKey }).messages.delete(ref))).toEqual(notFound)
-    expect(await refusal(world().api({ apiKey: 'pk_wrong' }).messages.delete(ref))).toEqual(unauthorized)
-    expect(await world().backend.messages.delete(ref)).toMatchObject({ success: true, messageId: ref.messageId })
+    expect(await refusal(world().api({ apiKey: 'pk_wrong' }).messages.delete(ref))).toEqual(
+      unauthorized,
+    )
+    expect(await world().backend.messages.delete(ref)).toMatchObject({
+      success: true,
+      messageId: ref.messageId,
+    })
     expect(await refusal(ana.messages.get(ref))).toEqual(notFound)
   })
 })
@@ -512,7 +680,8 @@ describe('elsewhere', () => {
       world().backend.messages.delete(ref),
     ]
     for (const call of await refusals(calls)) expect(call).toEqual(notFound)
-    for (const messageId of [unknownId, 'first', '0']) expect(await refusal(ana.messages.get({ ...ref, messageId }))).toEqual(notFound)
+    for (const messageId of [unknownId, 'first', '0'])
+      expect(await refusal(ana.messages.get({ ...ref, messageId }))).toEqual(notFound)
   })
 
   test('a channel of another app answers as an unknown one', async () => {

@@ -19,9 +19,16 @@ let stopMetrics: () => Promise<void>
 beforeAll(async () => {
   web = await servePages({ '/page': page('<title>Page</title>') })
   provider = await serveProvider()
-  world = await createWorld({ jobs: { push: provider.settings, previews: { allowedHosts: [web.host] } } })
+  world = await createWorld({
+    jobs: { push: provider.settings, previews: { allowedHosts: [web.host] } },
+  })
   const port = await freePort()
-  stopMetrics = await startMetrics(world.metrics, { db: world.pool, poolSize: 10, port, host: '127.0.0.1' })
+  stopMetrics = await startMetrics(world.metrics, {
+    db: world.pool,
+    poolSize: 10,
+    port,
+    host: '127.0.0.1',
+  })
   url = `http://127.0.0.1:${port}/metrics`
 })
 afterAll(async () => {
@@ -45,15 +52,23 @@ const scrape = async () => {
 
 test('what happens is counted, measured and shown', async () => {
   const [ana] = await world.users('ana', 'ben')
-  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })
+  const { id: channelId } = await ana.channels.create({
+    type: 'group',
+    name: 'Talk',
+    memberIds: ['ben'],
+  })
   await ana.messages.send({ channelId, text: `${web.url}/page` })
   await ana.messages.send({ channelId, text: `${web.url}/page again` })
   await refusal(ana.messages.send({ channelId: crypto.randomUUID(), text: 'nowhere' }))
   await idle(world)
   const text = await scrape()
   expect(text).toContain('parley_operation_seconds_count{operation="messages.send",outcome="ok"} 2')
-  expect(text).toContain('parley_operation_seconds_count{operation="messages.send",outcome="NOT_FOUND"} 1')
-  expect(text).toMatch(/parley_operation_seconds_bucket\{le="0.25",operation="messages.send",outcome="ok"\} \d/)
+  expect(text).toContain(
+    'parley_operation_seconds_count{operation="messages.send",outcome="NOT_FOUND"} 1',
+  )
+  expect(text).toMatch(
+    /parley_operation_seconds_bucket\{le="0.25",operation="messages.send",outcome="ok"\} \d/,
+  )
   expect(text).toContain('parley_pushes_total{outcome="accepted"} 3')
   expect(text).toMatch(/parley_previews_total\{outcome="found"\} [12]/)
   expect(text).toMatch(/parley_jobs_total\{task="push-message",outcome="done"\} \d/)
@@ -70,15 +85,22 @@ test('jobs that wait, and those given up, are shown with their age', async () =>
   expect(text).toMatch(/parley_jobs_oldest_seconds\{task="somebody-elses"\} 30\d/)
 })
 
-const sample = (text: string, name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
+const sample = (text: string, name: string) =>
+  Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
 
 test('sockets, what is published and delivered to them, and what had to be read from the log are counted', async () => {
   const other = await createWorld({ databaseUrl: world.databaseUrl })
   onTestFinished(() => other.stop())
   const [dora, emil] = await world.users('dora', 'emil')
-  const { id: channelId } = await dora.channels.create({ type: 'group', name: 'Live', memberIds: ['emil'] })
+  const { id: channelId } = await dora.channels.create({
+    type: 'group',
+    name: 'Live',
+    memberIds: ['emil'],
+  })
   const clients = [centrifugeOf(world, dora), centrifugeOf(world, emil)]
-  const ears = await Promise.all(clients.map((client) => listen(client, topics.channel(world.appId, channelId))))
+  const ears = await Promise.all(
+    clients.map((client) => listen(client, topics.channel(world.appId, channelId))),
+  )
   const before = await scrape()
   expect(sample(before, 'parley_sockets_open')).toBe(2)
 

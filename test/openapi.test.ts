@@ -18,7 +18,15 @@ type Schema = {
   items?: Schema
   anyOf?: Schema[]
 }
-type Content = { content: { 'application/json': { schema: Schema; example?: unknown; examples?: Record<string, { value: unknown }> } } }
+type Content = {
+  content: {
+    'application/json': {
+      schema: Schema
+      example?: unknown
+      examples?: Record<string, { value: unknown }>
+    }
+  }
+}
 type Described = {
   operationId: string
   summary?: string
@@ -43,15 +51,21 @@ const development = useWorld({ allowedOrigins: ['http://app.test'], hasDocsPage:
 
 test('the committed document is what the contract says, and what the server serves', async () => {
   expect(committed).toBe(openApiJson())
-  const response = await fetch(`${production().url}/openapi.json`, { headers: { origin: 'http://app.test' } })
+  const response = await fetch(`${production().url}/openapi.json`, {
+    headers: { origin: 'http://app.test' },
+  })
   expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
   expect(response.headers.get('access-control-allow-origin')).toBe('http://app.test')
   expect(await response.text()).toBe(committed)
 })
 
 test('every REST route of the server is in the document, and the other way round', () => {
-  const live = routesOf(production().app).filter((route) => !/ \/(trpc|openapi\.json$|docs\/asyncapi\.json$|connection\/websocket$)/.test(route))
-  const described = Object.entries(document.paths).flatMap(([path, item]) => Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`))
+  const live = routesOf(production().app).filter(
+    (route) => !/ \/(trpc|openapi\.json$|docs\/asyncapi\.json$|connection\/websocket$)/.test(route),
+  )
+  const described = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+  )
   expect(live.sort()).toEqual(described.sort())
 })
 
@@ -60,32 +74,50 @@ test('nothing in the document lacks words or an example', () => {
     const { summary, description, parameters = [], requestBody, responses } = describedAt(op)
     return [
       ...(summary && description ? [] : [id]),
-      ...parameters.flatMap(({ name, description, schema }) => [...(description ? [] : [`${id} ${name}`]), ...gaps(schema, `${id} ${name}`)]),
+      ...parameters.flatMap(({ name, description, schema }) => [
+        ...(description ? [] : [`${id} ${name}`]),
+        ...gaps(schema, `${id} ${name}`),
+      ]),
       ...(requestBody ? gaps(schemaOf(requestBody), `${id} request`) : []),
       ...gaps(schemaOf(responses[op.status ?? 200]), `${id} answer`),
     ]
   })
-  const components = Object.entries(document.components.schemas).flatMap(([name, schema]) => [...(schema.description ? [] : [name]), ...gaps(schema, name)])
+  const components = Object.entries(document.components.schemas).flatMap(([name, schema]) => [
+    ...(schema.description ? [] : [name]),
+    ...gaps(schema, name),
+  ])
   expect([...wordless, ...components]).toEqual([])
 })
 
 test.each(operations)('the examples of %s are valid', (_, op) => {
   const { parameters = [], requestBody, responses } = describedAt(op)
   for (const { name, schema } of parameters)
-    for (const given of schema.examples ?? []) expect(z.safeParse(op.input.shape[name] ?? z.never(), given).error).toBeUndefined()
-  const path = Object.fromEntries(parameters.filter((parameter) => parameter.in === 'path').map(({ name, schema }) => [name, schema.examples?.[0]]))
+    for (const given of schema.examples ?? [])
+      expect(z.safeParse(op.input.shape[name] ?? z.never(), given).error).toBeUndefined()
+  const path = Object.fromEntries(
+    parameters
+      .filter((parameter) => parameter.in === 'path')
+      .map(({ name, schema }) => [name, schema.examples?.[0]]),
+  )
   expect(op.input.safeParse({ ...path, ...Object(exampleOf(requestBody)) }).error).toBeUndefined()
   const answer = exampleOf(responses[op.status ?? 200])
   expect(op.output.strict().parse(answer)).toEqual(answer)
 })
 
 test('the examples of errors are valid, each under the status of its code', () => {
-  const refusals = operations.flatMap(([, op]) => Object.entries(describedAt(op).responses).filter(([status]) => Number(status) >= 400))
-  const examples = refusals.flatMap(([status, answer]) =>
-    Object.values(resolve(answer).content['application/json'].examples ?? {}).map(({ value }) => [status, value] as const),
+  const refusals = operations.flatMap(([, op]) =>
+    Object.entries(describedAt(op).responses).filter(([status]) => Number(status) >= 400),
   )
-  expect(new Set(examples.map(([, value]) => ErrorBody.strict().parse(value).error.code))).toEqual(new Set(Object.keys(errorStatus)))
-  for (const [status, value] of examples) expect(errorStatus[ErrorBody.parse(value).error.code]).toBe(Number(status))
+  const examples = refusals.flatMap(([status, answer]) =>
+    Object.values(resolve(answer).content['application/json'].examples ?? {}).map(
+      ({ value }) => [status, value] as const,
+    ),
+  )
+  expect(new Set(examples.map(([, value]) => ErrorBody.strict().parse(value).error.code))).toEqual(
+    new Set(Object.keys(errorStatus)),
+  )
+  for (const [status, value] of examples)
+    expect(errorStatus[ErrorBody.parse(value).error.code]).toBe(Number(status))
 })
 
 test.each([
@@ -107,16 +139,25 @@ test.each([
 })
 
 test('since_seq has no default, so that a generated client does not send it', () => {
-  const sinceSeq = describedAt(contract.messages.list).parameters?.find(({ name }) => name === 'since_seq')
+  const sinceSeq = describedAt(contract.messages.list).parameters?.find(
+    ({ name }) => name === 'since_seq',
+  )
   expect(sinceSeq?.schema).toBeDefined()
   expect(sinceSeq?.schema).not.toHaveProperty('default')
 })
 
 test('a client generated from the document compiles and works', { timeout: 60_000 }, async () => {
   const consumer = createConsumer('rest.ts', ['openapi-fetch', 'openapi-typescript-helpers'])
-  writeFileSync(join(consumer.folder, 'openapi.d.ts'), astToString(await openapiTypescript(committed)))
+  writeFileSync(
+    join(consumer.folder, 'openapi.d.ts'),
+    astToString(await openapiTypescript(committed)),
+  )
   await consumer.compile(5, { module: 'nodenext', moduleResolution: 'nodenext' })
-  expect(await consumer.run(production().url, ADMIN_KEY)).toEqual({ seq: 1, texts: ['Hello'], refused: { code: 'NOT_FOUND', status: 404 } })
+  expect(await consumer.run(production().url, ADMIN_KEY)).toEqual({
+    seq: 1,
+    texts: ['Hello'],
+    refused: { code: 'NOT_FOUND', status: 404 },
+  })
 })
 
 test('in development there is a page of the document, all of it from this server', async () => {
@@ -126,27 +167,45 @@ test('in development there is a page of the document, all of it from this server
   )
   const html = await page.text()
   const assets = [...html.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address = '']) => address)
-  expect(assets).toEqual(expect.arrayContaining(['/docs/static/swagger-ui.css', '/docs/static/swagger-ui-bundle.js', '/docs/static/swagger-initializer.js']))
+  expect(assets).toEqual(
+    expect.arrayContaining([
+      '/docs/static/swagger-ui.css',
+      '/docs/static/swagger-ui-bundle.js',
+      '/docs/static/swagger-initializer.js',
+    ]),
+  )
   for (const address of assets) {
     expect(address).toMatch(/^\/docs\/static\//)
     const asset = await fetch(development().url + address)
     const text = await asset.text()
     expect(asset.status).toBe(200)
-    if (address.endsWith('.css') || address.endsWith('initializer.js')) expect(text).not.toMatch(/(?:url\(|@import |url: )["']?(?:https?:)?\/\//)
+    if (address.endsWith('.css') || address.endsWith('initializer.js'))
+      expect(text).not.toMatch(/(?:url\(|@import |url: )["']?(?:https?:)?\/\//)
   }
   expect(await (await fetch(`${development().url}/docs/json`)).json()).toEqual(document)
 })
 
 test('errors below the page are those of everywhere', async () => {
-  const missing = await fetch(`${development().url}/docs/static/missing.js`, { headers: { origin: 'http://app.test' } })
-  expect([missing.status, await missing.json()]).toEqual([404, { error: { code: 'NOT_FOUND', message: expect.any(String) } }])
+  const missing = await fetch(`${development().url}/docs/static/missing.js`, {
+    headers: { origin: 'http://app.test' },
+  })
+  expect([missing.status, await missing.json()]).toEqual([
+    404,
+    { error: { code: 'NOT_FOUND', message: expect.any(String) } },
+  ])
   expect(missing.headers.get('access-control-allow-origin')).toBe('http://app.test')
 })
 
-test.each(['/docs', '/docs/', '/docs/json', '/docs/static/swagger-ui.css'])('in production there is no %s', async (path) => {
-  const response = await fetch(production().url + path)
-  expect([response.status, await response.json()]).toEqual([404, { error: { code: 'NOT_FOUND', message: expect.any(String) } }])
-})
+test.each(['/docs', '/docs/', '/docs/json', '/docs/static/swagger-ui.css'])(
+  'in production there is no %s',
+  async (path) => {
+    const response = await fetch(production().url + path)
+    expect([response.status, await response.json()]).toEqual([
+      404,
+      { error: { code: 'NOT_FOUND', message: expect.any(String) } },
+    ])
+  },
+)
 
 function describedAt({ method, path }: Operation) {
   const described = document.paths[path]?.[method.toLowerCase()]
@@ -157,18 +216,24 @@ function describedAt({ method, path }: Operation) {
 const schemaOf = (part: Content | undefined) => part?.content['application/json'].schema
 const exampleOf = (part: Content | undefined) => part?.content['application/json'].example
 const resolve = (answer: Described['responses'][string]) =>
-  (answer.$ref ? document.components.responses[answer.$ref.replace('#/components/responses/', '')] : undefined) ?? answer
+  (answer.$ref
+    ? document.components.responses[answer.$ref.replace('#/components/responses/', '')]
+    : undefined) ?? answer
 
 /** Properties without a description and leaves without an example, in a schema. Components are looked at for themselves. */
 function gaps(schema: Schema | undefined, place: string): string[] {
   if (!schema) return [place]
   if (schema.$ref || schema.examples) return []
   if (schema.properties)
-    return Object.entries(schema.properties).flatMap(([name, property]) => [...wordless(property, `${place}.${name}`), ...gaps(property, `${place}.${name}`)])
+    return Object.entries(schema.properties).flatMap(([name, property]) => [
+      ...wordless(property, `${place}.${name}`),
+      ...gaps(property, `${place}.${name}`),
+    ])
   if (schema.anyOf) return gaps(schema.anyOf[0], place)
   return schema.items ? gaps(schema.items, `${place}[]`) : [place]
 }
-const wordless = ({ $ref, description }: Schema, place: string) => ($ref || description ? [] : [place])
+const wordless = ({ $ref, description }: Schema, place: string) =>
+  $ref || description ? [] : [place]
 
 /** The routes of a server as `METHOD /path/{parameter}`. */
 function routesOf(app: ReturnType<typeof buildApp>) {
@@ -177,7 +242,8 @@ function routesOf(app: ReturnType<typeof buildApp>) {
     .printRoutes({ commonPrefix: false })
     .split('\n')
     .flatMap((line) => {
-      const [, indent = '', segment = '', methods = ''] = /^([│ ]*)[├└]── (\S*)(?: \((.*)\))?/.exec(line) ?? []
+      const [, indent = '', segment = '', methods = ''] =
+        /^([│ ]*)[├└]── (\S*)(?: \((.*)\))?/.exec(line) ?? []
       const depth = indent.length / 4
       parents.splice(depth, Number.POSITIVE_INFINITY, segment.replace(/:(\w+)/g, '{$1}'))
       return methods

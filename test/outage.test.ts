@@ -17,7 +17,10 @@ test('a call that the database holds up is UNAVAILABLE within 5 s, and nothing o
   const ana = await world().user('ana')
   const { id } = await ana.channels.create({ type: 'group', name: 'Talk' })
   const answers = await whileLocked(world(), id, async () => ({
-    held: await Promise.all([...many(5, () => send(world(), ana, id)), ...many(5, () => edit(world(), ana, id))]),
+    held: await Promise.all([
+      ...many(5, () => send(world(), ana, id)),
+      ...many(5, () => edit(world(), ana, id)),
+    ]),
     // All connections are taken: what needs none is answered all the same.
     live: await post(world().url, '/health/live', { method: 'GET' }),
   }))
@@ -34,8 +37,15 @@ test('a call that the database holds up is UNAVAILABLE within 5 s, and nothing o
 
 /** A database server of our own, to be stopped and killed. */
 const startServer = async (): Promise<EmbeddedPostgres & { kill: () => Promise<unknown> }> => {
-  const server = await startEmbeddedPostgres({ dataDir, settings: { fsync: 'off', full_page_writes: 'off', max_connections: '20' } })
-  const kill = async () => process.kill(Number(readFileSync(join(server.dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]), 'SIGKILL')
+  const server = await startEmbeddedPostgres({
+    dataDir,
+    settings: { fsync: 'off', full_page_writes: 'off', max_connections: '20' },
+  })
+  const kill = async () =>
+    process.kill(
+      Number(readFileSync(join(server.dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]),
+      'SIGKILL',
+    )
   return { ...server, kill }
 }
 const dataDir = mkdtempSync(join(tmpdir(), 'parley-outage-'))
@@ -58,7 +68,9 @@ test('connections that have fallen silent are given up: the next calls go on wit
   const ana = await fragile.user('ana')
   const { id } = await ana.channels.create({ type: 'group', name: 'Silence' })
   await expectEveryPlaceUsable(fragile, ana, id)
-  const backends = await fragile.db<{ pid: number }[]>`select pid from pg_stat_activity where application_name = 'parley-test'`
+  const backends = await fragile.db<
+    { pid: number }[]
+  >`select pid from pg_stat_activity where application_name = 'parley-test'`
   expect(backends).toHaveLength(POOL)
   for (const { pid } of backends) process.kill(pid, 'SIGSTOP')
   try {
@@ -82,28 +94,43 @@ test('idle connections that the database has closed are not lent again', async (
   await expectEveryPlaceUsable(fragile, ana, id)
 })
 
-for (const [name, end] of Object.entries({ killed: () => server.kill(), stopped: () => server.stop() })) {
+for (const [name, end] of Object.entries({
+  killed: () => server.kill(),
+  stopped: () => server.stop(),
+})) {
   test(`a database that is ${name} under traffic and started again loses nothing acknowledged, and no place`, async () => {
     const users = await fragile.users('ana', 'ben', 'eve', 'dan')
-    const { id } = await users[0].channels.create({ type: 'group', name: `Talk ${name}`, memberIds: users.map((user) => user.id) })
+    const { id } = await users[0].channels.create({
+      type: 'group',
+      name: `Talk ${name}`,
+      memberIds: users.map((user) => user.id),
+    })
     const traffic = startTraffic(users, id)
     onTestFinished(async () => void (await traffic.stop()))
     await traffic.acknowledges(20)
 
     await end()
     await vi.waitFor(async () => expectError(await health(), 'UNAVAILABLE'), { interval: 5 })
-    for (const answer of await Promise.all([...many(10, () => send(fragile, users[1], id)), ...many(10, () => edit(fragile, users[0], id))])) {
+    for (const answer of await Promise.all([
+      ...many(10, () => send(fragile, users[1], id)),
+      ...many(10, () => edit(fragile, users[0], id)),
+    ])) {
       expectError(answer, 'UNAVAILABLE')
       expect(answer.milliseconds).toBeLessThan(5_000)
     }
     await server.stop()
     server = await startServer()
-    await vi.waitFor(async () => expect((await health()).status).toBe(200), { timeout: 3_000, interval: 20 })
+    await vi.waitFor(async () => expect((await health()).status).toBe(200), {
+      timeout: 3_000,
+      interval: 20,
+    })
     await traffic.acknowledges(20)
 
     const { acknowledged, slowest } = await traffic.stop()
     expect(slowest).toBeLessThan(5_000)
-    const stored = await fragile.db<{ seq: number; clientId: string }[]>`select seq, client_id from messages where channel_id = ${id} order by seq`
+    const stored = await fragile.db<
+      { seq: number; clientId: string }[]
+    >`select seq, client_id from messages where channel_id = ${id} order by seq`
     expect(stored.map(({ seq }) => seq)).toEqual(stored.map((_, place) => place + 1))
     expect(stored.map(({ clientId }) => clientId).sort()).toEqual(acknowledged.sort())
     await expectEveryPlaceUsable(fragile, users[0], id)
@@ -142,7 +169,9 @@ function startTraffic(users: User[], channelId: string) {
   }
   return {
     acknowledges: (count: number, before = acknowledged.length) =>
-      vi.waitFor(() => expect(acknowledged.length).toBeGreaterThanOrEqual(before + count), { timeout: 5_000 }),
+      vi.waitFor(() => expect(acknowledged.length).toBeGreaterThanOrEqual(before + count), {
+        timeout: 5_000,
+      }),
     stop,
   }
 }
@@ -150,14 +179,26 @@ function startTraffic(users: User[], channelId: string) {
 const many = <T>(count: number, make: () => T) => Array.from({ length: count }, make)
 
 type TimedAnswer = Answer & { milliseconds: number }
-const write = async ({ url }: World, { token }: User, path: string, request: { method?: string; body: string }): Promise<TimedAnswer> => {
+const write = async (
+  { url }: World,
+  { token }: User,
+  path: string,
+  request: { method?: string; body: string },
+): Promise<TimedAnswer> => {
   const began = performance.now()
-  const answer = await post(url, path, { ...request, headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' } })
+  const answer = await post(url, path, {
+    ...request,
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+  })
   return { ...answer, milliseconds: performance.now() - began }
 }
-const send = (world: World, user: User, channelId: string) => write(world, user, `/api/channels/${channelId}/messages`, { body: '{"text":"hi"}' })
+const send = (world: World, user: User, channelId: string) =>
+  write(world, user, `/api/channels/${channelId}/messages`, { body: '{"text":"hi"}' })
 const edit = (world: World, user: User, channelId: string) =>
-  write(world, user, `/api/channels/${channelId}`, { method: 'PATCH', body: '{"description":"hi"}' })
+  write(world, user, `/api/channels/${channelId}`, {
+    method: 'PATCH',
+    body: '{"description":"hi"}',
+  })
 
 /** As many calls as there are places get a connection at once, and the rest their turn. */
 async function expectEveryPlaceUsable(world: World, user: User, channelId: string) {

@@ -10,14 +10,25 @@ const world = useWorld()
 const talk = async (type: 'group' | 'public' = 'group') => {
   const [ana, ben, cem] = await world().users('ana', 'ben', 'cem')
   const { id: channelId } = await ana.channels.create({ type, name: 'Talk', memberIds: ['ben'] })
-  return { ana, ben, cem, channelId, send: async (text: string) => ({ channelId, messageId: (await ana.messages.send({ channelId, text })).id }) }
+  return {
+    ana,
+    ben,
+    cem,
+    channelId,
+    send: async (text: string) => ({
+      channelId,
+      messageId: (await ana.messages.send({ channelId, text })).id,
+    }),
+  }
 }
 
 test('any member pins; the listing says who and when, the newest pin first', async () => {
   const { ana, ben, channelId, send } = await talk()
   const [first, second, third] = [await send('first'), await send('second'), await send('third')]
   await ana.reactions.add({ ...first, emoji: '👍' })
-  expect(await rest(world(), ben)('POST', `/api/channels/${channelId}/messages/${first.messageId}/pin`)).toEqual({ status: 200, body: { success: true } })
+  expect(
+    await rest(world(), ben)('POST', `/api/channels/${channelId}/messages/${first.messageId}/pin`),
+  ).toEqual({ status: 200, body: { success: true } })
   await ana.pins.pin(third)
   await ana.pins.pin(second)
   const { messages } = await ben.pins.list({ channelId })
@@ -27,7 +38,9 @@ test('any member pins; the listing says who and when, the newest pin first', asy
     ['first', 'ben', true],
   ])
   const [newest, , oldest] = messages
-  expect(Date.parse(newest?.pinnedAt ?? '')).toBeGreaterThanOrEqual(Date.parse(oldest?.pinnedAt ?? ''))
+  expect(Date.parse(newest?.pinnedAt ?? '')).toBeGreaterThanOrEqual(
+    Date.parse(oldest?.pinnedAt ?? ''),
+  )
   const { pinnedBy: _, pinnedAt: __, ...message } = oldest ?? {}
   expect(message).toEqual(await ben.messages.get(first))
 })
@@ -40,9 +53,9 @@ test('pinning twice is the same as pinning once, also twenty times at once', asy
   expect(pinned.messages).toHaveLength(1)
   await ana.pins.pin(ref)
   expect(await ben.pins.list({ channelId })).toEqual(pinned)
-  expect((await channelEventsOf(world(), channelId)).filter(({ type }) => type === 'message.updated')).toMatchObject([
-    { payload: { message: { pinned: true } } },
-  ])
+  expect(
+    (await channelEventsOf(world(), channelId)).filter(({ type }) => type === 'message.updated'),
+  ).toMatchObject([{ payload: { message: { pinned: true } } }])
 })
 
 test('any member unpins; unpinning what is not pinned changes nothing', async () => {
@@ -52,7 +65,10 @@ test('any member unpins; unpinning what is not pinned changes nothing', async ()
   const path = `/api/channels/${channelId}/messages/${ref.messageId}/pin`
   expect(await rest(world(), ben)('DELETE', path)).toEqual({ status: 200, body: { success: true } })
   const before = await channelEventsOf(world(), channelId)
-  expect(before.at(-1)).toMatchObject({ type: 'message.updated', payload: { message: { pinned: false } } })
+  expect(before.at(-1)).toMatchObject({
+    type: 'message.updated',
+    payload: { message: { pinned: false } },
+  })
   expect(await ben.pins.unpin(ref)).toEqual({ success: true })
   expect(await channelEventsOf(world(), channelId)).toEqual(before)
   expect((await ana.pins.list({ channelId })).messages).toEqual([])
@@ -76,7 +92,8 @@ test('a deleted message is no longer pinned', async () => {
   await ben.pins.pin(ref)
   await ana.messages.delete(ref)
   expect((await ben.pins.list({ channelId })).messages).toEqual([])
-  for (const call of await refusals([ben.pins.pin(ref), ben.pins.unpin(ref)])) expect(call).toEqual(notFound)
+  for (const call of await refusals([ben.pins.pin(ref), ben.pins.unpin(ref)]))
+    expect(call).toEqual(notFound)
 })
 
 test('pinning is for members, listing for those who read', async () => {
@@ -86,9 +103,18 @@ test('pinning is for members, listing for those who read', async () => {
   const inside = await closed.send('inside')
   await open.ana.pins.pin(ref)
   expect((await open.cem.pins.list(open)).messages).toMatchObject([{ text: 'public' }])
-  for (const call of await refusals([open.cem.pins.pin(ref), open.cem.pins.unpin(ref), open.cem.pins.list(closed), open.cem.pins.pin(inside)]))
+  for (const call of await refusals([
+    open.cem.pins.pin(ref),
+    open.cem.pins.unpin(ref),
+    open.cem.pins.list(closed),
+    open.cem.pins.pin(inside),
+  ]))
     expect(call).toEqual(forbidden)
   const strayed = { channelId: closed.channelId, messageId: ref.messageId }
-  for (const call of await refusals([open.ana.pins.pin(strayed), open.ana.pins.unpin(strayed), open.ana.pins.pin({ ...ref, messageId: 'first' })]))
+  for (const call of await refusals([
+    open.ana.pins.pin(strayed),
+    open.ana.pins.unpin(strayed),
+    open.ana.pins.pin({ ...ref, messageId: 'first' }),
+  ]))
     expect(call).toEqual(notFound)
 })

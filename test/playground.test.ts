@@ -14,7 +14,15 @@ let url: string
 let demoKey: string
 beforeAll(async () => {
   const directory = mkdtempSync(join(tmpdir(), 'parley-playground-'))
-  server = start({ DATABASE_URL: world().databaseUrl, HOST: '127.0.0.1', DATA_DIR: directory, LOG_LEVEL: 'trace' }, directory)
+  server = start(
+    {
+      DATABASE_URL: world().databaseUrl,
+      HOST: '127.0.0.1',
+      DATA_DIR: directory,
+      LOG_LEVEL: 'trace',
+    },
+    directory,
+  )
   children.splice(0) // it outlives the first test
   url = await server.url()
   demoKey = await server.value('Demo API key')
@@ -26,8 +34,14 @@ beforeAll(async () => {
 })
 
 const json = { 'Content-Type': 'application/json' }
-const own = () => ({ ...json, Host: new URL(url).host, Origin: url, 'Sec-Fetch-Site': 'same-origin' })
-const ask = (userId: unknown, headers: Record<string, string> = own()) => post(url, '/playground/token', { headers, body: JSON.stringify({ userId }) })
+const own = () => ({
+  ...json,
+  Host: new URL(url).host,
+  Origin: url,
+  'Sec-Fetch-Site': 'same-origin',
+})
+const ask = (userId: unknown, headers: Record<string, string> = own()) =>
+  post(url, '/playground/token', { headers, body: JSON.stringify({ userId }) })
 
 test('npm start says where it is, and its address and the server’s own lead to the page, whatever is asked of it', async () => {
   expect(await server.value('Playground')).toBe(`${url}/playground`)
@@ -39,19 +53,25 @@ test('npm start says where it is, and its address and the server’s own lead to
   }
 })
 
-test('the page and all it loads come from this server, and it may talk to no other', { timeout: 60_000 }, async () => {
+test('the page and all it loads come from this server, and it may talk to no other', {
+  timeout: 60_000,
+}, async () => {
   const page = await fetch(`${url}/playground/`)
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
   const policy = `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' ${url.replace('http', 'ws')};`
   expect(page.headers.get('content-security-policy')).toContain(policy)
   const html = await page.text()
-  const addresses = [...html.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address = '']) => address).filter((address) => !address.startsWith('data:'))
+  const addresses = [...html.matchAll(/(?:src|href)="([^"]*)"/g)]
+    .map(([, address = '']) => address)
+    .filter((address) => !address.startsWith('data:'))
   expect(addresses.length).toBeGreaterThan(1)
   for (const address of addresses) {
     expect(address).toMatch(/^\.\/assets\/[\w-]+\.(js|css)$/)
     const asset = await fetch(new URL(address, `${url}/playground/`))
     expect([asset.status, asset.headers.get('x-content-type-options')]).toEqual([200, 'nosniff'])
-    expect(asset.headers.get('content-type')).toBe(address.endsWith('.js') ? 'text/javascript; charset=utf-8' : 'text/css; charset=utf-8')
+    expect(asset.headers.get('content-type')).toBe(
+      address.endsWith('.js') ? 'text/javascript; charset=utf-8' : 'text/css; charset=utf-8',
+    )
     expect(asset.headers.get('cache-control')).toContain('immutable')
     expect(await asset.text()).not.toMatch(/(?:url\(|@import |import\()["']?(?:https?:)?\/\//)
   }
@@ -61,20 +81,32 @@ test('the page and all it loads come from this server, and it may talk to no oth
 
 test('the page gets tokens of demo users of the demo app, and they are nowhere in the log', async () => {
   const answer = await ask('ana')
-  expect([answer.status, answer.headers['cache-control'], answer.headers['access-control-allow-origin']]).toEqual([200, 'no-store', undefined])
+  expect([
+    answer.status,
+    answer.headers['cache-control'],
+    answer.headers['access-control-allow-origin'],
+  ]).toEqual([200, 'no-store', undefined])
   const { token, wsToken, user, appId } = JSON.parse(answer.body)
   expect(user).toEqual({ id: 'ana', name: 'Ana Sousa', image: null })
-  expect(appId).toBe((await createApi({ url, apiKey: demoKey }).tokens.create({ userId: 'zoe' })).appId)
+  expect(appId).toBe(
+    (await createApi({ url, apiKey: demoKey }).tokens.create({ userId: 'zoe' })).appId,
+  )
   expect((await createApi({ url, token }).channels.list()).channels).toEqual([])
   for (const secret of [token, wsToken]) expect(server.output()).not.toContain(secret)
 })
 
-test.each([['zoe'], ['Ana'], ['__proto__'], [''], [null], [['ana']], [undefined]])('there is no token for %j', async (userId) => {
-  expectError(await ask(userId), 'VALIDATION_ERROR')
-})
+test.each([['zoe'], ['Ana'], ['__proto__'], [''], [null], [['ana']], [undefined]])(
+  'there is no token for %j',
+  async (userId) => {
+    expectError(await ask(userId), 'VALIDATION_ERROR')
+  },
+)
 
 test('a body that can not be read is refused', async () => {
-  expectError(await post(url, '/playground/token', { headers: own(), body: '{"userId":' }), 'VALIDATION_ERROR')
+  expectError(
+    await post(url, '/playground/token', { headers: own(), body: '{"userId":' }),
+    'VALIDATION_ERROR',
+  )
   expectError(await post(url, '/playground/token', { headers: own() }), 'VALIDATION_ERROR')
 })
 
@@ -96,7 +128,11 @@ test('it is no part of the documented API', async () => {
 test('in production there is nothing of it', async () => {
   const node = start({ ...production, DATABASE_URL: inProduction().databaseUrl }, tmpdir())
   const address = await node.url()
-  for (const path of ['/playground', '/playground/', '/playground/assets/index.js']) expectError(await post(address, path, { method: 'GET' }), 'NOT_FOUND')
-  expectError(await post(address, '/playground/token', { headers: json, body: '{"userId":"ana"}' }), 'NOT_FOUND')
+  for (const path of ['/playground', '/playground/', '/playground/assets/index.js'])
+    expectError(await post(address, path, { method: 'GET' }), 'NOT_FOUND')
+  expectError(
+    await post(address, '/playground/token', { headers: json, body: '{"userId":"ana"}' }),
+    'NOT_FOUND',
+  )
   expect(node.output()).not.toContain('Playground')
 })

@@ -7,7 +7,10 @@ const world = useWorld()
 
 test('who never said otherwise has the defaults', async () => {
   const ana = await world().user('ana')
-  expect(await ana.preferences.get()).toEqual({ preferences: defaultPreferences, providerPreferences: { channels: [], workflows: [] } })
+  expect(await ana.preferences.get()).toEqual({
+    preferences: defaultPreferences,
+    providerPreferences: { channels: [], workflows: [] },
+  })
   expect(defaultPreferences).toEqual({
     pushEnabled: true, newMessages: true, mentions: true, reactions: true, channelInvites: true, threadReplies: true,
     quietHoursEnabled: false, quietHoursStart: '22:00', quietHoursEnd: '08:00', timezone: 'UTC',
@@ -28,8 +31,15 @@ test('each of them can be changed', async () => {
 test('a change keeps the others, for oneself only', async () => {
   const [ben, cem] = await world().users('ben', 'cem')
   await ben.preferences.update({ mentions: false, quietHoursStart: '23:59' })
-  const changed = { ...defaultPreferences, mentions: false, quietHoursStart: '23:59', timezone: 'Europe/Berlin' }
-  expect(await ben.preferences.update({ timezone: 'Europe/Berlin' })).toEqual({ preferences: changed })
+  const changed = {
+    ...defaultPreferences,
+    mentions: false,
+    quietHoursStart: '23:59',
+    timezone: 'Europe/Berlin',
+  }
+  expect(await ben.preferences.update({ timezone: 'Europe/Berlin' })).toEqual({
+    preferences: changed,
+  })
   expect(await ben.preferences.update({})).toEqual({ preferences: changed })
   expect((await ben.preferences.get()).preferences).toEqual(changed)
   expect((await cem.preferences.get()).preferences).toEqual(defaultPreferences)
@@ -42,7 +52,12 @@ test('changes of different preferences at once are all kept', async () => {
     dora.preferences.update({ reactions: false }),
     dora.preferences.update({ newMessages: false }),
   ])
-  expect((await dora.preferences.get()).preferences).toMatchObject({ mentions: false, reactions: false, newMessages: false, pushEnabled: true })
+  expect((await dora.preferences.get()).preferences).toMatchObject({
+    mentions: false,
+    reactions: false,
+    newMessages: false,
+    pushEnabled: true,
+  })
 })
 
 test.each([

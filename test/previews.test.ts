@@ -28,7 +28,10 @@ beforeAll(async () => {
     '/d': page('<title>D</title>'),
   })
   // Nobody compares with the log: what sockets hear, they were told.
-  world = await createWorld({ timings: { reconcileMs: 600_000 }, jobs: { previews: { allowedHosts: [web.host] } } })
+  world = await createWorld({
+    timings: { reconcileMs: 600_000 },
+    jobs: { previews: { allowedHosts: [web.host] } },
+  })
   ana = await world.user('ana', { name: 'Ana' })
   channelId = (await ana.channels.create({ type: 'group', name: 'Talk' })).id
 })
@@ -40,7 +43,8 @@ afterAll(async () => {
 const send = (text: string) => ana.messages.send({ channelId, text })
 const get = (messageId: string) => ana.messages.get({ channelId, messageId })
 const previewed = (messageId: string) => until(async () => (await get(messageId)).linkPreviews)
-const titles = async (messageId: string) => (await get(messageId)).linkPreviews?.map(({ title }) => title)
+const titles = async (messageId: string) =>
+  (await get(messageId)).linkPreviews?.map(({ title }) => title)
 /** Nothing is left to be done. */
 const idle = () =>
   until(async () => {
@@ -50,7 +54,10 @@ const idle = () =>
     return row?.count === 0
   })
 const updatesOf = async (messageId: string) =>
-  (await channelEventsOf(world, channelId)).filter(({ type, payload }) => type === 'message.updated' && (payload.message as { id: string }).id === messageId)
+  (await channelEventsOf(world, channelId)).filter(
+    ({ type, payload }) =>
+      type === 'message.updated' && (payload.message as { id: string }).id === messageId,
+  )
 
 test('a message with a link gets its preview, once, and the channel is told', async () => {
   const sent = await send(`look ${web.url}/article, good`)
@@ -67,11 +74,15 @@ test('a message with a link gets its preview, once, and the channel is told', as
   await idle()
   const message = await get(sent.id)
   const updates = await updatesOf(sent.id)
-  expect(updates.map(({ offset, payload }) => ({ offset, payload }))).toEqual([{ offset: message.rev, payload: { channelId, message } }])
+  expect(updates.map(({ offset, payload }) => ({ offset, payload }))).toEqual([
+    { offset: message.rev, payload: { channelId, message } },
+  ])
 })
 
 test('the first three different links have previews, in order; code links to nothing', async () => {
-  const { id } = await send(`\`${web.url}/d\` ${web.url}/b ${web.url}/a ${web.url}/b (${web.url}/c). ${web.url}/d`)
+  const { id } = await send(
+    `\`${web.url}/d\` ${web.url}/b ${web.url}/a ${web.url}/b (${web.url}/c). ${web.url}/d`,
+  )
   await previewed(id)
   expect(await titles(id)).toEqual(['B', 'A', 'C'])
 })
@@ -89,7 +100,9 @@ test('a URL is looked at once a day, and one that was missed again soon', async 
   await send(`${web.url}/nowhere`)
   await until(() => web.timesAsked('/nowhere') === 1)
   await idle()
-  const [missed] = await world.db<{ seconds: number }[]>`select extract(epoch from expires_at - now())::int as seconds from link_previews where preview is null`
+  const [missed] = await world.db<
+    { seconds: number }[]
+  >`select extract(epoch from expires_at - now())::int as seconds from link_previews where preview is null`
   expect(missed?.seconds).toBeLessThanOrEqual(60)
 })
 
@@ -106,23 +119,35 @@ function slowPage(path: string, content: string) {
 }
 
 test('who listens hears of the preview as soon as it is made, once, on other nodes too', async () => {
-  const other = await createWorld({ databaseUrl: world.databaseUrl, timings: { reconcileMs: 600_000 } })
+  const other = await createWorld({
+    databaseUrl: world.databaseUrl,
+    timings: { reconcileMs: 600_000 },
+  })
   onTestFinished(() => other.stop())
   const clients = [centrifugeOf(world, ana), centrifugeOf(other, ana)]
   onTestFinished(() => clients.forEach((client) => void client.disconnect()))
-  const ears = await Promise.all(clients.map((client) => listen(client, topics.channel(world.appId, channelId))))
+  const ears = await Promise.all(
+    clients.map((client) => listen(client, topics.channel(world.appId, channelId))),
+  )
   const slow = slowPage('/heard', article)
   const { id } = await send(`${web.url}/heard`)
   await slow.isAsked
   slow.answer()
-  for (const ear of ears) await ear.until((heard) => heard.some(({ envelope }) => envelope.type === 'message.updated'), 2_000)
+  for (const ear of ears)
+    await ear.until(
+      (heard) => heard.some(({ envelope }) => envelope.type === 'message.updated'),
+      2_000,
+    )
   await idle()
   await send('after it')
   for (const ear of ears) await ear.untilType('message.new', 2)
   const message = await get(id)
   for (const ear of ears) {
     expect(ear.types).toEqual(['message.new', 'message.updated', 'message.new'])
-    expect(ear.heard[1]).toEqual({ offset: message.rev, envelope: expect.objectContaining({ payload: { channelId, message } }) })
+    expect(ear.heard[1]).toEqual({
+      offset: message.rev,
+      envelope: expect.objectContaining({ payload: { channelId, message } }),
+    })
   }
 })
 
@@ -134,7 +159,10 @@ test('a message deleted during the fetch stays deleted', async () => {
   slow.answer()
   await idle()
   const { messages } = await ana.messages.list({ channelId, since_seq: 0 })
-  expect(messages.find((message) => message.id === id)).toMatchObject({ text: '', deletedAt: expect.any(String) })
+  expect(messages.find((message) => message.id === id)).toMatchObject({
+    text: '',
+    deletedAt: expect.any(String),
+  })
   expect(messages.find((message) => message.id === id)).not.toHaveProperty('linkPreviews')
   expect(await updatesOf(id)).toEqual([])
 })
@@ -156,7 +184,9 @@ test('an edit drops the preview of a link it drops at once, and keeps the others
   await previewed(id)
   const edited = await ana.messages.edit({ channelId, messageId: id, text: `only ${web.url}/b` })
   expect(edited.linkPreviews?.map(({ title }) => title)).toEqual(['B'])
-  expect(await ana.messages.edit({ channelId, messageId: id, text: 'none' })).not.toHaveProperty('linkPreviews')
+  expect(await ana.messages.edit({ channelId, messageId: id, text: 'none' })).not.toHaveProperty(
+    'linkPreviews',
+  )
   await idle()
   expect(await updatesOf(id)).toHaveLength(3)
 })
@@ -223,6 +253,11 @@ test('a video is described by its URL even when its site can not be reached', as
       videoId: 'dQw4w9WgXcQ',
       embedUrl: 'https://www.youtube.com/embed/dQw4w9WgXcQ',
     },
-    expect.objectContaining({ siteName: 'Vimeo', type: 'video', videoId: '76979871', embedUrl: 'https://player.vimeo.com/video/76979871' }),
+    expect.objectContaining({
+      siteName: 'Vimeo',
+      type: 'video',
+      videoId: '76979871',
+      embedUrl: 'https://player.vimeo.com/video/76979871',
+    }),
   ])
 })

@@ -12,7 +12,12 @@ let ana: User
 let ben: User
 let channelId: string
 const complaints: string[] = []
-const log = { debug: () => {}, info: () => {}, warn: () => {}, error: (_: object, message: string) => void complaints.push(message) }
+const log = {
+  debug: () => {},
+  info: () => {},
+  warn: () => {},
+  error: (_: object, message: string) => void complaints.push(message),
+}
 beforeAll(async () => {
   provider = await serveProvider()
   world = await createWorld({ jobs: { push: provider.settings, log } })
@@ -31,7 +36,8 @@ beforeEach(async () => {
 })
 
 const send = (text: string) => ana.messages.send({ channelId, text })
-const gaps = () => provider.calls.slice(1).map(({ at }, index) => at - (provider.calls[index]?.at ?? 0))
+const gaps = () =>
+  provider.calls.slice(1).map(({ at }, index) => at - (provider.calls[index]?.at ?? 0))
 
 test('a provider in trouble is tried again, later each time', async () => {
   provider.behave(provider.answer(500))
@@ -110,11 +116,21 @@ test('a thousand members are a handful of statements and ten calls', async () =>
 })
 
 test("the provider's own preferences are passed on", async () => {
-  const workflow = { enabled: true, channels: { push: true }, overrides: [], workflow: { identifier: 'mention', name: 'Mention' } }
+  const workflow = {
+    enabled: true,
+    channels: { push: true },
+    overrides: [],
+    workflow: { identifier: 'mention', name: 'Mention' },
+  }
   provider.behave((response) =>
-    response
-      .writeHead(200, { 'content-type': 'application/json' })
-      .end(JSON.stringify({ data: { global: { enabled: true, channels: { push: true, email: false } }, workflows: [workflow] } })),
+    response.writeHead(200, { 'content-type': 'application/json' }).end(
+      JSON.stringify({
+        data: {
+          global: { enabled: true, channels: { push: true, email: false } },
+          workflows: [workflow],
+        },
+      }),
+    ),
   )
   const { providerPreferences } = await ben.preferences.get()
   expect(provider.calls).toMatchObject([{ method: 'GET', path: '/v2/subscribers/ben/preferences' }])
@@ -127,7 +143,10 @@ test("the provider's own preferences are passed on", async () => {
   })
   for (const nonsense of ['', '[]', '{"data":null}']) {
     provider.behave((response) => response.writeHead(200).end(nonsense))
-    expect((await ben.preferences.get()).providerPreferences).toEqual({ channels: [], workflows: [] })
+    expect((await ben.preferences.get()).providerPreferences).toEqual({
+      channels: [],
+      workflows: [],
+    })
   }
 })
 
@@ -136,11 +155,20 @@ test('without a key nothing is promised and nothing is asked', async () => {
   try {
     const dora = await off.user('dora')
     await off.user('emil')
-    const channel = await dora.channels.create({ type: 'group', name: 'Quiet', memberIds: ['emil'] })
+    const channel = await dora.channels.create({
+      type: 'group',
+      name: 'Quiet',
+      memberIds: ['emil'],
+    })
     await dora.messages.send({ channelId: channel.id, text: 'hello @emil' })
     await dora.devices.create({ platform: 'ios', provider: 'apns', token: 'token' })
-    expect((await dora.preferences.get()).providerPreferences).toEqual({ channels: [], workflows: [] })
-    const [sequence] = await off.db<{ isCalled: boolean }[]>`select is_called from staged_jobs_id_seq`
+    expect((await dora.preferences.get()).providerPreferences).toEqual({
+      channels: [],
+      workflows: [],
+    })
+    const [sequence] = await off.db<
+      { isCalled: boolean }[]
+    >`select is_called from staged_jobs_id_seq`
     expect(sequence?.isCalled).toBe(false)
   } finally {
     await off.stop()
@@ -149,14 +177,19 @@ test('without a key nothing is promised and nothing is asked', async () => {
 
 test('a tenant prefix and other workflow names are taken from the configuration', async () => {
   const workflows = { ...provider.settings.workflows, 'new-message': 'acme-message' }
-  const tenant = await createWorld({ jobs: { push: { ...provider.settings, tenantId: 'acme', workflows } } })
+  const tenant = await createWorld({
+    jobs: { push: { ...provider.settings, tenantId: 'acme', workflows } },
+  })
   try {
     const dora = await tenant.user('dora')
     await tenant.user('emil')
     const channel = await dora.channels.create({ type: 'group', name: 'Talk', memberIds: ['emil'] })
     const { id } = await dora.messages.send({ channelId: channel.id, text: 'hello' })
     await idle(tenant)
-    expect(provider.triggered().find(({ name }) => name === 'acme-message')).toMatchObject({ to: 'acme:emil', transactionId: `${id}:emil:acme-message` })
+    expect(provider.triggered().find(({ name }) => name === 'acme-message')).toMatchObject({
+      to: 'acme:emil',
+      transactionId: `${id}:emil:acme-message`,
+    })
     expect(
       provider.calls
         .filter(({ path }) => path === '/v2/subscribers')
@@ -172,7 +205,11 @@ test('a provider that was away for a while loses nothing', async () => {
   const { port } = new URL(provider.settings.apiUrl)
   await provider.stop()
   const { id } = await send('while you were out')
-  await until(async () => (await world.db`select from graphile_worker.jobs where run_at > now()`).length > 0)
+  await until(
+    async () => (await world.db`select from graphile_worker.jobs where run_at > now()`).length > 0,
+  )
   provider = await serveProvider({ port: Number(port) })
-  await until(() => provider.triggered().some(({ transactionId }) => transactionId === `${id}:ben:new-message`))
+  await until(() =>
+    provider.triggered().some(({ transactionId }) => transactionId === `${id}:ben:new-message`),
+  )
 })

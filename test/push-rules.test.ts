@@ -26,17 +26,57 @@ describe('quiet hours', () => {
     ['not after it', quiet('20:00', '00:00'), '2026-06-02T00:00:00Z', false],
     ['from midnight', quiet('00:00', '06:00'), '2026-06-02T00:00:00Z', true],
     ['an hour of no length', quiet('09:00', '09:00'), '2026-06-02T09:00:00Z', false],
-    ['by the clock on the wall: Berlin in winter', quiet('22:00', '23:00', 'Europe/Berlin'), '2026-01-10T21:30:00Z', true],
+    [
+      'by the clock on the wall: Berlin in winter',
+      quiet('22:00', '23:00', 'Europe/Berlin'),
+      '2026-01-10T21:30:00Z',
+      true,
+    ],
     ['Berlin in summer', quiet('22:00', '23:00', 'Europe/Berlin'), '2026-07-10T20:30:00Z', true],
-    ['not by the winter clock in summer', quiet('22:00', '23:00', 'Europe/Berlin'), '2026-07-10T21:30:00Z', false],
-    ['the minute before clocks go forward', quiet('01:00', '03:00', 'Europe/Berlin'), '2026-03-29T00:59:00Z', true],
-    ['the hour that does not exist is over at once', quiet('01:00', '03:00', 'Europe/Berlin'), '2026-03-29T01:00:00Z', false],
-    ['the hour that comes twice, first', quiet('02:00', '03:00', 'Europe/Berlin'), '2026-10-25T00:30:00Z', true],
-    ['the hour that comes twice, again', quiet('02:00', '03:00', 'Europe/Berlin'), '2026-10-25T01:30:00Z', true],
+    [
+      'not by the winter clock in summer',
+      quiet('22:00', '23:00', 'Europe/Berlin'),
+      '2026-07-10T21:30:00Z',
+      false,
+    ],
+    [
+      'the minute before clocks go forward',
+      quiet('01:00', '03:00', 'Europe/Berlin'),
+      '2026-03-29T00:59:00Z',
+      true,
+    ],
+    [
+      'the hour that does not exist is over at once',
+      quiet('01:00', '03:00', 'Europe/Berlin'),
+      '2026-03-29T01:00:00Z',
+      false,
+    ],
+    [
+      'the hour that comes twice, first',
+      quiet('02:00', '03:00', 'Europe/Berlin'),
+      '2026-10-25T00:30:00Z',
+      true,
+    ],
+    [
+      'the hour that comes twice, again',
+      quiet('02:00', '03:00', 'Europe/Berlin'),
+      '2026-10-25T01:30:00Z',
+      true,
+    ],
     ['and then is over', quiet('02:00', '03:00', 'Europe/Berlin'), '2026-10-25T02:00:00Z', false],
     ['half-hour zones', quiet('05:30', '05:31', 'Asia/Kolkata'), '2026-06-01T00:00:30Z', true],
-    ['across the date line', quiet('23:00', '01:00', 'Pacific/Auckland'), '2026-06-01T11:30:00Z', true],
-    ['switched off', { ...quiet('00:00', '23:59'), quietHoursEnabled: false }, '2026-06-01T12:00:00Z', false],
+    [
+      'across the date line',
+      quiet('23:00', '01:00', 'Pacific/Auckland'),
+      '2026-06-01T11:30:00Z',
+      true,
+    ],
+    [
+      'switched off',
+      { ...quiet('00:00', '23:59'), quietHoursEnabled: false },
+      '2026-06-01T12:00:00Z',
+      false,
+    ],
   ])('%s', (_, preferences, now, expected) => {
     expect(isQuiet(preferences, at(now))).toBe(expected)
   })
@@ -48,8 +88,12 @@ test('a message is pushed once: as a mention, else as a reply in a thread, else 
   const plain = { isMentioned: false, isInThread: false, isMuted: false }
   expect(kindFor(everything, all, now)).toBe('mention')
   expect(kindFor(everything, { ...all, mentions: false }, now)).toBe('thread-reply')
-  expect(kindFor(everything, { ...all, mentions: false, threadReplies: false }, now)).toBe('new-message')
-  expect(kindFor(everything, { ...all, mentions: false, threadReplies: false, newMessages: false }, now)).toBeUndefined()
+  expect(kindFor(everything, { ...all, mentions: false, threadReplies: false }, now)).toBe(
+    'new-message',
+  )
+  expect(
+    kindFor(everything, { ...all, mentions: false, threadReplies: false, newMessages: false }, now),
+  ).toBeUndefined()
   expect(kindFor(plain, all, now)).toBe('new-message')
   expect(kindFor({ ...plain, isMuted: true }, all, now)).toBeUndefined()
   expect(kindFor({ ...everything, isMuted: true }, all, now)).toBe('mention')

@@ -19,13 +19,21 @@ beforeEach(async () => {
     world().user(`ben-${id}`),
     world().user(`cleo-${id}`, { name: `Cleo of ${id}` }),
   ])
-  channelId = (await ana.channels.create({ type: 'group', name: 'Kitchen', description: 'Soup', memberIds: [ben.id, cleo.id] })).id
+  channelId = (
+    await ana.channels.create({
+      type: 'group',
+      name: 'Kitchen',
+      description: 'Soup',
+      memberIds: [ben.id, cleo.id],
+    })
+  ).id
   await idle(world())
   provider().behave()
   provider().forget()
 })
 
-const send = (text: string, more: { parentId?: string } = {}) => ana.messages.send({ channelId, text, ...more })
+const send = (text: string, more: { parentId?: string } = {}) =>
+  ana.messages.send({ channelId, text, ...more })
 const one = (userId: string) =>
   provider()
     .triggered()
@@ -56,7 +64,9 @@ test('a new message is pushed to every other member, field by field', async () =
 })
 
 test('a mention is pushed instead of the message, by id or by name', async () => {
-  const { id: messageId } = await send(`hi @${ben.id} and @${cleo.minted.user.name.replaceAll(' ', '-').toUpperCase()}`)
+  const { id: messageId } = await send(
+    `hi @${ben.id} and @${cleo.minted.user.name.replaceAll(' ', '-').toUpperCase()}`,
+  )
   await idle(world())
   expect(one(ben.id)).toMatchObject([
     {
@@ -90,7 +100,14 @@ test('a reply is pushed to those in the thread as such, and to the others as a m
   expect(one(ben.id)).toMatchObject([
     {
       name: 'thread-reply',
-      payload: { replierId: ana.id, replierName: ana.minted.user.name, channelId, channelName: 'Kitchen', threadId: root.id, replyPreview: 'soup!' },
+      payload: {
+        replierId: ana.id,
+        replierName: ana.minted.user.name,
+        channelId,
+        channelName: 'Kitchen',
+        threadId: root.id,
+        replyPreview: 'soup!',
+      },
     },
   ])
   expect(Object.keys(one(ben.id)[0]?.payload ?? {})).toHaveLength(6)
@@ -99,7 +116,12 @@ test('a reply is pushed to those in the thread as such, and to the others as a m
 })
 
 test('being added to a channel is pushed, joining and direct messages are not', async () => {
-  const made = await ana.channels.create({ type: 'group', name: 'New', description: 'About it', memberIds: [ben.id] })
+  const made = await ana.channels.create({
+    type: 'group',
+    name: 'New',
+    description: 'About it',
+    memberIds: [ben.id],
+  })
   await ana.members.add({ channelId: made.id, userIds: [ben.id, cleo.id] })
   await ana.channels.create({ type: 'messaging', memberIds: [ben.id] })
   const open = await ana.channels.create({ type: 'public', name: 'Open' })
@@ -109,7 +131,13 @@ test('being added to a channel is pushed, joining and direct messages are not', 
     {
       name: 'channel-invite',
       transactionId: expect.stringContaining(`:${ben.id}:channel-invite`),
-      payload: { invitedBy: ana.id, invitedByName: ana.minted.user.name, channelId: made.id, channelName: 'New', channelDescription: 'About it' },
+      payload: {
+        invitedBy: ana.id,
+        invitedByName: ana.minted.user.name,
+        channelId: made.id,
+        channelName: 'New',
+        channelDescription: 'About it',
+      },
     },
   ])
   expect(Object.keys(one(ben.id)[0]?.payload ?? {})).toHaveLength(5)
@@ -130,7 +158,14 @@ test('a reaction is pushed to the author of the message, each once, never for hi
   const [first] = one(ana.id).filter(({ payload }) => payload.reactorId === ben.id)
   expect(first).toMatchObject({
     name: 'reaction',
-    payload: { reactorId: ben.id, reactorName: ben.id, emoji: '👍', channelId, messagePreview: 'like this', messageId },
+    payload: {
+      reactorId: ben.id,
+      reactorName: ben.id,
+      emoji: '👍',
+      channelId,
+      messagePreview: 'like this',
+      messageId,
+    },
   })
   expect(Object.keys(first?.payload ?? {})).toHaveLength(6)
   expect(new Set(one(ana.id).map(({ transactionId }) => transactionId)).size).toBe(2)
@@ -138,9 +173,18 @@ test('a reaction is pushed to the author of the message, each once, never for hi
 
 test("a direct message's channel is called after its sender; what is unset is empty", async () => {
   const { id } = await ben.channels.create({ type: 'messaging', memberIds: [cleo.id] })
-  await ben.messages.send({ channelId: id, text: '', attachments: [{ type: 'image', url: 'https://example.com/a.png' }] })
+  await ben.messages.send({
+    channelId: id,
+    text: '',
+    attachments: [{ type: 'image', url: 'https://example.com/a.png' }],
+  })
   await idle(world())
-  expect(one(cleo.id)).toMatchObject([{ name: 'new-message', payload: { senderName: ben.id, senderAvatar: '', channelName: ben.id, messagePreview: '' } }])
+  expect(one(cleo.id)).toMatchObject([
+    {
+      name: 'new-message',
+      payload: { senderName: ben.id, senderAvatar: '', channelName: ben.id, messagePreview: '' },
+    },
+  ])
 })
 
 test('the preview has a hundred characters, none cut in two', async () => {
@@ -160,7 +204,8 @@ test('former members hear nothing, nor does anybody of a message that was delete
   expect(provider().kindsFor(dora.id)).toEqual([])
   provider().forget()
   await ana.messages.delete({ channelId, messageId: root.id })
-  await world().db`insert into staged_jobs (task, payload) values ('push-message', ${world().db.json({ appId: world().appId, messageId: root.id })})`
+  await world()
+    .db`insert into staged_jobs (task, payload) values ('push-message', ${world().db.json({ appId: world().appId, messageId: root.id })})`
   await idle(world())
   expect(provider().triggered()).toEqual([])
 })
@@ -179,17 +224,40 @@ test('each preference silences its kind and no other', async () => {
     await cleo.reactions.remove({ channelId, messageId: mine.id, emoji: '👍' })
     return provider().kindsFor(ben.id).sort()
   }
-  const all = { newMessages: true, mentions: true, reactions: true, channelInvites: true, threadReplies: true }
-  expect(await happen()).toEqual(['channel-invite', 'mention', 'new-message', 'reaction', 'thread-reply'])
+  const all = {
+    newMessages: true,
+    mentions: true,
+    reactions: true,
+    channelInvites: true,
+    threadReplies: true,
+  }
+  expect(await happen()).toEqual([
+    'channel-invite',
+    'mention',
+    'new-message',
+    'reaction',
+    'thread-reply',
+  ])
   await ben.preferences.update({ ...all, newMessages: false })
   expect(await happen()).toEqual(['channel-invite', 'mention', 'reaction', 'thread-reply'])
   await ben.preferences.update({ ...all, mentions: false, threadReplies: false })
-  expect(await happen()).toEqual(['channel-invite', 'new-message', 'new-message', 'new-message', 'reaction'])
+  expect(await happen()).toEqual([
+    'channel-invite',
+    'new-message',
+    'new-message',
+    'new-message',
+    'reaction',
+  ])
   await ben.preferences.update({ ...all, reactions: false, channelInvites: false })
   expect(await happen()).toEqual(['mention', 'new-message', 'thread-reply'])
   await ben.preferences.update({ ...all, pushEnabled: false })
   expect(await happen()).toEqual([])
-  await ben.preferences.update({ pushEnabled: true, quietHoursEnabled: true, quietHoursStart: '00:00', quietHoursEnd: '23:59' })
+  await ben.preferences.update({
+    pushEnabled: true,
+    quietHoursEnabled: true,
+    quietHoursStart: '00:00',
+    quietHoursEnd: '23:59',
+  })
   await ben.preferences.update({ timezone: new Date().getUTCHours() === 23 ? 'Asia/Tokyo' : 'UTC' })
   expect(await happen()).toEqual([])
 })
@@ -212,7 +280,8 @@ test('the same job run twice tells of the same pushes, which the provider knows 
   const before = provider()
     .triggered()
     .map(({ transactionId }) => transactionId)
-  await world().db`insert into staged_jobs (task, payload) values ('push-message', ${world().db.json({ appId: world().appId, messageId })})`
+  await world()
+    .db`insert into staged_jobs (task, payload) values ('push-message', ${world().db.json({ appId: world().appId, messageId })})`
   await until(() => provider().triggered().length === 2 * before.length)
   expect(
     new Set(
@@ -231,7 +300,11 @@ test('each of 2,500 members gets one push, a page of members at a time, though t
     calls += 1
     provider().answer(calls === 5 ? 503 : 200)(response, call)
   })
-  const done = async () => Number(/push-message",outcome="done"} (\d+)/.exec(await world().metrics.registry.metrics())?.[1] ?? 0)
+  const done = async () =>
+    Number(
+      /push-message",outcome="done"} (\d+)/.exec(await world().metrics.registry.metrics())?.[1] ??
+        0,
+    )
   const before = await done()
   const { id } = await send(`hello @${crowd[2_499]}`)
   await idle(world())
@@ -260,12 +333,17 @@ test('messages of channels of many and of few go on together until all members a
   const other = await ana.channels.create({ type: 'messaging', memberIds: [ben.id] })
   await idle(world())
   provider().forget()
-  const sent = await Promise.all([send('one'), send('two'), ana.messages.send({ channelId: other.id, text: 'three' })])
+  const sent = await Promise.all([
+    send('one'),
+    send('two'),
+    ana.messages.send({ channelId: other.id, text: 'three' }),
+  ])
   await idle(world())
   const ids = provider()
     .triggered()
     .map(({ transactionId }) => transactionId)
   expect(ids).toHaveLength(2 * 702 + 1)
   expect(new Set(ids).size).toBe(ids.length)
-  for (const { id } of sent) expect(one(ben.id).filter(({ payload }) => payload.messageId === id)).toHaveLength(1)
+  for (const { id } of sent)
+    expect(one(ben.id).filter(({ payload }) => payload.messageId === id)).toHaveLength(1)
 })

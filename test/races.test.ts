@@ -9,7 +9,11 @@ const world = useWorld()
 
 const talk = async (type: 'group' | 'public' = 'group') => {
   const [ana, ben, cem] = await world().users('ana', 'ben', 'cem')
-  const { id: channelId } = await ana.channels.create({ type, name: 'Talk', memberIds: ['ben', 'cem'] })
+  const { id: channelId } = await ana.channels.create({
+    type,
+    name: 'Talk',
+    memberIds: ['ben', 'cem'],
+  })
   return { ana, ben, cem, channelId }
 }
 
@@ -20,7 +24,9 @@ const outcome = (call: Promise<unknown>) =>
     (error) => (isChatError(error) ? error.code : Promise.reject(error)),
   )
 
-const rowsOf = (channelId: string) => world().db<{ seq: number; rev: number; userId: string; deletedAt: string | null }[]>`
+const rowsOf = (channelId: string) => world().db<
+  { seq: number; rev: number; userId: string; deletedAt: string | null }[]
+>`
   select seq, rev, user_id, deleted_at from messages where channel_id = ${channelId} order by seq`
 
 test('many who send at once get seq 1 to n without a gap, and every rev has one event', async () => {
@@ -28,12 +34,19 @@ test('many who send at once get seq 1 to n without a gap, and every rev has one 
   const { ana, channelId } = await talk()
   await ana.members.add({ channelId, userIds: crowd })
   const senders = await Promise.all(crowd.map((id) => world().user(id)))
-  const sent = await Promise.all(upTo(15).flatMap((n) => senders.map((sender) => sender.messages.send({ channelId, text: `${n}` }))))
+  const sent = await Promise.all(
+    upTo(15).flatMap((n) =>
+      senders.map((sender) => sender.messages.send({ channelId, text: `${n}` })),
+    ),
+  )
   expect(sent.map(({ seq }) => seq).sort((a, b) => a - b)).toEqual(upTo(120))
   const { rev } = await ana.channels.get({ channelId })
   expect((await channelEventsOf(world(), channelId)).map(({ offset }) => offset)).toEqual(upTo(rev))
-  expect((await rowsOf(channelId)).map(({ rev }) => rev)).toEqual(upTo(120).map((seq) => rev - 120 + seq))
-  for (const sender of senders) expect((await sender.channels.get({ channelId })).unreadCount).toBe(105)
+  expect((await rowsOf(channelId)).map(({ rev }) => rev)).toEqual(
+    upTo(120).map((seq) => rev - 120 + seq),
+  )
+  for (const sender of senders)
+    expect((await sender.channels.get({ channelId })).unreadCount).toBe(105)
 })
 
 test('what one user sends in order stays in order beside the others', async () => {
@@ -43,13 +56,22 @@ test('what one user sends in order stays in order beside the others', async () =
     for (const n of upTo(15)) await user.messages.send({ channelId, text: `${n}` })
   }))
   const { messages } = await ana.messages.list({ channelId })
-  for (const id of ['ana', 'ben', 'cem']) expect(messages.filter(({ userId }) => userId === id).map(({ text }) => text)).toEqual(upTo(15).map(String))
+  for (const id of ['ana', 'ben', 'cem'])
+    expect(messages.filter(({ userId }) => userId === id).map(({ text }) => text)).toEqual(
+      upTo(15).map(String),
+    )
 })
 
 test('replies at once are all counted', async () => {
   const { ana, ben, cem, channelId } = await talk()
   const root = await ana.messages.send({ channelId, text: 'root' })
-  await Promise.all(upTo(8).flatMap(() => [ana, ben, cem].map((user) => user.messages.send({ channelId, text: 'reply', parentId: root.id }))))
+  await Promise.all(
+    upTo(8).flatMap(() =>
+      [ana, ben, cem].map((user) =>
+        user.messages.send({ channelId, text: 'reply', parentId: root.id }),
+      ),
+    ),
+  )
   expect((await ana.messages.get({ channelId, messageId: root.id })).replyCount).toBe(24)
   const counts = (await channelEventsOf(world(), channelId)).flatMap(({ payload }) =>
     payload.parent ? [(payload.parent as { replyCount: number }).replyCount] : [],
@@ -62,15 +84,25 @@ test('who has just been deleted makes no channel, though this server has not hea
   const dan = await world().user('dan')
   await dan.channels.list()
   await world().db`update users set deleted_at = now() where id = 'dan'`
-  expect(await outcome(dan.channels.create({ type: 'group', name: 'Talk', memberIds: ['ana'] }))).toBe('INVALID_TOKEN')
+  expect(
+    await outcome(dan.channels.create({ type: 'group', name: 'Talk', memberIds: ['ana'] })),
+  ).toBe('INVALID_TOKEN')
 })
 
 test('a deletion wins over an edit at the same time, whichever comes first', async () => {
   const { ana, channelId } = await talk()
   for (const round of upTo(15)) {
-    const ref = { channelId, messageId: (await ana.messages.send({ channelId, text: 'secret' })).id }
-    const calls = [() => ana.messages.delete(ref), () => ana.messages.edit({ ...ref, text: 'secret edit' })]
-    const [first, second] = await Promise.all((round % 2 ? calls : calls.reverse()).map((call) => outcome(call())))
+    const ref = {
+      channelId,
+      messageId: (await ana.messages.send({ channelId, text: 'secret' })).id,
+    }
+    const calls = [
+      () => ana.messages.delete(ref),
+      () => ana.messages.edit({ ...ref, text: 'secret edit' }),
+    ]
+    const [first, second] = await Promise.all(
+      (round % 2 ? calls : calls.reverse()).map((call) => outcome(call())),
+    )
     expect(['done', 'NOT_FOUND']).toContain(round % 2 ? second : first)
     expect(round % 2 ? first : second).toBe('done')
   }
@@ -82,7 +114,10 @@ test('a removal and a send that wait for the channel together: nothing of a remo
   for (const round of upTo(6)) {
     const { ana, ben, channelId } = await talk()
     await ben.messages.send({ channelId, text: 'warm' })
-    const calls = [() => ana.members.remove({ channelId, userId: 'ben' }), () => ben.messages.send({ channelId, text: 'last word' })]
+    const calls = [
+      () => ana.members.remove({ channelId, userId: 'ben' }),
+      () => ben.messages.send({ channelId, text: 'last word' }),
+    ]
     if (round % 2) calls.reverse()
     const results = await whileLocked(world(), channelId, async (waiting) => {
       const first = outcome(calls[0]?.() ?? Promise.reject())
@@ -91,10 +126,15 @@ test('a removal and a send that wait for the channel together: nothing of a remo
       await waiting(2)
       return { first, second }
     })
-    const [removed, sent] = round % 2 ? [await results.second, await results.first] : [await results.first, await results.second]
+    const [removed, sent] =
+      round % 2
+        ? [await results.second, await results.first]
+        : [await results.first, await results.second]
     expect(removed).toBe('done')
     expect(['done', 'FORBIDDEN']).toContain(sent)
-    const left = (await channelEventsOf(world(), channelId)).find(({ type }) => type === 'channel.member_left')
+    const left = (await channelEventsOf(world(), channelId)).find(
+      ({ type }) => type === 'channel.member_left',
+    )
     const after = (await rowsOf(channelId)).filter(({ rev }) => rev > (left?.offset ?? 0))
     expect(after).toEqual([])
     expect(await rowsOf(channelId)).toHaveLength(sent === 'done' ? 2 : 1)
@@ -105,7 +145,11 @@ test('two reactions that wait for the channel together are both in the last even
   const { ana, ben, cem, channelId } = await talk()
   const ref = { channelId, messageId: (await ana.messages.send({ channelId, text: 'hi' })).id }
   const calls = await whileLocked(world(), channelId, async (waiting) => {
-    const calls = [ben.reactions.add({ ...ref, emoji: '👍' }), cem.reactions.add({ ...ref, emoji: '👍' }), ana.reactions.add({ ...ref, emoji: '🎉' })]
+    const calls = [
+      ben.reactions.add({ ...ref, emoji: '👍' }),
+      cem.reactions.add({ ...ref, emoji: '👍' }),
+      ana.reactions.add({ ...ref, emoji: '🎉' }),
+    ]
     await waiting(3)
     return { calls }
   })
@@ -113,7 +157,9 @@ test('two reactions that wait for the channel together are both in the last even
   const told = (await channelEventsOf(world(), channelId))
     .filter(({ type }) => type === 'reaction.added')
     .map(({ payload }) => payload.reactions as { count: number }[])
-  expect(told.map((reactions) => reactions.reduce((sum, { count }) => sum + count, 0))).toEqual([1, 2, 3])
+  expect(told.map((reactions) => reactions.reduce((sum, { count }) => sum + count, 0))).toEqual([
+    1, 2, 3,
+  ])
   const { reactions } = await ana.messages.get(ref)
   expect(told.at(-1)).toEqual(reactions.map((reaction) => ({ ...reaction, own: false })))
 })
@@ -137,8 +183,12 @@ test('whoever leaves at the same time, a channel with members has an owner', asy
   for (const round of upTo(12)) {
     const { ana, ben, cem, channelId } = await talk()
     if (round % 2) await ana.members.update({ channelId, userId: 'ben', role: 'owner' })
-    expect(await Promise.all([ana, ben].map((user) => outcome(user.members.leave({ channelId }))))).toEqual(['done', 'done'])
-    expect((await cem.members.list({ channelId })).members).toMatchObject([{ userId: 'cem', role: 'owner' }])
+    expect(
+      await Promise.all([ana, ben].map((user) => outcome(user.members.leave({ channelId })))),
+    ).toEqual(['done', 'done'])
+    expect((await cem.members.list({ channelId })).members).toMatchObject([
+      { userId: 'cem', role: 'owner' },
+    ])
     expect((await cem.channels.get({ channelId })).memberCount).toBe(1)
   }
 })
@@ -148,7 +198,11 @@ test('two owners who step down at once do not both', async () => {
   for (const _ of upTo(6)) {
     const owner = (await ana.channels.get({ channelId })).role === 'owner' ? ana : ben
     await owner.members.update({ channelId, userId: owner === ana ? 'ben' : 'ana', role: 'owner' })
-    const results = await Promise.all([ana, ben].map((user) => outcome(user.members.update({ channelId, userId: user.id, role: 'member' }))))
+    const results = await Promise.all(
+      [ana, ben].map((user) =>
+        outcome(user.members.update({ channelId, userId: user.id, role: 'member' })),
+      ),
+    )
     expect(results.sort()).toEqual(['FORBIDDEN', 'done'])
   }
 })
@@ -156,16 +210,29 @@ test('two owners who step down at once do not both', async () => {
 test('two removals of each other at once: one of them was first', async () => {
   const { ana, ben, cem, channelId } = await talk()
   await ana.members.update({ channelId, userId: 'ben', role: 'owner' })
-  const results = await Promise.all([outcome(ana.members.remove({ channelId, userId: 'ben' })), outcome(ben.members.remove({ channelId, userId: 'ana' }))])
+  const results = await Promise.all([
+    outcome(ana.members.remove({ channelId, userId: 'ben' })),
+    outcome(ben.members.remove({ channelId, userId: 'ana' })),
+  ])
   expect(results.sort()).toEqual(['FORBIDDEN', 'done'])
-  expect((await cem.members.list({ channelId })).members.filter(({ role }) => role === 'owner')).toHaveLength(1)
+  expect(
+    (await cem.members.list({ channelId })).members.filter(({ role }) => role === 'owner'),
+  ).toHaveLength(1)
 })
 
 test('of several pins at once below the limit exactly as many succeed as there is room', async () => {
   const { ana, ben, channelId } = await talk()
-  const ids = (await Promise.all(upTo(104).map((n) => ana.messages.send({ channelId, text: `${n}` })))).map(({ id }) => id)
+  const ids = (
+    await Promise.all(upTo(104).map((n) => ana.messages.send({ channelId, text: `${n}` })))
+  ).map(({ id }) => id)
   for (const messageId of ids.slice(0, 98)) await ana.pins.pin({ channelId, messageId })
-  const results = await Promise.all(ids.slice(98).map((messageId, index) => outcome((index % 2 ? ana : ben).pins.pin({ channelId, messageId }))))
+  const results = await Promise.all(
+    ids
+      .slice(98)
+      .map((messageId, index) =>
+        outcome((index % 2 ? ana : ben).pins.pin({ channelId, messageId })),
+      ),
+  )
   expect(results.sort()).toEqual([...Array(4).fill('VALIDATION_ERROR'), 'done', 'done'])
   expect((await ana.pins.list({ channelId })).messages).toHaveLength(100)
 })
@@ -173,11 +240,20 @@ test('of several pins at once below the limit exactly as many succeed as there i
 test('joining twenty times at once is joining once', async () => {
   const { channelId } = await talk('public')
   const dora = await world().user('dora')
-  await Promise.all(upTo(20).map((n) => (n % 2 ? dora.members.join({ channelId }) : dora.messages.send({ channelId, text: 'hi' }))))
-  expect(await dora.channels.get({ channelId })).toMatchObject({ memberCount: 4, lastMessage: { seq: 10 } })
-  expect((await channelEventsOf(world(), channelId)).filter(({ type, payload }) => type === 'channel.member_joined' && payload.userId === 'dora')).toHaveLength(
-    1,
+  await Promise.all(
+    upTo(20).map((n) =>
+      n % 2 ? dora.members.join({ channelId }) : dora.messages.send({ channelId, text: 'hi' }),
+    ),
   )
+  expect(await dora.channels.get({ channelId })).toMatchObject({
+    memberCount: 4,
+    lastMessage: { seq: 10 },
+  })
+  expect(
+    (await channelEventsOf(world(), channelId)).filter(
+      ({ type, payload }) => type === 'channel.member_joined' && payload.userId === 'dora',
+    ),
+  ).toHaveLength(1)
 })
 
 test('who leaves a public channel while he sends is a member of it again with each message', async () => {
@@ -199,11 +275,17 @@ test('who leaves a public channel while he sends is a member of it again with ea
 test('many added to many channels at once, in any order, wait for nobody in a circle', async () => {
   const crowd = await insertCrowd(world(), 'many', 40)
   const ana = await world().user('ana')
-  const channels = await Promise.all(upTo(8).map((n) => ana.channels.create({ type: 'group', name: `Many ${n}` })))
+  const channels = await Promise.all(
+    upTo(8).map((n) => ana.channels.create({ type: 'group', name: `Many ${n}` })),
+  )
   const results = await Promise.all(
-    channels.map(({ id: channelId }, n) => outcome(ana.members.add({ channelId, userIds: n % 2 ? crowd : [...crowd].reverse() }))),
+    channels.map(({ id: channelId }, n) =>
+      outcome(ana.members.add({ channelId, userIds: n % 2 ? crowd : [...crowd].reverse() })),
+    ),
   )
   expect(new Set(results)).toEqual(new Set(['done']))
-  const streams = await world().db<{ userId: string }[]>`select user_id from user_streams where user_id = any(${crowd}) and last_offset = 8`
+  const streams = await world().db<
+    { userId: string }[]
+  >`select user_id from user_streams where user_id = any(${crowd}) and last_offset = 8`
   expect(streams).toHaveLength(40)
 })

@@ -11,15 +11,24 @@ const limited = async (options: Parameters<typeof createWorld>[0]) => {
   return world
 }
 const asUser = (world: World, { token }: User, path: string, { method = 'GET', body = '' } = {}) =>
-  post(world.url, path, { method, body, headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' } })
+  post(world.url, path, {
+    method,
+    body,
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+  })
 const mint = (world: World, headers: Record<string, string> = {}) =>
-  post(world.url, '/tokens', { headers: { 'X-API-Key': world.apiKey, 'Content-Type': 'application/json', ...headers }, body: '{"userId":"ana"}' })
-const count = (answers: { status: number }[], status: number) => answers.filter((answer) => answer.status === status).length
+  post(world.url, '/tokens', {
+    headers: { 'X-API-Key': world.apiKey, 'Content-Type': 'application/json', ...headers },
+    body: '{"userId":"ana"}',
+  })
+const count = (answers: { status: number }[], status: number) =>
+  answers.filter((answer) => answer.status === status).length
 const talk = async (world: World) => {
   const [ana, ben] = await world.users('ana', 'ben')
   const { id } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })
   const path = `/api/channels/${id}/messages`
-  const send = (user: User, message: object) => asUser(world, user, path, { method: 'POST', body: JSON.stringify(message) })
+  const send = (user: User, message: object) =>
+    asUser(world, user, path, { method: 'POST', body: JSON.stringify(message) })
   return { ana, ben, id, path, send }
 }
 
@@ -38,7 +47,11 @@ test('exactly so many messages a minute pass, and every answer tells what is lef
   }
   const refused = await send(ana, { text: 'hi' })
   expect(expectError(refused, 'RATE_LIMITED')).toBe('Too many calls: at most 3 a minute')
-  expect(refused.headers).toMatchObject({ 'ratelimit-limit': '3', 'ratelimit-remaining': '0', 'retry-after': refused.headers['ratelimit-reset'] })
+  expect(refused.headers).toMatchObject({
+    'ratelimit-limit': '3',
+    'ratelimit-remaining': '0',
+    'retry-after': refused.headers['ratelimit-reset'],
+  })
   expect((await send(ben, { text: 'another user has his own' })).status).toBe(201)
   expect((await asUser(world, ana, '/api/channels')).headers).not.toHaveProperty('ratelimit-limit')
 })
@@ -54,7 +67,10 @@ test('a refused send counts too: what is limited is the asking', async () => {
   const world = await limited({ rates: { ...none, messages: 2 } })
   const { ana, send } = await talk(world)
   expectError(await send(ana, { text: '' }), 'VALIDATION_ERROR')
-  expectError(await send(ana, { text: 'hi', parentId: '019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90' }), 'NOT_FOUND')
+  expectError(
+    await send(ana, { text: 'hi', parentId: '019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90' }),
+    'NOT_FOUND',
+  )
   expectError(await send(ana, { text: 'hi' }), 'RATE_LIMITED')
   expectError(await send(ana, { text: 1 }), 'RATE_LIMITED')
 })
@@ -80,7 +96,9 @@ describe('a repeat', () => {
     const world = await limited({ rates: { ...none, messages: 3 } })
     const { ana, send } = await talk(world)
     await send(ana, { text: 'hi', clientId: 'a' })
-    const repeats = await Promise.all(Array.from({ length: 20 }, () => send(ana, { text: 'hi', clientId: 'a' })))
+    const repeats = await Promise.all(
+      Array.from({ length: 20 }, () => send(ana, { text: 'hi', clientId: 'a' })),
+    )
     expect(count(repeats, 201)).toBe(20)
     const others = await Promise.all(Array.from({ length: 10 }, () => send(ana, { text: 'hi' })))
     expect(count(others, 201)).toBe(2)
@@ -99,21 +117,41 @@ test('all other calls count to the app, whoever makes them', async () => {
   const [ana, ben] = await world.users('ana', 'ben')
   const { apiKey } = await world.api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Other' })
   const eve = await world.user('eve', {}, world.api({ apiKey }))
-  for (const user of [ana, ben, ana, ben]) expect((await asUser(world, user, '/api/channels')).status).toBe(200)
-  for (const user of [ana, ben]) expectError(await asUser(world, user, '/api/channels'), 'RATE_LIMITED')
+  for (const user of [ana, ben, ana, ben])
+    expect((await asUser(world, user, '/api/channels')).status).toBe(200)
+  for (const user of [ana, ben])
+    expectError(await asUser(world, user, '/api/channels'), 'RATE_LIMITED')
   expectError(await asUser(world, ana, '/api/channels/x'), 'RATE_LIMITED')
-  expectError(await asUser(world, ana, '/api/channels', { method: 'POST', body: '{' }), 'RATE_LIMITED')
-  expect((await asUser(world, eve, '/api/channels')).headers).toMatchObject({ 'ratelimit-limit': '4', 'ratelimit-remaining': '3' })
-  expectError(await post(world.url, '/api/channels', { method: 'GET', headers: { Authorization: 'Bearer x' } }), 'INVALID_TOKEN')
+  expectError(
+    await asUser(world, ana, '/api/channels', { method: 'POST', body: '{' }),
+    'RATE_LIMITED',
+  )
+  expect((await asUser(world, eve, '/api/channels')).headers).toMatchObject({
+    'ratelimit-limit': '4',
+    'ratelimit-remaining': '3',
+  })
+  expectError(
+    await post(world.url, '/api/channels', {
+      method: 'GET',
+      headers: { Authorization: 'Bearer x' },
+    }),
+    'INVALID_TOKEN',
+  )
 })
 
 test('health, unknown routes and preflights are not counted', async () => {
   const world = await limited({ rates: { tokens: 1, messages: 1, requests: 2 } })
   for (const path of ['/health', '/health/live', '/nothing']) {
-    for (const _ of [1, 2, 3]) expect((await post(world.url, path, { method: 'GET' })).headers).not.toHaveProperty('ratelimit-limit')
+    for (const _ of [1, 2, 3])
+      expect((await post(world.url, path, { method: 'GET' })).headers).not.toHaveProperty(
+        'ratelimit-limit',
+      )
   }
   const preflight = { Origin: 'https://a.example.com', 'Access-Control-Request-Method': 'POST' }
-  for (const _ of [1, 2, 3]) expect((await post(world.url, '/tokens', { method: 'OPTIONS', headers: preflight })).status).toBe(204)
+  for (const _ of [1, 2, 3])
+    expect(
+      (await post(world.url, '/tokens', { method: 'OPTIONS', headers: preflight })).status,
+    ).toBe(204)
   expect((await mint(world)).status).toBe(200)
 })
 
@@ -123,7 +161,10 @@ describe('token requests', () => {
     for (const remaining of ['2', '1']) {
       const answer = await mint(world, { 'X-API-Key': 'wrong' })
       expectError(answer, 'UNAUTHORIZED')
-      expect(answer.headers).toMatchObject({ 'ratelimit-limit': '3', 'ratelimit-remaining': remaining })
+      expect(answer.headers).toMatchObject({
+        'ratelimit-limit': '3',
+        'ratelimit-remaining': remaining,
+      })
     }
     expect((await mint(world)).status).toBe(200)
     expectError(await mint(world), 'RATE_LIMITED')
@@ -131,10 +172,21 @@ describe('token requests', () => {
   })
   test('believe no X-Forwarded-For that nobody vouches for', async () => {
     const world = await limited({ rates: { ...none, tokens: 2 } })
-    for (const address of ['1.1.1.1', '2.2.2.2']) expect((await mint(world, { 'X-Forwarded-For': address })).status).toBe(200)
-    expectError(await mint(world, { 'X-Forwarded-For': '3.3.3.3', 'X-Real-IP': '3.3.3.3', Forwarded: 'for=3.3.3.3' }), 'RATE_LIMITED')
+    for (const address of ['1.1.1.1', '2.2.2.2'])
+      expect((await mint(world, { 'X-Forwarded-For': address })).status).toBe(200)
+    expectError(
+      await mint(world, {
+        'X-Forwarded-For': '3.3.3.3',
+        'X-Real-IP': '3.3.3.3',
+        Forwarded: 'for=3.3.3.3',
+      }),
+      'RATE_LIMITED',
+    )
   })
-  const behindProxies = { 'a number of proxies': (_: string, hop: number) => hop < 1, 'networks of proxies': '10.0.0.0/8, 127.0.0.1' }
+  const behindProxies = {
+    'a number of proxies': (_: string, hop: number) => hop < 1,
+    'networks of proxies': '10.0.0.0/8, 127.0.0.1',
+  }
   for (const [name, trustProxy] of Object.entries(behindProxies)) {
     test(`behind ${name} are counted by the address that the last of them saw`, async () => {
       const world = await limited({ rates: { ...none, tokens: 1 }, trustProxy })
@@ -148,13 +200,22 @@ describe('token requests', () => {
 test('each call of a tRPC batch is counted', async () => {
   const world = await limited({ rates: { ...none, requests: 3 } })
   const ana = await world.user('ana')
-  const answer = await asUser(world, ana, `/trpc/${Array.from({ length: 5 }, () => 'channels.list').join()}?batch=1`)
+  const answer = await asUser(
+    world,
+    ana,
+    `/trpc/${Array.from({ length: 5 }, () => 'channels.list').join()}?batch=1`,
+  )
   const results: object[] = JSON.parse(answer.body)
   expect(results.filter((result) => 'result' in result)).toHaveLength(3)
   expect(results.filter((result) => 'error' in result)).toMatchObject(
-    Array.from({ length: 2 }, () => ({ error: { data: { code: 'RATE_LIMITED', httpStatus: 429, path: 'channels.list' } } })),
+    Array.from({ length: 2 }, () => ({
+      error: { data: { code: 'RATE_LIMITED', httpStatus: 429, path: 'channels.list' } },
+    })),
   )
-  expect(answer.headers).toMatchObject({ 'ratelimit-remaining': '0', 'retry-after': expect.stringMatching(/^\d+$/) })
+  expect(answer.headers).toMatchObject({
+    'ratelimit-remaining': '0',
+    'retry-after': expect.stringMatching(/^\d+$/),
+  })
   expectError(await asUser(world, ana, '/api/channels'), 'RATE_LIMITED')
 })
 
@@ -163,5 +224,9 @@ test('0 turns a limit off', async () => {
   const { ana, send } = await talk(world)
   const answers = await Promise.all(Array.from({ length: 100 }, () => send(ana, { text: 'hi' })))
   expect(count(answers, 201)).toBe(100)
-  expect(answers.flatMap(({ headers }) => Object.keys(headers)).filter((name) => name.startsWith('ratelimit'))).toEqual([])
+  expect(
+    answers
+      .flatMap(({ headers }) => Object.keys(headers))
+      .filter((name) => name.startsWith('ratelimit')),
+  ).toEqual([])
 })

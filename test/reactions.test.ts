@@ -20,7 +20,14 @@ test('a reaction is counted once a user, and shown with who reacted', async () =
   const { ana, ben, ref } = await said()
   expect(await ana.reactions.add({ ...ref, emoji: '👍' })).toEqual({
     success: true,
-    reactions: [{ type: '👍', count: 1, own: true, users: [{ id: 'ana', name: 'Ana', image: 'https://example.com/ana.png' }] }],
+    reactions: [
+      {
+        type: '👍',
+        count: 1,
+        own: true,
+        users: [{ id: 'ana', name: 'Ana', image: 'https://example.com/ana.png' }],
+      },
+    ],
   })
   await ben.reactions.add({ ...ref, emoji: '👍' })
   await ben.reactions.add({ ...ref, emoji: '🎉' })
@@ -29,25 +36,43 @@ test('a reaction is counted once a user, and shown with who reacted', async () =
     { type: '👍', count: 2, own: true, users: [{ id: 'ana' }, { id: 'ben' }] },
     { type: '🎉', count: 1, own: true, users: [{ id: 'ben' }] },
   ])
-  expect((await ana.messages.list({ channelId: ref.channelId })).messages[0]?.reactions.map(({ own }) => own)).toEqual([true, false])
+  expect(
+    (await ana.messages.list({ channelId: ref.channelId })).messages[0]?.reactions.map(
+      ({ own }) => own,
+    ),
+  ).toEqual([true, false])
 })
 
 test('the same reaction twenty times at once is one', async () => {
   const { ana, ben, ref } = await said()
-  const answers = await Promise.all(Array.from({ length: 20 }, () => ben.reactions.add({ ...ref, emoji: '👍' })))
-  for (const { reactions } of answers) expect(reactions).toMatchObject([{ type: '👍', count: 1, own: true }])
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => ben.reactions.add({ ...ref, emoji: '👍' })),
+  )
+  for (const { reactions } of answers)
+    expect(reactions).toMatchObject([{ type: '👍', count: 1, own: true }])
   expect((await ana.messages.get(ref)).reactions).toMatchObject([{ count: 1, own: false }])
-  expect((await channelEventsOf(world(), ref.channelId)).filter(({ type }) => type === 'reaction.added')).toHaveLength(1)
+  expect(
+    (await channelEventsOf(world(), ref.channelId)).filter(({ type }) => type === 'reaction.added'),
+  ).toHaveLength(1)
 })
 
 test('a reaction taken back is gone; taking back what is not there changes nothing', async () => {
   const { ana, ben, message, ref } = await said()
   await ana.reactions.add({ ...ref, emoji: '👍' })
   const before = await channelEventsOf(world(), ref.channelId)
-  expect(await ben.reactions.remove({ ...ref, emoji: '👍' })).toMatchObject({ success: true, reactions: [{ count: 1, own: false }] })
+  expect(await ben.reactions.remove({ ...ref, emoji: '👍' })).toMatchObject({
+    success: true,
+    reactions: [{ count: 1, own: false }],
+  })
   expect(await channelEventsOf(world(), ref.channelId)).toEqual(before)
-  expect(await ana.reactions.remove({ ...ref, emoji: '👍' })).toEqual({ success: true, reactions: [] })
-  expect(await ana.reactions.remove({ ...ref, emoji: '👍' })).toEqual({ success: true, reactions: [] })
+  expect(await ana.reactions.remove({ ...ref, emoji: '👍' })).toEqual({
+    success: true,
+    reactions: [],
+  })
+  expect(await ana.reactions.remove({ ...ref, emoji: '👍' })).toEqual({
+    success: true,
+    reactions: [],
+  })
   expect(await ana.messages.get(ref)).toEqual({ ...message, rev: message.rev + 2 })
 })
 
@@ -57,8 +82,20 @@ test('events tell the reaction, who reacted and what there is now, the same to e
   await ben.reactions.remove({ ...ref, emoji: '🎉' })
   const reaction = { type: '🎉', userId: 'ben' }
   const user = { id: 'ben', name: 'ben', image: null }
-  expect((await channelEventsOf(world(), ref.channelId)).slice(-2).map(({ type, payload }) => ({ type, payload }))).toEqual([
-    { type: 'reaction.added', payload: { ...ref, reaction, user, reactions: [{ type: '🎉', count: 1, own: false, users: [user] }] } },
+  expect(
+    (await channelEventsOf(world(), ref.channelId))
+      .slice(-2)
+      .map(({ type, payload }) => ({ type, payload })),
+  ).toEqual([
+    {
+      type: 'reaction.added',
+      payload: {
+        ...ref,
+        reaction,
+        user,
+        reactions: [{ type: '🎉', count: 1, own: false, users: [user] }],
+      },
+    },
     { type: 'reaction.removed', payload: { ...ref, reaction, user, reactions: [] } },
   ])
 })
@@ -89,29 +126,66 @@ describe('an emoji', () => {
   test('is the same however it is composed', async () => {
     const { ana, ref } = await said()
     await ana.reactions.add({ ...ref, emoji: 'e\u0301' })
-    expect((await ana.reactions.add({ ...ref, emoji: '\u00e9' })).reactions).toMatchObject([{ type: '\u00e9', count: 1 }])
+    expect((await ana.reactions.add({ ...ref, emoji: '\u00e9' })).reactions).toMatchObject([
+      { type: '\u00e9', count: 1 },
+    ])
     expect((await ana.reactions.remove({ ...ref, emoji: 'e\u0301' })).reactions).toEqual([])
   })
 
-  test.each(['', ' ', 'a b', '\n', '\u0000', '\u0007', '\u00a0', '.', '..', 'x'.repeat(65), '👍'.repeat(17), '\ud83d'])('%j is refused', async (emoji) => {
+  test.each([
+    '',
+    ' ',
+    'a b',
+    '\n',
+    '\u0000',
+    '\u0007',
+    '\u00a0',
+    '.',
+    '..',
+    'x'.repeat(65),
+    '👍'.repeat(17),
+    '\ud83d',
+  ])('%j is refused', async (emoji) => {
     const { ana, ref } = await said()
     expect(await refusal(ana.reactions.add({ ...ref, emoji }))).toEqual(invalid)
   })
 
   test.each([undefined, null, 7, ['👍']])('%j is refused', async (emoji) => {
     const { ana, ref } = await said()
-    expect((await rest(world(), ana)('POST', `/api/channels/${ref.channelId}/messages/${ref.messageId}/reactions`, { emoji })).status).toBe(400)
+    expect(
+      (
+        await rest(world(), ana)(
+          'POST',
+          `/api/channels/${ref.channelId}/messages/${ref.messageId}/reactions`,
+          { emoji },
+        )
+      ).status,
+    ).toBe(400)
   })
 
-  test.each(['👩‍👩‍👧‍👦', '👍🏽', '🇨🇭', '❤️', '+1', ':thumbs_up:', 'a/b', '100%', '?#&', '👍'.repeat(16), 'x'.repeat(64)])(
-    '%j can be added, and removed through the path',
-    async (emoji) => {
-      const { ana, ref } = await said()
-      expect((await ana.reactions.add({ ...ref, emoji })).reactions).toMatchObject([{ type: emoji, count: 1 }])
-      const path = `/api/channels/${ref.channelId}/messages/${ref.messageId}/reactions/${encodeURIComponent(emoji)}`
-      expect(await rest(world(), ana)('DELETE', path)).toEqual({ status: 200, body: { success: true, reactions: [] } })
-    },
-  )
+  test.each([
+    '👩‍👩‍👧‍👦',
+    '👍🏽',
+    '🇨🇭',
+    '❤️',
+    '+1',
+    ':thumbs_up:',
+    'a/b',
+    '100%',
+    '?#&',
+    '👍'.repeat(16),
+    'x'.repeat(64),
+  ])('%j can be added, and removed through the path', async (emoji) => {
+    const { ana, ref } = await said()
+    expect((await ana.reactions.add({ ...ref, emoji })).reactions).toMatchObject([
+      { type: emoji, count: 1 },
+    ])
+    const path = `/api/channels/${ref.channelId}/messages/${ref.messageId}/reactions/${encodeURIComponent(emoji)}`
+    expect(await rest(world(), ana)('DELETE', path)).toEqual({
+      status: 200,
+      body: { success: true, reactions: [] },
+    })
+  })
 })
 
 test('reacting is for members, to a live message of the channel', async () => {
@@ -122,8 +196,10 @@ test('reacting is for members, to a live message of the channel', async () => {
     call.reactions.remove({ ...where, emoji: '👍' }),
   ]
   for (const call of await refusals(calls(cem, ref))) expect(call).toEqual(forbidden)
-  for (const call of await refusals(calls(ana, { ...ref, messageId: other.ref.messageId }))) expect(call).toEqual(notFound)
-  for (const call of await refusals(calls(ana, { ...ref, messageId: 'first' }))) expect(call).toEqual(notFound)
+  for (const call of await refusals(calls(ana, { ...ref, messageId: other.ref.messageId })))
+    expect(call).toEqual(notFound)
+  for (const call of await refusals(calls(ana, { ...ref, messageId: 'first' })))
+    expect(call).toEqual(notFound)
   await ana.messages.delete(ref)
   for (const call of await refusals(calls(ben, ref))) expect(call).toEqual(notFound)
 })

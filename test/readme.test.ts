@@ -8,7 +8,10 @@ const world = useWorld()
 
 test('the tour of the README works when pasted', async () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-  const tour = readme.slice(readme.indexOf('## Five-minute tour'), readme.indexOf('## Configuration'))
+  const tour = readme.slice(
+    readme.indexOf('## Five-minute tour'),
+    readme.indexOf('## Configuration'),
+  )
   const script = [...tour.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block]) => block).join('\n')
   const env = { ...process.env, URL: world().url, ADMIN_KEY }
   const { stdout, stderr } = await promisify(execFile)('bash', ['--norc', '-euc', script], { env })
@@ -24,13 +27,29 @@ test('the tour of the README works when pasted', async () => {
   expect(unread).toEqual({ count: 1 })
   expect(listed).toMatchObject({
     messages: [
-      { seq: 1, text: 'Hello @ben, soup or salad?', mentions: ['ben'], replyCount: 1, user: { name: 'Ana' } },
-      { seq: 2, text: 'Soup!', pinned: true, reactions: [{ type: '🍲', count: 1, own: false }], parentId: expect.any(String) },
+      {
+        seq: 1,
+        text: 'Hello @ben, soup or salad?',
+        mentions: ['ben'],
+        replyCount: 1,
+        user: { name: 'Ana' },
+      },
+      {
+        seq: 2,
+        text: 'Soup!',
+        pinned: true,
+        reactions: [{ type: '🍲', count: 1, own: false }],
+        parentId: expect.any(String),
+      },
     ],
     maxSeq: 2,
     hasMore: false,
   })
   expect(read).toEqual({ success: true, lastReadSeq: 2 })
-  expect(channels).toMatchObject({ channels: [{ name: 'Kitchen talk', unreadCount: 0, lastMessage: { text: 'Soup!' }, memberCount: 2 }] })
+  expect(channels).toMatchObject({
+    channels: [
+      { name: 'Kitchen talk', unreadCount: 0, lastMessage: { text: 'Soup!' }, memberCount: 2 },
+    ],
+  })
   expect(answers).toHaveLength(6)
 })

@@ -8,7 +8,11 @@ const unknownId = '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'
 
 /** A channel of ana's with ben in it, in which ana has said so much. */
 const talk = async (texts: string[], [ana, ben]: [User, User]) => {
-  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: [ben.id] })
+  const { id: channelId } = await ana.channels.create({
+    type: 'group',
+    name: 'Talk',
+    memberIds: [ben.id],
+  })
   const ids: string[] = []
   for (const text of texts) ids.push((await ana.messages.send({ channelId, text })).id)
   return { channelId, ids }
@@ -26,19 +30,26 @@ test('reading a channel clears its badge and leaves a mark with the time', async
   expect(await ben.reads.mark({ channelId })).toEqual({ success: true, lastReadSeq: 3 })
   expect(await stateOf(ben, channelId)).toEqual({ unreadCount: 0, lastReadSeq: 3 })
   expect(await ben.reads.mark({ channelId })).toEqual({ success: true, lastReadSeq: 3 })
-  expect(await world().db`select seq from read_marks where channel_id = ${channelId} and user_id = 'ben'`).toEqual([{ seq: 3 }])
+  expect(
+    await world()
+      .db`select seq from read_marks where channel_id = ${channelId} and user_id = 'ben'`,
+  ).toEqual([{ seq: 3 }])
 })
 
 test('reading needs no body', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
   const { channelId } = await talk(['one'], [ana, ben])
-  expect(await rest(world(), ben)('POST', `/api/channels/${channelId}/read`)).toEqual({ status: 200, body: { success: true, lastReadSeq: 1 } })
+  expect(await rest(world(), ben)('POST', `/api/channels/${channelId}/read`)).toEqual({
+    status: 200,
+    body: { success: true, lastReadSeq: 1 },
+  })
 })
 
 test('reading up to a message clears the badge too, and the position never goes back', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
   const { channelId, ids } = await talk(['one', 'two', 'three'], [ana, ben])
-  const mark = async (place: number) => (await ben.reads.mark({ channelId, messageId: ids[place] ?? '' })).lastReadSeq
+  const mark = async (place: number) =>
+    (await ben.reads.mark({ channelId, messageId: ids[place] ?? '' })).lastReadSeq
   expect(await mark(1)).toBe(2)
   expect(await stateOf(ben, channelId)).toEqual({ unreadCount: 0, lastReadSeq: 2 })
   expect(await mark(0)).toBe(2)
@@ -52,7 +63,9 @@ test('of many reads at once the furthest counts', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
   const { channelId, ids } = await talk(Array.from({ length: 10 }, String), [ana, ben])
   for (let round = 0; round < 5; round++) {
-    const answers = await Promise.all([...ids].reverse().map((messageId) => ben.reads.mark({ channelId, messageId })))
+    const answers = await Promise.all(
+      [...ids].reverse().map((messageId) => ben.reads.mark({ channelId, messageId })),
+    )
     expect(Math.max(...answers.map(({ lastReadSeq }) => lastReadSeq))).toBe(10)
     expect(await stateOf(ben, channelId)).toEqual({ unreadCount: 0, lastReadSeq: 10 })
   }
@@ -104,7 +117,8 @@ test('reading is for members, up to a message of the channel', async () => {
   expect(await refusal(cem.reads.mark({ channelId: open.id }))).toEqual(forbidden)
   expect(await refusal(ben.reads.mark({ channelId: unknownId }))).toEqual(notFound)
   expect(await refusal(ben.reads.mark({ channelId: 'unread' }))).toEqual(notFound)
-  for (const messageId of [unknownId, other.ids[0] ?? '']) expect(await refusal(ben.reads.mark({ channelId, messageId }))).toEqual(notFound)
+  for (const messageId of [unknownId, other.ids[0] ?? ''])
+    expect(await refusal(ben.reads.mark({ channelId, messageId }))).toEqual(notFound)
   expect(await refusal(ben.reads.mark({ channelId, messageId: 'first' }))).toEqual(invalid)
   expect(await stateOf(ben, channelId)).toEqual({ unreadCount: 1, lastReadSeq: 0 })
 })

@@ -8,18 +8,29 @@ const world = useWorld()
 /** A group of these users, in which the first has sent so many messages. */
 async function talk(count: number, ...ids: string[]) {
   const [ana, ...others] = (await world().users(...ids)) as [User, ...User[]]
-  const channel = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: others.map(({ id }) => id) })
+  const channel = await ana.channels.create({
+    type: 'group',
+    name: 'Talk',
+    memberIds: others.map(({ id }) => id),
+  })
   const messages = []
-  for (let n = 1; n <= count; n++) messages.push((await ana.messages.send({ channelId: channel.id, text: `m${n}` })).id)
+  for (let n = 1; n <= count; n++)
+    messages.push((await ana.messages.send({ channelId: channel.id, text: `m${n}` })).id)
   return { channelId: channel.id, messages, ana, others }
 }
 
 test('a receipt marks everything up to a message read, and leaves what follows unread', async () => {
   const { channelId, messages, others } = await talk(5, 'r-ana', 'r-ben')
   const ben = others[0] as User
-  expect(await ben.receipts.mark({ channelId, messageId: messages[2] ?? '' })).toEqual({ success: true, lastReadMessageId: messages[2] })
+  expect(await ben.receipts.mark({ channelId, messageId: messages[2] ?? '' })).toEqual({
+    success: true,
+    lastReadMessageId: messages[2],
+  })
   expect(await ben.channels.get({ channelId })).toMatchObject({ lastReadSeq: 3, unreadCount: 2 })
-  expect(await ben.receipts.mark({ channelId, messageId: messages[0] ?? '' })).toEqual({ success: true, lastReadMessageId: messages[2] })
+  expect(await ben.receipts.mark({ channelId, messageId: messages[0] ?? '' })).toEqual({
+    success: true,
+    lastReadMessageId: messages[2],
+  })
   expect(await ben.channels.get({ channelId })).toMatchObject({ lastReadSeq: 3, unreadCount: 2 })
 })
 
@@ -47,16 +58,22 @@ test('readers have the exact time, and the author is not one of them', async () 
     readCount: 2,
     totalMembers: 3,
   })
-  expect((await receipt(messages[1])).readBy.map(({ userId, readAt }) => [userId, readAt])).toEqual([
-    ['e-cem', second],
-    ['e-ben', third],
-  ])
+  expect((await receipt(messages[1])).readBy.map(({ userId, readAt }) => [userId, readAt])).toEqual(
+    [
+      ['e-cem', second],
+      ['e-ben', third],
+    ],
+  )
 })
 
 test('what one sends oneself is not read by oneself, and counts for nobody', async () => {
   const { channelId, messages, ana } = await talk(2, 's-ana', 's-ben')
   await ana.reads.mark({ channelId })
-  expect(await ana.receipts.get({ channelId, messageId: messages[1] ?? '' })).toEqual({ readBy: [], readCount: 0, totalMembers: 2 })
+  expect(await ana.receipts.get({ channelId, messageId: messages[1] ?? '' })).toEqual({
+    readBy: [],
+    readCount: 0,
+    totalMembers: 2,
+  })
 })
 
 test('a query answers for many messages, and leaves out what is unknown, deleted or elsewhere', async () => {
@@ -66,14 +83,21 @@ test('a query answers for many messages, and leaves out what is unknown, deleted
   await others[0]?.receipts.mark({ channelId, messageId: second })
   await ana.messages.delete({ channelId, messageId: third })
   const unknown = '019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90'
-  const { receipts } = await ana.receipts.query({ channelId, messageIds: [first, second, third, fourth, first, unknown, elsewhere.messages[0] ?? ''] })
+  const { receipts } = await ana.receipts.query({
+    channelId,
+    messageIds: [first, second, third, fourth, first, unknown, elsewhere.messages[0] ?? ''],
+  })
   expect(Object.keys(receipts).sort()).toEqual([first, second, fourth].sort())
   expect(receipts[second]).toMatchObject({ readCount: 1, readers: [{ userId: 'q-ben' }] })
   expect(receipts[fourth]).toEqual({ readCount: 0, readers: [] })
   expect(await ana.receipts.query({ channelId, messageIds: [] })).toEqual({ receipts: {} })
-  expect(await refusal(ana.receipts.query({ channelId, messageIds: Array(201).fill(first) }))).toEqual(invalid)
+  expect(
+    await refusal(ana.receipts.query({ channelId, messageIds: Array(201).fill(first) })),
+  ).toEqual(invalid)
   expect(await refusal(ana.receipts.get({ channelId, messageId: third }))).toEqual(notFound)
-  expect(await refusal(ana.receipts.get({ channelId, messageId: elsewhere.messages[0] ?? '' }))).toEqual(notFound)
+  expect(
+    await refusal(ana.receipts.get({ channelId, messageId: elsewhere.messages[0] ?? '' })),
+  ).toEqual(notFound)
 })
 
 test('of more than 100 readers a hundred are shown and all are counted', async () => {
@@ -115,8 +139,13 @@ test('receipts are for those who may read; marking is for members', async () => 
   expect(await refusal(ana.receipts.mark({ channelId, messageId: channelId }))).toEqual(notFound)
   const open = await ana.channels.create({ type: 'public', name: 'Open' })
   const { id } = await ana.messages.send({ channelId: open.id, text: 'hi' })
-  expect(await eve.receipts.get({ channelId: open.id, messageId: id })).toMatchObject({ readCount: 0, totalMembers: 1 })
+  expect(await eve.receipts.get({ channelId: open.id, messageId: id })).toMatchObject({
+    readCount: 0,
+    totalMembers: 1,
+  })
   expect(await refusal(eve.receipts.mark({ channelId: open.id, messageId: id }))).toEqual(forbidden)
   const { token } = await (await world().stranger()).tokens.create({ userId: 'p-ana' })
-  expect(await refusal(world().api({ token }).receipts.get({ channelId, messageId }))).toEqual(notFound)
+  expect(await refusal(world().api({ token }).receipts.get({ channelId, messageId }))).toEqual(
+    notFound,
+  )
 })

@@ -99,7 +99,12 @@ function rows(table: string): Record<string, Record<string, string>> {
     .trim()
     .split('\n')
     .map((line) => line.trim().split(/ +/))
-  return Object.fromEntries(lines.map(([name, ...cells]) => [name, Object.fromEntries(columns.map((column, place) => [column, cells[place] ?? 'missing']))]))
+  return Object.fromEntries(
+    lines.map(([name, ...cells]) => [
+      name,
+      Object.fromEntries(columns.map((column, place) => [column, cells[place] ?? 'missing'])),
+    ]),
+  )
 }
 
 const world = useWorld({ userAdminAccess: 'server' })
@@ -113,7 +118,8 @@ beforeAll(async () => {
 })
 // What a test leaves behind would be compared in all that follow.
 afterEach(async () => {
-  for (const table of ['channels', 'workspaces', 'users', 'events']) await world().db.unsafe(`delete from ${table}`)
+  for (const table of ['channels', 'workspaces', 'users', 'events'])
+    await world().db.unsafe(`delete from ${table}`)
 })
 
 /** In all that belongs to the group and nowhere else. */
@@ -122,23 +128,55 @@ let scenes = 0
 
 /** A group of three with a message, and their workspace; outside of both a user of the app. */
 async function setScene(tenant = ours, ownerId = `owner-${++scenes}`) {
-  const [memberId, thirdId, outsiderId] = ['member', 'third', 'outsider'].map((name) => `${name}-${++scenes}`) as [string, string, string]
+  const [memberId, thirdId, outsiderId] = ['member', 'third', 'outsider'].map(
+    (name) => `${name}-${++scenes}`,
+  ) as [string, string, string]
   await world().db`
     insert into users (app_id, id, email, last_active_at) select ${tenant.appId}, id, ${`${SECRET_WORD}@example.com`}, now() from unnest(${[ownerId, memberId, thirdId, outsiderId]}::text[]) id
     on conflict do nothing`
-  const tokenOf = (userId: string, { appId = tenant.appId, admin = false } = {}) => world().sign('api', { appId, userId, generation: 0, admin })
+  const tokenOf = (userId: string, { appId = tenant.appId, admin = false } = {}) =>
+    world().sign('api', { appId, userId, generation: 0, admin })
   const owner = world().api({ token: await tokenOf(ownerId) })
-  const { id: channelId } = await owner.channels.create({ type: 'group', name: SECRET_WORD, description: SECRET_WORD, memberIds: [memberId, thirdId] })
-  const { id: messageId } = await owner.messages.send({ channelId, text: SECRET_WORD, attachments: [{ type: SECRET_WORD, url: 'https://example.com' }] })
-  const workspaceId = await insertWorkspace({ db: world().db, appId: tenant.appId }, { [ownerId]: 'owner', [memberId]: 'member', [thirdId]: 'member' })
+  const { id: channelId } = await owner.channels.create({
+    type: 'group',
+    name: SECRET_WORD,
+    description: SECRET_WORD,
+    memberIds: [memberId, thirdId],
+  })
+  const { id: messageId } = await owner.messages.send({
+    channelId,
+    text: SECRET_WORD,
+    attachments: [{ type: SECRET_WORD, url: 'https://example.com' }],
+  })
+  const workspaceId = await insertWorkspace(
+    { db: world().db, appId: tenant.appId },
+    { [ownerId]: 'owner', [memberId]: 'member', [thirdId]: 'member' },
+  )
   await world().db`update workspaces set name = ${SECRET_WORD} where id = ${workspaceId}`
-  return { tenant, ownerId, memberId, thirdId, outsiderId, owner, channelId, messageId, workspaceId, tokenOf }
+  return {
+    tenant,
+    ownerId,
+    memberId,
+    thirdId,
+    outsiderId,
+    owner,
+    channelId,
+    messageId,
+    workspaceId,
+    tokenOf,
+  }
 }
 type Scene = Awaited<ReturnType<typeof setScene>>
 
 /** Who calls, each by his credentials. The stranger's id in his app is the member's in this one. */
-async function callers({ tokenOf, memberId, outsiderId, ownerId }: Scene): Promise<Record<string, Credentials>> {
-  await world().db`insert into users (app_id, id) values (${theirs.appId}, ${memberId}) on conflict do nothing`
+async function callers({
+  tokenOf,
+  memberId,
+  outsiderId,
+  ownerId,
+}: Scene): Promise<Record<string, Credentials>> {
+  await world()
+    .db`insert into users (app_id, id) values (${theirs.appId}, ${memberId}) on conflict do nothing`
   const [stranger, outsider, member, owner] = await Promise.all([
     tokenOf(memberId, { appId: theirs.appId }),
     tokenOf(outsiderId),
@@ -157,9 +195,18 @@ async function callers({ tokenOf, memberId, outsiderId, ownerId }: Scene): Promi
 }
 
 /** What looks like the owner's credentials, and is none. */
-async function pretenders({ tokenOf, tenant, ownerId }: Scene): Promise<Record<string, Credentials>> {
+async function pretenders({
+  tokenOf,
+  tenant,
+  ownerId,
+}: Scene): Promise<Record<string, Credentials>> {
   const token = await tokenOf(ownerId)
-  const wsToken = await world().sign('ws', { appId: tenant.appId, userId: ownerId, generation: 0, admin: false })
+  const wsToken = await world().sign('ws', {
+    appId: tenant.appId,
+    userId: ownerId,
+    generation: 0,
+    admin: false,
+  })
   const past = Math.floor(Date.now() / 1000) - 1
   return {
     nothing: {},
@@ -173,7 +220,12 @@ async function pretenders({ tokenOf, tenant, ownerId }: Scene): Promise<Record<s
 }
 
 /** Valid input for an operation, of the scene wherever it can be: the ids it wants, and what else it can not do without. */
-async function argsFor(id: string, op: Operation, scene: Scene, also = 'name'): Promise<Record<string, unknown>> {
+async function argsFor(
+  id: string,
+  op: Operation,
+  scene: Scene,
+  also = 'name',
+): Promise<Record<string, unknown>> {
   const { channelId, messageId, workspaceId, ownerId, thirdId, outsiderId, tenant, owner } = scene
   const isAboutUsers = id.startsWith('users.') || id.startsWith('tokens.')
   const known: Record<string, () => unknown> = {
@@ -191,8 +243,10 @@ async function argsFor(id: string, op: Operation, scene: Scene, also = 'name'): 
     after: () => messageId,
     channels: () => ({ [channelId]: 0 }),
     workspaceId: () => workspaceId,
-    deviceId: async () => (await owner.devices.create({ platform: 'ios', provider: 'apns', token: randomUUID() })).id,
-    token: async () => (id === 'invites.accept' ? (await owner.invites.create({ workspaceId })).token : randomUUID()),
+    deviceId: async () =>
+      (await owner.devices.create({ platform: 'ios', provider: 'apns', token: randomUUID() })).id,
+    token: async () =>
+      id === 'invites.accept' ? (await owner.invites.create({ workspaceId })).token : randomUUID(),
     name: () => 'New',
     text: () => 'New',
     type: () => 'team',
@@ -201,38 +255,54 @@ async function argsFor(id: string, op: Operation, scene: Scene, also = 'name'): 
     platform: () => 'ios',
     provider: () => 'apns',
   }
-  const wanted = Object.keys(op.input.shape).filter((field) => field === also || !op.input.shape[field]?.safeParse(undefined).success)
-  return Object.fromEntries(await Promise.all(wanted.map(async (field) => [field, await known[field]?.()])))
+  const wanted = Object.keys(op.input.shape).filter(
+    (field) => field === also || !op.input.shape[field]?.safeParse(undefined).success,
+  )
+  return Object.fromEntries(
+    await Promise.all(wanted.map(async (field) => [field, await known[field]?.()])),
+  )
 }
 
 /** `ok` or the code of the refusal, and all that was answered. */
 async function outcomeOf(api: Api, id: string, args: object) {
   const [noun = '', name = ''] = id.split('.')
-  const call = (api as never as Record<string, Record<string, (args: object) => Promise<unknown>>>)[noun]?.[name]
+  const call = (api as never as Record<string, Record<string, (args: object) => Promise<unknown>>>)[
+    noun
+  ]?.[name]
   if (!call) throw new Error(`no operation ${id}`)
   try {
     return { outcome: 'ok', said: JSON.stringify(await call(args)) }
   } catch (error) {
-    if (isChatError(error) && error.code !== 'NETWORK_ERROR') return { outcome: error.code, said: error.message }
+    if (isChatError(error) && error.code !== 'NETWORK_ERROR')
+      return { outcome: error.code, said: error.message }
     throw error
   }
 }
-const statusOf = (outcome: string) => (outcome === 'ok' ? 'ok' : String(errorStatus[outcome as keyof typeof errorStatus]))
+const statusOf = (outcome: string) =>
+  outcome === 'ok' ? 'ok' : String(errorStatus[outcome as keyof typeof errorStatus])
 
 /** What the database holds that it did not hold before, and no longer holds; but for the sign of life that the node gives of itself. */
 async function changesBy(work: () => Promise<void>) {
-  const rows = async () => new Set((await dump(world())).filter((row) => !row.startsWith('public.nodes ')))
+  const rows = async () =>
+    new Set((await dump(world())).filter((row) => !row.startsWith('public.nodes ')))
   const before = await rows()
   await work()
   const after = await rows()
-  return [...before].filter((row) => !after.has(row)).concat([...after].filter((row) => !before.has(row)))
+  return [...before]
+    .filter((row) => !after.has(row))
+    .concat([...after].filter((row) => !before.has(row)))
 }
 
 test('every operation of the contract has its row in the table, and nothing else has', () => {
   expect(Object.keys(matrix).sort()).toEqual(operations.map(([id]) => id).sort())
   expect(new Set(operations.map(([, { auth }]) => auth))).toEqual(new Set(Object.keys(credentials)))
-  const cells = [...Object.values(matrix).flatMap(Object.values), ...Object.values(credentials).flatMap(Object.values)]
-  expect(new Set(cells)).toEqual(new Set(['ok', 'admits', '401', '403', '404', 'UNAUTHORIZED', 'INVALID_TOKEN']))
+  const cells = [
+    ...Object.values(matrix).flatMap(Object.values),
+    ...Object.values(credentials).flatMap(Object.values),
+  ]
+  expect(new Set(cells)).toEqual(
+    new Set(['ok', 'admits', '401', '403', '404', 'UNAUTHORIZED', 'INVALID_TOKEN']),
+  )
 })
 
 describe.each(operations)('%s', (id, op) => {
@@ -241,7 +311,11 @@ describe.each(operations)('%s', (id, op) => {
 
   test('refuses whom it should, telling nothing and changing nothing', async () => {
     const scene = await setScene()
-    const [cast, fakes, args] = [await callers(scene), await pretenders(scene), await argsFor(id, op, scene)]
+    const [cast, fakes, args] = [
+      await callers(scene),
+      await pretenders(scene),
+      await argsFor(id, op, scene),
+    ]
     expect(op.input.safeParse(args).error).toBeUndefined()
     const refused = Object.entries(verdicts).filter(isRefused)
     const ask = async (as: Credentials | undefined) => {
@@ -250,8 +324,10 @@ describe.each(operations)('%s', (id, op) => {
       return outcome
     }
     const changes = await changesBy(async () => {
-      for (const [name, verdict] of refused) expect([name, statusOf(await ask(cast[name]))]).toEqual([name, verdict])
-      for (const [name, as] of Object.entries(fakes)) expect([name, await ask(as)]).toEqual([name, credentials[op.auth]?.[name]])
+      for (const [name, verdict] of refused)
+        expect([name, statusOf(await ask(cast[name]))]).toEqual([name, verdict])
+      for (const [name, as] of Object.entries(fakes))
+        expect([name, await ask(as)]).toEqual([name, credentials[op.auth]?.[name]])
     })
     expect(changes).toEqual([])
   })
@@ -259,7 +335,11 @@ describe.each(operations)('%s', (id, op) => {
   test('serves whom it should, and tells nobody outside of what is inside', async () => {
     for (const [name, verdict] of Object.entries(verdicts).filter((cell) => !isRefused(cell))) {
       const scene = await setScene()
-      const { outcome, said } = await outcomeOf(world().api((await callers(scene))[name]), id, await argsFor(id, op, scene))
+      const { outcome, said } = await outcomeOf(
+        world().api((await callers(scene))[name]),
+        id,
+        await argsFor(id, op, scene),
+      )
       expect([name, outcome]).toEqual([name, 'ok'])
       const isOutside = name === 'stranger' || name === 'outsider' || name === 'otherBackend'
       if (isOutside && verdict !== 'admits') expect(said).not.toContain(SECRET_WORD)
@@ -268,22 +348,34 @@ describe.each(operations)('%s', (id, op) => {
 })
 
 /** The fields that name something: all that a scene has ids for. */
-const names = /^(userId|memberId|messageId|userIds|memberIds|messageIds|parentId|before|after|users|channels|channelId|workspaceId|deviceId|appId|keyId)$/
+const names =
+  /^(userId|memberId|messageId|userIds|memberIds|messageIds|parentId|before|after|users|channels|channelId|workspaceId|deviceId|appId|keyId)$/
 const idFields = operations.flatMap(([id, op]) =>
   Object.keys(op.input.shape)
     .filter((field) => names.test(field) || (id === 'invites.accept' && field === 'token'))
-    .filter((field) => `${id} ${field}` !== 'apps.createKey appId' && `${id} ${field}` !== 'devices.create deviceId')
+    .filter(
+      (field) =>
+        `${id} ${field}` !== 'apps.createKey appId' &&
+        `${id} ${field}` !== 'devices.create deviceId',
+    )
     .map((field) => ({ place: `${id} ${field}`, id, op, field })),
 )
 /** Those that name something within what another id of the same call names. */
 const inner = idFields.filter(
-  ({ id, field }) => /^(messageId|messageIds|parentId|before|after)$/.test(field) || (field === 'userId' && /^(members|workspaces)/.test(id)),
+  ({ id, field }) =>
+    /^(messageId|messageIds|parentId|before|after)$/.test(field) ||
+    (field === 'userId' && /^(members|workspaces)/.test(id)),
 )
 
 test('an id that is added to the contract is looked at as well', () => {
-  const fields = operations.flatMap(([, op]) => [...Object.keys(op.input.shape), ...pathParameters(op.path)])
+  const fields = operations.flatMap(([, op]) => [
+    ...Object.keys(op.input.shape),
+    ...pathParameters(op.path),
+  ])
   const free = new Set(['clientId', 'emoji', 'token'])
-  expect(fields.filter((field) => /Ids?$/.test(field) && !names.test(field) && !free.has(field))).toEqual([])
+  expect(
+    fields.filter((field) => /Ids?$/.test(field) && !names.test(field) && !free.has(field)),
+  ).toEqual([])
   const inPaths = operations.flatMap(([, { path }]) => pathParameters(path))
   expect(inPaths.filter((field) => !names.test(field) && !free.has(field))).toEqual([])
 })
@@ -292,12 +384,25 @@ test('an id that is added to the contract is looked at as well', () => {
 const mightiest = async (auth: Auth, { tokenOf, ownerId }: Scene): Promise<Credentials[]> => {
   const owner = { token: await tokenOf(ownerId, { admin: true }) }
   const backend = { apiKey: ours.apiKey }
-  return { none: [{}], admin: [{ adminKey: ADMIN_KEY }], key: [backend], user: [owner], userOrKey: [owner, backend] }[auth]
+  return {
+    none: [{}],
+    admin: [{ adminKey: ADMIN_KEY }],
+    key: [backend],
+    user: [owner],
+    userOrKey: [owner, backend],
+  }[auth]
 }
 
 /** Calls with one id of the other scene in place of the own one. */
-async function expectForeign({ place, id, op, field }: (typeof idFields)[number], scene: Scene, other: Scene) {
-  const args = { ...(await argsFor(id, op, scene)), ...pick(await argsFor(id, op, other, field), field) }
+async function expectForeign(
+  { place, id, op, field }: (typeof idFields)[number],
+  scene: Scene,
+  other: Scene,
+) {
+  const args = {
+    ...(await argsFor(id, op, scene)),
+    ...pick(await argsFor(id, op, other, field), field),
+  }
   const verdict = foreign[place] ?? '404'
   for (const as of await mightiest(op.auth, scene)) {
     const changes = await changesBy(async () => {
@@ -305,14 +410,23 @@ async function expectForeign({ place, id, op, field }: (typeof idFields)[number]
       expect([place, statusOf(outcome)]).toEqual([place, verdict])
       expect(said).not.toContain(SECRET_WORD)
     })
-    expect(changes.filter((row) => verdict !== 'ok' || row.includes(other.channelId) || row.includes(theirs.appId))).toEqual([])
+    expect(
+      changes.filter(
+        (row) => verdict !== 'ok' || row.includes(other.channelId) || row.includes(theirs.appId),
+      ),
+    ).toEqual([])
   }
 }
 const pick = (args: Record<string, unknown>, field: string) => ({ [field]: args[field] })
 
-test.each(idFields)('$place of another app names nothing', async (where) => expectForeign(where, await setScene(), await setScene(theirs)))
+test.each(idFields)('$place of another app names nothing', async (where) =>
+  expectForeign(where, await setScene(), await setScene(theirs)),
+)
 
-test.each(inner)('$place of another channel or workspace of the same owner names nothing', async (where) => {
-  const scene = await setScene()
-  await expectForeign(where, scene, await setScene(ours, scene.ownerId))
-})
+test.each(inner)(
+  '$place of another channel or workspace of the same owner names nothing',
+  async (where) => {
+    const scene = await setScene()
+    await expectForeign(where, scene, await setScene(ours, scene.ownerId))
+  },
+)

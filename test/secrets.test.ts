@@ -32,7 +32,8 @@ async function live(url: string) {
     secrets.push(value)
     return value
   }
-  const refused = async (call: Promise<unknown>, status: number) => expect(await call.catch((error) => isChatError(error) && error.status)).toBe(status)
+  const refused = async (call: Promise<unknown>, status: number) =>
+    expect(await call.catch((error) => isChatError(error) && error.status)).toBe(status)
   const operator = createApi({ url, adminKey: production.ADMIN_API_KEY })
   const { id: appId, apiKey } = await operator.apps.create({ name: 'hush-name' })
   const spare = await operator.apps.createKey({ appId })
@@ -42,14 +43,30 @@ async function live(url: string) {
 
   const backend = createApi({ url, apiKey: secret(apiKey) })
   const user = async (userId: string) => {
-    const { token, wsToken } = await backend.tokens.create({ userId, name: 'hush-name', email: 'hush@example.com', custom: { plan: 'hush-custom' } })
+    const { token, wsToken } = await backend.tokens.create({
+      userId,
+      name: 'hush-name',
+      email: 'hush@example.com',
+      custom: { plan: 'hush-custom' },
+    })
     return { token: secret(token), api: createApi({ url, token }), wsToken: secret(wsToken) }
   }
   const [ana, ben, cem] = [await user('ana'), await user('ben'), await user('cem')]
-  await backend.users.sync({ users: [{ id: 'dora', email: 'hush@example.com' }, { id: 'hush path' }] })
+  await backend.users.sync({
+    users: [{ id: 'dora', email: 'hush@example.com' }, { id: 'hush path' }],
+  })
 
-  const { id: channelId } = await ana.api.channels.create({ type: 'group', name: 'hush-name', description: 'hush-topic', memberIds: ['ben', 'cem'] })
-  const { id: messageId } = await ana.api.messages.send({ channelId, text: 'hush-text', clientId: 'hush-client' })
+  const { id: channelId } = await ana.api.channels.create({
+    type: 'group',
+    name: 'hush-name',
+    description: 'hush-topic',
+    memberIds: ['ben', 'cem'],
+  })
+  const { id: messageId } = await ana.api.messages.send({
+    channelId,
+    text: 'hush-text',
+    clientId: 'hush-client',
+  })
   await ben.api.messages.send({ channelId, text: 'hush-text', parentId: messageId })
   await ana.api.messages.edit({ channelId, messageId, text: 'hush-edit' })
   await ben.api.reactions.add({ channelId, messageId, emoji: 'hush-emoji' })
@@ -65,18 +82,64 @@ async function live(url: string) {
   const open = await ana.api.invites.create({ workspaceId })
   await breakDown('workspace_invites', async () => {
     await refused(cem.api.invites.accept({ token: secret(open.token) }), 500)
-    await ask(url, { method: 'POST', path: '/trpc/invites.accept', body: JSON.stringify({ token: open.token }), headers: bearer(cem.token) }, 500)
+    await ask(
+      url,
+      {
+        method: 'POST',
+        path: '/trpc/invites.accept',
+        body: JSON.stringify({ token: open.token }),
+        headers: bearer(cem.token),
+      },
+      500,
+    )
   })
   await breakDown('api_keys', async () => {
-    await refused(createApi({ url, apiKey: secret(`pk_${'nobody-x'.repeat(4)}`) }).users.list(), 500)
+    await refused(
+      createApi({ url, apiKey: secret(`pk_${'nobody-x'.repeat(4)}`) }).users.list(),
+      500,
+    )
   })
-  await breakDown('messages', async () => refused(ana.api.messages.send({ channelId, text: 'hush-text' }), 500))
+  await breakDown('messages', async () =>
+    refused(ana.api.messages.send({ channelId, text: 'hush-text' }), 500),
+  )
 
-  const everything = { ...bearer(ana.token), 'X-API-Key': apiKey, 'X-Admin-Key': production.ADMIN_API_KEY }
-  await ask(url, { method: 'GET', path: `/api/invites/${open.token}/hush-path?q=hush-query`, headers: everything }, 404)
-  await ask(url, { method: 'POST', path: `/api/invites/${open.token}%/accept?token=${ana.token}`, headers: everything }, 400)
-  await ask(url, { method: 'POST', path: '/tokens', body: '{"hush-body":', headers: everything }, 400)
-  await ask(url, { method: 'GET', path: '/api/users', headers: bearer(secret(forge(ana.token, { secret: 'another secret, of 32 bytes or more' }))) }, 401)
+  const everything = {
+    ...bearer(ana.token),
+    'X-API-Key': apiKey,
+    'X-Admin-Key': production.ADMIN_API_KEY,
+  }
+  await ask(
+    url,
+    {
+      method: 'GET',
+      path: `/api/invites/${open.token}/hush-path?q=hush-query`,
+      headers: everything,
+    },
+    404,
+  )
+  await ask(
+    url,
+    {
+      method: 'POST',
+      path: `/api/invites/${open.token}%/accept?token=${ana.token}`,
+      headers: everything,
+    },
+    400,
+  )
+  await ask(
+    url,
+    { method: 'POST', path: '/tokens', body: '{"hush-body":', headers: everything },
+    400,
+  )
+  await ask(
+    url,
+    {
+      method: 'GET',
+      path: '/api/users',
+      headers: bearer(secret(forge(ana.token, { secret: 'another secret, of 32 bytes or more' }))),
+    },
+    401,
+  )
   await ask(url, { method: 'GET', path: '/api/users', headers: bearer(ana.wsToken) }, 401)
   await backend.tokens.revoke({ userId: 'cem' })
   await refused(cem.api.channels.list(), 401)
@@ -84,9 +147,16 @@ async function live(url: string) {
   return secrets
 }
 
-const bearer = (token: string) => ({ Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' })
+const bearer = (token: string) => ({
+  Authorization: `Bearer ${token}`,
+  'Content-Type': 'application/json',
+})
 
-async function ask(url: string, { path, ...request }: Parameters<typeof post>[2] & { path: string }, status: number) {
+async function ask(
+  url: string,
+  { path, ...request }: Parameters<typeof post>[2] & { path: string },
+  status: number,
+) {
   expect((await post(url, path, request)).status).toBe(status)
 }
 
@@ -97,9 +167,17 @@ async function breakDown(table: string, work: () => Promise<void>) {
   await world().db.unsafe(`alter table renamed rename to ${table}`)
 }
 
-test('what opens something is neither in the database nor in the log, and what people say is not in the log', { timeout: 60_000 }, async () => {
+test('what opens something is neither in the database nor in the log, and what people say is not in the log', {
+  timeout: 60_000,
+}, async () => {
   const node = start(
-    { ...production, DATABASE_URL: world().databaseUrl, LOG_LEVEL: 'trace', RATE_LIMIT_TOKENS: '0', PUBLIC_URL: 'https://chat.example.com' },
+    {
+      ...production,
+      DATABASE_URL: world().databaseUrl,
+      LOG_LEVEL: 'trace',
+      RATE_LIMIT_TOKENS: '0',
+      PUBLIC_URL: 'https://chat.example.com',
+    },
     tmpdir(),
   )
   const url = await node.address()
@@ -115,6 +193,11 @@ test('what opens something is neither in the database nor in the log, and what p
   expect(parts.filter((part) => database.includes(part))).toEqual([])
 
   const log = node.output()
-  for (const line of ['"msg":"request failed"', '"route":"/api/invites/:token/accept"', '"status":403']) expect(log).toContain(line)
+  for (const line of [
+    '"msg":"request failed"',
+    '"route":"/api/invites/:token/accept"',
+    '"status":403',
+  ])
+    expect(log).toContain(line)
   expect([...parts, ...said].filter((part) => log.includes(part))).toEqual([])
 })

@@ -10,6 +10,12 @@ test('health tells the version and that the database answers; liveness asks noth
     const response = await fetch(url + path)
     return { status: response.status, body: await response.json() }
   }
-  expect(await answer('/health')).toEqual({ status: 200, body: { status: 'ok', version: limits.apiVersion, checks: { database: 'ok' } } })
-  expect(await answer('/health/live')).toEqual({ status: 200, body: { status: 'ok', version: limits.apiVersion } })
+  expect(await answer('/health')).toEqual({
+    status: 200,
+    body: { status: 'ok', version: limits.apiVersion, checks: { database: 'ok' } },
+  })
+  expect(await answer('/health/live')).toEqual({
+    status: 200,
+    body: { status: 'ok', version: limits.apiVersion },
+  })
 })

@@ -12,17 +12,30 @@ test('the five workflows are created where they are missing, under their configu
   const there = new Set(['mention'])
   provider.behave((response, { method, path, body }) => {
     if (method === 'POST') there.add(String(body.workflowId))
-    response.writeHead(method === 'POST' ? 201 : there.has(path.split('/').at(-1) ?? '') ? 200 : 404).end('{}')
+    response
+      .writeHead(method === 'POST' ? 201 : there.has(path.split('/').at(-1) ?? '') ? 200 : 404)
+      .end('{}')
   })
-  const push = { ...provider.settings, workflows: { ...provider.settings.workflows, reaction: 'acme-reaction' } }
+  const push = {
+    ...provider.settings,
+    workflows: { ...provider.settings.workflows, reaction: 'acme-reaction' },
+  }
   const said: string[] = []
   await setUpPush(push, (line) => said.push(line))
-  expect(said).toEqual(['new-message: created', 'mention: is there', 'channel-invite: created', 'acme-reaction: created', 'thread-reply: created'])
+  expect(said).toEqual([
+    'new-message: created',
+    'mention: is there',
+    'channel-invite: created',
+    'acme-reaction: created',
+    'thread-reply: created',
+  ])
   const created = provider.calls.filter(({ method }) => method === 'POST')
   expect(created.map(({ path }) => path)).toEqual(Array(4).fill('/v2/workflows'))
   expect(created[0]?.body).toMatchObject({
     workflowId: 'new-message',
-    payloadSchema: { properties: { senderId: { type: 'string' }, messagePreview: { type: 'string' } } },
+    payloadSchema: {
+      properties: { senderId: { type: 'string' }, messagePreview: { type: 'string' } },
+    },
     steps: [{ type: 'push', controlValues: { body: '{{payload.messagePreview}}' } }],
   })
   provider.forget()

@@ -1,5 +1,13 @@
 import { spawn } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { type AddressInfo, connect as connectSocket, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,11 +44,19 @@ const hasEnded = (dataDir: string) => !existsSync(join(dataDir, 'postgres/postma
 
 test('what can not start says why in one line, and ends with 1', async () => {
   const taken = createServer().listen(0, '127.0.0.1')
-  const { port } = (await vi.waitFor(() => taken.address() ?? Promise.reject(new Error('not yet')))) as AddressInfo
+  const { port } = (await vi.waitFor(
+    () => taken.address() ?? Promise.reject(new Error('not yet')),
+  )) as AddressInfo
   const bad: [Record<string, string>, RegExp][] = [
     [{ PORT: 'x', DATA_DIR: directory }, /^PORT: expected a whole number\n$/],
-    [{ ...production, DATABASE_URL: 'postgres://parley:hunter2@localhost:1/parley' }, /^The database can not be used: connect ECONNREFUSED \S+:1\n$/],
-    [{ ...production, DATABASE_URL: world().databaseUrl, PORT: String(port) }, /^listen EADDRINUSE: address already in use 127\.0\.0\.1:\d+\n$/],
+    [
+      { ...production, DATABASE_URL: 'postgres://parley:hunter2@localhost:1/parley' },
+      /^The database can not be used: connect ECONNREFUSED \S+:1\n$/,
+    ],
+    [
+      { ...production, DATABASE_URL: world().databaseUrl, PORT: String(port) },
+      /^listen EADDRINUSE: address already in use 127\.0\.0\.1:\d+\n$/,
+    ],
   ]
   const starts = bad.map(([variables]) => start(variables))
   expect(await Promise.all(starts.map(({ code }) => code))).toEqual(bad.map(() => 1))
@@ -52,7 +68,11 @@ test('in development everything is made that is missing; Ctrl-C stops it, and th
   const dataDir = join(directory, 'embedded')
   writeFileSync(join(directory, '.env'), `DATA_DIR=${dataDir}\nHOST=127.0.0.1\nPORT=1\n`) // the environment goes first
   const first = start({})
-  const [url, adminKey, demoKey] = [await first.url(), await first.value('Admin key'), await first.value('Demo API key')]
+  const [url, adminKey, demoKey] = [
+    await first.url(),
+    await first.value('Admin key'),
+    await first.value('Demo API key'),
+  ]
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/)
   const { wsUrl } = await createApi({ url, apiKey: demoKey }).tokens.create({ userId: 'ana' })
   expect(wsUrl).toBe(`${url.replace('http', 'ws')}/connection/websocket`)
@@ -66,12 +86,22 @@ test('in development everything is made that is missing; Ctrl-C stops it, and th
   const second = start({ NODE_ENV: 'production', JWT_SECRET: production.JWT_SECRET })
   const again = await second.url()
   expect(second.output()).toContain('Warning: DATABASE_URL is unset: using the embedded PostgreSQL')
-  expect(second.output()).toContain(`Warning: PUBLIC_URL is unset: clients are told to connect to ${again.replace('http', 'ws')}`)
-  for (const key of ['', 'undefined', adminKey]) expectError(await post(again, '/admin/apps', { headers: { 'X-Admin-Key': key } }), 'UNAUTHORIZED')
-  expect((await createApi({ url: again, apiKey: demoKey }).tokens.create({ userId: 'ana' })).user.id).toBe('ana')
+  expect(second.output()).toContain(
+    `Warning: PUBLIC_URL is unset: clients are told to connect to ${again.replace('http', 'ws')}`,
+  )
+  for (const key of ['', 'undefined', adminKey])
+    expectError(
+      await post(again, '/admin/apps', { headers: { 'X-Admin-Key': key } }),
+      'UNAUTHORIZED',
+    )
+  expect(
+    (await createApi({ url: again, apiKey: demoKey }).tokens.create({ userId: 'ana' })).user.id,
+  ).toBe('ana')
   // Half a request keeps the server from closing, until somebody has enough.
   const { hostname, port } = new URL(again)
-  const socket = connectSocket(Number(port), hostname, () => socket.write('POST /tokens HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n'))
+  const socket = connectSocket(Number(port), hostname, () =>
+    socket.write('POST /tokens HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n'),
+  )
   socket.on('error', () => {})
   await exchange(again, 'GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
   second.kill('SIGTERM')
@@ -81,17 +111,32 @@ test('in development everything is made that is missing; Ctrl-C stops it, and th
   await vi.waitFor(() => expect(hasEnded(dataDir)).toBe(true), patient)
 })
 
-test.skipIf(process.platform === 'win32')('who ends npm start ends the server and its database with it', async () => {
-  const dataDir = join(directory, 'npm')
-  const npm = spawn('npm', ['start'], { cwd: root, env: { PATH: process.env.PATH, HOME: process.env.HOME, HOST: '127.0.0.1', PORT: '0', DATA_DIR: dataDir } })
-  children.push(npm)
-  let output = ''
-  npm.stdout.on('data', (data) => (output += data))
-  const url = await vi.waitFor(() => /^Base URL: +(\S+)$/m.exec(output)?.[1] ?? Promise.reject(new Error(output)), patient)
-  npm.kill('SIGTERM')
-  await vi.waitFor(() => isRefused(url), patient)
-  await vi.waitFor(() => expect(hasEnded(dataDir)).toBe(true), patient)
-})
+test.skipIf(process.platform === 'win32')(
+  'who ends npm start ends the server and its database with it',
+  async () => {
+    const dataDir = join(directory, 'npm')
+    const npm = spawn('npm', ['start'], {
+      cwd: root,
+      env: {
+        PATH: process.env.PATH,
+        HOME: process.env.HOME,
+        HOST: '127.0.0.1',
+        PORT: '0',
+        DATA_DIR: dataDir,
+      },
+    })
+    children.push(npm)
+    let output = ''
+    npm.stdout.on('data', (data) => (output += data))
+    const url = await vi.waitFor(
+      () => /^Base URL: +(\S+)$/m.exec(output)?.[1] ?? Promise.reject(new Error(output)),
+      patient,
+    )
+    npm.kill('SIGTERM')
+    await vi.waitFor(() => isRefused(url), patient)
+    await vi.waitFor(() => expect(hasEnded(dataDir)).toBe(true), patient)
+  },
+)
 
 test('a start that fails stops what it has started', async () => {
   const dataDir = join(directory, 'embedded')
@@ -106,9 +151,19 @@ test('two that start at once on an empty database share it, and their secrets', 
   const admin = connectOnce(inject('databaseUrl'))
   await admin.unsafe(`create database ${name}`)
   const dataDir = join(directory, 'shared')
-  const both = [1, 2].map(() => start({ DATA_DIR: dataDir, HOST: '0.0.0.0', DATABASE_URL: databaseUrl(inject('databaseUrl'), name) }))
+  const both = [1, 2].map(() =>
+    start({
+      DATA_DIR: dataDir,
+      HOST: '0.0.0.0',
+      DATABASE_URL: databaseUrl(inject('databaseUrl'), name),
+    }),
+  )
   const [one, two] = await Promise.all(
-    both.map(async (node) => ({ url: await node.url(), adminKey: await node.value('Admin key'), apiKey: await node.value('Demo API key') })),
+    both.map(async (node) => ({
+      url: await node.url(),
+      adminKey: await node.value('Admin key'),
+      apiKey: await node.value('Demo API key'),
+    })),
   )
   if (!one || !two) throw new Error('both have started')
   expect(one.url).toMatch(/^http:\/\/localhost:\d+$/)
@@ -128,7 +183,11 @@ test('a change of ALLOWED_ORIGINS takes effect with the next start', async () =>
   const allow = (origin: string) => writeFileSync(join(cwd, '.env'), `ALLOWED_ORIGINS=${origin}\n`)
   const [before, after] = ['https://before.example.com', 'https://after.example.com']
   const allowedBy = async (url: string) => {
-    const answers = await Promise.all([before, after].map((Origin) => post(url, '/health/live', { method: 'GET', headers: { Origin } })))
+    const answers = await Promise.all(
+      [before, after].map((Origin) =>
+        post(url, '/health/live', { method: 'GET', headers: { Origin } }),
+      ),
+    )
     return answers.map(({ headers }) => headers['access-control-allow-origin'])
   }
   allow(before)
@@ -138,18 +197,36 @@ test('a change of ALLOWED_ORIGINS takes effect with the next start', async () =>
   expect(await allowedBy(url)).toEqual([before, undefined])
   first.kill('SIGTERM')
   expect(await first.code).toBe(0)
-  expect(await allowedBy(await start({ ...production, DATABASE_URL: world().databaseUrl }, cwd).url())).toEqual([undefined, after])
+  expect(
+    await allowedBy(await start({ ...production, DATABASE_URL: world().databaseUrl }, cwd).url()),
+  ).toEqual([undefined, after])
 })
 
 test('SIGTERM lets calls in progress end; logs and output of a whole run carry no secret', async () => {
   const dataDir = join(directory, 'none')
-  const node = start({ ...production, DATA_DIR: dataDir, DATABASE_URL: world().databaseUrl, LOG_LEVEL: 'trace', PUBLIC_URL: 'https://chat.example.com' })
+  const node = start({
+    ...production,
+    DATA_DIR: dataDir,
+    DATABASE_URL: world().databaseUrl,
+    LOG_LEVEL: 'trace',
+    PUBLIC_URL: 'https://chat.example.com',
+  })
   const url = await node.address()
-  const { apiKey } = await createApi({ url, adminKey: production.ADMIN_API_KEY }).apps.create({ name: 'Whispers' })
-  const { token, wsToken } = await createApi({ url, apiKey }).tokens.create({ userId: 'ana', email: 'secret-mail@example.com' })
+  const { apiKey } = await createApi({ url, adminKey: production.ADMIN_API_KEY }).apps.create({
+    name: 'Whispers',
+  })
+  const { token, wsToken } = await createApi({ url, apiKey }).tokens.create({
+    userId: 'ana',
+    email: 'secret-mail@example.com',
+  })
   const api = createApi({ url, token })
   const { id } = await api.channels.create({ type: 'group', name: 'secret-name' })
-  const everything = { Authorization: `Bearer ${token}`, 'X-API-Key': apiKey, 'X-Admin-Key': production.ADMIN_API_KEY, 'Content-Type': 'application/json' }
+  const everything = {
+    Authorization: `Bearer ${token}`,
+    'X-API-Key': apiKey,
+    'X-Admin-Key': production.ADMIN_API_KEY,
+    'Content-Type': 'application/json',
+  }
   const forged = `${token.slice(0, -6)}secret`
   await world().db`alter table pins rename to renamed`
   for (const [path, status] of [
@@ -161,14 +238,28 @@ test('SIGTERM lets calls in progress end; logs and output of a whole run carry n
     expect((await post(url, path, { method: 'GET', headers: everything })).status).toBe(status)
   }
   await world().db`alter table renamed rename to pins`
-  expectError(await post(url, '/tokens', { headers: everything, body: '{"secret-body":' }), 'VALIDATION_ERROR')
-  expectError(await post(url, '/api/channels?q=secret-query', { method: 'GET', headers: { Authorization: `Bearer ${forged}` } }), 'INVALID_TOKEN')
-  expect(await exchange(url, `GET /secret-path HTTP/1.1\r\nAuthorization : ${token}\r\n\r\n`)).toMatchObject([{ status: 400 }])
+  expectError(
+    await post(url, '/tokens', { headers: everything, body: '{"secret-body":' }),
+    'VALIDATION_ERROR',
+  )
+  expectError(
+    await post(url, '/api/channels?q=secret-query', {
+      method: 'GET',
+      headers: { Authorization: `Bearer ${forged}` },
+    }),
+    'INVALID_TOKEN',
+  )
+  expect(
+    await exchange(url, `GET /secret-path HTTP/1.1\r\nAuthorization : ${token}\r\n\r\n`),
+  ).toMatchObject([{ status: 400 }])
 
   const idle = connectSocket(Number(new URL(url).port), new URL(url).hostname)
   const isClosed = new Promise((resolve) => idle.on('close', resolve))
   const send = await whileLocked(world(), id, async (waiting) => {
-    const answer = post(url, `/api/channels/${id}/messages`, { headers: { ...everything, Connection: 'keep-alive' }, body: '{"text":"secret-text"}' })
+    const answer = post(url, `/api/channels/${id}/messages`, {
+      headers: { ...everything, Connection: 'keep-alive' },
+      body: '{"text":"secret-text"}',
+    })
     await waiting(1)
     node.kill('SIGTERM')
     await vi.waitFor(() => isRefused(url), patient)
@@ -180,7 +271,14 @@ test('SIGTERM lets calls in progress end; logs and output of a whole run carry n
 
   expect(node.output()).toContain('"msg":"request failed"')
   expect(node.output()).toContain('"route":"/api/channels/:channelId/messages"')
-  for (const secret of [...Object.values(everything).slice(0, 3), production.JWT_SECRET, token, wsToken, forged, 'secret-'])
+  for (const secret of [
+    ...Object.values(everything).slice(0, 3),
+    production.JWT_SECRET,
+    token,
+    wsToken,
+    forged,
+    'secret-',
+  ])
     expect(node.output()).not.toContain(secret)
   expect(node.output()).not.toMatch(/Demo API key|Admin key/)
   expect(existsSync(dataDir)).toBe(false)

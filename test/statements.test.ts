@@ -13,7 +13,8 @@ const statements: string[] = []
 const onStatement = (statement: string) => void statements.push(statement)
 
 /** Not of an operation: looking up, every 5 s, whether a token was revoked, and writing, every 2 s, who was active. */
-const isElsewhere = (statement: string) => /^\s*select token_generation from users|update users u set last_active_at/.test(statement)
+const isElsewhere = (statement: string) =>
+  /^\s*select token_generation from users|update users u set last_active_at/.test(statement)
 
 async function statementsOf(work: () => Promise<unknown>) {
   statements.length = 0
@@ -22,19 +23,28 @@ async function statementsOf(work: () => Promise<unknown>) {
 }
 
 // One connection: what is prepared once stays prepared.
-const world = useWorld({ onStatement, poolSize: 1, timings: { reconcileMs: 1_000_000, beatMs: 1_000_000 } })
+const world = useWorld({
+  onStatement,
+  poolSize: 1,
+  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000 },
+})
 
 /** A channel with a thread, a reaction and a pin; everything done once, so that what is done once a connection is done. */
 const lively = async (size: number) => {
   const [ana, ben] = await world().users('ana', 'ben')
   const crowd = await insertCrowd(world(), `crowd-${size}-${Math.random()}-`, size - 2)
-  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben', ...crowd] })
+  const { id: channelId } = await ana.channels.create({
+    type: 'group',
+    name: 'Talk',
+    memberIds: ['ben', ...crowd],
+  })
   const { id: parentId } = await ben.messages.send({ channelId, text: 'root' })
   const send = (text = 'hi') => ana.messages.send({ channelId, text })
   const fresh = async () => ({ channelId, messageId: (await send()).id })
   const operations = {
     send: () => send(),
-    reply: () => ana.messages.send({ channelId, text: 'reply', parentId, clientId: `${Math.random()}` }),
+    reply: () =>
+      ana.messages.send({ channelId, text: 'reply', parentId, clientId: `${Math.random()}` }),
     page: () => ana.messages.list({ channelId }),
     'page before': () => ana.messages.list({ channelId, before: parentId }),
     thread: () => ana.messages.replies({ channelId, messageId: parentId }),
@@ -56,19 +66,30 @@ const lively = async (size: number) => {
     delete: () => ana.messages.delete(target),
     leave: () => ben.members.leave({ channelId }),
   }
-  for (const operation of Object.values(operations).filter((operation) => operation !== operations.pin)) await operation()
+  for (const operation of Object.values(operations).filter(
+    (operation) => operation !== operations.pin,
+  ))
+    await operation()
   return { ana, channelId, operations, all: { ...operations, ...changes } }
 }
 
 const isWork = (statement: string) => !/^\s*(begin|commit)/i.test(statement)
-const workOf = async (operation: () => Promise<unknown>) => (await statementsOf(operation)).filter(isWork)
+const workOf = async (operation: () => Promise<unknown>) =>
+  (await statementsOf(operation)).filter(isWork)
 
 test('a send takes four statements beside begin and commit, pages of messages and channels two, a read three', async () => {
   const { operations } = await lively(2)
   expect(await workOf(operations.send)).toHaveLength(4)
   expect(await workOf(operations.reply)).toHaveLength(4)
   expect(await statementsOf(operations.send)).toHaveLength(6)
-  for (const read of [operations.page, operations['page before'], operations.message, operations.channels, operations.pins, operations.members])
+  for (const read of [
+    operations.page,
+    operations['page before'],
+    operations.message,
+    operations.channels,
+    operations.pins,
+    operations.members,
+  ])
     expect(await statementsOf(read)).toHaveLength(2)
   expect(await statementsOf(operations.read)).toHaveLength(3)
   expect(await statementsOf(operations.total)).toHaveLength(1)
@@ -80,7 +101,8 @@ test('no operation takes more statements with 200 members than with 2', async ()
   const count = async (size: number) => {
     const { all } = await lively(size)
     const counts: Record<string, number> = {}
-    for (const [name, operation] of Object.entries(all)) counts[name] = (await statementsOf(operation)).length
+    for (const [name, operation] of Object.entries(all))
+      counts[name] = (await statementsOf(operation)).length
     return counts
   }
   expect(await count(200)).toEqual(await count(2))
@@ -89,8 +111,13 @@ test('no operation takes more statements with 200 members than with 2', async ()
 test('a list of a hundred channels takes as many statements as one of two', async () => {
   const ana = await world().user('many-ana')
   const create = (from: number, to: number) =>
-    Promise.all(Array.from({ length: to - from }, (_, index) => ana.channels.create({ type: 'group', name: `Many ${from + index}` })))
-  for (const { id: channelId } of await create(0, 2)) await ana.messages.send({ channelId, text: 'hi' })
+    Promise.all(
+      Array.from({ length: to - from }, (_, index) =>
+        ana.channels.create({ type: 'group', name: `Many ${from + index}` }),
+      ),
+    )
+  for (const { id: channelId } of await create(0, 2))
+    await ana.messages.send({ channelId, text: 'hi' })
   await create(2, 100)
   const list = () => ana.channels.list({ limit: 100 })
   expect((await list()).channels).toHaveLength(100)
@@ -103,7 +130,10 @@ test('what a send reads is sent together with the lock it waits for', async () =
     statements.length = 0
     const sent = operations.send()
     await waiting(1)
-    expect(statements.filter(isWork)).toEqual([expect.stringMatching(/for no key update/), expect.stringMatching(/last_seq/)])
+    expect(statements.filter(isWork)).toEqual([
+      expect.stringMatching(/for no key update/),
+      expect.stringMatching(/last_seq/),
+    ])
     return { sent }
   })
   await sent.sent
@@ -130,11 +160,21 @@ test('a frame with hundreds of subscribes takes one statement, whether they are 
   const ana = await world().user('framed')
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
   const chat = (id: string) => topics.channel(world().appId, id)
-  const wanted = [chat(channelId), topics.user(world().appId, ana.id), topics.user(world().appId, 'somebody-else')]
-  for (let n = wanted.length; n < limits.realtime.topicsPerSocket; n++) wanted.push(chat(`019c9b1e-7a52-7cc1-8f0e-${String(n).padStart(12, '0')}`))
+  const wanted = [
+    chat(channelId),
+    topics.user(world().appId, ana.id),
+    topics.user(world().appId, 'somebody-else'),
+  ]
+  for (let n = wanted.length; n < limits.realtime.topicsPerSocket; n++)
+    wanted.push(chat(`019c9b1e-7a52-7cc1-8f0e-${String(n).padStart(12, '0')}`))
   const raw = await RawSocket.connect(world(), ana)
   const taken = await statementsOf(async () => {
-    raw.send(...wanted.map((channel, index) => ({ id: index + 2, subscribe: { channel, recover: index === 0 } })))
+    raw.send(
+      ...wanted.map((channel, index) => ({
+        id: index + 2,
+        subscribe: { channel, recover: index === 0 },
+      })),
+    )
     await raw.reply(wanted.length + 1)
   })
   expect(taken).toEqual([expect.stringMatching(/with ordinality as r \(topic/)])
@@ -144,7 +184,12 @@ test('a frame with hundreds of subscribes takes one statement, whether they are 
 
 test('a message to hundreds is pushed with as many statements as one to two', async () => {
   const provider = await serveProvider()
-  const pushing = await createWorld({ onStatement, poolSize: 1, timings: { reconcileMs: 1_000_000, beatMs: 1_000_000 }, jobs: { push: provider.settings } })
+  const pushing = await createWorld({
+    onStatement,
+    poolSize: 1,
+    timings: { reconcileMs: 1_000_000, beatMs: 1_000_000 },
+    jobs: { push: provider.settings },
+  })
   onTestFinished(async () => {
     await pushing.stop()
     await provider.stop()
@@ -160,7 +205,11 @@ test('a message to hundreds is pushed with as many statements as one to two', as
       await ana.messages.send({ channelId, text: 'hello' })
       await idle(pushing)
       expect(provider.triggered()).toHaveLength(memberIds.length)
-      return statements.filter((statement) => !isElsewhere(statement) && !/staged_jobs set|from staged_jobs|job_workers|force_unlock/.test(statement))
+      return statements.filter(
+        (statement) =>
+          !isElsewhere(statement) &&
+          !/staged_jobs set|from staged_jobs|job_workers|force_unlock/.test(statement),
+      )
     }
     await work()
     return work()
@@ -172,16 +221,32 @@ test('a message to hundreds is pushed with as many statements as one to two', as
 })
 
 test('promising previews and pushes takes no statement more', async () => {
-  const workflows = { 'new-message': 'm', mention: 'm', 'channel-invite': 'c', reaction: 'r', 'thread-reply': 't' }
+  const workflows = {
+    'new-message': 'm',
+    mention: 'm',
+    'channel-invite': 'c',
+    reaction: 'r',
+    'thread-reply': 't',
+  }
   const push = { secretKey: 'key', apiUrl: 'http://127.0.0.1:9', tenantId: undefined, workflows }
-  const promising = await createWorld({ onStatement, poolSize: 1, jobs: { isElsewhere: true, push } })
+  const promising = await createWorld({
+    onStatement,
+    poolSize: 1,
+    jobs: { isElsewhere: true, push },
+  })
   try {
     const [ana] = await promising.users('ana', 'ben')
-    const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })
+    const { id: channelId } = await ana.channels.create({
+      type: 'group',
+      name: 'Talk',
+      memberIds: ['ben'],
+    })
     const send = () => ana.messages.send({ channelId, text: 'look https://example.com/' })
     await send()
     expect(await workOf(send)).toHaveLength(4)
-    expect(await promising.db`select task from staged_jobs where task in ('preview', 'push-message')`).toHaveLength(4)
+    expect(
+      await promising.db`select task from staged_jobs where task in ('preview', 'push-message')`,
+    ).toHaveLength(4)
   } finally {
     await promising.stop()
   }

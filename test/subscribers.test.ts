@@ -19,7 +19,12 @@ test('a user is registered at the first token, and again only when the profile c
     {
       method: 'POST',
       path: '/v2/subscribers',
-      body: { subscriberId: 'ana', firstName: 'Ana', email: 'ana@example.com', avatar: 'https://example.com/ana.png' },
+      body: {
+        subscriberId: 'ana',
+        firstName: 'Ana',
+        email: 'ana@example.com',
+        avatar: 'https://example.com/ana.png',
+      },
     },
   ])
   await world().backend.tokens.create({ userId: 'ana', ...profile })
@@ -42,19 +47,44 @@ test('the tokens of each kind of device are set, all of them, and withdrawn with
   const path = '/v1/subscribers/ben/credentials'
   await ben.devices.create({ platform: 'android', provider: 'fcm', token: 'f1', deviceId: 'phone' })
   await idle(world())
-  expect(told().at(-1)).toEqual({ method: 'PUT', path, body: { providerId: 'fcm', credentials: { deviceTokens: ['f1'] } } })
+  expect(told().at(-1)).toEqual({
+    method: 'PUT',
+    path,
+    body: { providerId: 'fcm', credentials: { deviceTokens: ['f1'] } },
+  })
   await ben.devices.create({ platform: 'android', provider: 'fcm', token: 'f2' })
   await idle(world())
-  expect(told().at(-1)).toEqual({ method: 'PUT', path, body: { providerId: 'fcm', credentials: { deviceTokens: ['f1', 'f2'] } } })
+  expect(told().at(-1)).toEqual({
+    method: 'PUT',
+    path,
+    body: { providerId: 'fcm', credentials: { deviceTokens: ['f1', 'f2'] } },
+  })
   await ben.devices.create({ platform: 'ios', provider: 'apns', token: 'a1' })
   await idle(world())
-  expect(told().at(-1)).toEqual({ method: 'PUT', path, body: { providerId: 'apns', credentials: { deviceTokens: ['a1'] } } })
-  await ben.devices.create({ platform: 'relay', provider: 'relay', token: 'ExponentPushToken[r1]', deviceId: 'tablet' })
+  expect(told().at(-1)).toEqual({
+    method: 'PUT',
+    path,
+    body: { providerId: 'apns', credentials: { deviceTokens: ['a1'] } },
+  })
+  await ben.devices.create({
+    platform: 'relay',
+    provider: 'relay',
+    token: 'ExponentPushToken[r1]',
+    deviceId: 'tablet',
+  })
   await idle(world())
-  expect(told().at(-1)).toEqual({ method: 'PUT', path, body: { providerId: 'expo', credentials: { deviceTokens: ['ExponentPushToken[r1]'] } } })
+  expect(told().at(-1)).toEqual({
+    method: 'PUT',
+    path,
+    body: { providerId: 'expo', credentials: { deviceTokens: ['ExponentPushToken[r1]'] } },
+  })
   await ben.devices.delete({ deviceId: 'phone' })
   await idle(world())
-  expect(told().at(-1)).toEqual({ method: 'PUT', path, body: { providerId: 'fcm', credentials: { deviceTokens: ['f2'] } } })
+  expect(told().at(-1)).toEqual({
+    method: 'PUT',
+    path,
+    body: { providerId: 'fcm', credentials: { deviceTokens: ['f2'] } },
+  })
   await ben.devices.delete({ deviceId: 'tablet' })
   await idle(world())
   expect(told().at(-1)).toEqual({ method: 'DELETE', path: `${path}/expo`, body: {} })
@@ -67,7 +97,11 @@ test('a token that moves to another user is taken from the first', async () => {
   provider().forget()
   await dora.devices.create({ platform: 'ios', provider: 'apns', token: 'shared' })
   await idle(world())
-  expect(told()).toContainEqual({ method: 'DELETE', path: '/v1/subscribers/cleo/credentials/apns', body: {} })
+  expect(told()).toContainEqual({
+    method: 'DELETE',
+    path: '/v1/subscribers/cleo/credentials/apns',
+    body: {},
+  })
   expect(told()).toContainEqual({
     method: 'PUT',
     path: '/v1/subscribers/dora/credentials',
@@ -87,10 +121,16 @@ test('deleted users are removed, singly and in bulk, and one who comes back is r
     told()
       .map(({ method, path }) => `${method} ${path}`)
       .sort(),
-  ).toEqual(['DELETE /v2/subscribers/emil', 'DELETE /v2/subscribers/fred', 'DELETE /v2/subscribers/x%3Ay'])
+  ).toEqual([
+    'DELETE /v2/subscribers/emil',
+    'DELETE /v2/subscribers/fred',
+    'DELETE /v2/subscribers/x%3Ay',
+  ])
   provider().behave()
   provider().forget()
   await world().user('emil')
   await idle(world())
-  expect(told()).toMatchObject([{ method: 'POST', path: '/v2/subscribers', body: { subscriberId: 'emil' } }])
+  expect(told()).toMatchObject([
+    { method: 'POST', path: '/v2/subscribers', body: { subscriberId: 'emil' } },
+  ])
 })

@@ -8,7 +8,8 @@ test('tells what changed since: new, edited, reacted, pinned and deleted message
   const [ana, ben] = await world().users('ana', 'ben')
   const { id } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })
   const sent = []
-  for (const text of ['one', 'two', 'three', 'four']) sent.push(await ana.messages.send({ channelId: id, text }))
+  for (const text of ['one', 'two', 'three', 'four'])
+    sent.push(await ana.messages.send({ channelId: id, text }))
   const { rev } = await ben.channels.get({ channelId: id })
   expect(await ben.sync.pull({ channels: { [id]: rev } })).toMatchObject({
     channels: { [id]: { rev, messages: [], channel: { unreadCount: 4 } } },
@@ -29,7 +30,12 @@ test('tells what changed since: new, edited, reacted, pinned and deleted message
     ['five', false],
   ])
   expect(changes?.messages?.[0]?.reactions).toMatchObject([{ type: '👍', own: true }])
-  expect(changes?.messages?.map((message) => message.rev)).toEqual([rev + 2, rev + 3, rev + 4, rev + 4])
+  expect(changes?.messages?.map((message) => message.rev)).toEqual([
+    rev + 2,
+    rev + 3,
+    rev + 4,
+    rev + 4,
+  ])
   expect(changes?.channel).toEqual((await ben.channels.list()).channels[0])
   expect(changes?.rev).toBe(rev + 4)
   const listed = (await ben.messages.list({ channelId: id, since_seq: 0 })).messages
@@ -52,7 +58,8 @@ test('read state is told even where nothing else changed', async () => {
 
 test('what is deleted, left, foreign or unknown is removed, and nothing of it is told', async () => {
   const [eli, fay] = await world().users('eli', 'fay')
-  const make = async (type: 'group' | 'public') => (await eli.channels.create({ type, name: 'X', memberIds: ['fay'] })).id
+  const make = async (type: 'group' | 'public') =>
+    (await eli.channels.create({ type, name: 'X', memberIds: ['fay'] })).id
   const [deleted, left, kicked, alone] = [
     await make('group'),
     await make('public'),
@@ -63,10 +70,13 @@ test('what is deleted, left, foreign or unknown is removed, and nothing of it is
   await fay.members.leave({ channelId: left })
   await eli.members.remove({ channelId: kicked, userId: 'fay' })
   const { token } = await (await world().stranger()).tokens.create({ userId: 'fay' })
-  const foreign = (await world().api({ token }).channels.create({ type: 'group', name: 'Foreign' })).id
+  const foreign = (await world().api({ token }).channels.create({ type: 'group', name: 'Foreign' }))
+    .id
   const unknown = '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'
   const ids = [deleted, left, kicked, alone, foreign, unknown]
-  const { channels } = await fay.sync.pull({ channels: Object.fromEntries(ids.map((id) => [id, 0])) })
+  const { channels } = await fay.sync.pull({
+    channels: Object.fromEntries(ids.map((id) => [id, 0])),
+  })
   expect(channels).toEqual(Object.fromEntries(ids.map((id) => [id, { removed: true }])))
 })
 
@@ -74,7 +84,8 @@ test('who is more than 2,000 changes behind, or ahead, is told to resync', async
   const gus = await world().user('gus')
   const { id } = await gus.channels.create({ type: 'group', name: 'Long' })
   await world().db`update channels set rev = 2002 where id = ${id}`
-  const since = async (rev: number) => (await gus.sync.pull({ channels: { [id]: rev } })).channels[id]
+  const since = async (rev: number) =>
+    (await gus.sync.pull({ channels: { [id]: rev } })).channels[id]
   expect(await since(1)).toMatchObject({ resync: true, rev: 2_002, messages: [] })
   expect(await since(2_003)).toMatchObject({ resync: true, rev: 2_002 })
   expect(await since(2)).not.toHaveProperty('resync')
@@ -83,7 +94,11 @@ test('who is more than 2,000 changes behind, or ahead, is told to resync', async
 test('an answer holds 2,000 messages; asking again until there is no more gives each one once', async () => {
   const { db, appId } = world()
   const hal = await world().user('hal')
-  const ids = await Promise.all(['A', 'B', 'C', 'D'].map(async (name) => (await hal.channels.create({ type: 'group', name })).id))
+  const ids = await Promise.all(
+    ['A', 'B', 'C', 'D'].map(
+      async (name) => (await hal.channels.create({ type: 'group', name })).id,
+    ),
+  )
   await db`
     insert into messages (id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments)
     select gen_random_uuid(), ${appId}, c, 'hal', n, n + 1, 'm' || n, '{}', '[]' from unnest(${ids}::uuid[]) c, generate_series(1, 900) n`
@@ -94,7 +109,9 @@ test('an answer holds 2,000 messages; asking again until there is no more gives 
   for (let more = true; more; ) {
     const answer = await hal.sync.pull({ channels: known })
     const messages = Object.values(answer.channels).flatMap((changes) => changes.messages ?? [])
-    known = Object.fromEntries(Object.entries(answer.channels).map(([id, { rev = -1 }]) => [id, rev]))
+    known = Object.fromEntries(
+      Object.entries(answer.channels).map(([id, { rev = -1 }]) => [id, rev]),
+    )
     heard.push(...messages.map((message) => message.id))
     sizes.push(messages.length)
     expect(Object.values(answer.channels).some((changes) => changes.more)).toBe(answer.more)
@@ -107,18 +124,36 @@ test('an answer holds 2,000 messages; asking again until there is no more gives 
 
 test('two hundred channels are answered together', async () => {
   const ida = await world().user('ida')
-  const ids = await Promise.all(Array.from({ length: 200 }, async (_, index) => (await ida.channels.create({ type: 'group', name: `Many ${index}` })).id))
+  const ids = await Promise.all(
+    Array.from(
+      { length: 200 },
+      async (_, index) => (await ida.channels.create({ type: 'group', name: `Many ${index}` })).id,
+    ),
+  )
   await Promise.all(ids.map((channelId) => ida.messages.send({ channelId, text: 'hi' })))
-  const { channels, more } = await ida.sync.pull({ channels: Object.fromEntries(ids.map((id) => [id, 0])) })
-  expect(Object.values(channels).map(({ rev, messages }) => [rev, messages?.length])).toEqual(ids.map(() => [2, 1]))
+  const { channels, more } = await ida.sync.pull({
+    channels: Object.fromEntries(ids.map((id) => [id, 0])),
+  })
+  expect(Object.values(channels).map(({ rev, messages }) => [rev, messages?.length])).toEqual(
+    ids.map(() => [2, 1]),
+  )
   expect(more).toBe(false)
 })
 
 test('more than 200 channels, odd ids and odd revs are refused', async () => {
   const jo = await world().user('jo')
   const id = '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'
-  const many = Object.fromEntries(Array.from({ length: 201 }, (_, index) => [id.slice(0, -3) + String(100 + index), 0]))
-  for (const channels of [many, { [id]: -1 }, { [id]: 1.5 }, { [id]: '1' as never }, { nonsense: 0 }, [] as never]) {
+  const many = Object.fromEntries(
+    Array.from({ length: 201 }, (_, index) => [id.slice(0, -3) + String(100 + index), 0]),
+  )
+  for (const channels of [
+    many,
+    { [id]: -1 },
+    { [id]: 1.5 },
+    { [id]: '1' as never },
+    { nonsense: 0 },
+    [] as never,
+  ]) {
     expect(await refusal(jo.sync.pull({ channels }))).toEqual(invalid)
   }
   expect(await jo.sync.pull({ channels: {} })).toEqual({ channels: {}, more: false })

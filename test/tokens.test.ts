@@ -7,9 +7,19 @@ const world = useWorld()
 
 test('a backend mints both tokens for a user, with what a front end needs', async () => {
   const { backend, appId, api } = world()
-  const minted = await backend.tokens.create({ userId: 'ana', name: 'Ana', email: 'ana@example.com', image: 'https://example.com/ana.png' })
+  const minted = await backend.tokens.create({
+    userId: 'ana',
+    name: 'Ana',
+    email: 'ana@example.com',
+    image: 'https://example.com/ana.png',
+  })
   expect(minted).toMatchObject({
-    user: { id: 'ana', name: 'Ana', email: 'ana@example.com', image: 'https://example.com/ana.png' },
+    user: {
+      id: 'ana',
+      name: 'Ana',
+      email: 'ana@example.com',
+      image: 'https://example.com/ana.png',
+    },
     expiresIn: 86_400,
     appId,
     wsUrl: 'ws://test/connection/websocket',
@@ -38,19 +48,38 @@ test('the status is 200, and what is unset is null or left out', async () => {
 
 test('absent keeps, null clears, and custom is replaced whole', async () => {
   const { backend, db } = world()
-  const create = async (profile: object) => (await backend.tokens.create({ userId: 'cem', ...profile })).user
+  const create = async (profile: object) =>
+    (await backend.tokens.create({ userId: 'cem', ...profile })).user
   const customOf = async () => (await db`select custom from users where id = 'cem'`)[0]?.custom
-  await create({ name: 'Cem', email: 'cem@example.com', image: 'https://example.com/cem.png', custom: { plan: 'pro', old: true } })
-  expect(await create({})).toEqual({ id: 'cem', name: 'Cem', email: 'cem@example.com', image: 'https://example.com/cem.png' })
+  await create({
+    name: 'Cem',
+    email: 'cem@example.com',
+    image: 'https://example.com/cem.png',
+    custom: { plan: 'pro', old: true },
+  })
+  expect(await create({})).toEqual({
+    id: 'cem',
+    name: 'Cem',
+    email: 'cem@example.com',
+    image: 'https://example.com/cem.png',
+  })
   expect(await customOf()).toEqual({ plan: 'pro', old: true })
   await create({ custom: { plan: 'free' } })
   expect(await customOf()).toEqual({ plan: 'free' })
-  expect(await create({ name: null, email: null, image: null, custom: null })).toEqual({ id: 'cem', name: 'cem', image: null })
+  expect(await create({ name: null, email: null, image: null, custom: null })).toEqual({
+    id: 'cem',
+    name: 'cem',
+    image: null,
+  })
   expect(await customOf()).toEqual({})
 })
 
 test('twenty tokens for a new user at once make one user', async () => {
-  const minted = await Promise.all(Array.from({ length: 20 }, () => world().backend.tokens.create({ userId: 'fresh', name: 'Fresh' })))
+  const minted = await Promise.all(
+    Array.from({ length: 20 }, () =>
+      world().backend.tokens.create({ userId: 'fresh', name: 'Fresh' }),
+    ),
+  )
   expect(new Set(minted.map(({ token }) => token)).size).toBe(20)
   expect(await world().db`select name from users where id = 'fresh'`).toEqual([{ name: 'Fresh' }])
 })
@@ -59,14 +88,22 @@ test('the two tokens are never taken for each other, nor for a key', async () =>
   const { api, backend } = world()
   const { token, wsToken } = await backend.tokens.create({ userId: 'ana' })
   expect(await refusal(api({ token: wsToken }).channels.list())).toEqual(badToken)
-  expect(await refusal(api({ apiKey: token }).tokens.create({ userId: 'ana' }))).toEqual(unauthorized)
+  expect(await refusal(api({ apiKey: token }).tokens.create({ userId: 'ana' }))).toEqual(
+    unauthorized,
+  )
   expect(await refusal(api({ token: world().apiKey }).channels.list())).toEqual(badToken)
 })
 
 test('minting is for backends: any other credential is refused', async () => {
   const { api, backend } = world()
   const { token } = await backend.tokens.create({ userId: 'ana' })
-  for (const credentials of [{}, { apiKey: '' }, { apiKey: 'pk_wrong' }, { token }, { adminKey: ADMIN_KEY }]) {
+  for (const credentials of [
+    {},
+    { apiKey: '' },
+    { apiKey: 'pk_wrong' },
+    { token },
+    { adminKey: ADMIN_KEY },
+  ]) {
     expect(await refusal(api(credentials).tokens.create({ userId: 'ana' }))).toEqual(unauthorized)
   }
 })
@@ -75,7 +112,9 @@ test('a token opens its own app only', async () => {
   const { api, backend } = world()
   const { apiKey } = await api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Other' })
   const ours = api({ token: (await backend.tokens.create({ userId: 'ana', name: 'Ours' })).token })
-  const theirs = api({ token: (await api({ apiKey }).tokens.create({ userId: 'ana', name: 'Theirs' })).token })
+  const theirs = api({
+    token: (await api({ apiKey }).tokens.create({ userId: 'ana', name: 'Theirs' })).token,
+  })
   await ours.channels.create({ type: 'group', name: 'Ours' })
   expect((await theirs.channels.list()).channels).toEqual([])
   expect((await backend.tokens.create({ userId: 'ana' })).user.name).toBe('Ours')
@@ -93,9 +132,22 @@ test.each([
 })
 
 test('every id that is allowed works, and ids differ by case', async () => {
-  for (const userId of ['0', 'x'.repeat(255), 'auth0|5f7c8ec7c33c6c004bbafe82', 'a:b', 'ana@example.com', "o'neill", '"><script>', '%2e', 'Ana']) {
+  for (const userId of [
+    '0',
+    'x'.repeat(255),
+    'auth0|5f7c8ec7c33c6c004bbafe82',
+    'a:b',
+    'ana@example.com',
+    "o'neill",
+    '"><script>',
+    '%2e',
+    'Ana',
+  ]) {
     const user = await world().user(userId)
-    expect(await user.channels.create({ type: 'group', name: 'Mine' })).toMatchObject({ createdBy: userId, members: [{ userId }] })
+    expect(await user.channels.create({ type: 'group', name: 'Mine' })).toMatchObject({
+      createdBy: userId,
+      members: [{ userId }],
+    })
   }
 })
 

@@ -1,5 +1,11 @@
 import type { AppRouter } from '@parley/contract'
-import { createTRPCClient, httpBatchLink, httpBatchStreamLink, httpLink, TRPCClientError } from '@trpc/client'
+import {
+  createTRPCClient,
+  httpBatchLink,
+  httpBatchStreamLink,
+  httpLink,
+  TRPCClientError,
+} from '@trpc/client'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { post } from './support/raw.ts'
 import { type User, useWorld } from './support/world.ts'
@@ -14,13 +20,19 @@ beforeAll(async () => {
 
 const headers = () => ({ authorization: `Bearer ${ana.token}` })
 const send = (path: string, { method = 'GET', body = '', type = 'application/json' } = {}) =>
-  post(world().url, `/trpc/${path}`, { method, body, headers: { Authorization: `Bearer ${ana.token}`, 'Content-Type': type } })
+  post(world().url, `/trpc/${path}`, {
+    method,
+    body,
+    headers: { Authorization: `Bearer ${ana.token}`, 'Content-Type': type },
+  })
 const input = (value: unknown) => `input=${encodeURIComponent(JSON.stringify(value))}`
 
 describe('a bare tRPC client works', () => {
   for (const link of [httpLink, httpBatchLink, httpBatchStreamLink]) {
     test(`with ${link.name}`, async () => {
-      const client = createTRPCClient<AppRouter>({ links: [link({ url: `${world().url}/trpc`, headers })] })
+      const client = createTRPCClient<AppRouter>({
+        links: [link({ url: `${world().url}/trpc`, headers })],
+      })
       const sent = await client.messages.send.mutate({ channelId, text: 'hi' })
       const [{ messages }, { channels }, health] = await Promise.all([
         client.messages.list.query({ channelId }),
@@ -32,7 +44,9 @@ describe('a bare tRPC client works', () => {
     })
   }
   test('and learns of refusals by code', async () => {
-    const client = createTRPCClient<AppRouter>({ links: [httpBatchLink({ url: `${world().url}/trpc`, headers })] })
+    const client = createTRPCClient<AppRouter>({
+      links: [httpBatchLink({ url: `${world().url}/trpc`, headers })],
+    })
     const [bad, fine, missing] = await Promise.allSettled([
       client.messages.list.query({ channelId, limit: 0 }),
       client.messages.list.query({ channelId }),
@@ -40,31 +54,78 @@ describe('a bare tRPC client works', () => {
     ])
     expect(fine.status).toBe('fulfilled')
     const dataOf = (result: PromiseSettledResult<unknown>) =>
-      result.status === 'rejected' && result.reason instanceof TRPCClientError ? result.reason.data : result
-    expect(dataOf(bad)).toEqual({ code: 'VALIDATION_ERROR', httpStatus: 400, path: 'messages.list' })
+      result.status === 'rejected' && result.reason instanceof TRPCClientError
+        ? result.reason.data
+        : result
+    expect(dataOf(bad)).toEqual({
+      code: 'VALIDATION_ERROR',
+      httpStatus: 400,
+      path: 'messages.list',
+    })
     expect(dataOf(missing)).toEqual({ code: 'NOT_FOUND', httpStatus: 404, path: 'channels.get' })
   })
 })
 
 describe('what is wrong is told by code, status and path, and nothing else', () => {
-  const wrong: Record<string, [status: number, code: string, ask: () => ReturnType<typeof send>]> = {
-    'an unknown procedure': [404, 'NOT_FOUND', () => send('channels.nothing')],
-    'an unknown group': [404, 'NOT_FOUND', () => send('nothing')],
-    'a name of Object': [404, 'NOT_FOUND', () => send('__proto__.toString')],
-    'a query as a mutation': [404, 'NOT_FOUND', () => send('channels.list', { method: 'POST', body: '{}' })],
-    'a mutation as a query': [404, 'NOT_FOUND', () => send(`channels.create?${input({ type: 'group', name: 'a' })}`)],
-    'input that is not JSON': [400, 'VALIDATION_ERROR', () => send('messages.list?input={')],
-    'input that is no object': [400, 'VALIDATION_ERROR', () => send(`messages.list?${input('x')}`)],
-    'no input': [404, 'NOT_FOUND', () => send('messages.list')],
-    'null as input': [404, 'NOT_FOUND', () => send(`messages.list?${input(null)}`)],
-    'a malformed field': [400, 'VALIDATION_ERROR', () => send(`messages.list?${input({ channelId, limit: '5' })}`)],
-    'a malformed id': [404, 'NOT_FOUND', () => send(`messages.list?${input({ channelId: 'x' })}`)],
-    'a body that is not JSON': [400, 'VALIDATION_ERROR', () => send('messages.send', { method: 'POST', body: '{' })],
-    'a body of __proto__': [400, 'VALIDATION_ERROR', () => send('messages.send', { method: 'POST', body: '{"__proto__":{}}' })],
-    'a body of another type': [400, 'VALIDATION_ERROR', () => send('messages.send', { method: 'POST', body: 'x', type: 'multipart/form-data' })],
-    'no body': [400, 'VALIDATION_ERROR', () => send('messages.send', { method: 'POST' })],
-    'a lone surrogate': [400, 'VALIDATION_ERROR', () => send('messages.send', { method: 'POST', body: `{"channelId":"${channelId}","text":"\\ud800"}` })],
-  }
+  const wrong: Record<string, [status: number, code: string, ask: () => ReturnType<typeof send>]> =
+    {
+      'an unknown procedure': [404, 'NOT_FOUND', () => send('channels.nothing')],
+      'an unknown group': [404, 'NOT_FOUND', () => send('nothing')],
+      'a name of Object': [404, 'NOT_FOUND', () => send('__proto__.toString')],
+      'a query as a mutation': [
+        404,
+        'NOT_FOUND',
+        () => send('channels.list', { method: 'POST', body: '{}' }),
+      ],
+      'a mutation as a query': [
+        404,
+        'NOT_FOUND',
+        () => send(`channels.create?${input({ type: 'group', name: 'a' })}`),
+      ],
+      'input that is not JSON': [400, 'VALIDATION_ERROR', () => send('messages.list?input={')],
+      'input that is no object': [
+        400,
+        'VALIDATION_ERROR',
+        () => send(`messages.list?${input('x')}`),
+      ],
+      'no input': [404, 'NOT_FOUND', () => send('messages.list')],
+      'null as input': [404, 'NOT_FOUND', () => send(`messages.list?${input(null)}`)],
+      'a malformed field': [
+        400,
+        'VALIDATION_ERROR',
+        () => send(`messages.list?${input({ channelId, limit: '5' })}`),
+      ],
+      'a malformed id': [
+        404,
+        'NOT_FOUND',
+        () => send(`messages.list?${input({ channelId: 'x' })}`),
+      ],
+      'a body that is not JSON': [
+        400,
+        'VALIDATION_ERROR',
+        () => send('messages.send', { method: 'POST', body: '{' }),
+      ],
+      'a body of __proto__': [
+        400,
+        'VALIDATION_ERROR',
+        () => send('messages.send', { method: 'POST', body: '{"__proto__":{}}' }),
+      ],
+      'a body of another type': [
+        400,
+        'VALIDATION_ERROR',
+        () => send('messages.send', { method: 'POST', body: 'x', type: 'multipart/form-data' }),
+      ],
+      'no body': [400, 'VALIDATION_ERROR', () => send('messages.send', { method: 'POST' })],
+      'a lone surrogate': [
+        400,
+        'VALIDATION_ERROR',
+        () =>
+          send('messages.send', {
+            method: 'POST',
+            body: `{"channelId":"${channelId}","text":"\\ud800"}`,
+          }),
+      ],
+    }
   for (const [name, [status, code, ask]] of Object.entries(wrong)) {
     test(name, async () => {
       const answer = await ask()
@@ -74,7 +135,11 @@ describe('what is wrong is told by code, status and path, and nothing else', () 
         error: {
           message: expect.stringMatching(/./),
           code: expect.any(Number),
-          data: { code, httpStatus: status, ...(error.data.path === undefined ? {} : { path: expect.any(String) }) },
+          data: {
+            code,
+            httpStatus: status,
+            ...(error.data.path === undefined ? {} : { path: expect.any(String) }),
+          },
         },
       })
       expect(answer.body).not.toMatch(/node_modules|\.ts:|\\n +at /)
@@ -86,7 +151,13 @@ describe('what is wrong is told by code, status and path, and nothing else', () 
       const { status, body } = await send(`pins.list?${input({ channelId })}`)
       expect([status, JSON.parse(body)]).toEqual([
         500,
-        { error: { message: 'Something went wrong', code: -32603, data: { code: 'INTERNAL_ERROR', httpStatus: 500, path: 'pins.list' } } },
+        {
+          error: {
+            message: 'Something went wrong',
+            code: -32603,
+            data: { code: 'INTERNAL_ERROR', httpStatus: 500, path: 'pins.list' },
+          },
+        },
       ])
     } finally {
       await world().db`alter table renamed rename to pins`
@@ -94,7 +165,10 @@ describe('what is wrong is told by code, status and path, and nothing else', () 
   })
   test('credentials come first', async () => {
     for (const body of ['{', '{"text":1}']) {
-      const { status, body: answer } = await post(world().url, '/trpc/messages.send', { body, headers: { 'Content-Type': 'application/json' } })
+      const { status, body: answer } = await post(world().url, '/trpc/messages.send', {
+        body,
+        headers: { 'Content-Type': 'application/json' },
+      })
       expect([status, JSON.parse(answer).error.data.code]).toEqual([401, 'UNAUTHORIZED'])
     }
   })
@@ -105,22 +179,28 @@ describe('odd requests do no harm', () => {
     'a batch of nothing': () => send('?batch=1'),
     'a batch of commas': () => send(`${','.repeat(500)}?batch=1`),
     'a batch without input': () => send('messages.list,messages.list?batch=1'),
-    'a batch whose input is an array': () => send(`messages.list?batch=1&input=${encodeURIComponent('[1]')}`),
+    'a batch whose input is an array': () =>
+      send(`messages.list?batch=1&input=${encodeURIComponent('[1]')}`),
     'a batch twice': () => send('service.live?batch=1&batch=1'),
-    'a body that is no batch': () => send('messages.send?batch=1', { method: 'POST', body: '{"a":1}' }),
+    'a body that is no batch': () =>
+      send('messages.send?batch=1', { method: 'POST', body: '{"a":1}' }),
     'a path of 10 KB': () => send('a'.repeat(10_000)),
     'an encoded slash': () => send('channels%2Flist'),
-    'input and body': () => send(`messages.send?${input({ channelId, text: 'x' })}`, { method: 'POST', body: '{}' }),
+    'input and body': () =>
+      send(`messages.send?${input({ channelId, text: 'x' })}`, { method: 'POST', body: '{}' }),
     'a type that is none': () => send('service.live', { type: '\u00ff;;;=' }),
     'an unknown connection': () => send('service.live?connectionParams=1'),
     'parameters that are not JSON': () => send('service.live?connectionParams={'),
   }
-  for (const [name, ask] of Object.entries(odd)) test(name, async () => expect((await ask()).status).toBeLessThan(500))
+  for (const [name, ask] of Object.entries(odd))
+    test(name, async () => expect((await ask()).status).toBeLessThan(500))
   for (const method of ['PUT', 'DELETE', 'PATCH', 'TRACE', 'OPTIONS']) {
     test(method, async () => expect((await send('service.live', { method })).status).toBe(404))
   }
   test('a batch of 500 is answered call by call', async () => {
-    const { status, body } = await send(`${Array.from({ length: 500 }, () => 'service.health').join()}?batch=1`)
+    const { status, body } = await send(
+      `${Array.from({ length: 500 }, () => 'service.health').join()}?batch=1`,
+    )
     expect([status, JSON.parse(body).length]).toEqual([200, 500])
   })
 })

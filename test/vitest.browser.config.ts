@@ -3,4 +3,9 @@ import quick from './vitest.config.ts'
 
 /** What people see, in Chromium: `npm run test:browser`. A conversation goes on from test to test. */
 const { include: _, ...test } = quick.test ?? {}
-export default mergeConfig({ ...quick, test }, defineConfig({ test: { include: ['browser/**/*.browser.ts'], maxWorkers: 1, bail: 1, testTimeout: 30_000 } }))
+export default mergeConfig(
+  { ...quick, test },
+  defineConfig({
+    test: { include: ['browser/**/*.browser.ts'], maxWorkers: 1, bail: 1, testTimeout: 30_000 },
+  }),
+)

@@ -16,7 +16,11 @@ test('a window is a minute from its first call, however many are refused in it',
   expect(await takeMany(limits, 1)).toBe(1)
   vi.advanceTimersByTime(59_999)
   expect(await takeMany(limits, 5)).toBe(2)
-  expect(await limits.take('messages', 'ana')).toMatchObject({ isExceeded: true, remaining: 0, resetSeconds: 1 })
+  expect(await limits.take('messages', 'ana')).toMatchObject({
+    isExceeded: true,
+    remaining: 0,
+    resetSeconds: 1,
+  })
   vi.advanceTimersByTime(1)
   expect(await takeMany(limits, 5)).toBe(3)
 })

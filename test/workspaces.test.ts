@@ -11,12 +11,20 @@ async function acme(...users: [User, ...User[]]) {
   for (const user of others) await joinAs(owner, user, workspace.id)
   return workspace.id
 }
-const joinAs = async (owner: User, user: User, workspaceId: string, role: 'admin' | 'member' | 'owner' = 'member') =>
-  user.invites.accept({ token: (await owner.invites.create({ workspaceId, role })).token })
+const joinAs = async (
+  owner: User,
+  user: User,
+  workspaceId: string,
+  role: 'admin' | 'member' | 'owner' = 'member',
+) => user.invites.accept({ token: (await owner.invites.create({ workspaceId, role })).token })
 
 test('its creator owns it, and the first one is the default', async () => {
   const ana = await world().user('ana')
-  const first = await ana.workspaces.create({ name: 'First', type: 'team', image: 'https://example.com/1.png' })
+  const first = await ana.workspaces.create({
+    name: 'First',
+    type: 'team',
+    image: 'https://example.com/1.png',
+  })
   expect(first).toMatchObject({
     name: 'First',
     type: 'team',
@@ -42,14 +50,17 @@ test('members are listed to members only', async () => {
   ])
   expect(await refusal(eve.workspaces.members({ workspaceId }))).toEqual(forbidden)
   const { token } = await (await world().stranger()).tokens.create({ userId: 'l-ana' })
-  expect(await refusal(world().api({ token }).workspaces.members({ workspaceId }))).toEqual(notFound)
+  expect(await refusal(world().api({ token }).workspaces.members({ workspaceId }))).toEqual(
+    notFound,
+  )
 })
 
 test('an owner removes anyone, an admin plain members, everybody oneself', async () => {
   const [ana, ben, cem, dora] = await world().users('m-ana', 'm-ben', 'm-cem', 'm-dora')
   const workspaceId = await acme(ana, cem, dora)
   await joinAs(ana, ben, workspaceId, 'admin')
-  const remove = (by: User, { id: userId }: User) => by.workspaces.removeMember({ workspaceId, userId })
+  const remove = (by: User, { id: userId }: User) =>
+    by.workspaces.removeMember({ workspaceId, userId })
   expect(await refusal(remove(cem, dora))).toEqual(forbidden)
   expect(await refusal(remove(ben, ana))).toEqual(forbidden)
   expect(await remove(ben, cem)).toEqual({ success: true })
@@ -67,8 +78,14 @@ test('the last owner hands over to the oldest admin, also when both leave at onc
   await ana.workspaces.removeMember({ workspaceId, userId: 'h-ana' })
   expect((await cem.workspaces.list()).workspaces[0]?.role).toBe('owner')
   await joinAs(cem, ana, workspaceId, 'owner')
-  await Promise.all([cem.workspaces.removeMember({ workspaceId, userId: 'h-cem' }), ana.workspaces.removeMember({ workspaceId, userId: 'h-ana' })])
-  expect((await ben.workspaces.list()).workspaces[0]).toMatchObject({ role: 'owner', memberCount: 1 })
+  await Promise.all([
+    cem.workspaces.removeMember({ workspaceId, userId: 'h-cem' }),
+    ana.workspaces.removeMember({ workspaceId, userId: 'h-ana' }),
+  ])
+  expect((await ben.workspaces.list()).workspaces[0]).toMatchObject({
+    role: 'owner',
+    memberCount: 1,
+  })
 })
 
 test('people of the workspace read and join its team channels; who is out only those he is a member of', async () => {
@@ -80,7 +97,9 @@ test('people of the workspace read and join its team channels; who is out only t
   expect(await refusal(eve.messages.list({ channelId: open.id }))).toEqual(forbidden)
   expect(await refusal(eve.members.join({ channelId: open.id }))).toEqual(forbidden)
   expect((await ben.messages.list({ channelId: open.id })).messages).toHaveLength(1)
-  expect(await refusal(ben.messages.send({ channelId: open.id, text: 'me too' }))).toEqual(forbidden)
+  expect(await refusal(ben.messages.send({ channelId: open.id, text: 'me too' }))).toEqual(
+    forbidden,
+  )
   expect((await ben.members.join({ channelId: joined.id })).role).toBe('member')
 
   await ana.workspaces.removeMember({ workspaceId, userId: 't-ben' })
@@ -88,14 +107,20 @@ test('people of the workspace read and join its team channels; who is out only t
   expect(await refusal(ben.channels.get({ channelId: open.id }))).toEqual(forbidden)
   expect(await refusal(ben.members.join({ channelId: open.id }))).toEqual(forbidden)
   expect(await ben.messages.list({ channelId: joined.id })).toMatchObject({ messages: [] })
-  expect(await refusal(ben.channels.create({ type: 'team', name: 'Mine', workspaceId }))).toEqual(forbidden)
+  expect(await refusal(ben.channels.create({ type: 'team', name: 'Mine', workspaceId }))).toEqual(
+    forbidden,
+  )
 })
 
 test('a deleted user is out of his workspaces at once, which another owns then', async () => {
   const [ana, ben] = await world().users('d-ana', 'd-ben')
   const workspaceId = await acme(ana, ben)
   await world().backend.users.delete({ userId: 'd-ana' })
-  expect((await ben.workspaces.list()).workspaces[0]).toMatchObject({ id: workspaceId, role: 'owner', memberCount: 1 })
+  expect((await ben.workspaces.list()).workspaces[0]).toMatchObject({
+    id: workspaceId,
+    role: 'owner',
+    memberCount: 1,
+  })
   expect(await (await world().user('d-ana')).workspaces.list()).toEqual({ workspaces: [] })
 })
 
@@ -103,7 +128,11 @@ test('people of a workspace discover its team channels; others do not', async ()
   const [ana, ben, eve] = await world().users('discover-ana', 'discover-ben', 'discover-eve')
   const workspaceId = await acme(ana, ben)
   const { id } = await ana.channels.create({ type: 'team', name: 'Hidden from none', workspaceId })
-  const found = async (user: typeof ben) => (await user.channels.list({ discover: true, type: 'team' })).channels.map((channel) => [channel.id, channel.role])
+  const found = async (user: typeof ben) =>
+    (await user.channels.list({ discover: true, type: 'team' })).channels.map((channel) => [
+      channel.id,
+      channel.role,
+    ])
   expect(await found(ben)).toEqual([[id, null]])
   expect(await found(eve)).toEqual([])
 })

@@ -9,7 +9,9 @@ import { follow, type Listed, merge, placed, profiled, renamed, withSettings } f
 /** Unread messages: in all, and by channel as far as channels are known. */
 export type Unread = { total: number; byChannel: Readonly<Record<string, number>> }
 
-type UserEvent = { [Type in keyof UserEvents]: { type: Type; payload: UserEvents[Type] } }[keyof UserEvents]
+type UserEvent = {
+  [Type in keyof UserEvents]: { type: Type; payload: UserEvents[Type] }
+}[keyof UserEvents]
 /** Of so many listed channels the topics are heard. */
 const FOLLOWED = 500
 
@@ -54,7 +56,8 @@ export class Directory {
 
   /** An event of a channel's topic. */
   hear(channelId: string, event: TopicEvent) {
-    if (event.type === 'read.updated' && event.payload.userId === this.#me) this.#reads.set(channelId, { seq: event.payload.lastReadSeq, tick: ++this.#tick })
+    if (event.type === 'read.updated' && event.payload.userId === this.#me)
+      this.#reads.set(channelId, { seq: event.payload.lastReadSeq, tick: ++this.#tick })
     const listed = this.#channels.get(channelId)
     if (!listed) return
     if (event.type === 'channel.deleted') return this.remove(channelId)
@@ -137,7 +140,11 @@ export class Directory {
     const isHeard = (what: string) => (this.#heard.get(what) ?? 0) > since
     const known = this.#channels.get(channel.id)
     const { seq = 0, tick = 0 } = this.#reads.get(channel.id) ?? {}
-    const heard = { isCountHeard: isHeard(`count ${channel.id}`), areSettingsHeard: isHeard(`settings ${channel.id}`), readSeq: tick > since ? seq : 0 }
+    const heard = {
+      isCountHeard: isHeard(`count ${channel.id}`),
+      areSettingsHeard: isHeard(`settings ${channel.id}`),
+      readSeq: tick > since ? seq : 0,
+    }
     const merged = merge(known, channel, heard)
     const faces = [...this.#faces.values()].filter(({ id }) => isHeard(`face ${id}`))
     const listed = faces.reduce((listed, face) => renamed(listed, face, this.#me), merged)
@@ -148,7 +155,8 @@ export class Directory {
   #rename(user: UserSummary) {
     this.#heard.set(`face ${user.id}`, this.#tick)
     this.#faces.set(user.id, user)
-    for (const [id, listed] of this.#channels) this.#channels.set(id, renamed(listed, user, this.#me))
+    for (const [id, listed] of this.#channels)
+      this.#channels.set(id, renamed(listed, user, this.#me))
     this.#refresh()
   }
 
@@ -168,7 +176,10 @@ export class Directory {
     this.#heard.set(`count ${channelId}`, this.#tick)
     // What was said there is told to followers only.
     if (!this.#followed.has(channelId)) this.ask(channelId)
-    this.#change(channelId, ({ channel, place }) => ({ channel: { ...channel, unreadCount: count }, place }))
+    this.#change(channelId, ({ channel, place }) => ({
+      channel: { ...channel, unreadCount: count },
+      place,
+    }))
   }
 
   #change(channelId: string, change: (listed: Listed) => Listed) {
@@ -179,9 +190,14 @@ export class Directory {
   }
 
   #refresh() {
-    const known = [...this.#channels.values()].map(({ channel }): [string, number] => [channel.id, channel.unreadCount])
+    const known = [...this.#channels.values()].map(({ channel }): [string, number] => [
+      channel.id,
+      channel.unreadCount,
+    ])
     const { total, byChannel } = this.#unread.getSnapshot()
-    const isSame = known.length === Object.keys(byChannel).length && known.every(([id, count]) => byChannel[id] === count)
+    const isSame =
+      known.length === Object.keys(byChannel).length &&
+      known.every(([id, count]) => byChannel[id] === count)
     if (!isSame) this.#unread.set({ total, byChannel: Object.fromEntries(known) })
     for (const list of this.#lists.values()) list.refresh()
   }
@@ -223,4 +239,5 @@ export class Directory {
 }
 
 const isBy = (userId: string, { type, payload }: TopicEvent) =>
-  (type === 'message.new' && payload.message.userId === userId) || (type === 'read.updated' && payload.userId === userId)
+  (type === 'message.new' && payload.message.userId === userId) ||
+  (type === 'read.updated' && payload.userId === userId)

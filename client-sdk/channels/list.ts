@@ -49,14 +49,18 @@ export class ChannelList {
 
   constructor(readonly options: Options) {
     const want = () => this.#want()
-    this.#inner = createStore<ChannelsSnapshot>(this.#compute(), { report: options.context().report, onWatched: want })
+    this.#inner = createStore<ChannelsSnapshot>(this.#compute(), {
+      report: options.context().report,
+      onWatched: want,
+    })
     this.store = {
       subscribe: this.#inner.subscribe,
       getSnapshot: () => {
         if (this.#status === 'loading' && !this.#loading) queueMicrotask(want)
         return this.#inner.getSnapshot()
       },
-      loadMore: () => (this.#hasMore ? (this.#loading ?? this.#run(() => this.#loadMore())) : Promise.resolve()),
+      loadMore: () =>
+        this.#hasMore ? (this.#loading ?? this.#run(() => this.#loadMore())) : Promise.resolve(),
     }
   }
 
@@ -76,12 +80,20 @@ export class ChannelList {
     const isFirst = this.#frontier === Number.POSITIVE_INFINITY
     if (this.#loading && this.#isFresh && isFirst) return this.#loading
     await this.#loading?.catch(() => {})
-    await this.#run(() => this.#loadFirst(isFirst || isWhole ? PAGE : Math.max(PAGE, this.#compute().items.length)))
+    await this.#run(() =>
+      this.#loadFirst(isFirst || isWhole ? PAGE : Math.max(PAGE, this.#compute().items.length)),
+    )
   }
 
   #want() {
     const { session } = this.options.context()
-    if (this.#status === 'loading' && !this.#loading && session() && this.#connection !== 'connecting') this.reload({ isWhole: false }).catch(() => {})
+    if (
+      this.#status === 'loading' &&
+      !this.#loading &&
+      session() &&
+      this.#connection !== 'connecting'
+    )
+      this.reload({ isWhole: false }).catch(() => {})
   }
 
   #run(work: () => Promise<void>): Promise<void> {
@@ -140,7 +152,9 @@ export class ChannelList {
   }
 
   async #page(offset: number, limit: number) {
-    const { channels } = await this.options.context().api.channels.list({ ...this.options.filter, limit, offset })
+    const { channels } = await this.options
+      .context()
+      .api.channels.list({ ...this.options.filter, limit, offset })
     return { channels, hasMore: channels.length === limit }
   }
 
@@ -151,17 +165,33 @@ export class ChannelList {
   #compute(): ChannelsSnapshot {
     const { type } = this.options.filter
     const items = [...this.options.known()]
-      .filter(({ channel, place }) => (!type || channel.type === type) && (!this.#hasMore || place >= this.#frontier))
+      .filter(
+        ({ channel, place }) =>
+          (!type || channel.type === type) && (!this.#hasMore || place >= this.#frontier),
+      )
       .sort((a, b) => b.place - a.place || b.channel.id.localeCompare(a.channel.id))
       .map(({ channel }) => channel)
-    return { items, status: this.#status, hasMore: this.#hasMore, totalUnread: this.options.total(), error: this.#error }
+    return {
+      items,
+      status: this.#status,
+      hasMore: this.#hasMore,
+      totalUnread: this.options.total(),
+      error: this.#error,
+    }
   }
 }
 
 /** The new snapshot, or the old one if nothing in it has changed. */
 function keep(before: ChannelsSnapshot, after: ChannelsSnapshot): ChannelsSnapshot {
-  const isSameList = before.items.length === after.items.length && before.items.every((item, index) => item === after.items[index])
+  const isSameList =
+    before.items.length === after.items.length &&
+    before.items.every((item, index) => item === after.items[index])
   const { status, hasMore, totalUnread, error } = before
-  const isSame = isSameList && status === after.status && hasMore === after.hasMore && totalUnread === after.totalUnread && error === after.error
+  const isSame =
+    isSameList &&
+    status === after.status &&
+    hasMore === after.hasMore &&
+    totalUnread === after.totalUnread &&
+    error === after.error
   return isSame ? before : { ...after, items: isSameList ? before.items : after.items }
 }

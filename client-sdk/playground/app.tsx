@@ -31,7 +31,8 @@ export function App() {
         <p className="hint">
           {players.length > 1 ? (
             <>
-              Two users of one server. Open one alone: <a href="?user=ana">Ana</a> · <a href="?user=ben">Ben</a>
+              Two users of one server. Open one alone: <a href="?user=ana">Ana</a> ·{' '}
+              <a href="?user=ben">Ben</a>
             </>
           ) : (
             <a href="./">Both side by side</a>
@@ -54,7 +55,12 @@ export function App() {
             </p>
           )}
           {sessions.map((session) => (
-            <Pane key={session.userId} session={session} isShown={sessions.length === 1 || session.userId === shown} isAlone={sessions.length === 1} />
+            <Pane
+              key={session.userId}
+              session={session}
+              isShown={sessions.length === 1 || session.userId === shown}
+              isAlone={sessions.length === 1}
+            />
           ))}
         </main>
       )}
@@ -76,11 +82,22 @@ function useSeed() {
 }
 
 /** On narrow screens: whose pane is shown. */
-const PaneSwitch = ({ shown, onShow }: { shown: string | undefined; onShow: (userId: string) => void }) => (
+const PaneSwitch = ({
+  shown,
+  onShow,
+}: {
+  shown: string | undefined
+  onShow: (userId: string) => void
+}) => (
   <fieldset className="pane-switch">
     <legend className="sr-only">Whose side to show</legend>
     {players.map((userId) => (
-      <button key={userId} type="button" aria-pressed={shown === userId} onClick={() => onShow(userId)}>
+      <button
+        key={userId}
+        type="button"
+        aria-pressed={shown === userId}
+        onClick={() => onShow(userId)}
+      >
         <Avatar id={userId} name={names[userId] ?? userId} size="small" />
         {names[userId]}
       </button>

@@ -2,7 +2,15 @@ import { usePresence, useStore } from '@parley/client/react'
 import { useSession } from './session.ts'
 
 /** Drawn from a name and an id: initials, in a colour that stays. */
-export function Avatar({ id, name, size = 'medium' }: { id: string; name: string; size?: 'small' | 'medium' }) {
+export function Avatar({
+  id,
+  name,
+  size = 'medium',
+}: {
+  id: string
+  name: string
+  size?: 'small' | 'medium'
+}) {
   const initials = name
     .split(/\s+/)
     .slice(0, 2)
@@ -16,12 +24,25 @@ export function Avatar({ id, name, size = 'medium' }: { id: string; name: string
 }
 
 /** With a dot that tells whether its user is online. */
-export function PresentAvatar({ id, name, size = 'medium' }: { id: string; name: string; size?: 'small' | 'medium' }) {
+export function PresentAvatar({
+  id,
+  name,
+  size = 'medium',
+}: {
+  id: string
+  name: string
+  size?: 'small' | 'medium'
+}) {
   const { userId, network } = useSession()
   const isUp = useStore(network.isUp)
   const isOnline = usePresence(id) && (isUp || id !== userId)
   return (
-    <span className="present" role="img" aria-label={`${name}, ${isOnline ? 'online' : 'offline'}`} title={`${name} is ${isOnline ? 'online' : 'offline'}`}>
+    <span
+      className="present"
+      role="img"
+      aria-label={`${name}, ${isOnline ? 'online' : 'offline'}`}
+      title={`${name} is ${isOnline ? 'online' : 'offline'}`}
+    >
       <Avatar id={id} name={name} size={size} />
       <span className={isOnline ? 'dot dot-online' : 'dot'} />
     </span>
@@ -29,4 +50,5 @@ export function PresentAvatar({ id, name, size = 'medium' }: { id: string; name:
 }
 
 const HUES = 6
-const hueOf = (id: string) => [...id].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 9_973, 7) % HUES
+const hueOf = (id: string) =>
+  [...id].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 9_973, 7) % HUES

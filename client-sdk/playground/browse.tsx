@@ -16,12 +16,16 @@ export function BrowseDialog({ onDone, onClose }: Props) {
   const [refusal, setRefusal] = useState<ReturnType<typeof describe>>()
   const refuse = useCallback((error: unknown) => setRefusal(describe(error)), [])
   const look = useCallback(
-    () => api.channels.list({ discover: true, limit: 100 }).then(({ channels }) => setFound(channels.filter(({ role }) => role === null)), refuse),
+    () =>
+      api.channels
+        .list({ discover: true, limit: 100 })
+        .then(({ channels }) => setFound(channels.filter(({ role }) => role === null)), refuse),
     [api, refuse],
   )
   useEffect(() => void look(), [look])
 
-  const join = (channelId: string) => api.members.join({ channelId }).then(() => onDone(channelId), refuse)
+  const join = (channelId: string) =>
+    api.members.join({ channelId }).then(() => onDone(channelId), refuse)
   const accept = (event: FormEvent) => {
     event.preventDefault()
     setRefusal(undefined)
@@ -33,15 +37,23 @@ export function BrowseDialog({ onDone, onClose }: Props) {
   }
   return (
     <Dialog title="Browse channels" onClose={onClose}>
-      {found?.length === 0 && <p className="empty">There is nothing to join: you are in every open channel.</p>}
+      {found?.length === 0 && (
+        <p className="empty">There is nothing to join: you are in every open channel.</p>
+      )}
       <ul className="invitees" aria-label="Channels to join">
         {found?.map((channel) => (
           <li key={channel.id} className="person">
             <ChannelFace channel={channel} />
             <span>
-              {channel.name} <small className="muted">{plural(channel.memberCount, 'member')}</small>
+              {channel.name}{' '}
+              <small className="muted">{plural(channel.memberCount, 'member')}</small>
             </span>
-            <button type="button" className="button button-small" aria-label={`Join ${channel.name}`} onClick={() => join(channel.id)}>
+            <button
+              type="button"
+              className="button button-small"
+              aria-label={`Join ${channel.name}`}
+              onClick={() => join(channel.id)}
+            >
               Join
             </button>
           </li>
@@ -50,7 +62,12 @@ export function BrowseDialog({ onDone, onClose }: Props) {
       <form onSubmit={accept} className="accept">
         <label className="field">
           <span className="field-name">Have an invite link to a workspace?</span>
-          <input className="input" value={invite} placeholder="Paste it here" onChange={(event) => setInvite(event.target.value)} />
+          <input
+            className="input"
+            value={invite}
+            placeholder="Paste it here"
+            onChange={(event) => setInvite(event.target.value)}
+          />
         </label>
         <button type="submit" className="button button-quiet" disabled={invite.trim() === ''}>
           Accept

@@ -6,7 +6,12 @@ import { firstName, plural, shortTimeOf } from './format.ts'
 import { Icon, type IconName } from './icons.tsx'
 import { useSession } from './session.ts'
 
-type Props = { openId: string | undefined; onOpen: (channelId: string) => void; onCreate: () => void; onBrowse: () => void }
+type Props = {
+  openId: string | undefined
+  onOpen: (channelId: string) => void
+  onCreate: () => void
+  onBrowse: () => void
+}
 
 /** The user's channels, newest activity first. Arrow keys move in it. */
 export function ChannelList({ openId, onOpen, onCreate, onBrowse }: Props) {
@@ -15,15 +20,29 @@ export function ChannelList({ openId, onOpen, onCreate, onBrowse }: Props) {
     <nav className="sidebar" aria-label="Channels">
       <div className="sidebar-head">
         <h3>Channels</h3>
-        <button type="button" className="icon-button" aria-label="Browse channels" title="Browse channels" onClick={onBrowse}>
+        <button
+          type="button"
+          className="icon-button"
+          aria-label="Browse channels"
+          title="Browse channels"
+          onClick={onBrowse}
+        >
           <Icon name="compass" />
         </button>
-        <button type="button" className="icon-button" aria-label="New channel" title="New channel" onClick={onCreate}>
+        <button
+          type="button"
+          className="icon-button"
+          aria-label="New channel"
+          title="New channel"
+          onClick={onCreate}
+        >
           <Icon name="plus" />
         </button>
       </div>
       {items.length === 0 && status === 'loading' && <Skeletons />}
-      {items.length === 0 && status === 'ready' && <p className="empty">No channels yet. Make one, or browse those you may join.</p>}
+      {items.length === 0 && status === 'ready' && (
+        <p className="empty">No channels yet. Make one, or browse those you may join.</p>
+      )}
       <ul onKeyDown={moveFocus}>
         {items.map((channel) => (
           <li key={channel.id}>
@@ -32,7 +51,11 @@ export function ChannelList({ openId, onOpen, onCreate, onBrowse }: Props) {
         ))}
       </ul>
       {hasMore && items.length > 0 && (
-        <button type="button" className="button button-quiet" onClick={() => loadMore().catch(() => {})}>
+        <button
+          type="button"
+          className="button button-quiet"
+          onClick={() => loadMore().catch(() => {})}
+        >
           More channels
         </button>
       )}
@@ -40,16 +63,34 @@ export function ChannelList({ openId, onOpen, onCreate, onBrowse }: Props) {
   )
 }
 
-function ChannelRow({ channel, isOpen, onOpen }: { channel: Channel; isOpen: boolean; onOpen: (channelId: string) => void }) {
+function ChannelRow({
+  channel,
+  isOpen,
+  onOpen,
+}: {
+  channel: Channel
+  isOpen: boolean
+  onOpen: (channelId: string) => void
+}) {
   const { userId: me } = useSession()
   const { id, name, unreadCount, lastMessage } = channel
   const author = lastMessage?.userId === me ? 'You' : firstName(lastMessage?.user.name ?? '')
   return (
-    <button type="button" className="channel" aria-current={isOpen ? 'true' : undefined} data-unread={unreadCount > 0} onClick={() => onOpen(id)}>
+    <button
+      type="button"
+      className="channel"
+      aria-current={isOpen ? 'true' : undefined}
+      data-unread={unreadCount > 0}
+      onClick={() => onOpen(id)}
+    >
       <ChannelFace channel={channel} />
       <span className="channel-name">{name}</span>
-      {lastMessage && <time dateTime={lastMessage.createdAt}>{shortTimeOf(lastMessage.createdAt)}</time>}
-      <span className="channel-last">{lastMessage ? `${author}: ${lastMessage.text}` : 'No messages yet'}</span>
+      {lastMessage && (
+        <time dateTime={lastMessage.createdAt}>{shortTimeOf(lastMessage.createdAt)}</time>
+      )}
+      <span className="channel-last">
+        {lastMessage ? `${author}: ${lastMessage.text}` : 'No messages yet'}
+      </span>
       {unreadCount > 0 && (
         <span className="badge">
           <span aria-hidden="true">{unreadCount > 99 ? '99+' : unreadCount}</span>
@@ -60,12 +101,22 @@ function ChannelRow({ channel, isOpen, onOpen }: { channel: Channel; isOpen: boo
   )
 }
 
-const icons: Record<Channel['type'], IconName> = { group: 'hash', messaging: 'people', private: 'lock', public: 'globe', team: 'people', livestream: 'bolt' }
+const icons: Record<Channel['type'], IconName> = {
+  group: 'hash',
+  messaging: 'people',
+  private: 'lock',
+  public: 'globe',
+  team: 'people',
+  livestream: 'bolt',
+}
 
 /** Of a direct message the other one; else a sign of its type. */
 export function ChannelFace({ channel }: { channel: Pick<Channel, 'type' | 'members'> }) {
   const { userId } = useSession()
-  const other = channel.type === 'messaging' ? channel.members?.find((member) => member.userId !== userId) : undefined
+  const other =
+    channel.type === 'messaging'
+      ? channel.members?.find((member) => member.userId !== userId)
+      : undefined
   if (other) return <PresentAvatar id={other.userId} name={other.user.name} />
   return (
     <span className="channel-sign">
@@ -78,7 +129,9 @@ export function ChannelFace({ channel }: { channel: Pick<Channel, 'type' | 'memb
 export function moveFocus(event: KeyboardEvent<HTMLElement>) {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
   if (!step) return
-  const buttons = [...event.currentTarget.querySelectorAll<HTMLElement>('button, input, [data-row]')]
+  const buttons = [
+    ...event.currentTarget.querySelectorAll<HTMLElement>('button, input, [data-row]'),
+  ]
   const next = buttons[buttons.indexOf(document.activeElement as HTMLElement) + step] // -1 when it is none of them
   if (!next) return
   event.preventDefault()

@@ -74,7 +74,13 @@ export function Composer({ place, channelId, label, hasFocus = false, onSend }: 
         onBlur={mentions.close}
       />
       <EmojiButton label="Insert emoji" verb="Insert" onChoose={insert} />
-      <button type="submit" className="button button-send" aria-label="Send" title="Send" disabled={text.trim() === ''}>
+      <button
+        type="submit"
+        className="button button-send"
+        aria-label="Send"
+        title="Send"
+        disabled={text.trim() === ''}
+      >
         <Icon name="send" size={17} />
       </button>
     </form>

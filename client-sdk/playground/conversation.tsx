@@ -28,10 +28,55 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
   /** The message that is to be looked at; each time a new object. */
   const [target, setTarget] = useState<{ id: string }>()
   const [unreadSince] = useState(() => (channel.unreadCount > 0 ? channel.lastReadSeq : undefined))
-  const { send, edit, delete: remove, react, unreact, pin, unpin, retry, discard, markRead, loadOlder, loadNewer, jumpTo, jumpToLatest } = messages
+  const {
+    send,
+    edit,
+    delete: remove,
+    react,
+    unreact,
+    pin,
+    unpin,
+    retry,
+    discard,
+    markRead,
+    loadOlder,
+    loadNewer,
+    jumpTo,
+    jumpToLatest,
+  } = messages
   const actions = useMemo(
-    () => ({ send, edit, delete: remove, react, unreact, pin, unpin, retry, discard, markRead, loadOlder, loadNewer, jumpTo, jumpToLatest }),
-    [send, edit, remove, react, unreact, pin, unpin, retry, discard, markRead, loadOlder, loadNewer, jumpTo, jumpToLatest],
+    () => ({
+      send,
+      edit,
+      delete: remove,
+      react,
+      unreact,
+      pin,
+      unpin,
+      retry,
+      discard,
+      markRead,
+      loadOlder,
+      loadNewer,
+      jumpTo,
+      jumpToLatest,
+    }),
+    [
+      send,
+      edit,
+      remove,
+      react,
+      unreact,
+      pin,
+      unpin,
+      retry,
+      discard,
+      markRead,
+      loadOlder,
+      loadNewer,
+      jumpTo,
+      jumpToLatest,
+    ],
   )
   const isShown = (id: string) => messages.items.some((message) => message.id === id)
   const show = async (id: string) => {
@@ -46,12 +91,29 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
     <RoomContext.Provider value={room}>
       <div className="room" data-drawer={drawer !== undefined}>
         <section className="conversation" aria-label={channel.name}>
-          <RoomHeader onBack={onBack} onInvite={() => setInviting(true)} onPins={() => setDrawer(drawer?.kind === 'pins' ? undefined : { kind: 'pins' })} />
-          <MessageList list={messages} label={`Messages in ${channel.name}`} unreadSince={unreadSince} target={target} onRead={markRead} />
+          <RoomHeader
+            onBack={onBack}
+            onInvite={() => setInviting(true)}
+            onPins={() => setDrawer(drawer?.kind === 'pins' ? undefined : { kind: 'pins' })}
+          />
+          <MessageList
+            list={messages}
+            label={`Messages in ${channel.name}`}
+            unreadSince={unreadSince}
+            target={target}
+            onRead={markRead}
+          />
           <Typing channelId={channel.id} />
-          <Composer place={channel.id} channelId={channel.id} label={`Message ${channel.name}`} onSend={(text) => send({ text })} />
+          <Composer
+            place={channel.id}
+            channelId={channel.id}
+            label={`Message ${channel.name}`}
+            onSend={(text) => send({ text })}
+          />
         </section>
-        {drawer?.kind === 'thread' && <Thread key={drawer.parentId} parentId={drawer.parentId} onClose={close} />}
+        {drawer?.kind === 'thread' && (
+          <Thread key={drawer.parentId} parentId={drawer.parentId} onClose={close} />
+        )}
         {drawer?.kind === 'pins' && <Pins onClose={close} />}
       </div>
       {isInviting && <InviteDialog channel={channel} onClose={() => setInviting(false)} />}
@@ -59,19 +121,39 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
   )
 }
 
-function RoomHeader({ onBack, onInvite, onPins }: { onBack: () => void; onInvite: () => void; onPins: () => void }) {
+function RoomHeader({
+  onBack,
+  onInvite,
+  onPins,
+}: {
+  onBack: () => void
+  onInvite: () => void
+  onPins: () => void
+}) {
   const { channel, members, me } = useRoom()
   const pins = usePins(channel.id)
-  const other = channel.type === 'messaging' ? members.find(({ userId }) => userId !== me) : undefined
+  const other =
+    channel.type === 'messaging' ? members.find(({ userId }) => userId !== me) : undefined
   return (
     <header className="room-header">
-      <button type="button" className="icon-button room-back" aria-label="Back to channels" onClick={onBack}>
+      <button
+        type="button"
+        className="icon-button room-back"
+        aria-label="Back to channels"
+        onClick={onBack}
+      >
         <Icon name="back" />
       </button>
       <ChannelFace channel={channel} />
       <div className="room-title">
         <h3>{channel.name}</h3>
-        <p>{other ? <LastActive userId={other.userId} /> : (channel.description ?? plural(channel.memberCount, 'member'))}</p>
+        <p>
+          {other ? (
+            <LastActive userId={other.userId} />
+          ) : (
+            (channel.description ?? plural(channel.memberCount, 'member'))
+          )}
+        </p>
       </div>
       {!other && (
         <ul className="faces" aria-label="Members">
@@ -83,11 +165,23 @@ function RoomHeader({ onBack, onInvite, onPins }: { onBack: () => void; onInvite
         </ul>
       )}
       {channel.type !== 'messaging' && (
-        <button type="button" className="icon-button" aria-label="Invite people" title="Invite people" onClick={onInvite}>
+        <button
+          type="button"
+          className="icon-button"
+          aria-label="Invite people"
+          title="Invite people"
+          onClick={onInvite}
+        >
           <Icon name="personAdd" />
         </button>
       )}
-      <button type="button" className="icon-button" aria-label={`Pinned messages: ${pins.items.length}`} title="Pinned messages" onClick={onPins}>
+      <button
+        type="button"
+        className="icon-button"
+        aria-label={`Pinned messages: ${pins.items.length}`}
+        title="Pinned messages"
+        onClick={onPins}
+      >
         <Icon name="pin" />
         {pins.items.length > 0 && <span className="count">{pins.items.length}</span>}
       </button>

@@ -37,7 +37,12 @@ export function CreateDialog({ onDone, onClose }: Props) {
     setBusy(true)
     try {
       const place = type === 'team' ? { workspaceId: await workspaceOf(api) } : {}
-      const { id } = await api.channels.create({ type, memberIds, ...place, ...(isDirect ? {} : { name: name.trim() }) })
+      const { id } = await api.channels.create({
+        type,
+        memberIds,
+        ...place,
+        ...(isDirect ? {} : { name: name.trim() }),
+      })
       onDone(id)
     } catch (error) {
       setRefusal(describe(error))
@@ -52,7 +57,12 @@ export function CreateDialog({ onDone, onClose }: Props) {
           <div className="kinds">
             {kinds.map((kind) => (
               <label key={kind.type} className="kind">
-                <input type="radio" name="type" checked={type === kind.type} onChange={() => choose(kind.type)} />
+                <input
+                  type="radio"
+                  name="type"
+                  checked={type === kind.type}
+                  onChange={() => choose(kind.type)}
+                />
                 <strong>{kind.title}</strong>
                 <span>{kind.about}</span>
               </label>
@@ -62,10 +72,23 @@ export function CreateDialog({ onDone, onClose }: Props) {
         {!isDirect && (
           <label className="field">
             <span className="field-name">Name</span>
-            <input className="input" autoFocus value={name} maxLength={255} placeholder="Team lunch" onChange={(event) => setName(event.target.value)} />
+            <input
+              className="input"
+              autoFocus
+              value={name}
+              maxLength={255}
+              placeholder="Team lunch"
+              onChange={(event) => setName(event.target.value)}
+            />
           </label>
         )}
-        {type !== 'team' && <PeoplePicker kind={isDirect ? 'radio' : 'checkbox'} chosen={memberIds} onChoose={setMemberIds} />}
+        {type !== 'team' && (
+          <PeoplePicker
+            kind={isDirect ? 'radio' : 'checkbox'}
+            chosen={memberIds}
+            onChoose={setMemberIds}
+          />
+        )}
         <Refusal refusal={refusal} />
         <footer>
           <button type="button" className="button button-quiet" onClick={onClose}>

@@ -5,7 +5,13 @@ import { useRoom } from './room.ts'
 import { useTell } from './toasts.tsx'
 
 /** Asks once more before a message is gone. */
-export function DeleteDialog({ message: { id, text }, onClose }: { message: ChatMessage; onClose: () => void }) {
+export function DeleteDialog({
+  message: { id, text },
+  onClose,
+}: {
+  message: ChatMessage
+  onClose: () => void
+}) {
   const { actions } = useRoom()
   const { attempt } = useTell()
   const remove = () => {

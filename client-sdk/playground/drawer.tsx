@@ -2,7 +2,15 @@ import { type ReactNode, useEffect, useState } from 'react'
 import { Icon } from './icons.tsx'
 
 /** A panel beside the channel, or over it where it is narrow. Escape closes it, and the focus goes back to where it was. */
-export function Drawer({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
+export function Drawer({
+  title,
+  onClose,
+  children,
+}: {
+  title: string
+  onClose: () => void
+  children: ReactNode
+}) {
   const [opener] = useState(() => document.activeElement)
   useEffect(
     () => () => {
@@ -11,10 +19,19 @@ export function Drawer({ title, onClose, children }: { title: string; onClose: (
     [opener],
   )
   return (
-    <aside className="drawer" aria-label={title} onKeyDown={({ key }) => key === 'Escape' && onClose()}>
+    <aside
+      className="drawer"
+      aria-label={title}
+      onKeyDown={({ key }) => key === 'Escape' && onClose()}
+    >
       <header className="room-header">
         <h3>{title}</h3>
-        <button type="button" className="icon-button" aria-label={`Close ${title.toLowerCase()}`} onClick={onClose}>
+        <button
+          type="button"
+          className="icon-button"
+          aria-label={`Close ${title.toLowerCase()}`}
+          onClick={onClose}
+        >
           <Icon name="close" />
         </button>
       </header>

@@ -4,7 +4,13 @@ import { useRoom } from './room.ts'
 import { useTell } from './toasts.tsx'
 
 /** A message's text while it is being changed. */
-export function Editor({ message: { id, text: before }, onClose }: { message: ChatMessage; onClose: () => void }) {
+export function Editor({
+  message: { id, text: before },
+  onClose,
+}: {
+  message: ChatMessage
+  onClose: () => void
+}) {
   const { actions } = useRoom()
   const { attempt } = useTell()
   const [text, setText] = useState(before)

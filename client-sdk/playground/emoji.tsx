@@ -8,7 +8,12 @@ const emojis = {
 } // biome-ignore format: a table
 const COLUMNS = 8
 
-type Props = { label: string; verb: string; onChoose: (emoji: string) => void; onOpenChange?: (isOpen: boolean) => void }
+type Props = {
+  label: string
+  verb: string
+  onChoose: (emoji: string) => void
+  onOpenChange?: (isOpen: boolean) => void
+}
 
 /** A button that offers emojis; arrow keys move among them. */
 export const EmojiButton = ({ label, verb, onChoose, onOpenChange }: Props) => (

@@ -14,14 +14,17 @@ export function dayOf(iso: string, now = new Date()) {
 }
 
 /** As short as it can be: the time today, the day before that. */
-export const shortTimeOf = (iso: string, now = new Date()) => (isSameDay(new Date(iso), now) ? timeOf(iso) : shortDay.format(new Date(iso)))
+export const shortTimeOf = (iso: string, now = new Date()) =>
+  isSameDay(new Date(iso), now) ? timeOf(iso) : shortDay.format(new Date(iso))
 
 export function agoOf(iso: string | null, now = Date.now()) {
   if (iso === null) return 'Never active'
   const minutes = Math.floor((now - Date.parse(iso)) / 60_000)
   if (minutes < 2) return 'Active a moment ago'
   if (minutes < 60) return `Active ${minutes} min ago`
-  return minutes < 1_440 ? `Active ${Math.floor(minutes / 60)} h ago` : `Active ${Math.floor(minutes / 1_440)} d ago`
+  return minutes < 1_440
+    ? `Active ${Math.floor(minutes / 60)} h ago`
+    : `Active ${Math.floor(minutes / 1_440)} d ago`
 }
 
 const isSameDay = (a: Date, b: Date) => a.toDateString() === b.toDateString()
@@ -30,5 +33,6 @@ export const plural = (count: number, noun: string) => `${count} ${noun}${count 
 export const replies = (count: number) => `${count} ${count === 1 ? 'reply' : 'replies'}`
 
 /** "Ben", "Ben and Cleo", "Ben, Cleo and Dan". */
-export const namesOf = (names: readonly string[]) => (names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`)
+export const namesOf = (names: readonly string[]) =>
+  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 export const firstName = (name: string) => name.split(' ')[0] ?? name

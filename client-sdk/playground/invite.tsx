@@ -16,7 +16,9 @@ export function InviteDialog({ channel, onClose }: { channel: Channel; onClose: 
   const isMember = (id: string) => members.some(({ userId }) => userId === id)
   const add = (id: string) => {
     setRefusal(undefined)
-    api.members.add({ channelId: channel.id, userIds: [id] }).catch((error) => setRefusal(describe(error)))
+    api.members
+      .add({ channelId: channel.id, userIds: [id] })
+      .catch((error) => setRefusal(describe(error)))
   }
   return (
     <Dialog title={`Invite to ${channel.name}`} onClose={onClose}>
@@ -28,14 +30,24 @@ export function InviteDialog({ channel, onClose }: { channel: Channel; onClose: 
             {isMember(id) ? (
               <span className="muted">Member</span>
             ) : (
-              <button type="button" className="button button-small" aria-label={`Add ${name}`} onClick={() => add(id)}>
+              <button
+                type="button"
+                className="button button-small"
+                aria-label={`Add ${name}`}
+                onClick={() => add(id)}
+              >
                 Add
               </button>
             )}
           </li>
         ))}
       </ul>
-      {channel.workspaceId && <InviteLink workspaceId={channel.workspaceId} onRefused={(error) => setRefusal(describe(error))} />}
+      {channel.workspaceId && (
+        <InviteLink
+          workspaceId={channel.workspaceId}
+          onRefused={(error) => setRefusal(describe(error))}
+        />
+      )}
       <Refusal refusal={refusal} />
       <footer>
         <button type="button" className="button" onClick={onClose}>
@@ -47,10 +59,17 @@ export function InviteDialog({ channel, onClose }: { channel: Channel; onClose: 
 }
 
 /** Whoever has the link may join the workspace, and with it its team channels. */
-function InviteLink({ workspaceId, onRefused }: { workspaceId: string; onRefused: (error: unknown) => void }) {
+function InviteLink({
+  workspaceId,
+  onRefused,
+}: {
+  workspaceId: string
+  onRefused: (error: unknown) => void
+}) {
   const { api } = useChat()
   const [url, setUrl] = useState<string>()
-  const make = () => api.invites.create({ workspaceId }).then(({ inviteUrl }) => setUrl(inviteUrl), onRefused)
+  const make = () =>
+    api.invites.create({ workspaceId }).then(({ inviteUrl }) => setUrl(inviteUrl), onRefused)
   if (!url)
     return (
       <button type="button" className="button button-quiet" onClick={make}>
@@ -59,7 +78,9 @@ function InviteLink({ workspaceId, onRefused }: { workspaceId: string; onRefused
     )
   return (
     <label className="field">
-      <span className="field-name">Invite link, shown this once. The other side takes it under “Browse channels”.</span>
+      <span className="field-name">
+        Invite link, shown this once. The other side takes it under “Browse channels”.
+      </span>
       <input className="input" readOnly value={url} onFocus={(event) => event.target.select()} />
     </label>
   )

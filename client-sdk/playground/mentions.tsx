@@ -9,7 +9,10 @@ const MOST = 6
 export type Mentions = ReturnType<typeof useMentions>
 
 /** Offers members while a mention is being typed. */
-export function useMentions(field: RefObject<HTMLTextAreaElement | null>, { text, onChange }: { text: string; onChange: (text: string) => void }) {
+export function useMentions(
+  field: RefObject<HTMLTextAreaElement | null>,
+  { text, onChange }: { text: string; onChange: (text: string) => void },
+) {
   const { members, me } = useRoom()
   const [begun, setBegun] = useState<string>()
   const [place, setPlace] = useState(0)
@@ -19,7 +22,10 @@ export function useMentions(field: RefObject<HTMLTextAreaElement | null>, { text
     field.current?.setSelectionRange(caret.current, caret.current)
     caret.current = undefined
   })
-  const found = begun === undefined ? [] : members.filter((member) => member.userId !== me && isMatch(member, begun)).slice(0, MOST)
+  const found =
+    begun === undefined
+      ? []
+      : members.filter((member) => member.userId !== me && isMatch(member, begun)).slice(0, MOST)
   const chosen = found[Math.min(place, found.length - 1)]
 
   const look = () => {
@@ -53,7 +59,13 @@ export function useMentions(field: RefObject<HTMLTextAreaElement | null>, { text
 const isMatch = ({ userId, user }: Member, begun: string) =>
   userId.toLowerCase().startsWith(begun) || user.name.toLowerCase().split(' ').some((word) => word.startsWith(begun)) // biome-ignore format: a line
 
-export const MentionList = ({ id, mentions: { found, chosen, choose } }: { id: string; mentions: Mentions }) => (
+export const MentionList = ({
+  id,
+  mentions: { found, chosen, choose },
+}: {
+  id: string
+  mentions: Mentions
+}) => (
   <div className="mentions" id={id} role="listbox" aria-label="Members">
     {found.map((member) => (
       // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the text

@@ -40,8 +40,16 @@ export function MessageList({ list, label, unreadSince, target, onRead }: Props)
     setLoading(true)
     void attempt(more()).finally(() => setLoading(false))
   }
-  useNear(top, { box: scroll.box, again: `${items.length} ${isLoading} ${status}`, onNear: () => hasOlder && load(list.loadOlder) })
-  useNear(end, { box: scroll.box, again: `${items.length} ${isLoading} ${status}`, onNear: () => hasNewer && load(list.loadNewer) })
+  useNear(top, {
+    box: scroll.box,
+    again: `${items.length} ${isLoading} ${status}`,
+    onNear: () => hasOlder && load(list.loadOlder),
+  })
+  useNear(end, {
+    box: scroll.box,
+    again: `${items.length} ${isLoading} ${status}`,
+    onNear: () => hasNewer && load(list.loadNewer),
+  })
   useEffect(() => {
     if (isEndSeen && !hasNewer && last) onRead?.().catch(() => {}) // the next one read tells it again
   }, [isEndSeen, hasNewer, last, onRead])
@@ -56,19 +64,43 @@ export function MessageList({ list, label, unreadSince, target, onRead }: Props)
   }
   const newest = items.at(-1)
   const focused = active.focused ?? (newest && keyOf(newest))
-  const firstNew = unreadSince === undefined ? undefined : items.find(({ seq, userId }) => seq > unreadSince && userId !== me)?.id
+  const firstNew =
+    unreadSince === undefined
+      ? undefined
+      : items.find(({ seq, userId }) => seq > unreadSince && userId !== me)?.id
   return (
     <div className="log-frame">
-      <div className="log" ref={scroll.box} onScroll={scroll.place.remember} role="log" aria-label={label} aria-busy={isLoading || status === 'loading'}>
+      <div
+        className="log"
+        ref={scroll.box}
+        onScroll={scroll.place.remember}
+        role="log"
+        aria-label={label}
+        aria-busy={isLoading || status === 'loading'}
+      >
         {/* biome-ignore lint/a11y/noStaticElementInteractions: keys and pointers are heard for the rows inside */}
-        <div ref={scroll.content} className="log-content" onPointerLeave={() => setActive({ hovered: undefined })} onKeyDown={moveRows}>
+        <div
+          ref={scroll.content}
+          className="log-content"
+          onPointerLeave={() => setActive({ hovered: undefined })}
+          onKeyDown={moveRows}
+        >
           <div ref={top} />
-          {hasOlder && <p className="log-note">{status === 'ready' ? 'Loading earlier messages…' : 'Earlier messages need the network'}</p>}
+          {hasOlder && (
+            <p className="log-note">
+              {status === 'ready'
+                ? 'Loading earlier messages…'
+                : 'Earlier messages need the network'}
+            </p>
+          )}
           {status === 'loading' && items.length === 0 && <Skeletons />}
-          {status !== 'loading' && items.length === 0 && <p className="empty">Nothing here yet. Say something.</p>}
+          {status !== 'loading' && items.length === 0 && (
+            <p className="empty">Nothing here yet. Say something.</p>
+          )}
           {items.map((message, place) => {
             const before = items[place - 1]
-            const isNewDay = !isThread && (!before || dayOf(before.createdAt) !== dayOf(message.createdAt))
+            const isNewDay =
+              !isThread && (!before || dayOf(before.createdAt) !== dayOf(message.createdAt))
             const key = keyOf(message)
             return (
               <Fragment key={key}>
@@ -76,7 +108,9 @@ export function MessageList({ list, label, unreadSince, target, onRead }: Props)
                 {message.id === firstNew && <Divider text="New" isNew />}
                 <MessageRow
                   message={message}
-                  isGrouped={!isNewDay && message.id !== firstNew && isContinued(before, message, isThread)}
+                  isGrouped={
+                    !isNewDay && message.id !== firstNew && isContinued(before, message, isThread)
+                  }
                   isActive={(active.held ?? active.hovered ?? active.focused) === key}
                   isInTabOrder={focused === key}
                   isTarget={target?.id === message.id}
@@ -106,18 +140,31 @@ function useActive() {
 }
 
 /** How many came from others since the end was last seen. */
-function useUnseen(items: readonly ChatMessage[], { isEndSeen, me }: { isEndSeen: boolean; me: string }) {
+function useUnseen(
+  items: readonly ChatMessage[],
+  { isEndSeen, me }: { isEndSeen: boolean; me: string },
+) {
   const seen = useRef(Number.POSITIVE_INFINITY)
   const newest = items.findLast(({ status }) => status === 'sent')?.seq
   useEffect(() => {
     if (isEndSeen && newest !== undefined) seen.current = newest
   }, [isEndSeen, newest])
-  return isEndSeen ? 0 : items.filter(({ seq, userId, status }) => status === 'sent' && seq > seen.current && userId !== me).length
+  return isEndSeen
+    ? 0
+    : items.filter(
+        ({ seq, userId, status }) => status === 'sent' && seq > seen.current && userId !== me,
+      ).length
 }
 
 /** Replies in the channel say each what they answer. */
-const isContinued = (before: ChatMessage | undefined, { userId, createdAt, parentId }: ChatMessage, isThread: boolean) =>
-  before?.userId === userId && (isThread || (parentId ?? before.parentId) === null) && Date.parse(createdAt) - Date.parse(before.createdAt) < GROUP_MS
+const isContinued = (
+  before: ChatMessage | undefined,
+  { userId, createdAt, parentId }: ChatMessage,
+  isThread: boolean,
+) =>
+  before?.userId === userId &&
+  (isThread || (parentId ?? before.parentId) === null) &&
+  Date.parse(createdAt) - Date.parse(before.createdAt) < GROUP_MS
 
 const Divider = ({ text, isNew = false }: { text: string; isNew?: boolean }) => (
   <p className={isNew ? 'divider divider-new' : 'divider'}>
@@ -130,8 +177,13 @@ function Receipt({ message: { seq } }: { message: ChatMessage }) {
   const { me, members, channel, isThread } = useRoom()
   const reads = useReads(channel.id)
   if (isThread) return null
-  const readers = members.filter(({ userId }) => userId !== me && (reads[userId]?.lastReadSeq ?? 0) >= seq)
-  const names = readers.length > 4 ? `${readers.length} people` : namesOf(readers.map(({ user }) => firstName(user.name)))
+  const readers = members.filter(
+    ({ userId }) => userId !== me && (reads[userId]?.lastReadSeq ?? 0) >= seq,
+  )
+  const names =
+    readers.length > 4
+      ? `${readers.length} people`
+      : namesOf(readers.map(({ user }) => firstName(user.name)))
   return <p className="receipt">{readers.length > 0 ? `Seen by ${names}` : 'Sent'}</p>
 }
 

@@ -1,8 +1,10 @@
 import { firstName } from './format.ts'
 import { useRoom } from './room.ts'
 
-const TOKENS = /(```[\s\S]*?```|`[^`\n]+`|https?:\/\/[^\s<]+[^\s<.,:;!?)\]'"]|(?<![\p{L}\p{N}_])@[\p{L}\p{N}_.-]*[\p{L}\p{N}_])/u
-const ONLY_EMOJI = /^(?:\p{Extended_Pictographic}[\u{1F3FB}-\u{1F3FF}\uFE0F]?(?:\u200D\p{Extended_Pictographic}\uFE0F?)*\s?){1,3}$/u
+const TOKENS =
+  /(```[\s\S]*?```|`[^`\n]+`|https?:\/\/[^\s<]+[^\s<.,:;!?)\]'"]|(?<![\p{L}\p{N}_])@[\p{L}\p{N}_.-]*[\p{L}\p{N}_])/u
+const ONLY_EMOJI =
+  /^(?:\p{Extended_Pictographic}[\u{1F3FB}-\u{1F3FF}\uFE0F]?(?:\u200D\p{Extended_Pictographic}\uFE0F?)*\s?){1,3}$/u
 
 /** A text with its code, links and mentions. */
 export function MessageText({ text, mentions }: { text: string; mentions: readonly string[] }) {

@@ -7,20 +7,41 @@ import { useTell } from './toasts.tsx'
 /** How long a message of one's own can be deleted. */
 const DELETABLE_MS = 15 * 60_000
 
-type Props = { message: ChatMessage; onMode: (mode: 'edit' | 'delete') => void; onHold: (isHeld: boolean) => void }
+type Props = {
+  message: ChatMessage
+  onMode: (mode: 'edit' | 'delete') => void
+  onHold: (isHeld: boolean) => void
+}
 
 /** What can be done with a message. */
-export function MessageTools({ message: { id, parentId, pinned, userId, createdAt }, onMode, onHold }: Props) {
+export function MessageTools({
+  message: { id, parentId, pinned, userId, createdAt },
+  onMode,
+  onHold,
+}: Props) {
   const { actions, me, openThread, isThread } = useRoom()
   const { attempt } = useTell()
   const isMine = userId === me
   return (
     <div className="tools" role="toolbar" aria-label="Message">
-      <EmojiButton label="React" verb="React with" onOpenChange={onHold} onChoose={(emoji) => void attempt(actions.react(id, emoji))} />
-      {!isThread && <Tool label="Reply in thread" icon="reply" onClick={() => openThread(parentId ?? id)} />}
-      <Tool label={pinned ? 'Unpin' : 'Pin'} icon="pin" onClick={() => void attempt(pinned ? actions.unpin(id) : actions.pin(id))} />
+      <EmojiButton
+        label="React"
+        verb="React with"
+        onOpenChange={onHold}
+        onChoose={(emoji) => void attempt(actions.react(id, emoji))}
+      />
+      {!isThread && (
+        <Tool label="Reply in thread" icon="reply" onClick={() => openThread(parentId ?? id)} />
+      )}
+      <Tool
+        label={pinned ? 'Unpin' : 'Pin'}
+        icon="pin"
+        onClick={() => void attempt(pinned ? actions.unpin(id) : actions.pin(id))}
+      />
       {isMine && <Tool label="Edit" icon="edit" onClick={() => onMode('edit')} />}
-      {isMine && Date.now() - Date.parse(createdAt) < DELETABLE_MS && <Tool label="Delete" icon="delete" onClick={() => onMode('delete')} />}
+      {isMine && Date.now() - Date.parse(createdAt) < DELETABLE_MS && (
+        <Tool label="Delete" icon="delete" onClick={() => onMode('delete')} />
+      )}
     </div>
   )
 }

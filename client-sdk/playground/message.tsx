@@ -12,7 +12,11 @@ import { LinkPreviews } from './previews.tsx'
 import { Reactions } from './reactions.tsx'
 import { useKnown, useRoom } from './room.ts'
 
-export type Active = { hovered?: string | undefined; focused?: string | undefined; held?: string | undefined }
+export type Active = {
+  hovered?: string | undefined
+  focused?: string | undefined
+  held?: string | undefined
+}
 
 type Props = {
   message: ChatMessage
@@ -25,7 +29,14 @@ type Props = {
 }
 
 /** A message with all that hangs on it. */
-export const MessageRow = memo(function MessageRow({ message, isGrouped, isActive, isInTabOrder, isTarget, onActive }: Props) {
+export const MessageRow = memo(function MessageRow({
+  message,
+  isGrouped,
+  isActive,
+  isInTabOrder,
+  isTarget,
+  onActive,
+}: Props) {
   const { me, isThread } = useRoom()
   const { id, user, text, createdAt, editedAt, pinned, status, mentions } = message
   const [mode, setMode] = useState<'edit' | 'delete'>()
@@ -41,9 +52,17 @@ export const MessageRow = memo(function MessageRow({ message, isGrouped, isActiv
       tabIndex={isInTabOrder ? 0 : -1}
       onPointerEnter={() => onActive({ hovered: key })}
       onFocus={() => onActive({ focused: key })}
-      onBlur={({ currentTarget, relatedTarget }) => currentTarget.contains(relatedTarget) || onActive({ focused: undefined })}
+      onBlur={({ currentTarget, relatedTarget }) =>
+        currentTarget.contains(relatedTarget) || onActive({ focused: undefined })
+      }
     >
-      <div className="message-side">{isGrouped ? <time dateTime={createdAt}>{timeOf(createdAt)}</time> : <Avatar id={user.id} name={user.name} />}</div>
+      <div className="message-side">
+        {isGrouped ? (
+          <time dateTime={createdAt}>{timeOf(createdAt)}</time>
+        ) : (
+          <Avatar id={user.id} name={user.name} />
+        )}
+      </div>
       <div className="message-main">
         {!isGrouped && (
           <header>
@@ -79,7 +98,11 @@ export const MessageRow = memo(function MessageRow({ message, isGrouped, isActiv
         <Delivery message={message} />
       </div>
       {isActive && status === 'sent' && mode === undefined && (
-        <MessageTools message={message} onMode={setMode} onHold={(isHeld) => onActive({ held: isHeld ? key : undefined })} />
+        <MessageTools
+          message={message}
+          onMode={setMode}
+          onHold={(isHeld) => onActive({ held: isHeld ? key : undefined })}
+        />
       )}
       {mode === 'delete' && <DeleteDialog message={message} onClose={() => setMode(undefined)} />}
     </article>
@@ -114,7 +137,8 @@ function Delivery({ message: { status, error, clientId } }: { message: ChatMessa
   const { actions } = useRoom()
   const isLive = useConnection().status === 'live'
   if (status === 'sent' || clientId === null) return null
-  if (status === 'pending') return <p className="delivery">{isLive ? 'Sending…' : 'Waiting for the network'}</p>
+  if (status === 'pending')
+    return <p className="delivery">{isLive ? 'Sending…' : 'Waiting for the network'}</p>
   return (
     <p className="delivery delivery-failed" role="alert">
       <span>
@@ -123,7 +147,11 @@ function Delivery({ message: { status, error, clientId } }: { message: ChatMessa
       <button type="button" className="button button-small" onClick={() => actions.retry(clientId)}>
         Retry
       </button>
-      <button type="button" className="button button-small button-quiet" onClick={() => actions.discard(clientId)}>
+      <button
+        type="button"
+        className="button button-small button-quiet"
+        onClick={() => actions.discard(clientId)}
+      >
         Discard
       </button>
     </p>

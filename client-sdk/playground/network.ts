@@ -21,7 +21,12 @@ export function createSettable<T>(initial: T): Settable<T> {
 }
 
 /** One user's way to the server. While it is down his calls fail, his socket is gone, and no other can be opened. */
-export type Network = { isUp: Store<boolean>; fetch: typeof fetch; webSocket: typeof WebSocket; switch: (isUp: boolean) => void }
+export type Network = {
+  isUp: Store<boolean>
+  fetch: typeof fetch
+  webSocket: typeof WebSocket
+  switch: (isUp: boolean) => void
+}
 
 export function createNetwork(): Network {
   const isUp = createSettable(true)

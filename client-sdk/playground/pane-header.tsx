@@ -19,11 +19,21 @@ export function PaneHeader() {
           <ConnectionStatus />
         </div>
         {total > 0 && (
-          <span className="badge" role="status" aria-label={`${plural(total, 'unread message')} in all`}>
+          <span
+            className="badge"
+            role="status"
+            aria-label={`${plural(total, 'unread message')} in all`}
+          >
             {total > 99 ? '99+' : total} unread
           </span>
         )}
-        <button type="button" role="switch" aria-checked={!isUp} className="switch" onClick={() => network.switch(!isUp)}>
+        <button
+          type="button"
+          role="switch"
+          aria-checked={!isUp}
+          className="switch"
+          onClick={() => network.switch(!isUp)}
+        >
           <span className="switch-track" aria-hidden="true" />
           Offline
         </button>
@@ -33,7 +43,12 @@ export function PaneHeader() {
   )
 }
 
-const words = { live: 'Live', connecting: 'Connecting…', 'catching-up': 'Catching up…', offline: 'Offline' }
+const words = {
+  live: 'Live',
+  connecting: 'Connecting…',
+  'catching-up': 'Catching up…',
+  offline: 'Offline',
+}
 
 function ConnectionStatus() {
   const { status } = useConnection()
@@ -74,13 +89,18 @@ function OutboxStrip() {
   const isUp = useStore(network.isUp)
   const { status } = useConnection()
   const { items } = useChannels()
-  const nameOf = (channelId: string) => items.find(({ id }) => id === channelId)?.name ?? 'a channel'
+  const nameOf = (channelId: string) =>
+    items.find(({ id }) => id === channelId)?.name ?? 'a channel'
   if (isUp && (status === 'live' || messages.length === 0)) return null
   return (
     <details className="outbox">
       <summary>
         Outbox <span className="badge badge-quiet">{messages.length}</span>
-        <span className="outbox-note">{messages.length === 0 ? 'Write something: it waits here.' : 'Sent in order once the network is back.'}</span>
+        <span className="outbox-note">
+          {messages.length === 0
+            ? 'Write something: it waits here.'
+            : 'Sent in order once the network is back.'}
+        </span>
       </summary>
       <ul aria-label="Outbox">
         {messages.map(({ clientId, channelId, text, failure }) => (

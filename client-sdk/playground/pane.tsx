@@ -14,7 +14,10 @@ type Props = { session: Session; isShown: boolean; isAlone: boolean }
 export const Pane = ({ session, isShown, isAlone }: Props) => (
   <SessionContext.Provider value={session}>
     <ChatProvider client={session.client}>
-      <section className={`pane ${isShown ? '' : 'pane-behind'} ${isAlone ? 'pane-alone' : ''}`} aria-label={`Chat of ${session.userId}`}>
+      <section
+        className={`pane ${isShown ? '' : 'pane-behind'} ${isAlone ? 'pane-alone' : ''}`}
+        aria-label={`Chat of ${session.userId}`}
+      >
         <Toasts>
           <PaneHeader />
           <Rooms />
@@ -42,12 +45,21 @@ function Rooms() {
   }
   return (
     <div className="rooms" data-view={isListShown ? 'list' : 'room'}>
-      <ChannelList openId={openId} onOpen={open} onCreate={() => setDialog('create')} onBrowse={() => setDialog('browse')} />
+      <ChannelList
+        openId={openId}
+        onOpen={open}
+        onCreate={() => setDialog('create')}
+        onBrowse={() => setDialog('browse')}
+      />
       {channel ? (
         <Conversation key={channel.id} channel={channel} onBack={() => setListShown(true)} />
       ) : (
         <div className="empty room">
-          {status === 'loading' ? 'Loading…' : openId ? 'You are not in this channel any more.' : 'Choose a channel, or make one.'}
+          {status === 'loading'
+            ? 'Loading…'
+            : openId
+              ? 'You are not in this channel any more.'
+              : 'Choose a channel, or make one.'}
         </div>
       )}
       {dialog === 'create' && <CreateDialog onDone={open} onClose={() => setDialog(undefined)} />}

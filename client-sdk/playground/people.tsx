@@ -20,12 +20,23 @@ export function usePeople() {
   return people
 }
 
-type Props = { kind: 'checkbox' | 'radio'; chosen: readonly string[]; onChoose: (ids: string[]) => void }
+type Props = {
+  kind: 'checkbox' | 'radio'
+  chosen: readonly string[]
+  onChoose: (ids: string[]) => void
+}
 
 /** Who shall be in it: some, or one. */
 export function PeoplePicker({ kind, chosen, onChoose }: Props) {
   const people = usePeople()
-  const toggle = (id: string) => onChoose(kind === 'radio' ? [id] : chosen.includes(id) ? chosen.filter((other) => other !== id) : [...chosen, id])
+  const toggle = (id: string) =>
+    onChoose(
+      kind === 'radio'
+        ? [id]
+        : chosen.includes(id)
+          ? chosen.filter((other) => other !== id)
+          : [...chosen, id],
+    )
   return (
     <fieldset className="field">
       <legend>{kind === 'radio' ? 'With' : 'People'}</legend>
@@ -33,7 +44,12 @@ export function PeoplePicker({ kind, chosen, onChoose }: Props) {
       <div className="people">
         {people?.map(({ id, name }) => (
           <label key={id} className="person">
-            <input type={kind} name="people" checked={chosen.includes(id)} onChange={() => toggle(id)} />
+            <input
+              type={kind}
+              name="people"
+              checked={chosen.includes(id)}
+              onChange={() => toggle(id)}
+            />
             <Avatar id={id} name={name} size="small" />
             <span>{name}</span>
           </label>

@@ -12,7 +12,8 @@ type Props = {
 const [WIDTH, HEIGHT, GAP] = [296, 168, 6]
 
 /** Escape closes what is nearest, and nothing that it is in. */
-export const keepEscape = (event: KeyboardEvent) => event.key === 'Escape' && event.stopPropagation()
+export const keepEscape = (event: KeyboardEvent) =>
+  event.key === 'Escape' && event.stopPropagation()
 
 /** A button with something that pops up beside it, as browsers have it: Escape and a click elsewhere close it. */
 export function PopoverButton({ label, icon, onOpenChange, children }: Props) {
@@ -30,7 +31,15 @@ export function PopoverButton({ label, icon, onOpenChange, children }: Props) {
   }
   return (
     <>
-      <button ref={button} type="button" className="icon-button" aria-label={label} title={label} popoverTarget={id} aria-expanded={isOpen}>
+      <button
+        ref={button}
+        type="button"
+        className="icon-button"
+        aria-label={label}
+        title={label}
+        popoverTarget={id}
+        aria-expanded={isOpen}
+      >
         <Icon name={icon} size={17} />
       </button>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: keys are heard for what is inside */}

@@ -26,5 +26,10 @@ export function useRoom(): Room {
 export function useKnown(messageId: string) {
   const { channel } = useRoom()
   const { messages } = useChat().channel(channel.id)
-  return useStore(useMemo(() => select(messages, ({ items }) => items.find(({ id }) => id === messageId)), [messages, messageId]))
+  return useStore(
+    useMemo(
+      () => select(messages, ({ items }) => items.find(({ id }) => id === messageId)),
+      [messages, messageId],
+    ),
+  )
 }

@@ -40,13 +40,16 @@ function createPlace(box: RefObject<HTMLElement | null>) {
       const { scrollHeight, scrollTop, clientHeight } = box.current
       const top = topOf(box.current)
       isAtEnd = scrollHeight - scrollTop - clientHeight < END_PX
-      const row = [...box.current.querySelectorAll('[data-row]')].find((each) => each.getBoundingClientRect().bottom > top)
+      const row = [...box.current.querySelectorAll('[data-row]')].find(
+        (each) => each.getBoundingClientRect().bottom > top,
+      )
       first = row && { row, top: topOf(row) - top }
     },
     keep: () => {
       if (!box.current) return
       if (isAtEnd && place.isLive) box.current.scrollTop = box.current.scrollHeight
-      else if (first?.row.isConnected) box.current.scrollTop += topOf(first.row) - topOf(box.current) - first.top
+      else if (first?.row.isConnected)
+        box.current.scrollTop += topOf(first.row) - topOf(box.current) - first.top
       place.remember()
     },
     toEnd: () => {
@@ -79,13 +82,19 @@ export function useIsSeen(element: RefObject<Element | null>) {
 }
 
 /** Calls back when an edge of the box comes near; again after each change of `again`, if it is near still. */
-export function useNear(element: RefObject<Element | null>, { box, again, onNear }: { box: RefObject<Element | null>; again: unknown; onNear: () => void }) {
+export function useNear(
+  element: RefObject<Element | null>,
+  { box, again, onNear }: { box: RefObject<Element | null>; again: unknown; onNear: () => void },
+) {
   const latest = useRef(onNear)
   latest.current = onNear
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is loaded may be too little to move the edge away
   useEffect(() => {
     if (!element.current) return
-    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && latest.current(), { root: box.current, rootMargin: '300px 0px' })
+    const observer = new IntersectionObserver(
+      ([entry]) => entry?.isIntersecting && latest.current(),
+      { root: box.current, rootMargin: '300px 0px' },
+    )
     observer.observe(element.current)
     return () => observer.disconnect()
   }, [element, box, again])

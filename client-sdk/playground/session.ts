@@ -1,4 +1,12 @@
-import { type ChatClient, createChatClient, indexedDbStorage, type OutboxStorage, type Outgoing, type Store, type TokenProvider } from '@parley/client'
+import {
+  type ChatClient,
+  createChatClient,
+  indexedDbStorage,
+  type OutboxStorage,
+  type Outgoing,
+  type Store,
+  type TokenProvider,
+} from '@parley/client'
 import { createContext, useContext } from 'react'
 import { createNetwork, createSettable, type Network } from './network.ts'
 
@@ -21,7 +29,13 @@ export type Session = {
 export function createSession(userId: string): Session {
   const network = createNetwork()
   const { storage, waiting } = watched(indexedDbStorage('parley-playground'))
-  const client = createChatClient({ url: serverUrl, token: tokenOf(userId, network.fetch), storage, fetch: network.fetch, webSocket: network.webSocket })
+  const client = createChatClient({
+    url: serverUrl,
+    token: tokenOf(userId, network.fetch),
+    storage,
+    fetch: network.fetch,
+    webSocket: network.webSocket,
+  })
   return { userId, client, network, waiting, drafts: new Map() }
 }
 
@@ -29,15 +43,21 @@ export function createSession(userId: string): Session {
 export const tokenOf =
   (userId: string, via: typeof fetch = fetch): TokenProvider =>
   async () => {
-    const response = await via('token', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ userId }) })
-    if (!response.ok) throw new Error(`there is no token for ${userId}: ${(await response.json()).error.message}`)
+    const response = await via('token', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ userId }),
+    })
+    if (!response.ok)
+      throw new Error(`there is no token for ${userId}: ${(await response.json()).error.message}`)
     return { ...(await response.json()), wsUrl }
   }
 
 /** A storage that tells what is in it: what is told is kept, also when the page is left now. */
 function watched(storage: OutboxStorage) {
   const waiting = createSettable<readonly Outgoing[]>([])
-  const others = (clientId: string) => waiting.getSnapshot().filter((kept) => kept.clientId !== clientId)
+  const others = (clientId: string) =>
+    waiting.getSnapshot().filter((kept) => kept.clientId !== clientId)
   return {
     waiting,
     storage: {
@@ -48,7 +68,11 @@ function watched(storage: OutboxStorage) {
       },
       put: async (owner, message) => {
         await storage.put(owner, message)
-        waiting.set([...others(message.clientId), message].sort((a, b) => a.createdAt.localeCompare(b.createdAt)))
+        waiting.set(
+          [...others(message.clientId), message].sort((a, b) =>
+            a.createdAt.localeCompare(b.createdAt),
+          ),
+        )
       },
       delete: async (owner, clientId) => {
         await storage.delete(owner, clientId)

@@ -6,14 +6,22 @@ const KEY = 'parley-playground-theme'
 
 /** Light, dark, or as the system has it; remembered. */
 export function ThemeSwitch() {
-  const [theme, setTheme] = useState(() => themes.find((known) => known === localStorage.getItem(KEY)) ?? 'auto')
+  const [theme, setTheme] = useState(
+    () => themes.find((known) => known === localStorage.getItem(KEY)) ?? 'auto',
+  )
   useEffect(() => {
     document.documentElement.dataset.theme = theme
     localStorage.setItem(KEY, theme)
   }, [theme])
   const next = themes[(themes.indexOf(theme) + 1) % themes.length] ?? 'auto'
   return (
-    <button type="button" className="icon-button" aria-label={`Theme: ${theme}. Change to ${next}`} title={`Theme: ${theme}`} onClick={() => setTheme(next)}>
+    <button
+      type="button"
+      className="icon-button"
+      aria-label={`Theme: ${theme}. Change to ${next}`}
+      title={`Theme: ${theme}`}
+      onClick={() => setTheme(next)}
+    >
       <Icon name="theme" />
     </button>
   )

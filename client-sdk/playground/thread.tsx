@@ -17,13 +17,28 @@ export function Thread({ parentId, onClose }: { parentId: string; onClose: () =>
       <Drawer title="Thread" onClose={onClose}>
         {thread.parent && (
           <div className="thread-parent">
-            <MessageRow message={thread.parent} isGrouped={false} isActive={false} isInTabOrder={false} isTarget={false} onActive={() => {}} />
+            <MessageRow
+              message={thread.parent}
+              isGrouped={false}
+              isActive={false}
+              isInTabOrder={false}
+              isTarget={false}
+              onActive={() => {}}
+            />
             <p className="log-note">{replies(thread.parent.replyCount)}</p>
           </div>
         )}
-        {thread.status === 'failed' && thread.error && <p className="empty">{thread.error.message}</p>}
+        {thread.status === 'failed' && thread.error && (
+          <p className="empty">{thread.error.message}</p>
+        )}
         <MessageList list={thread} label="Replies" />
-        <Composer place={parentId} channelId={room.channel.id} label="Reply" hasFocus onSend={(text) => thread.send({ text })} />
+        <Composer
+          place={parentId}
+          channelId={room.channel.id}
+          label="Reply"
+          hasFocus
+          onSend={(text) => thread.send({ text })}
+        />
       </Drawer>
     </RoomContext.Provider>
   )

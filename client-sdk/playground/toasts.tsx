@@ -1,5 +1,13 @@
 import { isChatError } from '@parley/client'
-import { createContext, type ReactNode, useCallback, useContext, useMemo, useRef, useState } from 'react'
+import {
+  createContext,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import { Icon } from './icons.tsx'
 
 type Toast = { key: number; text: string; code?: string | undefined }
@@ -17,7 +25,10 @@ const Context = createContext<Tell | null>(null)
 export function Toasts({ children }: { children: ReactNode }) {
   const [toasts, setToasts] = useState<Toast[]>([])
   const next = useRef(0)
-  const drop = useCallback((key: number) => setToasts((shown) => shown.filter((toast) => toast.key !== key)), [])
+  const drop = useCallback(
+    (key: number) => setToasts((shown) => shown.filter((toast) => toast.key !== key)),
+    [],
+  )
   const add = useCallback(
     (toast: Omit<Toast, 'key'>) => {
       const key = next.current++
@@ -41,7 +52,12 @@ export function Toasts({ children }: { children: ReactNode }) {
           <div key={key} className={code ? 'toast toast-error' : 'toast'}>
             {code && <code>{code}</code>}
             <span>{text}</span>
-            <button type="button" className="icon-button" aria-label="Dismiss" onClick={() => drop(key)}>
+            <button
+              type="button"
+              className="icon-button"
+              aria-label="Dismiss"
+              onClick={() => drop(key)}
+            >
               <Icon name="close" size={14} />
             </button>
           </div>
@@ -51,7 +67,10 @@ export function Toasts({ children }: { children: ReactNode }) {
   )
 }
 
-export const describe = (error: unknown) => (isChatError(error) ? { text: error.message, code: error.code } : { text: String(error), code: 'ERROR' })
+export const describe = (error: unknown) =>
+  isChatError(error)
+    ? { text: error.message, code: error.code }
+    : { text: String(error), code: 'ERROR' }
 
 export function useTell(): Tell {
   const tell = useContext(Context)

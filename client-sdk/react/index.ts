@@ -1,4 +1,13 @@
-import { createContext, createElement, type ReactNode, useCallback, useContext, useEffect, useMemo, useSyncExternalStore } from 'react'
+import {
+  createContext,
+  createElement,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useEffect,
+  useMemo,
+  useSyncExternalStore,
+} from 'react'
 import type {
   ChannelHandle,
   ChannelsFilter,
@@ -39,10 +48,13 @@ export function useChat(): ChatClient {
 }
 
 /** A store's snapshot; renders again when it changes. On a server it is what the store starts with. */
-export const useStore = <Snapshot>(store: Store<Snapshot>): Snapshot => useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot)
+export const useStore = <Snapshot>(store: Store<Snapshot>): Snapshot =>
+  useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot)
 
 /** The user's channels, newest activity first, with unread counts. */
-export function useChannels({ type }: ChannelsFilter = {}): ChannelsSnapshot & { loadMore: () => Promise<void> } {
+export function useChannels({
+  type,
+}: ChannelsFilter = {}): ChannelsSnapshot & { loadMore: () => Promise<void> } {
   const store = useChat().channels({ type })
   return { ...useStore(store), loadMore: store.loadMore }
 }
@@ -61,7 +73,19 @@ export function useMessages(channelId: string): MessagesSnapshot & MessageAction
 }
 
 /** What can be done with the messages of a channel, as `useMessages` gives it. */
-export type MessageActions = Pick<ChannelHandle, 'send' | 'edit' | 'delete' | 'react' | 'unreact' | 'pin' | 'unpin' | 'retry' | 'discard' | 'markRead'> &
+export type MessageActions = Pick<
+  ChannelHandle,
+  | 'send'
+  | 'edit'
+  | 'delete'
+  | 'react'
+  | 'unreact'
+  | 'pin'
+  | 'unpin'
+  | 'retry'
+  | 'discard'
+  | 'markRead'
+> &
   Pick<ChannelHandle['messages'], 'loadOlder' | 'loadNewer' | 'jumpTo' | 'jumpToLatest'>
 
 /** The same functions each time, so that memoised components stay as they are. */
@@ -88,15 +112,24 @@ function useActions(channel: ChannelHandle): MessageActions {
 }
 
 /** The replies to a message; `send` replies to it. */
-export function useThread(channelId: string, parentId: string): ThreadSnapshot & Pick<MessageActions, 'send' | 'loadOlder' | 'loadNewer'> {
+export function useThread(
+  channelId: string,
+  parentId: string,
+): ThreadSnapshot & Pick<MessageActions, 'send' | 'loadOlder' | 'loadNewer'> {
   const channel = useChannel(channelId)
   const thread = channel.thread(parentId)
-  const send = useCallback<ChannelHandle['send']>((draft) => channel.send({ ...draft, parentId }), [channel, parentId])
+  const send = useCallback<ChannelHandle['send']>(
+    (draft) => channel.send({ ...draft, parentId }),
+    [channel, parentId],
+  )
   return { ...useStore(thread), send, loadOlder: thread.loadOlder, loadNewer: thread.loadNewer }
 }
 
 /** Who else types in a channel; `keystroke` is to be called at each key. */
-export function useTyping(channelId: string): { typists: readonly UserSummary[]; keystroke: () => void } {
+export function useTyping(channelId: string): {
+  typists: readonly UserSummary[]
+  keystroke: () => void
+} {
   const channel = useChannel(channelId)
   const keystroke = useCallback(() => channel.keystroke(), [channel])
   return { typists: useStore(channel.typing), keystroke }
@@ -106,16 +139,19 @@ export function useTyping(channelId: string): { typists: readonly UserSummary[];
 export const useReads = (channelId: string): Reads => useStore(useChannel(channelId).reads)
 
 /** Who is in a channel, in which role. */
-export const useMembers = (channelId: string): ListSnapshot<Member> => useStore(useChannel(channelId).members)
+export const useMembers = (channelId: string): ListSnapshot<Member> =>
+  useStore(useChannel(channelId).members)
 
 /** Pinned messages, the newest pin first. */
-export const usePins = (channelId: string): ListSnapshot<PinnedMessage> => useStore(useChannel(channelId).pins)
+export const usePins = (channelId: string): ListSnapshot<PinnedMessage> =>
+  useStore(useChannel(channelId).pins)
 
 /** Unread messages: in all, and by channel as far as channels are known. */
 export const useUnread = (): Unread => useStore(useChat().unread)
 
 /** Whether a user is online. */
-export const usePresence = (userId: string): boolean => useStore(useChat().presence(userId)).isOnline
+export const usePresence = (userId: string): boolean =>
+  useStore(useChat().presence(userId)).isOnline
 
 /** The same with when the user was last active. */
 export const useLastActive = (userId: string): Presence => useStore(useChat().presence(userId))

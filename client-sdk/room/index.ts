@@ -8,14 +8,33 @@ import { Changes } from './mutations.ts'
 import { patches } from './optimistic.ts'
 import { type ChatMessage, learn, type TopicEvent } from './reducer.ts'
 import { pending } from './selectors.ts'
-import { type ListSnapshot, type MessagesStore, type Paged, type Reads, Stores, type ThreadSnapshot } from './stores.ts'
+import {
+  type ListSnapshot,
+  type MessagesStore,
+  type Paged,
+  type Reads,
+  Stores,
+  type ThreadSnapshot,
+} from './stores.ts'
 import { Feed } from './sync.ts'
 import { Signals } from './throttled.ts'
 
-export type { ListSnapshot, MessagesSnapshot, MessagesStore, Paged, Reads, ThreadSnapshot } from './stores.ts'
+export type {
+  ListSnapshot,
+  MessagesSnapshot,
+  MessagesStore,
+  Paged,
+  Reads,
+  ThreadSnapshot,
+} from './stores.ts'
 
 /** What to send. `clientId` names it across retries; one is made up if it is not given. */
-export type Draft = { text: string; attachments?: Attachment[] | undefined; parentId?: string | undefined; clientId?: string | undefined }
+export type Draft = {
+  text: string
+  attachments?: Attachment[] | undefined
+  parentId?: string | undefined
+  clientId?: string | undefined
+}
 /** A message that was sent, and what became of it. */
 export type Sent = {
   clientId: string
@@ -54,7 +73,10 @@ export class Channel {
   ) {
     this.#context = context
     this.#signals = new Signals(context.api, id)
-    this.#changes = new Changes({ onChange: () => this.refresh(), isHearing: () => this.#feed.isHearing })
+    this.#changes = new Changes({
+      onChange: () => this.refresh(),
+      isHearing: () => this.#feed.isHearing,
+    })
     const watched = () => this.#stores.watched()
     this.#feed = new Feed({
       context,
@@ -64,7 +86,12 @@ export class Channel {
       onChange: () => this.refresh(),
       onHealed: () => this.#changes.heal(),
     })
-    this.#stores = new Stores({ context, channelId: id, feed: this.#feed, patches: () => this.#changes.patches })
+    this.#stores = new Stores({
+      context,
+      channelId: id,
+      feed: this.#feed,
+      patches: () => this.#changes.patches,
+    })
     this.messages = this.#stores.messages
     this.members = this.#stores.members
     this.reads = this.#stores.reads
@@ -86,7 +113,13 @@ export class Channel {
   send({ text, attachments = [], parentId, clientId = crypto.randomUUID() }: Draft): Sent {
     const { outbox } = this.#context
     this.#signals.stopTyping()
-    const outgoing = { clientId, channelId: this.id, text, attachments, ...(parentId === undefined ? {} : { parentId }) }
+    const outgoing = {
+      clientId,
+      channelId: this.id,
+      text,
+      attachments,
+      ...(parentId === undefined ? {} : { parentId }),
+    }
     const entry = outbox.get(clientId) ?? outbox.add(outgoing)
     const me = this.#me
     return {
@@ -123,29 +156,39 @@ export class Channel {
 
   /** Deletes a message of one's own, within 15 minutes of sending it. */
   async delete(messageId: string): Promise<void> {
-    await this.#changes.make(patches.delete(messageId), () => this.#context.api.messages.delete({ channelId: this.id, messageId }))
+    await this.#changes.make(patches.delete(messageId), () =>
+      this.#context.api.messages.delete({ channelId: this.id, messageId }),
+    )
   }
 
   /** Reacts with an emoji; again changes nothing. */
   async react(messageId: string, emoji: string): Promise<void> {
     const ref = { channelId: this.id, messageId, emoji }
-    await this.#changes.make(patches.react(messageId, emoji, { isOn: true, me: this.#me }), () => this.#context.api.reactions.add(ref))
+    await this.#changes.make(patches.react(messageId, emoji, { isOn: true, me: this.#me }), () =>
+      this.#context.api.reactions.add(ref),
+    )
   }
 
   /** Takes one's reaction back. */
   async unreact(messageId: string, emoji: string): Promise<void> {
     const ref = { channelId: this.id, messageId, emoji }
-    await this.#changes.make(patches.react(messageId, emoji, { isOn: false, me: this.#me }), () => this.#context.api.reactions.remove(ref))
+    await this.#changes.make(patches.react(messageId, emoji, { isOn: false, me: this.#me }), () =>
+      this.#context.api.reactions.remove(ref),
+    )
   }
 
   /** Pins a message for everybody in the channel; again changes nothing. */
   async pin(messageId: string): Promise<void> {
-    await this.#changes.make(patches.pin(messageId, true), () => this.#context.api.pins.pin({ channelId: this.id, messageId }))
+    await this.#changes.make(patches.pin(messageId, true), () =>
+      this.#context.api.pins.pin({ channelId: this.id, messageId }),
+    )
   }
 
   /** Takes a pin off, whoever set it. */
   async unpin(messageId: string): Promise<void> {
-    await this.#changes.make(patches.pin(messageId, false), () => this.#context.api.pins.unpin({ channelId: this.id, messageId }))
+    await this.#changes.make(patches.pin(messageId, false), () =>
+      this.#context.api.pins.unpin({ channelId: this.id, messageId }),
+    )
   }
 
   /** To be called at each key: tells the others that one types, every few seconds at most, and when it has stopped. */

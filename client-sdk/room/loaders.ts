@@ -9,7 +9,8 @@ const PAGE = 50
 const MEMBERS = 1_000
 
 export const threadPart = (parentId: string): Part => `thread:${parentId}`
-export const stretchOf = (part: Part) => (part.startsWith('thread:') ? { parentId: part.slice('thread:'.length) } : {})
+export const stretchOf = (part: Part) =>
+  part.startsWith('thread:') ? { parentId: part.slice('thread:'.length) } : {}
 
 /** How each part of a channel is read, and how it goes into the state. */
 export function loadOf({ api }: Pick<LiveContext, 'api'>, channelId: string) {
@@ -19,14 +20,26 @@ export function loadOf({ api }: Pick<LiveContext, 'api'>, channelId: string) {
       return (state) => addPage(state, { ...page, where: 'newest' })
     },
     members: async () => {
-      const members = await all((offset) => api.members.list({ channelId, limit: MEMBERS, offset }).then((page) => page.members))
+      const members = await all((offset) =>
+        api.members.list({ channelId, limit: MEMBERS, offset }).then((page) => page.members),
+      )
       const found = new Map(members.map((member): [string, Member] => [member.userId, member]))
       const faces = facesOf(...members.map(({ user }) => user))
       return (state) => rename({ ...state, members: found }, faces)
     },
     reads: async () => {
-      const members = await all((offset) => api.receipts.status({ channelId, limit: MEMBERS, offset }).then((page) => page.members))
-      return (state) => ({ ...state, reads: Object.fromEntries(members.map(({ userId, lastReadSeq }) => [userId, positionOf(state, userId, lastReadSeq)])) })
+      const members = await all((offset) =>
+        api.receipts.status({ channelId, limit: MEMBERS, offset }).then((page) => page.members),
+      )
+      return (state) => ({
+        ...state,
+        reads: Object.fromEntries(
+          members.map(({ userId, lastReadSeq }) => [
+            userId,
+            positionOf(state, userId, lastReadSeq),
+          ]),
+        ),
+      })
     },
     pins: async () => {
       const { messages } = await api.pins.list({ channelId })
@@ -37,20 +50,40 @@ export function loadOf({ api }: Pick<LiveContext, 'api'>, channelId: string) {
     (parentId: string): Load =>
     async () => {
       const ref = { channelId, messageId: parentId }
-      const [page, parent] = await Promise.all([api.messages.replies({ ...ref, limit: PAGE }), api.messages.get(ref)])
-      return (state) => addPage(addPage(state, { ...page, where: 'newest' }, { parentId }), { messages: [parent], hasMore: false, where: 'known' })
+      const [page, parent] = await Promise.all([
+        api.messages.replies({ ...ref, limit: PAGE }),
+        api.messages.get(ref),
+      ])
+      return (state) =>
+        addPage(addPage(state, { ...page, where: 'newest' }, { parentId }), {
+          messages: [parent],
+          hasMore: false,
+          where: 'known',
+        })
     }
   return (part: Part): Load => loads[part] ?? thread(stretchOf(part).parentId ?? '')
 }
 
 /** The next page of a stretch in one direction; undefined when there is none. */
-export function loadMore({ api }: Pick<LiveContext, 'api'>, { channelId, part, side }: { channelId: string; part: Part; side: 'older' | 'newer' }) {
+export function loadMore(
+  { api }: Pick<LiveContext, 'api'>,
+  { channelId, part, side }: { channelId: string; part: Part; side: 'older' | 'newer' },
+) {
   return (state: ChannelState): Load | undefined => {
     const stretch = stretchOf(part)
     const range = rangeOf(state, stretch)
     const from = edge(state, stretch, side)
-    if (!range || from === undefined || (side === 'older' ? range.from === 0 : range.to === Number.POSITIVE_INFINITY)) return undefined
-    const cursor = { channelId, limit: PAGE, ...(side === 'older' ? { before: from } : { after: from }) }
+    if (
+      !range ||
+      from === undefined ||
+      (side === 'older' ? range.from === 0 : range.to === Number.POSITIVE_INFINITY)
+    )
+      return undefined
+    const cursor = {
+      channelId,
+      limit: PAGE,
+      ...(side === 'older' ? { before: from } : { after: from }),
+    }
     return async () => {
       const { messages, hasMore } = await (stretch.parentId === undefined
         ? api.messages.list(cursor)
@@ -61,7 +94,10 @@ export function loadMore({ api }: Pick<LiveContext, 'api'>, { channelId, part, s
 }
 
 /** The messages around one, wherever it is. */
-export function jumpTo({ api }: Pick<LiveContext, 'api'>, { channelId, messageId }: { channelId: string; messageId: string }): Load {
+export function jumpTo(
+  { api }: Pick<LiveContext, 'api'>,
+  { channelId, messageId }: { channelId: string; messageId: string },
+): Load {
   const ref = { channelId, limit: PAGE / 2 }
   return async () => {
     const [older, message, newer] = await Promise.all([
@@ -73,16 +109,22 @@ export function jumpTo({ api }: Pick<LiveContext, 'api'>, { channelId, messageId
       from: older.hasMore ? (older.messages[0] ?? message).seq : 0,
       to: newer.hasMore ? (newer.messages.at(-1) ?? message).seq : Number.POSITIVE_INFINITY,
     }
-    return (state) => jump(state, { messages: [...older.messages, message, ...newer.messages], range })
+    return (state) =>
+      jump(state, { messages: [...older.messages, message, ...newer.messages], range })
   }
 }
 
 /** When somebody read is told by events only. */
 const positionOf = ({ reads }: ChannelState, userId: string, lastReadSeq: number): ReadPosition =>
-  reads?.[userId]?.lastReadSeq === lastReadSeq ? (reads[userId] ?? { lastReadSeq, readAt: null }) : { lastReadSeq, readAt: null }
+  reads?.[userId]?.lastReadSeq === lastReadSeq
+    ? (reads[userId] ?? { lastReadSeq, readAt: null })
+    : { lastReadSeq, readAt: null }
 
 /** A pin with what is known of its message by now. */
-function newest<Pin extends { id: string; rev: number }>({ messages }: ChannelState, pin: Pin): Pin {
+function newest<Pin extends { id: string; rev: number }>(
+  { messages }: ChannelState,
+  pin: Pin,
+): Pin {
   const fact = messages.get(pin.id)
   return fact && fact.rev > pin.rev ? { ...pin, ...fact } : pin
 }

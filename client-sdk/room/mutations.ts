@@ -32,7 +32,10 @@ export class Changes {
       const answer = await turn
       // Where nothing is heard, or what would agree was missed, nothing ever will.
       const isAwaited = this.options.isHearing() && holes === this.#holes && !patch.isToldByAnswer
-      if (isAwaited) this.#patches = this.#patches.map((each) => (each.key === key ? { ...each, isAnswered: true } : each))
+      if (isAwaited)
+        this.#patches = this.#patches.map((each) =>
+          each.key === key ? { ...each, isAnswered: true } : each,
+        )
       else this.#forget(key)
       return answer
     } catch (error) {
@@ -45,7 +48,9 @@ export class Changes {
   }
 
   hear(event: TopicEvent) {
-    this.#patches = this.#patches.map((patch) => (!patch.hasAgreed && patch.isTold(event) ? { ...patch, hasAgreed: true } : patch))
+    this.#patches = this.#patches.map((patch) =>
+      !patch.hasAgreed && patch.isTold(event) ? { ...patch, hasAgreed: true } : patch,
+    )
   }
 
   /** Lets go of what these facts agree with. */

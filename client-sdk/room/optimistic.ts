@@ -40,12 +40,22 @@ export const patches = {
     messageId,
     apply: (message) => ({ ...message, pinned }),
     agrees: (fact) => !fact || fact.pinned === pinned,
-    isTold: (event) => event.type === 'message.updated' && event.payload.message.id === messageId && event.payload.message.pinned === pinned,
+    isTold: (event) =>
+      event.type === 'message.updated' &&
+      event.payload.message.id === messageId &&
+      event.payload.message.pinned === pinned,
   }),
-  react: (messageId: string, emoji: string, { isOn, me }: { isOn: boolean; me: UserSummary }): Patch => ({
+  react: (
+    messageId: string,
+    emoji: string,
+    { isOn, me }: { isOn: boolean; me: UserSummary },
+  ): Patch => ({
     key: {},
     messageId,
-    apply: (message) => (hasOwn(message, emoji) === isOn ? message : { ...message, reactions: toggle(message.reactions, emoji, me) }),
+    apply: (message) =>
+      hasOwn(message, emoji) === isOn
+        ? message
+        : { ...message, reactions: toggle(message.reactions, emoji, me) },
     agrees: (fact) => !fact || hasOwn(fact, emoji) === isOn,
     isTold: ({ type, payload }) =>
       type === (isOn ? 'reaction.added' : 'reaction.removed') &&
@@ -55,7 +65,8 @@ export const patches = {
   }),
 }
 
-const hasOwn = ({ reactions }: ChatMessage, emoji: string) => reactions.some(({ type, own }) => own && type === emoji)
+const hasOwn = ({ reactions }: ChatMessage, emoji: string) =>
+  reactions.some(({ type, own }) => own && type === emoji)
 
 function toggle(reactions: readonly Reaction[], emoji: string, me: UserSummary): Reaction[] {
   const reaction = reactions.find(({ type }) => type === emoji)
@@ -64,14 +75,25 @@ function toggle(reactions: readonly Reaction[], emoji: string, me: UserSummary):
   const changed = reaction.own
     ? { ...reaction, count: reaction.count - 1, own: false, users: others }
     : { ...reaction, count: reaction.count + 1, own: true, users: [...others, me].slice(0, 10) }
-  return reactions.flatMap((each) => (each !== reaction ? [each] : changed.count > 0 ? [changed] : []))
+  return reactions.flatMap((each) =>
+    each !== reaction ? [each] : changed.count > 0 ? [changed] : [],
+  )
 }
 
 /** The patches that are still needed over these facts. */
-export function settle(all: readonly Patch[], facts: ReadonlyMap<string, ChatMessage>): readonly Patch[] {
-  const noted = all.map((patch) => (!patch.hasAgreed && patch.agrees(facts.get(patch.messageId)) ? { ...patch, hasAgreed: true } : patch))
+export function settle(
+  all: readonly Patch[],
+  facts: ReadonlyMap<string, ChatMessage>,
+): readonly Patch[] {
+  const noted = all.map((patch) =>
+    !patch.hasAgreed && patch.agrees(facts.get(patch.messageId))
+      ? { ...patch, hasAgreed: true }
+      : patch,
+  )
   const needed = noted.filter(({ isAnswered, hasAgreed }) => !(isAnswered && hasAgreed))
-  return needed.length === all.length && needed.every((patch, index) => patch === all[index]) ? all : needed
+  return needed.length === all.length && needed.every((patch, index) => patch === all[index])
+    ? all
+    : needed
 }
 
 const known = new WeakMap<ChatMessage, { all: readonly Patch[]; message: ChatMessage }>()

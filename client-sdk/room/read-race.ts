@@ -15,7 +15,8 @@ export class Crossings {
   note({ type, payload }: TopicEvent): boolean {
     if (type !== 'read.updated' && type !== 'message.new') return false
     const userId = type === 'read.updated' ? payload.userId : payload.message.userId
-    const [own, other] = type === 'read.updated' ? [this.#readAt, this.#sentAt] : [this.#sentAt, this.#readAt]
+    const [own, other] =
+      type === 'read.updated' ? [this.#readAt, this.#sentAt] : [this.#sentAt, this.#readAt]
     const key = `${payload.channelId} ${userId}`
     own.set(key, Date.now())
     return Date.now() - (other.get(key) ?? 0) < CROSSING_MS

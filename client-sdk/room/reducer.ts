@@ -1,5 +1,12 @@
 import type { ChatError } from '../error.ts'
-import type { ChannelEvents, Member, Message, PinnedMessage, Reaction, UserSummary } from '../types.ts'
+import type {
+  ChannelEvents,
+  Member,
+  Message,
+  PinnedMessage,
+  Reaction,
+  UserSummary,
+} from '../types.ts'
 
 /** A message as an application shows it: what the server has, or what is still on its way there. */
 export interface ChatMessage extends Message {
@@ -50,7 +57,13 @@ export const unknown: ChannelState = {
 
 export type Payload<Type extends keyof ChannelEvents> = ChannelEvents[Type]
 /** An event of the channel's topic. Durable ones have the rev of the change they tell of. */
-export type TopicEvent = { [Type in keyof ChannelEvents]: { type: Type; payload: ChannelEvents[Type]; rev: number | undefined } }[keyof ChannelEvents]
+export type TopicEvent = {
+  [Type in keyof ChannelEvents]: {
+    type: Type
+    payload: ChannelEvents[Type]
+    rev: number | undefined
+  }
+}[keyof ChannelEvents]
 
 /** The state after an event. What is already known, by its rev, changes nothing. */
 export function applyEvent(before: ChannelState, event: TopicEvent, me: string): ChannelState {
@@ -89,7 +102,11 @@ function reduce(state: ChannelState, event: TopicEvent, me: string): ChannelStat
     case 'reaction.removed': {
       const { messageId, reaction, reactions } = event.payload
       const own = reaction.userId === me ? { [reaction.type]: event.type === 'reaction.added' } : {}
-      return change(state, messageId, rev, (fact) => ({ ...fact, rev, reactions: withOwn(reactions, fact.reactions, own) }))
+      return change(state, messageId, rev, (fact) => ({
+        ...fact,
+        rev,
+        reactions: withOwn(reactions, fact.reactions, own),
+      }))
     }
     case 'channel.member_joined':
     case 'channel.member_updated':
@@ -97,11 +114,16 @@ function reduce(state: ChannelState, event: TopicEvent, me: string): ChannelStat
     case 'channel.member_left':
       return leave(state, event.payload.userId)
     case 'typing.start':
-      return event.payload.userId === me ? state : { ...state, typing: [...without(state.typing, event.payload.userId), event.payload.user] }
+      return event.payload.userId === me
+        ? state
+        : { ...state, typing: [...without(state.typing, event.payload.userId), event.payload.user] }
     case 'typing.stop':
       return stopTyping(state, event.payload.userId)
     case 'read.updated':
-      return read(state, event.payload.userId, { lastReadSeq: event.payload.lastReadSeq, readAt: event.payload.readAt })
+      return read(state, event.payload.userId, {
+        lastReadSeq: event.payload.lastReadSeq,
+        readAt: event.payload.readAt,
+      })
     default:
       return state
   }
@@ -109,7 +131,9 @@ function reduce(state: ChannelState, event: TopicEvent, me: string): ChannelStat
 
 /** Takes in messages as the server gave them to this user; newer ones win. */
 export function learn(state: ChannelState, messages: readonly Message[]): ChannelState {
-  const news = messages.filter((message) => message.rev >= (state.messages.get(message.id)?.rev ?? 0))
+  const news = messages.filter(
+    (message) => message.rev >= (state.messages.get(message.id)?.rev ?? 0),
+  )
   if (news.length === 0) return state
   const known = new Map(state.messages)
   for (const message of news) {
@@ -120,10 +144,16 @@ export function learn(state: ChannelState, messages: readonly Message[]): Channe
 }
 
 /** A message of an equal rev may still differ: in names, and in what this user does not see in broadcasts. */
-const isSame = (fact: ChatMessage, message: Message) => JSON.stringify(toFact(message)) === JSON.stringify(fact)
+const isSame = (fact: ChatMessage, message: Message) =>
+  JSON.stringify(toFact(message)) === JSON.stringify(fact)
 const toFact = (message: Message): ChatMessage => ({ ...message, status: 'sent' })
 
-function change(state: ChannelState, id: string, rev: number, alter: (fact: ChatMessage) => ChatMessage): ChannelState {
+function change(
+  state: ChannelState,
+  id: string,
+  rev: number,
+  alter: (fact: ChatMessage) => ChatMessage,
+): ChannelState {
   const fact = state.messages.get(id)
   if (!fact || fact.rev >= rev) return state
   const changed = { ...alter(fact), rev }
@@ -133,15 +163,37 @@ function change(state: ChannelState, id: string, rev: number, alter: (fact: Chat
 /** What of a message stays when it is deleted. */
 const bury = (fact: ChatMessage, deletedAt: string): ChatMessage => {
   const { linkPreviews: _, ...rest } = fact
-  return { ...rest, text: '', attachments: [], mentions: [], reactions: [], pinned: false, deletedAt, updatedAt: deletedAt }
+  return {
+    ...rest,
+    text: '',
+    attachments: [],
+    mentions: [],
+    reactions: [],
+    pinned: false,
+    deletedAt,
+    updatedAt: deletedAt,
+  }
 }
 
-const withParent = (state: ChannelState, parent: { id: string; replyCount: number } | undefined, rev: number) =>
-  parent ? change(state, parent.id, rev, (fact) => ({ ...fact, replyCount: parent.replyCount })) : state
+const withParent = (
+  state: ChannelState,
+  parent: { id: string; replyCount: number } | undefined,
+  rev: number,
+) =>
+  parent
+    ? change(state, parent.id, rev, (fact) => ({ ...fact, replyCount: parent.replyCount }))
+    : state
 
 /** Whose reaction is one's own is derived, never told: it stays as it was, but for the one that was just made. */
-const withOwn = (reactions: readonly Reaction[], before: readonly Reaction[], changed: Record<string, boolean> = {}) =>
-  reactions.map((reaction) => ({ ...reaction, own: changed[reaction.type] ?? before.some(({ type, own }) => own && type === reaction.type) }))
+const withOwn = (
+  reactions: readonly Reaction[],
+  before: readonly Reaction[],
+  changed: Record<string, boolean> = {},
+) =>
+  reactions.map((reaction) => ({
+    ...reaction,
+    own: changed[reaction.type] ?? before.some(({ type, own }) => own && type === reaction.type),
+  }))
 
 /** Pinned messages follow their messages; one that was pinned just now has to be asked for. */
 function notePins(state: ChannelState, changed: readonly Message[], isRead = false): ChannelState {
@@ -149,7 +201,10 @@ function notePins(state: ChannelState, changed: readonly Message[], isRead = fal
   if (!pins) return state
   const facts = new Map(changed.map((message) => [message.id, message]))
   // Between what was read and what was known before, it may have been unpinned and pinned by somebody else.
-  const isNews = changed.some(({ id, pinned, deletedAt, rev }) => pinned && !deletedAt && !pins.some((pin) => pin.id === id && (!isRead || pin.rev >= rev)))
+  const isNews = changed.some(
+    ({ id, pinned, deletedAt, rev }) =>
+      pinned && !deletedAt && !pins.some((pin) => pin.id === id && (!isRead || pin.rev >= rev)),
+  )
   if (!isNews && !pins.some(({ id }) => facts.has(id))) return state
   const followed = pins.flatMap((pin) => {
     const fact = facts.get(pin.id)
@@ -161,7 +216,9 @@ function notePins(state: ChannelState, changed: readonly Message[], isRead = fal
 
 /** One's own message counts as read only by somebody who had read everything before it; the server's rule. */
 function readOwn(state: ChannelState, { userId, seq }: Message) {
-  return state.reads?.[userId]?.lastReadSeq === seq - 1 ? read(state, userId, { lastReadSeq: seq, readAt: null }) : state
+  return state.reads?.[userId]?.lastReadSeq === seq - 1
+    ? read(state, userId, { lastReadSeq: seq, readAt: null })
+    : state
 }
 
 function read(state: ChannelState, userId: string, position: ReadPosition): ChannelState {
@@ -170,11 +227,22 @@ function read(state: ChannelState, userId: string, position: ReadPosition): Chan
   return { ...state, reads: { ...state.reads, [userId]: position } }
 }
 
-function arrive(state: ChannelState, { userId, user, role }: Payload<'channel.member_joined'>, isNew: boolean): ChannelState {
+function arrive(
+  state: ChannelState,
+  { userId, user, role }: Payload<'channel.member_joined'>,
+  isNew: boolean,
+): ChannelState {
   const known = state.members?.get(userId)
   const member = { userId, user, role, joinedAt: known?.joinedAt ?? new Date().toISOString() }
   const members = state.members && new Map(state.members).set(userId, member)
-  return { ...state, members, reads: isNew && state.reads ? { [userId]: { lastReadSeq: 0, readAt: null }, ...state.reads } : state.reads }
+  return {
+    ...state,
+    members,
+    reads:
+      isNew && state.reads
+        ? { [userId]: { lastReadSeq: 0, readAt: null }, ...state.reads }
+        : state.reads,
+  }
 }
 
 function leave(state: ChannelState, userId: string): ChannelState {
@@ -184,5 +252,8 @@ function leave(state: ChannelState, userId: string): ChannelState {
 }
 
 const stopTyping = (state: ChannelState, userId: string) =>
-  state.typing.some(({ id }) => id === userId) ? { ...state, typing: without(state.typing, userId) } : state
-const without = (users: readonly UserSummary[], id: string) => users.filter((user) => user.id !== id)
+  state.typing.some(({ id }) => id === userId)
+    ? { ...state, typing: without(state.typing, userId) }
+    : state
+const without = (users: readonly UserSummary[], id: string) =>
+  users.filter((user) => user.id !== id)

@@ -42,7 +42,8 @@ export class Parts {
 
   /** Parts that are so become so. */
   turn(from: Status[], to: Status) {
-    for (const [part, { status }] of this.#states) if (from.includes(status)) this.#states.set(part, { status: to })
+    for (const [part, { status }] of this.#states)
+      if (from.includes(status)) this.#states.set(part, { status: to })
   }
 
   /** Nothing is known of it any more, and what is being loaded comes too late. */
@@ -65,7 +66,9 @@ export class Parts {
     const known = this.#loading.get(part)
     if (known) return known
     const isCurrent = () => this.#loading.get(part) === loading
-    const loading: Promise<void> = this.#load(part, { load, isCurrent }).finally(() => isCurrent() && this.#loading.delete(part))
+    const loading: Promise<void> = this.#load(part, { load, isCurrent }).finally(
+      () => isCurrent() && this.#loading.delete(part),
+    )
     this.#loading.set(part, loading)
     return loading
   }

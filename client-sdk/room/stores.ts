@@ -11,13 +11,26 @@ import { fold, keep, reach } from './selectors.ts'
 import type { Feed } from './sync.ts'
 
 /** Messages as they are shown, and whether there are more. */
-export type MessagesSnapshot = { items: readonly ChatMessage[]; hasOlder: boolean; hasNewer: boolean; status: Status; error?: ChatError | undefined }
+export type MessagesSnapshot = {
+  items: readonly ChatMessage[]
+  hasOlder: boolean
+  hasNewer: boolean
+  status: Status
+  error?: ChatError | undefined
+}
 /** The replies to a message, and the message itself once it is known. */
 export type ThreadSnapshot = MessagesSnapshot & { parent: ChatMessage | undefined }
 /** A list, and whether it is true now. */
-export type ListSnapshot<Item> = { items: readonly Item[]; status: Status; error?: ChatError | undefined }
+export type ListSnapshot<Item> = {
+  items: readonly Item[]
+  status: Status
+  error?: ChatError | undefined
+}
 /** A live list of messages that can be paged both ways. Paging rejects with a ChatError. */
-export type Paged<Snapshot> = Store<Snapshot> & { loadOlder(): Promise<void>; loadNewer(): Promise<void> }
+export type Paged<Snapshot> = Store<Snapshot> & {
+  loadOlder(): Promise<void>
+  loadNewer(): Promise<void>
+}
 /** The messages of a channel: paged, and shown from anywhere in it. */
 export type MessagesStore = Paged<MessagesSnapshot> & {
   /** Shows the messages around this one, wherever it is. */
@@ -28,7 +41,12 @@ export type MessagesStore = Paged<MessagesSnapshot> & {
 /** How far each member has read, by user id. */
 export type Reads = Readonly<Record<string, ReadPosition>>
 
-type Options = { context: LiveContext; channelId: string; feed: Feed; patches: () => readonly Patch[] }
+type Options = {
+  context: LiveContext
+  channelId: string
+  feed: Feed
+  patches: () => readonly Patch[]
+}
 type View = { part: Part | undefined; isWatched: () => boolean; refresh: () => void }
 
 /** The stores of a channel: what is known of it, and what the user has changed, as it is shown. */
@@ -48,8 +66,14 @@ export class Stores {
       jumpTo: (messageId) => feed.load('jump', jumpTo(context, { channelId, messageId })),
       jumpToLatest: () => feed.load('main', loadOf(context, channelId)('main')),
     }
-    this.members = this.#view('members', () => ({ items: [...(feed.state.members?.values() ?? none)], ...feed.partOf('members') }))
-    this.pins = this.#view('pins', () => ({ items: feed.state.pins ?? none, ...feed.partOf('pins') }))
+    this.members = this.#view('members', () => ({
+      items: [...(feed.state.members?.values() ?? none)],
+      ...feed.partOf('members'),
+    }))
+    this.pins = this.#view('pins', () => ({
+      items: feed.state.pins ?? none,
+      ...feed.partOf('pins'),
+    }))
     this.reads = this.#view('reads', () => feed.state.reads ?? nobody)
     this.typing = this.#view(undefined, () => feed.state.typing)
   }
@@ -57,7 +81,10 @@ export class Stores {
   thread(parentId: string): Paged<ThreadSnapshot> {
     const known = this.#threads.get(parentId)
     if (known) return known
-    const thread = this.#paged(threadPart(parentId), (shown) => ({ ...shown, parent: this.#message(parentId) }))
+    const thread = this.#paged(threadPart(parentId), (shown) => ({
+      ...shown,
+      parent: this.#message(parentId),
+    }))
     this.#threads.set(parentId, thread)
     return thread
   }
@@ -77,11 +104,18 @@ export class Stores {
     return all.find((message) => message.id === id) ?? feed.state.messages.get(id)
   }
 
-  #paged<Snapshot extends MessagesSnapshot>(part: Part, complete: (shown: MessagesSnapshot) => Snapshot): Paged<Snapshot> {
+  #paged<Snapshot extends MessagesSnapshot>(
+    part: Part,
+    complete: (shown: MessagesSnapshot) => Snapshot,
+  ): Paged<Snapshot> {
     const { context, channelId, feed, patches } = this.options
     const stretch = stretchOf(part)
     const compute = () => {
-      const items = fold(feed.state, stretch, { all: patches(), entries: context.outbox.of(channelId), me: whoAmI(context) })
+      const items = fold(feed.state, stretch, {
+        all: patches(),
+        entries: context.outbox.of(channelId),
+        me: whoAmI(context),
+      })
       return complete({ items, ...reach(feed.state, stretch), ...feed.partOf(part) })
     }
     const more = (side: 'older' | 'newer') => async () => {
@@ -125,7 +159,11 @@ const nobody: Reads = {}
 
 /** The new snapshot, or the old one if nothing in it has changed. */
 function keepAll<Snapshot extends object>(before: Snapshot, after: Snapshot): Snapshot {
-  if ('items' in before && 'items' in after) after = { ...after, items: keep(before.items as unknown[], after.items as unknown[]) } // lists of what is immutable
+  if ('items' in before && 'items' in after)
+    after = { ...after, items: keep(before.items as unknown[], after.items as unknown[]) } // lists of what is immutable
   const names = new Set([...Object.keys(before), ...Object.keys(after)]) as Set<keyof Snapshot>
-  return before === after || (!Array.isArray(after) && [...names].every((name) => Object.is(before[name], after[name]))) ? before : after
+  return before === after ||
+    (!Array.isArray(after) && [...names].every((name) => Object.is(before[name], after[name])))
+    ? before
+    : after
 }

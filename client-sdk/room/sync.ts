@@ -4,7 +4,14 @@ import type { ChatError } from '../error.ts'
 import type { ChannelChanges, UserSummary } from '../types.ts'
 import { facesOf, rename } from './profiles.ts'
 import { Crossings } from './read-race.ts'
-import { applyEvent, applyLate, type ChannelState, learn, type TopicEvent, unknown } from './reducer.ts'
+import {
+  applyEvent,
+  applyLate,
+  type ChannelState,
+  learn,
+  type TopicEvent,
+  unknown,
+} from './reducer.ts'
 import { type Load, type Part, type PartState, Parts } from './resources.ts'
 import { countOf, trim } from './timeline.ts'
 
@@ -52,10 +59,12 @@ export class Feed {
         if (part === 'main') options.onHealed()
         if (this.state.arePinsStale && part !== 'pins') this.#reloadPins()
         // Whether their authors had read everything until then, only the server knows.
-        if (part === 'reads' && heard.some(({ event }) => event?.type === 'message.new')) this.#retryLater(() => this.#parts.forget(part))
+        if (part === 'reads' && heard.some(({ event }) => event?.type === 'message.new'))
+          this.#retryLater(() => this.#parts.forget(part))
       },
       onFailed: (part, { retryable }) => {
-        if (retryable) this.#retryLater(() => this.partOf(part).status === 'failed' && this.#parts.forget(part))
+        if (retryable)
+          this.#retryLater(() => this.partOf(part).status === 'failed' && this.#parts.forget(part))
       },
       onChange: options.onChange,
     })
@@ -99,8 +108,10 @@ export class Feed {
 
   hear(event: TopicEvent) {
     if (!this.#unsubscribe) return
-    if (!event.type.startsWith('typing')) this.#parts.journal.note({ event, apply: (state) => applyLate(state, event, this.#me) })
-    if (event.rev !== undefined && this.#position) this.#position = { ...this.#position, offset: event.rev }
+    if (!event.type.startsWith('typing'))
+      this.#parts.journal.note({ event, apply: (state) => applyLate(state, event, this.#me) })
+    if (event.rev !== undefined && this.#position)
+      this.#position = { ...this.#position, offset: event.rev }
     this.update((state) => trim(applyEvent(state, event, this.#me), this.#most))
     if (this.#crossings.note(event)) this.#retryLater(() => this.#parts.forget('reads'))
   }
@@ -137,7 +148,8 @@ export class Feed {
     this.#isSubscribed = false
     this.#position = undefined
     this.state = unknown
-    for (const part of new Set([...this.#parts.names, 'main'])) this.#parts.set(part, { status: 'failed', error })
+    for (const part of new Set([...this.#parts.names, 'main']))
+      this.#parts.set(part, { status: 'failed', error })
     this.options.onChange()
   }
 
@@ -149,7 +161,11 @@ export class Feed {
   #subscribe() {
     if (this.#unsubscribe) return
     const { context, channelId } = this.options
-    this.#unsubscribe = context.topics.join(channelId, (context) => this.#onSubscribed(context), this.#position)
+    this.#unsubscribe = context.topics.join(
+      channelId,
+      (context) => this.#onSubscribed(context),
+      this.#position,
+    )
     this.#parts.set('main', { status: this.state.main ? 'stale' : 'loading' })
     this.options.onChange()
   }
@@ -169,7 +185,10 @@ export class Feed {
     }
     // Reading and new names are told only once.
     if (isRecovered) return this.#settle(['reads', 'members'])
-    this.options.context.catchUp.ask(this.options.channelId, { since: this.state.rev, take: (changes) => this.#heal(changes) })
+    this.options.context.catchUp.ask(this.options.channelId, {
+      since: this.state.rev,
+      take: (changes) => this.#heal(changes),
+    })
   }
 
   /** Fills a hole with what the server says has changed; or, when that is too much, starts anew. */
@@ -178,7 +197,11 @@ export class Feed {
     const { rev = 0, messages = [] } = changes
     if (changes.resync) return this.#restart(rev)
     this.update((state) => ({ ...learn(state, messages), rev: Math.max(state.rev, rev) }))
-    if (changes.more) this.options.context.catchUp.ask(this.options.channelId, { since: rev, take: (next) => this.#heal(next) })
+    if (changes.more)
+      this.options.context.catchUp.ask(this.options.channelId, {
+        since: rev,
+        take: (next) => this.#heal(next),
+      })
     else this.#settle(['members', 'reads', 'pins'])
     this.options.onHealed()
     return 'healed'

@@ -9,7 +9,10 @@ const READ_EVERY_MS = 500
 export class Signals {
   #toldTypingAt = 0
   #stopTimer: ReturnType<typeof setTimeout> | undefined
-  #reading: { next: Promise<void> | undefined; messageId: string | undefined } = { next: undefined, messageId: undefined }
+  #reading: { next: Promise<void> | undefined; messageId: string | undefined } = {
+    next: undefined,
+    messageId: undefined,
+  }
   #lastRead = Promise.resolve()
   #readAt = 0
 
@@ -53,7 +56,10 @@ export class Signals {
     const { messageId } = this.#reading
     this.#reading = { next: undefined, messageId: undefined }
     this.#readAt = Date.now()
-    const marked = this.api.reads.mark({ channelId: this.channelId, ...(messageId === undefined ? {} : { messageId }) })
+    const marked = this.api.reads.mark({
+      channelId: this.channelId,
+      ...(messageId === undefined ? {} : { messageId }),
+    })
     this.#lastRead = marked.then(
       () => {},
       () => {},

@@ -9,7 +9,10 @@ import { startEmbeddedPostgres } from '../db/embedded/index.ts'
  */
 async function beginEpoch() {
   const { databaseUrl, dataDir } = readEnv()
-  const embedded = databaseUrl === undefined ? await startEmbeddedPostgres({ dataDir, onNotice: (line) => console.log(line) }) : undefined
+  const embedded =
+    databaseUrl === undefined
+      ? await startEmbeddedPostgres({ dataDir, onNotice: (line) => console.log(line) })
+      : undefined
   const db = connectOnce(databaseUrl ?? embedded?.url ?? '')
   try {
     const epoch = randomBytes(8).toString('hex')

@@ -9,7 +9,9 @@ for (const [name, current] of Object.entries(documents)) {
   const file = new URL(`../../${name}`, import.meta.url)
   if (!process.argv.includes('--check')) writeFileSync(file, current)
   else if (!existsSync(file) || readFileSync(file, 'utf8') !== current) {
-    console.error(`${name} is not what the contract says: run \`npm run openapi\` and commit the result`)
+    console.error(
+      `${name} is not what the contract says: run \`npm run openapi\` and commit the result`,
+    )
     process.exitCode = 1
   }
 }

@@ -27,15 +27,24 @@ async function start(stop: () => void) {
   const secrets = env.isProduction ? undefined : developmentSecrets(env.dataDir)
   const databaseUrl = env.databaseUrl ?? (await startEmbedded(env))
   const db = await openDatabase(databaseUrl, env)
-  const tokens = await createTokens([env.jwtSecret ?? secrets?.jwtSecret ?? '', ...env.previousJwtSecrets])
+  const tokens = await createTokens([
+    env.jwtSecret ?? secrets?.jwtSecret ?? '',
+    ...env.previousJwtSecrets,
+  ])
   const adminKey = env.adminKey ?? secrets?.adminKey
   const publicUrl = () => env.publicUrl ?? localUrl(env.host, app.server.address())
   const wsUrl = () => `${publicUrl().replace(/^http/, 'ws')}/connection/websocket`
 
   const relay = createRelay()
-  const cleanup = createCleanup({ db, outlet: relay.outlet, onError: (error) => app.log.error({ err: error }, 'clean-up failed') })
+  const cleanup = createCleanup({
+    db,
+    outlet: relay.outlet,
+    onError: (error) => app.log.error({ err: error }, 'clean-up failed'),
+  })
   const metrics = createMetrics()
-  const outbox = createOutbox(tasksFor({ isOn: env.jobs !== 'off', hasPush: env.push !== undefined }))
+  const outbox = createOutbox(
+    tasksFor({ isOn: env.jobs !== 'off', hasPush: env.push !== undefined }),
+  )
   const app = buildApp({
     ...env,
     db,
@@ -55,13 +64,43 @@ async function start(stop: () => void) {
   // Where jobs are carried out it is one of them.
   stops.push(env.jobs === 'off' ? cleanup.start() : cleanup.stop, () => closeInTime(app))
   await app.listen({ port: env.port, host: env.host })
-  if (env.jobs === 'on') stops.push(await startJobs({ ...env, db, databaseUrl, outbox, outlet: relay.outlet, metrics, cleanup, log: app.log }))
-  if (env.metricsPort !== undefined) stops.push(await startMetrics(metrics, { db, poolSize: env.poolSize, port: env.metricsPort, host: env.host }))
+  if (env.jobs === 'on')
+    stops.push(
+      await startJobs({
+        ...env,
+        db,
+        databaseUrl,
+        outbox,
+        outlet: relay.outlet,
+        metrics,
+        cleanup,
+        log: app.log,
+      }),
+    )
+  if (env.metricsPort !== undefined)
+    stops.push(
+      await startMetrics(metrics, {
+        db,
+        poolSize: env.poolSize,
+        port: env.metricsPort,
+        host: env.host,
+      }),
+    )
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
-  if (env.isProduction && env.publicUrl === undefined) warn(`PUBLIC_URL is unset: clients are told to connect to ${wsUrl()}`)
-  if (env.userAdminAccess === 'bearer') warn('USER_ADMIN_ACCESS=bearer: any user may change and delete the others of its app. In production prefer "server".')
+  if (env.isProduction && env.publicUrl === undefined)
+    warn(`PUBLIC_URL is unset: clients are told to connect to ${wsUrl()}`)
+  if (env.userAdminAccess === 'bearer')
+    warn(
+      'USER_ADMIN_ACCESS=bearer: any user may change and delete the others of its app. In production prefer "server".',
+    )
   print({ 'Base URL': publicUrl(), WebSocket: wsUrl() })
-  if (secrets) print({ Docs: `${publicUrl()}/docs`, Playground: `${publicUrl()}/playground`, 'Admin key': adminKey, 'Demo API key': secrets.demoApiKey })
+  if (secrets)
+    print({
+      Docs: `${publicUrl()}/docs`,
+      Playground: `${publicUrl()}/playground`,
+      'Admin key': adminKey,
+      'Demo API key': secrets.demoApiKey,
+    })
 }
 
 async function openDatabase(url: string, { poolSize }: Env): Promise<Db> {
@@ -74,7 +113,10 @@ async function openDatabase(url: string, { poolSize }: Env): Promise<Db> {
 }
 
 async function startEmbedded({ dataDir, isProduction }: Env) {
-  if (isProduction) warn('DATABASE_URL is unset: using the embedded PostgreSQL. For production prefer a server of your own.')
+  if (isProduction)
+    warn(
+      'DATABASE_URL is unset: using the embedded PostgreSQL. For production prefer a server of your own.',
+    )
   const postgres = await startEmbeddedPostgres({ dataDir, onNotice: (line) => console.log(line) })
   stops.push(() => postgres.stop())
   return postgres.url
@@ -92,7 +134,11 @@ const ensureDemoApp = (db: Db, apiKey: string) =>
 
 /** Where this machine reaches the server: "all addresses" is none to go to. */
 function localUrl(host: string, address: AddressInfo | string | null) {
-  const name = ['0.0.0.0', '::'].includes(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host
+  const name = ['0.0.0.0', '::'].includes(host)
+    ? 'localhost'
+    : host.includes(':')
+      ? `[${host}]`
+      : host
   return `http://${name}:${typeof address === 'object' ? address?.port : ''}`
 }
 

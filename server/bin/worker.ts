@@ -21,19 +21,47 @@ async function start(stop: () => void) {
   const env = readEnv()
   if (env.isStartedByNpm) stopWithParent(stop)
   const { databaseUrl } = env
-  if (databaseUrl === undefined) throw new Error('DATABASE_URL: required by a worker, which shares the database of its servers')
+  if (databaseUrl === undefined)
+    throw new Error('DATABASE_URL: required by a worker, which shares the database of its servers')
   await migrate(databaseUrl)
   const db = connect({ url: databaseUrl, poolSize: env.poolSize, applicationName: 'parley-worker' })
   stops.push(() => db.end({ timeout: 3 }))
   const metrics = createMetrics()
   const log = pino({ level: env.logLevel, base: null })
-  const broker = createPostgresBroker({ url: databaseUrl, nodeId: randomUUID(), report: (error, problem) => log.warn({ err: error }, problem) })
+  const broker = createPostgresBroker({
+    url: databaseUrl,
+    nodeId: randomUUID(),
+    report: (error, problem) => log.warn({ err: error }, problem),
+  })
   stops.push(() => broker.stop())
   const outlet = outletTo(broker, metrics)
-  const cleanup = createCleanup({ db, outlet, onError: (error) => log.error({ err: error }, 'clean-up failed') })
+  const cleanup = createCleanup({
+    db,
+    outlet,
+    onError: (error) => log.error({ err: error }, 'clean-up failed'),
+  })
   stops.push(cleanup.stop)
-  stops.push(await startJobs({ ...env, db, databaseUrl, outbox: createOutbox([]), outlet, metrics, cleanup, log }))
-  if (env.metricsPort !== undefined) stops.push(await startMetrics(metrics, { db, poolSize: env.poolSize, port: env.metricsPort, host: env.host }))
+  stops.push(
+    await startJobs({
+      ...env,
+      db,
+      databaseUrl,
+      outbox: createOutbox([]),
+      outlet,
+      metrics,
+      cleanup,
+      log,
+    }),
+  )
+  if (env.metricsPort !== undefined)
+    stops.push(
+      await startMetrics(metrics, {
+        db,
+        poolSize: env.poolSize,
+        port: env.metricsPort,
+        host: env.host,
+      }),
+    )
   log.info('carrying out jobs')
 }
 

@@ -1,4 +1,11 @@
-import { type Auth, type ChannelSignal, type ChannelSignalType, topics, type UserSignal, type UserSignalType } from '@parley/contract'
+import {
+  type Auth,
+  type ChannelSignal,
+  type ChannelSignalType,
+  topics,
+  type UserSignal,
+  type UserSignalType,
+} from '@parley/contract'
 import type { Connection, PendingWrite, Tx } from '../db/client.ts'
 import { News, type StoredEvent } from './event-buffer.ts'
 import type { Outlet } from './event-bus.ts'
@@ -36,13 +43,18 @@ export type ProviderPreferences = { channels: unknown[]; workflows: unknown[] }
 /** Who administers users with a bearer token: everybody, or only holders of an admin token (DESIGN §6). */
 export type UserAdminAccess = 'bearer' | 'server'
 /** What operations ask of the clean-up: to run soon, or to be done with these deleted users now. */
-export type Forgetting = { wake: () => void; forget: (users: { appId: string; userIds: string[] }, until: number) => Promise<void> }
+export type Forgetting = {
+  wake: () => void
+  forget: (users: { appId: string; userIds: string[] }, until: number) => Promise<void>
+}
 
 /** What a reading operation may touch: single statements, no transaction. */
 export type ReadCtx<A extends Auth = Auth> = { db: Tx; caller: Caller<A>; services: Services }
 
 /** What an operation may touch that holds no connection: `read` lends one. */
-export type PlainCtx<A extends Auth = Auth> = Omit<ReadCtx<A>, 'db'> & { read: <T>(work: (db: Tx) => Promise<T>) => Promise<T> }
+export type PlainCtx<A extends Auth = Auth> = Omit<ReadCtx<A>, 'db'> & {
+  read: <T>(work: (db: Tx) => Promise<T>) => Promise<T>
+}
 
 /** What a transaction offers. Its writes and its news commit together or not at all. */
 export type Change = {
@@ -67,14 +79,25 @@ export const transact = <A extends Auth, T>(
   { caller, services, signal }: { caller: Caller<A>; services: Services; signal: AbortSignal },
   work: (ctx: Ctx<A>) => Promise<T>,
 ): Promise<T> =>
-  change(db, { appId: 'appId' in caller ? caller.appId : '', signal, outlet: services.outlet, outbox: services.outbox }, (change) =>
-    work({ ...change, caller, services }),
+  change(
+    db,
+    {
+      appId: 'appId' in caller ? caller.appId : '',
+      signal,
+      outlet: services.outlet,
+      outbox: services.outbox,
+    },
+    (change) => work({ ...change, caller, services }),
   )
 
 type Changing = { appId: string; signal?: AbortSignal; outlet: Outlet; outbox?: Outbox }
 
 /** Runs `work` in one transaction. The news goes last, in one flight with the writes nobody waited for; once committed it is handed on. */
-export async function change<T>(db: Connection, { appId, signal, outlet, outbox }: Changing, work: (change: Change) => Promise<T>): Promise<T> {
+export async function change<T>(
+  db: Connection,
+  { appId, signal, outlet, outbox }: Changing,
+  work: (change: Change) => Promise<T>,
+): Promise<T> {
   const news = new News(appId, outbox)
   const effects: (() => void)[] = []
   const { result, events } = (await db.begin(async (tx) => {
@@ -105,8 +128,22 @@ export const broadcast = <T extends ChannelSignalType>(
   { caller, services }: Speaking,
   type: T,
   { onlyFor, ...payload }: ChannelSignal<T> & { channelId: string; onlyFor?: string | undefined },
-) => services.outlet.signal({ kind: 'event', topic: topics.channel(caller.appId, payload.channelId), envelope: JSON.stringify({ type, payload }), onlyFor })
+) =>
+  services.outlet.signal({
+    kind: 'event',
+    topic: topics.channel(caller.appId, payload.channelId),
+    envelope: JSON.stringify({ type, payload }),
+    onlyFor,
+  })
 
 /** Sends an ephemeral event to a user's own topic, likewise. */
-export const broadcastTo = <T extends UserSignalType>({ caller, services }: Speaking, userId: string, { type, payload }: { type: T; payload: UserSignal<T> }) =>
-  services.outlet.signal({ kind: 'event', topic: topics.user(caller.appId, userId), envelope: JSON.stringify({ type, payload }) })
+export const broadcastTo = <T extends UserSignalType>(
+  { caller, services }: Speaking,
+  userId: string,
+  { type, payload }: { type: T; payload: UserSignal<T> },
+) =>
+  services.outlet.signal({
+    kind: 'event',
+    topic: topics.user(caller.appId, userId),
+    envelope: JSON.stringify({ type, payload }),
+  })

@@ -1,14 +1,27 @@
-import { type ChannelEvent, type ChannelEventType, topics, type UserEvent, type UserEventType } from '@parley/contract'
+import {
+  type ChannelEvent,
+  type ChannelEventType,
+  topics,
+  type UserEvent,
+  type UserEventType,
+} from '@parley/contract'
 import type { Fragment, Tx } from '../db/client.ts'
 import type { ChannelRow } from '../db/rows.ts'
 import type { Jobs, Outbox, Task } from './jobs.ts'
 
 /** A channel whose row this transaction has locked. Only such a channel can change and have news. */
 export type LockedChannel = ChannelRow & LockedCounters
-export type LockedCounters = Pick<ChannelRow, 'id' | 'rev' | 'lastSeq'> & { readonly isLocked: true }
+export type LockedCounters = Pick<ChannelRow, 'id' | 'rev' | 'lastSeq'> & {
+  readonly isLocked: true
+}
 
 /** A durable event as it was stored: `offset` is its place in its topic. */
-export type StoredEvent = { topic: string; offset: number; envelope: string; messageId: string | null }
+export type StoredEvent = {
+  topic: string
+  offset: number
+  envelope: string
+  messageId: string | null
+}
 
 /**
  * The durable events of one transaction, and the work it promises. Each event of a channel takes its next `rev`; `write` stores them with the
@@ -28,12 +41,22 @@ export class News {
   ) {}
 
   /** Stages an event of a locked channel: `payload` is told the rev that the event takes. */
-  emit<T extends ChannelEventType>(channel: LockedCounters, type: T, payload: (rev: number) => ChannelEvent<T>, messageId: string | null = null) {
+  emit<T extends ChannelEventType>(
+    channel: LockedCounters,
+    type: T,
+    payload: (rev: number) => ChannelEvent<T>,
+    messageId: string | null = null,
+  ) {
     const counters = this.#of(channel)
     counters.rev += 1
     const content = payload(counters.rev)
     const envelope = JSON.stringify({ type, payload: content })
-    this.#channelEvents.push({ topic: topics.channel(this.appId, channel.id), offset: counters.rev, envelope, messageId })
+    this.#channelEvents.push({
+      topic: topics.channel(this.appId, channel.id),
+      offset: counters.rev,
+      envelope,
+      messageId,
+    })
     return content
   }
 
@@ -44,7 +67,8 @@ export class News {
 
   /** Stages work for after the commit, unless this server does no such work. */
   enqueue<T extends Task>(task: T, payload: Jobs[T]) {
-    if (this.outbox?.accepts(task)) this.#jobs.push({ task, payload: JSON.stringify({ appId: this.appId, ...payload }) })
+    if (this.outbox?.accepts(task))
+      this.#jobs.push({ task, payload: JSON.stringify({ appId: this.appId, ...payload }) })
   }
 
   wakeOutbox() {
@@ -67,7 +91,9 @@ export class News {
     const jobs = this.#jobs.length > 0 ? this.#writeJobs(tx) : undefined
     const hasChannels = this.#counters.size > 0
     const [, , userEvents] = await Promise.all([
-      hasChannels ? this.#writeChannelEvents(tx, jobs ? tx`, promised as (${jobs})` : tx``) : undefined,
+      hasChannels
+        ? this.#writeChannelEvents(tx, jobs ? tx`, promised as (${jobs})` : tx``)
+        : undefined,
       hasChannels ? undefined : jobs,
       this.#userEvents.length > 0 ? this.#writeUserEvents(tx) : [],
     ])

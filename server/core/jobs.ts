@@ -39,5 +39,7 @@ export type Outbox = ReturnType<typeof createOutbox>
 /** Nothing is promised where nobody would do it: JOBS=off, or no push provider. */
 export const tasksFor = ({ isOn, hasPush }: { isOn: boolean; hasPush: boolean }): Task[] => {
   if (!isOn) return []
-  return hasPush ? ['preview', 'push-message', 'push-reaction', 'push-invite', 'subscriber', 'device'] : ['preview']
+  return hasPush
+    ? ['preview', 'push-message', 'push-reaction', 'push-invite', 'subscriber', 'device']
+    : ['preview']
 }

@@ -34,9 +34,21 @@ export function createMetrics() {
       labelNames: ['outcome'] as const,
       registers,
     }),
-    events: new Counter({ name: 'parley_events_total', help: 'Stored events published by this process, each to one topic.', registers }),
-    sockets: new Gauge({ name: 'parley_sockets_open', help: 'WebSockets open on this process.', registers }),
-    deliveries: new Counter({ name: 'parley_deliveries_total', help: 'Publications handed to subscriptions, each to one.', registers }),
+    events: new Counter({
+      name: 'parley_events_total',
+      help: 'Stored events published by this process, each to one topic.',
+      registers,
+    }),
+    sockets: new Gauge({
+      name: 'parley_sockets_open',
+      help: 'WebSockets open on this process.',
+      registers,
+    }),
+    deliveries: new Counter({
+      name: 'parley_deliveries_total',
+      help: 'Publications handed to subscriptions, each to one.',
+      registers,
+    }),
     holes: new Counter({
       name: 'parley_holes_filled_total',
       help: 'Events read from the log since they had not come by themselves: those of other nodes, and missed ones.',
@@ -46,7 +58,10 @@ export function createMetrics() {
 }
 
 /** What the database knows; the answer asks it anew. */
-export function observeDatabase({ registry }: Pick<Metrics, 'registry'>, { db, poolSize }: { db: Db; poolSize: number }) {
+export function observeDatabase(
+  { registry }: Pick<Metrics, 'registry'>,
+  { db, poolSize }: { db: Db; poolSize: number },
+) {
   const registers = [registry]
   const waiting = new Gauge({
     name: 'parley_jobs_waiting',
@@ -66,9 +81,21 @@ export function observeDatabase({ registry }: Pick<Metrics, 'registry'>, { db, p
     labelNames: ['state'] as const,
     registers,
   })
-  const up = new Gauge({ name: 'parley_database_up', help: 'Whether the database answered this time.', registers })
-  new Gauge({ name: 'parley_database_pool_size', help: 'The most connections that this process lends to operations.', registers }).set(poolSize)
-  const callers = new Gauge({ name: 'parley_database_pool_waiting', help: 'Those who wait for one of these connections.', registers })
+  const up = new Gauge({
+    name: 'parley_database_up',
+    help: 'Whether the database answered this time.',
+    registers,
+  })
+  new Gauge({
+    name: 'parley_database_pool_size',
+    help: 'The most connections that this process lends to operations.',
+    registers,
+  }).set(poolSize)
+  const callers = new Gauge({
+    name: 'parley_database_pool_waiting',
+    help: 'Those who wait for one of these connections.',
+    registers,
+  })
 
   const ask = async () => {
     callers.set(db.waiting())
@@ -90,7 +117,9 @@ export function observeDatabase({ registry }: Pick<Metrics, 'registry'>, { db, p
 /** Promises not yet in the queue wait too. The queue's tables are there once a worker was. */
 const selectJobs = (db: Db) =>
   db.use(async (db) => {
-    const [queue] = await db<{ exists: boolean }[]>`select to_regclass('graphile_worker._private_jobs') is not null as exists`
+    const [queue] = await db<
+      { exists: boolean }[]
+    >`select to_regclass('graphile_worker._private_jobs') is not null as exists`
     const queued = queue?.exists
       ? db`union all select task_identifier, case when attempts < max_attempts or locked_at is not null then 'waiting' else 'dead' end, run_at from graphile_worker.jobs`
       : db``

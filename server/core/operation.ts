@@ -3,10 +3,26 @@ import type { Caller, Ctx, PlainCtx, ReadCtx } from './context.ts'
 import type { Failure } from './errors.ts'
 
 /** An operation of the contract and the function that carries it out. Knows nothing of HTTP. */
-export type Implementation<Op extends Operation = Operation> = Plain<Op> | Read<Op> | Write<Op> | Batch<Op>
-type Plain<Op extends Operation> = { kind: 'plain'; op: Op; run: (ctx: PlainCtx<Op['auth']>, input: Input<Op>) => Promise<Output<Op>> }
-type Read<Op extends Operation> = { kind: 'read'; op: Op; run: (ctx: ReadCtx<Op['auth']>, input: Input<Op>) => Promise<Output<Op>> }
-type Write<Op extends Operation> = { kind: 'write'; op: Op; run: (ctx: Ctx<Op['auth']>, input: Input<Op>) => Promise<Output<Op>> }
+export type Implementation<Op extends Operation = Operation> =
+  | Plain<Op>
+  | Read<Op>
+  | Write<Op>
+  | Batch<Op>
+type Plain<Op extends Operation> = {
+  kind: 'plain'
+  op: Op
+  run: (ctx: PlainCtx<Op['auth']>, input: Input<Op>) => Promise<Output<Op>>
+}
+type Read<Op extends Operation> = {
+  kind: 'read'
+  op: Op
+  run: (ctx: ReadCtx<Op['auth']>, input: Input<Op>) => Promise<Output<Op>>
+}
+type Write<Op extends Operation> = {
+  kind: 'write'
+  op: Op
+  run: (ctx: Ctx<Op['auth']>, input: Input<Op>) => Promise<Output<Op>>
+}
 export type Batch<Op extends Operation> = { kind: 'batch'; op: Op } & BatchRules<Op>
 
 type BatchRules<Op extends Operation> = {
@@ -27,15 +43,33 @@ export type Outcome<Op extends Operation = Operation> =
   | { first: (ctx: Ctx<Op['auth']>) => Promise<unknown> }
 
 /** An operation that changes something: in one transaction. */
-export const implement = <Op extends Operation>(op: Op, run: Write<Op>['run']): Write<Op> => ({ kind: 'write', op, run })
+export const implement = <Op extends Operation>(op: Op, run: Write<Op>['run']): Write<Op> => ({
+  kind: 'write',
+  op,
+  run,
+})
 /** An operation that only reads, or writes in a single statement: without a transaction around it. */
-export const implementRead = <Op extends Operation>(op: Op, run: Read<Op>['run']): Read<Op> => ({ kind: 'read', op, run })
+export const implementRead = <Op extends Operation>(op: Op, run: Read<Op>['run']): Read<Op> => ({
+  kind: 'read',
+  op,
+  run,
+})
 /** An operation that holds no connection to the database: it does without, or asks somebody slower too. */
-export const implementPlain = <Op extends Operation>(op: Op, run: Plain<Op>['run']): Plain<Op> => ({ kind: 'plain', op, run })
+export const implementPlain = <Op extends Operation>(op: Op, run: Plain<Op>['run']): Plain<Op> => ({
+  kind: 'plain',
+  op,
+  run,
+})
 /** An operation of which many are carried out in one transaction. */
-export const implementBatch = <Op extends Operation>(op: Op, rules: BatchRules<Op>): Batch<Op> => ({ kind: 'batch', op, ...rules })
+export const implementBatch = <Op extends Operation>(op: Op, rules: BatchRules<Op>): Batch<Op> => ({
+  kind: 'batch',
+  op,
+  ...rules,
+})
 
 /** Every operation of a group, none missing: `export const messages = { … } satisfies Implements<'messages'>`. */
 export type Implements<Group extends keyof Contract> = {
-  [Name in keyof Contract[Group]]: Contract[Group][Name] extends Operation ? Implementation<Contract[Group][Name]> : never
+  [Name in keyof Contract[Group]]: Contract[Group][Name] extends Operation
+    ? Implementation<Contract[Group][Name]>
+    : never
 }

@@ -6,13 +6,25 @@ import { z } from 'zod'
 import { sha256 } from './hash.ts'
 
 /** Who a token speaks for. */
-export type Claims = { appId: string; userId: string; generation: number; admin: boolean; expiresAt: number }
+export type Claims = {
+  appId: string
+  userId: string
+  generation: number
+  admin: boolean
+  expiresAt: number
+}
 export type Purpose = 'api' | 'ws'
 export type Tokens = Awaited<ReturnType<typeof createTokens>>
 
 const ISSUER = 'parley'
 const ALGORITHM = 'HS256'
-const Payload = z.object({ sub: z.string().regex(/^[!-~]+$/), app: z.uuid(), gen: z.int(), exp: z.number(), admin: z.boolean().default(false) })
+const Payload = z.object({
+  sub: z.string().regex(/^[!-~]+$/),
+  app: z.uuid(),
+  gen: z.int(),
+  exp: z.number(),
+  admin: z.boolean().default(false),
+})
 const audience = { api: 'parley-api', ws: 'parley-ws' } as const
 
 /**
@@ -26,7 +38,10 @@ export async function createTokens(secrets: readonly string[]) {
   const [kid, key] = signing
   const verified = new LRUCache<string, Claims>({ max: 20_000 })
 
-  const sign = (purpose: Purpose, { appId, userId, generation, admin }: Omit<Claims, 'expiresAt'>) =>
+  const sign = (
+    purpose: Purpose,
+    { appId, userId, generation, admin }: Omit<Claims, 'expiresAt'>,
+  ) =>
     new SignJWT({ app: appId, gen: generation, ...(admin ? { admin } : {}) })
       .setProtectedHeader({ alg: ALGORITHM, kid })
       .setIssuer(ISSUER)
@@ -38,23 +53,38 @@ export async function createTokens(secrets: readonly string[]) {
       .sign(key)
 
   /** The claims of a valid token; `expired` or `invalid` otherwise. Whether it was revoked is for the caller to look up. */
-  const verify = async (purpose: Purpose, token: string, now = Date.now()): Promise<Claims | 'expired' | 'invalid'> => {
+  const verify = async (
+    purpose: Purpose,
+    token: string,
+    now = Date.now(),
+  ): Promise<Claims | 'expired' | 'invalid'> => {
     const cacheKey = `${purpose}:${token}`
     const known = verified.get(cacheKey)
     if (known) return known.expiresAt * 1000 > now ? known : 'expired'
     try {
-      const { payload } = await jwtVerify(token, (header) => keys.get(header.kid ?? '') ?? Promise.reject(new joseErrors.JWKSNoMatchingKey()), {
-        algorithms: [ALGORITHM],
-        issuer: ISSUER,
-        audience: audience[purpose],
-        requiredClaims: ['sub', 'app', 'gen', 'jti', 'iat', 'exp'],
-        maxTokenAge: limits.tokenLifetimeSeconds,
-        currentDate: new Date(now),
-      })
+      const { payload } = await jwtVerify(
+        token,
+        (header) =>
+          keys.get(header.kid ?? '') ?? Promise.reject(new joseErrors.JWKSNoMatchingKey()),
+        {
+          algorithms: [ALGORITHM],
+          issuer: ISSUER,
+          audience: audience[purpose],
+          requiredClaims: ['sub', 'app', 'gen', 'jti', 'iat', 'exp'],
+          maxTokenAge: limits.tokenLifetimeSeconds,
+          currentDate: new Date(now),
+        },
+      )
       const { success, data } = Payload.safeParse(payload)
       const prefix = purpose === 'api' ? '' : `${data?.app}:`
       if (!success || !data.sub.startsWith(prefix)) return 'invalid'
-      const claims = { appId: data.app, userId: data.sub.slice(prefix.length), generation: data.gen, admin: data.admin, expiresAt: data.exp }
+      const claims = {
+        appId: data.app,
+        userId: data.sub.slice(prefix.length),
+        generation: data.gen,
+        admin: data.admin,
+        expiresAt: data.exp,
+      }
       verified.set(cacheKey, claims)
       return claims
     } catch (error) {
@@ -68,6 +98,12 @@ export async function createTokens(secrets: readonly string[]) {
 
 async function importKey(secret: string) {
   const bytes = new TextEncoder().encode(secret)
-  const key = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify'])
+  const key = await crypto.subtle.importKey(
+    'raw',
+    bytes,
+    { name: 'HMAC', hash: 'SHA-256' },
+    false,
+    ['sign', 'verify'],
+  )
   return [sha256(secret).slice(0, 8), key] as const
 }

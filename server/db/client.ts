@@ -25,13 +25,26 @@ type Work<T> = (connection: Connection, signal: AbortSignal) => Promise<T>
  * A connection on which work fails for the database's sake, or does not end before its deadline, is closed for good
  * and its place given to a new one: a Postgres.js client whose connection broke may leave a query unsettled for ever.
  */
-export function connect({ url, poolSize, ...options }: { url: string; poolSize: number; applicationName: string; onStatement?: OnStatement }) {
+export function connect({
+  url,
+  poolSize,
+  ...options
+}: {
+  url: string
+  poolSize: number
+  applicationName: string
+  onStatement?: OnStatement
+}) {
   const places = createPlaces(poolSize)
   const lent = new Set<Connection>()
   const idle = new Set<Connection>()
 
   const open = () => {
-    const connection: Connection = openConnection({ url, ...options, onClose: () => idle.delete(connection) })
+    const connection: Connection = openConnection({
+      url,
+      ...options,
+      onClose: () => idle.delete(connection),
+    })
     return connection
   }
   const lend = () => {
@@ -62,7 +75,8 @@ export function connect({ url, poolSize, ...options }: { url: string; poolSize: 
       }
     })
 
-  const end = async (options: { timeout: number }) => void (await Promise.all([...idle, ...lent].map((connection) => connection.end(options))))
+  const end = async (options: { timeout: number }) =>
+    void (await Promise.all([...idle, ...lent].map((connection) => connection.end(options))))
   return { use, end, waiting: places.waiting }
 }
 
@@ -77,9 +91,14 @@ export class Late extends Error {
   }
 }
 
-async function before<T>(until: number, work: (late: Promise<never>, signal: AbortSignal) => Promise<T>): Promise<T> {
+async function before<T>(
+  until: number,
+  work: (late: Promise<never>, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const abort = new AbortController()
-  const late = new Promise<never>((_, reject) => abort.signal.addEventListener('abort', () => reject(abort.signal.reason)))
+  const late = new Promise<never>((_, reject) =>
+    abort.signal.addEventListener('abort', () => reject(abort.signal.reason)),
+  )
   const timer = setTimeout(() => abort.abort(new Late()), until - Date.now())
   try {
     return await work(late, abort.signal)
@@ -122,9 +141,21 @@ function createPlaces(count: number) {
 /** A Postgres.js client of one connection, or of `max`: made when it is first used. */
 /** Is told of each statement that is sent, as it is sent. */
 type OnStatement = (statement: string) => void
-type ConnectionOptions = { url: string; applicationName: string; max?: number; onClose?: () => unknown; onStatement?: OnStatement | undefined }
+type ConnectionOptions = {
+  url: string
+  applicationName: string
+  max?: number
+  onClose?: () => unknown
+  onStatement?: OnStatement | undefined
+}
 
-export const openConnection = ({ url, applicationName, max = 1, onClose, onStatement }: ConnectionOptions) =>
+export const openConnection = ({
+  url,
+  applicationName,
+  max = 1,
+  onClose,
+  onStatement,
+}: ConnectionOptions) =>
   postgres(url, {
     ...socketOf(url),
     max,
@@ -136,11 +167,16 @@ export const openConnection = ({ url, applicationName, max = 1, onClose, onState
     ...(onStatement && { debug: (_: number, statement: string) => onStatement(statement) }),
     transform: { column: { from: postgres.toCamel } },
     types: { date: isoTimestamps, ...arrays },
-    connection: { application_name: applicationName, statement_timeout: STATEMENT_TIMEOUT_MS, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS },
+    connection: {
+      application_name: applicationName,
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    },
   })
 
 /** A connection for work outside the service: migrations, administration. */
-export const connectOnce = (url: string) => postgres(url, { ...socketOf(url), max: 1, connect_timeout: 10, onnotice: () => {} })
+export const connectOnce = (url: string) =>
+  postgres(url, { ...socketOf(url), max: 1, connect_timeout: 10, onnotice: () => {} })
 
 /** The unix socket of an address like `postgres://user@%2Frun%2Fpostgres/name`, which Postgres.js does not read itself. */
 function socketOf(url: string) {
@@ -160,10 +196,15 @@ type Element = string | number | boolean | null
 const arrayOf = (type: number, parse: (element: string) => Element) => ({
   to: type,
   from: [type],
-  serialize: (elements: Element[]) => `{${elements.map((element) => (element === null ? 'NULL' : `"${String(element).replace(/["\\]/g, '\\$&')}"`)).join()}}`,
+  serialize: (elements: Element[]) =>
+    `{${elements.map((element) => (element === null ? 'NULL' : `"${String(element).replace(/["\\]/g, '\\$&')}"`)).join()}}`,
   parse: (text: string) =>
     [...text.matchAll(/"((?:[^"\\]|\\.)*)"|([^{},]+)/gs)].map(([, quoted, bare = '']) =>
-      quoted === undefined ? (bare === 'NULL' ? null : parse(bare)) : parse(quoted.replace(/\\(.)/gs, '$1')),
+      quoted === undefined
+        ? bare === 'NULL'
+          ? null
+          : parse(bare)
+        : parse(quoted.replace(/\\(.)/gs, '$1')),
     ),
 })
 
@@ -179,7 +220,10 @@ const arrays = {
 
 /** Whether an error says that the database is out of reach, stopping, overloaded or too slow, rather than that a query is wrong. */
 export const isDatabaseTrouble = (error: unknown) =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' && (CONNECTION_CODES.has(error.code) || SQLSTATE_TROUBLE.test(error.code))
+  error instanceof Error &&
+  'code' in error &&
+  typeof error.code === 'string' &&
+  (CONNECTION_CODES.has(error.code) || SQLSTATE_TROUBLE.test(error.code))
 
 // biome-ignore format: a list
 const CONNECTION_CODES = new Set([

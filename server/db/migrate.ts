@@ -12,13 +12,17 @@ export async function migrate(url: string) {
   try {
     await client`select pg_advisory_lock(${locks.migration})`
     await requireVersion(client)
-    await applyMigrations(drizzle(client), { migrationsFolder: fileURLToPath(new URL('./migrations', import.meta.url)) })
+    await applyMigrations(drizzle(client), {
+      migrationsFolder: fileURLToPath(new URL('./migrations', import.meta.url)),
+    })
   } finally {
     await client.end({ timeout: 1 })
   }
 }
 
 async function requireVersion(client: postgres.Sql) {
-  const [row] = await client<{ version: number }[]>`select current_setting('server_version_num')::int as version`
+  const [row] = await client<
+    { version: number }[]
+  >`select current_setting('server_version_num')::int as version`
   if (!row || row.version < 150_000) throw new Error('Parley needs PostgreSQL 15 or newer')
 }

@@ -32,10 +32,19 @@ const appId = () =>
 /** Facts about this database itself: the epoch of its event numbering. */
 export const service = pgTable('service', { key: text().primaryKey(), value: text().notNull() })
 
-export const apps = pgTable('apps', { id: uuid().primaryKey(), name: text().notNull(), createdAt: createdAt() })
+export const apps = pgTable('apps', {
+  id: uuid().primaryKey(),
+  name: text().notNull(),
+  createdAt: createdAt(),
+})
 
 /** Server API keys; only their SHA-256 is stored. */
-export const apiKeys = pgTable('api_keys', { id: uuid().primaryKey(), appId: appId(), hash: text().notNull().unique(), createdAt: createdAt() })
+export const apiKeys = pgTable('api_keys', {
+  id: uuid().primaryKey(),
+  appId: appId(),
+  hash: text().notNull().unique(),
+  createdAt: createdAt(),
+})
 
 /** A deleted user's row stays, wiped, for the messages and channels that name it; the same id later is a new user. */
 export const users = pgTable(
@@ -45,7 +54,11 @@ export const users = pgTable(
     id: text().notNull(),
     name: text(),
     /** How others see the user. */
-    displayName: text().notNull().generatedAlwaysAs(sql`case when deleted_at is null then coalesce(name, id) else 'Deleted user' end`),
+    displayName: text()
+      .notNull()
+      .generatedAlwaysAs(
+        sql`case when deleted_at is null then coalesce(name, id) else 'Deleted user' end`,
+      ),
     email: text(),
     image: text(),
     custom: jsonb().notNull().default({}),
@@ -61,14 +74,18 @@ export const users = pgTable(
   (t) => [
     primaryKey({ columns: [t.appId, t.id] }),
     index().on(t.appId, t.displayName, t.id),
-    index('users_to_forget').on(t.deletedAt).where(sql`deleted_at is not null and forgotten_at is null`),
+    index('users_to_forget')
+      .on(t.deletedAt)
+      .where(sql`deleted_at is not null and forgotten_at is null`),
   ],
 )
 
 /** Numbers the events of a user's topic. */
-export const userStreams = pgTable('user_streams', { appId: appId(), userId: text().notNull(), lastOffset: integer().notNull().default(0) }, (t) => [
-  primaryKey({ columns: [t.appId, t.userId] }),
-])
+export const userStreams = pgTable(
+  'user_streams',
+  { appId: appId(), userId: text().notNull(), lastOffset: integer().notNull().default(0) },
+  (t) => [primaryKey({ columns: [t.appId, t.userId] })],
+)
 
 export const workspaces = pgTable(
   'workspaces',
@@ -87,11 +104,22 @@ export const workspaces = pgTable(
 
 export const workspaceMembers = pgTable(
   'workspace_members',
-  { appId: uuid().notNull(), workspaceId: uuid().notNull(), userId: text().notNull(), role: text().notNull(), joinedAt: createdAt() },
+  {
+    appId: uuid().notNull(),
+    workspaceId: uuid().notNull(),
+    userId: text().notNull(),
+    role: text().notNull(),
+    joinedAt: createdAt(),
+  },
   (t) => [
     primaryKey({ columns: [t.workspaceId, t.userId] }),
-    foreignKey({ columns: [t.appId, t.workspaceId], foreignColumns: [workspaces.appId, workspaces.id] }).onDelete('cascade'),
-    foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }).onDelete('cascade'),
+    foreignKey({
+      columns: [t.appId, t.workspaceId],
+      foreignColumns: [workspaces.appId, workspaces.id],
+    }).onDelete('cascade'),
+    foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }).onDelete(
+      'cascade',
+    ),
     index().on(t.appId, t.userId),
   ],
 )
@@ -112,7 +140,13 @@ export const workspaceInvites = pgTable(
     createdAt: createdAt(),
     expiresAt: instant().notNull(),
   },
-  (t) => [foreignKey({ columns: [t.appId, t.workspaceId], foreignColumns: [workspaces.appId, workspaces.id] }).onDelete('cascade'), index().on(t.expiresAt)],
+  (t) => [
+    foreignKey({
+      columns: [t.appId, t.workspaceId],
+      foreignColumns: [workspaces.appId, workspaces.id],
+    }).onDelete('cascade'),
+    index().on(t.expiresAt),
+  ],
 )
 
 /** Who has joined by an invite: each counts once. */
@@ -135,7 +169,9 @@ export const channels = pgTable(
     id: uuid().primaryKey(),
     appId: appId(),
     cid: text().notNull(),
-    type: text({ enum: ['messaging', 'group', 'team', 'livestream', 'public', 'private'] }).notNull(),
+    type: text({
+      enum: ['messaging', 'group', 'team', 'livestream', 'public', 'private'],
+    }).notNull(),
     name: text(),
     image: text(),
     description: text(),
@@ -160,7 +196,10 @@ export const channels = pgTable(
     index().on(t.appId, t.type, t.lastActivityAt),
     index().on(t.workspaceId).where(sql`workspace_id is not null and deleted_at is null`),
     index('channels_to_purge').on(t.deletedAt).where(sql`deleted_at is not null`),
-    foreignKey({ columns: [t.appId, t.workspaceId], foreignColumns: [workspaces.appId, workspaces.id] }),
+    foreignKey({
+      columns: [t.appId, t.workspaceId],
+      foreignColumns: [workspaces.appId, workspaces.id],
+    }),
     foreignKey({ columns: [t.appId, t.createdBy], foreignColumns: [users.appId, users.id] }),
   ],
 )
@@ -182,19 +221,31 @@ export const members = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.channelId, t.userId] }),
-    foreignKey({ columns: [t.appId, t.channelId], foreignColumns: [channels.appId, channels.id] }).onDelete('cascade'),
-    foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }).onDelete('cascade'),
+    foreignKey({
+      columns: [t.appId, t.channelId],
+      foreignColumns: [channels.appId, channels.id],
+    }).onDelete('cascade'),
+    foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }).onDelete(
+      'cascade',
+    ),
     index().on(t.channelId, t.joinedAt, t.userId),
     index().on(t.appId, t.userId),
   ],
 )
 
 /** Who was a member and may have left messages and reactions behind: where the clean-up after a deleted user has to look. */
-export const formerMembers = pgTable('former_members', { appId: uuid().notNull(), channelId: uuid().notNull(), userId: text().notNull() }, (t) => [
-  primaryKey({ columns: [t.channelId, t.userId] }),
-  foreignKey({ columns: [t.appId, t.channelId], foreignColumns: [channels.appId, channels.id] }).onDelete('cascade'),
-  index().on(t.appId, t.userId),
-])
+export const formerMembers = pgTable(
+  'former_members',
+  { appId: uuid().notNull(), channelId: uuid().notNull(), userId: text().notNull() },
+  (t) => [
+    primaryKey({ columns: [t.channelId, t.userId] }),
+    foreignKey({
+      columns: [t.appId, t.channelId],
+      foreignColumns: [channels.appId, channels.id],
+    }).onDelete('cascade'),
+    index().on(t.appId, t.userId),
+  ],
+)
 
 /** A deleted message stays as a tombstone: its content gone, its seq kept. */
 export const messages = pgTable(
@@ -227,7 +278,10 @@ export const messages = pgTable(
     index().on(t.channelId, t.userId, t.seq),
     index('messages_deleted').on(t.channelId, t.seq, t.userId).where(sql`deleted_at is not null`),
     index().on(t.parentId, t.seq).where(sql`parent_id is not null`),
-    foreignKey({ columns: [t.appId, t.channelId], foreignColumns: [channels.appId, channels.id] }).onDelete('cascade'),
+    foreignKey({
+      columns: [t.appId, t.channelId],
+      foreignColumns: [channels.appId, channels.id],
+    }).onDelete('cascade'),
     foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }),
   ],
 )
@@ -245,7 +299,9 @@ export const reactions = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.messageId, t.emoji, t.userId] }),
-    foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }).onDelete('cascade'),
+    foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }).onDelete(
+      'cascade',
+    ),
     index().on(t.appId, t.userId),
   ],
 )
@@ -263,17 +319,29 @@ export const pins = pgTable(
   },
   (t) => [
     index().on(t.channelId, t.pinnedAt),
-    foreignKey({ columns: [t.appId, t.channelId], foreignColumns: [channels.appId, channels.id] }).onDelete('cascade'),
+    foreignKey({
+      columns: [t.appId, t.channelId],
+      foreignColumns: [channels.appId, channels.id],
+    }).onDelete('cascade'),
   ],
 )
 
 /** When a member's read position passed a seq: gives each receipt its exact time. */
 export const readMarks = pgTable(
   'read_marks',
-  { appId: uuid().notNull(), channelId: uuid().notNull(), userId: text().notNull(), seq: integer().notNull(), readAt: createdAt() },
+  {
+    appId: uuid().notNull(),
+    channelId: uuid().notNull(),
+    userId: text().notNull(),
+    seq: integer().notNull(),
+    readAt: createdAt(),
+  },
   (t) => [
     primaryKey({ columns: [t.channelId, t.userId, t.seq] }),
-    foreignKey({ columns: [t.channelId, t.userId], foreignColumns: [members.channelId, members.userId] }).onDelete('cascade'),
+    foreignKey({
+      columns: [t.channelId, t.userId],
+      foreignColumns: [members.channelId, members.userId],
+    }).onDelete('cascade'),
     index('read_marks_read_at').using('brin', t.readAt),
   ],
 )
@@ -296,24 +364,38 @@ export const devices = pgTable(
   (t) => [
     unique().on(t.appId, t.token),
     unique().on(t.appId, t.userId, t.deviceId),
-    foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }).onDelete('cascade'),
+    foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }).onDelete(
+      'cascade',
+    ),
   ],
 )
 
 /** What a user wants to be notified of, as far as it differs from the defaults of the contract. */
 export const preferences = pgTable(
   'preferences',
-  { appId: uuid().notNull(), userId: text().notNull(), chosen: jsonb().notNull(), updatedAt: createdAt() },
+  {
+    appId: uuid().notNull(),
+    userId: text().notNull(),
+    chosen: jsonb().notNull(),
+    updatedAt: createdAt(),
+  },
   (t) => [
     primaryKey({ columns: [t.appId, t.userId] }),
-    foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }).onDelete('cascade'),
+    foreignKey({ columns: [t.appId, t.userId], foreignColumns: [users.appId, users.id] }).onDelete(
+      'cascade',
+    ),
   ],
 )
 
 /** Sockets by user, on every node; emptied by a crash, like the sockets. Made unlogged by its migration. */
 export const connections = pgTable(
   'connections',
-  { nodeId: text().notNull(), appId: uuid().notNull(), userId: text().notNull(), connectedAt: createdAt() },
+  {
+    nodeId: text().notNull(),
+    appId: uuid().notNull(),
+    userId: text().notNull(),
+    connectedAt: createdAt(),
+  },
   (t) => [primaryKey({ columns: [t.nodeId, t.appId, t.userId] }), index().on(t.appId, t.userId)],
 )
 
@@ -330,7 +412,11 @@ export const events = pgTable(
     messageId: uuid(),
     createdAt: createdAt(),
   },
-  (t) => [primaryKey({ columns: [t.topic, t.offset] }), index().on(t.messageId).where(sql`message_id is not null`), index().on(t.createdAt)],
+  (t) => [
+    primaryKey({ columns: [t.topic, t.offset] }),
+    index().on(t.messageId).where(sql`message_id is not null`),
+    index().on(t.createdAt),
+  ],
 )
 
 /** What was found behind a URL, or that nothing was, until it is to be looked at anew. */
@@ -347,7 +433,10 @@ export const linkPreviews = pgTable(
 )
 
 /** Processes that carry out jobs, while they live. */
-export const jobWorkers = pgTable('job_workers', { id: text().primaryKey(), seenAt: instant().notNull() })
+export const jobWorkers = pgTable('job_workers', {
+  id: text().primaryKey(),
+  seenAt: instant().notNull(),
+})
 
 /** Jobs promised by a transaction, until the drainer hands them to the queue. */
 export const stagedJobs = pgTable('staged_jobs', {

@@ -4,4 +4,5 @@ import type { Fragment, Tx } from './client.ts'
 export const containing = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`
 
 /** A timestamp within JSON, just as it goes on the wire elsewhere. */
-export const isoTime = (db: Tx, timestamp: Fragment) => db`to_char(${timestamp} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+export const isoTime = (db: Tx, timestamp: Fragment) =>
+  db`to_char(${timestamp} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`

@@ -9,42 +9,63 @@ import { keepUsers } from './users/view.ts'
 /** The only ways for an operation to get hold of a channel: no right, no row. */
 
 type Membership = Pick<MemberRow, 'role' | 'lastReadSeq' | 'unreadAfterSeq' | 'starred' | 'muted'>
-type Standing = { [Key in keyof Membership]: Membership[Key] | null } & { workspaceRole: string | null; cursorSeq: number | null }
+type Standing = { [Key in keyof Membership]: Membership[Key] | null } & {
+  workspaceRole: string | null
+  cursorSeq: number | null
+}
 
 /** A channel that the caller may read; with the seq of a message of it, deleted or not, that the caller names. */
-export const channelForReader = (ctx: ReadCtx<'user'>, channelId: string, cursor?: string) => channelFor(ctx, { channelId, cursor, isAdmitted: mayRead })
+export const channelForReader = (ctx: ReadCtx<'user'>, channelId: string, cursor?: string) =>
+  channelFor(ctx, { channelId, cursor, isAdmitted: mayRead })
 
 /** A channel that the caller is a member of; with the seq of a message, likewise. */
-export const channelForMember = (ctx: ReadCtx<'user'>, channelId: string, cursor?: string) => channelFor(ctx, { channelId, cursor, isAdmitted: isMember })
+export const channelForMember = (ctx: ReadCtx<'user'>, channelId: string, cursor?: string) =>
+  channelFor(ctx, { channelId, cursor, isAdmitted: isMember })
 
 async function channelFor(
   { db, caller }: ReadCtx<'user'>,
-  { channelId, cursor, isAdmitted }: { channelId: string; cursor: string | undefined; isAdmitted: Rule },
+  {
+    channelId,
+    cursor,
+    isAdmitted,
+  }: { channelId: string; cursor: string | undefined; isAdmitted: Rule },
 ) {
   const [row] = await selectAccess(db, caller, { channelId, cursor })
   const access = admit(row, isAdmitted)
-  if (cursor !== undefined && access.standing.cursorSeq === null) return fail('NOT_FOUND', 'Message not found')
+  if (cursor !== undefined && access.standing.cursorSeq === null)
+    return fail('NOT_FOUND', 'Message not found')
   return access
 }
 
 /** The same, its row locked until the end of the transaction. */
-export const lockedChannelForMember = (ctx: Ctx<'user'>, channelId: string) => lockedChannelFor(ctx, channelId, isMember)
+export const lockedChannelForMember = (ctx: Ctx<'user'>, channelId: string) =>
+  lockedChannelFor(ctx, channelId, isMember)
 
 /** A locked channel that the caller may read, member or not. */
-export const lockedChannelForReader = (ctx: Ctx<'user'>, channelId: string) => lockedChannelFor(ctx, channelId, mayRead)
+export const lockedChannelForReader = (ctx: Ctx<'user'>, channelId: string) =>
+  lockedChannelFor(ctx, channelId, mayRead)
 
 async function lockedChannelFor({ db, caller }: Ctx<'user'>, channelId: string, isAdmitted: Rule) {
   // Rights are read by a statement after the lock: a statement sees the data as it was when it began to wait.
-  const [, [row]] = await Promise.all([lockChannels(db, caller.appId, [channelId]), selectAccess(db, caller, { channelId })])
+  const [, [row]] = await Promise.all([
+    lockChannels(db, caller.appId, [channelId]),
+    selectAccess(db, caller, { channelId }),
+  ])
   const { channel, standing } = admit(row, isAdmitted)
   return { channel: locked(channel), standing }
 }
 
 /** A locked channel for the app's backend, which may act in all of them. */
-export async function lockedChannelForApp({ db }: Pick<Ctx, 'db'>, appId: string, channelId: string): Promise<LockedChannel> {
+export async function lockedChannelForApp(
+  { db }: Pick<Ctx, 'db'>,
+  appId: string,
+  channelId: string,
+): Promise<LockedChannel> {
   const [, [channel]] = await Promise.all([
     lockChannels(db, appId, [channelId]),
-    db<ChannelRow[]>`select * from channels where app_id = ${appId} and id = ${channelId} and deleted_at is null`,
+    db<
+      ChannelRow[]
+    >`select * from channels where app_id = ${appId} and id = ${channelId} and deleted_at is null`,
   ])
   return channel ? locked(channel) : fail('NOT_FOUND', 'Channel not found')
 }
@@ -62,9 +83,11 @@ export const locked = (channel: ChannelRow): LockedChannel => ({ ...channel, isL
 export const lockChannels = (db: Tx, appId: string, ids: string[]) => db`
   select id from channels where app_id = ${appId} and id = any(${ids}::uuid[]) and deleted_at is null order by id for no key update`
 
-const selectAccess = (db: Tx, { appId, userId }: UserCaller, { channelId, cursor = null }: { channelId: string; cursor?: string | null | undefined }) => db<
-  (ChannelRow & Standing)[]
->`
+const selectAccess = (
+  db: Tx,
+  { appId, userId }: UserCaller,
+  { channelId, cursor = null }: { channelId: string; cursor?: string | null | undefined },
+) => db<(ChannelRow & Standing)[]>`
   select c.*, m.role, m.last_read_seq, m.unread_after_seq, m.starred, m.muted, w.role as workspace_role, cursor.seq as cursor_seq
   from channels c
   left join members m on m.channel_id = c.id and m.user_id = ${userId}
@@ -74,9 +97,25 @@ const selectAccess = (db: Tx, { appId, userId }: UserCaller, { channelId, cursor
 
 function admit(row: (ChannelRow & Standing) | undefined, isAdmitted: Rule) {
   if (!row) return fail('NOT_FOUND', 'Channel not found')
-  if (!isAdmitted(row)) return fail('FORBIDDEN', row.role === null ? 'You are not a member of this channel' : 'You may not do this')
-  const { role, lastReadSeq, unreadAfterSeq, starred, muted, workspaceRole, cursorSeq, ...channel } = row
-  return { channel, standing: { role, lastReadSeq, unreadAfterSeq, starred, muted, workspaceRole, cursorSeq } }
+  if (!isAdmitted(row))
+    return fail(
+      'FORBIDDEN',
+      row.role === null ? 'You are not a member of this channel' : 'You may not do this',
+    )
+  const {
+    role,
+    lastReadSeq,
+    unreadAfterSeq,
+    starred,
+    muted,
+    workspaceRole,
+    cursorSeq,
+    ...channel
+  } = row
+  return {
+    channel,
+    standing: { role, lastReadSeq, unreadAfterSeq, starred, muted, workspaceRole, cursorSeq },
+  }
 }
 
 /** What decides on rights: the type of the channel, and the caller's roles in it and in its workspace. */
@@ -84,9 +123,11 @@ type Place = { type: ChannelType; role: MemberRow['role'] | null; workspaceRole:
 type Rule = (place: Place) => boolean
 
 export const isMember: Rule = ({ role }) => role !== null
-export const mayJoin: Rule = ({ type, workspaceRole }) => isOpen(type) || (type === 'team' && workspaceRole !== null)
+export const mayJoin: Rule = ({ type, workspaceRole }) =>
+  isOpen(type) || (type === 'team' && workspaceRole !== null)
 export const mayRead: Rule = (place) => isMember(place) || mayJoin(place)
 /** Everyone in the app reads it, and the first message makes its author a member. */
 export const isOpen = (type: ChannelType) => type === 'public' || type === 'livestream'
 /** A livestream of many: what its members type and read is told to nobody else. */
-export const isCrowd = ({ type, memberCount }: Pick<ChannelRow, 'type' | 'memberCount'>) => type === 'livestream' && memberCount > limits.crowd
+export const isCrowd = ({ type, memberCount }: Pick<ChannelRow, 'type' | 'memberCount'>) =>
+  type === 'livestream' && memberCount > limits.crowd

@@ -8,7 +8,9 @@ import type { Tx } from '../db/client.ts'
 import { isoTime } from '../db/sql.ts'
 
 const list = implementRead(contract.apps.list, async ({ db }, { limit, offset }) => {
-  const apps = await db<{ id: string; name: string; createdAt: string; keys: { id: string; createdAt: string }[] }[]>`
+  const apps = await db<
+    { id: string; name: string; createdAt: string; keys: { id: string; createdAt: string }[] }[]
+  >`
     select a.id, a.name, a.created_at, coalesce((
       select jsonb_agg(jsonb_build_object('id', k.id, 'createdAt', ${isoTime(db, db`k.created_at`)}) order by k.id) from api_keys k where k.app_id = a.id
     ), '[]') as keys
@@ -25,12 +27,17 @@ const createKey = implement(contract.apps.createKey, async ({ db }, { appId }) =
   return key ? { ...key, apiKey } : fail('NOT_FOUND', 'App not found')
 })
 
-const deleteKey = implement(contract.apps.deleteKey, async ({ db, services, afterCommit }, { appId, keyId }) => {
-  const [deleted] = await db<{ hash: string }[]>`delete from api_keys where id = ${keyId} and app_id = ${appId} returning hash`
-  if (!deleted) return fail('NOT_FOUND', 'API key not found')
-  afterCommit(() => services.revocations.publish({ keyHash: deleted.hash }))
-  return { success: true }
-})
+const deleteKey = implement(
+  contract.apps.deleteKey,
+  async ({ db, services, afterCommit }, { appId, keyId }) => {
+    const [deleted] = await db<
+      { hash: string }[]
+    >`delete from api_keys where id = ${keyId} and app_id = ${appId} returning hash`
+    if (!deleted) return fail('NOT_FOUND', 'API key not found')
+    afterCommit(() => services.revocations.publish({ keyHash: deleted.hash }))
+    return { success: true }
+  },
+)
 
 export const apps = { list, create, createKey, deleteKey } satisfies Implements<'apps'>
 

@@ -9,25 +9,30 @@ import { keepCaller } from './access.ts'
 import { workspaceForMember } from './workspaces/access.ts'
 import { viewWorkspace } from './workspaces/index.ts'
 
-const create = implement(contract.invites.create, async (ctx, { workspaceId, maxUses = null, expiresInDays, role }) => {
-  const own = await workspaceForMember(ctx, workspaceId)
-  if (!mayInvite(own.role, role)) return fail('FORBIDDEN', 'Only owners and admins invite, at most to their own role')
-  const { appId, userId } = ctx.caller
-  const token = randomBytes(16).toString('base64url')
-  const [invite] = await ctx.db<{ expiresAt: string }[]>`
+const create = implement(
+  contract.invites.create,
+  async (ctx, { workspaceId, maxUses = null, expiresInDays, role }) => {
+    const own = await workspaceForMember(ctx, workspaceId)
+    if (!mayInvite(own.role, role))
+      return fail('FORBIDDEN', 'Only owners and admins invite, at most to their own role')
+    const { appId, userId } = ctx.caller
+    const token = randomBytes(16).toString('base64url')
+    const [invite] = await ctx.db<{ expiresAt: string }[]>`
     insert into workspace_invites (id, app_id, workspace_id, token_hash, role, max_uses, created_by, expires_at)
     values (${uuidv7()}, ${appId}, ${workspaceId}, ${sha256(token)}, ${role}, ${maxUses}, ${userId}, now() + ${expiresInDays} * interval '1 day')
     returning expires_at`
-  if (!invite) throw new Error('the insert of an invite answered no row')
-  return { token, inviteUrl: ctx.services.inviteUrl(token), expiresAt: invite.expiresAt }
-})
+    if (!invite) throw new Error('the insert of an invite answered no row')
+    return { token, inviteUrl: ctx.services.inviteUrl(token), expiresAt: invite.expiresAt }
+  },
+)
 
 const accept = implement(contract.invites.accept, async (ctx, { token }) => {
   await keepCaller(ctx)
   const invite = await lockedInvite(ctx, token)
   if (!invite.isMember) {
     // Coming back with the same invite takes no further use of it, but it has to be good for one still.
-    if (invite.maxUses !== null && invite.uses >= invite.maxUses) return fail('FORBIDDEN', 'This invite has been used up')
+    if (invite.maxUses !== null && invite.uses >= invite.maxUses)
+      return fail('FORBIDDEN', 'This invite has been used up')
     await join(ctx, invite)
   }
   return { workspace: await viewWorkspace(ctx, invite.workspaceId) }
@@ -35,12 +40,23 @@ const accept = implement(contract.invites.accept, async (ctx, { token }) => {
 
 export const invites = { create, accept } satisfies Implements<'invites'>
 
-export const mayInvite = (own: WorkspaceRole, role: WorkspaceRole) => own !== 'member' && workspaceRoles.indexOf(role) >= workspaceRoles.indexOf(own)
+export const mayInvite = (own: WorkspaceRole, role: WorkspaceRole) =>
+  own !== 'member' && workspaceRoles.indexOf(role) >= workspaceRoles.indexOf(own)
 
-type Invite = { id: string; workspaceId: string; role: WorkspaceRole; uses: number; maxUses: number | null; isMember: boolean }
+type Invite = {
+  id: string
+  workspaceId: string
+  role: WorkspaceRole
+  uses: number
+  maxUses: number | null
+  isMember: boolean
+}
 
 /** A valid invite. Locked: those who accept it come one after the other, and each sees what the one before has left. */
-async function lockedInvite({ db, caller: { appId, userId } }: Ctx<'user'>, token: string): Promise<Invite> {
+async function lockedInvite(
+  { db, caller: { appId, userId } }: Ctx<'user'>,
+  token: string,
+): Promise<Invite> {
   const which = db`i.app_id = ${appId} and i.token_hash = ${sha256(token)} and i.expires_at > now()`
   const [, [invite]] = await Promise.all([
     db`select from workspace_invites i where ${which} for update`,
@@ -53,7 +69,10 @@ async function lockedInvite({ db, caller: { appId, userId } }: Ctx<'user'>, toke
 }
 
 /** By another invite the same user may be joining at this moment: whoever is first takes the use. */
-const join = ({ db, caller: { appId, userId } }: Ctx<'user'>, { id, workspaceId, role }: Invite) => db`
+const join = (
+  { db, caller: { appId, userId } }: Ctx<'user'>,
+  { id, workspaceId, role }: Invite,
+) => db`
   with joined as (
     insert into workspace_members (app_id, workspace_id, user_id, role) values (${appId}, ${workspaceId}, ${userId}, ${role}) on conflict do nothing returning user_id
   ), used as (

@@ -18,7 +18,8 @@ const pin = implement(contract.pins.pin, async (ctx, ref) => {
     )
     select * from before`
   if (before?.isPinned) return { success: true }
-  if (before && before.pins >= limits.pins) return fail('VALIDATION_ERROR', `a channel holds at most ${limits.pins} pins`)
+  if (before && before.pins >= limits.pins)
+    return fail('VALIDATION_ERROR', `a channel holds at most ${limits.pins} pins`)
   await announceMessage(ctx, { channel, messageId: message.id, viewer: userId })
   return { success: true }
 })
@@ -26,7 +27,8 @@ const pin = implement(contract.pins.pin, async (ctx, ref) => {
 const unpin = implement(contract.pins.unpin, async (ctx, ref) => {
   const { channel, message } = await lockedMessageForMember(ctx, ref)
   const removed = await ctx.db`delete from pins where message_id = ${message.id}`
-  if (removed.count > 0) await announceMessage(ctx, { channel, messageId: message.id, viewer: ctx.caller.userId })
+  if (removed.count > 0)
+    await announceMessage(ctx, { channel, messageId: message.id, viewer: ctx.caller.userId })
   return { success: true }
 })
 
@@ -34,7 +36,13 @@ const list = implementRead(contract.pins.list, async (ctx, { channelId }) => {
   await channelForReader(ctx, channelId)
   const which = ctx.db`where p.channel_id = ${channelId} order by p.pinned_at desc, m.seq desc`
   const views = await selectMessages(ctx.db, { viewer: ctx.caller.userId, which })
-  return { messages: views.flatMap((view) => (view.pinnedBy && view.pinnedAt ? { ...toMessage(view), pinnedBy: view.pinnedBy, pinnedAt: view.pinnedAt } : [])) }
+  return {
+    messages: views.flatMap((view) =>
+      view.pinnedBy && view.pinnedAt
+        ? { ...toMessage(view), pinnedBy: view.pinnedBy, pinnedAt: view.pinnedAt }
+        : [],
+    ),
+  }
 })
 
 export const pins = { pin, unpin, list } satisfies Implements<'pins'>

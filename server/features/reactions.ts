@@ -10,7 +10,10 @@ import { asBroadcast } from './messages/view.ts'
 import { selectUsers } from './users/view.ts'
 
 const add = implement(contract.reactions.add, async (ctx, { emoji, ...ref }) => {
-  const [{ channel, message }] = await Promise.all([lockedMessageForMember(ctx, ref), keepCaller(ctx)])
+  const [{ channel, message }] = await Promise.all([
+    lockedMessageForMember(ctx, ref),
+    keepCaller(ctx),
+  ])
   const { appId, userId } = ctx.caller
   const [before] = await ctx.db<{ kinds: number; isKnown: boolean; isOwn: boolean }[]>`
     with before as (
@@ -23,30 +26,60 @@ const add = implement(contract.reactions.add, async (ctx, { emoji, ...ref }) => 
     )
     select * from before`
   const isFull = before && !before.isKnown && before.kinds >= limits.reactionKinds
-  if (isFull) return fail('VALIDATION_ERROR', `emoji: a message carries at most ${limits.reactionKinds} kinds of reactions`)
-  if (!before?.isOwn && message.userId !== userId) ctx.enqueue('push-reaction', { messageId: message.id, userId, emoji })
-  return answer(ctx, { type: before?.isOwn ? null : 'reaction.added', channel, messageId: message.id, emoji })
+  if (isFull)
+    return fail(
+      'VALIDATION_ERROR',
+      `emoji: a message carries at most ${limits.reactionKinds} kinds of reactions`,
+    )
+  if (!before?.isOwn && message.userId !== userId)
+    ctx.enqueue('push-reaction', { messageId: message.id, userId, emoji })
+  return answer(ctx, {
+    type: before?.isOwn ? null : 'reaction.added',
+    channel,
+    messageId: message.id,
+    emoji,
+  })
 })
 
 const remove = implement(contract.reactions.remove, async (ctx, { emoji, ...ref }) => {
   const { channel, message } = await lockedMessageForMember(ctx, ref)
-  const removed = await ctx.db`delete from reactions where message_id = ${message.id} and emoji = ${emoji} and user_id = ${ctx.caller.userId}`
-  return answer(ctx, { type: removed.count === 0 ? null : 'reaction.removed', channel, messageId: message.id, emoji })
+  const removed =
+    await ctx.db`delete from reactions where message_id = ${message.id} and emoji = ${emoji} and user_id = ${ctx.caller.userId}`
+  return answer(ctx, {
+    type: removed.count === 0 ? null : 'reaction.removed',
+    channel,
+    messageId: message.id,
+    emoji,
+  })
 })
 
 export const reactions = { add, remove } satisfies Implements<'reactions'>
 
-type Change = { type: 'reaction.added' | 'reaction.removed' | null; channel: LockedChannel; messageId: string; emoji: string }
+type Change = {
+  type: 'reaction.added' | 'reaction.removed' | null
+  channel: LockedChannel
+  messageId: string
+  emoji: string
+}
 
 /** The reactions after a change, told to the channel if it was one. */
 async function answer(ctx: Ctx<'user'>, { type, channel, messageId, emoji }: Change) {
   const { appId, userId } = ctx.caller
-  const [message, [user]] = await Promise.all([viewMessage(ctx, { messageId, viewer: userId }), selectUsers(ctx.db, appId, [userId])])
+  const [message, [user]] = await Promise.all([
+    viewMessage(ctx, { messageId, viewer: userId }),
+    selectUsers(ctx.db, appId, [userId]),
+  ])
   if (type !== null && user) {
     const { reactions } = asBroadcast(message)
     const tell = (rev: number) => {
       writeRev(ctx, { id: messageId, rev })
-      return { channelId: channel.id, messageId, reaction: { type: emoji, userId }, user, reactions }
+      return {
+        channelId: channel.id,
+        messageId,
+        reaction: { type: emoji, userId },
+        user,
+        reactions,
+      }
     }
     ctx.emit(channel, type, tell, messageId)
   }

@@ -20,13 +20,16 @@ const mark = implementRead(contract.reads.mark, async (ctx, { channelId, message
   return { success: true, lastReadSeq: moved.lastReadSeq }
 })
 
-const unreadCount = implementRead(contract.reads.unreadCount, async ({ db, caller: { appId, userId } }) => {
-  const [row] = await db<{ count: number }[]>`
+const unreadCount = implementRead(
+  contract.reads.unreadCount,
+  async ({ db, caller: { appId, userId } }) => {
+    const [row] = await db<{ count: number }[]>`
     select coalesce(sum(${unread(db)}), 0)::int as count
     from members m join channels c on c.id = m.channel_id and c.deleted_at is null
     where m.app_id = ${appId} and m.user_id = ${userId}`
-  return { count: row?.count ?? 0 }
-})
+    return { count: row?.count ?? 0 }
+  },
+)
 
 export const reads = { mark, unreadCount } satisfies Implements<'reads'>
 
@@ -34,7 +37,10 @@ export const reads = { mark, unreadCount } satisfies Implements<'reads'>
 type ReadPosition = { lastReadSeq: number; lastReadMessageId: string | null; readAt: string }
 
 /** Tells a channel how far the caller has read it, and the caller what is left. In a crowd only the caller hears of it. */
-export async function announceRead(ctx: ReadCtx<'user'>, { channel, moved }: { channel: ChannelRow; moved: ReadPosition }) {
+export async function announceRead(
+  ctx: ReadCtx<'user'>,
+  { channel, moved }: { channel: ChannelRow; moved: ReadPosition },
+) {
   const { appId, userId } = ctx.caller
   const [left] = await ctx.db<{ count: number; total: number }[]>`
     select coalesce(sum(unread) filter (where id = ${channel.id}), 0)::int as count, coalesce(sum(unread), 0)::int as total
@@ -43,9 +49,22 @@ export async function announceRead(ctx: ReadCtx<'user'>, { channel, moved }: { c
       where m.app_id = ${appId} and m.user_id = ${userId}
     ) mine`
   const { lastReadSeq, lastReadMessageId, readAt } = moved
-  broadcast(ctx, 'read.updated', { channelId: channel.id, userId, lastReadSeq, lastReadMessageId, readAt, onlyFor: isCrowd(channel) ? userId : undefined })
-  broadcastTo(ctx, userId, { type: 'channel.unread_changed', payload: { channelId: channel.id, count: left?.count ?? 0 } })
-  broadcastTo(ctx, userId, { type: 'channel.total_unread_changed', payload: { count: left?.total ?? 0 } })
+  broadcast(ctx, 'read.updated', {
+    channelId: channel.id,
+    userId,
+    lastReadSeq,
+    lastReadMessageId,
+    readAt,
+    onlyFor: isCrowd(channel) ? userId : undefined,
+  })
+  broadcastTo(ctx, userId, {
+    type: 'channel.unread_changed',
+    payload: { channelId: channel.id, count: left?.count ?? 0 },
+  })
+  broadcastTo(ctx, userId, {
+    type: 'channel.total_unread_changed',
+    payload: { count: left?.total ?? 0 },
+  })
 }
 
 /**
@@ -54,7 +73,12 @@ export async function announceRead(ctx: ReadCtx<'user'>, { channel, moved }: { c
  */
 export const moveMarkers = (
   db: Tx,
-  { channelId, userId, lastReadSeq, unreadAfterSeq }: { channelId: string; userId: string; lastReadSeq: number; unreadAfterSeq: number },
+  {
+    channelId,
+    userId,
+    lastReadSeq,
+    unreadAfterSeq,
+  }: { channelId: string; userId: string; lastReadSeq: number; unreadAfterSeq: number },
 ) => db<ReadPosition[]>`
   with before as (
     select app_id, channel_id, user_id, last_read_seq from members where channel_id = ${channelId} and user_id = ${userId} for no key update

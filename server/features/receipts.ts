@@ -11,7 +11,12 @@ import { announceRead, moveMarkers } from './reads.ts'
 const mark = implementRead(contract.receipts.mark, async (ctx, { channelId, messageId }) => {
   const { channel, standing } = await channelForMember(ctx, channelId, messageId)
   const seq = standing.cursorSeq ?? 0
-  const [moved] = await moveMarkers(ctx.db, { channelId, userId: ctx.caller.userId, lastReadSeq: seq, unreadAfterSeq: seq })
+  const [moved] = await moveMarkers(ctx.db, {
+    channelId,
+    userId: ctx.caller.userId,
+    lastReadSeq: seq,
+    unreadAfterSeq: seq,
+  })
   if (!moved) return fail('FORBIDDEN', 'You are not a member of this channel')
   ctx.services.activity.seen(ctx.caller)
   await announceRead(ctx, { channel, moved })
@@ -20,7 +25,10 @@ const mark = implementRead(contract.receipts.mark, async (ctx, { channelId, mess
 })
 
 /** Tells the channel that the caller has read this message, and when. In a crowd only the caller hears of it. */
-async function announceReceipt(ctx: ReadCtx<'user'>, { channel, messageId, seq }: { channel: ChannelRow; messageId: string; seq: number }) {
+async function announceReceipt(
+  ctx: ReadCtx<'user'>,
+  { channel, messageId, seq }: { channel: ChannelRow; messageId: string; seq: number },
+) {
   const { appId, userId } = ctx.caller
   const [reader] = await ctx.db<{ name: string; image: string | null; readAt: string }[]>`
     select u.display_name as name, u.image, coalesce(mark.read_at, now()) as read_at
@@ -29,32 +37,48 @@ async function announceReceipt(ctx: ReadCtx<'user'>, { channel, messageId, seq }
       select read_at from read_marks k where k.channel_id = ${channel.id} and k.user_id = u.id and k.seq >= ${seq} order by k.seq limit 1
     ) mark on true
     where u.app_id = ${appId} and u.id = ${userId}`
-  if (reader) broadcast(ctx, 'read_receipt', { channelId: channel.id, messageId, userId, ...reader, onlyFor: isCrowd(channel) ? userId : undefined })
+  if (reader)
+    broadcast(ctx, 'read_receipt', {
+      channelId: channel.id,
+      messageId,
+      userId,
+      ...reader,
+      onlyFor: isCrowd(channel) ? userId : undefined,
+    })
 }
 
 const get = implementRead(contract.receipts.get, async (ctx, { channelId, messageId }) => {
   const { channel } = await channelForReader(ctx, channelId)
   const [receipt] = await selectReceipts(ctx.db, channelId, [messageId])
   if (!receipt) return fail('NOT_FOUND', 'Message not found')
-  return { readBy: receipt.readers, readCount: receipt.readCount, totalMembers: channel.memberCount }
+  return {
+    readBy: receipt.readers,
+    readCount: receipt.readCount,
+    totalMembers: channel.memberCount,
+  }
 })
 
 const query = implementRead(contract.receipts.query, async (ctx, { channelId, messageIds }) => {
   await channelForReader(ctx, channelId)
   const receipts = await selectReceipts(ctx.db, channelId, messageIds)
-  return { receipts: Object.fromEntries(receipts.map(({ messageId, ...receipt }) => [messageId, receipt])) }
+  return {
+    receipts: Object.fromEntries(receipts.map(({ messageId, ...receipt }) => [messageId, receipt])),
+  }
 })
 
-const status = implementRead(contract.receipts.status, async (ctx, { channelId, limit, offset }) => {
-  await channelForReader(ctx, channelId)
-  const members = await ctx.db<Output<typeof contract.receipts.status>['members']>`
+const status = implementRead(
+  contract.receipts.status,
+  async (ctx, { channelId, limit, offset }) => {
+    await channelForReader(ctx, channelId)
+    const members = await ctx.db<Output<typeof contract.receipts.status>['members']>`
     select f.user_id, u.display_name as name, u.image, x.id as last_read_message_id, f.last_read_seq
     from members f
     join users u on u.app_id = f.app_id and u.id = f.user_id
     left join messages x on x.channel_id = f.channel_id and x.seq = f.last_read_seq
     where f.channel_id = ${channelId} order by f.joined_at, f.user_id limit ${limit} offset ${offset}`
-  return { members }
-})
+    return { members }
+  },
+)
 
 export const receipts = { mark, get, query, status } satisfies Implements<'receipts'>
 
@@ -63,7 +87,9 @@ export const receipts = { mark, get, query, status } satisfies Implements<'recei
  * position, so a running count over the positions, highest first, tells each message's readers. A hundred of them are
  * shown, those who have read farthest, each with the time of the first mark at or after the message.
  */
-const selectReceipts = (db: Tx, channelId: string, messageIds: string[]) => db<{ messageId: string; readCount: number; readers: Reader[] }[]>`
+const selectReceipts = (db: Tx, channelId: string, messageIds: string[]) => db<
+  { messageId: string; readCount: number; readers: Reader[] }[]
+>`
   with asked as (
     select id, seq, user_id as author_id from messages where channel_id = ${channelId} and id = any(${messageIds}::uuid[]) and deleted_at is null
   ), reader as materialized (

@@ -6,6 +6,9 @@ const health = implementRead(contract.service.health, async ({ db, services: { v
   return { status: 'ok' as const, version, checks: { database: 'ok' as const } }
 })
 
-const live = implementPlain(contract.service.live, async ({ services: { version } }) => ({ status: 'ok' as const, version }))
+const live = implementPlain(contract.service.live, async ({ services: { version } }) => ({
+  status: 'ok' as const,
+  version,
+}))
 
 export const service = { health, live } satisfies Implements<'service'>

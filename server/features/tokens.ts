@@ -3,28 +3,43 @@ import { fail } from '../core/errors.ts'
 import { type Implements, implement } from '../core/operation.ts'
 import { upsertUsers } from './users/upsert.ts'
 
-const create = implement(contract.tokens.create, async (ctx, { userId, admin = false, ...profile }) => {
-  const { appId } = ctx.caller
-  const { tokens, wsUrl } = ctx.services
-  const [user] = await upsertUsers(ctx, appId, [{ id: userId, ...profile, isActive: true }])
-  if (!user) throw new Error('the upsert of a user answered no row')
-  const claims = { appId, userId, generation: user.tokenGeneration, admin }
-  const [token, wsToken] = await Promise.all([tokens.sign('api', claims), tokens.sign('ws', claims)])
-  return {
-    token,
-    wsToken,
-    user: { id: userId, name: user.name, image: user.image, ...(user.email === null ? {} : { email: user.email }) },
-    expiresIn: limits.tokenLifetimeSeconds,
-    appId,
-    wsUrl,
-  }
-})
+const create = implement(
+  contract.tokens.create,
+  async (ctx, { userId, admin = false, ...profile }) => {
+    const { appId } = ctx.caller
+    const { tokens, wsUrl } = ctx.services
+    const [user] = await upsertUsers(ctx, appId, [{ id: userId, ...profile, isActive: true }])
+    if (!user) throw new Error('the upsert of a user answered no row')
+    const claims = { appId, userId, generation: user.tokenGeneration, admin }
+    const [token, wsToken] = await Promise.all([
+      tokens.sign('api', claims),
+      tokens.sign('ws', claims),
+    ])
+    return {
+      token,
+      wsToken,
+      user: {
+        id: userId,
+        name: user.name,
+        image: user.image,
+        ...(user.email === null ? {} : { email: user.email }),
+      },
+      expiresIn: limits.tokenLifetimeSeconds,
+      appId,
+      wsUrl,
+    }
+  },
+)
 
-const revoke = implement(contract.tokens.revoke, async ({ db, caller: { appId }, services, afterCommit }, { userId }) => {
-  const revoked = await db`update users set token_generation = token_generation + 1 where app_id = ${appId} and id = ${userId} and deleted_at is null`
-  if (revoked.count === 0) return fail('NOT_FOUND', 'User not found')
-  afterCommit(() => services.revocations.publish({ appId, userId }))
-  return { success: true }
-})
+const revoke = implement(
+  contract.tokens.revoke,
+  async ({ db, caller: { appId }, services, afterCommit }, { userId }) => {
+    const revoked =
+      await db`update users set token_generation = token_generation + 1 where app_id = ${appId} and id = ${userId} and deleted_at is null`
+    if (revoked.count === 0) return fail('NOT_FOUND', 'User not found')
+    afterCommit(() => services.revocations.publish({ appId, userId }))
+    return { success: true }
+  },
+)
 
 export const tokens = { create, revoke } satisfies Implements<'tokens'>

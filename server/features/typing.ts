@@ -7,9 +7,13 @@ import { selectUsers } from './users/view.ts'
 
 const set = implementRead(contract.typing.set, async (ctx, { channelId, typing }) => {
   const { appId, userId } = ctx.caller
-  const [{ channel }, [user]] = await Promise.all([channelForMember(ctx, channelId), selectUsers(ctx.db, appId, [userId])])
+  const [{ channel }, [user]] = await Promise.all([
+    channelForMember(ctx, channelId),
+    selectUsers(ctx.db, appId, [userId]),
+  ])
   if (!user) return fail('FORBIDDEN', 'You are not a member of this channel')
-  if (!isCrowd(channel)) broadcast(ctx, typing ? 'typing.start' : 'typing.stop', { channelId, userId, user })
+  if (!isCrowd(channel))
+    broadcast(ctx, typing ? 'typing.start' : 'typing.stop', { channelId, userId, user })
   return { success: true }
 })
 

@@ -10,7 +10,11 @@ import type { Tokens } from '../core/tokens.ts'
 import type { Db, Tx } from '../db/client.ts'
 
 /** The credentials of a request, as its headers carry them. */
-export type Credentials = { authorization?: string | undefined; apiKey?: string | undefined; adminKey?: string | undefined }
+export type Credentials = {
+  authorization?: string | undefined
+  apiKey?: string | undefined
+  adminKey?: string | undefined
+}
 /** `until`: when the answer must be there. */
 export type Authenticate = (auth: Auth, credentials: Credentials, until: number) => Promise<Caller>
 
@@ -24,7 +28,9 @@ type Options = { db: Db; tokens: Tokens; adminKey: string | undefined; revocatio
 export function createAuthenticate({ db, tokens, adminKey, revocations }: Options): Authenticate {
   const generations = createMemory<number>()
   const apps = createMemory<string>()
-  revocations.subscribe((revoked) => ('keyHash' in revoked ? apps.drop(revoked.keyHash) : generations.drop(userKey(revoked))))
+  revocations.subscribe((revoked) =>
+    'keyHash' in revoked ? apps.drop(revoked.keyHash) : generations.drop(userKey(revoked)),
+  )
 
   const user = async (token: string | undefined, until: number) => {
     if (token === undefined) return fail('UNAUTHORIZED', 'Authorization: expected Bearer <token>')
@@ -35,24 +41,41 @@ export function createAuthenticate({ db, tokens, adminKey, revocations }: Option
     const known = await currentGeneration(claims, until)
     // A token newer than what is remembered was minted after a revocation on another node.
     if (known !== undefined && known < generation) generations.drop(userKey(claims))
-    const current = known !== undefined && known < generation ? await currentGeneration(claims, until) : known
-    return current === generation ? { appId, userId, admin } : fail('INVALID_TOKEN', 'The token has been revoked')
+    const current =
+      known !== undefined && known < generation ? await currentGeneration(claims, until) : known
+    return current === generation
+      ? { appId, userId, admin }
+      : fail('INVALID_TOKEN', 'The token has been revoked')
   }
-  const currentGeneration = ({ appId, userId }: { appId: string; userId: string }, until: number) => {
+  const currentGeneration = (
+    { appId, userId }: { appId: string; userId: string },
+    until: number,
+  ) => {
     const select = (db: Tx) => db<{ tokenGeneration: number }[]>`
       select token_generation from users where app_id = ${appId} and id = ${userId} and deleted_at is null`
-    return generations.recall(userKey({ appId, userId }), async () => (await db.use(select, until))[0]?.tokenGeneration)
+    return generations.recall(
+      userKey({ appId, userId }),
+      async () => (await db.use(select, until))[0]?.tokenGeneration,
+    )
   }
 
   const app = async (apiKey: string | undefined, until: number) => {
     const hash = sha256(apiKey ?? '')
-    const select = (db: Tx) => db<{ appId: string }[]>`select app_id from api_keys where hash = ${hash}`
-    const appId = apiKey !== undefined && isApiKey(apiKey) ? await apps.recall(hash, async () => (await db.use(select, until))[0]?.appId) : undefined
-    return appId === undefined ? fail('UNAUTHORIZED', 'X-API-Key: expected a valid API key') : { appId }
+    const select = (db: Tx) =>
+      db<{ appId: string }[]>`select app_id from api_keys where hash = ${hash}`
+    const appId =
+      apiKey !== undefined && isApiKey(apiKey)
+        ? await apps.recall(hash, async () => (await db.use(select, until))[0]?.appId)
+        : undefined
+    return appId === undefined
+      ? fail('UNAUTHORIZED', 'X-API-Key: expected a valid API key')
+      : { appId }
   }
 
   const admin = async (given: string | undefined) =>
-    adminKey !== undefined && given !== undefined && isSame(given, adminKey) ? {} : fail('UNAUTHORIZED', 'X-Admin-Key: expected the admin key')
+    adminKey !== undefined && given !== undefined && isSame(given, adminKey)
+      ? {}
+      : fail('UNAUTHORIZED', 'X-Admin-Key: expected the admin key')
 
   return async (auth, { authorization, apiKey, adminKey }, until) => {
     if (auth === 'none') return {}
@@ -89,4 +112,5 @@ function createMemory<Value extends string | number>() {
   }
 }
 
-const isSame = (a: string, b: string) => timingSafeEqual(Buffer.from(sha256(a)), Buffer.from(sha256(b)))
+const isSame = (a: string, b: string) =>
+  timingSafeEqual(Buffer.from(sha256(a)), Buffer.from(sha256(b)))

@@ -9,8 +9,17 @@ import { createGatherer } from './group-commit.ts'
 import type { createRates, Window } from './rate-limits.ts'
 
 /** What a call needs to know of the request that carries it, and a way to answer with headers. */
-export type Request = { credentials: Credentials; ip: string; setHeader: (name: string, value: string) => void }
-export type Edge = { db: Db; authenticate: Authenticate; rates: ReturnType<typeof createRates>; services: Services }
+export type Request = {
+  credentials: Credentials
+  ip: string
+  setHeader: (name: string, value: string) => void
+}
+export type Edge = {
+  db: Db
+  authenticate: Authenticate
+  rates: ReturnType<typeof createRates>
+  services: Services
+}
 /** Input that could not be read is passed as the Failure to be answered when its turn comes. */
 export type Call = (request: Request, input: unknown) => Promise<unknown>
 
@@ -30,15 +39,23 @@ export function createCall(edge: Edge, implementation: Implementation): Call {
     const caller = await edge.authenticate(op.auth, request.credentials, until)
     const window = counted ?? (await edge.rates.take(limit, bucketOf(limit, caller, request)))
     showWindow(request, window)
-    if (window?.isExceeded) return answerRepeat(edge, implementation, { caller, raw, window, until })
+    if (window?.isExceeded)
+      return answerRepeat(edge, implementation, { caller, raw, window, until })
     const input = parse(op, raw) as never // by the schema that the implementation was typed with
-    return carryOut({ caller, input, until, onRepeat: async () => showWindow(request, await window?.giveBack()) })
+    return carryOut({
+      caller,
+      input,
+      until,
+      onRepeat: async () => showWindow(request, await window?.giveBack()),
+    })
   }
 }
 
 const bucketOf = (limit: Limit, caller: Caller, { ip }: Request) => {
   if (!('appId' in caller)) return ip
-  return limit === 'messages' && 'userId' in caller ? `${caller.appId}:${caller.userId}` : caller.appId
+  return limit === 'messages' && 'userId' in caller
+    ? `${caller.appId}:${caller.userId}`
+    : caller.appId
 }
 
 function showWindow({ setHeader }: Request, window: Window | undefined) {
@@ -51,12 +68,23 @@ function showWindow({ setHeader }: Request, window: Window | undefined) {
 type Counted = { caller: Caller; raw: unknown; window: Window; until: number }
 
 /** A call over the limit is refused, unless it only repeats one that was carried out. */
-async function answerRepeat({ db, services }: Edge, implementation: Implementation, { caller, raw, window, until }: Counted) {
-  const input = implementation.kind === 'batch' ? implementation.op.input.safeParse(raw).data : undefined
+async function answerRepeat(
+  { db, services }: Edge,
+  implementation: Implementation,
+  { caller, raw, window, until }: Counted,
+) {
+  const input =
+    implementation.kind === 'batch' ? implementation.op.input.safeParse(raw).data : undefined
   const repeated =
-    implementation.kind === 'batch' && input ? await db.use((db) => implementation.findRepeated({ db, caller, services }, input), until) : undefined
+    implementation.kind === 'batch' && input
+      ? await db.use((db) => implementation.findRepeated({ db, caller, services }, input), until)
+      : undefined
   if (repeated) return repeated
-  throw new Failure('RATE_LIMITED', `Too many calls: at most ${window.limit} a minute`, window.resetSeconds)
+  throw new Failure(
+    'RATE_LIMITED',
+    `Too many calls: at most ${window.limit} a minute`,
+    window.resetSeconds,
+  )
 }
 
 function parse(op: Operation, raw: unknown) {
@@ -66,10 +94,13 @@ function parse(op: Operation, raw: unknown) {
   const ids = new Set(pathParameters(op.path).filter((name) => name.endsWith('Id')))
   const malformed = parsed.error.issues.filter(({ path: [first] }) => !ids.has(String(first)))
   // An id in the path that can not exist names nothing.
-  return malformed.length === 0 ? fail('NOT_FOUND', 'Not found') : fail('VALIDATION_ERROR', malformed.map(explain).join('; '))
+  return malformed.length === 0
+    ? fail('NOT_FOUND', 'Not found')
+    : fail('VALIDATION_ERROR', malformed.map(explain).join('; '))
 }
 
-const explain = ({ path, message }: z.core.$ZodIssue) => (path.length === 0 ? message : `${path.join('.')}: ${message}`)
+const explain = ({ path, message }: z.core.$ZodIssue) =>
+  path.length === 0 ? message : `${path.join('.')}: ${message}`
 
 type Accepted = { caller: Caller; input: never; until: number; onRepeat: () => Promise<void> }
 type CarryOut = (accepted: Accepted) => Promise<unknown>
@@ -77,9 +108,16 @@ type CarryOut = (accepted: Accepted) => Promise<unknown>
 function executor({ db, services }: Edge, implementation: Implementation): CarryOut {
   if (implementation.kind === 'batch') return batchExecutor({ db, services }, implementation)
   return ({ caller, input, until }) => {
-    if (implementation.kind === 'plain') return implementation.run({ caller, services, read: (work) => db.use(work, until) }, input)
-    if (implementation.kind === 'read') return db.use((db) => implementation.run({ db, caller, services }, input), until)
-    const attempt = () => db.use((db, signal) => transact(db, { caller, services, signal }, (ctx) => implementation.run(ctx, input)), until)
+    if (implementation.kind === 'plain')
+      return implementation.run({ caller, services, read: (work) => db.use(work, until) }, input)
+    if (implementation.kind === 'read')
+      return db.use((db) => implementation.run({ db, caller, services }, input), until)
+    const attempt = () =>
+      db.use(
+        (db, signal) =>
+          transact(db, { caller, services, signal }, (ctx) => implementation.run(ctx, input)),
+        until,
+      )
     return attempt().catch(async (error: unknown) => {
       if (!(error instanceof NotYet)) throw error
       await error.first(until)
@@ -91,12 +129,18 @@ function executor({ db, services }: Edge, implementation: Implementation): Carry
 /** So many commands, waiting in one lane, are carried out in one transaction. */
 const LARGEST_BATCH = 64
 
-function batchExecutor({ db, services }: Pick<Edge, 'db' | 'services'>, { run, laneOf }: Batch<Operation>): CarryOut {
+function batchExecutor(
+  { db, services }: Pick<Edge, 'db' | 'services'>,
+  { run, laneOf }: Batch<Operation>,
+): CarryOut {
   const inOneTransaction = <T>(caller: Caller, work: (ctx: Ctx) => Promise<T>, until: number) =>
     db.use((db, signal) => transact(db, { caller, services, signal }, work), until)
   const attempt = createGatherer<Command<Operation>, Outcome>({
     most: LARGEST_BATCH,
-    run: ([first, ...others], until) => (first ? inOneTransaction(first.caller, (ctx) => run(ctx, [first, ...others]), until) : Promise.resolve([])),
+    run: ([first, ...others], until) =>
+      first
+        ? inOneTransaction(first.caller, (ctx) => run(ctx, [first, ...others]), until)
+        : Promise.resolve([]),
   })
   return async ({ caller, input, until, onRepeat }) => {
     const command = { caller, input }

@@ -3,7 +3,10 @@ import { limits } from '@parley/contract'
 import { isAllowedOrigin } from '../core/origins.ts'
 
 /** The headers that every answer to this origin carries, errors included. */
-export function corsHeaders(allowed: readonly string[], { origin }: IncomingHttpHeaders): Record<string, string> {
+export function corsHeaders(
+  allowed: readonly string[],
+  { origin }: IncomingHttpHeaders,
+): Record<string, string> {
   const vary = { Vary: 'Origin' }
   if (origin === undefined || !isAllowedOrigin(allowed, origin)) return vary
   return {
@@ -13,6 +16,7 @@ export function corsHeaders(allowed: readonly string[], { origin }: IncomingHttp
     'Access-Control-Allow-Methods': 'GET, POST, PUT, DELETE, PATCH, OPTIONS',
     'Access-Control-Allow-Headers': 'Content-Type, Authorization',
     'Access-Control-Max-Age': String(limits.preflightMaxAgeSeconds),
-    'Access-Control-Expose-Headers': 'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id',
+    'Access-Control-Expose-Headers':
+      'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id',
   }
 }

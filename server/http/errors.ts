@@ -10,22 +10,31 @@ export function toFailure(error: unknown): Failure {
   const status = statusOf(error)
   if (status === 413) return new Failure('PAYLOAD_TOO_LARGE', 'The request body is too large')
   if (status === 404) return new Failure('NOT_FOUND', 'Not found')
-  if (error instanceof Error && status !== undefined && status >= 400 && status < 500) return new Failure('VALIDATION_ERROR', error.message)
+  if (error instanceof Error && status !== undefined && status >= 400 && status < 500)
+    return new Failure('VALIDATION_ERROR', error.message)
   return new Failure('INTERNAL_ERROR', 'Something went wrong')
 }
 
 /** The status that the framework gives an error of its own. */
-const statusOf = (error: unknown) => (error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : undefined)
+const statusOf = (error: unknown) =>
+  error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number'
+    ? error.statusCode
+    : undefined
 
 export const toErrorBody = ({ code, message }: Failure): ErrorBody => ({ error: { message, code } })
 export const statusOfFailure = ({ code }: Failure) => errorStatus[code]
 
-type Log = { error: (object: object, message: string) => void; warn: (object: object, message: string) => void }
+type Log = {
+  error: (object: object, message: string) => void
+  warn: (object: object, message: string) => void
+}
 
 /** Faults of the server are logged with their stack, under the id of their request; the database's absence in a line. */
 export function report(log: Log, { failure, error }: { failure: Failure; error: unknown }) {
-  if (failure.code === 'INTERNAL_ERROR') log.error({ fault: describeFault(error) }, 'request failed')
-  if (failure.code === 'UNAVAILABLE') log.warn({ fault: describeFault(error).message }, 'database unavailable')
+  if (failure.code === 'INTERNAL_ERROR')
+    log.error({ fault: describeFault(error) }, 'request failed')
+  if (failure.code === 'UNAVAILABLE')
+    log.warn({ fault: describeFault(error).message }, 'database unavailable')
 }
 
 /** An error without what may be a user's: the values in messages, details and queries of the database. */
@@ -35,5 +44,12 @@ export function describeFault(error: unknown) {
   if (!(error instanceof postgres.PostgresError)) return { message: error.message, stack }
   const { code, routine, table_name: table, constraint_name: constraint } = error
   // Class 22: the data did not fit, and the message quotes it.
-  return { message: code.startsWith('22') ? `PostgreSQL error ${code}` : error.message, code, routine, table, constraint, stack }
+  return {
+    message: code.startsWith('22') ? `PostgreSQL error ${code}` : error.message,
+    code,
+    routine,
+    table,
+    constraint,
+    stack,
+  }
 }

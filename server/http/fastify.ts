@@ -1,27 +1,43 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { limits } from '@parley/contract'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
 import { Failure, fail } from '../core/errors.ts'
 import { answerMalformed } from './client-errors.ts'
 import { corsHeaders } from './cors.ts'
 import { report, statusOfFailure, toErrorBody, toFailure } from './errors.ts'
 
-export type EdgeOptions = { allowedOrigins: readonly string[]; trustProxy: string | ((address: string, hop: number) => boolean) | false; logLevel: string }
+export type EdgeOptions = {
+  allowedOrigins: readonly string[]
+  trustProxy: string | ((address: string, hop: number) => boolean) | false
+  logLevel: string
+}
 
 /** A Fastify that answers in our form whatever happens to a request before it reaches an operation, or after. */
 export function createEdge({ allowedOrigins, trustProxy, logLevel }: EdgeOptions): FastifyInstance {
-  const greeting = (id: string, headers: IncomingHttpHeaders) => ({ 'X-Request-Id': id, ...corsHeaders(allowedOrigins, headers) })
+  const greeting = (id: string, headers: IncomingHttpHeaders) => ({
+    'X-Request-Id': id,
+    ...corsHeaders(allowedOrigins, headers),
+  })
   const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const failure = toFailure(error)
     report(request.log, { failure, error })
-    if (failure.retryAfterSeconds !== undefined) reply.header('Retry-After', String(failure.retryAfterSeconds))
+    if (failure.retryAfterSeconds !== undefined)
+      reply.header('Retry-After', String(failure.retryAfterSeconds))
     return reply.code(statusOfFailure(failure)).send(toErrorBody(failure))
   }
 
   const app = Fastify({
     logger: { level: logLevel, base: null },
-    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    logController: new LogController({
+      disableRequestLogging: true,
+      requestIdLogLabel: 'requestId',
+    }),
     genReqId: ({ headers }: IncomingMessage) => requestId(headers),
     bodyLimit: limits.bodyBytes,
     trustProxy,
@@ -34,7 +50,11 @@ export function createEdge({ allowedOrigins, trustProxy, logLevel }: EdgeOptions
     http: { requireHostHeader: false },
     frameworkErrors: (_, request, reply) => {
       reply.headers(greeting(request.id, request.headers))
-      return answer(new Failure('VALIDATION_ERROR', 'path: expected valid percent-encoding'), request, reply)
+      return answer(
+        new Failure('VALIDATION_ERROR', 'path: expected valid percent-encoding'),
+        request,
+        reply,
+      )
     },
     clientErrorHandler: () => {},
   })
@@ -48,7 +68,15 @@ export function createEdge({ allowedOrigins, trustProxy, logLevel }: EdgeOptions
   app.addHook('onResponse', async (request, reply) => {
     // The route, not the address: addresses may carry secrets.
     const { method, routeOptions } = request
-    request.log.info({ method, route: routeOptions.url ?? null, status: reply.statusCode, milliseconds: Math.round(reply.elapsedTime) }, 'request')
+    request.log.info(
+      {
+        method,
+        route: routeOptions.url ?? null,
+        status: reply.statusCode,
+        milliseconds: Math.round(reply.elapsedTime),
+      },
+      'request',
+    )
   })
   readBodies(app)
   app.setErrorHandler(answer)
@@ -83,7 +111,9 @@ const requestId = (headers: IncomingHttpHeaders) => {
 }
 
 const isPreflight = ({ method, headers }: FastifyRequest) =>
-  method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined
+  method === 'OPTIONS' &&
+  headers.origin !== undefined &&
+  headers['access-control-request-method'] !== undefined
 
 /**
  * JSON objects in UTF-8, and nothing else; an empty body is no body, with any method and content type. A body that can
@@ -94,14 +124,24 @@ function readBodies(app: FastifyInstance) {
   app.removeAllContentTypeParsers()
   app.addHook('onRequest', async ({ headers }) => {
     const isJson = /^application\/json *(;|$)/i.test(headers['content-type'] ?? '')
-    const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
+    const isEmpty =
+      headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
     headers['content-type'] = isJson && !isEmpty ? 'application/json' : undefined
   })
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const text = decode(body as Buffer) // parsed as a buffer, says the option
     if (text === undefined) return done(null, badBody('expected UTF-8'))
     if (text === '') return done(null, undefined)
-    parseJson(request, text, (error, value) => done(null, error ? badBody(error.message) : isObject(value) ? value : badBody('expected a JSON object')))
+    parseJson(request, text, (error, value) =>
+      done(
+        null,
+        error
+          ? badBody(error.message)
+          : isObject(value)
+            ? value
+            : badBody('expected a JSON object'),
+      ),
+    )
   })
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) =>
     done(null, body.length === 0 ? undefined : badBody('expected Content-Type: application/json')),
@@ -116,5 +156,6 @@ const decode = (bytes: Buffer) => {
     return undefined
   }
 }
-const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 const badBody = (problem: string) => new Failure('VALIDATION_ERROR', `body: ${problem}`)

@@ -1,6 +1,11 @@
 import { Late } from '../db/client.ts'
 
-type Entry<Command, Result> = { command: Command; until: number; resolve: (result: Result) => void; reject: (error: unknown) => void }
+type Entry<Command, Result> = {
+  command: Command
+  until: number
+  resolve: (result: Result) => void
+  reject: (error: unknown) => void
+}
 type Run<Command, Result> = (commands: Command[], until: number) => Promise<Result[]>
 
 /** With less than this left until its deadline a command is not begun: it would take the others down with it. */
@@ -11,7 +16,13 @@ const LEAST_MS = 1_000
  * out together. A lane at rest adds no delay; a busy one holds one connection, however many wait in it; no lane waits
  * for another.
  */
-export function createGatherer<Command, Result>({ run, most }: { run: Run<Command, Result>; most: number }) {
+export function createGatherer<Command, Result>({
+  run,
+  most,
+}: {
+  run: Run<Command, Result>
+  most: number
+}) {
   const lanes = new Map<string, Entry<Command, Result>[]>()
 
   const drain = async (lane: string, waiting: Entry<Command, Result>[]) => {

@@ -4,7 +4,10 @@ import { toFailure } from './errors.ts'
 
 /** A call that is measured, by what became of it. */
 export const timed =
-  ({ operations }: Pick<Metrics, 'operations'>, { operation, call }: { operation: string; call: Call }): Call =>
+  (
+    { operations }: Pick<Metrics, 'operations'>,
+    { operation, call }: { operation: string; call: Call },
+  ): Call =>
   async (request, raw) => {
     const end = operations.startTimer({ operation })
     try {

@@ -5,7 +5,10 @@ import { type Metrics, observeDatabase } from '../core/metrics.ts'
 import type { Db } from '../db/client.ts'
 
 /** `GET /metrics` on a port of its own, which is not for strangers. Answers with what ends it. */
-export async function startMetrics(metrics: Metrics, { db, poolSize, port, host }: { db: Db; poolSize: number; port: number; host: string }) {
+export async function startMetrics(
+  metrics: Metrics,
+  { db, poolSize, port, host }: { db: Db; poolSize: number; port: number; host: string },
+) {
   const { registry } = metrics
   collectDefaultMetrics({ register: registry })
   const askDatabase = observeDatabase(metrics, { db, poolSize })

@@ -8,6 +8,8 @@ export type Bundle = ReadonlyMap<string, string>
 /** Has the playground bundled, by a process of its own: nobody's call waits for it, and what it takes is given back. */
 export async function bundlePlayground(): Promise<Bundle> {
   const build = fileURLToPath(new URL('../../client-sdk/playground/build.js', import.meta.url))
-  const { stdout } = await promisify(execFile)(process.execPath, [build], { maxBuffer: Number.POSITIVE_INFINITY })
+  const { stdout } = await promisify(execFile)(process.execPath, [build], {
+    maxBuffer: Number.POSITIVE_INFINITY,
+  })
   return new Map(JSON.parse(stdout))
 }

@@ -19,7 +19,10 @@ const demoUsers = { ana: 'Ana Sousa', ben: 'Ben Okafor', cleo: 'Cleo Martin' }
 const Body = z.object({ userId: z.enum(Object.keys(demoUsers) as (keyof typeof demoUsers)[]) }) // all its keys
 
 /** In development only: /playground, where two users of the demo app chat side by side. The page is made when it is first asked for. */
-export function playground(app: FastifyInstance, { mint, demoApiKey, publicUrl, wsUrl }: PlaygroundOptions) {
+export function playground(
+  app: FastifyInstance,
+  { mint, demoApiKey, publicUrl, wsUrl }: PlaygroundOptions,
+) {
   const bundle = madeOnce(bundlePlayground)
   // Relative, for there may be a path before it.
   for (const path of ['/', '/playground'])
@@ -30,19 +33,35 @@ export function playground(app: FastifyInstance, { mint, demoApiKey, publicUrl, 
         .send(),
     )
   app.get('/playground/', async (_, reply) => {
-    const headers = { 'Content-Security-Policy': contentSecurityPolicy(wsUrl()), 'Cache-Control': 'no-cache', 'Referrer-Policy': 'no-referrer' }
+    const headers = {
+      'Content-Security-Policy': contentSecurityPolicy(wsUrl()),
+      'Cache-Control': 'no-cache',
+      'Referrer-Policy': 'no-referrer',
+    }
     return send(reply.headers(headers), await bundle(), 'index.html')
   })
   app.get<{ Params: { file: string } }>('/playground/assets/:file', async ({ params }, reply) =>
-    send(reply.header('Cache-Control', 'public, max-age=31536000, immutable'), await bundle(), `assets/${params.file}`),
+    send(
+      reply.header('Cache-Control', 'public, max-age=31536000, immutable'),
+      await bundle(),
+      `assets/${params.file}`,
+    ),
   )
   app.post('/playground/token', async (request, reply) => {
-    if (!isOwnPage(request, publicUrl())) return fail('FORBIDDEN', `These tokens are for ${publicUrl()}/playground`)
+    if (!isOwnPage(request, publicUrl()))
+      return fail('FORBIDDEN', `These tokens are for ${publicUrl()}/playground`)
     if (request.body instanceof Failure) throw request.body
     const { data } = Body.safeParse(request.body)
-    if (!data) return fail('VALIDATION_ERROR', `userId: expected one of ${Object.keys(demoUsers).join(', ')}`)
+    if (!data)
+      return fail(
+        'VALIDATION_ERROR',
+        `userId: expected one of ${Object.keys(demoUsers).join(', ')}`,
+      )
     reply.header('Cache-Control', 'no-store')
-    return mint({ ...toRequest(request, reply), credentials: { apiKey: demoApiKey } }, { ...data, name: demoUsers[data.userId] })
+    return mint(
+      { ...toRequest(request, reply), credentials: { apiKey: demoApiKey } },
+      { ...data, name: demoUsers[data.userId] },
+    )
   })
 }
 
@@ -64,7 +83,10 @@ function send(reply: FastifyReply, bundle: Bundle, name: string) {
   const content = bundle.get(name)
   const type = types[name.slice(name.lastIndexOf('.') + 1)]
   if (content === undefined || !type) return fail('NOT_FOUND', 'No such file')
-  return reply.header('X-Content-Type-Options', 'nosniff').type(`${type}; charset=utf-8`).send(content)
+  return reply
+    .header('X-Content-Type-Options', 'nosniff')
+    .type(`${type}; charset=utf-8`)
+    .send(content)
 }
 
 /** Not the page of another site, nor one that has made its name point here. */

@@ -6,19 +6,27 @@ import type { operations } from '../features/index.ts'
 import type { Call, Request } from './call.ts'
 
 /** Every operation as a call, by group and name. */
-export type Calls = { [Group in keyof typeof operations]: Record<string, { op: Operation; call: Call }> }
+export type Calls = {
+  [Group in keyof typeof operations]: Record<string, { op: Operation; call: Call }>
+}
 
 /** One Fastify route an operation; path, query and body make up its input. */
 export function rest(app: FastifyInstance, calls: Calls) {
   for (const { op, call } of Object.values(calls).flatMap((group) => Object.values(group))) {
-    const readInput = op.method === 'GET' || op.method === 'DELETE' ? queryReader(op) : ({ body }: FastifyRequest) => body
+    const readInput =
+      op.method === 'GET' || op.method === 'DELETE'
+        ? queryReader(op)
+        : ({ body }: FastifyRequest) => body
     app.route({
       method: op.method,
       url: op.path.replace(/\{(\w+)\}/g, ':$1'),
       ...(op.bodyLimit === undefined ? {} : { bodyLimit: op.bodyLimit }),
       handler: async (request, reply) => {
         const input = readInput(request)
-        const output = await call(toRequest(request, reply), input instanceof Failure ? input : { ...toObject(input), ...toObject(request.params) })
+        const output = await call(
+          toRequest(request, reply),
+          input instanceof Failure ? input : { ...toObject(input), ...toObject(request.params) },
+        )
         return reply.code(op.status ?? 200).send(output)
       },
     })
@@ -26,7 +34,11 @@ export function rest(app: FastifyInstance, calls: Calls) {
 }
 
 export const toRequest = ({ headers, ip }: FastifyRequest, reply: FastifyReply): Request => ({
-  credentials: { authorization: headers.authorization, apiKey: single(headers['x-api-key']), adminKey: single(headers['x-admin-key']) },
+  credentials: {
+    authorization: headers.authorization,
+    apiKey: single(headers['x-api-key']),
+    adminKey: single(headers['x-admin-key']),
+  },
   ip,
   setHeader: (name, value) => void reply.header(name, value),
 })
@@ -53,9 +65,14 @@ function queryReader({ path, input }: Operation) {
 
 const fromQuery = (kind: z.core.$ZodType, value: string) => {
   if (kind instanceof z.ZodNumber && /^-?\d{1,15}$/.test(value)) return Number(value)
-  if (kind instanceof z.ZodBoolean && (value === 'true' || value === 'false')) return value === 'true'
+  if (kind instanceof z.ZodBoolean && (value === 'true' || value === 'false'))
+    return value === 'true'
   return value
 }
 
 const innermost = (schema: z.core.$ZodType): z.core.$ZodType =>
-  schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable ? innermost(schema.unwrap()) : schema
+  schema instanceof z.ZodOptional ||
+  schema instanceof z.ZodDefault ||
+  schema instanceof z.ZodNullable
+    ? innermost(schema.unwrap())
+    : schema

@@ -8,18 +8,32 @@ import type { Call, Request } from './call.ts'
 import { report, toFailure } from './errors.ts'
 import { type Calls, toRequest } from './rest.ts'
 
-type Context = { request: Request; log: FastifyRequest['log']; unreadable: Failure | undefined; wsToken?: string | undefined }
+type Context = {
+  request: Request
+  log: FastifyRequest['log']
+  unreadable: Failure | undefined
+  wsToken?: string | undefined
+}
 
 /** The publications of a topic, for the holder of a wsToken. */
-export type Listen = (wanted: TopicInput & { token: string; signal: AbortSignal | undefined }) => AsyncIterable<{ offset: number; envelope: Envelope }>
-type Options = { listen: Listen; admitSocket: (request: FastifyRequest, reply: FastifyReply) => Promise<void> }
+export type Listen = (
+  wanted: TopicInput & { token: string; signal: AbortSignal | undefined },
+) => AsyncIterable<{ offset: number; envelope: Envelope }>
+type Options = {
+  listen: Listen
+  admitSocket: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+}
 
 const t = initTRPC.context<Context>().create({
   isDev: false,
   errorFormatter: ({ shape, error }) => {
     const code = codeOf(error)
     const message = code === 'INTERNAL_ERROR' ? 'Something went wrong' : shape.message
-    return { ...shape, message, data: { path: shape.data.path, code, httpStatus: errorStatus[code] } }
+    return {
+      ...shape,
+      message,
+      data: { path: shape.data.path, code, httpStatus: errorStatus[code] },
+    }
   },
 })
 
@@ -30,7 +44,11 @@ export function trpc(app: FastifyInstance, calls: Calls, { listen, admitSocket }
     ...Object.fromEntries(
       Object.entries(calls).map(([name, group]) => [
         name,
-        t.router(Object.fromEntries(Object.entries(group).map(([name, { op, call }]) => [name, procedure(op.method, call)]))),
+        t.router(
+          Object.fromEntries(
+            Object.entries(group).map(([name, { op, call }]) => [name, procedure(op.method, call)]),
+          ),
+        ),
       ]),
     ),
   })
@@ -46,7 +64,9 @@ export function trpc(app: FastifyInstance, calls: Calls, { listen, admitSocket }
         wsToken: info.connectionParams?.token,
       }),
     })
-    scope.get('/trpc', { websocket: true, preHandler: admitSocket }, (socket, request) => handle(socket, request.raw))
+    scope.get('/trpc', { websocket: true, preHandler: admitSocket }, (socket, request) =>
+      handle(socket, request.raw),
+    )
   })
   app.route<{ Params: { path: string } }>({
     method: ['GET', 'POST'],
@@ -57,10 +77,21 @@ export function trpc(app: FastifyInstance, calls: Calls, { listen, admitSocket }
       // tRPC reads addresses and types by rules of its own: what matters here has been looked at.
       request.headers.host = 'trpc'
       if (request.method === 'POST') request.headers['content-type'] = 'application/json'
-      const createContext = () => ({ request: toRequest(request, reply), log: request.log, unreadable })
+      const createContext = () => ({
+        request: toRequest(request, reply),
+        log: request.log,
+        unreadable,
+      })
       // The adapter would set a Vary of its own in place of ours.
       const responseMeta = () => ({ headers: { vary: 'Origin, trpc-accept, accept' } })
-      return fastifyRequestHandler({ req: request, res: reply, path: request.params.path, router, createContext, responseMeta })
+      return fastifyRequestHandler({
+        req: request,
+        res: reply,
+        path: request.params.path,
+        router,
+        createContext,
+        responseMeta,
+      })
     },
   })
 }
@@ -69,7 +100,12 @@ export function trpc(app: FastifyInstance, calls: Calls, { listen, admitSocket }
 const topicOf = (listen: Listen) =>
   t.procedure.input(TopicInput).subscription(async function* ({ ctx, input, signal }) {
     try {
-      for await (const { offset, envelope } of listen({ ...input, token: ctx.wsToken ?? '', signal })) yield tracked(String(offset), envelope)
+      for await (const { offset, envelope } of listen({
+        ...input,
+        token: ctx.wsToken ?? '',
+        signal,
+      }))
+        yield tracked(String(offset), envelope)
     } catch (error) {
       throw toTrpcError(ctx.log, error)
     }
@@ -77,12 +113,19 @@ const topicOf = (listen: Listen) =>
 
 const procedure = (method: string, call: Call) => {
   const passed = t.procedure.input((input: unknown) => input)
-  const run = async ({ ctx: { request, log, unreadable }, input }: { ctx: Context; input: unknown }) => {
+  const run = async ({
+    ctx: { request, log, unreadable },
+    input,
+  }: {
+    ctx: Context
+    input: unknown
+  }) => {
     try {
       return await call(request, unreadable ?? input ?? {})
     } catch (error) {
       const { retryAfterSeconds } = toFailure(error)
-      if (retryAfterSeconds !== undefined) request.setHeader('Retry-After', String(retryAfterSeconds))
+      if (retryAfterSeconds !== undefined)
+        request.setHeader('Retry-After', String(retryAfterSeconds))
       throw toTrpcError(log, error)
     }
   }
@@ -92,7 +135,11 @@ const procedure = (method: string, call: Call) => {
 function toTrpcError(log: FastifyRequest['log'], error: unknown) {
   const failure = toFailure(error)
   report(log, { failure, error })
-  return new TRPCError({ code: trpcCodes[errorStatus[failure.code]], message: failure.message, cause: failure })
+  return new TRPCError({
+    code: trpcCodes[errorStatus[failure.code]],
+    message: failure.message,
+    cause: failure,
+  })
 }
 
 const trpcCodes = {

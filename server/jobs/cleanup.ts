@@ -24,7 +24,15 @@ export type Cleanup = Forgetting & {
  * Takes away what deleted users and channels have left, and what has expired, in short statements and transactions: it
  * may be interrupted anywhere and run anywhere, twice too. As a rule one node does it at a time.
  */
-export function createCleanup({ db, outlet, onError }: { db: Db; outlet: Outlet; onError: (error: unknown) => void }): Cleanup {
+export function createCleanup({
+  db,
+  outlet,
+  onError,
+}: {
+  db: Db
+  outlet: Outlet
+  onError: (error: unknown) => void
+}): Cleanup {
   const ending = new AbortController()
   let isWanted = false
   let thinnedAt = 0
@@ -52,7 +60,8 @@ export function createCleanup({ db, outlet, onError }: { db: Db; outlet: Outlet;
     const signal = AbortSignal.any([ending.signal, late])
     // One connection does for the whole pass: requests need the others.
     const job: Job = { db: { use: (work) => work(connection, signal) }, outlet, signal }
-    for (const task of [forgetUsers, purgeChannels, expireEvents, expireInvites, expirePreviews]) await task(job)
+    for (const task of [forgetUsers, purgeChannels, expireEvents, expireInvites, expirePreviews])
+      await task(job)
     if (Date.now() - thinnedAt < THINNING_MS) return
     await thinReadMarks(job)
     thinnedAt = Date.now()
@@ -75,13 +84,22 @@ export function createCleanup({ db, outlet, onError }: { db: Db; outlet: Outlet;
     wake()
     await running
   }
-  return { wake, run, start, stop, forget: (users, until) => forget({ db, outlet, signal: ending.signal }, users, until) }
+  return {
+    wake,
+    run,
+    start,
+    stop,
+    forget: (users, until) => forget({ db, outlet, signal: ending.signal }, users, until),
+  }
 }
 
 /** Carries out `work` while no other node does; if one does, `otherwise`. */
 const asTheOnlyOne =
-  (work: (connection: Connection, late: AbortSignal) => Promise<void>, otherwise: () => void) => async (connection: Connection, late: AbortSignal) => {
-    const [row] = await connection<{ isOurs: boolean }[]>`select pg_try_advisory_lock(${locks.cleanup}) as is_ours`
+  (work: (connection: Connection, late: AbortSignal) => Promise<void>, otherwise: () => void) =>
+  async (connection: Connection, late: AbortSignal) => {
+    const [row] = await connection<
+      { isOurs: boolean }[]
+    >`select pg_try_advisory_lock(${locks.cleanup}) as is_ours`
     if (!row?.isOurs) return otherwise()
     try {
       await work(connection, late)
@@ -103,7 +121,11 @@ async function forgetUsers(job: Job) {
 }
 
 /** Ends when nothing of these deleted users is left. Who waits for it waits `until` then, and what is done is done. */
-async function forget({ db, outlet, signal }: Job, { appId, userIds }: { appId: string; userIds: string[] }, until = Number.POSITIVE_INFINITY) {
+async function forget(
+  { db, outlet, signal }: Job,
+  { appId, userIds }: { appId: string; userIds: string[] },
+  until = Number.POSITIVE_INFINITY,
+) {
   const step = <T>(work: (change: Change) => Promise<T>) => {
     signal.throwIfAborted()
     if (Date.now() > until) throw new Late()
@@ -117,9 +139,18 @@ async function forget({ db, outlet, signal }: Job, { appId, userIds }: { appId: 
 }
 
 async function purgeChannels(job: Job) {
-  const deleted = await job.db.use((db) => db<{ id: string }[]>`select id from channels where deleted_at is not null order by deleted_at limit ${BATCH}`)
+  const deleted = await job.db.use(
+    (db) =>
+      db<
+        { id: string }[]
+      >`select id from channels where deleted_at is not null order by deleted_at limit ${BATCH}`,
+  )
   for (const { id } of deleted) {
-    await untilNone(job, (db) => db`delete from messages where id in (select id from messages where channel_id = ${id} limit ${BATCH} for update skip locked)`)
+    await untilNone(
+      job,
+      (db) =>
+        db`delete from messages where id in (select id from messages where channel_id = ${id} limit ${BATCH} for update skip locked)`,
+    )
     await untilNone(
       job,
       (db) => db`
@@ -139,7 +170,11 @@ const expireEvents = (job: Job) =>
   )
 
 const expireInvites = (job: Job) =>
-  untilNone(job, (db) => db`delete from workspace_invites where id in (select id from workspace_invites where expires_at < now() limit ${BATCH})`)
+  untilNone(
+    job,
+    (db) =>
+      db`delete from workspace_invites where id in (select id from workspace_invites where expires_at < now() limit ${BATCH})`,
+  )
 
 const expirePreviews = (job: Job) =>
   untilNone(
@@ -165,7 +200,10 @@ const thinReadMarks = (job: Job) =>
     )`,
   )
 
-async function untilNone({ db, signal }: Job, remove: (db: Connection) => PromiseLike<{ count: number }>) {
+async function untilNone(
+  { db, signal }: Job,
+  remove: (db: Connection) => PromiseLike<{ count: number }>,
+) {
   const step = () => db.use(async (connection) => (await remove(connection)).count)
   while ((await step()) > 0) signal.throwIfAborted()
 }

@@ -25,7 +25,8 @@ export function startDraining({ db, tasks, outbox, timings, log }: Draining) {
     isWoken = false
     current = drain(db, tasks)
       .then(({ moved, forsaken }) => {
-        if (forsaken.length > 0 && !isTold) log.warn({ tasks: forsaken }, 'jobs wait that this process can not do')
+        if (forsaken.length > 0 && !isTold)
+          log.warn({ tasks: forsaken }, 'jobs wait that this process can not do')
         isTold ||= forsaken.length > 0
         return moved
       })

@@ -8,12 +8,23 @@ const MISSED_BEATS = 3
  * Says with every beat that the workers of this process live, and frees the jobs of those that have not said so for
  * three beats: they were killed, and their jobs would be locked for hours. In the end it frees what this process has left.
  */
-export function startRescue({ db, workers, timings, log }: { db: Db; workers: ReadonlySet<string>; timings: Timings; log: Log }) {
+export function startRescue({
+  db,
+  workers,
+  timings,
+  log,
+}: {
+  db: Db
+  workers: ReadonlySet<string>
+  timings: Timings
+  log: Log
+}) {
   let current = Promise.resolve()
   const beat = () => {
-    current = rescue(db, { workers: [...workers], deadSeconds: (timings.beatMs * MISSED_BEATS) / 1000 }).catch((error) =>
-      log.warn({ err: error }, 'jobs of dead workers wait'),
-    )
+    current = rescue(db, {
+      workers: [...workers],
+      deadSeconds: (timings.beatMs * MISSED_BEATS) / 1000,
+    }).catch((error) => log.warn({ err: error }, 'jobs of dead workers wait'))
   }
   beat()
   const timer = setInterval(beat, timings.beatMs)

@@ -38,10 +38,28 @@ const CRONTAB = '* * * * * cleanup ?jobKey=cleanup&max=1'
 const CLEANUP_MS = 60_000
 
 /** Carries out promised work in this process. Answers with a function that ends it, once the jobs in progress have ended or been put back. */
-export async function startJobs({ db, databaseUrl, outbox, outlet, metrics, cleanup, log, previews, push, ...given }: JobsOptions) {
+export async function startJobs({
+  db,
+  databaseUrl,
+  outbox,
+  outlet,
+  metrics,
+  cleanup,
+  log,
+  previews,
+  push,
+  ...given
+}: JobsOptions) {
   const timings = { ...defaults, ...given.timings }
-  const handlers: Partial<Handlers> = { ...createPreviews({ db, metrics, outlet, fetch: createFetch(previews) }), ...createPushes({ db, push, metrics, log }) }
-  const pgPool = new pg.Pool({ connectionString: databaseUrl, max: 12, application_name: 'parley-jobs' })
+  const handlers: Partial<Handlers> = {
+    ...createPreviews({ db, metrics, outlet, fetch: createFetch(previews) }),
+    ...createPushes({ db, push, metrics, log }),
+  }
+  const pgPool = new pg.Pool({
+    connectionString: databaseUrl,
+    max: 12,
+    application_name: 'parley-jobs',
+  })
   const onLost = (error: Error) => log.warn({ err: error }, 'the job queue lost a connection')
   pgPool.on('error', onLost)
   pgPool.on('connect', (client) => client.on('error', onLost))
@@ -61,14 +79,46 @@ export async function startJobs({ db, databaseUrl, outbox, outlet, metrics, clea
     const taskList: TaskList = Object.fromEntries(
       tasks.flatMap((task) => {
         const handler = settings[task].queue === queue && handlers[task]
-        return handler ? [[task, (stored, helpers) => carryOut(task, { handler, stored: stored as Stored, helpers, timings, metrics, log })]] : [] // stored by us
+        return handler
+          ? [
+              [
+                task,
+                (stored, helpers) =>
+                  carryOut(task, {
+                    handler,
+                    stored: stored as Stored,
+                    helpers,
+                    timings,
+                    metrics,
+                    log,
+                  }),
+              ],
+            ]
+          : [] // stored by us
       }),
     )
     if (Object.keys(taskList).length === 0) return []
-    return keepRunning(() => run({ ...shared, concurrency, taskList, preset: { worker: { localQueue: { size: concurrency } } } }), log)
+    return keepRunning(
+      () =>
+        run({
+          ...shared,
+          concurrency,
+          taskList,
+          preset: { worker: { localQueue: { size: concurrency } } },
+        }),
+      log,
+    )
   })
-  const clean: Task = (_, { abortSignal }) => within(CLEANUP_MS, abortSignal, (signal) => Promise.race([cleanup.run(), once(signal, 'abort')]))
-  queues.push(keepRunning(() => run({ ...shared, concurrency: 1, taskList: { cleanup: clean }, crontab: CRONTAB }), log))
+  const clean: Task = (_, { abortSignal }) =>
+    within(CLEANUP_MS, abortSignal, (signal) =>
+      Promise.race([cleanup.run(), once(signal, 'abort')]),
+    )
+  queues.push(
+    keepRunning(
+      () => run({ ...shared, concurrency: 1, taskList: { cleanup: clean }, crontab: CRONTAB }),
+      log,
+    ),
+  )
   const stopRescue = startRescue({ db, workers, timings, log })
   const stopDraining = startDraining({ db, tasks, outbox, timings, log })
 
@@ -81,7 +131,15 @@ export async function startJobs({ db, databaseUrl, outbox, outlet, metrics, clea
 }
 
 /** Notes the names under which this process locks jobs, and tells of jobs that fail. */
-function watch({ workers, metrics: { jobs }, log }: { workers: Set<string>; metrics: Metrics; log: Log }) {
+function watch({
+  workers,
+  metrics: { jobs },
+  log,
+}: {
+  workers: Set<string>
+  metrics: Metrics
+  log: Log
+}) {
   const events = new EventEmitter()
   events.on('pool:create', ({ workerPool }) => {
     workers.add(workerPool.id)
@@ -92,11 +150,17 @@ function watch({ workers, metrics: { jobs }, log }: { workers: Set<string>; metr
   events.on('job:success', ({ job }) => jobs.inc({ task: job.task_identifier, outcome: 'done' }))
   events.on('job:error', ({ job, error }) => {
     jobs.inc({ task: job.task_identifier, outcome: 'failed' })
-    log.warn({ err: error, task: job.task_identifier, jobId: job.id, attempt: job.attempts }, 'job failed')
+    log.warn(
+      { err: error, task: job.task_identifier, jobId: job.id, attempt: job.attempts },
+      'job failed',
+    )
   })
   events.on('job:failed', ({ job, error }) => {
     jobs.inc({ task: job.task_identifier, outcome: 'given_up' })
-    log.error({ err: error, task: job.task_identifier, jobId: job.id, attempts: job.attempts }, 'job given up')
+    log.error(
+      { err: error, task: job.task_identifier, jobId: job.id, attempts: job.attempts },
+      'job given up',
+    )
   })
   return events
 }

@@ -1,7 +1,10 @@
 import { Logger } from 'graphile-worker'
 
 /** Where jobs tell what happened: Fastify's logger, or one like it. */
-export type Log = Record<'info' | 'warn' | 'error' | 'debug', (facts: object, message: string) => void>
+export type Log = Record<
+  'info' | 'warn' | 'error' | 'debug',
+  (facts: object, message: string) => void
+>
 
 /** The queue's own remarks: only its troubles are ours. */
 export const queueLogger = (log: Log) =>

@@ -12,7 +12,9 @@ export type WorkTask = keyof Works
 type AtLeastOne<T> = [T, ...T[]]
 /** `goOn` says what is to be done next, as a job of its own, once this one is done or put off. */
 type Context<T extends WorkTask> = { signal: AbortSignal; goOn: (jobs: Works[T][]) => void }
-export type Handlers = { [T in WorkTask]: (jobs: AtLeastOne<Works[T]>, context: Context<T>) => Promise<void> }
+export type Handlers = {
+  [T in WorkTask]: (jobs: AtLeastOne<Works[T]>, context: Context<T>) => Promise<void>
+}
 
 type Setting = {
   /** Queues do not wait for each other. */
@@ -36,7 +38,11 @@ export const settings: Record<WorkTask, Setting> = {
 export const MAX_ATTEMPTS = 5
 
 /** A job as it waits in the queue. */
-export type Stored<T extends WorkTask = WorkTask> = { jobs: AtLeastOne<Works[T]>; since: string; tries: number }
+export type Stored<T extends WorkTask = WorkTask> = {
+  jobs: AtLeastOne<Works[T]>
+  since: string
+  tries: number
+}
 
 /** Others are out of reach or busy: what is left is to be done later, and this is no fault. */
 export class Later<T extends WorkTask = WorkTask> extends Error {
@@ -50,10 +56,20 @@ export class Later<T extends WorkTask = WorkTask> extends Error {
   }
 }
 
-type Doing<T extends WorkTask> = { handler: Handlers[T]; stored: Stored<T>; helpers: JobHelpers; timings: Timings; metrics: Metrics; log: Log }
+type Doing<T extends WorkTask> = {
+  handler: Handlers[T]
+  stored: Stored<T>
+  helpers: JobHelpers
+  timings: Timings
+  metrics: Metrics
+  log: Log
+}
 
 /** Carries out one job of the queue. What its message or user no longer needs is done; what meets a fault, or is too much at once, is tried alone. */
-export async function carryOut<T extends WorkTask>(task: T, { handler, stored, helpers, timings, metrics, log }: Doing<T>): Promise<void> {
+export async function carryOut<T extends WorkTask>(
+  task: T,
+  { handler, stored, helpers, timings, metrics, log }: Doing<T>,
+): Promise<void> {
   const { jobs, since, tries } = stored
   const ageSeconds = (Date.now() - Date.parse(since)) / 1000
   if (ageSeconds > settings[task].keptSeconds) {
@@ -62,7 +78,11 @@ export async function carryOut<T extends WorkTask>(task: T, { handler, stored, h
   }
   const addAgain = async (task: WorkTask, again: Stored, runAt = new Date()) => {
     const queueName = await helpers.getQueueName()
-    await helpers.addJob(task, again, { runAt, maxAttempts: MAX_ATTEMPTS, ...(queueName === null ? {} : { queueName }) })
+    await helpers.addJob(task, again, {
+      runAt,
+      maxAttempts: MAX_ATTEMPTS,
+      ...(queueName === null ? {} : { queueName }),
+    })
   }
   let rest: Works[T][] = []
   const addRest = async (runAt?: Date) => {
@@ -77,7 +97,9 @@ export async function carryOut<T extends WorkTask>(task: T, { handler, stored, h
     if (error instanceof Later) {
       metrics.jobs.inc({ task, outcome: 'put_off' })
       log.warn({ task, tries, err: error.cause }, 'job put off')
-      const runAt = new Date(Date.now() + Math.max(1000 * error.retryAfterSeconds, timings.backOffMs * backOff(tries)))
+      const runAt = new Date(
+        Date.now() + Math.max(1000 * error.retryAfterSeconds, timings.backOffMs * backOff(tries)),
+      )
       await addAgain(error.task, { jobs: error.jobs, since, tries: tries + 1 }, runAt)
       return addRest(runAt)
     }

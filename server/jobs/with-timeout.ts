@@ -2,7 +2,11 @@
  * Lets work go on for so long, or until it is called off. (Not by AbortSignal.any over a timeout: Node 20 may collect
  * the timeout as garbage, and then it never comes.)
  */
-export async function within<T>(milliseconds: number, signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function within<T>(
+  milliseconds: number,
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const controller = new AbortController()
   const callOff = () => controller.abort(signal?.reason)
   const timer = setTimeout(() => controller.abort(), milliseconds)

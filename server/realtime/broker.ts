@@ -12,11 +12,23 @@ export type Note =
   | Signal
   /** Credentials that are void: caches forget them, sockets are closed. */
   | { kind: 'revoked'; revoked: Revoked }
-  | { kind: 'presence'; appId: string; userId: string; isOnline: boolean; lastActiveAt: string | null }
+  | {
+      kind: 'presence'
+      appId: string
+      userId: string
+      isOnline: boolean
+      lastActiveAt: string | null
+    }
 
 /** An event that changes what users are told in their own topics; `userId`: who wrote, joined or left. */
 export type Change = {
-  type: 'message.new' | 'message.deleted' | 'channel.member_joined' | 'channel.member_left' | 'channel.updated' | 'channel.deleted'
+  type:
+    | 'message.new'
+    | 'message.deleted'
+    | 'channel.member_joined'
+    | 'channel.member_left'
+    | 'channel.updated'
+    | 'channel.deleted'
   userId?: string
 }
 export type Hint = Extract<Note, { kind: 'hint' }>

@@ -2,8 +2,14 @@
  * Joins calls into one: who calls while a run is under way is served by the next, together with all who came meanwhile.
  * So a storm of reconnects asks the database a few large questions instead of thousands of small ones.
  */
-export function batched<Item, Result>(run: (items: Item[]) => Promise<Result[]>, { most }: { most: number }) {
-  let waiting: { item: Item; settle: (outcome: { result: Result } | { error: unknown }) => void }[] = []
+export function batched<Item, Result>(
+  run: (items: Item[]) => Promise<Result[]>,
+  { most }: { most: number },
+) {
+  let waiting: {
+    item: Item
+    settle: (outcome: { result: Result } | { error: unknown }) => void
+  }[] = []
   let isRunning = false
 
   const serve = async () => {
@@ -24,7 +30,10 @@ export function batched<Item, Result>(run: (items: Item[]) => Promise<Result[]>,
   }
   return (item: Item) =>
     new Promise<Result>((resolve, reject) => {
-      waiting.push({ item, settle: (outcome) => ('error' in outcome ? reject(outcome.error) : resolve(outcome.result)) })
+      waiting.push({
+        item,
+        settle: (outcome) => ('error' in outcome ? reject(outcome.error) : resolve(outcome.result)),
+      })
       if (!isRunning) {
         isRunning = true
         setImmediate(serve)

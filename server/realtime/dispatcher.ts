@@ -24,7 +24,17 @@ type Options = {
 }
 
 /** Takes in what this node's operations say, which other nodes are told, and what other nodes say. */
-export function createIntake({ hub, audience, unread, sessions, broker, revocations, metrics, typingMs, report }: Options) {
+export function createIntake({
+  hub,
+  audience,
+  unread,
+  sessions,
+  broker,
+  revocations,
+  metrics,
+  typingMs,
+  report,
+}: Options) {
   const typists = new Typists((stop) => signal(stop), typingMs)
   const revoked = followRevocations({ sessions, broker, revocations })
 
@@ -45,7 +55,9 @@ export function createIntake({ hub, audience, unread, sessions, broker, revocati
   /** Ends what the user may not hear any more, what he is just being let in to included. */
   const recheck = (user: User) => {
     const names = sessions.of(user).flatMap(({ topics }) => [...topics])
-    hub.recheck(user, [...new Set(names)]).catch((error) => report(error, 'could not judge subscriptions anew'))
+    hub
+      .recheck(user, [...new Set(names)])
+      .catch((error) => report(error, 'could not judge subscriptions anew'))
   }
   const signal = (sent: Signal) => {
     if (sent.kind === 'event' && !typists.admit(sent, { isOwn: true })) return
@@ -80,10 +92,15 @@ function noteTold(unread: UnreadLoop, { topic, envelope }: Extract<Signal, { kin
 }
 
 /** Closes the sockets of those whose tokens are void. What another node has revoked is told to this node's listeners, and must not go back. */
-function followRevocations({ sessions, broker, revocations }: Pick<Options, 'sessions' | 'broker' | 'revocations'>) {
+function followRevocations({
+  sessions,
+  broker,
+  revocations,
+}: Pick<Options, 'sessions' | 'broker' | 'revocations'>) {
   let isEcho = false
   const stop = revocations.subscribe((revoked) => {
-    if ('userId' in revoked) for (const session of sessions.of(revoked)) session.close(closings.forced)
+    if ('userId' in revoked)
+      for (const session of sessions.of(revoked)) session.close(closings.forced)
     if (!isEcho) broker.send({ kind: 'revoked', revoked })
   })
   const receive = ({ revoked }: Extract<Note, { kind: 'revoked' }>) => {

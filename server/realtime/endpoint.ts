@@ -17,9 +17,16 @@ export const ENDPOINT_PATH = '/connection/websocket'
 const HANDSHAKE_MS = 5_000
 
 /** Serves WebSockets: their sizes and origins are judged before anything else. */
-export function serveWebSockets(app: FastifyInstance, { metrics, close }: { metrics: Pick<Metrics, 'sockets'>; close: () => Promise<void> }) {
+export function serveWebSockets(
+  app: FastifyInstance,
+  { metrics, close }: { metrics: Pick<Metrics, 'sockets'>; close: () => Promise<void> },
+) {
   app.register(websocket, {
-    options: { maxPayload: limits.realtime.frameBytes, perMessageDeflate: false, handleProtocols: chooseProtocol },
+    options: {
+      maxPayload: limits.realtime.frameBytes,
+      perMessageDeflate: false,
+      handleProtocols: chooseProtocol,
+    },
     errorHandler: (_, socket) => socket.terminate(),
     preClose: async () => {
       await close()
@@ -36,25 +43,36 @@ export function serveWebSockets(app: FastifyInstance, { metrics, close }: { metr
 }
 
 /** The endpoint of the protocol, in both framings. */
-export function serveEndpoint(app: FastifyInstance, { node, admitSocket }: { node: RealtimeNode; admitSocket: ReturnType<typeof createAdmission> }) {
+export function serveEndpoint(
+  app: FastifyInstance,
+  { node, admitSocket }: { node: RealtimeNode; admitSocket: ReturnType<typeof createAdmission> },
+) {
   app.register(async (scope) => {
     scope.route({
       method: 'GET',
       url: ENDPOINT_PATH,
       preHandler: admitSocket,
       handler: () => fail('NOT_FOUND', 'This address is for WebSockets'),
-      wsHandler: (socket, request) => connect(socket, codecOf(socket.protocol, request.query), node),
+      wsHandler: (socket, request) =>
+        connect(socket, codecOf(socket.protocol, request.query), node),
     })
   })
 }
 
 /** Who may open a socket; others are refused while it is still HTTP. */
 export const createAdmission =
-  ({ isAllowedOrigin, isClosing }: { isAllowedOrigin: (origin: string) => boolean; isClosing: () => boolean }) =>
+  ({
+    isAllowedOrigin,
+    isClosing,
+  }: {
+    isAllowedOrigin: (origin: string) => boolean
+    isClosing: () => boolean
+  }) =>
   async (request: FastifyRequest, reply: FastifyReply) => {
     if (!request.ws) return
     if (isClosing()) return fail('UNAVAILABLE', 'The server is stopping')
-    if (!mayConnect(request.headers, isAllowedOrigin)) return fail('FORBIDDEN', 'This origin is not allowed')
+    if (!mayConnect(request.headers, isAllowedOrigin))
+      return fail('FORBIDDEN', 'This origin is not allowed')
     // The answer is the socket's from now on: its request and reply need not stay in memory with it.
     reply.raw.detachSocket(request.raw.socket)
   }
@@ -74,9 +92,13 @@ export const terminateLater = (socket: WebSocket) => {
   socket.once('close', () => clearTimeout(timer))
 }
 
-const chooseProtocol = (offered: Set<string>) => ['centrifuge-protobuf', 'centrifuge-json'].find((protocol) => offered.has(protocol)) ?? false
+const chooseProtocol = (offered: Set<string>) =>
+  ['centrifuge-protobuf', 'centrifuge-json'].find((protocol) => offered.has(protocol)) ?? false
 
 const codecOf = (protocol: string, query: unknown) => {
   const { format, cf_protocol } = query as { format?: unknown; cf_protocol?: unknown } // Fastify's parser makes an object
-  return protocol === 'centrifuge-protobuf' || (protocol === '' && (format === 'protobuf' || cf_protocol === 'protobuf')) ? protobuf : json
+  return protocol === 'centrifuge-protobuf' ||
+    (protocol === '' && (format === 'protobuf' || cf_protocol === 'protobuf'))
+    ? protobuf
+    : json
 }

@@ -26,16 +26,20 @@ export function createEventLog(db: Db) {
     { most: FRAMES_A_STATEMENT },
   )
   const epoch = async () => {
-    const [row] = await db.use((db) => db<{ value: string }[]>`select value from service where key = 'epoch'`)
+    const [row] = await db.use(
+      (db) => db<{ value: string }[]>`select value from service where key = 'epoch'`,
+    )
     return row?.value ?? ''
   }
   return {
     admit,
     epoch,
     /** The publications after each position, ascending; at most so many a topic. */
-    read: (positions: [topic: string, after: number][]) => db.use((db) => selectAfter(db, positions)),
+    read: (positions: [topic: string, after: number][]) =>
+      db.use((db) => selectAfter(db, positions)),
     /** The topics that stand further than these positions, those of channels that are purged too. */
-    ahead: (positions: [topic: string, after: number][]) => db.use((db) => selectAhead(db, positions)),
+    ahead: (positions: [topic: string, after: number][]) =>
+      db.use((db) => selectAhead(db, positions)),
     history: (topic: string, range: Range) => db.use((db) => selectHistory(db, topic, range)),
   }
 }
@@ -44,7 +48,13 @@ export function createEventLog(db: Db) {
 async function selectGrants(db: Tx, frames: Wish[][]): Promise<Grant[]> {
   const wishes = frames.flat()
   const refs = wishes.map(({ topic }) => parseTopic(topic))
-  const rows = await db<(Place & { top: number | null; epoch: string; missed: [number, string, string | null][] | null })[]>`
+  const rows = await db<
+    (Place & {
+      top: number | null
+      epoch: string
+      missed: [number, string, string | null][] | null
+    })[]
+  >`
     select r.type, r.role, r.workspace_role, r.epoch, r.top, missed.missed
     from (
       select *, sum(greatest(top - since, 0)) over (partition by frame order by place) as missing
@@ -69,13 +79,31 @@ async function selectGrants(db: Tx, frames: Wish[][]): Promise<Grant[]> {
     ) missed on r.since is not null and r.missing <= ${limits.realtime.recoverable}
     order by r.place`
   return rows.map(({ top, epoch, missed, ...place }, index) => {
-    const isAllowed = refs[index]?.kind === 'user' || (place.type !== null && mayRead({ ...place, type: place.type }))
-    return isAllowed && top !== null ? { top, epoch, missed: (missed ?? []).map(([offset, envelope, messageId]) => ({ offset, envelope, messageId })) } : null
+    const isAllowed =
+      refs[index]?.kind === 'user' ||
+      (place.type !== null && mayRead({ ...place, type: place.type }))
+    return isAllowed && top !== null
+      ? {
+          top,
+          epoch,
+          missed: (missed ?? []).map(([offset, envelope, messageId]) => ({
+            offset,
+            envelope,
+            messageId,
+          })),
+        }
+      : null
   })
 }
-type Place = { type: ChannelType | null; role: MemberRow['role'] | null; workspaceRole: string | null }
+type Place = {
+  type: ChannelType | null
+  role: MemberRow['role'] | null
+  workspaceRole: string | null
+}
 
-const selectAfter = (db: Tx, positions: [string, number][]) => db<(DurablePublication & { topic: string })[]>`
+const selectAfter = (db: Tx, positions: [string, number][]) => db<
+  (DurablePublication & { topic: string })[]
+>`
   select e.topic, e."offset", e.envelope, e.message_id
   from unnest(${positions.map(([topic]) => topic)}::text[], ${positions.map(([, after]) => after)}::int[]) as r (topic, after)
   cross join lateral (select * from events e where e.topic = r.topic and e."offset" > r.after order by e."offset" limit 500) e
@@ -101,8 +129,10 @@ export type Range = { after: number | null; isReverse: boolean; limit: number }
 
 /** Where a topic stands, and the asked part of what is kept of it. */
 async function selectHistory(db: Tx, topic: string, { after, isReverse, limit }: Range) {
-  const most = limit < 0 ? limits.realtime.recoverable : Math.min(limit, limits.realtime.recoverable)
-  const beyond = after === null ? db`true` : isReverse ? db`"offset" < ${after}` : db`"offset" > ${after}`
+  const most =
+    limit < 0 ? limits.realtime.recoverable : Math.min(limit, limits.realtime.recoverable)
+  const beyond =
+    after === null ? db`true` : isReverse ? db`"offset" < ${after}` : db`"offset" > ${after}`
   const order = isReverse ? db`desc` : db`asc`
   const publications = await db<DurablePublication[]>`
     select "offset", envelope, message_id from events where topic = ${topic} and ${beyond} order by "offset" ${order} limit ${most}`

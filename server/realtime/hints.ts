@@ -6,11 +6,22 @@ import type { createAudience } from './user-fanout.ts'
 
 /** What a durable event changes for users beyond its own topic; undefined for most. */
 function changeOf(envelope: string): Change | undefined {
-  if (!/^\{"type":"(message\.(new|deleted)|channel\.(member_joined|member_left|updated|deleted))"/.test(envelope)) return undefined
+  if (
+    !/^\{"type":"(message\.(new|deleted)|channel\.(member_joined|member_left|updated|deleted))"/.test(
+      envelope,
+    )
+  )
+    return undefined
   const event = JSON.parse(envelope) as Envelope // written by News
-  if (event.type === 'message.new') return { type: event.type, userId: event.payload.message.userId }
-  if (event.type === 'channel.member_joined' || event.type === 'channel.member_left') return { type: event.type, userId: event.payload.userId }
-  return event.type === 'message.deleted' || event.type === 'channel.updated' || event.type === 'channel.deleted' ? { type: event.type } : undefined
+  if (event.type === 'message.new')
+    return { type: event.type, userId: event.payload.message.userId }
+  if (event.type === 'channel.member_joined' || event.type === 'channel.member_left')
+    return { type: event.type, userId: event.payload.userId }
+  return event.type === 'message.deleted' ||
+    event.type === 'channel.updated' ||
+    event.type === 'channel.deleted'
+    ? { type: event.type }
+    : undefined
 }
 
 /** What other nodes are told of a durable event. */
@@ -28,7 +39,8 @@ export function applyChange({ topic, offset, change }: Hint, { unread, audience 
   if (channel?.kind !== 'chat') return
   const { appId, channelId } = channel
   if (change.type === 'message.new') unread.mark(channelId, { offset, author: change.userId })
-  if (change.type === 'message.deleted' || change.type === 'channel.member_joined') unread.mark(channelId, { offset })
+  if (change.type === 'message.deleted' || change.type === 'channel.member_joined')
+    unread.mark(channelId, { offset })
   if (change.type === 'channel.member_left') unread.left({ appId, userId: change.userId ?? '' })
   if (change.type === 'channel.deleted') unread.gone(channelId)
   if (change.type === 'channel.updated') audience.copy(topic, offset)

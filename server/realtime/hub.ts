@@ -49,13 +49,25 @@ export class Hub {
   }
 
   /** Subscribes to topics by one look at the database; null for a topic that is not the subscriber's to hear. */
-  async subscribe(subscriber: Subscriber & { appId: string }, requests: SubscribeRequest[]): Promise<(Subscribed | null)[]> {
+  async subscribe(
+    subscriber: Subscriber & { appId: string },
+    requests: SubscribeRequest[],
+  ): Promise<(Subscribed | null)[]> {
     const { appId, userId } = subscriber
-    const joined = requests.filter(({ topic }) => isOwn(topic, { appId, userId })).map(({ topic, recover }) => this.#join(subscriber, { topic, recover }))
+    const joined = requests
+      .filter(({ topic }) => isOwn(topic, { appId, userId }))
+      .map(({ topic, recover }) => this.#join(subscriber, { topic, recover }))
     if (joined.length === 0) return requests.map(() => null)
     try {
-      const grants = await this.log.admit(joined.map(({ request, since }) => ({ appId, userId, topic: request.topic, since })))
-      const answers = new Map(joined.map((joining, index) => [joining.request.topic, this.#settle(joining, grants[index] ?? null)]))
+      const grants = await this.log.admit(
+        joined.map(({ request, since }) => ({ appId, userId, topic: request.topic, since })),
+      )
+      const answers = new Map(
+        joined.map((joining, index) => [
+          joining.request.topic,
+          this.#settle(joining, grants[index] ?? null),
+        ]),
+      )
       return requests.map(({ topic }) => answers.get(topic) ?? null)
     } catch (error) {
       for (const { subscription } of joined) this.#leave(subscription)
@@ -64,9 +76,14 @@ export class Hub {
   }
 
   /** Where topics stand, as far as the user may read them. */
-  look({ appId, userId }: { appId: string; userId: string }, names: string[]): Promise<Grant[]> | null[] {
+  look(
+    { appId, userId }: { appId: string; userId: string },
+    names: string[],
+  ): Promise<Grant[]> | null[] {
     const own = names.filter((topic) => isOwn(topic, { appId, userId }))
-    return own.length < names.length ? names.map(() => null) : this.log.admit(own.map((topic) => ({ appId, userId, topic, since: null })))
+    return own.length < names.length
+      ? names.map(() => null)
+      : this.log.admit(own.map((topic) => ({ appId, userId, topic, since: null })))
   }
 
   /** Takes in events that this node has committed. */
@@ -92,8 +109,11 @@ export class Hub {
 
   /** Compares all topics with the database, in one statement, and fetches what was missed. */
   async reconcile(now = Date.now()) {
-    for (const [name, { idleSince }] of this.#topics) if (idleSince !== null && now - idleSince > LINGER_MS) this.#topics.delete(name)
-    const positions = [...this.#topics.values()].flatMap(({ name, position }): [string, number][] => (position === null ? [] : [[name, position]]))
+    for (const [name, { idleSince }] of this.#topics)
+      if (idleSince !== null && now - idleSince > LINGER_MS) this.#topics.delete(name)
+    const positions = [...this.#topics.values()].flatMap(
+      ({ name, position }): [string, number][] => (position === null ? [] : [[name, position]]),
+    )
     if (positions.length === 0) return
     for (const { topic, top } of await this.log.ahead(positions)) this.hear(topic, top)
   }
@@ -101,8 +121,11 @@ export class Hub {
   /** Ends the user's subscriptions that he has no right to any more. */
   async recheck({ appId, userId }: { appId: string; userId: string }, names: string[]) {
     if (names.length === 0) return
-    const grants = await this.log.admit(names.map((topic) => ({ appId, userId, topic, since: null })))
-    for (const [index, name] of names.entries()) if (!grants[index]) this.#topics.get(name)?.endFor(userId, 'no longer allowed')
+    const grants = await this.log.admit(
+      names.map((topic) => ({ appId, userId, topic, since: null })),
+    )
+    for (const [index, name] of names.entries())
+      if (!grants[index]) this.#topics.get(name)?.endFor(userId, 'no longer allowed')
   }
 
   get epoch() {
@@ -110,22 +133,40 @@ export class Hub {
   }
 
   #join(subscriber: Subscriber, request: SubscribeRequest): Joining {
-    const topic = this.#topics.get(request.topic) ?? new Topic(request.topic, this.told.metrics, (publication) => this.#delivered(request.topic, publication))
+    const topic =
+      this.#topics.get(request.topic) ??
+      new Topic(request.topic, this.told.metrics, (publication) =>
+        this.#delivered(request.topic, publication),
+      )
     this.#topics.set(request.topic, topic)
     const asked = request.recover?.epoch === this.#epoch ? request.recover.offset : null
     const remembered = asked === null ? undefined : topic.after(asked)
     const since = remembered === undefined ? asked : topic.position
-    return { request, asked, remembered: remembered ?? [], since, subscription: new Subscription(topic, subscriber) }
+    return {
+      request,
+      asked,
+      remembered: remembered ?? [],
+      since,
+      subscription: new Subscription(topic, subscriber),
+    }
   }
 
-  #settle({ request, asked, remembered, since, subscription }: Joining, grant: Grant): Subscribed | null {
+  #settle(
+    { request, asked, remembered, since, subscription }: Joining,
+    grant: Grant,
+  ): Subscribed | null {
     if (!grant) {
       this.#leave(subscription)
       return null
     }
     const { top, epoch, missed } = grant
     this.#epoch = epoch
-    const isWhole = request.recover?.epoch === epoch && asked !== null && since !== null && asked <= top && missed.length === top - since
+    const isWhole =
+      request.recover?.epoch === epoch &&
+      asked !== null &&
+      since !== null &&
+      asked <= top &&
+      missed.length === top - since
     subscription.topic.begin(top)
     for (const publication of missed) if (isWhole) subscription.topic.accept(publication)
     if (subscription.topic.hasHole) this.#mend(subscription.topic)
@@ -140,7 +181,8 @@ export class Hub {
 
   #leave(subscription: Subscription) {
     subscription.leave()
-    if (subscription.topic.isEmpty && subscription.topic.position === null) this.#topics.delete(subscription.topic.name)
+    if (subscription.topic.isEmpty && subscription.topic.position === null)
+      this.#topics.delete(subscription.topic.name)
   }
 
   /** What a user is told in his own topic of his channels has consequences elsewhere. */
@@ -151,7 +193,10 @@ export class Hub {
     if (user?.kind !== 'user') return
     this.told.onOwn(user, event)
     // He is to hear it in the channel's topic too, which ends his subscription.
-    const channel = event.type === 'channel.removed' ? this.#topics.get(topicNames.channel(user.appId, event.payload.channelId)) : undefined
+    const channel =
+      event.type === 'channel.removed'
+        ? this.#topics.get(topicNames.channel(user.appId, event.payload.channelId))
+        : undefined
     if (channel && channel.position !== null) this.#mend(channel)
   }
 
@@ -199,10 +244,18 @@ export class Hub {
   }
 }
 
-type Joining = { request: SubscribeRequest; asked: number | null; remembered: DurablePublication[]; since: number | null; subscription: Subscription }
+type Joining = {
+  request: SubscribeRequest
+  asked: number | null
+  remembered: DurablePublication[]
+  since: number | null
+  subscription: Subscription
+}
 
 /** A user hears channels of his app, as far as he may read them, and his own topic. */
 function isOwn(name: string, { appId, userId }: { appId: string; userId: string }) {
   const topic = parseTopic(name)
-  return topic !== null && topic.appId === appId && (topic.kind === 'chat' || topic.userId === userId)
+  return (
+    topic !== null && topic.appId === appId && (topic.kind === 'chat' || topic.userId === userId)
+  )
 }

@@ -14,7 +14,15 @@ const STOP_SECONDS = 1
 type Report = (error: unknown, problem: string) => void
 
 /** Notes over LISTEN and NOTIFY, each on a connection of its own, outside every transaction of the service. */
-export function createPostgresBroker({ url, nodeId, report }: { url: string; nodeId: string; report: Report }): Broker {
+export function createPostgresBroker({
+  url,
+  nodeId,
+  report,
+}: {
+  url: string
+  nodeId: string
+  report: Report
+}): Broker {
   // One connection, that is replaced when it fails.
   const speaker = connect({ url, poolSize: 1, applicationName: 'parley-broker' })
   let listener: ReturnType<typeof connectOnce> | undefined
@@ -27,18 +35,26 @@ export function createPostgresBroker({ url, nodeId, report }: { url: string; nod
     const text = JSON.stringify(note)
     // No event of ours comes near this size; what does is ephemeral and can be missed.
     if (Buffer.byteLength(text) > PAYLOAD_BYTES - 100)
-      return report(undefined, `a note of ${text.length} characters is too large for NOTIFY: ${text.slice(0, 100)}`)
+      return report(
+        undefined,
+        `a note of ${text.length} characters is too large for NOTIFY: ${text.slice(0, 100)}`,
+      )
     waiting.push(text)
     flushing ??= flush()
   }
-  const notify = (payloads: string[]) => speaker.use((db) => db`select pg_notify(${CHANNEL}, payload) from unnest(${payloads}::text[]) as payload`)
+  const notify = (payloads: string[]) =>
+    speaker.use(
+      (db) => db`select pg_notify(${CHANNEL}, payload) from unnest(${payloads}::text[]) as payload`,
+    )
   const flush = async () => {
     await new Promise((resolve) => setTimeout(resolve, FLUSH_MS))
     while (waiting.length > 0) {
       const texts = waiting
       waiting = []
       const pause = new Promise((resolve) => setTimeout(resolve, FLUSH_MS))
-      await notify(pack(nodeId, texts)).catch((error) => report(error, 'could not notify other nodes'))
+      await notify(pack(nodeId, texts)).catch((error) =>
+        report(error, 'could not notify other nodes'),
+      )
       await pause
     }
     flushing = undefined
@@ -58,18 +74,29 @@ export function createPostgresBroker({ url, nodeId, report }: { url: string; nod
       const onPayload = (payload: string) => {
         const end = payload.indexOf('\n')
         if (payload.slice(0, end) === nodeId) lastHeard = Date.now()
-        else for (const text of payload.slice(end + 1).split('\n')) if (text !== '') onNote(JSON.parse(text) as Note) // written by another node
+        else
+          for (const text of payload.slice(end + 1).split('\n'))
+            if (text !== '') onNote(JSON.parse(text) as Note) // written by another node
       }
       await listen(onPayload, onGap)
       beat = setInterval(() => {
-        if (!flushing) void notify([`${nodeId}\n`]).catch((error) => report(error, 'could not notify other nodes'))
-        if (Date.now() - lastHeard > DEAF_MS) void listen(onPayload, onGap).catch((error) => report(error, 'could not listen to other nodes'))
+        if (!flushing)
+          void notify([`${nodeId}\n`]).catch((error) =>
+            report(error, 'could not notify other nodes'),
+          )
+        if (Date.now() - lastHeard > DEAF_MS)
+          void listen(onPayload, onGap).catch((error) =>
+            report(error, 'could not listen to other nodes'),
+          )
       }, BEAT_MS)
     },
     async stop() {
       clearInterval(beat)
       await flushing
-      await Promise.all([speaker.end({ timeout: STOP_SECONDS }), listener?.end({ timeout: STOP_SECONDS })])
+      await Promise.all([
+        speaker.end({ timeout: STOP_SECONDS }),
+        listener?.end({ timeout: STOP_SECONDS }),
+      ])
     },
   }
 }

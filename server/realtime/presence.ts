@@ -47,35 +47,60 @@ export class Presences {
     known.leaving = setTimeout(() => {
       if (this.options.sessions.has(user)) return
       this.#present.delete(keyOf(user))
-      this.#change({ user, isArriving: false }).catch((error) => this.options.report(error, 'could not note who left'))
+      this.#change({ user, isArriving: false }).catch((error) =>
+        this.options.report(error, 'could not note who left'),
+      )
     }, this.options.graceMs)
   }
 
   /** Says that this node lives, and puts back rows that a crash of the database or a rash burial took; answers whether there were such. */
   async beat() {
     const { db, nodeId } = this.options
-    const settled = [...this.#present].flatMap(([key, { registered }]) => (this.#registered.has(registered) ? [key] : []))
+    const settled = [...this.#present].flatMap(([key, { registered }]) =>
+      this.#registered.has(registered) ? [key] : [],
+    )
     const [, [row]] = await Promise.all([
-      db.use((db) => db`insert into nodes (id, beat_at) values (${nodeId}, now()) on conflict (id) do update set beat_at = now()`),
-      db.use((db) => db<{ count: number }[]>`select count(*)::int as count from connections where node_id = ${nodeId}`),
+      db.use(
+        (db) =>
+          db`insert into nodes (id, beat_at) values (${nodeId}, now()) on conflict (id) do update set beat_at = now()`,
+      ),
+      db.use(
+        (db) =>
+          db<
+            { count: number }[]
+          >`select count(*)::int as count from connections where node_id = ${nodeId}`,
+      ),
     ])
-    const isRobbed = row !== undefined && row.count < settled.filter((key) => this.#present.has(key)).length
-    if (isRobbed) await Promise.all([...this.#present.values()].map(({ user }) => this.#change({ user, isArriving: true })))
+    const isRobbed =
+      row !== undefined && row.count < settled.filter((key) => this.#present.has(key)).length
+    if (isRobbed)
+      await Promise.all(
+        [...this.#present.values()].map(({ user }) => this.#change({ user, isArriving: true })),
+      )
     return isRobbed
   }
 
   /** Buries nodes that have not said for long that they live: their users are offline, unless another node has them. */
   async sweep() {
     const { db, deadAfterMs } = this.options
-    const dead = await db.use((db) => db<{ id: string }[]>`select id from nodes where beat_at < now() - ${deadAfterMs} * interval '1 millisecond'`)
-    for (const { id } of dead) this.#tell(false, await db.use((db) => bury(db, { dead: id, deadAfterMs })))
+    const dead = await db.use(
+      (db) =>
+        db<
+          { id: string }[]
+        >`select id from nodes where beat_at < now() - ${deadAfterMs} * interval '1 millisecond'`,
+    )
+    for (const { id } of dead)
+      this.#tell(false, await db.use((db) => bury(db, { dead: id, deadAfterMs })))
   }
 
   /** Leaves the rows to the nodes that stay: they count for the grace, then somebody buries this node. */
   async stop() {
     const { db, nodeId, graceMs, deadAfterMs } = this.options
     for (const { leaving } of this.#present.values()) clearTimeout(leaving)
-    await db.use((db) => db`update nodes set beat_at = now() - ${Math.max(0, deadAfterMs - graceMs)} * interval '1 millisecond' where id = ${nodeId}`)
+    await db.use(
+      (db) =>
+        db`update nodes set beat_at = now() - ${Math.max(0, deadAfterMs - graceMs)} * interval '1 millisecond' where id = ${nodeId}`,
+    )
   }
 
   async #write(moves: Move[]) {
@@ -91,7 +116,8 @@ export class Presences {
   }
 
   #tell(isOnline: boolean, users: (User & { lastActiveAt: string | null })[]) {
-    for (const { appId, userId, lastActiveAt } of users) this.options.onChange({ kind: 'presence', appId, userId, isOnline, lastActiveAt })
+    for (const { appId, userId, lastActiveAt } of users)
+      this.options.onChange({ kind: 'presence', appId, userId, isOnline, lastActiveAt })
   }
 }
 
@@ -99,7 +125,10 @@ type Move = { user: User; isArriving: boolean }
 type Changed = User & { isArriving: boolean; lastActiveAt: string | null }
 
 /** Writes who came and who left; answers with those who have no other live node, to whom it makes a difference. */
-const move = (db: Connection, { nodeId, deadAfterMs, moves }: Pick<Options, 'nodeId' | 'deadAfterMs'> & { moves: Move[] }) =>
+const move = (
+  db: Connection,
+  { nodeId, deadAfterMs, moves }: Pick<Options, 'nodeId' | 'deadAfterMs'> & { moves: Move[] },
+) =>
   db.begin(async (tx) => {
     const apps = moves.map(({ user }) => user.appId)
     const ids = moves.map(({ user }) => user.userId)
@@ -129,7 +158,8 @@ const move = (db: Connection, { nodeId, deadAfterMs, moves }: Pick<Options, 'nod
 /** Takes a dead node's rows away, if no other node does; answers with the users who are offline by that. */
 const bury = (db: Connection, { dead, deadAfterMs }: { dead: string; deadAfterMs: number }) =>
   db.begin(async (tx) => {
-    const [node] = await tx`select id from nodes where id = ${dead} and beat_at < now() - ${deadAfterMs} * interval '1 millisecond' for update skip locked`
+    const [node] =
+      await tx`select id from nodes where id = ${dead} and beat_at < now() - ${deadAfterMs} * interval '1 millisecond' for update skip locked`
     if (!node) return []
     await tx`
       select from users u join connections k on k.app_id = u.app_id and k.user_id = u.id where k.node_id = ${dead} order by u.app_id, u.id for no key update of u`

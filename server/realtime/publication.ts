@@ -5,7 +5,10 @@ export type DurablePublication = Publication & { offset: number }
 /** The two ways that frames are written. */
 export type Framing = 'json' | 'protobuf'
 /** Writes a push in one of them. */
-export type PushEncoder = { framing: Framing; encodePush(channel: string, publication: Publication): Buffer }
+export type PushEncoder = {
+  framing: Framing
+  encodePush(channel: string, publication: Publication): Buffer
+}
 
 /** A publication on its way to the subscriptions of a topic: encoded once a framing, however many they are. */
 export class Delivery {

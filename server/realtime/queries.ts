@@ -15,7 +15,10 @@ export async function selectGenerations(db: Tx, users: User[]): Promise<(number 
 }
 
 /** Channels with events of the last seconds that move badges, each with the last of them. */
-export async function selectMarking(db: Tx, seconds: number): Promise<{ channelId: string; offset: number }[]> {
+export async function selectMarking(
+  db: Tx,
+  seconds: number,
+): Promise<{ channelId: string; offset: number }[]> {
   const rows = await db<{ topic: string; offset: number }[]>`
     select topic, max("offset") as "offset" from events
     where created_at > now() - ${seconds} * interval '1 second' and topic like 'chat:%' and envelope ~ '^{"type":"(message.new|message.deleted|channel.member_joined)"'
@@ -38,11 +41,16 @@ export async function selectRemoved(db: Tx, seconds: number): Promise<User[]> {
 }
 
 /** The connected members of a channel, or the connections of a user; a client is a user on a node. */
-export async function selectConnected(db: Tx, topic: string): Promise<{ user: string; client: string }[]> {
+export async function selectConnected(
+  db: Tx,
+  topic: string,
+): Promise<{ user: string; client: string }[]> {
   const ref = parseTopic(topic)
   if (!ref) return []
   const which =
-    ref.kind === 'user' ? db`k.user_id = ${ref.userId}` : db`exists (select from members m where m.channel_id = ${ref.channelId} and m.user_id = k.user_id)`
+    ref.kind === 'user'
+      ? db`k.user_id = ${ref.userId}`
+      : db`exists (select from members m where m.channel_id = ${ref.channelId} and m.user_id = k.user_id)`
   const rows = await db<{ user: string; nodeId: string }[]>`
     select k.user_id as "user", k.node_id from connections k join nodes n on n.id = k.node_id where k.app_id = ${ref.appId} and ${which} limit ${MOST_CONNECTED}`
   return rows.map(({ user, nodeId }) => ({ user, client: `${nodeId}:${user}` }))

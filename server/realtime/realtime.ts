@@ -35,7 +35,11 @@ export type RealtimeOptions = {
 export type Realtime = ReturnType<typeof createRealtime>
 
 /** Real time on this node: takes in what operations say and what other nodes say, and tells those who are subscribed. */
-export function createRealtime({ presenceGraceSeconds, timings: given, ...options }: RealtimeOptions) {
+export function createRealtime({
+  presenceGraceSeconds,
+  timings: given,
+  ...options
+}: RealtimeOptions) {
   const { db, broker, nodeId, metrics, report, revocations } = options
   const timings = { ...defaults, ...given }
   const sessions = new Sessions()
@@ -46,7 +50,14 @@ export function createRealtime({ presenceGraceSeconds, timings: given, ...option
   const hub = new Hub(createEventLog(db), { metrics, report, onOwn })
   const tell = (topic: string, envelope: string) => hub.broadcast(topic, envelope)
   const audience = createAudience({ db, nodeId, sessions, tell, report })
-  const unread = new UnreadLoop({ db, nodeId, sessions, tell, report, pauseMs: timings.unreadPauseMs })
+  const unread = new UnreadLoop({
+    db,
+    nodeId,
+    sessions,
+    tell,
+    report,
+    pauseMs: timings.unreadPauseMs,
+  })
   const presences = new Presences({
     db, nodeId, sessions, report, graceMs: presenceGraceSeconds * 1_000, deadAfterMs: timings.deadAfterMs,
     onChange: (presence) => {
@@ -54,8 +65,25 @@ export function createRealtime({ presenceGraceSeconds, timings: given, ...option
       broker.send(presence)
     },
   }) // biome-ignore format: a list
-  const intake = createIntake({ hub, audience, unread, sessions, broker, revocations, metrics, typingMs: timings.typingMs, report })
-  const reconcile = createReconciliation({ db, hub, sessions, presences, unread, recheck: intake.recheck })
+  const intake = createIntake({
+    hub,
+    audience,
+    unread,
+    sessions,
+    broker,
+    revocations,
+    metrics,
+    typingMs: timings.typingMs,
+    report,
+  })
+  const reconcile = createReconciliation({
+    db,
+    hub,
+    sessions,
+    presences,
+    unread,
+    recheck: intake.recheck,
+  })
   const clock = createClock(report)
   let isClosing = false
 
@@ -65,10 +93,17 @@ export function createRealtime({ presenceGraceSeconds, timings: given, ...option
     isClosing: () => isClosing,
     start: async () => {
       await Promise.all([hub.start(), presences.beat()])
-      const onGap = () => void reconcile().catch((error) => isClosing || report(error, 'could not catch up'))
+      const onGap = () =>
+        void reconcile().catch((error) => isClosing || report(error, 'could not catch up'))
       await broker.start({ onNote: (note) => intake.receive(note, { isOwn: false }), onGap })
-      clock.every(timings.reconcileMs, { work: reconcile, problem: 'could not compare with the database' })
-      clock.every(timings.beatMs, { work: () => presences.beat(), problem: 'could not say that this node lives' })
+      clock.every(timings.reconcileMs, {
+        work: reconcile,
+        problem: 'could not compare with the database',
+      })
+      clock.every(timings.beatMs, {
+        work: () => presences.beat(),
+        problem: 'could not say that this node lives',
+      })
     },
     closeSessions: () => {
       isClosing = true
@@ -93,8 +128,22 @@ type Parts = Pick<RealtimeOptions, 'db' | 'tokens' | 'nodeId' | 'report' | 'acti
 }
 
 /** What this node is to its connections. */
-function createNode({ db, tokens, nodeId, report, activity, hub, sessions, presences, unread, timings }: Parts): RealtimeNode {
-  const generation = batched<User, number | undefined>((users) => db.use((db) => selectGenerations(db, users)), { most: 1_000 })
+function createNode({
+  db,
+  tokens,
+  nodeId,
+  report,
+  activity,
+  hub,
+  sessions,
+  presences,
+  unread,
+  timings,
+}: Parts): RealtimeNode {
+  const generation = batched<User, number | undefined>(
+    (users) => db.use((db) => selectGenerations(db, users)),
+    { most: 1_000 },
+  )
   return {
     hub, tokens, timings, nodeId, report, generation, terminateLater,
     outbox: new Outbox(),
@@ -116,7 +165,10 @@ function createNode({ db, tokens, nodeId, report, activity, hub, sessions, prese
 /** Work that is done again and again, never twice at once. */
 function createClock(report: RealtimeOptions['report']) {
   const timers: NodeJS.Timeout[] = []
-  const every = (milliseconds: number, { work, problem }: { work: () => Promise<unknown>; problem: string }) => {
+  const every = (
+    milliseconds: number,
+    { work, problem }: { work: () => Promise<unknown>; problem: string },
+  ) => {
     let isRunning = false
     const run = () => {
       if (isRunning) return

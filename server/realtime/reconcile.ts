@@ -6,7 +6,14 @@ import { selectGenerations, selectMarking, selectRemoved } from './queries.ts'
 import type { Sessions, User } from './sessions.ts'
 import type { UnreadLoop } from './unread.ts'
 
-type Options = { db: Db; hub: Hub; sessions: Sessions; presences: Presences; unread: UnreadLoop; recheck: (user: User) => void }
+type Options = {
+  db: Db
+  hub: Hub
+  sessions: Sessions
+  presences: Presences
+  unread: UnreadLoop
+  recheck: (user: User) => void
+}
 
 /** What has happened so long before the last comparison may have become visible after it. */
 const OVERLAP_SECONDS = 15
@@ -19,7 +26,8 @@ export function createReconciliation({ db, hub, sessions, presences, unread, rec
     const users = sessions.users()
     const generations = users.length === 0 ? [] : await db.use((db) => selectGenerations(db, users))
     users.forEach((user, index) => {
-      for (const session of sessions.of(user)) if (session.generation !== generations[index]) session.close(closings.forced)
+      for (const session of sessions.of(user))
+        if (session.generation !== generations[index]) session.close(closings.forced)
     })
   }
   return async () => {

@@ -44,7 +44,9 @@ export class Sessions {
   }
 
   users(): User[] {
-    return [...this.#byUser.values()].flatMap(([first]) => (first ? [{ appId: first.appId, userId: first.userId }] : []))
+    return [...this.#byUser.values()].flatMap(([first]) =>
+      first ? [{ appId: first.appId, userId: first.userId }] : [],
+    )
   }
 
   /** Sends the clients elsewhere, one after another, so that they do not all knock at the next door at once. */

@@ -63,7 +63,8 @@ export class Topic {
   accept(publication: DurablePublication) {
     this.heardOf(publication.offset)
     if (this.position !== null && publication.offset <= this.position) return
-    if (this.position !== null && publication.offset === this.position + 1) this.#deliver(publication)
+    if (this.position !== null && publication.offset === this.position + 1)
+      this.#deliver(publication)
     else if (this.#ahead.size < AHEAD_ENTRIES) this.#ahead.set(publication.offset, publication)
     this.#advance()
   }
@@ -75,7 +76,12 @@ export class Topic {
 
   /** All publications after `offset` up to the position; undefined when they are not all remembered. */
   after(offset: number): DurablePublication[] | undefined {
-    if (this.position === null || offset > this.position || offset < this.position - this.#ring.length) return undefined
+    if (
+      this.position === null ||
+      offset > this.position ||
+      offset < this.position - this.#ring.length
+    )
+      return undefined
     return this.#ring.slice(this.#ring.length - (this.position - offset))
   }
 
@@ -84,12 +90,18 @@ export class Topic {
   }
 
   endFor(userId: string, ending: Ending) {
-    for (const subscription of this.#subscriptions) if (subscription.subscriber.userId === userId) subscription.end(ending)
+    for (const subscription of this.#subscriptions)
+      if (subscription.subscriber.userId === userId) subscription.end(ending)
   }
 
   #advance() {
     if (this.position === null || this.#ahead.size === 0) return
-    for (let next = this.#ahead.get(this.position + 1); next; next = this.#ahead.get(this.position + 1)) this.#deliver(next)
+    for (
+      let next = this.#ahead.get(this.position + 1);
+      next;
+      next = this.#ahead.get(this.position + 1)
+    )
+      this.#deliver(next)
     for (const offset of this.#ahead.keys()) if (offset <= this.position) this.#ahead.delete(offset)
   }
 
@@ -105,15 +117,19 @@ export class Topic {
   }
 
   #remember(publication: DurablePublication) {
-    if (publication.envelope.startsWith('{"type":"message.deleted"')) this.#forgetContent(publication)
+    if (publication.envelope.startsWith('{"type":"message.deleted"'))
+      this.#forgetContent(publication)
     this.#ring.push(publication)
     this.#ringCharacters += publication.envelope.length
-    while (this.#ring.length > RING_ENTRIES || this.#ringCharacters > RING_CHARACTERS) this.#ringCharacters -= this.#ring.shift()?.envelope.length ?? 0
+    while (this.#ring.length > RING_ENTRIES || this.#ringCharacters > RING_CHARACTERS)
+      this.#ringCharacters -= this.#ring.shift()?.envelope.length ?? 0
   }
 
   /** What was deleted is not told again: as in the database, its earlier events become its tombstone. */
   #forgetContent({ messageId, envelope }: DurablePublication) {
-    this.#ring = this.#ring.map((kept) => (messageId !== null && kept.messageId === messageId ? { ...kept, envelope } : kept))
+    this.#ring = this.#ring.map((kept) =>
+      messageId !== null && kept.messageId === messageId ? { ...kept, envelope } : kept,
+    )
     this.#ringCharacters = this.#ring.reduce((sum, kept) => sum + kept.envelope.length, 0)
   }
 }

@@ -16,22 +16,38 @@ const MOST_WAITING = 2_000
 /** The publications of one topic as an async iterable: the thin second face of the hub, for tRPC. */
 export async function* listen(
   node: RealtimeNode,
-  { token, topic, since, lastEventId, signal }: TopicInput & { token: string; signal: AbortSignal | undefined },
+  {
+    token,
+    topic,
+    since,
+    lastEventId,
+    signal,
+  }: TopicInput & { token: string; signal: AbortSignal | undefined },
 ): AsyncGenerator<Item> {
   const claims = await node.tokens.verify('ws', token)
-  if (claims === 'expired' || claims === 'invalid') return fail('INVALID_TOKEN', `The wsToken is ${claims}`)
+  if (claims === 'expired' || claims === 'invalid')
+    return fail('INVALID_TOKEN', `The wsToken is ${claims}`)
   const feed = new Feed(claims, topic)
-  const expiry = setTimeout(() => feed.close(closings.expired), claims.expiresAt * 1000 - Date.now() + node.timings.expiryGraceMs)
+  const expiry = setTimeout(
+    () => feed.close(closings.expired),
+    claims.expiresAt * 1000 - Date.now() + node.timings.expiryGraceMs,
+  )
   const stop = () => feed.close(closings.shutdown)
   signal?.addEventListener('abort', stop)
   try {
-    if ((await node.arrived(feed)) !== claims.generation) return fail('INVALID_TOKEN', 'The wsToken has been revoked')
+    if ((await node.arrived(feed)) !== claims.generation)
+      return fail('INVALID_TOKEN', 'The wsToken has been revoked')
     const after = lastEventId === undefined ? since : Number(lastEventId)
-    const [subscribed] = await node.hub.subscribe(feed, [{ topic, recover: after === undefined ? null : { epoch: node.hub.epoch, offset: after } }])
+    const [subscribed] = await node.hub.subscribe(feed, [
+      { topic, recover: after === undefined ? null : { epoch: node.hub.epoch, offset: after } },
+    ])
     if (!subscribed) return fail('FORBIDDEN', 'There is no such topic, or not for you')
     try {
       if (after !== undefined && !subscribed.wasRecovered)
-        return fail('VALIDATION_ERROR', 'since: expected an offset of which everything that followed is still kept')
+        return fail(
+          'VALIDATION_ERROR',
+          'since: expected an offset of which everything that followed is still kept',
+        )
       let { offset } = subscribed.position
       for (const publication of subscribed.publications) {
         offset = publication.offset
@@ -74,12 +90,22 @@ class Feed implements Subscriber, Session {
   }
 
   ended(_: string, ending: Ending) {
-    this.#finish(new Failure(ending === 'no longer allowed' ? 'FORBIDDEN' : 'UNAVAILABLE', `The subscription has ended: ${ending}`))
+    this.#finish(
+      new Failure(
+        ending === 'no longer allowed' ? 'FORBIDDEN' : 'UNAVAILABLE',
+        `The subscription has ended: ${ending}`,
+      ),
+    )
   }
 
   close({ code, reason }: Closing) {
     this.#finish(
-      new Failure(code === closings.forced.code || code === closings.expired.code ? 'INVALID_TOKEN' : 'UNAVAILABLE', `The connection was closed: ${reason}`),
+      new Failure(
+        code === closings.forced.code || code === closings.expired.code
+          ? 'INVALID_TOKEN'
+          : 'UNAVAILABLE',
+        `The connection was closed: ${reason}`,
+      ),
     )
   }
 

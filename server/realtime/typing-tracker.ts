@@ -23,7 +23,8 @@ export class Typists {
     this.#typing.delete(key)
     if (!isStart) return known !== undefined
     const onTimeout = () => {
-      if (isOwn) this.onStop({ ...event, envelope: JSON.stringify({ type: 'typing.stop', payload }) })
+      if (isOwn)
+        this.onStop({ ...event, envelope: JSON.stringify({ type: 'typing.stop', payload }) })
       else this.#typing.delete(key)
     }
     // Elsewhere a little longer: the stop is on its way.

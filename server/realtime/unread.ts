@@ -7,7 +7,13 @@ import type { Telling } from './user-fanout.ts'
 type Options = Telling & { pauseMs: number }
 type Count = User & { channelId: string; count: number }
 /** What a user is known to have unread. `isTold`: by us; else he may or may not know. Not `isWhole`: only what he was told is known. */
-type Known = { user: User; since: number; isWhole: boolean; counts: Map<string, { count: number; isTold: boolean }>; total?: number }
+type Known = {
+  user: User
+  since: number
+  isWhole: boolean
+  counts: Map<string, { count: number; isTold: boolean }>
+  total?: number
+}
 
 /** So long after a user's counts are first read, it is uncertain which of them he knows. */
 const UNCERTAIN_MS = 20_000
@@ -36,16 +42,25 @@ export class UnreadLoop {
   constructor(readonly options: Options) {}
 
   /** An event of a channel may move badges. */
-  mark(channelId: string, { offset, author = null }: { offset: number; author?: string | null | undefined }) {
+  mark(
+    channelId: string,
+    { offset, author = null }: { offset: number; author?: string | null | undefined },
+  ) {
     this.#marked.set(channelId, Math.max(offset, this.#marked.get(channelId) ?? 0))
     if (!this.options.sessions.isEmpty) this.#look(channelId, author)
   }
 
   /** There are events of these channels that this node may not have heard of. Of all others it has now heard long ago. */
   check(recent: { channelId: string; offset: number }[]) {
-    const missed = recent.filter(({ channelId, offset }) => offset > (this.#marked.get(channelId) ?? 0))
+    const missed = recent.filter(
+      ({ channelId, offset }) => offset > (this.#marked.get(channelId) ?? 0),
+    )
     const marked = this.#marked
-    this.#marked = new Map(recent.flatMap(({ channelId }) => (marked.has(channelId) ? [[channelId, marked.get(channelId) ?? 0]] : [])))
+    this.#marked = new Map(
+      recent.flatMap(({ channelId }) =>
+        marked.has(channelId) ? [[channelId, marked.get(channelId) ?? 0]] : [],
+      ),
+    )
     for (const each of missed) this.mark(each.channelId, each)
   }
 
@@ -65,7 +80,8 @@ export class UnreadLoop {
     if (!this.options.sessions.has(user)) return
     const known = this.#knownOf(user)
     // He may have left it since.
-    if (!known.isWhole || known.counts.has(channelId)) known.counts.set(channelId, { count, isTold: true })
+    if (!known.isWhole || known.counts.has(channelId))
+      known.counts.set(channelId, { count, isTold: true })
     this.#look(channelId, null)
   }
 
@@ -101,7 +117,12 @@ export class UnreadLoop {
   }
 
   #knownOf(user: User): Known {
-    const known = this.#known.get(keyOf(user)) ?? { user, since: Date.now(), isWhole: false, counts: new Map() }
+    const known = this.#known.get(keyOf(user)) ?? {
+      user,
+      since: Date.now(),
+      isWhole: false,
+      counts: new Map(),
+    }
     this.#known.set(keyOf(user), known)
     return known
   }
@@ -117,7 +138,10 @@ export class UnreadLoop {
 
   #schedule() {
     if (this.#timer !== undefined || this.#isRunning || this.#isStopped) return
-    this.#timer = setTimeout(() => void this.#run(), Math.max(0, this.#endedAt + this.options.pauseMs - Date.now()))
+    this.#timer = setTimeout(
+      () => void this.#run(),
+      Math.max(0, this.#endedAt + this.options.pauseMs - Date.now()),
+    )
   }
 
   async #run() {
@@ -148,9 +172,13 @@ export class UnreadLoop {
     const { db, nodeId } = this.options
     const rows = await db.use((db) => selectCounts(db, { nodeId, channelIds: [...dirty.keys()] }))
     const unknown = rows.filter((row) => !this.#isWhole(row))
-    const strangers = new Map(unknown.map(({ appId, userId }) => [keyOf({ appId, userId }), { appId, userId }]))
+    const strangers = new Map(
+      unknown.map(({ appId, userId }) => [keyOf({ appId, userId }), { appId, userId }]),
+    )
     if (strangers.size > 0) await this.#learn([...strangers.values()])
-    const changed = new Set(rows.flatMap((row) => this.#tell(row, dirty.get(row.channelId) ?? null) ?? []))
+    const changed = new Set(
+      rows.flatMap((row) => this.#tell(row, dirty.get(row.channelId) ?? null) ?? []),
+    )
     for (const known of changed) this.#tellTotal(known)
   }
 
@@ -164,7 +192,8 @@ export class UnreadLoop {
     for (const user of users) {
       const known = this.#known.get(keyOf(user))
       if (!known) continue
-      for (const channelId of known.counts.keys()) if (!theirs.has(`${keyOf(user)} ${channelId}`)) known.counts.delete(channelId)
+      for (const channelId of known.counts.keys())
+        if (!theirs.has(`${keyOf(user)} ${channelId}`)) known.counts.delete(channelId)
       this.#tellTotal(known)
     }
   }
@@ -183,7 +212,12 @@ export class UnreadLoop {
       const told = known.counts
       known.since = Date.now()
       known.isWhole = true
-      known.counts = new Map([...(counts.get(keyOf(user)) ?? [])].map(([channelId, count]) => [channelId, told.get(channelId) ?? { count, isTold: false }]))
+      known.counts = new Map(
+        [...(counts.get(keyOf(user)) ?? [])].map(([channelId, count]) => [
+          channelId,
+          told.get(channelId) ?? { count, isTold: false },
+        ]),
+      )
     }
   }
 
@@ -192,7 +226,8 @@ export class UnreadLoop {
     const known = this.#known.get(keyOf(user))
     if (!known) return undefined
     const last = known.counts.get(channelId)
-    const isUncertain = !last?.isTold && author !== user.userId && Date.now() - known.since < UNCERTAIN_MS
+    const isUncertain =
+      !last?.isTold && author !== user.userId && Date.now() - known.since < UNCERTAIN_MS
     if (last?.count === count && !isUncertain) return undefined
     known.counts.set(channelId, { count, isTold: true })
     this.#send(user, { type: 'channel.unread_changed', payload: { channelId, count } })
@@ -201,7 +236,10 @@ export class UnreadLoop {
 
   #tellTotal(known: Known) {
     known.total = totalOf(known)
-    this.#send(known.user, { type: 'channel.total_unread_changed', payload: { count: known.total } })
+    this.#send(known.user, {
+      type: 'channel.total_unread_changed',
+      payload: { count: known.total },
+    })
   }
 
   #correct(known: Known | undefined) {
@@ -216,7 +254,10 @@ export class UnreadLoop {
 const totalOf = ({ counts }: Known) => [...counts.values()].reduce((sum, one) => sum + one.count, 0)
 
 /** The members connected to this node of these channels, with their counts. In crowds nobody is told. */
-const selectCounts = (db: Tx, { nodeId, channelIds }: { nodeId: string; channelIds: string[] }) => db<Count[]>`
+const selectCounts = (
+  db: Tx,
+  { nodeId, channelIds }: { nodeId: string; channelIds: string[] },
+) => db<Count[]>`
   select m.app_id, m.user_id, m.channel_id, ${unread(db)} as count
   from channels c
   join members m on m.channel_id = c.id

@@ -18,18 +18,27 @@ export type Telling = {
  * nothing has to travel for each of them.
  */
 export function createAudience({ db, nodeId, sessions, tell, report }: Telling) {
-  const companionsOf = batched<Question, User[]>((questions) => db.use((db) => selectCompanions(db, nodeId, questions)), { most: 500 })
-  const tellUser = (user: User, envelope: Envelope) => tell(topics.user(user.appId, user.userId), JSON.stringify(envelope))
-  const orReport = (work: Promise<void>) => void work.catch((error: unknown) => report(error, 'could not tell those concerned'))
+  const companionsOf = batched<Question, User[]>(
+    (questions) => db.use((db) => selectCompanions(db, nodeId, questions)),
+    { most: 500 },
+  )
+  const tellUser = (user: User, envelope: Envelope) =>
+    tell(topics.user(user.appId, user.userId), JSON.stringify(envelope))
+  const orReport = (work: Promise<void>) =>
+    void work.catch((error: unknown) => report(error, 'could not tell those concerned'))
 
   const presence = async ({ appId, userId, isOnline, lastActiveAt }: Presence) => {
-    const envelope: Envelope = { type: isOnline ? 'presence.online' : 'presence.offline', payload: { userId, lastActiveAt } }
+    const envelope: Envelope = {
+      type: isOnline ? 'presence.online' : 'presence.offline',
+      payload: { userId, lastActiveAt },
+    }
     const companions = await companionsOf({ appId, userId, isSmallOnly: true })
     for (const user of [{ appId, userId }, ...companions]) tellUser(user, envelope)
   }
   const profile = async ({ appId, user }: Profile) => {
     const companions = await companionsOf({ appId, userId: user.id, isSmallOnly: false })
-    for (const companion of [{ appId, userId: user.id }, ...companions]) tellUser(companion, { type: 'user.updated', payload: { user } })
+    for (const companion of [{ appId, userId: user.id }, ...companions])
+      tellUser(companion, { type: 'user.updated', payload: { user } })
   }
   /** A copy of a channel's event for its members. */
   const copy = async (topic: string, offset: number) => {

@@ -33,4 +33,5 @@ export class Outbox {
   }
 }
 
-const isSame = (a: readonly Buffer[], b: readonly Buffer[]) => a.length === b.length && a.every((message, place) => message === b[place])
+const isSame = (a: readonly Buffer[], b: readonly Buffer[]) =>
+  a.length === b.length && a.every((message, place) => message === b[place])

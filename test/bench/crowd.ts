@@ -18,15 +18,24 @@ process.on('message', async (order: CrowdOptions | 'close' | 'latencies') => {
   const count = createCounter(order)
   for (let start = 0; start < order.count; start += OPENING_AT_ONCE) {
     const end = Math.min(order.count, start + OPENING_AT_ONCE)
-    await Promise.all(Array.from({ length: end - start }, (_, index) => open(order, { place: start + index, count })))
+    await Promise.all(
+      Array.from({ length: end - start }, (_, index) =>
+        open(order, { place: start + index, count }),
+      ),
+    )
   }
   say({ opened: true })
 })
 
-async function open({ url, hello, topics }: CrowdOptions, { place, count }: { place: number; count: (place: number, frame: Buffer) => void }) {
+async function open(
+  { url, hello, topics }: CrowdOptions,
+  { place, count }: { place: number; count: (place: number, frame: Buffer) => void },
+) {
   const socket = new WebSocket(url, { perMessageDeflate: false })
   sockets.push(socket)
-  const greeting = topics ? [...hello, { id: 2, subscribe: { channel: topics[place % topics.length] } }] : hello
+  const greeting = topics
+    ? [...hello, { id: 2, subscribe: { channel: topics[place % topics.length] } }]
+    : hello
   await new Promise<void>((resolve, reject) => {
     socket.on('error', reject)
     socket.on('open', () => {
@@ -51,7 +60,8 @@ function createCounter({ count, stamped }: CrowdOptions) {
     const messages = linesOf(frame)
     if (stamped) {
       const now = performance.timeOrigin + performance.now()
-      for (const [, at] of String(frame).matchAll(/"at":([\d.]+)/g)) latencies.push(now - Number(at))
+      for (const [, at] of String(frame).matchAll(/"at":([\d.]+)/g))
+        latencies.push(now - Number(at))
       total = latencies.length
       if (total - told < 1_000) return
       told = total

@@ -16,9 +16,18 @@ await withDatabase(async (databaseUrl) => {
   const node = await startNode(databaseUrl)
   const { app, channelId, user, outlet } = node
   const topic = topics.channel(app.id, channelId)
-  const envelope = JSON.stringify({ type: 'message.new', payload: { channelId, message: { id: channelId, channelId, userId: 'ana', text: 'x'.repeat(400) } } })
+  const envelope = JSON.stringify({
+    type: 'message.new',
+    payload: {
+      channelId,
+      message: { id: channelId, channelId, userId: 'ana', text: 'x'.repeat(400) },
+    },
+  })
 
-  print('memory an idle, subscribed socket (KiB)', await memoryOf(node, { token: user.wsToken, topic }))
+  print(
+    'memory an idle, subscribed socket (KiB)',
+    await memoryOf(node, { token: user.wsToken, topic }),
+  )
   for (const count of SUBSCRIBERS) {
     const crowd = await openCrowd({
       url: node.wsUrl,
@@ -28,13 +37,21 @@ await withDatabase(async (databaseUrl) => {
         { id: 2, subscribe: { channel: topic } },
       ],
     })
-    const ours = await measure(crowd, (offset) => outlet.signal({ kind: 'event', topic, envelope: envelope.replace('"text"', `"n":${offset},"text"`) }))
+    const ours = await measure(crowd, (offset) =>
+      outlet.signal({
+        kind: 'event',
+        topic,
+        envelope: envelope.replace('"text"', `"n":${offset},"text"`),
+      }),
+    )
     await crowd.close()
 
     const bare = await startBare()
     const bareCrowd = await openCrowd({ url: bare.url, count, hello: [] })
     const theirs = await measure(bareCrowd, (offset) =>
-      bare.publish(`{"push":{"channel":"${topic}","pub":{"data":${envelope.replace('"text"', `"n":${offset},"text"`)}}}}`),
+      bare.publish(
+        `{"push":{"channel":"${topic}","pub":{"data":${envelope.replace('"text"', `"n":${offset},"text"`)}}}}`,
+      ),
     )
     await bareCrowd.close()
     await bare.stop()
@@ -72,7 +89,10 @@ async function measure(crowd: Crowd, publish: (offset: number) => void) {
   const seconds = (performance.now() - startedAt) / 1000
   const cpu = process.cpuUsage(cpuBefore)
   const deliveries = (sent - before) * crowd.count
-  return { perSecond: deliveries / seconds, perCpuSecond: (deliveries * 1_000_000) / (cpu.user + cpu.system) }
+  return {
+    perSecond: deliveries / seconds,
+    perCpuSecond: (deliveries * 1_000_000) / (cpu.user + cpu.system),
+  }
 }
 
 async function startBare() {
@@ -94,7 +114,10 @@ async function startBare() {
 }
 
 /** What a socket adds to this process: heap and buffers, after collection. */
-async function memoryOf(node: Awaited<ReturnType<typeof startNode>>, { token, topic }: { token: string; topic: string }) {
+async function memoryOf(
+  node: Awaited<ReturnType<typeof startNode>>,
+  { token, topic }: { token: string; topic: string },
+) {
   const measure = () => {
     globalThis.gc?.()
     globalThis.gc?.()
@@ -112,14 +135,28 @@ async function memoryOf(node: Awaited<ReturnType<typeof startNode>>, { token, to
   })
   const after = measure()
   await crowd.close()
-  return { 'heap and buffers': ((after.heap - before.heap) / 1024 / IDLE_SOCKETS).toFixed(1), rss: ((after.rss - before.rss) / 1024 / IDLE_SOCKETS).toFixed(1) }
+  return {
+    'heap and buffers': ((after.heap - before.heap) / 1024 / IDLE_SOCKETS).toFixed(1),
+    rss: ((after.rss - before.rss) / 1024 / IDLE_SOCKETS).toFixed(1),
+  }
 }
 
 /** 1,000 durable events a second in 50 channels of 20 subscribers, handed to the hub as after a commit: until the last byte is read. */
-async function latency(node: Awaited<ReturnType<typeof startNode>>, { topic: first, envelope, token }: { topic: string; envelope: string; token: string }) {
+async function latency(
+  node: Awaited<ReturnType<typeof startNode>>,
+  { topic: first, envelope, token }: { topic: string; envelope: string; token: string },
+) {
   const names = [first, ...node.moreChannels.map((id) => topics.channel(node.app.id, id))]
-  const crowds = await openCrowd({ url: node.wsUrl, count: names.length * 20, hello: [{ id: 1, connect: { token } }], topics: names, stamped: true })
-  const offsets = new Map<string, number>(await Promise.all(names.map(async (name) => [name, await node.topOf(name)] as const)))
+  const crowds = await openCrowd({
+    url: node.wsUrl,
+    count: names.length * 20,
+    hello: [{ id: 1, connect: { token } }],
+    topics: names,
+    stamped: true,
+  })
+  const offsets = new Map<string, number>(
+    await Promise.all(names.map(async (name) => [name, await node.topOf(name)] as const)),
+  )
   const total = 10_000
   const startedAt = performance.now()
   for (let sent = 0; sent < total; ) {
@@ -129,12 +166,24 @@ async function latency(node: Awaited<ReturnType<typeof startNode>>, { topic: fir
       const offset = (offsets.get(topic) ?? 0) + 1
       offsets.set(topic, offset)
       node.outlet.publish([
-        { topic, offset, envelope: envelope.replace('"text"', `"at":${performance.timeOrigin + performance.now()},"text"`), messageId: null },
+        {
+          topic,
+          offset,
+          envelope: envelope.replace(
+            '"text"',
+            `"at":${performance.timeOrigin + performance.now()},"text"`,
+          ),
+          messageId: null,
+        },
       ])
     }
     await new Promise((resolve) => setImmediate(resolve))
   }
   const latencies = await crowds.latencies(total * 20)
-  print('publish to deliver at 1,000/s × 20 (ms)', { deliveries: latencies.length, p50: percentile(latencies, 50), p99: percentile(latencies, 99) })
+  print('publish to deliver at 1,000/s × 20 (ms)', {
+    deliveries: latencies.length,
+    p50: percentile(latencies, 50),
+    p99: percentile(latencies, 99),
+  })
   await crowds.close()
 }

@@ -44,10 +44,13 @@ try {
 report()
 
 function report() {
-  const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+  const median = (values: number[]) =>
+    values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
   const off = median(results.off)
   for (const [kind, values] of Object.entries(results)) {
-    console.log(`push ${kind.padEnd(8)} ${median(values).toFixed(0).padStart(6)} µs of CPU a send  × ${(median(values) / off).toFixed(2)}`)
+    console.log(
+      `push ${kind.padEnd(8)} ${median(values).toFixed(0).padStart(6)} µs of CPU a send  × ${(median(values) / off).toFixed(2)}`,
+    )
   }
   if (median(results.on) / off <= MOST) return
   console.error(`sending with push on may cost at most × ${MOST}`)
@@ -83,16 +86,30 @@ async function measure(kind: Kind, database: string) {
 async function makeSender(url: string) {
   const { apiKey } = await createApi({ url, adminKey: ADMIN_KEY }).apps.create({ name: 'Bench' })
   const ids = Array.from({ length: MEMBERS }, (_, index) => `user${index}`)
-  const [own] = await Promise.all(ids.map((userId) => createApi({ url, apiKey }).tokens.create({ userId })))
+  const [own] = await Promise.all(
+    ids.map((userId) => createApi({ url, apiKey }).tokens.create({ userId })),
+  )
   if (!own) throw new Error('nobody to send')
   const ana = createApi({ url, token: own.token })
   const channels: string[] = []
   for (let index = 0; index < CHANNELS; index++)
-    channels.push((await ana.channels.create({ type: 'group', name: `Channel ${index}`, memberIds: ids.slice(1) })).id)
+    channels.push(
+      (
+        await ana.channels.create({
+          type: 'group',
+          name: `Channel ${index}`,
+          memberIds: ids.slice(1),
+        })
+      ).id,
+    )
   return async (count: number) => {
     let sent = 0
     const one = async () => {
-      while (sent < count) await ana.messages.send({ channelId: channels[sent++ % CHANNELS] ?? '', text: 'The soup is ready, who is hungry?' })
+      while (sent < count)
+        await ana.messages.send({
+          channelId: channels[sent++ % CHANNELS] ?? '',
+          text: 'The soup is ready, who is hungry?',
+        })
     }
     await Promise.all(Array.from({ length: CONCURRENCY }, one))
   }
@@ -100,26 +117,30 @@ async function makeSender(url: string) {
 
 async function startServer(variables: Record<string, string>) {
   const [port, metricsPort] = [await freePort(), await freePort()]
-  const child = spawn(process.execPath, ['--conditions=parley-source', '--import', 'tsx', 'server/bin/server.ts'], {
-    cwd: fileURLToPath(new URL('../..', import.meta.url)),
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: {
-      PATH: process.env.PATH,
-      NODE_ENV: 'production',
-      USER_ADMIN_ACCESS: 'server',
-      HOST: '127.0.0.1',
-      PORT: String(port),
-      PUBLIC_URL: `http://127.0.0.1:${port}`,
-      METRICS_PORT: String(metricsPort),
-      JWT_SECRET: 'a secret of the bench, 32 bytes or more',
-      ADMIN_API_KEY: ADMIN_KEY,
-      RATE_LIMIT_MESSAGES: '0',
-      RATE_LIMIT_REQUESTS: '0',
-      RATE_LIMIT_TOKENS: '0',
-      LOG_LEVEL: 'error',
-      ...variables,
+  const child = spawn(
+    process.execPath,
+    ['--conditions=parley-source', '--import', 'tsx', 'server/bin/server.ts'],
+    {
+      cwd: fileURLToPath(new URL('../..', import.meta.url)),
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: {
+        PATH: process.env.PATH,
+        NODE_ENV: 'production',
+        USER_ADMIN_ACCESS: 'server',
+        HOST: '127.0.0.1',
+        PORT: String(port),
+        PUBLIC_URL: `http://127.0.0.1:${port}`,
+        METRICS_PORT: String(metricsPort),
+        JWT_SECRET: 'a secret of the bench, 32 bytes or more',
+        ADMIN_API_KEY: ADMIN_KEY,
+        RATE_LIMIT_MESSAGES: '0',
+        RATE_LIMIT_REQUESTS: '0',
+        RATE_LIMIT_TOKENS: '0',
+        LOG_LEVEL: 'error',
+        ...variables,
+      },
     },
-  })
+  )
   const metrics = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
   while (!(await metrics().catch(() => ''))) await pause(50)
   return {
@@ -145,7 +166,12 @@ async function serveProvider() {
   const settled = async () => {
     for (let before = -1; before !== count; await pause(500)) before = count
   }
-  return { url: `http://127.0.0.1:${port}`, count: () => count, settled, stop: () => server.close().closeAllConnections() }
+  return {
+    url: `http://127.0.0.1:${port}`,
+    count: () => count,
+    settled,
+    stop: () => server.close().closeAllConnections(),
+  }
 }
 
 async function freePort() {

@@ -35,7 +35,11 @@ export async function startNode(databaseUrl: string) {
   const db = connect({ url: databaseUrl, poolSize: 10, applicationName: 'parley-bench' })
   const tokens = await createTokens(['a secret of the bench, 32 bytes or more'])
   const relay = createRelay()
-  const cleanup = createCleanup({ db, outlet: relay.outlet, onError: (error) => console.error(error) })
+  const cleanup = createCleanup({
+    db,
+    outlet: relay.outlet,
+    onError: (error) => console.error(error),
+  })
   const server = buildApp({
     db, databaseUrl, relay, cleanup, tokens, metrics: createMetrics(), outbox: createOutbox([]), providerPreferences: createProviderPreferences(undefined), userAdminAccess: 'bearer', publicUrl: () => 'http://bench', adminKey: ADMIN_KEY, rates: { tokens: 0, messages: 0, requests: 0 }, presenceGraceSeconds: 15, wsUrl: () => 'ws://bench',
     allowedOrigins: [], trustProxy: false, hasDocsPage: false, logLevel: 'error', timings: { shutdownMs: 0 },
@@ -45,7 +49,8 @@ export async function startNode(databaseUrl: string) {
   const user = await createApi({ url, apiKey: app.apiKey }).tokens.create({ userId: 'ana' })
   const ana = createApi({ url, token: user.token })
   const ids: string[] = []
-  for (let index = 0; index < 50; index++) ids.push((await ana.channels.create({ type: 'group', name: `Channel ${index}` })).id)
+  for (let index = 0; index < 50; index++)
+    ids.push((await ana.channels.create({ type: 'group', name: `Channel ${index}` })).id)
   const [channelId = '', ...moreChannels] = ids
   return {
     wsUrl: `${url.replace(/^http/, 'ws')}/connection/websocket`,
@@ -61,11 +66,19 @@ export async function startNode(databaseUrl: string) {
   } // biome-ignore format: a list
 }
 
-export type CrowdOptions = { url: string; count: number; hello: object[]; topics?: string[]; stamped?: boolean }
+export type CrowdOptions = {
+  url: string
+  count: number
+  hello: object[]
+  topics?: string[]
+  stamped?: boolean
+}
 
 /** Sockets in a process of their own, that count what they receive. */
 export async function openCrowd(options: CrowdOptions) {
-  const child = fork(new URL('./crowd.ts', import.meta.url), { execArgv: process.execArgv.filter((argument) => argument !== '--expose-gc') })
+  const child = fork(new URL('./crowd.ts', import.meta.url), {
+    execArgv: process.execArgv.filter((argument) => argument !== '--expose-gc'),
+  })
   let complete = 0
   let latencies: number[] = []
   let wake = () => {}
@@ -103,7 +116,9 @@ export async function openCrowd(options: CrowdOptions) {
 }
 
 export const percentile = (values: number[], percent: number) =>
-  Number((values.toSorted((a, b) => a - b)[Math.floor((values.length * percent) / 100)] ?? 0).toFixed(1))
+  Number(
+    (values.toSorted((a, b) => a - b)[Math.floor((values.length * percent) / 100)] ?? 0).toFixed(1),
+  )
 export const print = (what: string, values: Record<string, string | number>) =>
   console.log(
     `${what.padEnd(44)}${Object.entries(values)

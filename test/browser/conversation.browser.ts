@@ -12,7 +12,9 @@ test('a first visit finds a demo to look at; two at once make one', async () => 
   for (const page of [ana, ben]) {
     await isSeen(page.getByText('Live', { exact: true }))
     await isSeen(message(page, 'Ready when you are'))
-    expect(await page.getByRole('navigation', { name: 'Channels' }).getByRole('listitem').count()).toBe(4)
+    expect(
+      await page.getByRole('navigation', { name: 'Channels' }).getByRole('listitem').count(),
+    ).toBe(4)
     expect(await page.getByRole('log').getByRole('article').count()).toBe(4)
   }
 })
@@ -90,7 +92,10 @@ test('a reaction is counted for both, is own for one, and can be taken back', as
   await ben.getByRole('button', { name: 'React with noodles' }).click()
   const chip = (page: Page) => message(page, 'Soup or salad?').getByRole('button', { name: /^🍜/ })
   await isSeen(chip(ana))
-  expect([await chip(ana).getAttribute('aria-pressed'), await chip(ben).getAttribute('aria-pressed')]).toEqual(['false', 'true'])
+  expect([
+    await chip(ana).getAttribute('aria-pressed'),
+    await chip(ben).getAttribute('aria-pressed'),
+  ]).toEqual(['false', 'true'])
   await chip(ana).click()
   await isSeen(message(ben, 'Soup or salad?').getByRole('button', { name: '🍜, 2' }))
   await chip(ana).click()
@@ -155,7 +160,13 @@ test('scrolling up loads earlier messages and stays where it was; the way back i
   await isSeen(message(ana, 'apple'))
   await picture(ana, 'paging')
   await ana.getByRole('button', { name: 'Latest' }).click()
-  await vi.waitFor(async () => expect(await message(ana, 'ember').evaluate((row) => row.getBoundingClientRect().bottom < innerHeight)).toBe(true))
+  await vi.waitFor(async () =>
+    expect(
+      await message(ana, 'ember').evaluate(
+        (row) => row.getBoundingClientRect().bottom < innerHeight,
+      ),
+    ).toBe(true),
+  )
   await rowOf(ana, 'Kitchen').click()
 })
 
@@ -186,7 +197,13 @@ test('what waits survives a reload, and is stored once', async () => {
   await isSeen(message(ben, 'Four cups'))
   await rowOf(ana, 'Kitchen').click()
   await isSeen(message(ana, 'Four cups').and(ana.locator('[data-status=sent]')))
-  for (const page of [ana, ben]) expect(await texts(page, /\w+ cups?$/m)).toEqual(['One cup', 'Two cups', 'Three cups', 'Four cups'])
+  for (const page of [ana, ben])
+    expect(await texts(page, /\w+ cups?$/m)).toEqual([
+      'One cup',
+      'Two cups',
+      'Three cups',
+      'Four cups',
+    ])
 })
 
 test('a message that is refused says why, and can be discarded', async () => {
@@ -230,4 +247,6 @@ test('an invite link opens the channels of a team', async () => {
 })
 
 const texts = async (page: Page, pattern: RegExp) =>
-  (await page.getByRole('log').getByRole('article').allInnerTexts()).flatMap((text) => pattern.exec(text)?.[0] ?? [])
+  (await page.getByRole('log').getByRole('article').allInnerTexts()).flatMap(
+    (text) => pattern.exec(text)?.[0] ?? [],
+  )

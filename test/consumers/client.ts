@@ -10,7 +10,13 @@ declare module '@parley/client' {
 /** What somebody may write who has only the package: a backend, and a client in Node.js. */
 export async function main(url: string, wsUrl: string, apiKey: string) {
   const server = createChatServer({ url, apiKey })
-  const chat = createChatClient({ url, token: async () => ({ ...(await server.tokens.create({ userId: 'ana', custom: { plan: 'pro' } })), wsUrl }) })
+  const chat = createChatClient({
+    url,
+    token: async () => ({
+      ...(await server.tokens.create({ userId: 'ana', custom: { plan: 'pro' } })),
+      wsUrl,
+    }),
+  })
   await chat.connect()
   const { id, name } = await chat.api.channels.create({ type: 'group', name: 'Talk' })
   const plan: 'free' | 'pro' | undefined = (await chat.api.users.get({ userId: 'ana' })).custom.plan
@@ -27,12 +33,20 @@ export async function main(url: string, wsUrl: string, apiKey: string) {
   await room.react(message.id, '👍')
   const refusal = await chat.api.channels.get({ channelId: message.id }).then(
     () => undefined,
-    (error: unknown): ChatError | undefined => (isChatError(error, 'NOT_FOUND') ? error : undefined),
+    (error: unknown): ChatError | undefined =>
+      isChatError(error, 'NOT_FOUND') ? error : undefined,
   )
   // @ts-expect-error an operation of backends
   void chat.api.tokens
   chat.disconnect()
-  return { name, plan, text: message.text, heard: heard[0], code: refusal?.code, status: refusal?.status }
+  return {
+    name,
+    plan,
+    text: message.text,
+    heard: heard[0],
+    code: refusal?.code,
+    status: refusal?.status,
+  }
 }
 
 const until = <Snapshot>(store: Store<Snapshot>, isSo: (snapshot: Snapshot) => boolean) =>

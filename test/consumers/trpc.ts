@@ -17,7 +17,9 @@ export async function main(url: string, token: string) {
     ],
   })
   const channel = await client.channels.create.mutate({ type: 'group', name: 'Contract' })
-  const sent = await Promise.all(['one', 'two'].map((text) => client.messages.send.mutate({ channelId: channel.id, text })))
+  const sent = await Promise.all(
+    ['one', 'two'].map((text) => client.messages.send.mutate({ channelId: channel.id, text })),
+  )
   const [page, unread, missing, malformed] = await Promise.all([
     client.messages.list.query({ channelId: channel.id, limit: limits.page.messages.max }),
     client.reads.unreadCount.query(),
@@ -26,16 +28,27 @@ export async function main(url: string, token: string) {
   ])
   const text: string | undefined = page.messages[0]?.text
   const seqs: number[] = sent.map((message) => message.seq)
-  return { text, seqs, unread, missing, malformed, requests, isMessage: Message.safeParse(page.messages[0]).success, path: contract.messages.send.path }
+  return {
+    text,
+    seqs,
+    unread,
+    missing,
+    malformed,
+    requests,
+    isMessage: Message.safeParse(page.messages[0]).success,
+    path: contract.messages.send.path,
+  }
 }
 
 const refusal = (error: unknown) => {
   if (!isRefusal(error) || !error.data) throw error
   const { code, httpStatus } = error.data
-  const known: 'NOT_FOUND' | 'VALIDATION_ERROR' | undefined = code === 'NOT_FOUND' || code === 'VALIDATION_ERROR' ? code : undefined
+  const known: 'NOT_FOUND' | 'VALIDATION_ERROR' | undefined =
+    code === 'NOT_FOUND' || code === 'VALIDATION_ERROR' ? code : undefined
   return { code: known, httpStatus, message: error.message }
 }
-const isRefusal = (error: unknown): error is TRPCClientError<AppRouter> => error instanceof TRPCClientError
+const isRefusal = (error: unknown): error is TRPCClientError<AppRouter> =>
+  error instanceof TRPCClientError
 
 /** What does not compile. */
 export const mistakes = (client: ReturnType<typeof createTRPCClient<AppRouter>>) => [
@@ -50,5 +63,6 @@ export const mistakes = (client: ReturnType<typeof createTRPCClient<AppRouter>>)
   // @ts-expect-error there is no such operation
   () => client.messages.forward.mutate({ channelId: 'x' }),
   // @ts-expect-error a seq is a number
-  async (): Promise<string> => (await client.messages.get.query({ channelId: 'x', messageId: 'y' })).seq,
+  async (): Promise<string> =>
+    (await client.messages.get.query({ channelId: 'x', messageId: 'y' })).seq,
 ]

@@ -62,14 +62,23 @@ async function holds(history: Step[]) {
     for (const { ear, replica } of rooms) {
       const { rev } = await replica.fetched()
       await ear.until((heard) => rev === replica.rev || heard.some(({ offset }) => offset === rev))
-      const offsets = ear.heard.flatMap(({ offset }) => (offset !== undefined && offset > replica.rev ? [offset] : []))
-      expect(offsets).toEqual(Array.from({ length: rev - replica.rev }, (_, index) => replica.rev + 1 + index))
+      const offsets = ear.heard.flatMap(({ offset }) =>
+        offset !== undefined && offset > replica.rev ? [offset] : [],
+      )
+      expect(offsets).toEqual(
+        Array.from({ length: rev - replica.rev }, (_, index) => replica.rev + 1 + index),
+      )
       await soon(async () => {
         const known = { heard: evesOwn.heard, constant }
-        expect(withFaces(replica.after(ear.heard), known)).toEqual(withFaces(await replica.fetched(), known))
+        expect(withFaces(replica.after(ear.heard), known)).toEqual(
+          withFaces(await replica.fetched(), known),
+        )
       })
     }
-    for (const { user, ear, replica } of lists) await soon(async () => expect(replica.after(ear.heard), user.id).toEqual(await replica.fetched()))
+    for (const { user, ear, replica } of lists)
+      await soon(async () =>
+        expect(replica.after(ear.heard), user.id).toEqual(await replica.fetched()),
+      )
     return done
   } finally {
     for (const client of [eves, ...theirs]) client.disconnect()

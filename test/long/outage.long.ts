@@ -14,14 +14,21 @@ import { createWorld, type World } from '../support/world.ts'
 const OUTAGE_MS = 14_000
 const dataDir = mkdtempSync(join(tmpdir(), 'parley-long-outage-'))
 chmodSync(dataDir, 0o755) // for the user that root hands the server over to
-const start = () => startEmbeddedPostgres({ dataDir, settings: { fsync: 'off', full_page_writes: 'off', max_connections: '60' } })
+const start = () =>
+  startEmbeddedPostgres({
+    dataDir,
+    settings: { fsync: 'off', full_page_writes: 'off', max_connections: '60' },
+  })
 let server: EmbeddedPostgres
 let nodes: [World, World]
 
 beforeAll(async () => {
   server = await start()
   await migrate(server.url)
-  nodes = [await createWorld({ databaseUrl: server.url }), await createWorld({ databaseUrl: server.url })]
+  nodes = [
+    await createWorld({ databaseUrl: server.url }),
+    await createWorld({ databaseUrl: server.url }),
+  ]
 }, 60_000)
 afterAll(async () => {
   for (const node of nodes ?? []) await node.stop()
@@ -30,62 +37,90 @@ afterAll(async () => {
 })
 
 const endings: [string, () => unknown][] = [
-  ['killed', () => process.kill(Number(readFileSync(join(server.dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]), 'SIGKILL')],
+  [
+    'killed',
+    () =>
+      process.kill(
+        Number(
+          readFileSync(join(server.dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')[0],
+        ),
+        'SIGKILL',
+      ),
+  ],
   ['stopped', () => server.stop()],
 ]
-test.each(endings)('a database that is %s for long: who stays connected hears each message once, in order, and his counts', async (name, end) => {
-  const [world, other] = nodes
-  const [ana, ben] = await world.users(`ana-${name}`, `ben-${name}`)
-  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: [ben.id] })
-  const clients = nodes.map((node) => centrifugeOf(node, ben))
-  const drops: unknown[] = []
-  const ears = await Promise.all(clients.map((client) => listen(client, topics.channel(world.appId, channelId))))
-  const badges = await Promise.all(clients.map((client) => listen(client, topics.user(world.appId, ben.id))))
-  for (const client of clients) client.on('connecting', (reason) => drops.push(reason))
-
-  let isOver = false
-  const acknowledged: string[] = []
-  const chat = async (node: World, prefix: string) => {
-    const elsewhere = node.api({ token: ana.token })
-    for (let n = 1; !isOver; n++) {
-      const clientId = `${prefix}-${n}`
-      // Again and again until it is acknowledged.
-      for (let isSent = false; !isSent; ) {
-        isSent = await elsewhere.messages.send({ channelId, text: 'hi', clientId }).then(
-          () => true,
-          (error: unknown) => {
-            if (!isChatError(error, 'UNAVAILABLE')) throw error
-            return false
-          },
-        )
-        await delay(40)
-      }
-      acknowledged.push(clientId)
-    }
-  }
-  const chats = [chat(world, 'here'), chat(other, 'there')]
-  await ears[0]?.untilType('message.new', 20)
-  await end()
-  await delay(OUTAGE_MS)
-  await server.stop()
-  server = await start()
-  const before = acknowledged.length
-  while (acknowledged.length < before + 20) await delay(20)
-  isOver = true
-  await Promise.all(chats)
-
-  for (const ear of ears) {
-    await ear.untilType('message.new', acknowledged.length)
-    expect(ear.heard.flatMap(({ offset }) => offset ?? [])).toEqual(acknowledged.map((_, index) => index + 3))
-    const heard = ear.heard.flatMap(({ envelope }) => (envelope.type === 'message.new' ? [envelope.payload.message.clientId] : []))
-    expect(heard.sort()).toEqual([...acknowledged].sort())
-  }
-  for (const badge of badges)
-    await badge.until(
-      (heard) =>
-        heard.flatMap(({ envelope }) => (envelope.type === 'channel.total_unread_changed' ? [envelope.payload.count] : [])).at(-1) === acknowledged.length,
-      20_000,
+test.each(endings)(
+  'a database that is %s for long: who stays connected hears each message once, in order, and his counts',
+  async (name, end) => {
+    const [world, other] = nodes
+    const [ana, ben] = await world.users(`ana-${name}`, `ben-${name}`)
+    const { id: channelId } = await ana.channels.create({
+      type: 'group',
+      name: 'Talk',
+      memberIds: [ben.id],
+    })
+    const clients = nodes.map((node) => centrifugeOf(node, ben))
+    const drops: unknown[] = []
+    const ears = await Promise.all(
+      clients.map((client) => listen(client, topics.channel(world.appId, channelId))),
     )
-  expect(drops).toEqual([])
-  for (const client of clients) client.disconnect()
-})
+    const badges = await Promise.all(
+      clients.map((client) => listen(client, topics.user(world.appId, ben.id))),
+    )
+    for (const client of clients) client.on('connecting', (reason) => drops.push(reason))
+
+    let isOver = false
+    const acknowledged: string[] = []
+    const chat = async (node: World, prefix: string) => {
+      const elsewhere = node.api({ token: ana.token })
+      for (let n = 1; !isOver; n++) {
+        const clientId = `${prefix}-${n}`
+        // Again and again until it is acknowledged.
+        for (let isSent = false; !isSent; ) {
+          isSent = await elsewhere.messages.send({ channelId, text: 'hi', clientId }).then(
+            () => true,
+            (error: unknown) => {
+              if (!isChatError(error, 'UNAVAILABLE')) throw error
+              return false
+            },
+          )
+          await delay(40)
+        }
+        acknowledged.push(clientId)
+      }
+    }
+    const chats = [chat(world, 'here'), chat(other, 'there')]
+    await ears[0]?.untilType('message.new', 20)
+    await end()
+    await delay(OUTAGE_MS)
+    await server.stop()
+    server = await start()
+    const before = acknowledged.length
+    while (acknowledged.length < before + 20) await delay(20)
+    isOver = true
+    await Promise.all(chats)
+
+    for (const ear of ears) {
+      await ear.untilType('message.new', acknowledged.length)
+      expect(ear.heard.flatMap(({ offset }) => offset ?? [])).toEqual(
+        acknowledged.map((_, index) => index + 3),
+      )
+      const heard = ear.heard.flatMap(({ envelope }) =>
+        envelope.type === 'message.new' ? [envelope.payload.message.clientId] : [],
+      )
+      expect(heard.sort()).toEqual([...acknowledged].sort())
+    }
+    for (const badge of badges)
+      await badge.until(
+        (heard) =>
+          heard
+            .flatMap(({ envelope }) =>
+              envelope.type === 'channel.total_unread_changed' ? [envelope.payload.count] : [],
+            )
+            .at(-1) === acknowledged.length,
+        20_000,
+      )
+    expect(drops).toEqual([])
+    for (const client of clients) client.disconnect()
+  },
+)

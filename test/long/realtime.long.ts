@@ -15,45 +15,77 @@ const cast = () => world().users(`ana${++casts}`, `ben${casts}`, `cem${casts}`)
 const upTo = (n: number, from = 1) => Array.from({ length: n }, (_, index) => index + from)
 const offsets = ({ heard }: Ear) => heard.flatMap(({ offset }) => offset ?? [])
 
-test.each(framings)('a line cut in the middle of messages from concurrent senders: each message exactly once, in order (%s)', async (framing) => {
-  const [ana, ben, cem] = await cast()
-  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: [ben.id, cem.id] })
-  const proxy = await openProxy(world().url)
-  const client = centrifugeOf(proxy, cem, framing)
-  onTestFinished(() => {
-    client.disconnect()
-    proxy.close()
-  })
-  const ear = await listen(client, chat(channelId))
-  const senders = [ana, ben].map(async (user) => {
-    for (let index = 0; index < 300; index++) {
-      // Anywhere: in a frame's header, in an envelope, in the reply to a subscribe.
-      if (index % 10 === 0) proxy.cutAfter(1 + Math.floor(Math.random() * 5_000))
-      await user.messages.send({ channelId, text: `${user.id} ${index} ${'x'.repeat(Math.random() * 300)}` })
-    }
-  })
-  await Promise.all(senders)
-  await ear.until((heard) => heard.filter(({ envelope }) => envelope.type === 'message.new').length >= 600, 30_000)
-  expect(offsets(ear)).toEqual(upTo(600, 4))
-  expect(proxy.cuts()).toBeGreaterThan(10)
-})
+test.each(framings)(
+  'a line cut in the middle of messages from concurrent senders: each message exactly once, in order (%s)',
+  async (framing) => {
+    const [ana, ben, cem] = await cast()
+    const { id: channelId } = await ana.channels.create({
+      type: 'group',
+      name: 'Talk',
+      memberIds: [ben.id, cem.id],
+    })
+    const proxy = await openProxy(world().url)
+    const client = centrifugeOf(proxy, cem, framing)
+    onTestFinished(() => {
+      client.disconnect()
+      proxy.close()
+    })
+    const ear = await listen(client, chat(channelId))
+    const senders = [ana, ben].map(async (user) => {
+      for (let index = 0; index < 300; index++) {
+        // Anywhere: in a frame's header, in an envelope, in the reply to a subscribe.
+        if (index % 10 === 0) proxy.cutAfter(1 + Math.floor(Math.random() * 5_000))
+        await user.messages.send({
+          channelId,
+          text: `${user.id} ${index} ${'x'.repeat(Math.random() * 300)}`,
+        })
+      }
+    })
+    await Promise.all(senders)
+    await ear.until(
+      (heard) => heard.filter(({ envelope }) => envelope.type === 'message.new').length >= 600,
+      30_000,
+    )
+    expect(offsets(ear)).toEqual(upTo(600, 4))
+    expect(proxy.cuts()).toBeGreaterThan(10)
+  },
+)
 
 test('the node of the sender is killed between commit and publish: a reader on another still hears it within 10 s', async () => {
   const [ana, ben] = await cast()
-  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: [ben.id] })
+  const { id: channelId } = await ana.channels.create({
+    type: 'group',
+    name: 'Talk',
+    memberIds: [ben.id],
+  })
   const client = centrifugeOf(world(), ben)
   onTestFinished(() => client.disconnect())
   const ear = await listen(client, chat(channelId))
-  const node = fork(new URL('./node.ts', import.meta.url), [world().databaseUrl], { execArgv: ['--conditions=parley-source', '--import', 'tsx'] })
-  const url = await new Promise<string>((resolve) => node.on('message', (message) => resolve(String(message))))
-  const there = { headers: { authorization: `Bearer ${ana.token}`, 'content-type': 'application/json' }, method: 'POST' }
-  const send = (text: string) => fetch(`${url}/api/channels/${channelId}/messages`, { ...there, body: JSON.stringify({ text }) })
+  const node = fork(new URL('./node.ts', import.meta.url), [world().databaseUrl], {
+    execArgv: ['--conditions=parley-source', '--import', 'tsx'],
+  })
+  const url = await new Promise<string>((resolve) =>
+    node.on('message', (message) => resolve(String(message))),
+  )
+  const there = {
+    headers: { authorization: `Bearer ${ana.token}`, 'content-type': 'application/json' },
+    method: 'POST',
+  }
+  const send = (text: string) =>
+    fetch(`${url}/api/channels/${channelId}/messages`, { ...there, body: JSON.stringify({ text }) })
   expect((await send('alive')).status).toBe(201)
   node.send('arm')
   const killed = new Promise((resolve) => node.on('exit', (_, signal) => resolve(signal)))
   await expect(send('last words')).rejects.toThrow()
   expect(await killed).toBe('SIGKILL')
-  await ear.until((heard) => heard.some(({ envelope }) => envelope.type === 'message.new' && envelope.payload.message.text === 'last words'), 10_000)
+  await ear.until(
+    (heard) =>
+      heard.some(
+        ({ envelope }) =>
+          envelope.type === 'message.new' && envelope.payload.message.text === 'last words',
+      ),
+    10_000,
+  )
   expect(offsets(ear)).toEqual([3, 4])
 })
 
@@ -61,16 +93,25 @@ test('removal against subscribe: who is let in at the last moment is put out, an
   const [ana, ben] = await cast()
   const raw = await RawSocket.connect(world(), ben)
   for (let round = 0; round < 100; round++) {
-    const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: [ben.id] })
+    const { id: channelId } = await ana.channels.create({
+      type: 'group',
+      name: 'Talk',
+      memberIds: [ben.id],
+    })
     const id = 2 + round * 2
     const topic = chat(channelId)
     const removal = ana.members.remove({ channelId, userId: ben.id })
     const reply = await raw.ask({ id, subscribe: { channel: topic } })
     await removal
     await ana.messages.send({ channelId, text: `secret of round ${round}` })
-    if (reply.subscribe) await raw.pushed(({ channel, unsubscribe }) => channel === topic && unsubscribe?.code === 2000)
+    if (reply.subscribe)
+      await raw.pushed(
+        ({ channel, unsubscribe }) => channel === topic && unsubscribe?.code === 2000,
+      )
     else expect(reply.error.code).toBe(103)
-    expect((await raw.ask({ id: id + 1, history: { channel: topic, limit: -1 } })).error.code).toBe(103)
+    expect((await raw.ask({ id: id + 1, history: { channel: topic, limit: -1 } })).error.code).toBe(
+      103,
+    )
   }
   expect(raw.frames.join()).not.toContain('secret')
   raw.socket.terminate()
@@ -78,14 +119,27 @@ test('removal against subscribe: who is let in at the last moment is put out, an
 
 test('garbage by the ten thousand closes its sockets and hurts nobody else', async () => {
   const [ana, ben] = await cast()
-  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: [ben.id] })
+  const { id: channelId } = await ana.channels.create({
+    type: 'group',
+    name: 'Talk',
+    memberIds: [ben.id],
+  })
   const client = centrifugeOf(world(), ben)
   onTestFinished(() => client.disconnect())
   const ear = await listen(client, chat(channelId))
-  const garbage = fc.sample(fc.oneof(fc.uint8Array({ minLength: 1, maxLength: 200 }), fc.string({ minLength: 1, maxLength: 200 }), fc.json()), 10_000)
+  const garbage = fc.sample(
+    fc.oneof(
+      fc.uint8Array({ minLength: 1, maxLength: 200 }),
+      fc.string({ minLength: 1, maxLength: 200 }),
+      fc.json(),
+    ),
+    10_000,
+  )
   const codes = new Map<number, number>()
   await inCrowds(garbage, 100, async (frame) => {
-    const raw = await RawSocket.open(world(), { protocols: [Math.random() < 0.5 ? 'centrifuge-json' : 'centrifuge-protobuf'] })
+    const raw = await RawSocket.open(world(), {
+      protocols: [Math.random() < 0.5 ? 'centrifuge-json' : 'centrifuge-protobuf'],
+    })
     raw.socket.send(frame)
     // What may pass for an empty frame is followed by what can not.
     raw.socket.send('}')
@@ -114,7 +168,8 @@ test('2,000 sockets cut at once all recover what they missed', async () => {
   })
   proxy.cut()
   const sent = []
-  for (let index = 0; index < 20; index++) sent.push(await ana.messages.send({ channelId, text: `message ${index}` }))
+  for (let index = 0; index < 20; index++)
+    sent.push(await ana.messages.send({ channelId, text: `message ${index}` }))
   await Promise.all(ears.map((ear) => ear.until((heard) => heard.length >= 20, 60_000)))
   for (const ear of ears) expect(offsets(ear)).toEqual(sent.map(({ rev }) => rev))
   for (const each of clients) each.disconnect()

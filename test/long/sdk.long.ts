@@ -19,8 +19,16 @@ async function comesBack(world: World, { isHistoryLost = false } = {}) {
   const workspaceId = await insertWorkspace(world, { ana: 'owner', ben: 'member' })
   const channels = await Promise.all(
     Array.from({ length: 200 }, async (_, n) => {
-      const { id: channelId } = await ana.channels.create({ ...GROUP, name: `c${n}`, memberIds: ['ben'], workspaceId })
-      const [one, two] = [await ana.messages.send({ channelId, text: 'one' }), await ana.messages.send({ channelId, text: 'two' })]
+      const { id: channelId } = await ana.channels.create({
+        ...GROUP,
+        name: `c${n}`,
+        memberIds: ['ben'],
+        workspaceId,
+      })
+      const [one, two] = [
+        await ana.messages.send({ channelId, text: 'one' }),
+        await ana.messages.send({ channelId, text: 'two' }),
+      ]
       return { channelId, one: one.id, two: two.id }
     }),
   )
@@ -48,10 +56,26 @@ async function comesBack(world: World, { isHistoryLost = false } = {}) {
   proxy.mend()
   await until(chat.connection, ({ status }) => status === 'live', 40_000)
   await Promise.all(
-    rooms.map((room) => until(room.messages, (shown) => ready(shown) && texts(shown).join() === 'changed,missed' && shown.items[1]?.reactions.length === 1)),
+    rooms.map((room) =>
+      until(
+        room.messages,
+        (shown) =>
+          ready(shown) &&
+          texts(shown).join() === 'changed,missed' &&
+          shown.items[1]?.reactions.length === 1,
+      ),
+    ),
   )
-  await until(list, (shown) => ready(shown) && shown.totalUnread === 400 && shown.items.every(({ unreadCount }) => unreadCount === 2))
-  expect(list.getSnapshot().items.map(({ lastMessage }) => lastMessage?.text)).toEqual(channels.map(() => 'missed'))
+  await until(
+    list,
+    (shown) =>
+      ready(shown) &&
+      shown.totalUnread === 400 &&
+      shown.items.every(({ unreadCount }) => unreadCount === 2),
+  )
+  expect(list.getSnapshot().items.map(({ lastMessage }) => lastMessage?.text)).toEqual(
+    channels.map(() => 'missed'),
+  )
   const calls = proxy.requests.filter((request) => !request.includes('/connection/'))
   expect(calls.length, calls.join()).toBeLessThanOrEqual(5)
   expect(proxy.sockets).toBe(sockets + 1)

@@ -19,7 +19,9 @@ const lively = async () => {
   for (const text of ['a', 'b', 'c']) await ana.messages.send({ channelId: id, text })
   return { id, topic: topics.channel(world().appId, id) }
 }
-const epochOf = async () => (await world().db<{ value: string }[]>`select value from service where key = 'epoch'`)[0]?.value ?? ''
+const epochOf = async () =>
+  (await world().db<{ value: string }[]>`select value from service where key = 'epoch'`)[0]
+    ?.value ?? ''
 
 describe('the reply to a subscribe', () => {
   test('a first one gets the position and no history', async () => {
@@ -38,7 +40,10 @@ describe('the reply to a subscribe', () => {
     const { subscribe: result } = await raw.ask({ id: 2, subscribe })
     expect(result).toMatchObject({ was_recovering: true, recovered: true, offset: 3 })
     expect(result.publications.map(({ offset }: { offset: number }) => offset)).toEqual([4, 5])
-    expect(result.publications[0].data).toMatchObject({ type: 'message.new', payload: { channelId: id, message: { text: 'b' } } })
+    expect(result.publications[0].data).toMatchObject({
+      type: 'message.new',
+      payload: { channelId: id, message: { text: 'b' } },
+    })
     await ana.messages.send({ channelId: id, text: 'd' })
     expect((await raw.pushed(({ pub }) => pub?.offset !== undefined)).push.pub.offset).toBe(6)
   })
@@ -46,7 +51,10 @@ describe('the reply to a subscribe', () => {
   test('with nothing missed it is recovered, and says so', async () => {
     const { topic } = await lively()
     const raw = await connected()
-    const { subscribe } = await raw.ask({ id: 2, subscribe: { channel: topic, recover: true, epoch: await epochOf(), offset: 5 } })
+    const { subscribe } = await raw.ask({
+      id: 2,
+      subscribe: { channel: topic, recover: true, epoch: await epochOf(), offset: 5 },
+    })
     expect(subscribe).toMatchObject({ was_recovering: true, recovered: true, offset: 5 })
     expect(subscribe.publications).toBeUndefined()
   })
@@ -63,19 +71,22 @@ describe('the reply to a subscribe', () => {
       },
     ],
   ]
-  test.each(unrecoverable)('%s: not recovered, no publications, the top; with the flag error 112', async (_, position) => {
-    const { topic } = await lively()
-    const wanted = { channel: topic, recover: true, ...(await position(await epochOf(), topic)) }
-    const raw = await connected()
-    expect((await raw.ask({ id: 2, subscribe: { ...wanted, flag: 2 } })).error.code).toBe(112)
-    expect((await raw.ask({ id: 3, subscribe: wanted })).subscribe).toEqual({
-      recoverable: true,
-      positioned: true,
-      was_recovering: true,
-      epoch: await epochOf(),
-      offset: 5,
-    })
-  })
+  test.each(unrecoverable)(
+    '%s: not recovered, no publications, the top; with the flag error 112',
+    async (_, position) => {
+      const { topic } = await lively()
+      const wanted = { channel: topic, recover: true, ...(await position(await epochOf(), topic)) }
+      const raw = await connected()
+      expect((await raw.ask({ id: 2, subscribe: { ...wanted, flag: 2 } })).error.code).toBe(112)
+      expect((await raw.ask({ id: 3, subscribe: wanted })).subscribe).toEqual({
+        recoverable: true,
+        positioned: true,
+        was_recovering: true,
+        epoch: await epochOf(),
+        offset: 5,
+      })
+    },
+  )
 
   test('what a node has delivered it gives again without a look at the events', async () => {
     const { topic, id } = await lively()
@@ -85,7 +96,10 @@ describe('the reply to a subscribe', () => {
     await first.pushed(({ pub }) => pub?.offset === rev)
     await world().db`delete from events where topic = ${topic}`
     const second = await connected()
-    const { subscribe } = await second.ask({ id: 2, subscribe: { channel: topic, recover: true, epoch: await epochOf(), offset: rev - 1 } })
+    const { subscribe } = await second.ask({
+      id: 2,
+      subscribe: { channel: topic, recover: true, epoch: await epochOf(), offset: rev - 1 },
+    })
     expect(subscribe.publications).toHaveLength(1)
   })
 
@@ -101,9 +115,20 @@ describe('the reply to a subscribe', () => {
     )
     const epoch = await epochOf()
     const greedy = await connected()
-    greedy.send(...topics.map((channel, index) => ({ id: index + 2, subscribe: { channel, recover: true, epoch, offset: 0 } })))
+    greedy.send(
+      ...topics.map((channel, index) => ({
+        id: index + 2,
+        subscribe: { channel, recover: true, epoch, offset: 0 },
+      })),
+    )
     const answers = await Promise.all(topics.map((_, index) => greedy.reply(index + 2)))
-    expect(answers.map(({ subscribe }) => [subscribe.recovered ?? false, subscribe.publications?.length ?? 0, subscribe.offset ?? 0])).toEqual([
+    expect(
+      answers.map(({ subscribe }) => [
+        subscribe.recovered ?? false,
+        subscribe.publications?.length ?? 0,
+        subscribe.offset ?? 0,
+      ]),
+    ).toEqual([
       [true, 2000, 0],
       [true, 2000, 0],
       [false, 0, 2000],
@@ -118,55 +143,69 @@ describe('the reply to a subscribe', () => {
     await ana.messages.delete({ channelId: id, messageId: message.id })
     await first.pushed(({ pub }) => pub?.data.type === 'message.deleted')
     const second = await connected()
-    await second.ask({ id: 2, subscribe: { channel: topic, recover: true, epoch: await epochOf(), offset: message.rev - 1 } })
+    await second.ask({
+      id: 2,
+      subscribe: { channel: topic, recover: true, epoch: await epochOf(), offset: message.rev - 1 },
+    })
     expect(second.frames.join()).not.toContain('secret')
   })
 })
 
-test.each(framings)('a client that was away gets what it missed, once and in order (%s)', async (framing) => {
-  const { topic, id } = await lively()
-  const client = centrifugeOf(world(), ben, framing)
-  const ear = await listen(client, topic)
-  client.disconnect()
-  for (const text of ['x', 'y', 'z']) await ana.messages.send({ channelId: id, text })
-  client.connect()
-  await ana.messages.send({ channelId: id, text: 'now' })
-  await ear.untilType('message.new', 4)
-  expect(ear.heard.map(({ offset }) => offset)).toEqual([6, 7, 8, 9])
-  client.disconnect()
-})
+test.each(framings)(
+  'a client that was away gets what it missed, once and in order (%s)',
+  async (framing) => {
+    const { topic, id } = await lively()
+    const client = centrifugeOf(world(), ben, framing)
+    const ear = await listen(client, topic)
+    client.disconnect()
+    for (const text of ['x', 'y', 'z']) await ana.messages.send({ channelId: id, text })
+    client.connect()
+    await ana.messages.send({ channelId: id, text: 'now' })
+    await ear.untilType('message.new', 4)
+    expect(ear.heard.map(({ offset }) => offset)).toEqual([6, 7, 8, 9])
+    client.disconnect()
+  },
+)
 
 test('recovery survives a change of the node and a restart of the server', async () => {
   const { topic, id } = await lively()
   const epoch = await epochOf()
   const other = await createWorld({ databaseUrl: world().databaseUrl })
   const raw = await RawSocket.connect(other, ben)
-  const { subscribe } = await raw.ask({ id: 2, subscribe: { channel: topic, recover: true, epoch, offset: 4 } })
+  const { subscribe } = await raw.ask({
+    id: 2,
+    subscribe: { channel: topic, recover: true, epoch, offset: 4 },
+  })
   expect(subscribe).toMatchObject({ recovered: true, offset: 4 })
   await ana.messages.send({ channelId: id, text: 'from the first node' })
-  expect((await raw.pushed(({ pub }) => pub?.offset === 6)).push.pub.data.payload.message.text).toBe('from the first node')
+  expect(
+    (await raw.pushed(({ pub }) => pub?.offset === 6)).push.pub.data.payload.message.text,
+  ).toBe('from the first node')
   await other.stop()
 })
 
-test.each(framings)('who was connected to a server that restarts hears what was said meanwhile, once and in order (%s)', async (framing) => {
-  const { topic, id } = await lively()
-  const first = await createWorld({ databaseUrl: world().databaseUrl })
-  const proxy = await openProxy(first.url)
-  const client = centrifugeOf(proxy, ben, framing)
-  const ear = await listen(client, topic)
-  await ana.messages.send({ channelId: id, text: 'before' })
-  await ear.untilType('message.new')
-  await first.stop()
-  for (const text of ['meanwhile', 'and again']) await ana.messages.send({ channelId: id, text })
-  const second = await createWorld({ databaseUrl: world().databaseUrl })
-  proxy.redirect(second.url)
-  await ana.messages.send({ channelId: id, text: 'after' })
-  await ear.untilType('message.new', 4)
-  expect(ear.heard.map(({ offset }) => offset)).toEqual([6, 7, 8, 9])
-  client.disconnect()
-  proxy.close()
-  await second.stop()
-})
+test.each(framings)(
+  'who was connected to a server that restarts hears what was said meanwhile, once and in order (%s)',
+  async (framing) => {
+    const { topic, id } = await lively()
+    const first = await createWorld({ databaseUrl: world().databaseUrl })
+    const proxy = await openProxy(first.url)
+    const client = centrifugeOf(proxy, ben, framing)
+    const ear = await listen(client, topic)
+    await ana.messages.send({ channelId: id, text: 'before' })
+    await ear.untilType('message.new')
+    await first.stop()
+    for (const text of ['meanwhile', 'and again']) await ana.messages.send({ channelId: id, text })
+    const second = await createWorld({ databaseUrl: world().databaseUrl })
+    proxy.redirect(second.url)
+    await ana.messages.send({ channelId: id, text: 'after' })
+    await ear.untilType('message.new', 4)
+    expect(ear.heard.map(({ offset }) => offset)).toEqual([6, 7, 8, 9])
+    client.disconnect()
+    proxy.close()
+    await second.stop()
+  },
+)
 
 describe('the loss of a right', () => {
   test('who is removed hears that, is unsubscribed with 2000, and hears nothing more', async () => {
@@ -176,7 +215,9 @@ describe('the loss of a right', () => {
     await ana.members.remove({ channelId: id, userId: 'ben' })
     await ana.messages.send({ channelId: id, text: 'without ben' })
     await raw.pushed(({ unsubscribe }) => unsubscribe?.code === 2000)
-    const pushes = raw.messages.flatMap(({ push }) => (push ? [push.pub?.data.type ?? 'unsubscribe'] : []))
+    const pushes = raw.messages.flatMap(({ push }) =>
+      push ? [push.pub?.data.type ?? 'unsubscribe'] : [],
+    )
     expect(pushes).toEqual(['channel.member_left', 'unsubscribe'])
     expect((await raw.ask({ id: 3, subscribe: { channel: topic } })).error.code).toBe(103)
     expect(raw.frames.join()).not.toContain('without ben')
@@ -210,12 +251,19 @@ test('a consumer that does not read is closed with 3008 and loses nothing', asyn
   let last = await ana.messages.send({ channelId: id, text })
   // Beyond what the socket buffers of the kernel hold, which is megabytes.
   for (let round = 0; round < 40; round++)
-    last = (await Promise.all(Array.from({ length: 25 }, () => ana.messages.send({ channelId: id, text })))).reduce((a, b) => (a.rev > b.rev ? a : b))
+    last = (
+      await Promise.all(
+        Array.from({ length: 25 }, () => ana.messages.send({ channelId: id, text })),
+      )
+    ).reduce((a, b) => (a.rev > b.rev ? a : b))
   raw.socket.resume()
   expect((await raw.closed).code).toBe(3008)
   const offset = Math.max(...raw.messages.map(({ push }) => push?.pub?.offset ?? 0))
   const again = await connected()
-  const { subscribe } = await again.ask({ id: 2, subscribe: { channel: topic, recover: true, epoch: await epochOf(), offset } })
+  const { subscribe } = await again.ask({
+    id: 2,
+    subscribe: { channel: topic, recover: true, epoch: await epochOf(), offset },
+  })
   expect(subscribe.recovered).toBe(true)
   expect(subscribe.publications.at(-1).offset).toBe(last.rev)
 })
@@ -224,7 +272,9 @@ test('a stopping server closes its sockets with 3001 and takes no new ones', asy
   const other = await createWorld({ databaseUrl: world().databaseUrl })
   const raws = await Promise.all(Array.from({ length: 5 }, () => RawSocket.connect(other, ben)))
   const stopped = other.stop()
-  expect(await Promise.all(raws.map(({ closed }) => closed))).toEqual(raws.map(() => ({ code: 3001, reason: 'shutdown' })))
+  expect(await Promise.all(raws.map(({ closed }) => closed))).toEqual(
+    raws.map(() => ({ code: 3001, reason: 'shutdown' })),
+  )
   await stopped
 })
 

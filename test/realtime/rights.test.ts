@@ -13,21 +13,32 @@ beforeAll(async () => {
 afterAll(() => other.stop())
 const kept = useSockets()
 /** Sockets of a user on both nodes. */
-const socketsOf = (user: User) => Promise.all([world(), other].map((node) => kept(RawSocket.connect(node, user))))
+const socketsOf = (user: User) =>
+  Promise.all([world(), other].map((node) => kept(RawSocket.connect(node, user))))
 const chat = (channelId: string) => topics.channel(world().appId, channelId)
 
 describe('what voids the tokens of a user closes his sockets at once, on every node, and nobody else’s', () => {
   const endings: [string, (userId: string) => Promise<unknown>][] = [
     ['revocation', (userId) => world().backend.tokens.revoke({ userId })],
     ['deletion', (userId) => world().backend.users.delete({ userId })],
-    ['bulk-deletion', (userId) => world().backend.users.bulkDelete({ userIds: [userId, 'nobody'] })],
+    [
+      'bulk-deletion',
+      (userId) => world().backend.users.bulkDelete({ userIds: [userId, 'nobody'] }),
+    ],
   ]
   test.each(endings)('%s', async (name, end) => {
     const [ben, cem] = await world().users(`ben-${name}`, `cem-${name}`)
     const [bens, cems] = [await socketsOf(ben), await socketsOf(cem)]
     await end(ben.id)
-    expect(await Promise.all(bens.map(({ closed }) => closed))).toMatchObject([{ code: 3503 }, { code: 3503 }])
-    for (const raw of cems) expect((await raw.ask({ id: 2, subscribe: { channel: topics.user(world().appId, cem.id) } })).subscribe).toBeDefined()
+    expect(await Promise.all(bens.map(({ closed }) => closed))).toMatchObject([
+      { code: 3503 },
+      { code: 3503 },
+    ])
+    for (const raw of cems)
+      expect(
+        (await raw.ask({ id: 2, subscribe: { channel: topics.user(world().appId, cem.id) } }))
+          .subscribe,
+      ).toBeDefined()
     const late = await RawSocket.open(other)
     late.send({ id: 1, connect: { token: ben.minted.wsToken } })
     expect((await late.closed).code).toBe(3500)
@@ -39,7 +50,8 @@ describe('who is removed from a workspace', () => {
     const [ana, ben] = await world().users(`ana-${name}`, `ben-${name}`)
     const { id: workspaceId } = await ana.workspaces.create({ name: 'Acme', type: 'team' })
     await ben.invites.accept({ token: (await ana.invites.create({ workspaceId })).token })
-    const channelOf = async (...memberIds: string[]) => (await ana.channels.create({ type: 'team', name: 'Team', workspaceId, memberIds })).id
+    const channelOf = async (...memberIds: string[]) =>
+      (await ana.channels.create({ type: 'team', name: 'Team', workspaceId, memberIds })).id
     return { ana, ben, workspaceId, open: await channelOf(), own: await channelOf(ben.id) }
   }
 
@@ -49,11 +61,17 @@ describe('who is removed from a workspace', () => {
     for (const raw of sockets)
       for (const [id, channelId] of [[2, open], [3, own]] as const) expect((await raw.ask({ id, subscribe: { channel: chat(channelId) } })).subscribe).toBeDefined() // biome-ignore format: pairs
     await ana.workspaces.removeMember({ workspaceId, userId: ben.id })
-    for (const raw of sockets) await raw.pushed(({ channel, unsubscribe }) => channel === chat(open) && unsubscribe?.code === 2000)
+    for (const raw of sockets)
+      await raw.pushed(
+        ({ channel, unsubscribe }) => channel === chat(open) && unsubscribe?.code === 2000,
+      )
     await ana.messages.send({ channelId: open, text: 'among us' })
     await ana.messages.send({ channelId: own, text: 'with ben' })
     for (const raw of sockets) {
-      await raw.pushed(({ channel, pub }) => channel === chat(own) && pub?.data.payload.message?.text === 'with ben')
+      await raw.pushed(
+        ({ channel, pub }) =>
+          channel === chat(own) && pub?.data.payload.message?.text === 'with ben',
+      )
       expect(raw.frames.join()).not.toContain('among us')
       expect((await raw.ask({ id: 4, subscribe: { channel: chat(open) } })).error.code).toBe(103)
     }
@@ -69,10 +87,15 @@ describe('who is removed from a workspace', () => {
       for (let turn = 0; turn < round * 2; turn++) await new Promise(setImmediate)
       const reply = await raw?.ask({ id, subscribe: { channel: chat(open) } })
       await removal
-      if (reply?.subscribe) await raw?.until(() => raw.messages.filter(({ push }) => push?.unsubscribe?.code === 2000).length > ended)
+      if (reply?.subscribe)
+        await raw?.until(
+          () => raw.messages.filter(({ push }) => push?.unsubscribe?.code === 2000).length > ended,
+        )
       if (reply?.subscribe) ended++
       await ana.messages.send({ channelId: open, text: 'among us' })
-      expect((await raw?.ask({ id: id + 1, history: { channel: chat(open) } }))?.error.code).toBe(103)
+      expect((await raw?.ask({ id: id + 1, history: { channel: chat(open) } }))?.error.code).toBe(
+        103,
+      )
       await ben.invites.accept({ token: (await ana.invites.create({ workspaceId })).token })
     }
     expect(raw?.frames.join()).not.toContain('among us')

@@ -7,7 +7,10 @@ import { centrifugeOf, type Ear, listen } from '../support/realtime.ts'
 import { until } from '../support/until.ts'
 import { createWorld, type User, useWorld } from '../support/world.ts'
 
-const world = useWorld({ presenceGraceSeconds: 0, timings: { typingMs: 300, deadAfterMs: 1_500, beatMs: 300, reconcileMs: 300 } })
+const world = useWorld({
+  presenceGraceSeconds: 0,
+  timings: { typingMs: 300, deadAfterMs: 1_500, beatMs: 300, reconcileMs: 300 },
+})
 const chat = (channelId: string) => topics.channel(world().appId, channelId)
 const own = (user: Pick<User, 'id'>) => topics.user(world().appId, user.id)
 
@@ -25,7 +28,13 @@ const ear = (user: User, topic: string, at?: { url: string }) => listen(client(u
 let casts = 0
 const cast = () => world().users(`ana${++casts}`, `ben${casts}`)
 const group = async (owner: User, ...members: User[]) =>
-  (await owner.channels.create({ type: 'group', name: 'Talk', memberIds: members.map(({ id }) => id) })).id
+  (
+    await owner.channels.create({
+      type: 'group',
+      name: 'Talk',
+      memberIds: members.map(({ id }) => id),
+    })
+  ).id
 
 /** What was heard of a type, each payload held against the contract. */
 const payloads = (heard: Ear, type: keyof typeof userSignals | keyof typeof channelSignals) =>
@@ -36,8 +45,16 @@ const payloads = (heard: Ear, type: keyof typeof userSignals | keyof typeof chan
   })
 
 /** The counts that were heard since then, oldest first. */
-const counts = ({ heard }: Ear, type: 'channel.unread_changed' | 'channel.total_unread_changed', since = 0) =>
-  heard.slice(since).flatMap(({ envelope }) => (envelope.type === type && 'count' in envelope.payload ? [envelope.payload.count] : []))
+const counts = (
+  { heard }: Ear,
+  type: 'channel.unread_changed' | 'channel.total_unread_changed',
+  since = 0,
+) =>
+  heard
+    .slice(since)
+    .flatMap(({ envelope }) =>
+      envelope.type === type && 'count' in envelope.payload ? [envelope.payload.count] : [],
+    )
 
 describe('reading', () => {
   test('a read tells the channel the position and the reader his counts, also when nothing changes', async () => {
@@ -49,7 +66,13 @@ describe('reading', () => {
     await ben.reads.mark({ channelId })
     await channel.untilType('read.updated', 2)
     const [first, second] = payloads(channel, 'read.updated')
-    expect(first).toEqual({ channelId, userId: ben.id, lastReadSeq: 1, lastReadMessageId: message.id, readAt: expect.any(String) })
+    expect(first).toEqual({
+      channelId,
+      userId: ben.id,
+      lastReadSeq: 1,
+      lastReadMessageId: message.id,
+      readAt: expect.any(String),
+    })
     expect(second).toEqual(first)
     await user.untilType('channel.total_unread_changed', 2)
     expect(payloads(user, 'channel.unread_changed')).toEqual([
@@ -67,9 +90,22 @@ describe('reading', () => {
     const [channel, user] = [await ear(ana, chat(channelId)), await ear(ben, own(ben))]
     for (let time = 0; time < 2; time++) await ben.receipts.mark({ channelId, messageId })
     await channel.untilType('read_receipt', 2)
-    const receipt = { channelId, messageId, userId: ben.id, name: ben.id, image: null, readAt: expect.any(String) }
+    const receipt = {
+      channelId,
+      messageId,
+      userId: ben.id,
+      name: ben.id,
+      image: null,
+      readAt: expect.any(String),
+    }
     expect(payloads(channel, 'read_receipt')).toEqual([receipt, receipt])
-    const position = { channelId, userId: ben.id, lastReadSeq: 1, lastReadMessageId: messageId, readAt: expect.any(String) }
+    const position = {
+      channelId,
+      userId: ben.id,
+      lastReadSeq: 1,
+      lastReadMessageId: messageId,
+      readAt: expect.any(String),
+    }
     expect(payloads(channel, 'read.updated')).toEqual([position, position])
     await user.untilType('channel.total_unread_changed', 2)
     expect(payloads(user, 'channel.unread_changed').at(-1)).toEqual({ channelId, count: 2 })
@@ -78,10 +114,17 @@ describe('reading', () => {
 
   test('in a crowd only the reader hears of his reading, and nobody of typing', async () => {
     const [ana, ben] = await cast()
-    const { id: channelId } = await ana.channels.create({ type: 'livestream', name: `Show ${casts}` })
+    const { id: channelId } = await ana.channels.create({
+      type: 'livestream',
+      name: `Show ${casts}`,
+    })
     const crowd = await insertCrowd(world(), `crowd${casts}-`, limits.crowd)
     await ana.members.add({ channelId, userIds: [ben.id, ...crowd] })
-    const [anas, bens, bensOwn] = [await ear(ana, chat(channelId)), await ear(ben, chat(channelId)), await ear(ben, own(ben))]
+    const [anas, bens, bensOwn] = [
+      await ear(ana, chat(channelId)),
+      await ear(ben, chat(channelId)),
+      await ear(ben, own(ben)),
+    ]
     await ben.typing.set({ channelId })
     await ben.reads.mark({ channelId })
     await bensOwn.untilType('channel.total_unread_changed')
@@ -106,7 +149,8 @@ describe('unread counts', () => {
     const [ana, ben] = await cast()
     const channelId = await group(ana, ben)
     const bens = await ear(ben, own(ben))
-    const total = (count: number) => bens.until(() => counts(bens, 'channel.total_unread_changed').at(-1) === count)
+    const total = (count: number) =>
+      bens.until(() => counts(bens, 'channel.total_unread_changed').at(-1) === count)
     const message = await ana.messages.send({ channelId, text: 'a' })
     await ana.messages.send({ channelId, text: 'b' })
     await total(2)
@@ -125,9 +169,17 @@ test('a total that was read before a message came, and is told after it, is put 
   await ana.messages.send({ channelId, text: 'hi' })
   await bens.until(() => counts(bens, 'channel.total_unread_changed').includes(1))
   // What a slow node has to say of a read of before.
-  const late = createPostgresBroker({ url: world().databaseUrl, nodeId: randomUUID(), report: (error) => console.error(error) })
+  const late = createPostgresBroker({
+    url: world().databaseUrl,
+    nodeId: randomUUID(),
+    report: (error) => console.error(error),
+  })
   onTestFinished(() => late.stop())
-  late.send({ kind: 'event', topic: own(ben), envelope: JSON.stringify({ type: 'channel.total_unread_changed', payload: { count: 0 } }) })
+  late.send({
+    kind: 'event',
+    topic: own(ben),
+    envelope: JSON.stringify({ type: 'channel.total_unread_changed', payload: { count: 0 } }),
+  })
   await bens.until(() => counts(bens, 'channel.total_unread_changed').includes(0))
   await bens.until(() => counts(bens, 'channel.total_unread_changed').at(-1) === 1)
 })
@@ -136,7 +188,8 @@ test('counts that the database could not tell are told once it can', async () =>
   const [ana, ben] = await cast()
   const channelId = await group(ana, ben)
   const bens = await ear(ben, own(ben))
-  const total = (count: number) => bens.until(() => counts(bens, 'channel.total_unread_changed').at(-1) === count)
+  const total = (count: number) =>
+    bens.until(() => counts(bens, 'channel.total_unread_changed').at(-1) === count)
   await ana.messages.send({ channelId, text: 'a' })
   await total(1)
   const { db } = world()
@@ -144,17 +197,26 @@ test('counts that the database could not tell are told once it can', async () =>
     await tx`lock table connections in access exclusive mode`
     await ana.messages.send({ channelId, text: 'b' })
     const counting = db`pid <> pg_backend_pid() and wait_event_type = 'Lock' and query like '%join connections k on k.node_id%'`
-    await until(async () => (await db`select pg_terminate_backend(pid) from pg_stat_activity where ${counting}`).length > 0)
+    await until(
+      async () =>
+        (await db`select pg_terminate_backend(pid) from pg_stat_activity where ${counting}`)
+          .length > 0,
+    )
   })
   await total(2)
 })
 
 test('who leaves a channel or loses it hears his new total, though he was told no count before', async () => {
   const [ana, ben] = await cast()
-  const [left, deleted, kept] = [await group(ana, ben), await group(ana, ben), await group(ana, ben)]
+  const [left, deleted, kept] = [
+    await group(ana, ben),
+    await group(ana, ben),
+    await group(ana, ben),
+  ]
   for (const channelId of [left, deleted, kept]) await ana.messages.send({ channelId, text: 'a' })
   const bens = await ear(ben, own(ben))
-  const total = (count: number) => bens.until(() => counts(bens, 'channel.total_unread_changed').at(-1) === count)
+  const total = (count: number) =>
+    bens.until(() => counts(bens, 'channel.total_unread_changed').at(-1) === count)
   await ben.members.leave({ channelId: left })
   await total(2)
   await ana.channels.delete({ channelId: deleted })
@@ -172,8 +234,12 @@ test('who leaves a channel and is back at once hears as many unread as were said
     await ben.members.leave({ channelId })
     await ana.members.add({ channelId, userIds: [ben.id] })
     await ana.messages.send({ channelId, text: 'after' })
-    const shown = (heard: Ear['heard']) => heard.findIndex(({ envelope }, place) => place >= before && envelope.type === 'channel.added')
-    await bens.until((heard) => shown(heard) >= 0 && counts(bens, 'channel.unread_changed', shown(heard)).includes(1))
+    const shown = (heard: Ear['heard']) =>
+      heard.findIndex(({ envelope }, place) => place >= before && envelope.type === 'channel.added')
+    await bens.until(
+      (heard) =>
+        shown(heard) >= 0 && counts(bens, 'channel.unread_changed', shown(heard)).includes(1),
+    )
     await ben.reads.mark({ channelId })
     await bens.until(() => counts(bens, 'channel.total_unread_changed').at(-1) === 0)
   }
@@ -191,12 +257,17 @@ describe('typing', () => {
     await ana.messages.send({ channelId, text: 'done' })
     await anas.untilType('message.new')
     expect(anas.types).toEqual(['typing.start', 'typing.start', 'typing.stop', 'message.new'])
-    expect(payloads(anas, 'typing.stop')).toEqual([{ channelId, userId: ben.id, user: { id: ben.id, name: ben.id, image: null } }])
+    expect(payloads(anas, 'typing.stop')).toEqual([
+      { channelId, userId: ben.id, user: { id: ben.id, name: ben.id, image: null } },
+    ])
   })
 
   test('it can be ended, on another node too', async () => {
     const [ana, ben] = await cast()
-    const other = await createWorld({ timings: { typingMs: 60_000 }, databaseUrl: world().databaseUrl })
+    const other = await createWorld({
+      timings: { typingMs: 60_000 },
+      databaseUrl: world().databaseUrl,
+    })
     const channelId = await group(ana, ben)
     const [here, there] = [await ear(ana, chat(channelId)), await ear(ana, chat(channelId), other)]
     const elsewhere = other.api({ token: ben.token })
@@ -217,7 +288,10 @@ describe('typing', () => {
 describe('presence', () => {
   const state = (heard: Ear, userId: string) =>
     heard.heard.flatMap(({ envelope }) =>
-      (envelope.type === 'presence.online' || envelope.type === 'presence.offline') && envelope.payload.userId === userId ? [envelope.type] : [],
+      (envelope.type === 'presence.online' || envelope.type === 'presence.offline') &&
+      envelope.payload.userId === userId
+        ? [envelope.type]
+        : [],
     )
 
   test('who shares a channel hears when a user comes with his first socket, and goes with his last', async () => {
@@ -231,7 +305,10 @@ describe('presence', () => {
     second.disconnect()
     await anas.untilType('presence.offline')
     expect(state(anas, ben.id)).toEqual(['presence.online', 'presence.offline'])
-    expect(payloads(anas, 'presence.offline')[0]).toEqual({ userId: ben.id, lastActiveAt: expect.any(String) })
+    expect(payloads(anas, 'presence.offline')[0]).toEqual({
+      userId: ben.id,
+      lastActiveAt: expect.any(String),
+    })
   })
 
   test('a user on two nodes is there until he has left both', async () => {
@@ -254,7 +331,8 @@ describe('presence', () => {
     await group(ana, ben)
     const anas = await ear(ana, own(ana))
     await world().db`insert into nodes (id) values ('dead')`
-    await world().db`insert into connections (node_id, app_id, user_id) values ('dead', ${world().appId}, ${ben.id})`
+    await world()
+      .db`insert into connections (node_id, app_id, user_id) values ('dead', ${world().appId}, ${ben.id})`
     await anas.until(() => state(anas, ben.id).includes('presence.offline'))
   })
 })
@@ -265,7 +343,9 @@ test('a new name is told to those who share a channel', async () => {
   const anas = await ear(ana, own(ana))
   await world().user(ben.id, { name: 'Benedict' })
   await anas.untilType('user.updated')
-  expect(payloads(anas, 'user.updated')).toEqual([{ user: { id: ben.id, name: 'Benedict', image: null } }])
+  expect(payloads(anas, 'user.updated')).toEqual([
+    { user: { id: ben.id, name: 'Benedict', image: null } },
+  ])
 })
 
 test('members hear of a changed and a deleted channel in their own topic, on every node', async () => {
@@ -278,7 +358,9 @@ test('members hear of a changed and a deleted channel in their own topic, on eve
   await ana.channels.delete({ channelId })
   for (const each of [here, there]) {
     await each.untilType('channel.deleted')
-    expect(payloads(each, 'channel.updated')).toEqual([{ channelId, channel: expect.objectContaining({ name: 'New name' }) }])
+    expect(payloads(each, 'channel.updated')).toEqual([
+      { channelId, channel: expect.objectContaining({ name: 'New name' }) },
+    ])
   }
   await other.stop()
 })
@@ -291,7 +373,9 @@ test('members hear of each of many deleted channels, however soon its members ar
   await Promise.all(channelIds.map((channelId) => ana.channels.delete({ channelId })))
   for (const each of ears) {
     await each.untilType('channel.deleted', channelIds.length)
-    const told = each.heard.flatMap(({ envelope }) => (envelope.type === 'channel.deleted' ? [envelope.payload.channelId] : []))
+    const told = each.heard.flatMap(({ envelope }) =>
+      envelope.type === 'channel.deleted' ? [envelope.payload.channelId] : [],
+    )
     expect(told.sort()).toEqual([...channelIds].sort())
   }
   await other.stop()

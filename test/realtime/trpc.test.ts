@@ -19,7 +19,11 @@ function clientOf({ minted }: Pick<User, 'minted'>, { url }: { url: string } = w
 }
 
 /** Subscribes; resolves with what was heard once there are so many, rejects with the error. */
-const hear = ({ trpc }: ReturnType<typeof clientOf>, input: { topic: string; since?: number }, { count, onFirst }: { count: number; onFirst?: () => void }) =>
+const hear = (
+  { trpc }: ReturnType<typeof clientOf>,
+  input: { topic: string; since?: number },
+  { count, onFirst }: { count: number; onFirst?: () => void },
+) =>
   new Promise<{ id: string; data: Envelope }[]>((resolve, reject) => {
     const heard: { id: string; data: Envelope }[] = []
     const subscription = trpc.events.topic.subscribe(input, {
@@ -35,7 +39,11 @@ const hear = ({ trpc }: ReturnType<typeof clientOf>, input: { topic: string; sin
 
 test('a contract user hears a topic, from an offset on, with the offset as id', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
-  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })
+  const { id: channelId } = await ana.channels.create({
+    type: 'group',
+    name: 'Talk',
+    memberIds: ['ben'],
+  })
   const topic = topics.channel(world().appId, channelId)
   await ana.messages.send({ channelId, text: 'before' })
   const heard = await hear(clientOf(ben), { topic, since: 2 }, { count: 3, onFirst: async () => {
@@ -51,7 +59,11 @@ test('a contract user hears a topic, from an offset on, with the offset as id', 
 
 test('a subscription goes on after its line was cut, with nothing lost and nothing doubled', async () => {
   const [ana, ben] = await world().users('ana3', 'ben3')
-  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben3'] })
+  const { id: channelId } = await ana.channels.create({
+    type: 'group',
+    name: 'Talk',
+    memberIds: ['ben3'],
+  })
   const proxy = await openProxy(world().url)
   onTestFinished(() => proxy.close())
   const talk = async () => {
@@ -60,20 +72,40 @@ test('a subscription goes on after its line was cut, with nothing lost and nothi
       await ana.messages.send({ channelId, text: `${n}` })
     }
   }
-  const heard = await hear(clientOf(ben, proxy), { topic: topics.channel(world().appId, channelId), since: 1 }, { count: 21, onFirst: () => void talk() })
-  expect(heard.map(({ id }) => Number(id))).toEqual(Array.from({ length: 21 }, (_, index) => index + 2))
+  const heard = await hear(
+    clientOf(ben, proxy),
+    { topic: topics.channel(world().appId, channelId), since: 1 },
+    { count: 21, onFirst: () => void talk() },
+  )
+  expect(heard.map(({ id }) => Number(id))).toEqual(
+    Array.from({ length: 21 }, (_, index) => index + 2),
+  )
   expect(proxy.cuts()).toBeGreaterThanOrEqual(4)
 })
 
 test('it is authorised like the endpoint, and ends with the right', async () => {
   const [ana, ben, cem] = await world().users('ana2', 'ben2', 'cem2')
-  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben2'] })
+  const { id: channelId } = await ana.channels.create({
+    type: 'group',
+    name: 'Talk',
+    memberIds: ['ben2'],
+  })
   const topic = topics.channel(world().appId, channelId)
-  await expect(hear(clientOf(cem), { topic }, { count: 1 })).rejects.toMatchObject({ data: { code: 'FORBIDDEN' } })
-  await expect(hear(clientOf({ minted: { ...ben.minted, wsToken: ben.token } }), { topic }, { count: 1 })).rejects.toMatchObject({
+  await expect(hear(clientOf(cem), { topic }, { count: 1 })).rejects.toMatchObject({
+    data: { code: 'FORBIDDEN' },
+  })
+  await expect(
+    hear(clientOf({ minted: { ...ben.minted, wsToken: ben.token } }), { topic }, { count: 1 }),
+  ).rejects.toMatchObject({
     data: { code: 'INVALID_TOKEN' },
   })
-  await expect(hear(clientOf(ben), { topic, since: 99 }, { count: 1 })).rejects.toMatchObject({ data: { code: 'VALIDATION_ERROR' } })
-  const removed = hear(clientOf(ben), { topic, since: 1 }, { count: 9, onFirst: () => void ana.members.remove({ channelId, userId: 'ben2' }) })
+  await expect(hear(clientOf(ben), { topic, since: 99 }, { count: 1 })).rejects.toMatchObject({
+    data: { code: 'VALIDATION_ERROR' },
+  })
+  const removed = hear(
+    clientOf(ben),
+    { topic, since: 1 },
+    { count: 9, onFirst: () => void ana.members.remove({ channelId, userId: 'ben2' }) },
+  )
   await expect(removed).rejects.toMatchObject({ data: { code: 'FORBIDDEN' } })
 })

@@ -1,6 +1,15 @@
 import { isChatError, type TokenResult } from '@parley/client'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { chatOf, GROUP, isLive, isOffline, liveChatOf, ready, texts, until } from '../support/chat.ts'
+import {
+  chatOf,
+  GROUP,
+  isLive,
+  isOffline,
+  liveChatOf,
+  ready,
+  texts,
+  until,
+} from '../support/chat.ts'
 import { openClock } from '../support/clock.ts'
 import { insertWorkspace } from '../support/inserted.ts'
 import { useWorld } from '../support/world.ts'
@@ -59,7 +68,14 @@ test('a retry after a lost answer gives one message, and is not refused', async 
   proxy.mend()
   expect(await out.sent).toMatchObject({ text: 'once', seq: 1 })
   expect((await ben.messages.list({ channelId })).messages).toHaveLength(1)
-  expect(texts(await until(room.messages, ({ items, status }) => status === 'ready' && items[0]?.status === 'sent'))).toEqual(['once'])
+  expect(
+    texts(
+      await until(
+        room.messages,
+        ({ items, status }) => status === 'ready' && items[0]?.status === 'sent',
+      ),
+    ),
+  ).toEqual(['once'])
 })
 
 test('messages go out in the order they were written, online or not', async () => {
@@ -70,10 +86,18 @@ test('messages go out in the order they were written, online or not', async () =
   await until(room.messages, ready)
   proxy.cut()
   const sent = ['1', '2', '3', '4', '5'].map((text) => room.send({ text }))
-  expect(room.messages.getSnapshot().items.map(({ text, status }) => [text, status])).toEqual(['1', '2', '3', '4', '5'].map((text) => [text, 'pending']))
+  expect(room.messages.getSnapshot().items.map(({ text, status }) => [text, status])).toEqual(
+    ['1', '2', '3', '4', '5'].map((text) => [text, 'pending']),
+  )
   proxy.mend()
   await Promise.all(sent.map((each) => each.sent))
-  expect(texts({ items: (await ana.messages.list({ channelId })).messages })).toEqual(['1', '2', '3', '4', '5'])
+  expect(texts({ items: (await ana.messages.list({ channelId })).messages })).toEqual([
+    '1',
+    '2',
+    '3',
+    '4',
+    '5',
+  ])
 })
 
 test('a refused message waits for the user and holds up nobody', async () => {
@@ -84,7 +108,9 @@ test('a refused message waits for the user and holds up nobody', async () => {
   await until(room.messages, ready)
   const bad = room.send({ text: '' })
   const good = room.send({ text: 'fine' })
-  await expect(bad.sent).rejects.toSatisfy((error) => isChatError(error, 'VALIDATION_ERROR') && !error.retryable)
+  await expect(bad.sent).rejects.toSatisfy(
+    (error) => isChatError(error, 'VALIDATION_ERROR') && !error.retryable,
+  )
   await good.sent
   expect(bad.message).toMatchObject({ status: 'failed', error: { code: 'VALIDATION_ERROR' } })
   expect(room.messages.getSnapshot().items.map(({ status }) => status)).toEqual(['sent', 'failed'])
@@ -101,15 +127,27 @@ test('what the server refuses is taken back', async () => {
   await until(room.messages, ready)
   const edited = room.edit(id, { text: 'yours' })
   expect(texts(room.messages.getSnapshot())).toEqual(['yours'])
-  await expect(edited).rejects.toMatchObject({ code: 'FORBIDDEN', status: 403, retryable: false, requestId: expect.any(String) })
+  await expect(edited).rejects.toMatchObject({
+    code: 'FORBIDDEN',
+    status: 403,
+    retryable: false,
+    requestId: expect.any(String),
+  })
   expect(texts(room.messages.getSnapshot())).toEqual(['mine'])
 })
 
-test('200 channels come back from an outage with at most 5 requests', { timeout: 60_000 }, async () => {
+test('200 channels come back from an outage with at most 5 requests', {
+  timeout: 60_000,
+}, async () => {
   const [ana] = await world().users('ana7', 'ben7')
   const workspaceId = await insertWorkspace(world(), { ana7: 'owner', ben7: 'member' })
   const channelIds = await Promise.all(
-    Array.from({ length: 200 }, async (_, n) => (await ana.channels.create({ ...GROUP, name: `c${n}`, memberIds: ['ben7'], workspaceId })).id),
+    Array.from(
+      { length: 200 },
+      async (_, n) =>
+        (await ana.channels.create({ ...GROUP, name: `c${n}`, memberIds: ['ben7'], workspaceId }))
+          .id,
+    ),
   )
   const { chat, proxy } = await liveChatOf(world(), 'ben7')
   const list = chat.channels()
@@ -124,11 +162,17 @@ test('200 channels come back from an outage with at most 5 requests', { timeout:
   proxy.requests.length = 0
   proxy.mend()
   await isLive(chat)
-  await Promise.all(rooms.map((room) => until(room.messages, (shown) => texts(shown)[0] === 'missed')))
+  await Promise.all(
+    rooms.map((room) => until(room.messages, (shown) => texts(shown)[0] === 'missed')),
+  )
   await until(
     list,
     (shown) =>
-      ready(shown) && shown.totalUnread === 200 && shown.items.every(({ unreadCount, lastMessage }) => unreadCount === 1 && lastMessage?.text === 'missed'),
+      ready(shown) &&
+      shown.totalUnread === 200 &&
+      shown.items.every(
+        ({ unreadCount, lastMessage }) => unreadCount === 1 && lastMessage?.text === 'missed',
+      ),
   )
   const calls = proxy.requests.filter((request) => !request.includes('/connection/'))
   expect(calls.length, calls.join()).toBeLessThanOrEqual(5)
@@ -138,7 +182,8 @@ test('200 channels come back from an outage with at most 5 requests', { timeout:
 test('what others edit, delete, react to and pin while I am away shows when I am back, even if events are gone', async () => {
   const { ana, channelId } = await talk('ana8', 'ben8')
   const ids: string[] = []
-  for (const text of ['kept', 'edited', 'deleted', 'liked', 'pinned']) ids.push((await ana.messages.send({ channelId, text })).id)
+  for (const text of ['kept', 'edited', 'deleted', 'liked', 'pinned'])
+    ids.push((await ana.messages.send({ channelId, text })).id)
   const [, edited = '', deleted = '', liked = '', pinned = ''] = ids
   const { chat, proxy } = await liveChatOf(world(), 'ben8')
   const room = chat.channel(channelId)
@@ -156,7 +201,10 @@ test('what others edit, delete, react to and pin while I am away shows when I am
   await world().db`update service set value = 'another' where key = 'epoch'`
   proxy.mend()
   await isLive(chat)
-  const { items } = await until(room.messages, (shown) => ready(shown) && texts(shown).includes('changed'))
+  const { items } = await until(
+    room.messages,
+    (shown) => ready(shown) && texts(shown).includes('changed'),
+  )
   expect(items.map(({ text, pinned, reactions }) => [text, pinned, reactions.length])).toEqual([
     ['kept', false, 0],
     ['changed', false, 0],
@@ -180,14 +228,23 @@ test('a token provider that fails for long is asked ever more rarely, and all go
   const connected = chat.connect()
   for (let second = 0; second < 600; second++) {
     await clock.forward(1_000)
-    await expect(chat.api.users.list()).rejects.toMatchObject({ code: 'TOKEN_PROVIDER_FAILED', retryable: true, retryAfterMs: expect.any(Number) })
+    await expect(chat.api.users.list()).rejects.toMatchObject({
+      code: 'TOKEN_PROVIDER_FAILED',
+      retryable: true,
+      retryAfterMs: expect.any(Number),
+    })
   }
   expect(asked).toBeGreaterThan(10)
   expect(asked).toBeLessThan(30)
-  expect(chat.connection.getSnapshot()).toMatchObject({ status: 'offline', lastError: { code: 'TOKEN_PROVIDER_FAILED' }, reconnectInMs: expect.any(Number) })
+  expect(chat.connection.getSnapshot()).toMatchObject({
+    status: 'offline',
+    lastError: { code: 'TOKEN_PROVIDER_FAILED' },
+    reconnectInMs: expect.any(Number),
+  })
   const before = asked
   isDown = false
-  for (let second = 0; second < 120 && chat.connection.getSnapshot().status === 'offline'; second++) await clock.forward(1_000)
+  for (let second = 0; second < 120 && chat.connection.getSnapshot().status === 'offline'; second++)
+    await clock.forward(1_000)
   await connected
   expect(asked).toBe(before + 1)
   expect((await chat.api.users.list()).users.map(({ id }) => id)).toContain('eve')

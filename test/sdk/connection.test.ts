@@ -2,7 +2,16 @@ import type { ChatClient } from '@parley/client'
 import { Window } from 'happy-dom'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
-import { chatOf, GROUP, isLive, isOffline, liveChatOf, ready, texts, until } from '../support/chat.ts'
+import {
+  chatOf,
+  GROUP,
+  isLive,
+  isOffline,
+  liveChatOf,
+  ready,
+  texts,
+  until,
+} from '../support/chat.ts'
 import { openClock } from '../support/clock.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -19,8 +28,12 @@ test('an application may bring its own fetch and WebSocket, to cut off one clien
       if (!network.isOn) this.terminate()
     }
   }
-  const fetched = ((...given) => (network.isOn ? fetch(...given) : Promise.reject(new TypeError('switched off')))) as typeof fetch
-  const { chat } = await liveChatOf(world(), 'ben', { fetch: fetched, webSocket: Switched as unknown as typeof globalThis.WebSocket }) // the same interface
+  const fetched = ((...given) =>
+    network.isOn ? fetch(...given) : Promise.reject(new TypeError('switched off'))) as typeof fetch
+  const { chat } = await liveChatOf(world(), 'ben', {
+    fetch: fetched,
+    webSocket: Switched as unknown as typeof globalThis.WebSocket,
+  }) // the same interface
   const room = chat.channel(channelId)
   room.watch()
   await until(room.messages, ready)
@@ -28,12 +41,16 @@ test('an application may bring its own fetch and WebSocket, to cut off one clien
   for (const socket of network.sockets) socket.terminate()
   await isOffline(chat)
   const out = room.send({ text: 'from here' })
-  await expect(chat.api.channels.create({ ...GROUP })).rejects.toMatchObject({ code: 'NETWORK_ERROR' })
+  await expect(chat.api.channels.create({ ...GROUP })).rejects.toMatchObject({
+    code: 'NETWORK_ERROR',
+  })
   await ana.messages.send({ channelId, text: 'from there' })
   network.isOn = true
   await isLive(chat)
   await out.sent
-  expect(texts(await until(room.messages, (shown) => ready(shown) && shown.items.length === 2))).toEqual(['from there', 'from here'])
+  expect(
+    texts(await until(room.messages, (shown) => ready(shown) && shown.items.length === 2)),
+  ).toEqual(['from there', 'from here'])
 })
 
 const statusOf = (chat: ChatClient) => chat.connection.getSnapshot().status
@@ -54,26 +71,37 @@ function browse() {
     removeEventListener: removeEventListener.bind(network),
   })
   onTestFinished(() => {
-    for (const name of ['document', 'addEventListener', 'removeEventListener']) Reflect.deleteProperty(globalThis, name)
+    for (const name of ['document', 'addEventListener', 'removeEventListener'])
+      Reflect.deleteProperty(globalThis, name)
   })
-  return { show: () => document.dispatchEvent(new Event('visibilitychange')), online: () => network.dispatchEvent(new globalThis.Event('online')) }
+  return {
+    show: () => document.dispatchEvent(new Event('visibilitychange')),
+    online: () => network.dispatchEvent(new globalThis.Event('online')),
+  }
 }
 
-test.each(['show', 'online'] as const)('a socket that died in silence is found out soon after the page says "%s", not a ping later', async (name) => {
-  await world().users('ben')
-  const events = browse()
-  const { chat, proxy } = await liveChatOf(world(), 'ben')
-  proxy.deaden()
-  const clock = openClock()
-  await clock.forward(8_000)
-  expect(statusOf(chat)).toBe('live')
-  events[name]()
-  await clock.forward(5_050)
-  expect(chat.connection.getSnapshot()).toMatchObject({ status: 'offline', lastError: { code: 'NETWORK_ERROR' }, reconnectInMs: expect.any(Number) })
-  events[name]()
-  await isLive(chat)
-  expect(proxy.sockets).toBe(2)
-})
+test.each(['show', 'online'] as const)(
+  'a socket that died in silence is found out soon after the page says "%s", not a ping later',
+  async (name) => {
+    await world().users('ben')
+    const events = browse()
+    const { chat, proxy } = await liveChatOf(world(), 'ben')
+    proxy.deaden()
+    const clock = openClock()
+    await clock.forward(8_000)
+    expect(statusOf(chat)).toBe('live')
+    events[name]()
+    await clock.forward(5_050)
+    expect(chat.connection.getSnapshot()).toMatchObject({
+      status: 'offline',
+      lastError: { code: 'NETWORK_ERROR' },
+      reconnectInMs: expect.any(Number),
+    })
+    events[name]()
+    await isLive(chat)
+    expect(proxy.sockets).toBe(2)
+  },
+)
 
 test('a socket that is well stays when the page is shown, and nobody listens any more after a disconnect', async () => {
   await world().users('ben')
@@ -85,7 +113,9 @@ test('a socket that is well stays when the page is shown, and nobody listens any
       return super.emit(name, ...details)
     }
   }
-  const { chat, proxy } = await liveChatOf(world(), 'ben', { webSocket: Counting as unknown as typeof globalThis.WebSocket }) // the same interface
+  const { chat, proxy } = await liveChatOf(world(), 'ben', {
+    webSocket: Counting as unknown as typeof globalThis.WebSocket,
+  }) // the same interface
   const before = frames
   show()
   await vi.waitUntil(() => frames > before)
@@ -106,7 +136,11 @@ test('when the network is back nobody waits for the delay that had grown while i
   const { chat, proxy } = await liveChatOf(world(), 'ben')
   const clock = openClock()
   proxy.cut()
-  for (let second = 0; second < 200 && (chat.connection.getSnapshot().reconnectInMs ?? 0) < 10_000; second++) {
+  for (
+    let second = 0;
+    second < 200 && (chat.connection.getSnapshot().reconnectInMs ?? 0) < 10_000;
+    second++
+  ) {
     await clock.forward(1_000)
     await new Promise(setImmediate)
   }
@@ -160,11 +194,19 @@ test('a token for another user is never used', async () => {
   const { chat, mint } = await chatOf(world(), 'ben', { token: () => tokens() })
   let tokens = mint
   await chat.connect()
-  tokens = async () => ({ ...(await mint()), ...(await world().backend.tokens.create({ userId: 'eve' })) })
+  tokens = async () => ({
+    ...(await mint()),
+    ...(await world().backend.tokens.create({ userId: 'eve' })),
+  })
   turnClock(25)
-  for (const _ of [1, 2]) await expect(chat.api.users.get({ userId: 'ben' })).rejects.toMatchObject({ code: 'TOKEN_PROVIDER_FAILED' })
+  for (const _ of [1, 2])
+    await expect(chat.api.users.get({ userId: 'ben' })).rejects.toMatchObject({
+      code: 'TOKEN_PROVIDER_FAILED',
+    })
   turnClock(1)
-  await expect(chat.api.users.get({ userId: 'ben' })).rejects.toMatchObject({ code: 'TOKEN_PROVIDER_FAILED' })
+  await expect(chat.api.users.get({ userId: 'ben' })).rejects.toMatchObject({
+    code: 'TOKEN_PROVIDER_FAILED',
+  })
   expect(chat.me.getSnapshot()?.id).toBe('ben')
 })
 
@@ -185,7 +227,9 @@ test('after a disconnect nothing is asked, sent or renewed, whatever was under w
   const out = room.send({ text: 'later' })
   await isOffline(chat)
   room.keystroke()
-  await expect(chat.api.channels.create({ ...GROUP })).rejects.toMatchObject({ code: 'NETWORK_ERROR' })
+  await expect(chat.api.channels.create({ ...GROUP })).rejects.toMatchObject({
+    code: 'NETWORK_ERROR',
+  })
   chat.disconnect()
   proxy.mend()
   const clock = openClock()
@@ -209,9 +253,16 @@ test('live is said only once what is shown is true, however often it takes to as
   })
   const list = chat.channels()
   const connected = chat.connect()
-  await until(chat.connection, ({ lastError, status }) => status === 'catching-up' && lastError?.code === 'INTERNAL_ERROR')
+  await until(
+    chat.connection,
+    ({ lastError, status }) => status === 'catching-up' && lastError?.code === 'INTERNAL_ERROR',
+  )
   await connected
-  expect([refusals, list.getSnapshot().status, list.getSnapshot().items.length]).toEqual([2, 'ready', 1])
+  expect([refusals, list.getSnapshot().status, list.getSnapshot().items.length]).toEqual([
+    2,
+    'ready',
+    1,
+  ])
 })
 
 test('a listener that throws is told of, and harms nobody', async () => {

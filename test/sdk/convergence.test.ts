@@ -34,25 +34,45 @@ const deeds = [
   'wait',
 ] as const
 type Step = { by: 0 | 1; does: (typeof deeds)[number]; pick: number }
-const histories = fc.array(fc.record<Step>({ by: fc.constantFrom(0, 1), does: fc.constantFrom(...deeds), pick: fc.nat(10_000) }), {
-  minLength: 20,
-  maxLength: 40,
-})
+const histories = fc.array(
+  fc.record<Step>({
+    by: fc.constantFrom(0, 1),
+    does: fc.constantFrom(...deeds),
+    pick: fc.nat(10_000),
+  }),
+  {
+    minLength: 20,
+    maxLength: 40,
+  },
+)
 
 /** The channel where it happens, and another that nobody looks at but in the list. */
 type Place = { channelId: string; otherId: string; both: string[] }
 
 /** What a channel shows, stripped of what differs between two that show the same. */
-const seen = (messages: readonly ChatMessage[]) => messages.filter(({ status }) => status === 'sent').map(({ status: _, error: __, ...message }) => message)
+const seen = (messages: readonly ChatMessage[]) =>
+  messages
+    .filter(({ status }) => status === 'sent')
+    .map(({ status: _, error: __, ...message }) => message)
 
 async function shown(chat: ChatClient, { channelId }: Place, roots: string[]) {
   const room = chat.channel(channelId)
   const threads = roots.map((id) => room.thread(id))
   const stop = room.watch()
-  const items = await until(room.messages, (messages) => ready(messages) && messages.items.every(({ status }) => status !== 'pending'))
+  const items = await until(
+    room.messages,
+    (messages) => ready(messages) && messages.items.every(({ status }) => status !== 'pending'),
+  )
   const [members, pins] = await Promise.all([until(room.members, ready), until(room.pins, ready)])
-  const reads = await until(room.reads, (reads) => Object.keys(reads).length === members.items.length)
-  const replies = await Promise.all(threads.map((thread) => until(thread, (shown) => shown.status === 'ready' || shown.status === 'failed')))
+  const reads = await until(
+    room.reads,
+    (reads) => Object.keys(reads).length === members.items.length,
+  )
+  const replies = await Promise.all(
+    threads.map((thread) =>
+      until(thread, (shown) => shown.status === 'ready' || shown.status === 'failed'),
+    ),
+  )
   const list = await until(chat.channels(), ready)
   stop()
   return {
@@ -61,17 +81,32 @@ async function shown(chat: ChatClient, { channelId }: Place, roots: string[]) {
     total: [list.totalUnread, chat.unread.getSnapshot().total],
     unread: chat.unread.getSnapshot().byChannel,
     messages: seen(items.items),
-    members: members.items.map(({ userId, user, role }) => ({ userId, user, role })).sort((a, b) => a.userId.localeCompare(b.userId)),
-    pins: pins.items.map(({ id, pinnedBy, text, user, reactions }) => ({ id, pinnedBy, text, user, reactions })),
-    reads: Object.fromEntries(Object.entries(reads).map(([userId, { lastReadSeq }]) => [userId, lastReadSeq])),
-    threads: replies.map((thread) => (thread.status === 'failed' || thread.parent?.deletedAt ? 'gone' : seen(thread.items))),
+    members: members.items
+      .map(({ userId, user, role }) => ({ userId, user, role }))
+      .sort((a, b) => a.userId.localeCompare(b.userId)),
+    pins: pins.items.map(({ id, pinnedBy, text, user, reactions }) => ({
+      id,
+      pinnedBy,
+      text,
+      user,
+      reactions,
+    })),
+    reads: Object.fromEntries(
+      Object.entries(reads).map(([userId, { lastReadSeq }]) => [userId, lastReadSeq]),
+    ),
+    threads: replies.map((thread) =>
+      thread.status === 'failed' || thread.parent?.deletedAt ? 'gone' : seen(thread.items),
+    ),
   }
 }
 
 test('after anything two clients did, on whatever network, each shows what a fresh load shows', {
   timeout: 60_000 + 5_000 * Number(process.env.HISTORIES ?? 0),
 }, async () => {
-  await fc.assert(fc.asyncProperty(histories, lived), { numRuns: Number(process.env.HISTORIES ?? 2), endOnFailure: true })
+  await fc.assert(fc.asyncProperty(histories, lived), {
+    numRuns: Number(process.env.HISTORIES ?? 2),
+    endOnFailure: true,
+  })
 })
 
 let lives = 0
@@ -80,7 +115,11 @@ async function lived(history: Step[]) {
   const [ana, ben] = await world().users(`ana${life}`, `ben${life}`)
   await world().users('cem', 'dora')
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: [ben.id] })
-  const { id: otherId } = await ana.channels.create({ ...GROUP, name: 'Other', memberIds: [ben.id, 'cem'] })
+  const { id: otherId } = await ana.channels.create({
+    ...GROUP,
+    name: 'Other',
+    memberIds: [ben.id, 'cem'],
+  })
   const place = { channelId, otherId, both: [ana.id, ben.id] }
   const old = await ana.messages.send({ channelId, text: 'old' })
   await ben.messages.send({ channelId, text: 'older', parentId: old.id })
@@ -88,14 +127,23 @@ async function lived(history: Step[]) {
   const stops = clients.map(({ chat }) => chat.channel(channelId).watch())
   const watching = clients.flatMap(({ chat }) => {
     const room = chat.channel(channelId)
-    return [chat.channels(), room.messages, room.members, room.pins, room.reads, room.thread(old.id)].map((store) => store.subscribe(() => {}))
+    return [
+      chat.channels(),
+      room.messages,
+      room.members,
+      room.pins,
+      room.reads,
+      room.thread(old.id),
+    ].map((store) => store.subscribe(() => {}))
   })
   await Promise.all(clients.map(({ chat }) => until(chat.channel(channelId).messages, ready)))
 
   const doing: Promise<unknown>[] = []
   for (const step of history) {
     const { chat, proxy } = clients[step.by]
-    doing.push(perform(step, { chat, proxy, ...place, user: [ana, ben][step.by] ?? ana }).catch(tolerate))
+    doing.push(
+      perform(step, { chat, proxy, ...place, user: [ana, ben][step.by] ?? ana }).catch(tolerate),
+    )
     if (step.pick % 3 === 0) await Promise.race([doing.at(-1), new Promise(setImmediate)])
     if (step.does === 'wait') await channelHeard(ana, channelId)
   }
@@ -119,17 +167,35 @@ async function lived(history: Step[]) {
 
 /** Nothing is on its way any more. */
 const settled = (chat: ChatClient, channelId: string) =>
-  until(chat.channel(channelId).messages, (shown) => ready(shown) && shown.items.every(({ status }) => status !== 'pending'), 20_000)
+  until(
+    chat.channel(channelId).messages,
+    (shown) => ready(shown) && shown.items.every(({ status }) => status !== 'pending'),
+    20_000,
+  )
 
 /** A round trip, in which news may travel. */
 const channelHeard = (user: User, channelId: string) => user.channels.get({ channelId })
 
 /** Refusals are part of life. */
 const tolerate = (error: unknown) => {
-  if (!isChatError(error) || !['NOT_FOUND', 'FORBIDDEN', 'VALIDATION_ERROR', 'NETWORK_ERROR'].includes(error.code)) throw error
+  if (
+    !isChatError(error) ||
+    !['NOT_FOUND', 'FORBIDDEN', 'VALIDATION_ERROR', 'NETWORK_ERROR'].includes(error.code)
+  )
+    throw error
 }
 
-async function perform({ does, pick }: Step, { chat, proxy, channelId, otherId, both, user }: Place & { chat: ChatClient; proxy: Network; user: User }) {
+async function perform(
+  { does, pick }: Step,
+  {
+    chat,
+    proxy,
+    channelId,
+    otherId,
+    both,
+    user,
+  }: Place & { chat: ChatClient; proxy: Network; user: User },
+) {
   const room = chat.channel(channelId)
   const messages = room.messages.getSnapshot().items.filter(({ status }) => status === 'sent')
   const { id = '' } = messages[pick % messages.length] ?? {}
@@ -143,11 +209,23 @@ async function perform({ does, pick }: Step, { chat, proxy, channelId, otherId, 
   if (does === 'pin') await room.pin(id)
   if (does === 'unpin') await room.unpin(id)
   if (does === 'read') await room.markRead(pick % 2 ? id : undefined)
-  if (does === 'join') await (pick % 2 ? user.members.add({ channelId, userIds: ['cem', 'dora'] }) : user.members.remove({ channelId, userId: 'cem' }))
-  if (does === 'elsewhere') await user.messages.send({ channelId: otherId, text: `elsewhere ${pick}` })
+  if (does === 'join')
+    await (pick % 2
+      ? user.members.add({ channelId, userIds: ['cem', 'dora'] })
+      : user.members.remove({ channelId, userId: 'cem' }))
+  if (does === 'elsewhere')
+    await user.messages.send({ channelId: otherId, text: `elsewhere ${pick}` })
   if (does === 'readElsewhere') await user.reads.mark({ channelId: otherId })
-  if (does === 'goElsewhere') await (pick % 2 ? user.members.leave({ channelId: otherId }) : user.members.add({ channelId: otherId, userIds: both }))
-  if (does === 'settings') await user.channels.updateSettings({ channelId: pick % 2 ? channelId : otherId, starred: pick % 3 === 0, muted: pick % 5 === 0 })
+  if (does === 'goElsewhere')
+    await (pick % 2
+      ? user.members.leave({ channelId: otherId })
+      : user.members.add({ channelId: otherId, userIds: both }))
+  if (does === 'settings')
+    await user.channels.updateSettings({
+      channelId: pick % 2 ? channelId : otherId,
+      starred: pick % 3 === 0,
+      muted: pick % 5 === 0,
+    })
   if (does === 'cut') proxy.cut()
   if (does === 'mend') proxy.mend()
   if (does === 'reset') proxy.reset()

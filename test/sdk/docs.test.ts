@@ -5,21 +5,47 @@ import { expect, test } from 'vitest'
 import { root } from '../support/consumer.ts'
 
 const folder = join(root, 'client-sdk')
-const parse = (file: string) => ts.createSourceFile(file, readFileSync(join(folder, file), 'utf8'), ts.ScriptTarget.Latest, true)
-const isExported = (node: ts.Statement) => ts.canHaveModifiers(node) && (ts.getModifiers(node) ?? []).some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)
-const commentOf = (node: ts.Node) => ts.getJSDocCommentsAndTags(node).flatMap((each) => (ts.isJSDoc(each) ? each.getText() : []))[0]
+const parse = (file: string) =>
+  ts.createSourceFile(file, readFileSync(join(folder, file), 'utf8'), ts.ScriptTarget.Latest, true)
+const isExported = (node: ts.Statement) =>
+  ts.canHaveModifiers(node) &&
+  (ts.getModifiers(node) ?? []).some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)
+const commentOf = (node: ts.Node) =>
+  ts.getJSDocCommentsAndTags(node).flatMap((each) => (ts.isJSDoc(each) ? each.getText() : []))[0]
 
-type Declared = { name: string; text: string | undefined; members: { name: string; text: string | undefined }[] }
+type Declared = {
+  name: string
+  text: string | undefined
+  members: { name: string; text: string | undefined }[]
+}
 
 /** What a file exports, and of classes what is public, with the comments above it. Overloads are one. */
 function declared(file: ts.SourceFile): Declared[] {
-  const described = (node: ts.Node & { name?: ts.Node | undefined }) => ({ name: node.name?.getText() ?? '', text: commentOf(node) })
+  const described = (node: ts.Node & { name?: ts.Node | undefined }) => ({
+    name: node.name?.getText() ?? '',
+    text: commentOf(node),
+  })
   return file.statements.filter(isExported).flatMap((node): Declared[] => {
     if (ts.isVariableStatement(node))
-      return node.declarationList.declarations.map((each) => ({ name: each.name.getText(), text: commentOf(node), members: [] }))
+      return node.declarationList.declarations.map((each) => ({
+        name: each.name.getText(),
+        text: commentOf(node),
+        members: [],
+      }))
     if (ts.isClassDeclaration(node))
-      return [{ ...described(node), members: node.members.filter(({ name }) => name && !ts.isPrivateIdentifier(name)).map(described) }]
-    return ts.isFunctionDeclaration(node) || ts.isTypeAliasDeclaration(node) || ts.isInterfaceDeclaration(node) ? [{ ...described(node), members: [] }] : []
+      return [
+        {
+          ...described(node),
+          members: node.members
+            .filter(({ name }) => name && !ts.isPrivateIdentifier(name))
+            .map(described),
+        },
+      ]
+    return ts.isFunctionDeclaration(node) ||
+      ts.isTypeAliasDeclaration(node) ||
+      ts.isInterfaceDeclaration(node)
+      ? [{ ...described(node), members: [] }]
+      : []
   })
 }
 
@@ -28,12 +54,20 @@ const passedOn = (entry: ts.SourceFile) =>
   entry.statements
     .filter(ts.isExportDeclaration)
     .flatMap(({ exportClause }) =>
-      exportClause && ts.isNamedExports(exportClause) ? exportClause.elements.map((each) => (each.propertyName ?? each.name).getText()) : [],
+      exportClause && ts.isNamedExports(exportClause)
+        ? exportClause.elements.map((each) => (each.propertyName ?? each.name).getText())
+        : [],
     )
 
 test('everything that the package exports says what it is for, and so does every public member of its classes', () => {
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => file.replaceAll('\\', '/'))
-  const sources = new Map(files.filter((file) => file.endsWith('.ts') && !/^(dist|node_modules)/.test(file)).map((file) => [file, parse(file)]))
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) =>
+    file.replaceAll('\\', '/'),
+  )
+  const sources = new Map(
+    files
+      .filter((file) => file.endsWith('.ts') && !/^(dist|node_modules)/.test(file))
+      .map((file) => [file, parse(file)]),
+  )
   const of = (...files: string[]) => files.flatMap((file) => sources.get(file) ?? [])
   const entries = of('index.ts', 'react/index.ts', 'server.ts')
   const whole = [...entries, ...of('types.ts')].flatMap(declared)
@@ -42,7 +76,11 @@ test('everything that the package exports says what it is for, and so does every
   expect(shown.length).toBeGreaterThan(80)
   const silent = shown.flatMap(({ name, text, members }) => [
     ...(text === undefined ? [name] : []),
-    ...members.flatMap((member) => (members.some((other) => other.name === member.name && other.text !== undefined) ? [] : [`${name}.${member.name}`])),
+    ...members.flatMap((member) =>
+      members.some((other) => other.name === member.name && other.text !== undefined)
+        ? []
+        : [`${name}.${member.name}`],
+    ),
   ])
   expect(silent).toEqual([])
 })

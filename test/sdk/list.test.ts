@@ -28,7 +28,11 @@ test('a channel that is new to the user follows what is said in it, like those t
   await ana.messages.send({ channelId: old, text: 'here' })
   await until(list, ({ items }) => items[0]?.id === old)
   await ana.messages.send({ channelId: id, text: 'there' })
-  await until(list, ({ items, totalUnread }) => items[0]?.lastMessage?.text === 'there' && items[0].unreadCount === 1 && totalUnread === 2)
+  await until(
+    list,
+    ({ items, totalUnread }) =>
+      items[0]?.lastMessage?.text === 'there' && items[0].unreadCount === 1 && totalUnread === 2,
+  )
   await expect.poll(() => shown(chat), { timeout: 5_000 }).toEqual(await freshlyShown('ben'))
 })
 
@@ -40,8 +44,10 @@ test('starring and muting show on the other device, in every list', async () => 
   for (const list of lists) await until(list, (shown) => ready(shown) && shown.items.length === 1)
   const heard: unknown[] = []
   desk.chat.on('channel.settings_changed', ({ payload }) => heard.push(payload))
-  for (const settings of [{ starred: true }, { muted: true }, { starred: false }]) await phone.chat.api.channels.updateSettings({ channelId, ...settings })
-  for (const list of lists) await until(list, ({ items }) => items[0]?.muted === true && !items[0].starred)
+  for (const settings of [{ starred: true }, { muted: true }, { starred: false }])
+    await phone.chat.api.channels.updateSettings({ channelId, ...settings })
+  for (const list of lists)
+    await until(list, ({ items }) => items[0]?.muted === true && !items[0].starred)
   expect(heard).toEqual([
     { channelId, starred: true, muted: false },
     { channelId, starred: true, muted: true },
@@ -65,7 +71,13 @@ test('a setting that changes while the list is being read stays as it was change
   })
   const list = chat.channels()
   const listed = until(list, ready)
-  const heard = new Promise((resolve) => void chat.on('channel.total_unread_changed', ({ payload }) => payload.count === 1 && resolve(payload)))
+  const heard = new Promise(
+    (resolve) =>
+      void chat.on(
+        'channel.total_unread_changed',
+        ({ payload }) => payload.count === 1 && resolve(payload),
+      ),
+  )
   await chat.api.channels.get({ channelId })
   await chat.api.channels.updateSettings({ channelId, starred: true })
   await ana.messages.send({ channelId, text: 'unread' })
@@ -78,44 +90,57 @@ test('a setting that changes while the list is being read stays as it was change
 test.each([
   ['what was missed can be told again', false],
   ['what was missed is gone', true],
-])('counts, settings and channels that change while away are right when back, if %s', async (_, isGone) => {
-  const userId = `away-${isGone}`
-  const [ana, me] = await world().users('ana', userId)
-  const make = async (name: string) => (await ana.channels.create({ ...GROUP, name, memberIds: [userId] })).id
-  const ids = {
-    said: await make('Said'),
-    rejoined: await make('Rejoined'),
-    left: await make('Left'),
-    deleted: await make('Deleted'),
-    muted: await make('Muted'),
-  }
-  for (const channelId of Object.values(ids)) await ana.messages.send({ channelId, text: 'before' })
-  const { chat, proxy } = await liveChatOf(world(), userId)
-  await until(chat.channels(), (shown) => ready(shown) && shown.totalUnread === 5)
-  proxy.cut()
-  await isOffline(chat)
-  expect(chat.channels().getSnapshot().status).toBe('stale')
-  await ana.messages.send({ channelId: ids.said, text: 'after' })
-  await me.members.leave({ channelId: ids.rejoined })
-  await ana.members.add({ channelId: ids.rejoined, userIds: [userId] })
-  await ana.messages.send({ channelId: ids.rejoined, text: 'welcome back' })
-  await me.members.leave({ channelId: ids.left })
-  await ana.channels.delete({ channelId: ids.deleted })
-  await me.channels.updateSettings({ channelId: ids.muted, muted: true, starred: true })
-  await me.reads.mark({ channelId: ids.muted })
-  const { id: added } = await ana.channels.create({ ...GROUP, name: 'Added', memberIds: [userId] })
-  await ana.messages.send({ channelId: added, text: 'hello' })
-  if (isGone) await world().db`update service set value = value || 'x' where key = 'epoch'`
-  proxy.mend()
-  await isLive(chat)
-  await expect.poll(() => shown(chat), { timeout: 5_000 }).toEqual(await freshlyShown(userId))
-  expect(chat.unread.getSnapshot()).toEqual({ total: 4, byChannel: { [ids.said]: 2, [ids.rejoined]: 1, [ids.muted]: 0, [added]: 1 } })
-})
+])(
+  'counts, settings and channels that change while away are right when back, if %s',
+  async (_, isGone) => {
+    const userId = `away-${isGone}`
+    const [ana, me] = await world().users('ana', userId)
+    const make = async (name: string) =>
+      (await ana.channels.create({ ...GROUP, name, memberIds: [userId] })).id
+    const ids = {
+      said: await make('Said'),
+      rejoined: await make('Rejoined'),
+      left: await make('Left'),
+      deleted: await make('Deleted'),
+      muted: await make('Muted'),
+    }
+    for (const channelId of Object.values(ids))
+      await ana.messages.send({ channelId, text: 'before' })
+    const { chat, proxy } = await liveChatOf(world(), userId)
+    await until(chat.channels(), (shown) => ready(shown) && shown.totalUnread === 5)
+    proxy.cut()
+    await isOffline(chat)
+    expect(chat.channels().getSnapshot().status).toBe('stale')
+    await ana.messages.send({ channelId: ids.said, text: 'after' })
+    await me.members.leave({ channelId: ids.rejoined })
+    await ana.members.add({ channelId: ids.rejoined, userIds: [userId] })
+    await ana.messages.send({ channelId: ids.rejoined, text: 'welcome back' })
+    await me.members.leave({ channelId: ids.left })
+    await ana.channels.delete({ channelId: ids.deleted })
+    await me.channels.updateSettings({ channelId: ids.muted, muted: true, starred: true })
+    await me.reads.mark({ channelId: ids.muted })
+    const { id: added } = await ana.channels.create({
+      ...GROUP,
+      name: 'Added',
+      memberIds: [userId],
+    })
+    await ana.messages.send({ channelId: added, text: 'hello' })
+    if (isGone) await world().db`update service set value = value || 'x' where key = 'epoch'`
+    proxy.mend()
+    await isLive(chat)
+    await expect.poll(() => shown(chat), { timeout: 5_000 }).toEqual(await freshlyShown(userId))
+    expect(chat.unread.getSnapshot()).toEqual({
+      total: 4,
+      byChannel: { [ids.said]: 2, [ids.rejoined]: 1, [ids.muted]: 0, [added]: 1 },
+    })
+  },
+)
 
 test('a list that was paged through is as long when it is back, in the same order, and has more as before', async () => {
   const [ana] = await world().users('ana', 'eve')
   const workspaceId = await insertWorkspace(world(), { ana: 'owner', eve: 'member' })
-  for (let n = 0; n < 110; n++) await ana.channels.create({ ...GROUP, name: `c${n}`, memberIds: ['eve'], workspaceId })
+  for (let n = 0; n < 110; n++)
+    await ana.channels.create({ ...GROUP, name: `c${n}`, memberIds: ['eve'], workspaceId })
   const { chat, proxy } = await liveChatOf(world(), 'eve')
   const list = chat.channels()
   await until(list, ready)
@@ -160,7 +185,9 @@ test('a list that could not be read is read again by itself', async () => {
   let isDown = true
   const { chat } = await liveChatOf(world(), 'hal', {
     fetch: (async (url, options) =>
-      isDown && String(url).includes('/api/channels?') ? new Response('{}', { status: 500 }) : fetch(url, options)) as typeof fetch,
+      isDown && String(url).includes('/api/channels?')
+        ? new Response('{}', { status: 500 })
+        : fetch(url, options)) as typeof fetch,
   })
   const clock = openClock()
   const list = chat.channels()

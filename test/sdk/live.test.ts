@@ -1,5 +1,14 @@
 import { expect, test } from 'vitest'
-import { chatOf, GROUP, isLive, isOffline, liveChatOf, ready, texts, until } from '../support/chat.ts'
+import {
+  chatOf,
+  GROUP,
+  isLive,
+  isOffline,
+  liveChatOf,
+  ready,
+  texts,
+  until,
+} from '../support/chat.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
@@ -13,13 +22,19 @@ test('a watched channel shows what there is, and what is said from then on', asy
   const stop = room.watch()
   await until(room.messages, (shown) => ready(shown) && texts(shown).length === 1)
   await ana.messages.send({ channelId, text: 'after' })
-  expect(texts(await until(room.messages, ({ items }) => items.length === 2))).toEqual(['before', 'after'])
+  expect(texts(await until(room.messages, ({ items }) => items.length === 2))).toEqual([
+    'before',
+    'after',
+  ])
 
   const out = room.send({ text: 'mine' })
   expect(out.message).toMatchObject({ status: 'pending', text: 'mine' })
   expect(room.messages.getSnapshot().items.at(-1)).toBe(out.message)
   expect(await out.sent).toMatchObject({ text: 'mine', seq: 3 })
-  await until(room.messages, ({ items }) => items.length === 3 && items.every(({ status }) => status === 'sent'))
+  await until(
+    room.messages,
+    ({ items }) => items.length === 3 && items.every(({ status }) => status === 'sent'),
+  )
   expect(out.message.status).toBe('sent')
   await ana.typing.set({ channelId })
   expect(await until(room.typing, ({ length }) => length === 1)).toMatchObject([{ id: 'ana' }])
@@ -28,7 +43,9 @@ test('a watched channel shows what there is, and what is said from then on', asy
   await room.markRead()
   await until(room.reads, (reads) => reads.ben?.lastReadSeq === 3)
   await room.react(out.message.id, '👍')
-  expect(room.messages.getSnapshot().items[2]?.reactions).toMatchObject([{ type: '👍', own: true, count: 1 }])
+  expect(room.messages.getSnapshot().items[2]?.reactions).toMatchObject([
+    { type: '👍', own: true, count: 1 },
+  ])
   stop()
   void ben
 })
@@ -50,7 +67,9 @@ test('a client that was offline catches up when it is back', async () => {
   proxy.mend()
   await isLive(chat)
   await out.sent
-  expect(texts(await until(room.messages, (shown) => ready(shown) && shown.items.length === 3))).toEqual(['edited', 'second', 'from afar'])
+  expect(
+    texts(await until(room.messages, (shown) => ready(shown) && shown.items.length === 3)),
+  ).toEqual(['edited', 'second', 'from afar'])
 })
 
 test('the list of channels follows what happens in them', async () => {
@@ -62,7 +81,10 @@ test('the list of channels follows what happens in them', async () => {
   await chat.connect()
   await until(list, (shown) => ready(shown) && shown.items.length === 2)
   await ana.messages.send({ channelId: one, text: 'hello' })
-  const shown = await until(list, ({ items, totalUnread }) => items[0]?.unreadCount === 1 && totalUnread === 1)
+  const shown = await until(
+    list,
+    ({ items, totalUnread }) => items[0]?.unreadCount === 1 && totalUnread === 1,
+  )
   expect(shown.items.map(({ name, lastMessage }) => [name, lastMessage?.text])).toEqual([
     ['One', 'hello'],
     ['Two', undefined],

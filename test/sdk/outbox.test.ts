@@ -14,12 +14,17 @@ describe.each<[string, () => OutboxStorage]>([
     const storage = create()
     const [ana] = await world().users(`ana-${name}`)
     await world().users(`ben-${name}`, `cem-${name}`)
-    const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: [`ben-${name}`, `cem-${name}`] })
+    const { id: channelId } = await ana.channels.create({
+      ...GROUP,
+      memberIds: [`ben-${name}`, `cem-${name}`],
+    })
     const before = await liveChatOf(world(), `ben-${name}`, { storage })
     before.proxy.cut()
     await isOffline(before.chat)
     for (const text of ['1', '2', '3']) before.chat.channel(channelId).send({ text })
-    await expect.poll(() => storage.load(`${world().appId}:ben-${name}`), { timeout: 5_000 }).toHaveLength(3)
+    await expect
+      .poll(() => storage.load(`${world().appId}:ben-${name}`), { timeout: 5_000 })
+      .toHaveLength(3)
     before.chat.disconnect()
 
     await liveChatOf(world(), `cem-${name}`, { storage })
@@ -27,12 +32,18 @@ describe.each<[string, () => OutboxStorage]>([
     const { chat } = await liveChatOf(world(), `ben-${name}`, { storage })
     const room = chat.channel(channelId)
     room.watch()
-    expect(texts(await until(room.messages, (shown) => ready(shown) && shown.items.filter(({ status }) => status === 'sent').length === 3))).toEqual([
-      '1',
-      '2',
-      '3',
-    ])
-    await expect.poll(() => storage.load(`${world().appId}:ben-${name}`), { timeout: 5_000 }).toEqual([])
+    expect(
+      texts(
+        await until(
+          room.messages,
+          (shown) =>
+            ready(shown) && shown.items.filter(({ status }) => status === 'sent').length === 3,
+        ),
+      ),
+    ).toEqual(['1', '2', '3'])
+    await expect
+      .poll(() => storage.load(`${world().appId}:ben-${name}`), { timeout: 5_000 })
+      .toEqual([])
     expect((await ana.messages.list({ channelId })).messages).toHaveLength(3)
   })
 })
@@ -54,7 +65,13 @@ test('two pages of a browser share an outbox: what one could not send is shown i
   await Promise.all([one, two].map(({ chat }) => chat.connect()))
   await Promise.all(sent)
   for (const room of rooms) {
-    const { items } = await until(room.messages, (shown) => ready(shown) && shown.items.length === 3 && shown.items.every(({ status }) => status === 'sent'))
+    const { items } = await until(
+      room.messages,
+      (shown) =>
+        ready(shown) &&
+        shown.items.length === 3 &&
+        shown.items.every(({ status }) => status === 'sent'),
+    )
     expect(texts({ items })).toEqual(['1', '2', '3'])
   }
   expect((await ana.messages.list({ channelId })).messages).toHaveLength(3)
@@ -67,7 +84,13 @@ test('what was written before the outbox was read goes out after what it kept', 
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['late'] })
   const at = (second: number) => new Date(1_700_000_000_000 + second * 1_000).toISOString()
   for (const n of [1, 2])
-    await storage.put(`${world().appId}:${owner}`, { clientId: `kept-${n}`, channelId, text: `kept ${n}`, attachments: [], createdAt: at(n) })
+    await storage.put(`${world().appId}:${owner}`, {
+      clientId: `kept-${n}`,
+      channelId,
+      text: `kept ${n}`,
+      attachments: [],
+      createdAt: at(n),
+    })
   const { chat } = await chatOf(world(), owner, { storage })
   const room = chat.channel(channelId)
   room.watch()
@@ -76,7 +99,11 @@ test('what was written before the outbox was read goes out after what it kept', 
   const out = room.send({ text: 'new' })
   expect(out.message).toMatchObject({ status: 'pending', user: { id: owner } })
   await Promise.all([connected, out.sent])
-  expect(texts({ items: (await ana.messages.list({ channelId })).messages })).toEqual(['kept 1', 'kept 2', 'new'])
+  expect(texts({ items: (await ana.messages.list({ channelId })).messages })).toEqual([
+    'kept 1',
+    'kept 2',
+    'new',
+  ])
 })
 
 test('a refused message that is sent again is sent, and says so', async () => {
@@ -116,7 +143,10 @@ test('a long channel is paged both ways, without a message missing or twice', as
   await ana.messages.send({ channelId, text: '131' })
   while (room.messages.getSnapshot().hasNewer) await room.messages.loadNewer()
   await until(room.messages, (shown) => texts(shown).at(-1) === '131')
-  expect(texts(room.messages.getSnapshot())).toEqual([...all.filter((text) => text !== '70'), '131'])
+  expect(texts(room.messages.getSnapshot())).toEqual([
+    ...all.filter((text) => text !== '70'),
+    '131',
+  ])
 })
 
 test('a thread is live beside its channel, and a reply shows in both at once', async () => {
@@ -130,7 +160,10 @@ test('a thread is live beside its channel, and a reply shows in both at once', a
   room.watch()
   await until(thread, (shown) => ready(shown) && shown.parent?.replyCount === 1)
   const out = room.send({ text: 'two', parentId })
-  expect([texts(thread.getSnapshot()), texts(room.messages.getSnapshot()).slice(-1)]).toEqual([['one', 'two'], ['two']])
+  expect([texts(thread.getSnapshot()), texts(room.messages.getSnapshot()).slice(-1)]).toEqual([
+    ['one', 'two'],
+    ['two'],
+  ])
   await out.sent
   await until(thread, ({ items, parent }) => items.length === 2 && parent?.replyCount === 2)
 })
@@ -144,10 +177,15 @@ test('who is removed from a channel sees it go, and sees it again when he is bac
   await chat.connect()
   await until(room.messages, ready)
   await ana.members.remove({ channelId, userId: 'ben' })
-  await until(room.messages, ({ status, error }) => status === 'failed' && error?.code === 'FORBIDDEN')
+  await until(
+    room.messages,
+    ({ status, error }) => status === 'failed' && error?.code === 'FORBIDDEN',
+  )
   await ana.members.add({ channelId, userIds: ['ben'] })
   await ana.messages.send({ channelId, text: 'welcome back' })
-  expect(texts(await until(room.messages, (shown) => ready(shown) && shown.items.length === 1))).toEqual(['welcome back'])
+  expect(
+    texts(await until(room.messages, (shown) => ready(shown) && shown.items.length === 1)),
+  ).toEqual(['welcome back'])
 })
 
 test('keystrokes and reads are told at most every so often', async () => {

@@ -14,25 +14,52 @@ const LARGEST_BYTES = 30_000
 test('who has only the packed client gets types without skipLibCheck, a program that runs in Node.js, also by require, and a small bundle', {
   timeout: 90_000,
 }, async () => {
-  const consumer = createConsumer('client.ts', ['ws', 'react', '@types/react', 'csstype', '@types/node', 'undici-types'])
+  const consumer = createConsumer('client.ts', [
+    'ws',
+    'react',
+    '@types/react',
+    'csstype',
+    '@types/node',
+    'undici-types',
+  ])
   const { folder } = consumer
   await installPacked('client-sdk', folder)
   await consumer.compile(7, { module: 'esnext', moduleResolution: 'bundler' })
   await consumer.compile(5, { module: 'nodenext', moduleResolution: 'nodenext' })
   const { url, apiKey } = world()
-  expect(await consumer.run(url, wsUrlOf(world()), apiKey)).toEqual({ name: 'Talk', plan: 'pro', text: 'one', heard: 'one', code: 'NOT_FOUND', status: 404 })
+  expect(await consumer.run(url, wsUrlOf(world()), apiKey)).toEqual({
+    name: 'Talk',
+    plan: 'pro',
+    text: 'one',
+    heard: 'one',
+    code: 'NOT_FOUND',
+    status: 404,
+  })
 
   const required = `for (const name of ['', '/server', '/react']) console.log(Object.keys(require('@parley/client' + name)).join())`
-  const { stdout } = await run(process.execPath, ['--no-warnings', '--input-type=commonjs', '--eval', required], { cwd: folder })
-  for (const name of ['createChatClient', 'createChatServer', 'useMessages']) expect(stdout).toContain(name)
+  const { stdout } = await run(
+    process.execPath,
+    ['--no-warnings', '--input-type=commonjs', '--eval', required],
+    { cwd: folder },
+  )
+  for (const name of ['createChatClient', 'createChatServer', 'useMessages'])
+    expect(stdout).toContain(name)
 
-  const examples = [...readFileSync(join(root, 'client-sdk/README.md'), 'utf8').matchAll(/```(tsx?)\n([\s\S]*?)```/g)].map(([, kind, text = ''], index) => {
+  const examples = [
+    ...readFileSync(join(root, 'client-sdk/README.md'), 'utf8').matchAll(
+      /```(tsx?)\n([\s\S]*?)```/g,
+    ),
+  ].map(([, kind, text = ''], index) => {
     const file = `example${index}.${kind}`
     writeFileSync(join(folder, file), `${text}\nexport {}\n`)
     return file
   })
   expect(examples).toHaveLength(4)
-  await consumer.compile(7, { module: 'esnext', moduleResolution: 'bundler', jsx: 'react-jsx', types: ['node'] }, examples)
+  await consumer.compile(
+    7,
+    { module: 'esnext', moduleResolution: 'bundler', jsx: 'react-jsx', types: ['node'] },
+    examples,
+  )
 
   const code = await bundle(folder)
   expect(code).not.toMatch(/from\s*["'](node:|ws|zod|react)/)
@@ -46,7 +73,11 @@ async function bundle(folder: string) {
     root: folder,
     logLevel: 'error',
     configFile: false,
-    build: { write: false, modulePreload: false, rolldownOptions: { input: 'entry.js', preserveEntrySignatures: 'strict' } },
+    build: {
+      write: false,
+      modulePreload: false,
+      rolldownOptions: { input: 'entry.js', preserveEntrySignatures: 'strict' },
+    },
   })
   const [first] = [built].flat()
   return (first && 'output' in first && first.output[0].code) || ''

@@ -25,11 +25,17 @@ test('who comes and goes shows as online and offline, with when he was last acti
   presence.subscribe(() => heard.push(presence.getSnapshot()))
   expect(presence.getSnapshot()).toEqual({ isOnline: false, lastActiveAt: null })
   const ben = await liveChatOf(world(), 'ben')
-  const { lastActiveAt: came } = await until(presence, ({ isOnline, lastActiveAt }) => isOnline && lastActiveAt !== null)
+  const { lastActiveAt: came } = await until(
+    presence,
+    ({ isOnline, lastActiveAt }) => isOnline && lastActiveAt !== null,
+  )
   ben.chat.disconnect()
   const { lastActiveAt: went } = await until(presence, ({ isOnline }) => !isOnline)
   expect(Date.parse(went ?? '')).toBeGreaterThanOrEqual(Date.parse(came ?? ''))
-  expect(await chat.api.users.get({ userId: 'ben' })).toMatchObject({ online: false, lastActiveAt: went })
+  expect(await chat.api.users.get({ userId: 'ben' })).toMatchObject({
+    online: false,
+    lastActiveAt: went,
+  })
 
   proxy.cut()
   await isOffline(chat)
@@ -44,14 +50,17 @@ test('who comes and goes shows as online and offline, with when he was last acti
   await isLive(chat)
   await chat.api.users.list()
   expect(presence.getSnapshot()).toBe(before)
-  expect(heard.every((each, index) => JSON.stringify(each) !== JSON.stringify(heard[index - 1]))).toBe(true)
+  expect(
+    heard.every((each, index) => JSON.stringify(each) !== JSON.stringify(heard[index - 1])),
+  ).toBe(true)
 })
 
 function Friend({ userId }: { userId: string }) {
   const [isOnline, { lastActiveAt }] = [usePresence(userId), useLastActive(userId)]
   return `${isOnline ? 'online' : 'offline'} ${lastActiveAt === null ? 'never' : 'active'}`
 }
-const page = (chat: ChatClient, userId: string) => createElement(ChatProvider, { client: chat }, createElement(Friend, { userId }))
+const page = (chat: ChatClient, userId: string) =>
+  createElement(ChatProvider, { client: chat }, createElement(Friend, { userId }))
 
 test('usePresence renders who comes and goes', async () => {
   await friends('cem', 'dora')
@@ -80,7 +89,13 @@ test('a new name and image show at once with messages, replies, reactions, pins,
   const thread = dm.thread(messageId)
   dm.watch()
   const list = chat.channels()
-  await until(list, (shown) => ready(shown) && shown.items[0]?.id === channelId && shown.items[0].lastMessage?.text === 'reply')
+  await until(
+    list,
+    (shown) =>
+      ready(shown) &&
+      shown.items[0]?.id === channelId &&
+      shown.items[0].lastMessage?.text === 'reply',
+  )
   const stores: Store<{ status: string }>[] = [dm.messages, dm.members, dm.pins, thread]
   for (const store of stores) {
     onTestFinished(store.subscribe(() => {}))
@@ -116,7 +131,10 @@ test('a new name that was given while away shows when back, with whom is shown a
   const room = chat.channel(channelId)
   room.watch()
   onTestFinished(room.members.subscribe(() => {}))
-  await until(chat.channels(), (shown) => ready(shown) && shown.items[0]?.lastMessage?.text === 'hello')
+  await until(
+    chat.channels(),
+    (shown) => ready(shown) && shown.items[0]?.lastMessage?.text === 'hello',
+  )
   await Promise.all([until(room.messages, ready), until(room.members, ready)])
   proxy.cut()
   await isOffline(chat)

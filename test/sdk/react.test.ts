@@ -1,5 +1,12 @@
 import type { ChatClient } from '@parley/client'
-import { ChatProvider, useChannels, useConnection, useMe, useMessages, useUnread } from '@parley/client/react'
+import {
+  ChatProvider,
+  useChannels,
+  useConnection,
+  useMe,
+  useMessages,
+  useUnread,
+} from '@parley/client/react'
 import { Window } from 'happy-dom'
 import { act, createElement, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
@@ -10,7 +17,14 @@ import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
 const window = new Window()
-beforeAll(() => void Object.assign(globalThis, { window, document: window.document, IS_REACT_ACT_ENVIRONMENT: true }))
+beforeAll(
+  () =>
+    void Object.assign(globalThis, {
+      window,
+      document: window.document,
+      IS_REACT_ACT_ENVIRONMENT: true,
+    }),
+)
 
 let renders = 0
 function Room({ channelId }: { channelId: string }) {
@@ -21,7 +35,11 @@ function Room({ channelId }: { channelId: string }) {
   return `${me?.id} ${connection.status} ${status} [${items.map(({ text }) => text)}] ${channels.length} ${totalUnread} ${unread.total}`
 }
 const page = (chat: ChatClient, channelId: string) =>
-  createElement(StrictMode, null, createElement(ChatProvider, { client: chat }, createElement(Room, { channelId })))
+  createElement(
+    StrictMode,
+    null,
+    createElement(ChatProvider, { client: chat }, createElement(Room, { channelId })),
+  )
 
 test('StrictMode mounts everything twice and opens one socket; hooks show what happens', async () => {
   const [ana] = await world().users('ana', 'ben')
@@ -32,9 +50,15 @@ test('StrictMode mounts everything twice and opens one socket; hooks show what h
   onTestFinished(() => act(() => root.unmount()))
   await act(() => root.render(page(chat, channelId)))
   await act(() => isLive(chat))
-  await vi.waitFor(() => act(() => expect(place.textContent).toBe('ben live ready [] 1 0 0')), 5_000)
+  await vi.waitFor(
+    () => act(() => expect(place.textContent).toBe('ben live ready [] 1 0 0')),
+    5_000,
+  )
   await ana.messages.send({ channelId, text: 'hello' })
-  await vi.waitFor(() => act(() => expect(place.textContent).toBe('ben live ready [hello] 1 1 1')), 5_000)
+  await vi.waitFor(
+    () => act(() => expect(place.textContent).toBe('ben live ready [hello] 1 1 1')),
+    5_000,
+  )
   expect(proxy.sockets).toBe(1)
   const before = renders
   await act(async () => void (await chat.api.users.list()))
@@ -43,7 +67,9 @@ test('StrictMode mounts everything twice and opens one socket; hooks show what h
 
 test('on a server the hooks render what stores start with, and ask for nothing', async () => {
   const { chat, proxy } = await chatOf(world(), 'ben')
-  expect(renderToString(page(chat, '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'))).toBe('undefined offline idle [] 0 0 0')
+  expect(renderToString(page(chat, '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'))).toBe(
+    'undefined offline idle [] 0 0 0',
+  )
   await new Promise(setImmediate)
   expect(proxy.requests).toEqual([])
 })

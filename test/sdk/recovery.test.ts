@@ -33,8 +33,16 @@ async function shown(chat: ChatClient, channelId: string, rootId: string) {
   const thread = room.thread(rootId)
   const stores = [room.messages, room.members, room.pins, room.reads, thread]
   const stops = [room.watch(), ...stores.map((store) => store.subscribe(() => {}))]
-  await Promise.all([until(room.messages, ready), until(room.members, ready), until(room.pins, ready), until(thread, ready)])
-  await until(room.reads, (reads) => Object.keys(reads).length === room.members.getSnapshot().items.length)
+  await Promise.all([
+    until(room.messages, ready),
+    until(room.members, ready),
+    until(room.pins, ready),
+    until(thread, ready),
+  ])
+  await until(
+    room.reads,
+    (reads) => Object.keys(reads).length === room.members.getSnapshot().items.length,
+  )
   onTestFinished(() => {
     for (const stop of stops) stop()
   })
@@ -45,7 +53,12 @@ async function shown(chat: ChatClient, channelId: string, rootId: string) {
       .items.map(({ userId, role }) => `${userId} ${role}`)
       .sort(),
     pins: room.pins.getSnapshot().items,
-    reads: Object.fromEntries(Object.entries(room.reads.getSnapshot()).map(([userId, { lastReadSeq }]) => [userId, lastReadSeq])),
+    reads: Object.fromEntries(
+      Object.entries(room.reads.getSnapshot()).map(([userId, { lastReadSeq }]) => [
+        userId,
+        lastReadSeq,
+      ]),
+    ),
     thread: thread.getSnapshot(),
   }
 }
@@ -53,8 +66,14 @@ async function shown(chat: ChatClient, channelId: string, rootId: string) {
 test('who missed more than can be told loads anew, is told so, and then shows what a fresh load shows', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['ben'] })
-  const send = async (text: string, parentId?: string) => (await ana.messages.send({ channelId, text, ...(parentId ? { parentId } : {}) })).id
-  const ids = { root: await send('root'), edited: await send('edited'), deleted: await send('deleted'), pinned: await send('pinned') }
+  const send = async (text: string, parentId?: string) =>
+    (await ana.messages.send({ channelId, text, ...(parentId ? { parentId } : {}) })).id
+  const ids = {
+    root: await send('root'),
+    edited: await send('edited'),
+    deleted: await send('deleted'),
+    pinned: await send('pinned'),
+  }
   const { reply } = { reply: await send('reply', ids.root) }
   await ana.pins.pin({ channelId, messageId: ids.edited })
   const { chat, proxy } = await liveChatOf(world(), 'ben')
@@ -96,7 +115,9 @@ test('a first page that was read before an outage and comes after it leaves no h
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['cem'] })
   await ana.messages.send({ channelId, text: 'before' })
   let pages = 0
-  const { fetch, isCaught, release } = holding((request) => /GET .*\/messages\?/.test(request) && ++pages === 1)
+  const { fetch, isCaught, release } = holding(
+    (request) => /GET .*\/messages\?/.test(request) && ++pages === 1,
+  )
   const { chat, proxy } = await liveChatOf(world(), 'cem', { fetch })
   const room = chat.channel(channelId)
   room.watch()
@@ -109,14 +130,18 @@ test('a first page that was read before an outage and comes after it leaves no h
   proxy.mend()
   await isLive(chat)
   release()
-  expect(texts(await until(room.messages, (shown) => ready(shown) && shown.items.length === 2))).toEqual(['before', 'meanwhile'])
+  expect(
+    texts(await until(room.messages, (shown) => ready(shown) && shown.items.length === 2)),
+  ).toEqual(['before', 'meanwhile'])
 })
 
 test('a reaction whose answer comes after it was taken back on another device, while away, does not stay', async () => {
   const [ana, dora] = await world().users('ana', 'dora')
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['dora'] })
   const { id: messageId } = await ana.messages.send({ channelId, text: 'like me' })
-  const { fetch, isCaught, release } = holding((request) => request.startsWith('POST') && request.endsWith('/reactions'))
+  const { fetch, isCaught, release } = holding(
+    (request) => request.startsWith('POST') && request.endsWith('/reactions'),
+  )
   const { chat, proxy } = await liveChatOf(world(), 'dora', { fetch })
   const room = chat.channel(channelId)
   room.watch()
@@ -151,7 +176,10 @@ test('nothing that is loaded while offline is shown as live', async () => {
   await isOffline(chat)
   release()
   await older
-  expect([room.messages.getSnapshot().items.length, room.messages.getSnapshot().status]).toEqual([60, 'stale'])
+  expect([room.messages.getSnapshot().items.length, room.messages.getSnapshot().status]).toEqual([
+    60,
+    'stale',
+  ])
   proxy.mend()
   await isLive(chat)
   await until(room.messages, ready)

@@ -1,11 +1,26 @@
 import type * as client from '@parley/client'
-import type { Args, Contract, channelEvents, channelSignals, ErrorCode, Operation, Output, userEvents, userSignals } from '@parley/contract'
+import type {
+  Args,
+  Contract,
+  channelEvents,
+  channelSignals,
+  ErrorCode,
+  Operation,
+  Output,
+  userEvents,
+  userSignals,
+} from '@parley/contract'
 import { expect, test } from 'vitest'
 import type { z } from 'zod'
 
 /** A type as it is spelt out, whatever it was put together from. */
-type Plain<T> = T extends readonly (infer Item)[] ? Plain<Item>[] : T extends object ? { [Key in keyof T]: Plain<T[Key]> } : T
-type IsSame<A, B> = (<T>() => T extends Plain<A> ? 1 : 2) extends <T>() => T extends Plain<B> ? 1 : 2 ? true : false
+type Plain<T> = T extends readonly (infer Item)[]
+  ? Plain<Item>[]
+  : T extends object
+    ? { [Key in keyof T]: Plain<T[Key]> }
+    : T
+type IsSame<A, B> =
+  (<T>() => T extends Plain<A> ? 1 : 2) extends <T>() => T extends Plain<B> ? 1 : 2 ? true : false
 type Unless<Condition, Name> = Condition extends true ? never : Name
 
 type Call = (args: never, options?: never) => Promise<unknown>
@@ -14,7 +29,10 @@ type Given<Op extends Operation> = keyof Args<Op> extends never ? Record<string,
 type DifferentCall<Name extends string, Op, Method> = Op extends Operation
   ? Method extends Call
     ?
-        | Unless<IsSame<NonNullable<Parameters<Method>[0]>, Given<Op>>, `${Name} is given something else`>
+        | Unless<
+            IsSame<NonNullable<Parameters<Method>[0]>, Given<Op>>,
+            `${Name} is given something else`
+          >
         | Unless<IsSame<Awaited<ReturnType<Method>>, Output<Op>>, `${Name} answers something else`>
     : `${Name} is missing`
   : never
@@ -23,12 +41,18 @@ type DifferentCalls = {
     [Name in keyof Contract[Group] & string]: DifferentCall<
       `${Group}.${Name}`,
       Contract[Group][Name],
-      Group extends keyof client.Api ? (Name extends keyof client.Api[Group] ? client.Api[Group][Name] : never) : never
+      Group extends keyof client.Api
+        ? Name extends keyof client.Api[Group]
+          ? client.Api[Group][Name]
+          : never
+        : never
     >
   }[keyof Contract[Group] & string]
 }[keyof Contract & string]
 
-type Payloads<Events extends Record<string, z.ZodType>> = { [Type in keyof Events]: z.infer<Events[Type]> }
+type Payloads<Events extends Record<string, z.ZodType>> = {
+  [Type in keyof Events]: z.infer<Events[Type]>
+}
 type DifferentEvents<Name extends string, Events, Expected> = {
   [Type in (keyof Events | keyof Expected) & string]: Type extends keyof Events & keyof Expected
     ? Unless<IsSame<Events[Type], Expected[Type]>, `${Name}: ${Type}`>
@@ -37,8 +61,16 @@ type DifferentEvents<Name extends string, Events, Expected> = {
 
 type Differences =
   | DifferentCalls
-  | DifferentEvents<'of a channel', client.ChannelEvents, Payloads<typeof channelEvents & typeof channelSignals>>
-  | DifferentEvents<'of a user', client.UserEvents, Payloads<typeof userEvents & typeof userSignals>>
+  | DifferentEvents<
+      'of a channel',
+      client.ChannelEvents,
+      Payloads<typeof channelEvents & typeof channelSignals>
+    >
+  | DifferentEvents<
+      'of a user',
+      client.UserEvents,
+      Payloads<typeof userEvents & typeof userSignals>
+    >
   | Unless<IsSame<client.ErrorCode, ErrorCode>, 'error codes'>
 
 test('the types of the client, which needs no zod, are those of the contract: every argument, answer, event and error code', () => {

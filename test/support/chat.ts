@@ -1,4 +1,10 @@
-import { type ChatClient, type ChatClientOptions, createChatClient, type Store, type TokenResult } from '@parley/client'
+import {
+  type ChatClient,
+  type ChatClientOptions,
+  createChatClient,
+  type Store,
+  type TokenResult,
+} from '@parley/client'
 import { onTestFinished } from 'vitest'
 import { createProxy } from './network.ts'
 import type { World } from './world.ts'
@@ -6,9 +12,16 @@ import type { World } from './world.ts'
 export const GROUP = { type: 'group', name: 'Talk' } as const
 
 /** A chat client of a user, with a network of its own. */
-export async function chatOf(world: World, userId: string, options: Partial<ChatClientOptions> = {}) {
+export async function chatOf(
+  world: World,
+  userId: string,
+  options: Partial<ChatClientOptions> = {},
+) {
   const proxy = await createProxy(world.url)
-  const mint = async (): Promise<TokenResult> => ({ ...(await world.backend.tokens.create({ userId })), wsUrl: proxy.wsUrl })
+  const mint = async (): Promise<TokenResult> => ({
+    ...(await world.backend.tokens.create({ userId })),
+    wsUrl: proxy.wsUrl,
+  })
   const chat = createChatClient({ url: proxy.url, token: mint, ...options })
   onTestFinished(async () => {
     chat.disconnect()
@@ -18,16 +31,27 @@ export async function chatOf(world: World, userId: string, options: Partial<Chat
 }
 
 /** The same, live. */
-export async function liveChatOf(world: World, userId: string, options: Partial<ChatClientOptions> = {}) {
+export async function liveChatOf(
+  world: World,
+  userId: string,
+  options: Partial<ChatClientOptions> = {},
+) {
   const one = await chatOf(world, userId, options)
   await one.chat.connect()
   return one
 }
 
 /** Resolves once a store's snapshot is as it should be; fails after a while, telling how it is. */
-export function until<Snapshot>(store: Store<Snapshot>, isSo: (snapshot: Snapshot) => boolean, milliseconds = 8_000): Promise<Snapshot> {
+export function until<Snapshot>(
+  store: Store<Snapshot>,
+  isSo: (snapshot: Snapshot) => boolean,
+  milliseconds = 8_000,
+): Promise<Snapshot> {
   return new Promise((resolve, reject) => {
-    const fail = () => settle(() => reject(new Error(`still ${JSON.stringify(store.getSnapshot(), null, 1)?.slice(0, 3_000)}`)))
+    const fail = () =>
+      settle(() =>
+        reject(new Error(`still ${JSON.stringify(store.getSnapshot(), null, 1)?.slice(0, 3_000)}`)),
+      )
     const timer = setTimeout(fail, milliseconds)
     const check = () => {
       const snapshot = store.getSnapshot()
@@ -44,6 +68,9 @@ export function until<Snapshot>(store: Store<Snapshot>, isSo: (snapshot: Snapsho
 }
 
 export const ready = ({ status }: { status: string }) => status === 'ready'
-export const texts = ({ items }: { items: readonly { text: string }[] }) => items.map(({ text }) => text)
-export const isLive = (chat: ChatClient) => until(chat.connection, ({ status }) => status === 'live', 15_000)
-export const isOffline = (chat: ChatClient) => until(chat.connection, ({ status }) => status === 'offline')
+export const texts = ({ items }: { items: readonly { text: string }[] }) =>
+  items.map(({ text }) => text)
+export const isLive = (chat: ChatClient) =>
+  until(chat.connection, ({ status }) => status === 'live', 15_000)
+export const isOffline = (chat: ChatClient) =>
+  until(chat.connection, ({ status }) => status === 'offline')

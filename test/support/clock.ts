@@ -15,7 +15,8 @@ export function openClock() {
       callback(...given)
     }
     const timer = set(fire, ms)
-    if (/client-sdk|centrifuge/.test(new Error().stack ?? '')) pending.set(timer, { due: Date.now() + ms, fire })
+    if (/client-sdk|centrifuge/.test(new Error().stack ?? ''))
+      pending.set(timer, { due: Date.now() + ms, fire })
     return timer
   }
   const clearTimer = (timer: NodeJS.Timeout | undefined) => {
@@ -31,7 +32,8 @@ export function openClock() {
     for (const mock of mocks) mock.mockRestore()
   })
 
-  const firstUntil = (end: number) => [...pending].filter(([, { due }]) => due <= end).sort(([, a], [, b]) => a.due - b.due)[0]
+  const firstUntil = (end: number) =>
+    [...pending].filter(([, { due }]) => due <= end).sort(([, a], [, b]) => a.due - b.due)[0]
   return {
     forward: async (ms: number) => {
       await new Promise(setImmediate)

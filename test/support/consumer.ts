@@ -1,5 +1,13 @@
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -15,7 +23,10 @@ const compilers = {
   7: compilerOf(root),
 }
 function compilerOf(workspace: string) {
-  return join(dirname(createRequire(join(workspace, 'package.json')).resolve('typescript/package.json')), 'bin/tsc')
+  return join(
+    dirname(createRequire(join(workspace, 'package.json')).resolve('typescript/package.json')),
+    'bin/tsc',
+  )
 }
 const compilerOptions = {
   strict: true,
@@ -45,7 +56,10 @@ export function createConsumer(program: string, packages: string[]) {
       options: { module: string; moduleResolution: string; jsx?: string; types?: string[] },
       files = [program],
     ) => {
-      writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: { ...compilerOptions, ...options }, files }))
+      writeFileSync(
+        join(folder, 'tsconfig.json'),
+        JSON.stringify({ compilerOptions: { ...compilerOptions, ...options }, files }),
+      )
       await run(process.execPath, [compilers[version], '--project', folder]).catch(({ stdout }) => {
         throw new Error(stdout)
       })
@@ -53,7 +67,11 @@ export function createConsumer(program: string, packages: string[]) {
     /** What the compiled program's `main` answers in a plain Node. */
     run: async (...args: string[]): Promise<unknown> => {
       const script = `import { main } from './${program.replace('.ts', '.js')}'; console.log(JSON.stringify(await main(...process.argv.slice(1))))`
-      const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script, ...args], { cwd: folder })
+      const { stdout } = await run(
+        process.execPath,
+        ['--input-type=module', '--eval', script, ...args],
+        { cwd: folder },
+      )
       return JSON.parse(stdout)
     },
   }
@@ -61,7 +79,15 @@ export function createConsumer(program: string, packages: string[]) {
 
 /** Puts into a consumer's folder what `npm publish` would publish of a workspace. */
 export async function installPacked(workspace: 'contract' | 'client-sdk', folder: string) {
-  const npm = ['pack', '--workspace', workspace, '--pack-destination', folder, '--ignore-scripts=false', '--json']
+  const npm = [
+    'pack',
+    '--workspace',
+    workspace,
+    '--pack-destination',
+    folder,
+    '--ignore-scripts=false',
+    '--json',
+  ]
   const { stdout } = await run('npm', npm, { cwd: root, shell: true })
   const [{ filename, name }] = JSON.parse(stdout.slice(stdout.search(/^\[/m)))
   const target = join(folder, 'node_modules', name)

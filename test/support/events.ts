@@ -1,23 +1,46 @@
-import { type ChannelEventType, channelEvents, topics, type UserEventType, userEvents } from '@parley/contract'
+import {
+  type ChannelEventType,
+  channelEvents,
+  topics,
+  type UserEventType,
+  userEvents,
+} from '@parley/contract'
 import type { World } from './world.ts'
 
-type StoredEvent<Type extends string> = { offset: number; envelope: string; type: Type; payload: Record<string, unknown> }
+type StoredEvent<Type extends string> = {
+  offset: number
+  envelope: string
+  type: Type
+  payload: Record<string, unknown>
+}
 
 /** The durable events of a channel, in order, each held against the contract. */
-export const channelEventsOf = async ({ db, appId }: World, channelId: string): Promise<StoredEvent<ChannelEventType>[]> =>
+export const channelEventsOf = async (
+  { db, appId }: World,
+  channelId: string,
+): Promise<StoredEvent<ChannelEventType>[]> =>
   (await stored(db, topics.channel(appId, channelId))).map((event) => held(channelEvents, event))
 
 /** The same of a user. */
-export const userEventsOf = async ({ db, appId }: World, userId: string): Promise<StoredEvent<UserEventType>[]> =>
+export const userEventsOf = async (
+  { db, appId }: World,
+  userId: string,
+): Promise<StoredEvent<UserEventType>[]> =>
   (await stored(db, topics.user(appId, userId))).map((event) => held(userEvents, event))
 
 const stored = (db: World['db'], topic: string) =>
-  db<{ offset: number; envelope: string }[]>`select "offset", envelope from events where topic = ${topic} order by "offset"`
+  db<
+    { offset: number; envelope: string }[]
+  >`select "offset", envelope from events where topic = ${topic} order by "offset"`
 
-function held<Schemas extends typeof channelEvents | typeof userEvents>(schemas: Schemas, { offset, envelope }: { offset: number; envelope: string }) {
+function held<Schemas extends typeof channelEvents | typeof userEvents>(
+  schemas: Schemas,
+  { offset, envelope }: { offset: number; envelope: string },
+) {
   const { type, payload, ...rest } = JSON.parse(envelope)
   const schema = (schemas as Record<string, (typeof channelEvents)['channel.deleted']>)[type]
-  if (!schema || Object.keys(rest).length > 0) throw new Error(`not an event of this topic: ${envelope}`)
+  if (!schema || Object.keys(rest).length > 0)
+    throw new Error(`not an event of this topic: ${envelope}`)
   schema.strict().parse(payload)
   return { offset, envelope, type: type as keyof Schemas & string, payload }
 }

@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { World } from './world.ts'
 
 /** A workspace with these members by role, put straight into the database. */
-export async function insertWorkspace({ db, appId }: Pick<World, 'db' | 'appId'>, roles: Record<string, string>) {
+export async function insertWorkspace(
+  { db, appId }: Pick<World, 'db' | 'appId'>,
+  roles: Record<string, string>,
+) {
   const id = randomUUID()
   const [createdBy = ''] = Object.keys(roles)
   await db`insert into workspaces (id, app_id, name, type, created_by) values (${id}, ${appId}, 'Acme', 'team', ${createdBy})`
@@ -12,12 +15,20 @@ export async function insertWorkspace({ db, appId }: Pick<World, 'db' | 'appId'>
 }
 
 /** Makes users members of a channel, straight in the database. */
-export async function insertMembers({ db, appId }: Pick<World, 'db' | 'appId'>, channelId: string, userIds: string[]) {
+export async function insertMembers(
+  { db, appId }: Pick<World, 'db' | 'appId'>,
+  channelId: string,
+  userIds: string[],
+) {
   await db`insert into members (app_id, channel_id, user_id, role) select ${appId}, ${channelId}, id, 'member' from unnest(${userIds}::text[]) id`
 }
 
 /** Users `<prefix>1` … `<prefix>n`, put straight into the database: a crowd that says nothing. */
-export async function insertCrowd({ db, appId }: Pick<World, 'db' | 'appId'>, prefix: string, size: number) {
+export async function insertCrowd(
+  { db, appId }: Pick<World, 'db' | 'appId'>,
+  prefix: string,
+  size: number,
+) {
   const ids = Array.from({ length: size }, (_, index) => `${prefix}${index + 1}`)
   await db`insert into users (app_id, id) select ${appId}, * from unnest(${ids}::text[])`
   return ids

@@ -3,7 +3,11 @@ import { expect, vi } from 'vitest'
 import type { World } from './world.ts'
 
 /** Holds a channel's row locked from a connection of its own while `work` goes on; `work` is told when so many wait for it. */
-export async function whileLocked<T>(world: World, channelId: string, work: (waiting: (count: number) => Promise<void>) => T | Promise<T>): Promise<T> {
+export async function whileLocked<T>(
+  world: World,
+  channelId: string,
+  work: (waiting: (count: number) => Promise<void>) => T | Promise<T>,
+): Promise<T> {
   const third = connectOnce(world.databaseUrl)
   try {
     return (

@@ -13,7 +13,11 @@ export async function serveNames(names: Record<string, Addresses>) {
     asked.push(name)
     const entry = names[name]
     const addresses = type === 1 ? (typeof entry === 'function' ? entry() : (entry ?? [])) : []
-    socket.send(answer(query.subarray(0, end), { addresses, exists: entry !== undefined }), peer.port, peer.address)
+    socket.send(
+      answer(query.subarray(0, end), { addresses, exists: entry !== undefined }),
+      peer.port,
+      peer.address,
+    )
   })
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
@@ -36,7 +40,11 @@ function readQuestion(query: Buffer) {
     labels.push(query.toString('latin1', place + 1, place + 1 + length))
     place += 1 + length
   }
-  return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(place + 1), end: place + 5 }
+  return {
+    name: labels.join('.').toLowerCase(),
+    type: query.readUInt16BE(place + 1),
+    end: place + 5,
+  }
 }
 
 function answer(question: Buffer, { addresses, exists }: { addresses: string[]; exists: boolean }) {
@@ -44,6 +52,8 @@ function answer(question: Buffer, { addresses, exists }: { addresses: string[]; 
   header.writeUInt16BE(exists ? 0x8180 : 0x8183, 2)
   header.writeUInt16BE(addresses.length, 6)
   header.writeUInt32BE(0, 8)
-  const records = addresses.map((address) => Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...address.split('.').map(Number)]))
+  const records = addresses.map((address) =>
+    Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...address.split('.').map(Number)]),
+  )
   return Buffer.concat([header, ...records])
 }

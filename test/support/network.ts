@@ -23,7 +23,8 @@ export async function createProxy(target: string) {
     }
     for (const side of [client, upstream]) side.on('error', end).on('close', end).setNoDelay(true)
     client.on('data', (data) => {
-      const [, request] = /^((?:GET|POST|PUT|PATCH|DELETE) [^ ?]+)/.exec(data.toString('latin1')) ?? []
+      const [, request] =
+        /^((?:GET|POST|PUT|PATCH|DELETE) [^ ?]+)/.exec(data.toString('latin1')) ?? []
       if (request) requests.push(request)
       if (request?.includes('/connection/websocket')) {
         sockets += 1

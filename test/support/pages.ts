@@ -31,4 +31,5 @@ export async function servePages(pages: Record<string, Answer> = {}, { port = 0 
 }
 
 /** A page of this head. */
-export const page = (head: string) => `<!doctype html><html><head>${head}</head><body><p>Hello</p></body></html>`
+export const page = (head: string) =>
+  `<!doctype html><html><head>${head}</head><body><p>Hello</p></body></html>`

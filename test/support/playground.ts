@@ -15,13 +15,26 @@ export function usePlayground() {
   const pages: Page[] = []
   let stage: { url: string; browser: Browser; web: Awaited<ReturnType<typeof servePages>> }
   beforeAll(async () => {
-    const web = await servePages({ '/soup': pageOf('<title>Soup of the day</title><meta name="description" content="Pumpkin, with ginger">') })
+    const web = await servePages({
+      '/soup': pageOf(
+        '<title>Soup of the day</title><meta name="description" content="Pumpkin, with ginger">',
+      ),
+    })
     const directory = mkdtempSync(join(tmpdir(), 'parley-browser-'))
     const name = `parley_browser_${process.pid}`
     const admin = connectOnce(inject('databaseUrl'))
     await admin.unsafe(`create database ${name} template ${inject('template')}`)
-    const settings = { RATE_LIMIT_MESSAGES: '0', PRESENCE_GRACE_SECONDS: '0', LINK_PREVIEW_ALLOW_HOSTS: web.host }
-    const variables = { ...settings, DATABASE_URL: databaseUrl(inject('databaseUrl'), name), HOST: '127.0.0.1', DATA_DIR: directory }
+    const settings = {
+      RATE_LIMIT_MESSAGES: '0',
+      PRESENCE_GRACE_SECONDS: '0',
+      LINK_PREVIEW_ALLOW_HOSTS: web.host,
+    }
+    const variables = {
+      ...settings,
+      DATABASE_URL: databaseUrl(inject('databaseUrl'), name),
+      HOST: '127.0.0.1',
+      DATA_DIR: directory,
+    }
     const server = start(variables, directory)
     children.splice(0) // it outlives the first test
     stage = { url: await server.value('Playground'), browser: await launchChromium(), web }
@@ -36,7 +49,8 @@ export function usePlayground() {
     }
   }, 60_000)
   afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') for (const [place, page] of pages.entries()) await picture(page, `when-it-failed-${place}`)
+    if (task.result?.state === 'fail')
+      for (const [place, page] of pages.entries()) await picture(page, `when-it-failed-${place}`)
     expect(problems.splice(0)).toEqual([])
   })
   return {
@@ -54,9 +68,14 @@ export function usePlayground() {
   }
 }
 
-export const rowOf = (page: Page, channel: string) => page.getByRole('navigation', { name: 'Channels' }).getByRole('button', { name: new RegExp(channel) })
-export const message = (page: Page | Locator, text: string) => page.getByRole('article').filter({ hasText: text })
-export const composer = (page: Page, channel = 'Kitchen') => page.getByRole('textbox', { name: `Message ${channel}` })
+export const rowOf = (page: Page, channel: string) =>
+  page
+    .getByRole('navigation', { name: 'Channels' })
+    .getByRole('button', { name: new RegExp(channel) })
+export const message = (page: Page | Locator, text: string) =>
+  page.getByRole('article').filter({ hasText: text })
+export const composer = (page: Page, channel = 'Kitchen') =>
+  page.getByRole('textbox', { name: `Message ${channel}` })
 
 export async function say(page: Page, text: string) {
   await composer(page).fill(text)

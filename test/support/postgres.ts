@@ -17,7 +17,9 @@ declare module 'vitest' {
 
 /** One PostgreSQL for the whole run (the one of DATABASE_URL if that is set), and a template database to clone. */
 export default async function setup(project: TestProject) {
-  const server = process.env.DATABASE_URL ? { url: process.env.DATABASE_URL, stop: async () => {} } : await startTemporary()
+  const server = process.env.DATABASE_URL
+    ? { url: process.env.DATABASE_URL, stop: async () => {} }
+    : await startTemporary()
   const template = `parley_template_${process.pid}`
   const admin = connectOnce(server.url)
   await admin.unsafe(`create database ${template}`)
@@ -34,7 +36,10 @@ export default async function setup(project: TestProject) {
 async function startTemporary() {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'))
   chmodSync(dataDir, 0o755) // as root the server runs as another user, who has to get in
-  const server = await startEmbeddedPostgres({ dataDir, settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' } })
+  const server = await startEmbeddedPostgres({
+    dataDir,
+    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' },
+  })
   return {
     url: server.url,
     stop: async () => {

@@ -2,11 +2,18 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export type Call = { method: string; path: string; key: string | undefined; body: Record<string, unknown>; at: number }
+export type Call = {
+  method: string
+  path: string
+  key: string | undefined
+  body: Record<string, unknown>
+  at: number
+}
 type Trigger = { name: string; to: string; payload: Record<string, string>; transactionId: string }
 type Behaviour = (response: ServerResponse, call: Call) => void
 
-const accept: Behaviour = (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":{}}')
+const accept: Behaviour = (response) =>
+  response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":{}}')
 
 /** The push provider, as far as tests need it: takes down what it is told, and answers as it is told to. */
 export async function serveProvider({ port: wanted = 0 } = {}) {
@@ -28,17 +35,26 @@ export async function serveProvider({ port: wanted = 0 } = {}) {
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo // it listens on a port
   const triggered = () =>
-    calls.filter(({ path }) => path.startsWith('/v1/events/trigger')).flatMap(({ body }) => ('events' in body ? (body.events as Trigger[]) : [body as Trigger]))
+    calls
+      .filter(({ path }) => path.startsWith('/v1/events/trigger'))
+      .flatMap(({ body }) => ('events' in body ? (body.events as Trigger[]) : [body as Trigger]))
   return {
     calls,
     triggered,
     /** Pushes to one user, as kinds. */
-    kindsFor: (userId: string) => triggered().flatMap(({ to, name }) => (to === userId ? [name] : [])),
+    kindsFor: (userId: string) =>
+      triggered().flatMap(({ to, name }) => (to === userId ? [name] : [])),
     settings: {
       secretKey: 'secret-of-the-tests',
       apiUrl: `http://127.0.0.1:${port}`,
       tenantId: undefined as string | undefined,
-      workflows: { 'new-message': 'new-message', mention: 'mention', 'channel-invite': 'channel-invite', reaction: 'reaction', 'thread-reply': 'thread-reply' },
+      workflows: {
+        'new-message': 'new-message',
+        mention: 'mention',
+        'channel-invite': 'channel-invite',
+        reaction: 'reaction',
+        'thread-reply': 'thread-reply',
+      },
     },
     behave: (behaviour: Behaviour = accept) => {
       double.behaviour = behaviour

@@ -20,12 +20,23 @@ export async function exchange(url: string, ...parts: (string | Buffer)[]): Prom
 export const post = async (
   url: string,
   path: string,
-  { headers = {}, body = '', method = 'POST' }: { headers?: Record<string, string>; body?: string | Buffer; method?: string },
+  {
+    headers = {},
+    body = '',
+    method = 'POST',
+  }: { headers?: Record<string, string>; body?: string | Buffer; method?: string },
 ) => {
-  const lines = Object.entries({ Host: 'parley', Connection: 'close', 'Content-Length': String(Buffer.byteLength(body)), ...headers }).map(
-    ([name, value]) => `${name}: ${value}\r\n`,
+  const lines = Object.entries({
+    Host: 'parley',
+    Connection: 'close',
+    'Content-Length': String(Buffer.byteLength(body)),
+    ...headers,
+  }).map(([name, value]) => `${name}: ${value}\r\n`)
+  const [answer, ...others] = await exchange(
+    url,
+    `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`,
+    body,
   )
-  const [answer, ...others] = await exchange(url, `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, body)
   expect(others).toEqual([])
   if (!answer) throw new Error(`no answer to ${method} ${path}`)
   return answer
@@ -35,25 +46,43 @@ function parseAnswers(bytes: Buffer): Answer[] {
   if (bytes.length === 0) return []
   const end = bytes.indexOf('\r\n\r\n')
   const [first = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n')
-  const headers = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]))
+  const headers = Object.fromEntries(
+    lines.map((line) => [
+      line.slice(0, line.indexOf(':')).toLowerCase(),
+      line.slice(line.indexOf(':') + 1).trim(),
+    ]),
+  )
   const status = Number(first.split(' ')[1])
   const rest = bytes.subarray(end + 4)
-  if (headers['transfer-encoding'] === 'chunked') return [{ status, headers, body: joinChunks(rest).toString() }]
+  if (headers['transfer-encoding'] === 'chunked')
+    return [{ status, headers, body: joinChunks(rest).toString() }]
   const length = status === 100 ? 0 : Number(headers['content-length'] ?? 0)
   const isWithoutBody = status === 204 || rest.length < length
-  return [{ status, headers, body: rest.subarray(0, isWithoutBody ? 0 : length).toString() }, ...parseAnswers(rest.subarray(isWithoutBody ? 0 : length))]
+  return [
+    { status, headers, body: rest.subarray(0, isWithoutBody ? 0 : length).toString() },
+    ...parseAnswers(rest.subarray(isWithoutBody ? 0 : length)),
+  ]
 }
 
 function joinChunks(bytes: Buffer): Buffer {
   const end = bytes.indexOf('\r\n')
   const length = Number.parseInt(bytes.subarray(0, end).toString(), 16)
-  return length === 0 ? Buffer.alloc(0) : Buffer.concat([bytes.subarray(end + 2, end + 2 + length), joinChunks(bytes.subarray(end + 4 + length))])
+  return length === 0
+    ? Buffer.alloc(0)
+    : Buffer.concat([
+        bytes.subarray(end + 2, end + 2 + length),
+        joinChunks(bytes.subarray(end + 4 + length)),
+      ])
 }
 
 /** An answer is an error of this code, in the exact form that the specification gives it; answers its message. */
 export function expectError({ status, headers, body }: Answer, code: ErrorCode): string {
   const parsed = JSON.parse(body)
-  expect({ status, code: parsed.error?.code, body }).toEqual({ status: errorStatus[code], code, body })
+  expect({ status, code: parsed.error?.code, body }).toEqual({
+    status: errorStatus[code],
+    code,
+    body,
+  })
   expect(parsed).toEqual({ error: { message: expect.stringMatching(/./), code } })
   expect(headers['content-type']).toBe('application/json; charset=utf-8')
   expect(headers['x-request-id']).toMatch(/^[\w.-]{1,100}$/)

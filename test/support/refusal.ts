@@ -14,7 +14,8 @@ export const complaint = async (call: Promise<unknown>) => (await refusalOf(call
 
 async function refusalOf(call: Promise<unknown>) {
   const error = await call.then(
-    (answer) => Promise.reject(new Error(`expected a refusal, was answered ${JSON.stringify(answer)}`)),
+    (answer) =>
+      Promise.reject(new Error(`expected a refusal, was answered ${JSON.stringify(answer)}`)),
     (error: unknown) => error,
   )
   if (isChatError(error)) return error

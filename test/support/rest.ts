@@ -6,7 +6,10 @@ export const rest =
   async (method: string, path: string, body?: object) => {
     const response = await fetch(url + path, {
       method,
-      headers: { authorization: `Bearer ${token}`, ...(body ? { 'content-type': 'application/json' } : {}) },
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body ? { 'content-type': 'application/json' } : {}),
+      },
       ...(body ? { body: JSON.stringify(body) } : {}),
     })
     // biome-ignore lint/suspicious/noExplicitAny: the tests say what it is

@@ -24,16 +24,31 @@ export class RawSocket {
       for (const check of this.#waiting) check()
     })
     socket.on('error', () => {})
-    this.closed = new Promise((resolve) => socket.on('close', (code, reason) => resolve({ code, reason: String(reason) })))
+    this.closed = new Promise((resolve) =>
+      socket.on('close', (code, reason) => resolve({ code, reason: String(reason) })),
+    )
   }
 
-  static async open(world: Pick<World, 'url'>, { protocols = [], origin, query = '' }: { protocols?: string[]; origin?: string; query?: string } = {}) {
-    const socket = new WebSocket(`${wsUrlOf(world)}${query}`, protocols, origin === undefined ? {} : { origin })
+  static async open(
+    world: Pick<World, 'url'>,
+    {
+      protocols = [],
+      origin,
+      query = '',
+    }: { protocols?: string[]; origin?: string; query?: string } = {},
+  ) {
+    const socket = new WebSocket(
+      `${wsUrlOf(world)}${query}`,
+      protocols,
+      origin === undefined ? {} : { origin },
+    )
     const raw = new RawSocket(socket)
     await new Promise((resolve, reject) => {
       socket.on('open', resolve)
       socket.on('error', reject)
-      socket.on('unexpected-response', (_, response) => reject(new Error(`answered ${response.statusCode}`)))
+      socket.on('unexpected-response', (_, response) =>
+        reject(new Error(`answered ${response.statusCode}`)),
+      )
     })
     return raw
   }
@@ -54,7 +69,11 @@ export class RawSocket {
 
   async until(find: (message: Message) => boolean, milliseconds = 5_000): Promise<Message> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => settle(() => reject(new Error(`heard only ${JSON.stringify(this.messages.slice(-10))}`))), milliseconds)
+      const timer = setTimeout(
+        () =>
+          settle(() => reject(new Error(`heard only ${JSON.stringify(this.messages.slice(-10))}`))),
+        milliseconds,
+      )
       const settle = (end: () => void) => {
         clearTimeout(timer)
         this.#waiting.delete(check)
@@ -84,7 +103,9 @@ export class RawSocket {
   }
 
   ping(count = 1) {
-    return this.until(() => this.messages.filter((message) => Object.keys(message).length === 0).length >= count)
+    return this.until(
+      () => this.messages.filter((message) => Object.keys(message).length === 0).length >= count,
+    )
   }
 }
 

@@ -22,12 +22,16 @@ export function start(variables: Record<string, string>, cwd: string) {
   const main = fileURLToPath(new URL('../../server/bin/server.ts', import.meta.url))
   const tsx = createRequire(import.meta.url).resolve('tsx')
   const environment = { PATH: process.env.PATH, PORT: '0', ...variables }
-  const child = spawn(process.execPath, ['--conditions=parley-source', '--import', tsx, main], { cwd, env: environment })
+  const child = spawn(process.execPath, ['--conditions=parley-source', '--import', tsx, main], {
+    cwd,
+    env: environment,
+  })
   children.push(child)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
   const code = new Promise<number | null>((resolve) => child.on('close', resolve))
-  const matched = (pattern: RegExp) => vi.waitFor(() => pattern.exec(output)?.[1] ?? Promise.reject(new Error(output)), patient)
+  const matched = (pattern: RegExp) =>
+    vi.waitFor(() => pattern.exec(output)?.[1] ?? Promise.reject(new Error(output)), patient)
   const value = (name: string) => matched(new RegExp(`^${name}: +(\\S+)$`, 'm'))
   return {
     code,

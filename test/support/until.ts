@@ -1,9 +1,13 @@
 /** Asks again and again until the answer is something, and not false; fails after a while. */
-export async function until<T>(ask: () => Promise<T> | T, { seconds = 10 } = {}): Promise<Exclude<T, undefined | null | false>> {
+export async function until<T>(
+  ask: () => Promise<T> | T,
+  { seconds = 10 } = {},
+): Promise<Exclude<T, undefined | null | false>> {
   const end = Date.now() + seconds * 1000
   while (Date.now() < end) {
     const answer = await ask()
-    if (answer !== undefined && answer !== null && answer !== false) return answer as Exclude<T, undefined | null | false> // just excluded
+    if (answer !== undefined && answer !== null && answer !== false)
+      return answer as Exclude<T, undefined | null | false> // just excluded
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
   throw new Error(`waited ${seconds} s in vain: ${ask}`)

@@ -4,8 +4,8 @@ import { errorAnswers } from '@parley/server/http/openapi/responses'
 import { expect } from 'vitest'
 
 /** Every operation of the contract, as `noun.name`. */
-export const operations = Object.entries<Record<string, Operation>>(contract).flatMap(([noun, group]) =>
-  Object.entries(group).map(([name, op]) => [`${noun}.${name}`, op] as const),
+export const operations = Object.entries<Record<string, Operation>>(contract).flatMap(
+  ([noun, group]) => Object.entries(group).map(([name, op]) => [`${noun}.${name}`, op] as const),
 )
 
 /** A client that holds every answer against the contract, refusals included. */
@@ -16,7 +16,10 @@ export function createValidatedApi(options: Credentials & { url: string }): Api 
       answer = await fetch(...request)
       return answer.clone()
     }
-    const api = createApi({ ...options, fetch: keep }) as never as Record<string, Record<string, (args: unknown) => Promise<unknown>>> // by name
+    const api = createApi({ ...options, fetch: keep }) as never as Record<
+      string,
+      Record<string, (args: unknown) => Promise<unknown>>
+    > // by name
     const [result] = await Promise.allSettled([api[noun]?.[name]?.(args)])
     if (answer) expectAnswer(op, { status: answer.status, body: await answer.text() })
     if (result.status === 'rejected') throw result.reason
@@ -25,7 +28,9 @@ export function createValidatedApi(options: Credentials & { url: string }): Api 
   return Object.fromEntries(
     Object.entries<Record<string, Operation>>(contract).map(([noun, group]) => [
       noun,
-      Object.fromEntries(Object.entries(group).map(([name, op]) => [name, checked(noun, name, op)])),
+      Object.fromEntries(
+        Object.entries(group).map(([name, op]) => [name, checked(noun, name, op)]),
+      ),
     ]),
   ) as unknown as Api // the same groups and names // the same groups and names
 }
@@ -41,5 +46,7 @@ export function expectAnswer(op: Operation, { status, body }: { status: number; 
   const { error } = ErrorBody.parse(answer)
   expect(answer).toStrictEqual({ error: { code: error.code, message: expect.stringMatching(/./) } })
   expect(status, body).toBe(errorStatus[error.code])
-  expect(Object.keys(errorAnswers(op)), `${op.method} ${op.path} answers ${body}`).toContain(String(status))
+  expect(Object.keys(errorAnswers(op)), `${op.method} ${op.path} answers ${body}`).toContain(
+    String(status),
+  )
 }

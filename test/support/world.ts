@@ -24,25 +24,51 @@ export type World = Awaited<ReturnType<typeof createWorld>>
 export type User = Api & { id: string; token: string; minted: TokenResult }
 
 type WorldOptions = Partial<
-  Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'userAdminAccess' | 'timings' | 'presenceGraceSeconds' | 'inviteUrl'>
+  Pick<
+    AppOptions,
+    | 'rates'
+    | 'allowedOrigins'
+    | 'trustProxy'
+    | 'hasDocsPage'
+    | 'userAdminAccess'
+    | 'timings'
+    | 'presenceGraceSeconds'
+    | 'inviteUrl'
+  >
 > & {
   poolSize?: number
   onStatement?: (statement: string) => void
   databaseUrl?: string
   /** Without, nothing is promised and nothing is done: JOBS=off; elsewhere: JOBS=external. */
-  jobs?: Partial<Pick<JobsOptions, 'previews' | 'push' | 'timings' | 'log'>> & { isElsewhere?: boolean }
+  jobs?: Partial<Pick<JobsOptions, 'previews' | 'push' | 'timings' | 'log'>> & {
+    isElsewhere?: boolean
+  }
 }
 
 /** A running server on a database of its own, or on one that is given, with one app. */
 export async function createWorld({ jobs, onStatement, ...options }: WorldOptions = {}) {
-  const database = options.databaseUrl === undefined ? await cloneDatabase() : { url: options.databaseUrl, drop: async () => {} }
-  const pool = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test', ...(onStatement && { onStatement }) })
+  const database =
+    options.databaseUrl === undefined
+      ? await cloneDatabase()
+      : { url: options.databaseUrl, drop: async () => {} }
+  const pool = connect({
+    url: database.url,
+    poolSize: options.poolSize ?? 10,
+    applicationName: 'parley-test',
+    ...(onStatement && { onStatement }),
+  })
   const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10 })
   const tokens = await createTokens([SECRET])
   const relay = createRelay()
-  const cleanup = createCleanup({ db: pool, outlet: relay.outlet, onError: (error) => console.error(error) })
+  const cleanup = createCleanup({
+    db: pool,
+    outlet: relay.outlet,
+    onError: (error) => console.error(error),
+  })
   const metrics = createMetrics()
-  const outbox = createOutbox(tasksFor({ isOn: jobs !== undefined, hasPush: jobs?.push !== undefined }))
+  const outbox = createOutbox(
+    tasksFor({ isOn: jobs !== undefined, hasPush: jobs?.push !== undefined }),
+  )
   const app = buildApp({
     db: pool,
     relay,
@@ -84,13 +110,19 @@ export async function createWorld({ jobs, onStatement, ...options }: WorldOption
   const operator = api({ adminKey: ADMIN_KEY })
   const { id: appId, apiKey } = await operator.apps.create({ name: 'Test' })
   /** The backend of another app. */
-  const stranger = async () => api({ apiKey: (await operator.apps.create({ name: 'Other' })).apiKey })
+  const stranger = async () =>
+    api({ apiKey: (await operator.apps.create({ name: 'Other' })).apiKey })
   const backend = api({ apiKey })
-  const user = async (id: string, profile: { name?: string; image?: string } = {}, from: Api = backend): Promise<User> => {
+  const user = async (
+    id: string,
+    profile: { name?: string; image?: string } = {},
+    from: Api = backend,
+  ): Promise<User> => {
     const result = await from.tokens.create({ userId: id, ...profile })
     return { ...api({ token: result.token }), id, token: result.token, minted: result }
   }
-  const users = <Ids extends string[]>(...ids: Ids) => Promise.all(ids.map((id) => user(id))) as Promise<{ [Place in keyof Ids]: User }>
+  const users = <Ids extends string[]>(...ids: Ids) =>
+    Promise.all(ids.map((id) => user(id))) as Promise<{ [Place in keyof Ids]: User }>
   // biome-ignore format: a list
   return {
     url, app, appId, apiKey, api, backend, operator, stranger, user, users, db, pool, metrics, cleanup, sign: tokens.sign, databaseUrl: database.url,

@@ -9,7 +9,10 @@ export const accountFor = (databaseFiles: string): Account | undefined => {
   const me = process.getuid?.()
   const owner = statSync(databaseFiles, { throwIfNoEntry: false })
   if (me === 0) return owner?.uid ? accountOf(owner) : systemAccount()
-  if (owner && me !== undefined && owner.uid !== me) throw new Error(`Database files ${databaseFiles} belong to user ${owner.uid}, not to us (user ${me})`)
+  if (owner && me !== undefined && owner.uid !== me)
+    throw new Error(
+      `Database files ${databaseFiles} belong to user ${owner.uid}, not to us (user ${me})`,
+    )
   return undefined
 }
 
@@ -26,7 +29,9 @@ export const runAs = (account: Account | undefined) => ({
 /** Runs a program to its end; answers with what it complained about, if it failed. */
 export const complaintOf = (program: string, args: string[], account: Account | undefined) =>
   new Promise<string | undefined>((resolve) => {
-    execFile(program, args, runAs(account), (error, _output, complaint) => resolve(error ? complaint.trim() || error.message : undefined))
+    execFile(program, args, runAs(account), (error, _output, complaint) =>
+      resolve(error ? complaint.trim() || error.message : undefined),
+    )
   }).catch((error) => {
     // Not the program's doing: in some containers root may not change its user.
     throw new Error(`Cannot run ${program} as user ${account?.name}, set DATABASE_URL: ${error}`)
@@ -36,11 +41,15 @@ export const complaintOf = (program: string, args: string[], account: Account | 
 const systemAccount = () => {
   const accounts = new Map(readAccounts().map((account) => [account.name, account]))
   const account = accounts.get('postgres') ?? accounts.get('_postgres') ?? accounts.get('nobody')
-  if (!account) throw new Error('PostgreSQL does not run as root, and there is no user postgres or nobody: set DATABASE_URL')
+  if (!account)
+    throw new Error(
+      'PostgreSQL does not run as root, and there is no user postgres or nobody: set DATABASE_URL',
+    )
   return account
 }
 
-const accountOf = ({ uid, gid }: { uid: number; gid: number }) => readAccounts().find((account) => account.uid === uid) ?? { name: String(uid), uid, gid }
+const accountOf = ({ uid, gid }: { uid: number; gid: number }) =>
+  readAccounts().find((account) => account.uid === uid) ?? { name: String(uid), uid, gid }
 
 const readAccounts = (): Account[] =>
   readFileSync('/etc/passwd', 'utf8')

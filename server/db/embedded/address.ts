@@ -1,6 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Account } from './account.ts'
@@ -21,7 +29,8 @@ export type Address = {
   close(): void
 }
 
-export const addressFor = (place: Place): Promise<Address> => (isWindows ? networkAddress(place) : socketAddress(place))
+export const addressFor = (place: Place): Promise<Address> =>
+  isWindows ? networkAddress(place) : socketAddress(place)
 
 /** Directory and socket are open to their owner only (and to root): the kernel does what a password would. */
 const socketAddress = async ({ home, account }: Place) => {
@@ -30,7 +39,12 @@ const socketAddress = async ({ home, account }: Place) => {
   return {
     connection: { host, port: 5432, user: 'parley' },
     url: `postgres://parley@${encodeURIComponent(host)}:5432/parley`,
-    settings: { listen_addresses: '', port: '5432', unix_socket_directories: `"${host}"`, unix_socket_permissions: '0700' },
+    settings: {
+      listen_addresses: '',
+      port: '5432',
+      unix_socket_directories: `"${host}"`,
+      unix_socket_permissions: '0700',
+    },
     initdb: ['--auth-local=trust', '--auth-host=scram-sha-256'],
     open: () => {
       // A dead server's socket lock could name a process that lives by now.
@@ -45,7 +59,8 @@ const socketAddress = async ({ home, account }: Place) => {
 
 const networkAddress = async ({ home, directory }: Place) => {
   const passwordFile = join(home, 'postgres.password')
-  if (!existsSync(passwordFile)) writeFileSync(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 })
+  if (!existsSync(passwordFile))
+    writeFileSync(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 })
   const password = readFileSync(passwordFile, 'utf8')
   const port = runningPostmaster(directory)?.port ?? (await freePort())
   return {
@@ -63,6 +78,7 @@ const freePort = async () => {
   await once(server, 'listening')
   const address = server.address()
   server.close()
-  if (address === null || typeof address === 'string') throw new Error('No free port for PostgreSQL')
+  if (address === null || typeof address === 'string')
+    throw new Error('No free port for PostgreSQL')
   return address.port
 }

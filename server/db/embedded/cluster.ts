@@ -1,4 +1,13 @@
-import { chownSync, existsSync, lchownSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import {
+  chownSync,
+  existsSync,
+  lchownSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Account, complaintOf } from './account.ts'
 import type { Address } from './address.ts'
@@ -27,7 +36,11 @@ const initialise = async (cluster: Cluster) => {
   clear(home)
   const draft = mkdtempSync(join(home, drafts))
   if (cluster.account) chownSync(draft, cluster.account.uid, cluster.account.gid)
-  const complaint = await complaintOf(join(cluster.binaries, 'initdb'), initdbArguments(cluster, draft), cluster.account)
+  const complaint = await complaintOf(
+    join(cluster.binaries, 'initdb'),
+    initdbArguments(cluster, draft),
+    cluster.account,
+  )
   if (complaint) {
     rmSync(draft, { recursive: true, force: true })
     throw new Error(`PostgreSQL's initdb failed: ${complaint}`)
@@ -38,7 +51,8 @@ const initialise = async (cluster: Cluster) => {
 /** The initdb of a killed start may still be writing there, hence the retries. */
 const clear = (home: string) => {
   const abandoned = readdirSync(home).filter((entry) => entry.startsWith(drafts))
-  for (const draft of abandoned) rmSync(join(home, draft), { recursive: true, force: true, maxRetries: 5 })
+  for (const draft of abandoned)
+    rmSync(join(home, draft), { recursive: true, force: true, maxRetries: 5 })
 }
 
 const initdbArguments = ({ address, settings }: Cluster, draft: string) => [
@@ -57,5 +71,6 @@ const initdbArguments = ({ address, settings }: Cluster, draft: string) => [
 /** Files that root has copied or restored are root's. */
 const own = ({ directory, account }: Cluster) => {
   if (!account || statSync(directory).uid === account.uid) return
-  for (const entry of ['', ...readdirSync(directory, { recursive: true, encoding: 'utf8' })]) lchownSync(join(directory, entry), account.uid, account.gid)
+  for (const entry of ['', ...readdirSync(directory, { recursive: true, encoding: 'utf8' })])
+    lchownSync(join(directory, entry), account.uid, account.gid)
 }

@@ -1,16 +1,32 @@
 import { createHash } from 'node:crypto'
-import { accessSync, chmodSync, constants, existsSync, lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type Account, accountFor, complaintOf } from './account.ts'
 
 /** Where lock, log and database files go, and who runs the server there: `dataDir`, or else a directory of the system's that its user can reach. */
-export const homeFor = async ({ dataDir, onNotice }: { dataDir: string; onNotice?: (line: string) => void }) => {
+export const homeFor = async ({
+  dataDir,
+  onNotice,
+}: {
+  dataDir: string
+  onNotice?: (line: string) => void
+}) => {
   const wanted = writable(dataDir)
   const account = accountFor(join(wanted, 'postgres'))
   const obstacle = account && (await barrier(wanted, account))
   if (!account || !obstacle) return { home: wanted, account }
-  if (existsSync(join(wanted, 'postgres'))) throw new Error(`Database files ${wanted} are ${obstacle}`)
+  if (existsSync(join(wanted, 'postgres')))
+    throw new Error(`Database files ${wanted} are ${obstacle}`)
   // Named after what was asked for: two checkouts are two databases.
   const home = join(await privateDirectory(account), `data-${digest(wanted)}`)
   makeDirectory(home)
@@ -46,7 +62,8 @@ const writable = (directory: string) => {
 
 /** Only trying tells: access lists, mounts and name spaces have their say besides the mode bits. */
 const barrier = async (directory: string, account: Account) =>
-  (await complaintOf('/bin/sh', ['-c', 'cd "$0"', directory], account)) && `out of reach of user ${account.name}`
+  (await complaintOf('/bin/sh', ['-c', 'cd "$0"', directory], account)) &&
+  `out of reach of user ${account.name}`
 
 const unfit = (directory: string) => {
   // A socket's path has room for 103 bytes on macOS, 107 on Linux; what follows is "/socket-0123456789ab/.s.PGSQL.5432".
@@ -67,7 +84,8 @@ const makeDirectory = (directory: string) => {
   if (mkdirSync(directory, { recursive: true })) chmodSync(directory, 0o755)
 }
 
-const pathTo = (directory: string): string[] => (directory === dirname(directory) ? [directory] : [directory, ...pathTo(dirname(directory))])
+const pathTo = (directory: string): string[] =>
+  directory === dirname(directory) ? [directory] : [directory, ...pathTo(dirname(directory))]
 
 const isOpenToOthers = (directory: string, index: number) => {
   const { mode } = statSync(directory)

@@ -11,7 +11,9 @@ export const lock = (directory: string) => {
   try {
     claim(path, ticket)
   } catch (error) {
-    throw error instanceof Held ? new Error(`DATA_DIR ${directory} is in use by process ${error.pid}`) : error
+    throw error instanceof Held
+      ? new Error(`DATA_DIR ${directory} is in use by process ${error.pid}`)
+      : error
   } finally {
     rmSync(ticket)
   }

@@ -7,13 +7,21 @@ import postgres from 'postgres'
 import { runAs } from './account.ts'
 import type { Address } from './address.ts'
 import type { Cluster } from './cluster.ts'
-import { isAlive, isPostmaster, isTaken, isWindows, recordedPostmaster, runningPostmaster } from './process.ts'
+import {
+  isAlive,
+  isPostmaster,
+  isTaken,
+  isWindows,
+  recordedPostmaster,
+  runningPostmaster,
+} from './process.ts'
 
 /** A running server. It ends when stopped, or is told to when our process exits. */
 type Postmaster = { pid: number; stop(): Promise<void> }
 
 /** The orphan that a killed process of ours has left, if it runs just as we would have it, else a new server. */
-export const startPostmaster = async (cluster: Cluster) => (await adopt(cluster)) ?? (await launch(cluster))
+export const startPostmaster = async (cluster: Cluster) =>
+  (await adopt(cluster)) ?? (await launch(cluster))
 
 const adopt = async (cluster: Cluster) => {
   const running = runningPostmaster(cluster.directory)
@@ -36,7 +44,8 @@ const launch = async (cluster: Cluster, deadline = Date.now() + 10_000): Promise
     await postmaster.stop()
     const lines = log.lastLines()
     // The sessions of a killed server end a moment after it.
-    if (!lines.includes('shared memory block') || Date.now() > deadline) throw new Error(`PostgreSQL did not start; ${lines || error}`)
+    if (!lines.includes('shared memory block') || Date.now() > deadline)
+      throw new Error(`PostgreSQL did not start; ${lines || error}`)
   }
   await delay(100)
   return launch(cluster, deadline)
@@ -50,7 +59,11 @@ const forgetStranger = (directory: string) => {
 
 const spawnServer = async (cluster: Cluster, log: number) => {
   // In a process group of its own a terminal's Ctrl-C does not reach it: it must outlive our connections.
-  const child = spawn(serverProgram(cluster), serverArguments(cluster), { ...runAs(cluster.account), detached: true, stdio: ['ignore', log, log] })
+  const child = spawn(serverProgram(cluster), serverArguments(cluster), {
+    ...runAs(cluster.account),
+    detached: true,
+    stdio: ['ignore', log, log],
+  })
   closeSync(log)
   await once(child, 'spawn')
   child.unref()
@@ -67,8 +80,13 @@ const serverArguments = ({ directory, settings }: Cluster) => [
 
 /** PostgreSQL notes the command that started it: another socket, or fsync off, is not what we want. */
 const isStartedAsWanted = (cluster: Cluster) => {
-  const wanted = [realpathSync(serverProgram(cluster)), ...serverArguments(cluster).map((argument) => `"${argument}"`)]
-  return readFileSync(join(cluster.directory, 'postmaster.opts'), 'utf8').trimEnd() === wanted.join(' ')
+  const wanted = [
+    realpathSync(serverProgram(cluster)),
+    ...serverArguments(cluster).map((argument) => `"${argument}"`),
+  ]
+  return (
+    readFileSync(join(cluster.directory, 'postmaster.opts'), 'utf8').trimEnd() === wanted.join(' ')
+  )
 }
 
 const isServing = async (cluster: Cluster, pid: number) => {
@@ -96,13 +114,24 @@ const readiness = async (directory: string, pid: number) => {
   for (const deadline = Date.now() + 60_000; Date.now() < deadline; await delay(5)) {
     const recorded = recordedPostmaster(directory)
     if (recorded?.pid === pid && recorded.status === 'ready') return
-    if (!isAlive(pid) || (recorded?.pid === pid && recorded.status === 'stopping')) throw new Error('the server has ended')
+    if (!isAlive(pid) || (recorded?.pid === pid && recorded.status === 'stopping'))
+      throw new Error('the server has ended')
   }
   throw new Error('the server was not ready in time')
 }
 
-const execute = async ({ connection }: Address, { database, statement }: { database: string; statement: string }) => {
-  const client = postgres({ ...connection, database, max: 1, ssl: false, fetch_types: false, connect_timeout: 10 })
+const execute = async (
+  { connection }: Address,
+  { database, statement }: { database: string; statement: string },
+) => {
+  const client = postgres({
+    ...connection,
+    database,
+    max: 1,
+    ssl: false,
+    fetch_types: false,
+    connect_timeout: 10,
+  })
   try {
     await client.unsafe(statement)
   } finally {
@@ -155,6 +184,7 @@ const openLog = (path: string) => {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
   const start = size > 10 * 1024 * 1024 ? 0 : size
   const descriptor = openSync(path, start === size ? 'a' : 'w', 0o600)
-  const lastLines = () => readFileSync(path).subarray(start).toString().trimEnd().split('\n').slice(-5).join('\n')
+  const lastLines = () =>
+    readFileSync(path).subarray(start).toString().trimEnd().split('\n').slice(-5).join('\n')
   return { descriptor, lastLines }
 }

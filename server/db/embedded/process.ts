@@ -22,7 +22,9 @@ export const isTaken = (pid: number) => {
 /** Tells a process from another that has had the same pid; empty where the system does not say. */
 export const birthOf = (pid: number) => {
   const status = statusOf(pid)
-  return status ? `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${status.startTicks}` : ''
+  return status
+    ? `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${status.startTicks}`
+    : ''
 }
 
 /** The server that runs on the directory, by what that says about it. */
@@ -37,7 +39,10 @@ export const isPostmaster = ({ pid, directory }: { pid: number; directory: strin
 
 export const recordedPostmaster = (directory: string) => {
   try {
-    const [pid, , , port, , , , status = ''] = readFileSync(join(directory, 'postmaster.pid'), 'utf8').split('\n')
+    const [pid, , , port, , , , status = ''] = readFileSync(
+      join(directory, 'postmaster.pid'),
+      'utf8',
+    ).split('\n')
     return { pid: Number(pid), port: Number(port), status: status.trim() }
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
@@ -45,12 +50,14 @@ export const recordedPostmaster = (directory: string) => {
   }
 }
 
-export const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? error.code : undefined)
+export const codeOf = (error: unknown) =>
+  error instanceof Error && 'code' in error ? error.code : undefined
 
 const commandLine = (pid: number) => {
   try {
     if (isLinux) return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
-    if (isWindows) return execFileSync('tasklist', ['/NH', '/FI', `PID eq ${pid}`], { encoding: 'utf8' })
+    if (isWindows)
+      return execFileSync('tasklist', ['/NH', '/FI', `PID eq ${pid}`], { encoding: 'utf8' })
     return execFileSync('ps', ['-ww', '-o', 'args=', '-p', String(pid)], { encoding: 'utf8' })
   } catch {
     return ''

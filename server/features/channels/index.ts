@@ -10,13 +10,19 @@ import { isStaff } from '../members/index.ts'
 import { create, viewChannel } from './create.ts'
 import { peerOf, selectChannels } from './view.ts'
 
-const list = implementRead(contract.channels.list, async ({ db, caller: { appId, userId } }, { limit, offset, type, discover, q }) => {
-  const mine = discover ? discoverable(db, userId) : db`m.user_id is not null`
-  const ofType = type === undefined ? db`true` : db`c.type = ${type}`
-  const named = q === undefined ? db`true` : db`coalesce(c.name, (select display_name from (${peerOf(db, userId)}) peer)) ilike ${containing(q)}`
-  const page = db`${mine} and ${ofType} and ${named} order by c.last_activity_at desc, c.id desc limit ${limit} offset ${offset}`
-  return { channels: await selectChannels(db, { appId, viewer: userId, page }) }
-})
+const list = implementRead(
+  contract.channels.list,
+  async ({ db, caller: { appId, userId } }, { limit, offset, type, discover, q }) => {
+    const mine = discover ? discoverable(db, userId) : db`m.user_id is not null`
+    const ofType = type === undefined ? db`true` : db`c.type = ${type}`
+    const named =
+      q === undefined
+        ? db`true`
+        : db`coalesce(c.name, (select display_name from (${peerOf(db, userId)}) peer)) ilike ${containing(q)}`
+    const page = db`${mine} and ${ofType} and ${named} order by c.last_activity_at desc, c.id desc limit ${limit} offset ${offset}`
+    return { channels: await selectChannels(db, { appId, viewer: userId, page }) }
+  },
+)
 
 const get = implementRead(contract.channels.get, async (ctx, { channelId }) => {
   await channelForReader(ctx, channelId)
@@ -26,9 +32,13 @@ const get = implementRead(contract.channels.get, async (ctx, { channelId }) => {
 const update = implement(contract.channels.update, async (ctx, { channelId, ...wanted }) => {
   const { channel, standing } = await lockedChannelForMember(ctx, channelId)
   if (channel.type === 'messaging' || !isStaff(standing.role))
-    return fail('FORBIDDEN', 'Only owners and moderators edit a channel, and nobody a direct message')
+    return fail(
+      'FORBIDDEN',
+      'Only owners and moderators edit a channel, and nobody a direct message',
+    )
   const { name = channel.name, image = channel.image, description = channel.description } = wanted
-  if (name === channel.name && image === channel.image && description === channel.description) return viewChannel(ctx, channelId)
+  if (name === channel.name && image === channel.image && description === channel.description)
+    return viewChannel(ctx, channelId)
   const [edited] = await ctx.db<ChannelRow[]>`
     update channels set name = ${name}, image = ${image}, description = ${description}, updated_at = clock_timestamp() where id = ${channelId} returning *`
   ctx.emit(channel, 'channel.updated', () => ({ channelId, channel: profile(edited ?? channel) }))
@@ -42,10 +52,13 @@ const remove = implement(contract.channels.delete, async (ctx, { channelId }) =>
   // Nobody can tell later who they were.
   const present = isCrowd(channel) ? [] : await selectPresent(ctx.db, channelId)
   ctx.afterCommit(() => {
-    for (const { userId } of present) broadcastTo(ctx, userId, { type: 'channel.deleted', payload: { channelId } })
+    for (const { userId } of present)
+      broadcastTo(ctx, userId, { type: 'channel.deleted', payload: { channelId } })
   })
   // Its pair, cid and client id are free again at once; what is in it is purged later.
-  ctx.write(ctx.db`update channels set deleted_at = clock_timestamp(), client_id = null where id = ${channelId}`)
+  ctx.write(
+    ctx.db`update channels set deleted_at = clock_timestamp(), client_id = null where id = ${channelId}`,
+  )
   ctx.afterCommit(ctx.services.cleanup.wake)
   return { success: true }
 })
@@ -55,22 +68,44 @@ const selectPresent = (db: Tx, channelId: string) => db<{ userId: string }[]>`
   select user_id from members m
   where channel_id = ${channelId} and exists (select from connections k where k.app_id = m.app_id and k.user_id = m.user_id)`
 
-const updateSettings = implement(contract.channels.updateSettings, async (ctx, { channelId, starred, muted }) => {
-  const { standing } = await lockedChannelForMember(ctx, channelId)
-  const settings = { starred: starred ?? standing.starred ?? false, muted: muted ?? standing.muted ?? false }
-  if (settings.starred !== standing.starred || settings.muted !== standing.muted) {
-    ctx.write(
-      ctx.db`update members set starred = ${settings.starred}, muted = ${settings.muted} where channel_id = ${channelId} and user_id = ${ctx.caller.userId}`,
-    )
-    ctx.emitTo(ctx.caller.userId, 'channel.settings_changed', { channelId, ...settings })
-  }
-  return { success: true, ...settings }
-})
+const updateSettings = implement(
+  contract.channels.updateSettings,
+  async (ctx, { channelId, starred, muted }) => {
+    const { standing } = await lockedChannelForMember(ctx, channelId)
+    const settings = {
+      starred: starred ?? standing.starred ?? false,
+      muted: muted ?? standing.muted ?? false,
+    }
+    if (settings.starred !== standing.starred || settings.muted !== standing.muted) {
+      ctx.write(
+        ctx.db`update members set starred = ${settings.starred}, muted = ${settings.muted} where channel_id = ${channelId} and user_id = ${ctx.caller.userId}`,
+      )
+      ctx.emitTo(ctx.caller.userId, 'channel.settings_changed', { channelId, ...settings })
+    }
+    return { success: true, ...settings }
+  },
+)
 
-export const channels = { list, create, get, update, delete: remove, updateSettings } satisfies Implements<'channels'>
+export const channels = {
+  list,
+  create,
+  get,
+  update,
+  delete: remove,
+  updateSettings,
+} satisfies Implements<'channels'>
 
 /** What a channel is called and looks like, the same for everybody. Only of channels that have a name of their own. */
-const profile = ({ id, cid, name, type, image, description, workspaceId, updatedAt }: ChannelRow) => ({
+const profile = ({
+  id,
+  cid,
+  name,
+  type,
+  image,
+  description,
+  workspaceId,
+  updatedAt,
+}: ChannelRow) => ({
   id,
   cid,
   name: name ?? '',

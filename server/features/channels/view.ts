@@ -13,9 +13,18 @@ type Which = { appId: string; viewer: string | null; page: Fragment; withMembers
 export async function selectChannels(db: Tx, which: Which): Promise<Channel[]> {
   const rows = await selectHeads(db, which)
   const ids = rows.flatMap(({ lastMessageId }) => lastMessageId ?? [])
-  const last = ids.length === 0 ? [] : await selectMessages(db, { viewer: which.viewer, which: db`where m.id = any(${ids}::uuid[])` })
+  const last =
+    ids.length === 0
+      ? []
+      : await selectMessages(db, {
+          viewer: which.viewer,
+          which: db`where m.id = any(${ids}::uuid[])`,
+        })
   const lastById = new Map(last.map((view) => [view.id, toMessage(view)]))
-  return rows.map((row) => ({ ...toHead(row), lastMessage: (row.lastMessageId && lastById.get(row.lastMessageId)) || null }))
+  return rows.map((row) => ({
+    ...toHead(row),
+    lastMessage: (row.lastMessageId && lastById.get(row.lastMessageId)) || null,
+  }))
 }
 
 /** One channel as somebody sees it who has just joined, without its last message. */
@@ -39,9 +48,15 @@ const selectHeads = (db: Tx, { appId, viewer, page, withMembers = false }: Which
   left join lateral (${peerOf(db, viewer)}) peer on true
   order by c.last_activity_at desc, c.id desc`
 
-type HeadRow = Omit<Channel, 'lastMessage' | 'members'> & { lastMessageId: string | null; members: Channel['members'] | null }
+type HeadRow = Omit<Channel, 'lastMessage' | 'members'> & {
+  lastMessageId: string | null
+  members: Channel['members'] | null
+}
 
-const toHead = ({ lastMessageId: _, members, ...row }: HeadRow) => ({ ...row, ...(members ? { members } : {}) })
+const toHead = ({ lastMessageId: _, members, ...row }: HeadRow) => ({
+  ...row,
+  ...(members ? { members } : {}),
+})
 
 /** The other one of direct message `c`. */
 export const peerOf = (db: Tx, viewer: string | null) => db`

@@ -10,17 +10,29 @@ type Newcomer = { user: UserSummary; role: Role }
 export type Admission = { members: Member[]; memberCount: number; rev: number }
 
 /** The users with these ids, each once, who stay until the transaction ends; an unknown one refuses the call by name. */
-export async function knownUsers({ db, caller: { appId, userId } }: Pick<Ctx<'user'>, 'db' | 'caller'>, { ids, field }: { ids: string[]; field: string }) {
+export async function knownUsers(
+  { db, caller: { appId, userId } }: Pick<Ctx<'user'>, 'db' | 'caller'>,
+  { ids, field }: { ids: string[]; field: string },
+) {
   const wanted = [...new Set(ids)]
   const users = wanted.length === 0 ? [] : await keepUsers(db, appId, wanted)
   const known = new Set(users.map(({ id }) => id))
   const unknown = wanted.filter((id) => !known.has(id))
   if (unknown.includes(userId)) return fail('INVALID_TOKEN', 'The token has been revoked')
-  return unknown.length === 0 ? users : fail('VALIDATION_ERROR', `${field}: unknown users ${unknown.map((id) => JSON.stringify(id)).join(', ')}`)
+  return unknown.length === 0
+    ? users
+    : fail(
+        'VALIDATION_ERROR',
+        `${field}: unknown users ${unknown.map((id) => JSON.stringify(id)).join(', ')}`,
+      )
 }
 
 /** Makes users members of a locked channel: one event in the channel and one in the topic of each. Members stay as they are. */
-export async function admit(ctx: Changing, channel: LockedChannel, newcomers: Newcomer[]): Promise<Admission> {
+export async function admit(
+  ctx: Changing,
+  channel: LockedChannel,
+  newcomers: Newcomer[],
+): Promise<Admission> {
   const { db } = ctx
   const joined = await db<{ userId: string; joinedAt: string }[]>`
     with joined as (
@@ -50,18 +62,27 @@ export async function admit(ctx: Changing, channel: LockedChannel, newcomers: Ne
 }
 
 /** Shows new members their channel, each as they see it. */
-async function welcome(ctx: Changing, { appId, id, type, name }: LockedChannel, { members, memberCount, rev }: Admission) {
+async function welcome(
+  ctx: Changing,
+  { appId, id, type, name }: LockedChannel,
+  { members, memberCount, rev }: Admission,
+) {
   const shown = await viewForNewcomer(ctx.db, { appId, id })
   if (!shown) return
   for (const { userId, role } of members) {
-    const peer = type === 'messaging' ? members.find((member) => member.userId !== userId)?.user : undefined
+    const peer =
+      type === 'messaging' ? members.find((member) => member.userId !== userId)?.user : undefined
     const face = peer ? { name: name ?? peer.name, image: shown.image ?? peer.image } : {}
     ctx.emitTo(userId, 'channel.added', { channel: { ...shown, ...face, role, memberCount, rev } })
   }
 }
 
 /** Takes a member out of a locked channel. The last owner hands over to the oldest moderator, else to the oldest member. */
-export async function dismiss(ctx: Changing, channel: LockedChannel, member: { user: UserSummary; role: Role }) {
+export async function dismiss(
+  ctx: Changing,
+  channel: LockedChannel,
+  member: { user: UserSummary; role: Role },
+) {
   const { db } = ctx
   const { id: userId } = member.user
   const memberCount = channel.memberCount - 1
@@ -81,7 +102,20 @@ export async function dismiss(ctx: Changing, channel: LockedChannel, member: { u
           )
           returning jsonb_build_object('id', u.id, 'name', u.display_name, 'image', u.image) as "user"`,
   ])
-  ctx.emit(channel, 'channel.member_left', () => ({ channelId: channel.id, userId, user: member.user, role: member.role, memberCount }))
-  if (heir) ctx.emit(channel, 'channel.member_updated', () => ({ channelId: channel.id, userId: heir.user.id, user: heir.user, role: 'owner', memberCount }))
+  ctx.emit(channel, 'channel.member_left', () => ({
+    channelId: channel.id,
+    userId,
+    user: member.user,
+    role: member.role,
+    memberCount,
+  }))
+  if (heir)
+    ctx.emit(channel, 'channel.member_updated', () => ({
+      channelId: channel.id,
+      userId: heir.user.id,
+      user: heir.user,
+      role: 'owner',
+      memberCount,
+    }))
   ctx.emitTo(userId, 'channel.removed', { channelId: channel.id })
 }

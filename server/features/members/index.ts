@@ -3,7 +3,13 @@ import type { Ctx } from '../../core/context.ts'
 import { fail } from '../../core/errors.ts'
 import { type Implements, implement, implementRead } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
-import { channelForReader, keepCaller, lockedChannelForMember, lockedChannelForReader, mayJoin } from '../access.ts'
+import {
+  channelForReader,
+  keepCaller,
+  lockedChannelForMember,
+  lockedChannelForReader,
+  mayJoin,
+} from '../access.ts'
 import { admit, dismiss, knownUsers } from './change.ts'
 import { selectMembers } from './view.ts'
 
@@ -16,15 +22,22 @@ const list = implementRead(contract.members.list, async (ctx, { channelId, limit
 const add = implement(contract.members.add, async (ctx, { channelId, userIds, role }) => {
   const { channel, standing } = await lockedChannelForMember(ctx, channelId)
   refuseDirect(channel.type)
-  if (!mayAdd(channel.type, standing.role)) return fail('FORBIDDEN', 'Only owners and moderators add members here')
-  if (role !== 'member' && standing.role !== 'owner') return fail('FORBIDDEN', 'Only an owner gives roles')
+  if (!mayAdd(channel.type, standing.role))
+    return fail('FORBIDDEN', 'Only owners and moderators add members here')
+  if (role !== 'member' && standing.role !== 'owner')
+    return fail('FORBIDDEN', 'Only an owner gives roles')
   const users = await knownUsers(ctx, { ids: userIds, field: 'userIds' })
   const { members: invited, memberCount } = await admit(
     ctx,
     channel,
     users.map((user) => ({ user, role })),
   )
-  if (invited.length > 0) ctx.enqueue('push-invite', { channelId, invitedBy: ctx.caller.userId, userIds: invited.map(({ userId }) => userId) })
+  if (invited.length > 0)
+    ctx.enqueue('push-invite', {
+      channelId,
+      invitedBy: ctx.caller.userId,
+      userIds: invited.map(({ userId }) => userId),
+    })
   return {
     members: await selectMembersById(
       ctx.db,
@@ -36,23 +49,44 @@ const add = implement(contract.members.add, async (ctx, { channelId, userIds, ro
 })
 
 const update = implement(contract.members.update, async (ctx, { channelId, userId, role }) => {
-  const { channel, member } = await lockedMember(ctx, { channelId, userId }, (own) => own === 'owner')
+  const { channel, member } = await lockedMember(
+    ctx,
+    { channelId, userId },
+    (own) => own === 'owner',
+  )
   if (member.role === role) return member
-  if (userId === ctx.caller.userId && !(await hasOtherOwner(ctx.db, channelId, userId))) return fail('FORBIDDEN', 'The last owner can not step down')
-  ctx.write(ctx.db`update members set role = ${role} where channel_id = ${channelId} and user_id = ${userId}`)
-  ctx.emit(channel, 'channel.member_updated', () => ({ channelId, userId, user: member.user, role, memberCount: channel.memberCount }))
+  if (userId === ctx.caller.userId && !(await hasOtherOwner(ctx.db, channelId, userId)))
+    return fail('FORBIDDEN', 'The last owner can not step down')
+  ctx.write(
+    ctx.db`update members set role = ${role} where channel_id = ${channelId} and user_id = ${userId}`,
+  )
+  ctx.emit(channel, 'channel.member_updated', () => ({
+    channelId,
+    userId,
+    user: member.user,
+    role,
+    memberCount: channel.memberCount,
+  }))
   return { ...member, role }
 })
 
 const remove = implement(contract.members.remove, async (ctx, ref) => {
   const isSelf = ref.userId === ctx.caller.userId
-  const { channel, member } = await lockedMember(ctx, ref, (own, theirs) => isSelf || mayRemove(own, theirs))
+  const { channel, member } = await lockedMember(
+    ctx,
+    ref,
+    (own, theirs) => isSelf || mayRemove(own, theirs),
+  )
   await dismiss(ctx, channel, member)
   return { success: true }
 })
 
 const leave = implement(contract.members.leave, async (ctx, { channelId }) => {
-  const { channel, member } = await lockedMember(ctx, { channelId, userId: ctx.caller.userId }, () => true)
+  const { channel, member } = await lockedMember(
+    ctx,
+    { channelId, userId: ctx.caller.userId },
+    () => true,
+  )
   await dismiss(ctx, channel, member)
   return { success: true }
 })
@@ -62,11 +96,15 @@ const join = implement(contract.members.join, (ctx, ref) => joinOpenChannel(ctx,
 export const members = { list, add, update, remove, join, leave } satisfies Implements<'members'>
 
 /** Makes the caller a member of a channel that is open to him. */
-export async function joinOpenChannel(ctx: Ctx<'user'>, { channelId }: { channelId: string }): Promise<Member> {
+export async function joinOpenChannel(
+  ctx: Ctx<'user'>,
+  { channelId }: { channelId: string },
+): Promise<Member> {
   const { channel, standing } = await lockedChannelForReader(ctx, channelId)
   const { userId } = ctx.caller
   if (standing.role === null) {
-    if (!mayJoin({ ...standing, type: channel.type })) return fail('FORBIDDEN', 'This channel is by invitation only')
+    if (!mayJoin({ ...standing, type: channel.type }))
+      return fail('FORBIDDEN', 'This channel is by invitation only')
     await admit(ctx, channel, [{ user: await keepCaller(ctx), role: 'member' }])
   }
   const [member] = await selectMembersById(ctx.db, channelId, [userId])
@@ -79,21 +117,31 @@ async function lockedMember(
   { channelId, userId }: { channelId: string; userId: string },
   isAllowed: (own: Role | null, theirs: Role) => boolean,
 ) {
-  const [{ channel, standing }, [member]] = await Promise.all([lockedChannelForMember(ctx, channelId), selectMembersById(ctx.db, channelId, [userId])])
+  const [{ channel, standing }, [member]] = await Promise.all([
+    lockedChannelForMember(ctx, channelId),
+    selectMembersById(ctx.db, channelId, [userId]),
+  ])
   refuseDirect(channel.type)
   if (!member) return fail('NOT_FOUND', 'Member not found')
-  return isAllowed(standing.role, member.role) ? { channel, member } : fail('FORBIDDEN', 'Your role does not allow this')
+  return isAllowed(standing.role, member.role)
+    ? { channel, member }
+    : fail('FORBIDDEN', 'Your role does not allow this')
 }
 
-const selectMembersById = (db: Tx, channelId: string, userIds: string[]) => selectMembers(db, db`f.channel_id = ${channelId} and f.user_id = any(${userIds})`)
+const selectMembersById = (db: Tx, channelId: string, userIds: string[]) =>
+  selectMembers(db, db`f.channel_id = ${channelId} and f.user_id = any(${userIds})`)
 
 async function hasOtherOwner(db: Tx, channelId: string, userId: string) {
-  const [other] = await db`select from members where channel_id = ${channelId} and role = 'owner' and user_id <> ${userId} limit 1`
+  const [other] =
+    await db`select from members where channel_id = ${channelId} and role = 'owner' and user_id <> ${userId} limit 1`
   return other !== undefined
 }
 
-const refuseDirect = (type: ChannelType) => type === 'messaging' && fail('FORBIDDEN', 'The members of a direct message do not change')
+const refuseDirect = (type: ChannelType) =>
+  type === 'messaging' && fail('FORBIDDEN', 'The members of a direct message do not change')
 
-export const mayAdd = (type: ChannelType, role: Role | null) => type === 'group' || type === 'public' || isStaff(role)
-export const mayRemove = (own: Role | null, theirs: Role) => own === 'owner' || (own === 'moderator' && theirs === 'member')
+export const mayAdd = (type: ChannelType, role: Role | null) =>
+  type === 'group' || type === 'public' || isStaff(role)
+export const mayRemove = (own: Role | null, theirs: Role) =>
+  own === 'owner' || (own === 'moderator' && theirs === 'member')
 export const isStaff = (role: Role | null) => role === 'owner' || role === 'moderator'

@@ -13,5 +13,7 @@ export const firstMembers = (db: Tx) => db`(
 )`
 
 /** Users are looked up for the page only, however many members there are. */
-const membersWhere = (db: Tx, which: Fragment) => db`(select f.* from members f where ${which}) f join users u on u.app_id = f.app_id and u.id = f.user_id`
-const profile = (db: Tx) => db`jsonb_build_object('id', u.id, 'name', u.display_name, 'image', u.image)`
+const membersWhere = (db: Tx, which: Fragment) =>
+  db`(select f.* from members f where ${which}) f join users u on u.app_id = f.app_id and u.id = f.user_id`
+const profile = (db: Tx) =>
+  db`jsonb_build_object('id', u.id, 'name', u.display_name, 'image', u.image)`

@@ -9,20 +9,30 @@ export type DatedMessage = MessageRow & { now: string }
 
 /** A live message of a channel that the caller is a member of; the channel is locked. */
 export async function lockedMessageForMember(ctx: Ctx<'user'>, { channelId, messageId }: Ref) {
-  const [{ channel, standing }, [message]] = await Promise.all([lockedChannelForMember(ctx, channelId), selectLive(ctx.db, { channelId, messageId })])
+  const [{ channel, standing }, [message]] = await Promise.all([
+    lockedChannelForMember(ctx, channelId),
+    selectLive(ctx.db, { channelId, messageId }),
+  ])
   return { channel, standing, message: message ?? notFound() }
 }
 
 /** The same, if the caller wrote it. */
 export async function lockedMessageForAuthor(ctx: Ctx<'user'>, ref: Ref) {
   const found = await lockedMessageForMember(ctx, ref)
-  if (found.message.userId !== ctx.caller.userId) return fail('FORBIDDEN', 'You are not the author of this message')
+  if (found.message.userId !== ctx.caller.userId)
+    return fail('FORBIDDEN', 'You are not the author of this message')
   return found
 }
 
 /** Any live message, for the app's backend. */
-export async function lockedMessageForApp(ctx: Pick<Ctx, 'db'>, { appId, channelId, messageId }: Ref & { appId: string }) {
-  const [channel, [message]] = await Promise.all([lockedChannelForApp(ctx, appId, channelId), selectLive(ctx.db, { channelId, messageId })])
+export async function lockedMessageForApp(
+  ctx: Pick<Ctx, 'db'>,
+  { appId, channelId, messageId }: Ref & { appId: string },
+) {
+  const [channel, [message]] = await Promise.all([
+    lockedChannelForApp(ctx, appId, channelId),
+    selectLive(ctx.db, { channelId, messageId }),
+  ])
   return { channel, message: message ?? notFound() }
 }
 

@@ -7,7 +7,11 @@ import { asBroadcast, selectMessages, toMessage } from './view.ts'
 /** Tells the channel what a message is now, after the write; gives the message the event's rev. Answers as the viewer sees it. */
 export async function announceMessage(
   ctx: Pick<Ctx, 'db' | 'emit' | 'write'>,
-  { channel, messageId, viewer }: { channel: LockedCounters; messageId: string; viewer: string | null },
+  {
+    channel,
+    messageId,
+    viewer,
+  }: { channel: LockedCounters; messageId: string; viewer: string | null },
 ) {
   const message = await viewMessage(ctx, { messageId, viewer })
   const { message: announced } = ctx.emit(
@@ -21,13 +25,21 @@ export async function announceMessage(
 }
 
 /** A message that is known to exist, as the viewer sees it. */
-export async function viewMessage({ db }: Pick<Ctx, 'db'>, { messageId, viewer }: { messageId: string; viewer: string | null }): Promise<Message> {
+export async function viewMessage(
+  { db }: Pick<Ctx, 'db'>,
+  { messageId, viewer }: { messageId: string; viewer: string | null },
+): Promise<Message> {
   const [view] = await selectMessages(db, { viewer, which: db`where m.id = ${messageId}` })
   return view ? toMessage(view) : fail('NOT_FOUND', 'Message not found')
 }
 
-export const writeRev = (ctx: Pick<Ctx, 'db' | 'write'>, { id, rev }: { id: string; rev: number }) => writeRevs(ctx, new Map([[id, rev]]))
+export const writeRev = (
+  ctx: Pick<Ctx, 'db' | 'write'>,
+  { id, rev }: { id: string; rev: number },
+) => writeRevs(ctx, new Map([[id, rev]]))
 
 /** Gives messages the revs of the events that told of their last change. */
 export const writeRevs = ({ db, write }: Pick<Ctx, 'db' | 'write'>, revs: Map<string, number>) =>
-  write(db`update messages m set rev = r.rev from unnest(${[...revs.keys()]}::uuid[], ${[...revs.values()]}::int[]) as r (id, rev) where m.id = r.id`)
+  write(
+    db`update messages m set rev = r.rev from unnest(${[...revs.keys()]}::uuid[], ${[...revs.values()]}::int[]) as r (id, rev) where m.id = r.id`,
+  )

@@ -16,7 +16,8 @@ export const remove = implement(contract.messages.delete, async (ctx, ref) => {
     return { success: true, messageId: message.id, deletedAt: message.now }
   }
   const { channel, message } = await lockedMessageForAuthor({ ...ctx, caller }, ref)
-  if (!canStillDelete(message, message.now)) return fail('FORBIDDEN', 'A message can be deleted for 15 minutes')
+  if (!canStillDelete(message, message.now))
+    return fail('FORBIDDEN', 'A message can be deleted for 15 minutes')
   await bury(ctx, channel, [message])
   return { success: true, messageId: message.id, deletedAt: message.now }
 })
@@ -25,11 +26,19 @@ export const canStillDelete = ({ createdAt }: { createdAt: string }, now: string
   Date.parse(now) - Date.parse(createdAt) <= limits.deleteWindowSeconds * 1000
 
 /** Leaves tombstones, now: the content goes from the messages and from the events kept of them, their seq stays. */
-export async function bury(ctx: Pick<Change, 'db' | 'emit' | 'write'>, channel: LockedChannel, messages: DatedMessage[]) {
+export async function bury(
+  ctx: Pick<Change, 'db' | 'emit' | 'write'>,
+  channel: LockedChannel,
+  messages: DatedMessage[],
+) {
   const { db } = ctx
   const parentIds = messages.flatMap(({ parentId }) => parentId ?? [])
   const roots =
-    parentIds.length === 0 ? [] : await db<{ id: string; replyCount: number }[]>`select id, reply_count from messages where id = any(${parentIds}::uuid[])`
+    parentIds.length === 0
+      ? []
+      : await db<
+          { id: string; replyCount: number }[]
+        >`select id, reply_count from messages where id = any(${parentIds}::uuid[])`
   const threads = new Map(roots.map((root) => [root.id, { ...root, rev: 0 }]))
   const graves = messages.map(({ id: messageId, seq, now: deletedAt, parentId, replyCount }) => {
     const thread = threads.get(parentId ?? '')
@@ -42,7 +51,13 @@ export async function bury(ctx: Pick<Change, 'db' | 'emit' | 'write'>, channel: 
     }
     const payload = ctx.emit(channel, 'message.deleted', tell, messageId)
     if (thread) thread.rev = rev
-    return { id: messageId, rev, replyCount, deletedAt, envelope: JSON.stringify({ type: 'message.deleted', payload }) }
+    return {
+      id: messageId,
+      rev,
+      replyCount,
+      deletedAt,
+      envelope: JSON.stringify({ type: 'message.deleted', payload }),
+    }
   })
   if (graves.length > 0)
     ctx.write(

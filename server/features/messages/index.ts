@@ -12,22 +12,49 @@ import { previewsOf } from './previews.ts'
 import { send } from './send.ts'
 import { selectMessages, toMessage } from './view.ts'
 
-const list = implementRead(contract.messages.list, async (ctx, { channelId, limit, before, after, since_seq: sinceSeq }) => {
-  const { channel, standing } = await channelForReader(ctx, channelId, before ?? after)
-  const within = sinceSeq === undefined ? ctx.db`m.channel_id = ${channelId} and m.deleted_at is null` : ctx.db`m.channel_id = ${channelId}`
-  const isForward = after !== undefined || sinceSeq !== undefined
-  const page = await readPage(ctx.db, { within, isForward, from: sinceSeq ?? standing.cursorSeq, limit, viewer: ctx.caller.userId })
-  return { ...page, maxSeq: Math.max(channel.lastSeq, page.messages.at(-1)?.seq ?? 0) }
-})
+const list = implementRead(
+  contract.messages.list,
+  async (ctx, { channelId, limit, before, after, since_seq: sinceSeq }) => {
+    const { channel, standing } = await channelForReader(ctx, channelId, before ?? after)
+    const within =
+      sinceSeq === undefined
+        ? ctx.db`m.channel_id = ${channelId} and m.deleted_at is null`
+        : ctx.db`m.channel_id = ${channelId}`
+    const isForward = after !== undefined || sinceSeq !== undefined
+    const page = await readPage(ctx.db, {
+      within,
+      isForward,
+      from: sinceSeq ?? standing.cursorSeq,
+      limit,
+      viewer: ctx.caller.userId,
+    })
+    return { ...page, maxSeq: Math.max(channel.lastSeq, page.messages.at(-1)?.seq ?? 0) }
+  },
+)
 
-const replies = implementRead(contract.messages.replies, async (ctx, { channelId, messageId, limit, before, after }) => {
-  await channelForReader(ctx, channelId, messageId)
-  const { standing } = await channelForReader(ctx, channelId, before ?? after)
-  const within = ctx.db`m.parent_id = ${messageId} and m.deleted_at is null`
-  return readPage(ctx.db, { within, isForward: after !== undefined, from: standing.cursorSeq, limit, viewer: ctx.caller.userId })
-})
+const replies = implementRead(
+  contract.messages.replies,
+  async (ctx, { channelId, messageId, limit, before, after }) => {
+    await channelForReader(ctx, channelId, messageId)
+    const { standing } = await channelForReader(ctx, channelId, before ?? after)
+    const within = ctx.db`m.parent_id = ${messageId} and m.deleted_at is null`
+    return readPage(ctx.db, {
+      within,
+      isForward: after !== undefined,
+      from: standing.cursorSeq,
+      limit,
+      viewer: ctx.caller.userId,
+    })
+  },
+)
 
-type PageQuery = { within: Fragment; isForward: boolean; from: number | null; limit: number; viewer: string }
+type PageQuery = {
+  within: Fragment
+  isForward: boolean
+  from: number | null
+  limit: number
+  viewer: string
+}
 
 /** A page ascending by seq, read from its cursor in either direction. One more than asked tells whether there is more. */
 async function readPage(db: Tx, { within, isForward, from, limit, viewer }: PageQuery) {
@@ -60,4 +87,11 @@ const edit = implement(contract.messages.edit, async (ctx, { channelId, messageI
   return announceMessage(ctx, { channel, messageId, viewer: ctx.caller.userId })
 })
 
-export const messages = { list, get, replies, send, edit, delete: remove } satisfies Implements<'messages'>
+export const messages = {
+  list,
+  get,
+  replies,
+  send,
+  edit,
+  delete: remove,
+} satisfies Implements<'messages'>

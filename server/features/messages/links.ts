@@ -8,9 +8,13 @@ export function linksIn(text: string): string[] {
   const found = new Map<string, string>()
   for (const { raw: url } of linkify.match(outsideCode(text)) ?? []) {
     if (found.size === limits.linkPreviews) break
-    if (url.length <= limits.urlLength && URL.canParse(url) && !found.has(new URL(url).href)) found.set(new URL(url).href, url)
+    if (url.length <= limits.urlLength && URL.canParse(url) && !found.has(new URL(url).href))
+      found.set(new URL(url).href, url)
   }
   return [...found.values()]
 }
 
-const linkify = new LinkifyIt({ fuzzyLink: false, fuzzyEmail: false, maxLength: limits.urlLength }).add('ftp:', null).add('mailto:', null).add('//', null)
+const linkify = new LinkifyIt({ fuzzyLink: false, fuzzyEmail: false, maxLength: limits.urlLength })
+  .add('ftp:', null)
+  .add('mailto:', null)
+  .add('//', null)

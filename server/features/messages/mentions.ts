@@ -1,5 +1,7 @@
 /** The names mentioned in a text, without `@`, in order, each once. Code spans and e-mail addresses mention nobody. */
-export const mentionsIn = (text: string) => [...new Set([...outsideCode(text).matchAll(MENTION)].map((match) => match[1] ?? ''))]
+export const mentionsIn = (text: string) => [
+  ...new Set([...outsideCode(text).matchAll(MENTION)].map((match) => match[1] ?? '')),
+]
 
 /** A text without its code spans. */
 export const outsideCode = (text: string) => text.replace(CODE, '`')

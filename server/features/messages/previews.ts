@@ -6,12 +6,16 @@ import { announceMessage } from './announce.ts'
 import { linksIn } from './links.ts'
 
 /** The previews of these links, in their order, as far as there are any. */
-export const previewsOf = (links: string[], known: readonly LinkPreview[] | null) => links.flatMap((link) => known?.find(({ url }) => url === link) ?? [])
+export const previewsOf = (links: string[], known: readonly LinkPreview[] | null) =>
+  links.flatMap((link) => known?.find(({ url }) => url === link) ?? [])
 
 type Found = { appId: string; channelId: string; messageId: string; previews: LinkPreview[] }
 
 /** Gives a message the previews that were found for its links. A link that the text has lost meanwhile gets none, a deleted message is NOT_FOUND. */
-export async function attachPreviews(ctx: Pick<Ctx, 'db' | 'emit' | 'write'>, { previews: found, ...ref }: Found) {
+export async function attachPreviews(
+  ctx: Pick<Ctx, 'db' | 'emit' | 'write'>,
+  { previews: found, ...ref }: Found,
+) {
   const { channel, message } = await lockedMessageForApp(ctx, ref)
   const previews = previewsOf(linksIn(message.text), [...found, ...(message.linkPreviews ?? [])])
   if (isDeepStrictEqual(previews, message.linkPreviews ?? [])) return

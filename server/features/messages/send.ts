@@ -29,11 +29,15 @@ export const send = implementBatch(contract.messages.send, {
     const outcomes = facts.map((fact): SendOutcome => {
       if (fact.isAuthorGone) return refuse('INVALID_TOKEN', 'The token has been revoked')
       if (!fact.channel) return refuse('NOT_FOUND', 'Channel not found')
-      if (fact.role === null && !isOpen(fact.channel.type)) return refuse('FORBIDDEN', 'You are not a member of this channel')
+      if (fact.role === null && !isOpen(fact.channel.type))
+        return refuse('FORBIDDEN', 'You are not a member of this channel')
       const repeated = fact.earlierId === null ? undefined : earlier.get(fact.earlierId)
       if (repeated) return { result: repeated, isRepeat: true }
-      if (fact.command.input.parentId !== undefined && fact.rootId === null) return refuse('NOT_FOUND', 'Parent message not found')
-      return fact.role === null ? { first: (ctx) => joinOpenChannel(ctx, fact.command.input) } : append(fact, fact.channel)
+      if (fact.command.input.parentId !== undefined && fact.rootId === null)
+        return refuse('NOT_FOUND', 'Parent message not found')
+      return fact.role === null
+        ? { first: (ctx) => joinOpenChannel(ctx, fact.command.input) }
+        : append(fact, fact.channel)
     })
     write()
     return outcomes
@@ -50,7 +54,9 @@ export const send = implementBatch(contract.messages.send, {
   },
 })
 
-const refuse = (code: 'NOT_FOUND' | 'FORBIDDEN' | 'INVALID_TOKEN', message: string) => ({ refusal: new Failure(code, message) })
+const refuse = (code: 'NOT_FOUND' | 'FORBIDDEN' | 'INVALID_TOKEN', message: string) => ({
+  refusal: new Failure(code, message),
+})
 
 /** A command and all that its fate depends on. */
 type Fact = {
@@ -93,25 +99,35 @@ async function readFacts(db: Tx, commands: Send[]) {
       for key share of u`,
   ])
   const inOrder = rows.toSorted((a, b) => a.place - b.place)
-  return inOrder.map(({ place, ...row }): Fact => ({ ...row, command: commands[place - 1] as Send })) // one row a command
+  return inOrder.map(
+    ({ place, ...row }): Fact => ({ ...row, command: commands[place - 1] as Send }),
+  ) // one row a command
 }
 
 /** The messages of which commands are repeats, by id. None, as a rule, and then nothing is asked. */
 async function selectEarlier(db: Tx, facts: Fact[]) {
   const ids = facts.flatMap(({ earlierId }) => earlierId ?? [])
   if (ids.length === 0) return new Map<string, Message>()
-  const views = await selectMessages(db, { viewer: db`m.user_id`, which: db`where m.id = any(${ids}::uuid[])` })
+  const views = await selectMessages(db, {
+    viewer: db`m.user_id`,
+    which: db`where m.id = any(${ids}::uuid[])`,
+  })
   return new Map(views.map((view) => [view.id, toMessage(view)]))
 }
 
 /** Gathers accepted messages; `write` stores them, their threads' counts and their authors' markers in one statement. */
-function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'enqueue' | 'write' | 'services'>) {
+function createAppender(
+  ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'enqueue' | 'write' | 'services'>,
+) {
   const rows: (Message & { appId: string })[] = []
   const threads = new Map<string, { id: string; replyCount: number; rev: number }>()
   const markers = new Map<string, Marker>()
   const byClientId = new Map<string, Message>()
 
-  const append = ({ command, author, now, ...fact }: Fact, channel: LockedCounters): SendOutcome => {
+  const append = (
+    { command, author, now, ...fact }: Fact,
+    channel: LockedCounters,
+  ): SendOutcome => {
     const { clientId = null, text, attachments } = command.input
     const twin = `${channel.id} ${author.id} ${clientId}`
     const repeated = clientId === null ? undefined : byClientId.get(twin)
@@ -119,7 +135,8 @@ function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'enqueue' | '
 
     const id = uuidv7()
     const seq = ctx.nextSeq(channel)
-    const replyCount = fact.rootId === null ? 0 : (threads.get(fact.rootId)?.replyCount ?? fact.rootReplyCount) + 1
+    const replyCount =
+      fact.rootId === null ? 0 : (threads.get(fact.rootId)?.replyCount ?? fact.rootReplyCount) + 1
     const { message } = ctx.emit(
       channel,
       'message.new',
@@ -136,16 +153,33 @@ function createAppender(ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'enqueue' | '
     )
     ctx.enqueue('push-message', { messageId: id })
     if (linksIn(text).length > 0) ctx.enqueue('preview', { messageId: id })
-    if (fact.rootId !== null) threads.set(fact.rootId, { id: fact.rootId, replyCount, rev: message.rev })
-    const marker = { channelId: channel.id, userId: author.id, lastReadSeq: fact.lastReadSeq, unreadAfterSeq: fact.unreadAfterSeq }
-    markers.set(`${channel.id} ${author.id}`, advance(markers.get(`${channel.id} ${author.id}`) ?? marker, seq))
+    if (fact.rootId !== null)
+      threads.set(fact.rootId, { id: fact.rootId, replyCount, rev: message.rev })
+    const marker = {
+      channelId: channel.id,
+      userId: author.id,
+      lastReadSeq: fact.lastReadSeq,
+      unreadAfterSeq: fact.unreadAfterSeq,
+    }
+    markers.set(
+      `${channel.id} ${author.id}`,
+      advance(markers.get(`${channel.id} ${author.id}`) ?? marker, seq),
+    )
     if (clientId !== null) byClientId.set(twin, message)
     rows.push({ ...message, appId: command.caller.appId })
     ctx.services.activity.seen(command.caller)
     return { result: message }
   }
 
-  const write = () => rows.length > 0 && ctx.write(insertMessages(ctx.db, { rows, threads: [...threads.values()], markers: [...markers.values()] }))
+  const write = () =>
+    rows.length > 0 &&
+    ctx.write(
+      insertMessages(ctx.db, {
+        rows,
+        threads: [...threads.values()],
+        markers: [...markers.values()],
+      }),
+    )
   return { append, write }
 }
 
@@ -158,7 +192,10 @@ const advance = (marker: Marker, seq: number): Marker => ({
   unreadAfterSeq: marker.unreadAfterSeq === seq - 1 ? seq : marker.unreadAfterSeq,
 })
 
-const insertMessages = (db: Tx, { rows, threads, markers }: { rows: object[]; threads: object[]; markers: Marker[] }) => db`
+const insertMessages = (
+  db: Tx,
+  { rows, threads, markers }: { rows: object[]; threads: object[]; markers: Marker[] },
+) => db`
   with threads as (
     update messages m set reply_count = t."replyCount", rev = t.rev
     from jsonb_to_recordset(${db.json(threads as never)}) as t (id uuid, "replyCount" int, rev int)

@@ -2,7 +2,10 @@ import type { Message } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 
 /** Messages as they go on the wire, with authors, reactions, pins and reply counts, in one statement. */
-export const selectMessages = (db: Tx, { viewer, which }: { viewer: string | Fragment | null; which: Fragment }) => db<MessageView[]>`
+export const selectMessages = (
+  db: Tx,
+  { viewer, which }: { viewer: string | Fragment | null; which: Fragment },
+) => db<MessageView[]>`
   select m.id, m.channel_id, m.user_id, m.text, m.seq, m.rev, m.mentions, m.attachments, m.link_previews, m.parent_id, m.reply_count,
     m.client_id, m.created_at, m.updated_at, m.edited_at, m.deleted_at, p.pinned_by, p.pinned_at,
     jsonb_build_object('id', author.id, 'name', author.display_name, 'image', author.image) as "user",
@@ -37,4 +40,7 @@ export const toMessage = ({ pinnedBy, pinnedAt, linkPreviews, ...view }: Message
 })
 
 /** The message as everybody may see it: whose reaction is their own, each client derives. */
-export const asBroadcast = (message: Message): Message => ({ ...message, reactions: message.reactions.map((reaction) => ({ ...reaction, own: false })) })
+export const asBroadcast = (message: Message): Message => ({
+  ...message,
+  reactions: message.reactions.map((reaction) => ({ ...reaction, own: false })),
+})

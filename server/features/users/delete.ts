@@ -5,7 +5,11 @@ import { leaveWorkspaces } from '../workspaces/leave.ts'
  * Deletes the live users among these: wipes what is theirs alone and ends their tokens. What they left in channels is
  * forgotten channel by channel afterwards (see forget.ts). Answers whom it deleted.
  */
-export async function deleteUsers(ctx: Pick<Ctx, 'db' | 'write' | 'enqueue' | 'afterCommit' | 'services'>, appId: string, userIds: string[]) {
+export async function deleteUsers(
+  ctx: Pick<Ctx, 'db' | 'write' | 'enqueue' | 'afterCommit' | 'services'>,
+  appId: string,
+  userIds: string[],
+) {
   const { db, services } = ctx
   // Waits for every transaction that makes something theirs (keepUsers), and keeps new ones out: what is read below is all there is.
   const found = await db<{ id: string }[]>`

@@ -15,7 +15,10 @@ export type Place = { appId: string; channelId: string; userId: string }
 const STEP = 200
 
 /** Where deleted users may have left something: the channels they are, or once were, members of. */
-export const selectPlaces = (db: Tx, { appId, userIds, limit }: { appId: string; userIds: string[]; limit: number }) => db<Place[]>`
+export const selectPlaces = (
+  db: Tx,
+  { appId, userIds, limit }: { appId: string; userIds: string[]; limit: number },
+) => db<Place[]>`
   select p.app_id, p.channel_id, p.user_id
   from (select app_id, channel_id, user_id from members union select app_id, channel_id, user_id from former_members) p
   join users u on u.app_id = p.app_id and u.id = p.user_id and u.deleted_at is not null and u.forgotten_at is null
@@ -32,17 +35,28 @@ export async function forgetInChannel(ctx: Change, place: Place) {
     db<{ id: string; name: string; image: null }[]>`
       select id, display_name as name, image from users
       where app_id = ${appId} and id = ${userId} and deleted_at is not null and forgotten_at is null for share`,
-    db<ChannelRow[]>`select * from channels where app_id = ${appId} and id = ${channelId} and deleted_at is null`,
-    db<Pick<MemberRow, 'role'>[]>`select role from members where channel_id = ${channelId} and user_id = ${userId}`,
+    db<
+      ChannelRow[]
+    >`select * from channels where app_id = ${appId} and id = ${channelId} and deleted_at is null`,
+    db<
+      Pick<MemberRow, 'role'>[]
+    >`select role from members where channel_id = ${channelId} and user_id = ${userId}`,
   ])
   if (!user || !row) return
   const channel = locked(row)
   if (member) await dismiss(ctx, channel, { user, role: member.role })
-  const isRest = [await takeReactions(ctx, channel, user), await buryMessages(ctx, channel, userId)].every((count) => count < STEP)
+  const isRest = [
+    await takeReactions(ctx, channel, user),
+    await buryMessages(ctx, channel, userId),
+  ].every((count) => count < STEP)
   if (isRest) ctx.write(releaseKeys(db, place))
 }
 
-async function takeReactions(ctx: Change, channel: LockedChannel, user: { id: string; name: string; image: null }) {
+async function takeReactions(
+  ctx: Change,
+  channel: LockedChannel,
+  user: { id: string; name: string; image: null },
+) {
   const { db } = ctx
   const taken = await db<{ messageId: string; emoji: string }[]>`
     delete from reactions r using (
@@ -52,14 +66,23 @@ async function takeReactions(ctx: Change, channel: LockedChannel, user: { id: st
     where r.message_id = gone.message_id and r.emoji = gone.emoji and r.user_id = ${user.id}
     returning r.message_id, r.emoji`
   if (taken.length === 0) return 0
-  const views = await selectMessages(db, { viewer: null, which: db`where m.id = any(${taken.map(({ messageId }) => messageId)}::uuid[])` })
+  const views = await selectMessages(db, {
+    viewer: null,
+    which: db`where m.id = any(${taken.map(({ messageId }) => messageId)}::uuid[])`,
+  })
   const messages = new Map(views.map((view) => [view.id, asBroadcast(toMessage(view))]))
   const revs = new Map<string, number>()
   for (const { messageId, emoji } of taken) {
     const { reactions = [] } = messages.get(messageId) ?? {}
     const tell = (rev: number) => {
       revs.set(messageId, rev)
-      return { channelId: channel.id, messageId, reaction: { type: emoji, userId: user.id }, user, reactions }
+      return {
+        channelId: channel.id,
+        messageId,
+        reaction: { type: emoji, userId: user.id },
+        user,
+        reactions,
+      }
     }
     ctx.emit(channel, 'reaction.removed', tell, messageId)
   }
@@ -79,7 +102,9 @@ async function buryMessages(ctx: Change, channel: LockedChannel, userId: string)
     channel,
     messages.filter(({ deletedAt }) => deletedAt === null),
   )
-  ctx.write(db`update messages set client_id = null where id = any(${messages.map(({ id }) => id)}::uuid[])`)
+  ctx.write(
+    db`update messages set client_id = null where id = any(${messages.map(({ id }) => id)}::uuid[])`,
+  )
   return messages.length
 }
 
@@ -90,7 +115,11 @@ const releaseKeys = (db: Tx, { channelId, userId }: Place) => db`
   where id = ${channelId} and (dm_key is not null or (created_by = ${userId} and client_id is not null))`
 
 /** Sets the ids of those free of whom nothing is left. */
-export async function finishForgetting({ db }: Pick<Change, 'db'>, appId: string, userIds: string[]) {
+export async function finishForgetting(
+  { db }: Pick<Change, 'db'>,
+  appId: string,
+  userIds: string[],
+) {
   const forgotten = await db<{ id: string }[]>`
     update users u set forgotten_at = clock_timestamp()
     where (u.app_id, u.id) in (

@@ -7,11 +7,17 @@ import { deleteUsers } from './delete.ts'
 import { upsertUsers } from './upsert.ts'
 import { selectProfiles } from './view.ts'
 
-const list = implementRead(contract.users.list, async ({ db, caller: { appId } }, { limit, offset, q }) => {
-  const named = q === undefined ? db`true` : db`u.display_name ilike ${containing(q)}`
-  const profiles = await selectProfiles(db, { appId, which: db`${named} order by u.display_name, u.id limit ${limit} offset ${offset}` })
-  return { users: profiles.map(({ custom, email, ...user }) => user) }
-})
+const list = implementRead(
+  contract.users.list,
+  async ({ db, caller: { appId } }, { limit, offset, q }) => {
+    const named = q === undefined ? db`true` : db`u.display_name ilike ${containing(q)}`
+    const profiles = await selectProfiles(db, {
+      appId,
+      which: db`${named} order by u.display_name, u.id limit ${limit} offset ${offset}`,
+    })
+    return { users: profiles.map(({ custom, email, ...user }) => user) }
+  },
+)
 
 const get = implementRead(contract.users.get, async ({ db, caller }, { userId }) => {
   const [profile] = await selectProfiles(db, { appId: caller.appId, which: db`u.id = ${userId}` })
@@ -43,7 +49,9 @@ const put = implement(contract.users.put, async (ctx, { userId, ...profile }) =>
 const remove = implement(contract.users.delete, async (ctx, { userId }) => {
   requireAdminOf(ctx, [userId])
   const [deletedUserId] = await deleteUsers(ctx, ctx.caller.appId, [userId])
-  return deletedUserId === undefined ? fail('NOT_FOUND', 'User not found') : { success: true, deletedUserId }
+  return deletedUserId === undefined
+    ? fail('NOT_FOUND', 'User not found')
+    : { success: true, deletedUserId }
 })
 
 const bulkDelete = implement(contract.users.bulkDelete, async (ctx, { userIds }) => {
@@ -53,11 +61,29 @@ const bulkDelete = implement(contract.users.bulkDelete, async (ctx, { userIds })
   return { success: true, deleted, count: deleted.length }
 })
 
-export const users = { list, get, sync, put, delete: remove, bulkDelete } satisfies Implements<'users'>
+export const users = {
+  list,
+  get,
+  sync,
+  put,
+  delete: remove,
+  bulkDelete,
+} satisfies Implements<'users'>
 
-const requireAdminOf = ({ caller, services }: Pick<Ctx<'userOrKey'>, 'caller' | 'services'>, userIds: string[]) =>
-  mayAdminister(caller, services.userAdminAccess, userIds) || fail('FORBIDDEN', 'Only a backend or an admin token administers other users')
+const requireAdminOf = (
+  { caller, services }: Pick<Ctx<'userOrKey'>, 'caller' | 'services'>,
+  userIds: string[],
+) =>
+  mayAdminister(caller, services.userAdminAccess, userIds) ||
+  fail('FORBIDDEN', 'Only a backend or an admin token administers other users')
 
 /** A backend administers everybody, everybody themselves; holders of other tokens as USER_ADMIN_ACCESS says (DESIGN §6). */
-export const mayAdminister = (caller: Caller<'userOrKey'>, access: UserAdminAccess, userIds: string[]) =>
-  caller.userId === null || access === 'bearer' || caller.admin || userIds.every((id) => id === caller.userId)
+export const mayAdminister = (
+  caller: Caller<'userOrKey'>,
+  access: UserAdminAccess,
+  userIds: string[],
+) =>
+  caller.userId === null ||
+  access === 'bearer' ||
+  caller.admin ||
+  userIds.every((id) => id === caller.userId)

@@ -27,7 +27,8 @@ export async function upsertUsers(
   drafts: UserDraft[],
 ): Promise<UpsertedUser[]> {
   const byId = Object.fromEntries(drafts.map((draft) => [draft.id, draft]))
-  const isGiven = (field: keyof UserDraft) => db`(u.deleted_at is not null or (select rows from given) -> u.id ? ${field})`
+  const isGiven = (field: keyof UserDraft) =>
+    db`(u.deleted_at is not null or (select rows from given) -> u.id ? ${field})`
   const upserted = await db<UpsertedUser[]>`
     with given as (select ${db.json(byId as never)}::jsonb as rows), before as (
       select users.* from users, given where app_id = ${appId} and given.rows ? id and deleted_at is null
@@ -53,11 +54,14 @@ export async function upsertUsers(
       ) as is_subscriber_news`
   const changed = upserted.filter(({ hasNewFace }) => hasNewFace)
   afterCommit(() => {
-    for (const { id, name, image } of changed) services.outlet.signal({ kind: 'profile', appId, user: { id, name, image } })
+    for (const { id, name, image } of changed)
+      services.outlet.signal({ kind: 'profile', appId, user: { id, name, image } })
   })
   const done = new Set(upserted.map(({ id }) => id))
   const waiting = Object.keys(byId).filter((id) => !done.has(id))
-  if (waiting.length > 0) throw new NotYet((until) => services.cleanup.forget({ appId, userIds: waiting }, until))
-  for (const { id, isSubscriberNews } of upserted) if (isSubscriberNews) enqueue('subscriber', { userId: id })
+  if (waiting.length > 0)
+    throw new NotYet((until) => services.cleanup.forget({ appId, userIds: waiting }, until))
+  for (const { id, isSubscriberNews } of upserted)
+    if (isSubscriberNews) enqueue('subscriber', { userId: id })
   return upserted
 }

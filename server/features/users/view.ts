@@ -10,7 +10,9 @@ export const keepUsers = (db: Tx, appId: string, ids: string[]) => db<UserSummar
   select id, display_name as name, image from users where app_id = ${appId} and id = any(${ids}) and deleted_at is null order by id for key share`
 
 /** Live users as rows `u`, with all that answers show of them. */
-export const selectProfiles = (db: Tx, { appId, which }: { appId: string; which: Fragment }) => db<Profile[]>`
+export const selectProfiles = (db: Tx, { appId, which }: { appId: string; which: Fragment }) => db<
+  Profile[]
+>`
   select u.id, u.display_name as name, u.image, u.last_active_at, u.custom, u.email,
     exists (
       select from connections s join nodes n on n.id = s.node_id

@@ -8,7 +8,9 @@ import { lockedWorkspaceForMember, workspaceForMember } from './access.ts'
 import { leaveWorkspaces } from './leave.ts'
 import { selectWorkspaces } from './view.ts'
 
-const list = implementRead(contract.workspaces.list, async ({ db, caller }) => ({ workspaces: await selectWorkspaces(db, { ...caller, which: db`true` }) }))
+const list = implementRead(contract.workspaces.list, async ({ db, caller }) => ({
+  workspaces: await selectWorkspaces(db, { ...caller, which: db`true` }),
+}))
 
 const create = implement(contract.workspaces.create, async (ctx, { name, type, image = null }) => {
   await keepCaller(ctx)
@@ -19,30 +21,40 @@ const create = implement(contract.workspaces.create, async (ctx, { name, type, i
   return viewWorkspace(ctx, id)
 })
 
-const members = implementRead(contract.workspaces.members, async (ctx, { workspaceId, limit, offset }) => {
-  await workspaceForMember(ctx, workspaceId)
-  const members = await ctx.db<WorkspaceMember[]>`
+const members = implementRead(
+  contract.workspaces.members,
+  async (ctx, { workspaceId, limit, offset }) => {
+    await workspaceForMember(ctx, workspaceId)
+    const members = await ctx.db<WorkspaceMember[]>`
     select m.user_id, jsonb_build_object('id', u.id, 'name', u.display_name, 'image', u.image) as "user", m.role, m.joined_at
     from workspace_members m join users u on u.app_id = m.app_id and u.id = m.user_id
     where m.workspace_id = ${workspaceId} order by m.joined_at, m.user_id limit ${limit} offset ${offset}`
-  return { members }
-})
+    return { members }
+  },
+)
 
-const removeMember = implement(contract.workspaces.removeMember, async (ctx, { workspaceId, userId }) => {
-  const { appId } = ctx.caller
-  const own = await lockedWorkspaceForMember(ctx, workspaceId)
-  const [member] = await ctx.db<{ role: WorkspaceRole }[]>`select role from workspace_members where workspace_id = ${workspaceId} and user_id = ${userId}`
-  if (!member) return fail('NOT_FOUND', 'Member not found')
-  if (userId !== ctx.caller.userId && !mayRemove(own.role, member.role)) return fail('FORBIDDEN', 'Your role does not allow this')
-  await leaveWorkspaces(ctx, { appId, userIds: [userId], workspaceId })
-  ctx.emitTo(userId, 'workspace.removed', { workspaceId })
-  ctx.afterCommit(() => ctx.services.outlet.signal({ kind: 'rights', appId, userId }))
-  return { success: true }
-})
+const removeMember = implement(
+  contract.workspaces.removeMember,
+  async (ctx, { workspaceId, userId }) => {
+    const { appId } = ctx.caller
+    const own = await lockedWorkspaceForMember(ctx, workspaceId)
+    const [member] = await ctx.db<
+      { role: WorkspaceRole }[]
+    >`select role from workspace_members where workspace_id = ${workspaceId} and user_id = ${userId}`
+    if (!member) return fail('NOT_FOUND', 'Member not found')
+    if (userId !== ctx.caller.userId && !mayRemove(own.role, member.role))
+      return fail('FORBIDDEN', 'Your role does not allow this')
+    await leaveWorkspaces(ctx, { appId, userIds: [userId], workspaceId })
+    ctx.emitTo(userId, 'workspace.removed', { workspaceId })
+    ctx.afterCommit(() => ctx.services.outlet.signal({ kind: 'rights', appId, userId }))
+    return { success: true }
+  },
+)
 
 export const workspaces = { list, create, members, removeMember } satisfies Implements<'workspaces'>
 
-export const mayRemove = (own: WorkspaceRole, theirs: WorkspaceRole) => own === 'owner' || (own === 'admin' && theirs === 'member')
+export const mayRemove = (own: WorkspaceRole, theirs: WorkspaceRole) =>
+  own === 'owner' || (own === 'admin' && theirs === 'member')
 
 /** A workspace that the caller is known to be a member of. */
 export async function viewWorkspace({ db, caller }: ReadCtx<'user'>, workspaceId: string) {

@@ -2,7 +2,10 @@ import type { Workspace } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 
 /** The workspaces of a user as he sees them, in the order he joined them. */
-export const selectWorkspaces = (db: Tx, { appId, userId, which }: { appId: string; userId: string; which: Fragment }) => db<Workspace[]>`
+export const selectWorkspaces = (
+  db: Tx,
+  { appId, userId, which }: { appId: string; userId: string; which: Fragment },
+) => db<Workspace[]>`
   select * from (
     select w.id, w.name, w.type, w.image, m.role, w.created_at, w.updated_at,
       row_number() over (order by m.joined_at, w.id) = 1 as is_default,

@@ -19,7 +19,12 @@ export function asyncApiDocument() {
   const id = (description: string) => ({ description })
   return {
     asyncapi: '3.0.0',
-    info: { title: 'Parley', version: limits.apiVersion, description: introduction, license: { name: 'MIT' } },
+    info: {
+      title: 'Parley',
+      version: limits.apiVersion,
+      description: introduction,
+      license: { name: 'MIT' },
+    },
     servers: {
       endpoint: {
         host: '127.0.0.1:5501',
@@ -34,25 +39,42 @@ export function asyncApiDocument() {
       channel: topic('chat:{appId}:{channelId}', {
         title: 'A channel',
         description: 'For those who may read the channel. Ends when they no longer may.',
-        parameters: { appId: id('`appId` of `POST /tokens`.'), channelId: id('Id of the channel.') },
+        parameters: {
+          appId: id('`appId` of `POST /tokens`.'),
+          channelId: id('Id of the channel.'),
+        },
         messages: channelMessages,
       }),
       user: topic('user:{appId}:{userId}', {
         title: 'A user',
-        description: "For the user himself: all that concerns him beyond the channels he listens to. The connect reply's `data.userTopic` names it.",
+        description:
+          "For the user himself: all that concerns him beyond the channels he listens to. The connect reply's `data.userTopic` names it.",
         parameters: { appId: id('`appId` of `POST /tokens`.'), userId: id("The user's own id.") },
         messages: userMessages,
       }),
     },
     operations: {
-      hearChannel: { action: 'send', channel: { $ref: '#/channels/channel' }, summary: 'The server publishes what happens in a channel.' },
-      hearUser: { action: 'send', channel: { $ref: '#/channels/user' }, summary: 'The server publishes what concerns a user.' },
+      hearChannel: {
+        action: 'send',
+        channel: { $ref: '#/channels/channel' },
+        summary: 'The server publishes what happens in a channel.',
+      },
+      hearUser: {
+        action: 'send',
+        channel: { $ref: '#/channels/user' },
+        summary: 'The server publishes what concerns a user.',
+      },
     },
     components: {
       messages: { ...channelMessages, ...userMessages },
       schemas,
       securitySchemes: {
-        wsToken: { type: 'httpApiKey', in: 'query', name: 'token', description: "`wsToken` of `POST /tokens`, sent as the connect command's `token`." },
+        wsToken: {
+          type: 'httpApiKey',
+          in: 'query',
+          name: 'token',
+          description: "`wsToken` of `POST /tokens`, sent as the connect command's `token`.",
+        },
       },
     },
   }
@@ -68,17 +90,37 @@ Durable events carry an offset, are kept for ${limits.eventsKeptHours} hours and
 
 Publish through the REST API (\`openapi.json\`).`
 
-const topic = (address: string, { messages, ...described }: { title: string; description: string; parameters: object; messages: object }) => ({
+const topic = (
+  address: string,
+  {
+    messages,
+    ...described
+  }: { title: string; description: string; parameters: object; messages: object },
+) => ({
   address,
   ...described,
-  messages: Object.fromEntries(Object.keys(messages).map((name) => [name, { $ref: `#/components/messages/${name}` }])),
+  messages: Object.fromEntries(
+    Object.keys(messages).map((name) => [name, { $ref: `#/components/messages/${name}` }]),
+  ),
 })
 
-function messagesOf(place: string, { events, isDurable }: { events: Events; isDurable: boolean }, schemas: Schemas) {
+function messagesOf(
+  place: string,
+  { events, isDurable }: { events: Events; isDurable: boolean },
+  schemas: Schemas,
+) {
   return Object.fromEntries(
     Object.entries(events).map(([type, payload]) => {
-      const { $schema: _, definitions = {}, ...schema } = z.toJSONSchema(z.object({ type: z.literal(type), payload }), { io: 'output', target: 'draft-7' })
-      for (const [name, definition] of Object.entries(definitions as Record<string, object>)) schemas[name] = relocate(definition) // zod says unknown
+      const {
+        $schema: _,
+        definitions = {},
+        ...schema
+      } = z.toJSONSchema(z.object({ type: z.literal(type), payload }), {
+        io: 'output',
+        target: 'draft-7',
+      })
+      for (const [name, definition] of Object.entries(definitions as Record<string, object>))
+        schemas[name] = relocate(definition) // zod says unknown
 
       const envelope = relocate(schema)
       const summary = payload.description ?? type
@@ -87,7 +129,9 @@ function messagesOf(place: string, { events, isDurable }: { events: Events; isDu
         title: type,
         summary,
         contentType: 'application/json',
-        description: isDurable ? 'Durable: with an offset, recovered.' : 'Ephemeral: without an offset, never recovered.',
+        description: isDurable
+          ? 'Durable: with an offset, recovered.'
+          : 'Ephemeral: without an offset, never recovered.',
         payload: envelope,
         examples: [{ name: type, payload: exampleOf(envelope, schemas) }],
       }
@@ -98,4 +142,7 @@ function messagesOf(place: string, { events, isDurable }: { events: Events; isDu
 
 /** Definitions stand beside the messages, where others can refer to them too. */
 const relocate = (schema: object): Schema =>
-  JSON.parse(JSON.stringify(schema).replaceAll('"#/definitions/', '"#/components/schemas/'), (_, value) => (isRecord(value) ? simpler(value) : value))
+  JSON.parse(
+    JSON.stringify(schema).replaceAll('"#/definitions/', '"#/components/schemas/'),
+    (_, value) => (isRecord(value) ? simpler(value) : value),
+  )

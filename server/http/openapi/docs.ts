@@ -10,7 +10,9 @@ export function docs(app: FastifyInstance, { hasPage }: { hasPage: boolean }) {
   const json = madeOnce(openApiJson)
   const asyncJson = madeOnce(asyncApiJson)
   app.get('/openapi.json', (_, reply) => reply.type('application/json; charset=utf-8').send(json()))
-  app.get('/docs/asyncapi.json', (_, reply) => reply.type('application/json; charset=utf-8').send(asyncJson()))
+  app.get('/docs/asyncapi.json', (_, reply) =>
+    reply.type('application/json; charset=utf-8').send(asyncJson()),
+  )
   if (!hasPage) return
   // For files that the page does not have.
   app.setNotFoundHandler(() => fail('NOT_FOUND', 'No such route'))

@@ -1,6 +1,18 @@
-import { type Auth, contract, ErrorBody, limits, nounMeaning, type Operation } from '@parley/contract'
+import {
+  type Auth,
+  contract,
+  ErrorBody,
+  limits,
+  nounMeaning,
+  type Operation,
+} from '@parley/contract'
 import { initTRPC } from '@trpc/server'
-import { generateOpenApiDocument, type OpenAPIObject, type OpenApiMeta, type SecuritySchemeObject } from 'trpc-to-openapi'
+import {
+  generateOpenApiDocument,
+  type OpenAPIObject,
+  type OpenApiMeta,
+  type SecuritySchemeObject,
+} from 'trpc-to-openapi'
 import { z } from 'zod'
 import { exampleOf, type Schema, type Schemas } from './examples.ts'
 import { type Answer, errorAnswers, headers, sharedAnswers, successAnswer } from './responses.ts'
@@ -16,7 +28,10 @@ export function openApiDocument(): OpenAPIObject {
     const method = op.method.toLowerCase() as Lowercase<Operation['method']> // TypeScript says string
     const described = generated?.[op.path]?.[method]
     if (!described) throw new Error(`no description of ${op.method} ${op.path}`)
-    paths[op.path] = { ...paths[op.path], [method]: correct(described, op, components?.schemas ?? {}) }
+    paths[op.path] = {
+      ...paths[op.path],
+      [method]: correct(described, op, components?.schemas ?? {}),
+    }
   }
   return {
     openapi: '3.1.0',
@@ -24,7 +39,11 @@ export function openApiDocument(): OpenAPIObject {
     servers: [{ url: '/', description: 'The server that answers with this document.' }],
     tags: Object.entries(nounMeaning).map(([name, description]) => ({ name, description })),
     paths,
-    components: { ...components, responses: sharedAnswers(operations.map(({ op }) => op)), headers },
+    components: {
+      ...components,
+      responses: sharedAnswers(operations.map(({ op }) => op)),
+      headers,
+    },
   }
 }
 
@@ -41,9 +60,24 @@ Bodies are JSON in UTF-8, ids of channels and messages are UUIDs, times are ISO 
 Every error has the body \`{"error": {"message", "code"}}\`; refusals come in the order 401, 429, 400, 404, 403.`
 
 const securitySchemes: Record<string, SecuritySchemeObject> = {
-  bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A user, by the `token` of `POST /tokens`.' },
-  apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: "An app's backend, by the `apiKey` of `POST /admin/apps`." },
-  adminKey: { type: 'apiKey', in: 'header', name: 'X-Admin-Key', description: "The operator, by the server's ADMIN_API_KEY." },
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'A user, by the `token` of `POST /tokens`.',
+  },
+  apiKey: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-API-Key',
+    description: "An app's backend, by the `apiKey` of `POST /admin/apps`.",
+  },
+  adminKey: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Admin-Key',
+    description: "The operator, by the server's ADMIN_API_KEY.",
+  },
 }
 const security: Record<Auth, Record<string, string[]>[]> = {
   none: [],
@@ -63,28 +97,60 @@ const operations = Object.entries<Record<string, Operation>>(contract).flatMap((
 
 function generate() {
   const { procedure, router } = initTRPC.meta<OpenApiMeta>().create()
-  const describe = ({ id, noun, op: { method, path, summary, description, input, output } }: (typeof operations)[number]) =>
+  const describe = ({
+    id,
+    noun,
+    op: { method, path, summary, description, input, output },
+  }: (typeof operations)[number]) =>
     procedure
-      .meta({ openapi: { method, path, operationId: id, summary, description, tags: [noun], errorResponses: [] } })
+      .meta({
+        openapi: {
+          method,
+          path,
+          operationId: id,
+          summary,
+          description,
+          tags: [noun],
+          errorResponses: [],
+        },
+      })
       .input(input)
       .output(output)
       .query((): never => {
         throw new Error(`${id} is only described here`)
       })
-  const described = router(Object.fromEntries(operations.map((operation) => [operation.id, describe(operation)])))
-  return generateOpenApiDocument(described, { title: 'Parley', version: limits.apiVersion, baseUrl: '/', securitySchemes, defs: { Error: ErrorBody } })
+  const described = router(
+    Object.fromEntries(operations.map((operation) => [operation.id, describe(operation)])),
+  )
+  return generateOpenApiDocument(described, {
+    title: 'Parley',
+    version: limits.apiVersion,
+    baseUrl: '/',
+    securitySchemes,
+    defs: { Error: ErrorBody },
+  })
 }
 
 /** What the generator could not know of an operation. */
-function correct({ parameters, requestBody, responses, ...described }: Described, op: Operation, schemas: Schemas): Described {
+function correct(
+  { parameters, requestBody, responses, ...described }: Described,
+  op: Operation,
+  schemas: Schemas,
+): Described {
   const sent = jsonSchema(requestBody)
   const answered = jsonSchema(responses?.[200])
   return {
     ...described,
     security: security[op.auth],
-    ...(parameters && parameters.length > 0 && { parameters: parameters.map((parameter) => inOwnWords(parameter, op)) }),
+    ...(parameters &&
+      parameters.length > 0 && {
+        parameters: parameters.map((parameter) => inOwnWords(parameter, op)),
+      }),
     ...(sent && { requestBody: { required: hasRequired(sent), content: json(sent, schemas) } }),
-    responses: { [op.status ?? 200]: successAnswer(op, json(answered ?? {}, schemas)), ...errorAnswers(op) },
+    responses: {
+      [op.status ?? 200]: successAnswer(op, json(answered ?? {}, schemas)),
+      ...errorAnswers(op),
+    },
   }
 }
 
@@ -93,13 +159,21 @@ function inOwnWords(parameter: Parameter, { input }: Operation): Parameter {
   if (!('schema' in parameter) || !parameter.schema || '$ref' in parameter.schema) return parameter
   const own = input.shape[parameter.name]
   const { description: general, examples: generalExamples, ...schema } = parameter.schema
-  const { description = general, examples = generalExamples } = { ...(own && z.globalRegistry.get(own)) }
-  return { ...parameter, ...(description && { description }), schema: { ...schema, ...(Array.isArray(examples) && { examples }) } }
+  const { description = general, examples = generalExamples } = {
+    ...(own && z.globalRegistry.get(own)),
+  }
+  return {
+    ...parameter,
+    ...(description && { description }),
+    schema: { ...schema, ...(Array.isArray(examples) && { examples }) },
+  }
 }
 
 const jsonSchema = (part: Described['requestBody'] | Answer): Schema | undefined =>
   part && 'content' in part ? part.content?.['application/json']?.schema : undefined
-const json = (schema: Schema, schemas: Schemas) => ({ 'application/json': { schema, example: exampleOf(schema, schemas) } })
+const json = (schema: Schema, schemas: Schemas) => ({
+  'application/json': { schema, example: exampleOf(schema, schemas) },
+})
 const hasRequired = (schema: Schema) => 'required' in schema && (schema.required ?? []).length > 0
 
 /**
@@ -107,22 +181,35 @@ const hasRequired = (schema: Schema) => 'required' in schema && (schema.required
  * integer's bounds are those of JavaScript, and then a schema reads the same in requests and in answers.
  */
 function simplify(document: OpenAPIObject): OpenAPIObject {
-  const simple: OpenAPIObject = JSON.parse(JSON.stringify(document), (_, value) => (isRecord(value) ? simpler(value) : value))
+  const simple: OpenAPIObject = JSON.parse(JSON.stringify(document), (_, value) =>
+    isRecord(value) ? simpler(value) : value,
+  )
   const schemas = simple.components?.schemas ?? {}
-  const twins = Object.keys(schemas).filter((name) => JSON.stringify(schemas[name]) === JSON.stringify(schemas[`${name}Output`]))
+  const twins = Object.keys(schemas).filter(
+    (name) => JSON.stringify(schemas[name]) === JSON.stringify(schemas[`${name}Output`]),
+  )
   return JSON.parse(JSON.stringify(simple), (key, value) => {
     if (twins.some((name) => key === `${name}Output`)) return undefined
-    const twin = key === '$ref' && twins.find((name) => value === `#/components/schemas/${name}Output`)
+    const twin =
+      key === '$ref' && twins.find((name) => value === `#/components/schemas/${name}Output`)
     return twin ? `#/components/schemas/${twin}` : value
   })
 }
 
-export const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
-export function simpler({ additionalProperties, pattern, minimum, maximum, ...schema }: Record<string, unknown>) {
+export function simpler({
+  additionalProperties,
+  pattern,
+  minimum,
+  maximum,
+  ...schema
+}: Record<string, unknown>) {
   return {
     ...schema,
-    ...(additionalProperties !== undefined && additionalProperties !== false && { additionalProperties }),
+    ...(additionalProperties !== undefined &&
+      additionalProperties !== false && { additionalProperties }),
     ...(pattern !== undefined && typeof schema.format !== 'string' && { pattern }),
     ...(minimum !== undefined && minimum !== Number.MIN_SAFE_INTEGER && { minimum }),
     ...(maximum !== undefined && maximum !== Number.MAX_SAFE_INTEGER && { maximum }),

@@ -8,13 +8,16 @@ export type Schema = Schemas[string]
  * would have to exist for the example to work.
  */
 export function exampleOf(schema: Schema, schemas: Schemas): unknown {
-  if ('$ref' in schema) return exampleOf(schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {}, schemas)
+  if ('$ref' in schema)
+    return exampleOf(schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {}, schemas)
   const { examples, const: constant, anyOf, items, properties } = schema
   if (examples) return examples[0]
   if (constant !== undefined) return constant
   if (anyOf?.[0]) return exampleOf(anyOf[0], schemas)
   if (items) return [exampleOf(items, schemas)]
-  const shown = Object.entries(properties ?? {}).filter(([name, property]) => schema.required?.includes(name) || !isId(property))
+  const shown = Object.entries(properties ?? {}).filter(
+    ([name, property]) => schema.required?.includes(name) || !isId(property),
+  )
   return Object.fromEntries(shown.map(([name, property]) => [name, exampleOf(property, schemas)]))
 }
 

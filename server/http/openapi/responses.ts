@@ -1,5 +1,14 @@
 import { STATUS_CODES } from 'node:http'
-import { type Auth, type ErrorBody, type ErrorCode, errorMeaning, errorStatus, limits, type Operation, pathParameters } from '@parley/contract'
+import {
+  type Auth,
+  type ErrorBody,
+  type ErrorCode,
+  errorMeaning,
+  errorStatus,
+  limits,
+  type Operation,
+  pathParameters,
+} from '@parley/contract'
 import type { OpenAPIObject } from 'trpc-to-openapi'
 
 type Components = NonNullable<OpenAPIObject['components']>
@@ -9,8 +18,16 @@ export type Answer = Answers[string]
 
 /** The headers of answers, as components. */
 export const headers: Components['headers'] = {
-  'X-Request-Id': header('string', "Names the request in the server's log; that of the request, if it has one.", '5f0c9b1e-7a52-4cc1-8f0e-3d2f5b6a7c81'),
-  'RateLimit-Limit': header('integer', `Calls allowed in a window of ${limits.rateWindowSeconds} seconds.`, limits.rates.requests),
+  'X-Request-Id': header(
+    'string',
+    "Names the request in the server's log; that of the request, if it has one.",
+    '5f0c9b1e-7a52-4cc1-8f0e-3d2f5b6a7c81',
+  ),
+  'RateLimit-Limit': header(
+    'integer',
+    `Calls allowed in a window of ${limits.rateWindowSeconds} seconds.`,
+    limits.rates.requests,
+  ),
   'RateLimit-Remaining': header('integer', 'Calls left in this window.', limits.rates.requests - 1),
   'RateLimit-Reset': header('integer', 'Seconds until the window ends.', limits.rateWindowSeconds),
   'Retry-After': header('integer', 'Seconds after which to try again.', 12),
@@ -29,39 +46,64 @@ export const successAnswer = (op: Operation, content: Content): Answer => ({
 export function errorAnswers(op: Operation): Record<string, Answer> {
   const answers = Object.entries(refusalsByStatus(op))
   return Object.fromEntries(
-    answers.map(([status, codes]) => [status, isCounted(op) ? { $ref: `#/components/responses/${nameOf(codes)}` } : errorAnswer(op, codes)]),
+    answers.map(([status, codes]) => [
+      status,
+      isCounted(op) ? { $ref: `#/components/responses/${nameOf(codes)}` } : errorAnswer(op, codes),
+    ]),
   )
 }
 
 export const sharedAnswers = (operations: Operation[]): Answers =>
-  Object.fromEntries(operations.filter(isCounted).flatMap((op) => Object.values(refusalsByStatus(op)).map((codes) => [nameOf(codes), errorAnswer(op, codes)])))
+  Object.fromEntries(
+    operations
+      .filter(isCounted)
+      .flatMap((op) =>
+        Object.values(refusalsByStatus(op)).map((codes) => [nameOf(codes), errorAnswer(op, codes)]),
+      ),
+  )
 
 function errorAnswer(op: Operation, codes: ErrorCode[]): Answer {
-  const example = (code: ErrorCode) => ({ summary: code, value: { error: { message: errorMeaning[code], code } } satisfies ErrorBody })
+  const example = (code: ErrorCode) => ({
+    summary: code,
+    value: { error: { message: errorMeaning[code], code } } satisfies ErrorBody,
+  })
   const isRetryable = codes.some((code) => code === 'RATE_LIMITED' || code === 'UNAVAILABLE')
   return {
     description: codes.map((code) => `\`${code}\`: ${errorMeaning[code]}`).join('\n\n'),
     headers: { ...headersOf(op), ...(isRetryable && refs('Retry-After')) },
     content: {
-      'application/json': { schema: { $ref: '#/components/schemas/Error' }, examples: Object.fromEntries(codes.map((code) => [code, example(code)])) },
+      'application/json': {
+        schema: { $ref: '#/components/schemas/Error' },
+        examples: Object.fromEntries(codes.map((code) => [code, example(code)])),
+      },
     },
   }
 }
 
 function refusalsByStatus(op: Operation) {
   const byStatus: Record<number, ErrorCode[]> = {}
-  for (const code of new Set(refusals(op))) byStatus[errorStatus[code]] = [...(byStatus[errorStatus[code]] ?? []), code]
+  for (const code of new Set(refusals(op)))
+    byStatus[errorStatus[code]] = [...(byStatus[errorStatus[code]] ?? []), code]
   return byStatus
 }
 
 /** What an operation can answer besides success: what it says itself, and what follows from its credentials, limit and input. */
-function* refusals({ auth, limit, path, method, input, errors = [] }: Operation): Iterable<ErrorCode> {
+function* refusals({
+  auth,
+  limit,
+  path,
+  method,
+  input,
+  errors = [],
+}: Operation): Iterable<ErrorCode> {
   const fields = Object.keys(input.shape)
   const inPath = pathParameters(path)
   // A malformed id in the path is not found rather than invalid.
   if (inPath.some((field) => field.endsWith('Id'))) yield 'NOT_FOUND'
-  if (fields.some((field) => !inPath.includes(field) || !field.endsWith('Id'))) yield 'VALIDATION_ERROR'
-  if (method !== 'GET' && method !== 'DELETE' && fields.some((field) => !inPath.includes(field))) yield 'PAYLOAD_TOO_LARGE'
+  if (fields.some((field) => !inPath.includes(field) || !field.endsWith('Id')))
+    yield 'VALIDATION_ERROR'
+  if (method !== 'GET' && method !== 'DELETE' && fields.some((field) => !inPath.includes(field)))
+    yield 'PAYLOAD_TOO_LARGE'
   yield* authRefusals[auth]
   yield* errors
   if (limit !== 'none') yield 'RATE_LIMITED'
@@ -79,5 +121,10 @@ const authRefusals: Record<Auth, readonly ErrorCode[]> = {
 
 const nameOf = (codes: ErrorCode[]) => codes.join('_OR_')
 const isCounted = ({ limit }: Operation) => limit !== 'none'
-const headersOf = (op: Operation) => refs('X-Request-Id', ...(isCounted(op) ? ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'] : []))
-const refs = (...names: string[]) => Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+const headersOf = (op: Operation) =>
+  refs(
+    'X-Request-Id',
+    ...(isCounted(op) ? ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'] : []),
+  )
+const refs = (...names: string[]) =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))

@@ -8,7 +8,10 @@ import { hostOf, isAddress, isPlain, isPublic, originOf } from './address.ts'
 
 /** What a URL answered with: at most so much of it. */
 export type Fetched = { url: URL; contentType: string; body: Buffer }
-export type Fetch = (address: string, options: { type: 'html' | 'json'; signal: AbortSignal }) => Promise<Fetched | undefined>
+export type Fetch = (
+  address: string,
+  options: { type: 'html' | 'json'; signal: AbortSignal },
+) => Promise<Fetched | undefined>
 
 /** `resolver` makes the one that a single request uses. */
 export type FetchOptions = { allowedHosts: readonly string[]; resolver?: () => Resolver }
@@ -16,7 +19,10 @@ export type FetchOptions = { allowedHosts: readonly string[]; resolver?: () => R
 const TOTAL_MS = 8_000
 const MAX_BYTES = 512 * 1024
 const MAX_REDIRECTS = 3
-const types = { html: /^(text\/html|application\/xhtml\+xml)\s*(;|$)/i, json: /^application\/json\s*(;|$)/i }
+const types = {
+  html: /^(text\/html|application\/xhtml\+xml)\s*(;|$)/i,
+  json: /^application\/json\s*(;|$)/i,
+}
 const accepted = { html: 'text/html, application/xhtml+xml', json: 'application/json' }
 
 /** We will not, or can not, show what is there. */
@@ -27,28 +33,42 @@ class Unfit extends Error {}
  * address it resolves to; the connection goes to just these addresses. `allowedHosts` (`host:port`) are trusted.
  * Whatever can not be had, for whatever reason, is undefined.
  */
-export function createFetch({ allowedHosts, resolver = () => new Resolver({ timeout: 2_000, tries: 2 }) }: FetchOptions): Fetch {
+export function createFetch({
+  allowedHosts,
+  resolver = () => new Resolver({ timeout: 2_000, tries: 2 }),
+}: FetchOptions): Fetch {
   const allowed = new Set(allowedHosts)
 
   const open = async (url: URL, options: { accept: string; signal: AbortSignal }) => {
-    if (allowed.has(originOf(url)) && url.username === '' && url.password === '') return get(url, options)
+    if (allowed.has(originOf(url)) && url.username === '' && url.password === '')
+      return get(url, options)
     if (!isPlain(url)) throw new Unfit(`not a plain http(s) URL: ${url.protocol}`)
     const host = hostOf(url)
     if (isAddress(host)) return isPublic(host) ? get(url, options) : refuse(host)
     const addresses = await resolve(resolver(), host, options.signal)
-    return addresses.length > 0 && addresses.every(({ address }) => isPublic(address)) ? get(url, { ...options, lookup: only(addresses) }) : refuse(host)
+    return addresses.length > 0 && addresses.every(({ address }) => isPublic(address))
+      ? get(url, { ...options, lookup: only(addresses) })
+      : refuse(host)
   }
 
-  const follow = async (url: URL, options: { type: 'html' | 'json'; signal: AbortSignal }, redirects = 0): Promise<Fetched> => {
+  const follow = async (
+    url: URL,
+    options: { type: 'html' | 'json'; signal: AbortSignal },
+    redirects = 0,
+  ): Promise<Fetched> => {
     const response = await open(url, { accept: accepted[options.type], signal: options.signal })
     const { statusCode = 0, headers } = response
     if (statusCode >= 300 && statusCode < 400 && headers.location !== undefined) {
       response.destroy()
-      if (redirects === MAX_REDIRECTS || !URL.canParse(headers.location, url.href)) throw new Unfit('redirected too often, or nowhere')
+      if (redirects === MAX_REDIRECTS || !URL.canParse(headers.location, url.href))
+        throw new Unfit('redirected too often, or nowhere')
       return follow(new URL(headers.location, url), options, redirects + 1)
     }
     const contentType = headers['content-type'] ?? ''
-    const isFit = statusCode === 200 && types[options.type].test(contentType) && (headers['content-encoding'] ?? 'identity') === 'identity'
+    const isFit =
+      statusCode === 200 &&
+      types[options.type].test(contentType) &&
+      (headers['content-encoding'] ?? 'identity') === 'identity'
     if (!isFit) response.destroy()
     return isFit ? { url, contentType, body: await read(response) } : refuse(url.host)
   }
@@ -71,7 +91,11 @@ const refuse = (what: string): never => {
 }
 
 /** Every address of a host. Not by the system's resolver: that one blocks threads which the server needs, and knows private names. */
-async function resolve(resolver: Resolver, host: string, signal: AbortSignal): Promise<LookupAddress[]> {
+async function resolve(
+  resolver: Resolver,
+  host: string,
+  signal: AbortSignal,
+): Promise<LookupAddress[]> {
   const cancel = () => resolver.cancel()
   signal.addEventListener('abort', cancel, { once: true })
   const [four, six] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
@@ -91,7 +115,10 @@ const only =
     else done(null, first?.address ?? '', first?.family)
   }
 
-const get = (url: URL, { accept, signal, lookup }: { accept: string; signal: AbortSignal; lookup?: LookupFunction }) =>
+const get = (
+  url: URL,
+  { accept, signal, lookup }: { accept: string; signal: AbortSignal; lookup?: LookupFunction },
+) =>
   new Promise<IncomingMessage>((answer, reject) => {
     const { request } = url.protocol === 'https:' ? https : http
     const headers = { accept, 'accept-encoding': 'identity', 'user-agent': 'Parley link preview' }

@@ -29,19 +29,28 @@ export function createPreviews({ db, metrics, fetch, outlet }: Tools): Pick<Hand
     const previews = await find(links, { appId, signal })
     if (previews.length === 0) return
     await db.use((db, signal) =>
-      change(db, { appId, signal, outlet }, (change) => attachPreviews(change, { appId, channelId: message.channelId, messageId, previews })),
+      change(db, { appId, signal, outlet }, (change) =>
+        attachPreviews(change, { appId, channelId: message.channelId, messageId, previews }),
+      ),
     )
   }
 
   /** From the cache, else from the network; all at once, so that the message changes once. */
-  const find = async (links: string[], { appId, signal }: { appId: string; signal: AbortSignal }) => {
+  const find = async (
+    links: string[],
+    { appId, signal }: { appId: string; signal: AbortSignal },
+  ) => {
     const hashes = new Map(links.map((link) => [link, sha256(link)]))
     const cached = await db.use(
       (db) => db<{ urlHash: string; preview: LinkPreview | null }[]>`
       select url_hash, preview from link_previews where app_id = ${appId} and url_hash = any(${[...hashes.values()]}) and expires_at > now()`,
     )
     const known = new Map(cached.map(({ urlHash, preview }) => [urlHash, preview]))
-    const fresh = await Promise.all(links.filter((link) => !known.has(hashes.get(link) ?? '')).map((link) => look(link, { fetch, signal })))
+    const fresh = await Promise.all(
+      links
+        .filter((link) => !known.has(hashes.get(link) ?? ''))
+        .map((link) => look(link, { fetch, signal })),
+    )
     metrics.previews.inc({ outcome: 'cached' }, known.size)
     for (const { preview } of fresh) metrics.previews.inc({ outcome: preview ? 'found' : 'missed' })
     if (fresh.length > 0) await remember(appId, fresh)

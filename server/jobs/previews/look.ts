@@ -8,7 +8,10 @@ import { type Video, videoAt } from './videos.ts'
 export type Finding = { url: string; preview: LinkPreview | null; isComplete: boolean }
 
 /** Finds out what a URL leads to. A video has a preview even when its site does not answer. */
-export async function look(url: string, { fetch, signal }: { fetch: Fetch; signal: AbortSignal }): Promise<Finding> {
+export async function look(
+  url: string,
+  { fetch, signal }: { fetch: Fetch; signal: AbortSignal },
+): Promise<Finding> {
   const video = videoAt(url)
   if (video) return lookAtVideo(video, { fetch, signal })
   const page = await fetch(url, { type: 'html', signal })
@@ -26,7 +29,10 @@ const OEmbed = z.object({
     .optional(),
 })
 
-async function lookAtVideo({ preview, oEmbed }: Video, { fetch, signal }: { fetch: Fetch; signal: AbortSignal }): Promise<Finding> {
+async function lookAtVideo(
+  { preview, oEmbed }: Video,
+  { fetch, signal }: { fetch: Fetch; signal: AbortSignal },
+): Promise<Finding> {
   const answer = await fetch(oEmbed, { type: 'json', signal })
   const told = answer && parse(answer.body)
   if (!told) return { url: preview.url, preview, isComplete: false }

@@ -26,9 +26,25 @@ export async function readPage({ url, contentType, body }: Fetched): Promise<Pag
   const { titleLength, descriptionLength, siteNameLength } = limits.linkPreview
   return {
     title: clean(first('og:title', 'twitter:title') ?? title, titleLength),
-    description: clean(first('og:description', 'twitter:description', 'description'), descriptionLength),
-    image: absolute(first('og:image', 'og:image:url', 'og:image:secure_url', 'twitter:image', 'twitter:image:src', 'image_src'), url),
-    siteName: clean(first('og:site_name', 'application-name') ?? url.hostname.replace(/^www\./, ''), siteNameLength),
+    description: clean(
+      first('og:description', 'twitter:description', 'description'),
+      descriptionLength,
+    ),
+    image: absolute(
+      first(
+        'og:image',
+        'og:image:url',
+        'og:image:secure_url',
+        'twitter:image',
+        'twitter:image:src',
+        'image_src',
+      ),
+      url,
+    ),
+    siteName: clean(
+      first('og:site_name', 'application-name') ?? url.hostname.replace(/^www\./, ''),
+      siteNameLength,
+    ),
     type: type.startsWith('video') ? 'video' : type === 'article' ? 'article' : 'website',
   }
 }
@@ -46,7 +62,8 @@ async function collect(html: string) {
   const parser = new Parser({
     onopentag: (name, attributes) => {
       depth += 1
-      if (name === 'meta') for (const key of [attributes.property, attributes.name]) note(key, attributes.content)
+      if (name === 'meta')
+        for (const key of [attributes.property, attributes.name]) note(key, attributes.content)
       if (name === 'link' && attributes.rel === 'image_src') note('image_src', attributes.href)
       isTitle = name === 'title' && title === '' && depth <= TITLE_DEPTH
     },
@@ -69,10 +86,18 @@ const TITLE_DEPTH = 3
 
 /** By the byte order mark, the header, the page's own word, and else UTF-8, or what browsers take for it. */
 function decode(body: Buffer, contentType: string) {
-  const declared = CHARSET.exec(contentType)?.[1] ?? CHARSET.exec(body.subarray(0, 1_024).toString('latin1'))?.[1]
-  const encoding = body[0] === 0xfe && body[1] === 0xff ? 'utf-16be' : body[0] === 0xff && body[1] === 0xfe ? 'utf-16le' : declared
+  const declared =
+    CHARSET.exec(contentType)?.[1] ?? CHARSET.exec(body.subarray(0, 1_024).toString('latin1'))?.[1]
+  const encoding =
+    body[0] === 0xfe && body[1] === 0xff
+      ? 'utf-16be'
+      : body[0] === 0xff && body[1] === 0xfe
+        ? 'utf-16le'
+        : declared
   try {
-    return new TextDecoder(encoding ?? 'utf-8', { fatal: encoding === undefined }).decode(body, { stream: true })
+    return new TextDecoder(encoding ?? 'utf-8', { fatal: encoding === undefined }).decode(body, {
+      stream: true,
+    })
   } catch {
     // Not UTF-8 after all, or a charset nobody knows.
     return new TextDecoder(encoding === undefined ? 'windows-1252' : 'utf-8').decode(body)
@@ -93,5 +118,7 @@ export function clean(text: string | undefined, maxLength: number) {
 function absolute(address: string | undefined, base: URL) {
   if (address === undefined || !URL.canParse(address.trim(), base.href)) return null
   const { protocol, href } = new URL(address.trim(), base)
-  return (protocol === 'http:' || protocol === 'https:') && href.length <= limits.urlLength ? href : null
+  return (protocol === 'http:' || protocol === 'https:') && href.length <= limits.urlLength
+    ? href
+    : null
 }

@@ -1,10 +1,16 @@
 import type { Kind, Payloads, PushSettings } from './settings.ts'
 
 /** One push to one user, as the provider is told of it. The same `transactionId` is delivered once. */
-export type PushEvent = { name: string; to: string; payload: Record<string, string>; transactionId: string }
+export type PushEvent = {
+  name: string
+  to: string
+  payload: Record<string, string>
+  transactionId: string
+}
 
 /** How users are called at the provider. */
-export const subscriberId = ({ tenantId }: Pick<PushSettings, 'tenantId'>, userId: string) => (tenantId === undefined ? userId : `${tenantId}:${userId}`)
+export const subscriberId = ({ tenantId }: Pick<PushSettings, 'tenantId'>, userId: string) =>
+  tenantId === undefined ? userId : `${tenantId}:${userId}`
 
 /** `about` is what happened; with the user and the workflow it makes a push the same however often its job runs. */
 export function pushEvent<K extends Kind>(
@@ -13,7 +19,12 @@ export function pushEvent<K extends Kind>(
   { about, userId, payload }: { about: string; userId: string; payload: Payloads[K] },
 ): PushEvent {
   const name = settings.workflows[kind]
-  return { name, to: subscriberId(settings, userId), payload, transactionId: `${about}:${userId}:${name}` }
+  return {
+    name,
+    to: subscriberId(settings, userId),
+    payload,
+    transactionId: `${about}:${userId}:${name}`,
+  }
 }
 
 const PREVIEW_GRAPHEMES = 100

@@ -5,7 +5,15 @@ import type { Log } from '../log.ts'
 import type { Handlers } from '../tasks.ts'
 import { type PushEvent, previewOf, pushEvent } from './events.ts'
 import { createProvider } from './provider.ts'
-import { type Invited, type Reacted, type Read, type Reader, selectInvited, selectReacted, selectRead } from './recipients.ts'
+import {
+  type Invited,
+  type Reacted,
+  type Read,
+  type Reader,
+  selectInvited,
+  selectReacted,
+  selectRead,
+} from './recipients.ts'
 import { isWanted, kindFor } from './rules.ts'
 import { sendAll } from './send.ts'
 import type { PushSettings } from './settings.ts'
@@ -18,11 +26,16 @@ type Tools = { db: Db; push: PushSettings | undefined; metrics: Metrics; log: Lo
 export function createPushes({ db, push, metrics, log }: Tools): Partial<Pick<Handlers, PushTask>> {
   if (!push) return {}
   const provider = createProvider(push)
-  const send = (events: PushEvent[], signal: AbortSignal) => sendAll(provider, events, { signal, metrics, log })
+  const send = (events: PushEvent[], signal: AbortSignal) =>
+    sendAll(provider, events, { signal, metrics, log })
   return {
     'push-message': async (jobs, { signal, goOn }) => {
       const read = await selectRead(db, jobs)
-      goOn(read.flatMap(({ appId, messageId, lastId }) => (lastId === null ? [] : [{ appId, messageId, after: lastId }])))
+      goOn(
+        read.flatMap(({ appId, messageId, lastId }) =>
+          lastId === null ? [] : [{ appId, messageId, after: lastId }],
+        ),
+      )
       const now = new Date()
       await send(
         read.flatMap((message) => messageEvents(push, message, now)),
@@ -33,7 +46,9 @@ export function createPushes({ db, push, metrics, log }: Tools): Partial<Pick<Ha
       const reacted = await selectReacted(db, jobs)
       const now = new Date()
       await send(
-        reacted.filter((author) => isWanted('reaction', preferencesOf(author), now)).map((author) => reactionEvent(push, author)),
+        reacted
+          .filter((author) => isWanted('reaction', preferencesOf(author), now))
+          .map((author) => reactionEvent(push, author)),
         signal,
       )
     },
@@ -41,7 +56,9 @@ export function createPushes({ db, push, metrics, log }: Tools): Partial<Pick<Ha
       const invited = (await Promise.all(jobs.map((job) => selectInvited(db, job)))).flat()
       const now = new Date()
       await send(
-        invited.filter((user) => isWanted('channel-invite', preferencesOf(user), now)).map((user) => inviteEvent(push, user)),
+        invited
+          .filter((user) => isWanted('channel-invite', preferencesOf(user), now))
+          .map((user) => inviteEvent(push, user)),
         signal,
       )
     },
@@ -58,36 +75,93 @@ function messageEvents(push: PushSettings, { readers, text, ...message }: Read, 
 }
 
 type Told = Omit<Read, 'readers' | 'text'> & { preview: string; reader: Reader; now: Date }
-function messageEvent(push: PushSettings, { reader, preview, now, messageId, channelId, channelName, threadId, senderId, senderName, senderAvatar }: Told) {
+function messageEvent(
+  push: PushSettings,
+  {
+    reader,
+    preview,
+    now,
+    messageId,
+    channelId,
+    channelName,
+    threadId,
+    senderId,
+    senderName,
+    senderAvatar,
+  }: Told,
+) {
   const about = { about: messageId, userId: reader.userId }
   switch (kindFor(reader, preferencesOf(reader), now)) {
     case 'mention':
       return pushEvent(push, 'mention', {
         ...about,
-        payload: { mentionedBy: senderId, mentionedByName: senderName, channelId, channelName, messagePreview: preview, messageId },
+        payload: {
+          mentionedBy: senderId,
+          mentionedByName: senderName,
+          channelId,
+          channelName,
+          messagePreview: preview,
+          messageId,
+        },
       })
     case 'thread-reply':
       return pushEvent(push, 'thread-reply', {
         ...about,
-        payload: { replierId: senderId, replierName: senderName, channelId, channelName, threadId: threadId ?? '', replyPreview: preview },
+        payload: {
+          replierId: senderId,
+          replierName: senderName,
+          channelId,
+          channelName,
+          threadId: threadId ?? '',
+          replyPreview: preview,
+        },
       })
     case 'new-message':
       return pushEvent(push, 'new-message', {
         ...about,
-        payload: { senderId, senderName, senderAvatar, channelId, channelName, messagePreview: preview, messageId },
+        payload: {
+          senderId,
+          senderName,
+          senderAvatar,
+          channelId,
+          channelName,
+          messagePreview: preview,
+          messageId,
+        },
       })
   }
 }
 
 /** Each reaction is told of once, however often it is taken back and given again. */
-const reactionEvent = (push: PushSettings, { userId, messageId, channelId, text, emoji, reactorId, reactorName }: Reacted) =>
+const reactionEvent = (
+  push: PushSettings,
+  { userId, messageId, channelId, text, emoji, reactorId, reactorName }: Reacted,
+) =>
   pushEvent(push, 'reaction', {
     about: `${messageId}:${reactorId}:${emoji}`,
     userId,
-    payload: { reactorId, reactorName, emoji, channelId, messagePreview: previewOf(text), messageId },
+    payload: {
+      reactorId,
+      reactorName,
+      emoji,
+      channelId,
+      messagePreview: previewOf(text),
+      messageId,
+    },
   })
 
-const inviteEvent = (push: PushSettings, { userId, channelId, channelName, channelDescription, invitedBy, invitedByName, joinedAt }: Invited) =>
+const inviteEvent = (
+  push: PushSettings,
+  {
+    userId,
+    channelId,
+    channelName,
+    channelDescription,
+    invitedBy,
+    invitedByName,
+    joinedAt,
+  }: Invited,
+) =>
   pushEvent(push, 'channel-invite', {
     about: `${channelId}:${Date.parse(joinedAt)}`,
     userId,

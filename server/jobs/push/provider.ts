@@ -31,7 +31,12 @@ export const EVENTS_A_CALL = 100
 /** Its names for the kinds of device tokens. */
 const providerIds = { fcm: 'fcm', apns: 'apns', relay: 'expo' } as const
 
-export type Subscriber = { id: string; name: string | null; email: string | null; image: string | null }
+export type Subscriber = {
+  id: string
+  name: string | null
+  email: string | null
+  image: string | null
+}
 export type Provider = ReturnType<typeof createProvider>
 
 /** The push provider's API, as far as we use it: that of Novu. */
@@ -40,13 +45,28 @@ export function createProvider(settings: PushSettings) {
   const call = async (
     method: string,
     path: string,
-    { body, milliseconds = CALL_MS, signal }: { body?: object; milliseconds?: number; signal?: AbortSignal },
+    {
+      body,
+      milliseconds = CALL_MS,
+      signal,
+    }: { body?: object; milliseconds?: number; signal?: AbortSignal },
   ) => {
-    const headers = { authorization: `ApiKey ${secretKey}`, ...(body ? { 'content-type': 'application/json' } : {}) }
-    const init = { method, headers, redirect: 'error', ...(body ? { body: JSON.stringify(body) } : {}) } as const
-    const { status, retryAfterSeconds, text } = await within(milliseconds, signal, (signal) => request(`${apiUrl}${path}`, { ...init, signal }))
+    const headers = {
+      authorization: `ApiKey ${secretKey}`,
+      ...(body ? { 'content-type': 'application/json' } : {}),
+    }
+    const init = {
+      method,
+      headers,
+      redirect: 'error',
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    } as const
+    const { status, retryAfterSeconds, text } = await within(milliseconds, signal, (signal) =>
+      request(`${apiUrl}${path}`, { ...init, signal }),
+    )
     const what = `${method} ${path} answered ${status}: ${text.slice(0, 200)}`
-    if (status === 408 || status === 429 || status >= 500) throw new Unavailable(what, retryAfterSeconds)
+    if (status === 408 || status === 429 || status >= 500)
+      throw new Unavailable(what, retryAfterSeconds)
     if (status >= 400) throw new Refused(what, status)
     return text
   }
@@ -64,12 +84,23 @@ export function createProvider(settings: PushSettings) {
         : call('POST', '/v1/events/trigger/bulk', { body: { events: [first, ...others] }, signal }),
 
     saveSubscriber: ({ id, name, email, image }: Subscriber, signal: AbortSignal) =>
-      call('POST', '/v2/subscribers', { body: { subscriberId: subscriberId(settings, id), firstName: name, email, avatar: image }, signal }),
+      call('POST', '/v2/subscribers', {
+        body: { subscriberId: subscriberId(settings, id), firstName: name, email, avatar: image },
+        signal,
+      }),
 
-    removeSubscriber: (userId: string, signal: AbortSignal) => call('DELETE', `/v2/subscribers/${pathOf(userId)}`, { signal }).catch(unlessGone),
+    removeSubscriber: (userId: string, signal: AbortSignal) =>
+      call('DELETE', `/v2/subscribers/${pathOf(userId)}`, { signal }).catch(unlessGone),
 
     /** Sets the device tokens of one kind, all of them; none withdraws the kind. */
-    setTokens: (userId: string, { provider, tokens, signal }: { provider: keyof typeof providerIds; tokens: string[]; signal: AbortSignal }) => {
+    setTokens: (
+      userId: string,
+      {
+        provider,
+        tokens,
+        signal,
+      }: { provider: keyof typeof providerIds; tokens: string[]; signal: AbortSignal },
+    ) => {
       const path = `/v1/subscribers/${pathOf(userId)}/credentials`
       const providerId = providerIds[provider]
       return tokens.length === 0
@@ -79,7 +110,13 @@ export function createProvider(settings: PushSettings) {
 
     /** The provider's own preferences of a user. */
     preferencesOf: async (userId: string) =>
-      Preferences.parse(JSON.parse(await call('GET', `/v2/subscribers/${pathOf(userId)}/preferences`, { milliseconds: ASK_MS }))).data,
+      Preferences.parse(
+        JSON.parse(
+          await call('GET', `/v2/subscribers/${pathOf(userId)}/preferences`, {
+            milliseconds: ASK_MS,
+          }),
+        ),
+      ).data,
 
     hasWorkflow: async (id: string) => {
       try {
@@ -96,23 +133,37 @@ export function createProvider(settings: PushSettings) {
 
 const Preferences = z.object({
   data: z
-    .object({ global: z.object({ channels: z.record(z.string(), z.unknown()) }), workflows: z.array(z.unknown()) })
-    .transform(({ global, workflows }) => ({ channels: Object.entries(global.channels).map(([channel, enabled]) => ({ channel, enabled })), workflows })),
+    .object({
+      global: z.object({ channels: z.record(z.string(), z.unknown()) }),
+      workflows: z.array(z.unknown()),
+    })
+    .transform(({ global, workflows }) => ({
+      channels: Object.entries(global.channels).map(([channel, enabled]) => ({ channel, enabled })),
+      workflows,
+    })),
 })
 
 /** No answer is an answer that comes later. */
 async function request(url: string, init: RequestInit) {
   try {
     const response = await fetch(url, init)
-    return { status: response.status, retryAfterSeconds: secondsUntil(response.headers.get('retry-after')), text: await response.text() }
+    return {
+      status: response.status,
+      retryAfterSeconds: secondsUntil(response.headers.get('retry-after')),
+      text: await response.text(),
+    }
   } catch (error) {
-    throw new Unavailable(`${init.method} ${new URL(url).pathname} got no answer`, 0, { cause: error })
+    throw new Unavailable(`${init.method} ${new URL(url).pathname} got no answer`, 0, {
+      cause: error,
+    })
   }
 }
 
 /** `Retry-After` in seconds or as a date; at most ten minutes. */
 function secondsUntil(retryAfter: string | null) {
   if (retryAfter === null) return 0
-  const seconds = /^\d+$/.test(retryAfter) ? Number(retryAfter) : (Date.parse(retryAfter) - Date.now()) / 1000
+  const seconds = /^\d+$/.test(retryAfter)
+    ? Number(retryAfter)
+    : (Date.parse(retryAfter) - Date.now()) / 1000
   return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), 600) : 0
 }

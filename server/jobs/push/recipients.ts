@@ -62,7 +62,14 @@ export const selectRead = (db: Db, jobs: Job<'push-message'>[]) => {
 }
 
 /** A reaction that is still there, and the author of its message if he is still a member. */
-export type Reacted = Recipient & { messageId: string; channelId: string; text: string; emoji: string; reactorId: string; reactorName: string }
+export type Reacted = Recipient & {
+  messageId: string
+  channelId: string
+  text: string
+  emoji: string
+  reactorId: string
+  reactorName: string
+}
 
 export const selectReacted = (db: Db, jobs: Job<'push-reaction'>[]) =>
   db.use(
@@ -81,9 +88,13 @@ export const selectReacted = (db: Db, jobs: Job<'push-reaction'>[]) =>
   )
 
 /** Who was made a member and still is one. */
-export type Invited = Recipient & Place & { channelDescription: string; invitedBy: string; invitedByName: string; joinedAt: string }
+export type Invited = Recipient &
+  Place & { channelDescription: string; invitedBy: string; invitedByName: string; joinedAt: string }
 
-export const selectInvited = (db: Db, { appId, channelId, invitedBy, userIds }: Job<'push-invite'>) =>
+export const selectInvited = (
+  db: Db,
+  { appId, channelId, invitedBy, userIds }: Job<'push-invite'>,
+) =>
   db.use(
     (db) => db<Invited[]>`
   select c.id as channel_id, coalesce(c.name, '') as channel_name, coalesce(c.description, '') as channel_description,

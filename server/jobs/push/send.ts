@@ -21,7 +21,11 @@ export async function sendAll(provider: Provider, events: PushEvent[], context: 
 }
 
 /** A portion that is refused for its content is halved, until only what is wrong with it is given up. */
-async function sendPortion(provider: Provider, events: PushEvent[], context: Context): Promise<void> {
+async function sendPortion(
+  provider: Provider,
+  events: PushEvent[],
+  context: Context,
+): Promise<void> {
   const [first, ...others] = events
   if (!first) return
   try {
@@ -32,7 +36,10 @@ async function sendPortion(provider: Provider, events: PushEvent[], context: Con
     const isContent = error.status === 400 || error.status === 422
     if (others.length === 0 || !isContent) {
       context.metrics.pushes.inc({ outcome: 'refused' }, events.length)
-      return context.log.error({ err: error, pushes: events.length, transactionId: first.transactionId }, 'push refused')
+      return context.log.error(
+        { err: error, pushes: events.length, transactionId: first.transactionId },
+        'push refused',
+      )
     }
     const half = Math.ceil(events.length / 2)
     await sendPortion(provider, events.slice(0, half), context)

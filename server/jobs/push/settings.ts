@@ -1,10 +1,36 @@
 /** The kinds of pushes, and what each tells: all of it strings. */
 export type Payloads = {
-  'new-message': Record<'senderId' | 'senderName' | 'senderAvatar' | 'channelId' | 'channelName' | 'messagePreview' | 'messageId', string>
-  mention: Record<'mentionedBy' | 'mentionedByName' | 'channelId' | 'channelName' | 'messagePreview' | 'messageId', string>
-  'channel-invite': Record<'invitedBy' | 'invitedByName' | 'channelId' | 'channelName' | 'channelDescription', string>
-  reaction: Record<'reactorId' | 'reactorName' | 'emoji' | 'channelId' | 'messagePreview' | 'messageId', string>
-  'thread-reply': Record<'replierId' | 'replierName' | 'channelId' | 'channelName' | 'threadId' | 'replyPreview', string>
+  'new-message': Record<
+    | 'senderId'
+    | 'senderName'
+    | 'senderAvatar'
+    | 'channelId'
+    | 'channelName'
+    | 'messagePreview'
+    | 'messageId',
+    string
+  >
+  mention: Record<
+    | 'mentionedBy'
+    | 'mentionedByName'
+    | 'channelId'
+    | 'channelName'
+    | 'messagePreview'
+    | 'messageId',
+    string
+  >
+  'channel-invite': Record<
+    'invitedBy' | 'invitedByName' | 'channelId' | 'channelName' | 'channelDescription',
+    string
+  >
+  reaction: Record<
+    'reactorId' | 'reactorName' | 'emoji' | 'channelId' | 'messagePreview' | 'messageId',
+    string
+  >
+  'thread-reply': Record<
+    'replierId' | 'replierName' | 'channelId' | 'channelName' | 'threadId' | 'replyPreview',
+    string
+  >
 }
 export type Kind = keyof Payloads
 

@@ -1,7 +1,12 @@
 import { createProvider } from './provider.ts'
 import type { Kind, Payloads, PushSettings } from './settings.ts'
 
-type Template<K extends Kind> = { name: string; subject: string; body: string; fields: (keyof Payloads[K])[] }
+type Template<K extends Kind> = {
+  name: string
+  subject: string
+  body: string
+  fields: (keyof Payloads[K])[]
+}
 
 /** What people read, by kind; the provider fills in the fields. They are free to change it there. */
 const templates: { [K in Kind]: Template<K> } = {
@@ -9,13 +14,28 @@ const templates: { [K in Kind]: Template<K> } = {
     name: 'New message',
     subject: '{{payload.senderName}} · {{payload.channelName}}',
     body: '{{payload.messagePreview}}',
-    fields: ['senderId', 'senderName', 'senderAvatar', 'channelId', 'channelName', 'messagePreview', 'messageId'],
+    fields: [
+      'senderId',
+      'senderName',
+      'senderAvatar',
+      'channelId',
+      'channelName',
+      'messagePreview',
+      'messageId',
+    ],
   },
   mention: {
     name: 'Mention',
     subject: '{{payload.mentionedByName}} mentioned you · {{payload.channelName}}',
     body: '{{payload.messagePreview}}',
-    fields: ['mentionedBy', 'mentionedByName', 'channelId', 'channelName', 'messagePreview', 'messageId'],
+    fields: [
+      'mentionedBy',
+      'mentionedByName',
+      'channelId',
+      'channelName',
+      'messagePreview',
+      'messageId',
+    ],
   },
   'channel-invite': {
     name: 'Channel invitation',
@@ -51,10 +71,21 @@ export async function setUpPush(push: PushSettings, say: (line: string) => void)
   }
 }
 
-const workflow = (workflowId: string, { name, subject, body, fields }: { name: string; subject: string; body: string; fields: string[] }) => ({
+const workflow = (
+  workflowId: string,
+  {
+    name,
+    subject,
+    body,
+    fields,
+  }: { name: string; subject: string; body: string; fields: string[] },
+) => ({
   workflowId,
   name,
   active: true,
-  payloadSchema: { type: 'object', properties: Object.fromEntries(fields.map((field) => [field, { type: 'string' }])) },
+  payloadSchema: {
+    type: 'object',
+    properties: Object.fromEntries(fields.map((field) => [field, { type: 'string' }])),
+  },
   steps: [{ name: 'Push', type: 'push', controlValues: { subject, body } }],
 })

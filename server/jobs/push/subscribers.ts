@@ -4,7 +4,15 @@ import { type Handlers, Later } from '../tasks.ts'
 import { type Provider, Refused, type Subscriber, Unavailable } from './provider.ts'
 
 /** Brings the provider what we know of a user now, whatever it was when the job was promised: so order and repeats do not matter. */
-export function createSubscribers({ db, provider, log }: { db: Db; provider: Provider; log: Log }): Pick<Handlers, 'subscriber' | 'device'> {
+export function createSubscribers({
+  db,
+  provider,
+  log,
+}: {
+  db: Db
+  provider: Provider
+  log: Log
+}): Pick<Handlers, 'subscriber' | 'device'> {
   const subscriber: Handlers['subscriber'] = async ([job], { signal }) =>
     unlessRefused(log, async () => {
       const user = await selectSubscriber(db, job)
@@ -23,7 +31,11 @@ export function createSubscribers({ db, provider, log }: { db: Db; provider: Pro
       )
       // Tokens are kept with a subscriber, who may have been here before there was a provider.
       if (tokens.length > 0) await provider.saveSubscriber(user, signal)
-      await provider.setTokens(userId, { provider: kind, tokens: tokens.map(({ token }) => token), signal })
+      await provider.setTokens(userId, {
+        provider: kind,
+        tokens: tokens.map(({ token }) => token),
+        signal,
+      })
     }).catch(orLater((error) => new Later('device', [job], error.retryAfterSeconds, error)))
 
   return { subscriber, device }
@@ -31,7 +43,10 @@ export function createSubscribers({ db, provider, log }: { db: Db; provider: Pro
 
 async function selectSubscriber(db: Db, { appId, userId }: { appId: string; userId: string }) {
   const [user] = await db.use(
-    (db) => db<Subscriber[]>`select id, display_name as name, email, image from users where app_id = ${appId} and id = ${userId} and deleted_at is null`,
+    (db) =>
+      db<
+        Subscriber[]
+      >`select id, display_name as name, email, image from users where app_id = ${appId} and id = ${userId} and deleted_at is null`,
   )
   return user
 }

@@ -18,10 +18,17 @@ export async function handleCommands(connection: Connection, commands: Command[]
   if (command.name === 'unsubscribe') return unsubscribe(connection, command)
   if (command.name === 'refresh') return refresh(connection, command)
   if (command.name === 'history') return history(connection, command)
-  if (command.name === 'presence' || command.name === 'presence_stats') return presence(connection, command)
-  if (command.name === 'sub_refresh' && connection.subscriptions.has(command.request.channel)) return connection.reply({ id: command.id, sub_refresh: {} })
+  if (command.name === 'presence' || command.name === 'presence_stats')
+    return presence(connection, command)
+  if (command.name === 'sub_refresh' && connection.subscriptions.has(command.request.channel))
+    return connection.reply({ id: command.id, sub_refresh: {} })
   // Clients write through REST.
-  connection.refuse(command, command.name === 'publish' || command.name === 'sub_refresh' ? errors.permissionDenied : errors.notAvailable)
+  connection.refuse(
+    command,
+    command.name === 'publish' || command.name === 'sub_refresh'
+      ? errors.permissionDenied
+      : errors.notAvailable,
+  )
 }
 
 async function connect(connection: Connection, { id, request: { token } }: CommandOf<'connect'>) {
@@ -37,7 +44,8 @@ async function connect(connection: Connection, { id, request: { token } }: Comma
   if (isClosed(connection)) return
   connection.begin(claims)
   // Known to this node before the look at the token's generation, so that no revocation slips in between.
-  if ((await node.arrived(connection)) !== claims.generation) return connection.close(closings.invalidToken)
+  if ((await node.arrived(connection)) !== claims.generation)
+    return connection.close(closings.invalidToken)
   const data = { appId: claims.appId, userId: claims.userId, userTopic: connection.ownTopic }
   const { pingMs } = node.timings
   connection.reply({
@@ -54,7 +62,10 @@ async function connect(connection: Connection, { id, request: { token } }: Comma
   })
 }
 
-const expiry = ({ expiresAt }: { expiresAt: number }) => ({ expires: true as const, ttl: Math.max(1, Math.round(expiresAt - Date.now() / 1000)) })
+const expiry = ({ expiresAt }: { expiresAt: number }) => ({
+  expires: true as const,
+  ttl: Math.max(1, Math.round(expiresAt - Date.now() / 1000)),
+})
 
 async function subscribe(connection: Connection, commands: CommandOf<'subscribe'>[]) {
   const { node, subscriptions } = connection
@@ -62,8 +73,10 @@ async function subscribe(connection: Connection, commands: CommandOf<'subscribe'
   const refusals = new Map<CommandOf<'subscribe'>, ProtocolError>()
   for (const command of commands) {
     const { channel } = command.request
-    if (subscriptions.has(channel) || wanted.has(channel)) refusals.set(command, errors.alreadySubscribed)
-    else if (subscriptions.size + wanted.size >= limits.realtime.topicsPerSocket) refusals.set(command, errors.limitExceeded)
+    if (subscriptions.has(channel) || wanted.has(channel))
+      refusals.set(command, errors.alreadySubscribed)
+    else if (subscriptions.size + wanted.size >= limits.realtime.topicsPerSocket)
+      refusals.set(command, errors.limitExceeded)
     else wanted.set(channel, command)
   }
   const requests = [...wanted.values()].map(({ request: { channel, recover, epoch, offset } }) => ({
@@ -84,7 +97,11 @@ async function subscribe(connection: Connection, commands: CommandOf<'subscribe'
   }
 }
 
-function answer(connection: Connection, command: CommandOf<'subscribe'>, subscribed: Subscribed | null) {
+function answer(
+  connection: Connection,
+  command: CommandOf<'subscribe'>,
+  subscribed: Subscribed | null,
+) {
   const { id, request } = command
   if (!subscribed) return connection.refuse(command, errors.permissionDenied)
   const { subscription, position, wasRecovered, publications } = subscribed
@@ -110,7 +127,10 @@ function answer(connection: Connection, command: CommandOf<'subscribe'>, subscri
   subscribed.release()
 }
 
-function unsubscribe(connection: Connection, { id, request: { channel } }: CommandOf<'unsubscribe'>) {
+function unsubscribe(
+  connection: Connection,
+  { id, request: { channel } }: CommandOf<'unsubscribe'>,
+) {
   connection.subscriptions.get(channel)?.leave()
   connection.subscriptions.delete(channel)
   connection.reply({ id, unsubscribe: {} })
@@ -120,11 +140,16 @@ async function refresh(connection: Connection, command: CommandOf<'refresh'>) {
   const { node, appId, userId } = connection
   const claims = await node.tokens.verify('ws', command.request.token)
   if (claims === 'expired') return connection.refuse(command, errors.tokenExpired)
-  if (claims === 'invalid' || claims.appId !== appId || claims.userId !== userId) return connection.close(closings.invalidToken)
-  if ((await node.generation(claims)) !== claims.generation) return connection.close(closings.invalidToken)
+  if (claims === 'invalid' || claims.appId !== appId || claims.userId !== userId)
+    return connection.close(closings.invalidToken)
+  if ((await node.generation(claims)) !== claims.generation)
+    return connection.close(closings.invalidToken)
   if (isClosed(connection)) return
   connection.expireAt(claims.expiresAt)
-  connection.reply({ id: command.id, refresh: { client: connection.id, version: limits.apiVersion, ...expiry(claims) } })
+  connection.reply({
+    id: command.id,
+    refresh: { client: connection.id, version: limits.apiVersion, ...expiry(claims) },
+  })
 }
 
 async function history(connection: Connection, command: CommandOf<'history'>) {
@@ -132,23 +157,44 @@ async function history(connection: Connection, command: CommandOf<'history'>) {
   const [grant] = await connection.node.hub.look(connection, [channel])
   if (!grant) return connection.refuse(command, errors.permissionDenied)
   const { epoch, top } = grant
-  if (since && since.epoch !== '' && since.epoch !== epoch) return connection.refuse(command, errors.unrecoverablePosition)
-  const publications = limit === 0 ? [] : await connection.node.hub.log.history(channel, { after: since?.offset ?? null, isReverse: reverse, limit })
-  connection.reply({ id: command.id, history: { epoch, ...offsetOf(top), ...(publications.length > 0 ? { publications } : {}) } })
+  if (since && since.epoch !== '' && since.epoch !== epoch)
+    return connection.refuse(command, errors.unrecoverablePosition)
+  const publications =
+    limit === 0
+      ? []
+      : await connection.node.hub.log.history(channel, {
+          after: since?.offset ?? null,
+          isReverse: reverse,
+          limit,
+        })
+  connection.reply({
+    id: command.id,
+    history: { epoch, ...offsetOf(top), ...(publications.length > 0 ? { publications } : {}) },
+  })
 }
 
-async function presence(connection: Connection, command: CommandOf<'presence'> | CommandOf<'presence_stats'>) {
+async function presence(
+  connection: Connection,
+  command: CommandOf<'presence'> | CommandOf<'presence_stats'>,
+) {
   const { channel } = command.request
   const [grant] = await connection.node.hub.look(connection, [channel])
   if (!grant) return connection.refuse(command, errors.permissionDenied)
   const connected = await connection.node.connectedTo(channel)
-  if (command.name === 'presence') return connection.reply({ id: command.id, presence: listed(connected) })
+  if (command.name === 'presence')
+    return connection.reply({ id: command.id, presence: listed(connected) })
   const users = new Set(connected.map(({ user }) => user))
-  connection.reply({ id: command.id, presence_stats: connected.length === 0 ? {} : { num_clients: connected.length, num_users: users.size } })
+  connection.reply({
+    id: command.id,
+    presence_stats:
+      connected.length === 0 ? {} : { num_clients: connected.length, num_users: users.size },
+  })
 }
 
 const listed = (connected: { user: string; client: string }[]): Results['presence'] =>
-  connected.length === 0 ? {} : { presence: Object.fromEntries(connected.map((each) => [each.client, each])) }
+  connected.length === 0
+    ? {}
+    : { presence: Object.fromEntries(connected.map((each) => [each.client, each])) }
 
 const offsetOf = (offset: number) => (offset === 0 ? {} : { offset })
 // A function, because an await in between may have changed it.

@@ -4,7 +4,13 @@ import type { WebSocket } from 'ws'
 import type { Claims } from '../../core/tokens.ts'
 import type { RealtimeNode } from '../node.ts'
 import type { Codec, Command, Reply } from '../protocol/codec.ts'
-import { type Closing, closings, errors, type ProtocolError, unsubscribes } from '../protocol/codes.ts'
+import {
+  type Closing,
+  closings,
+  errors,
+  type ProtocolError,
+  unsubscribes,
+} from '../protocol/codes.ts'
 import type { Delivery } from '../publication.ts'
 import type { Session } from '../sessions.ts'
 import type { Ending, Subscriber, Subscription } from '../topic.ts'
@@ -44,7 +50,12 @@ export class Connection implements Session, Subscriber, Writer {
   readonly node: RealtimeNode
   readonly #handle: CommandHandler
 
-  constructor({ socket, codec, node, handle }: { socket: WebSocket; codec: Codec; node: RealtimeNode; handle: CommandHandler }) {
+  constructor({
+    socket,
+    codec,
+    node,
+    handle,
+  }: { socket: WebSocket; codec: Codec; node: RealtimeNode; handle: CommandHandler }) {
     this.socket = socket
     this.codec = codec
     this.node = node
@@ -71,7 +82,8 @@ export class Connection implements Session, Subscriber, Writer {
   async #work() {
     this.#isWorking = true
     try {
-      while (this.#inbox.length > 0 && (this.stage === 'new' || this.stage === 'connected')) await this.#handle(this, this.#take())
+      while (this.#inbox.length > 0 && (this.stage === 'new' || this.stage === 'connected'))
+        await this.#handle(this, this.#take())
     } catch (error) {
       this.node.report(error, 'a command failed')
       this.close(closings.serverError)
@@ -88,7 +100,11 @@ export class Connection implements Session, Subscriber, Writer {
   #accept(command: Command) {
     if (command.name === 'pong') return this.#pong()
     const now = Date.now()
-    this.#credit = Math.min(COMMANDS_AT_ONCE, this.#credit + ((now - this.#creditedAt) / 1000) * COMMANDS_A_SECOND) - 1
+    this.#credit =
+      Math.min(
+        COMMANDS_AT_ONCE,
+        this.#credit + ((now - this.#creditedAt) / 1000) * COMMANDS_A_SECOND,
+      ) - 1
     this.#creditedAt = now
     if (this.#credit < -REFUSALS) this.close(closings.tooManyRequests)
     else if (this.#credit >= 0 || this.stage === 'new') this.#inbox.push(command)
@@ -109,7 +125,10 @@ export class Connection implements Session, Subscriber, Writer {
   /** The token is good until then, and a little longer to get a new one. */
   expireAt(seconds: number) {
     clearTimeout(this.#expiry)
-    this.#expiry = setTimeout(() => this.close(closings.expired), seconds * 1000 - Date.now() + this.node.timings.expiryGraceMs)
+    this.#expiry = setTimeout(
+      () => this.close(closings.expired),
+      seconds * 1000 - Date.now() + this.node.timings.expiryGraceMs,
+    )
   }
 
   #pingIn(milliseconds: number) {
@@ -130,7 +149,10 @@ export class Connection implements Session, Subscriber, Writer {
   reply(reply: Reply) {
     const message = this.codec.encodeReply(reply)
     // An answer may be larger than what is allowed to wait: it was asked for.
-    this.#allowedBytes = Math.max(limits.realtime.bufferedBytes + message.length, this.#allowedBytes)
+    this.#allowedBytes = Math.max(
+      limits.realtime.bufferedBytes + message.length,
+      this.#allowedBytes,
+    )
     this.#send(message)
   }
 
@@ -144,7 +166,8 @@ export class Connection implements Session, Subscriber, Writer {
 
   ended(topic: string, ending: Ending) {
     // Who has no answer to his subscribe yet is told by that.
-    if (this.subscriptions.delete(topic)) this.#send(this.codec.encodeUnsubscribe(topic, unsubscribes[ending]))
+    if (this.subscriptions.delete(topic))
+      this.#send(this.codec.encodeUnsubscribe(topic, unsubscribes[ending]))
   }
 
   #send(message: Buffer) {
@@ -161,7 +184,8 @@ export class Connection implements Session, Subscriber, Writer {
     const messages = this.#messages
     this.#messages = []
     const frame = outbox.frame(this.codec, messages)
-    if (frame.length > this.#allowedBytes) this.#allowedBytes = frame.length + limits.realtime.bufferedBytes
+    if (frame.length > this.#allowedBytes)
+      this.#allowedBytes = frame.length + limits.realtime.bufferedBytes
     this.socket.send(frame, { binary: this.codec.isBinary })
   }
 

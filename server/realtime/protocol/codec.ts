@@ -30,7 +30,12 @@ const requests = {
   publish: z.object({ channel: z.string().default('') }),
   presence: z.object({ channel: z.string().default('') }),
   presence_stats: z.object({ channel: z.string().default('') }),
-  history: z.object({ channel: z.string().default(''), limit: z.int().default(0), since: position.nullish(), reverse: z.boolean().default(false) }),
+  history: z.object({
+    channel: z.string().default(''),
+    limit: z.int().default(0),
+    since: position.nullish(),
+    reverse: z.boolean().default(false),
+  }),
   ping: z.object({}),
   send: z.object({}),
   rpc: z.object({}),
@@ -40,7 +45,11 @@ const requests = {
 type Requests = typeof requests
 export type RequestName = keyof Requests
 /** A command with exactly one request, or the answer to a ping. */
-export type Command = { [Name in RequestName]: { id: number; name: Name; request: z.output<Requests[Name]> } }[RequestName] | { name: 'pong' }
+export type Command =
+  | {
+      [Name in RequestName]: { id: number; name: Name; request: z.output<Requests[Name]> }
+    }[RequestName]
+  | { name: 'pong' }
 export type CommandOf<Name extends RequestName> = Extract<Command, { name: Name }>
 
 const MAX_ID = 2 ** 32 - 1
@@ -48,7 +57,8 @@ const names = Object.keys(requests) as RequestName[] // Object.keys forgets the 
 
 /** A decoded message as a command. Both framings decode to the same fields. */
 export function toCommand(message: unknown): Command {
-  if (typeof message !== 'object' || message === null || Array.isArray(message)) throw new Error('expected an object')
+  if (typeof message !== 'object' || message === null || Array.isArray(message))
+    throw new Error('expected an object')
   const fields = new Map(Object.entries(message))
   const given = names.filter((name) => (fields.get(name) ?? undefined) !== undefined)
   const [name] = given
@@ -65,8 +75,23 @@ export function toCommand(message: unknown): Command {
 
 type Expiry = { expires?: true; ttl?: number }
 export type Results = {
-  connect: { client: string; version: string; data: object; ping: number; pong: true; node: string } & Expiry
-  subscribe: { recoverable: true; positioned: true; epoch: string; offset?: number; recovered?: true; was_recovering?: true; publications?: Publication[] }
+  connect: {
+    client: string
+    version: string
+    data: object
+    ping: number
+    pong: true
+    node: string
+  } & Expiry
+  subscribe: {
+    recoverable: true
+    positioned: true
+    epoch: string
+    offset?: number
+    recovered?: true
+    was_recovering?: true
+    publications?: Publication[]
+  }
   unsubscribe: object
   presence: { presence?: Record<string, { user: string; client: string }> }
   presence_stats: { num_clients?: number; num_users?: number }
@@ -75,4 +100,7 @@ export type Results = {
   sub_refresh: object
 }
 /** Fields with a default value are left out. */
-export type Reply = { id: number } & ({ error: ProtocolError } | { [Name in keyof Results]: { [Key in Name]: Results[Key] } }[keyof Results])
+export type Reply = { id: number } & (
+  | { error: ProtocolError }
+  | { [Name in keyof Results]: { [Key in Name]: Results[Key] } }[keyof Results]
+)

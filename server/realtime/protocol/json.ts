@@ -15,22 +15,40 @@ export const json: Codec = {
       .filter((line) => line.trim() !== '')
       .map((line) => toCommand(JSON.parse(line))),
   encodeReply: (reply) => Buffer.from(writeReply(reply)),
-  encodePush: (channel, publication) => Buffer.from(`{"push":{"channel":${JSON.stringify(channel)},"pub":${writePublication(publication)}}}`),
-  encodeUnsubscribe: (channel, unsubscribe) => Buffer.from(JSON.stringify({ push: { channel, unsubscribe } })),
-  join: (messages) => Buffer.concat(messages.flatMap((message, place) => (place === 0 ? [message] : [NEWLINE, message]))),
+  encodePush: (channel, publication) =>
+    Buffer.from(
+      `{"push":{"channel":${JSON.stringify(channel)},"pub":${writePublication(publication)}}}`,
+    ),
+  encodeUnsubscribe: (channel, unsubscribe) =>
+    Buffer.from(JSON.stringify({ push: { channel, unsubscribe } })),
+  join: (messages) =>
+    Buffer.concat(
+      messages.flatMap((message, place) => (place === 0 ? [message] : [NEWLINE, message])),
+    ),
   ping: Buffer.from('{}'),
 }
 
 function writeReply(reply: Reply) {
-  if ('subscribe' in reply) return withPublications({ ...reply, subscribe: { ...reply.subscribe, publications: undefined } }, reply.subscribe.publications)
-  if ('history' in reply) return withPublications({ ...reply, history: { ...reply.history, publications: undefined } }, reply.history.publications)
+  if ('subscribe' in reply)
+    return withPublications(
+      { ...reply, subscribe: { ...reply.subscribe, publications: undefined } },
+      reply.subscribe.publications,
+    )
+  if ('history' in reply)
+    return withPublications(
+      { ...reply, history: { ...reply.history, publications: undefined } },
+      reply.history.publications,
+    )
   return JSON.stringify(reply)
 }
 
 /** The result is the reply's last field and not empty: the publications go in before its brace. */
 const withPublications = (reply: object, publications: Publication[] = []) => {
   const text = JSON.stringify(reply)
-  return publications.length === 0 ? text : `${text.slice(0, -2)},"publications":[${publications.map(writePublication).join(',')}]}}`
+  return publications.length === 0
+    ? text
+    : `${text.slice(0, -2)},"publications":[${publications.map(writePublication).join(',')}]}}`
 }
 
-const writePublication = ({ offset, envelope }: Publication) => (offset === null ? `{"data":${envelope}}` : `{"data":${envelope},"offset":${offset}}`)
+const writePublication = ({ offset, envelope }: Publication) =>
+  offset === null ? `{"data":${envelope}}` : `{"data":${envelope},"offset":${offset}}`

@@ -3,7 +3,10 @@ import protobufjs from 'protobufjs'
 import type { Publication } from '../publication.ts'
 import { type Codec, type Reply, toCommand } from './codec.ts'
 
-const schema = protobufjs.parse(readFileSync(new URL('./centrifuge.proto', import.meta.url), 'utf8'), { keepCase: true }).root
+const schema = protobufjs.parse(
+  readFileSync(new URL('./centrifuge.proto', import.meta.url), 'utf8'),
+  { keepCase: true },
+).root
 const CommandMessage = schema.lookupType('Command')
 const ReplyMessage = schema.lookupType('Reply')
 
@@ -21,7 +24,8 @@ export const protobuf: Codec = {
     return commands
   },
   encodeReply: (reply) => encode(toWire(reply)),
-  encodePush: (channel, publication) => encode({ push: { channel, pub: toPublication(publication) } }),
+  encodePush: (channel, publication) =>
+    encode({ push: { channel, pub: toPublication(publication) } }),
   encodeUnsubscribe: (channel, unsubscribe) => encode({ push: { channel, unsubscribe } }),
   join: (messages) => Buffer.concat(messages),
   ping: Buffer.from([0]),
@@ -30,10 +34,28 @@ export const protobuf: Codec = {
 const encode = (reply: object) => Buffer.from(ReplyMessage.encodeDelimited(reply).finish())
 
 const toWire = (reply: Reply): object => {
-  if ('connect' in reply) return { ...reply, connect: { ...reply.connect, data: Buffer.from(JSON.stringify(reply.connect.data)) } }
-  if ('subscribe' in reply) return { ...reply, subscribe: { ...reply.subscribe, publications: reply.subscribe.publications?.map(toPublication) } }
-  if ('history' in reply) return { ...reply, history: { ...reply.history, publications: reply.history.publications?.map(toPublication) } }
+  if ('connect' in reply)
+    return {
+      ...reply,
+      connect: { ...reply.connect, data: Buffer.from(JSON.stringify(reply.connect.data)) },
+    }
+  if ('subscribe' in reply)
+    return {
+      ...reply,
+      subscribe: {
+        ...reply.subscribe,
+        publications: reply.subscribe.publications?.map(toPublication),
+      },
+    }
+  if ('history' in reply)
+    return {
+      ...reply,
+      history: { ...reply.history, publications: reply.history.publications?.map(toPublication) },
+    }
   return reply
 }
 
-const toPublication = ({ offset, envelope }: Publication) => ({ data: Buffer.from(envelope), ...(offset === null ? {} : { offset }) })
+const toPublication = ({ offset, envelope }: Publication) => ({
+  data: Buffer.from(envelope),
+  ...(offset === null ? {} : { offset }),
+})

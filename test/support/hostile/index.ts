@@ -40,27 +40,54 @@ async function withstands(world: World, { id, op, request, stage }: Trial) {
   const args = request.via === 'rest' ? { ...given, ...inPath(op, given) } : given
   const callers = stage.credentials[op.auth]
   const headers = headersOf(callers[request.caller % callers.length] ?? {})
-  const answer = await (request.via === 'rest' ? viaRest : viaTrpc)(world.url, { id, op, args, headers })
+  const answer = await (request.via === 'rest' ? viaRest : viaTrpc)(world.url, {
+    id,
+    op,
+    args,
+    headers,
+  })
   const refusal = expectForm(answer)
   // Without a part the path may lead elsewhere.
-  if (request.via === 'rest' && pathParameters(op.path).some((name) => args[name] === '')) return false
+  if (request.via === 'rest' && pathParameters(op.path).some((name) => args[name] === ''))
+    return false
   expectAnswer(op, answer)
   const isRead = request.via === 'trpc' || hasBody(op) // a query says everything in strings
-  if (isRead && !op.input.safeParse(args).success) expect(answer).toSatisfy(({ status }: Answer) => status === 400 || status === 404)
+  if (isRead && !op.input.safeParse(args).success)
+    expect(answer).toSatisfy(({ status }: Answer) => status === 400 || status === 404)
   return refusal === undefined
 }
 
 /** What stands in a path is text. */
-const inPath = ({ path }: Operation, args: Record<string, unknown>) => Object.fromEntries(pathParameters(path).map((name) => [name, toText(args[name])]))
+const inPath = ({ path }: Operation, args: Record<string, unknown>) =>
+  Object.fromEntries(pathParameters(path).map((name) => [name, toText(args[name])]))
 
-type Sent = { id: string; op: Operation; args: Record<string, unknown>; headers: Record<string, string> }
+type Sent = {
+  id: string
+  op: Operation
+  args: Record<string, unknown>
+  headers: Record<string, string>
+}
 
 function viaRest(url: string, { op, args, headers }: Sent) {
-  const rest = Object.fromEntries(Object.entries(args).filter(([name]) => !pathParameters(op.path).includes(name)))
+  const rest = Object.fromEntries(
+    Object.entries(args).filter(([name]) => !pathParameters(op.path).includes(name)),
+  )
   const path = op.path.replace(/\{(\w+)\}/g, (_, name: string) => percent(toText(args[name])))
-  if (hasBody(op)) return ask(url, { method: op.method, path, headers: { ...headers, ...json }, body: JSON.stringify(rest) })
-  const query = Object.entries(rest).map(([name, value]) => `${percent(name)}=${percent(toText(value))}`)
-  return ask(url, { method: op.method, path: query.length === 0 ? path : `${path}?${query.join('&')}`, headers })
+  if (hasBody(op))
+    return ask(url, {
+      method: op.method,
+      path,
+      headers: { ...headers, ...json },
+      body: JSON.stringify(rest),
+    })
+  const query = Object.entries(rest).map(
+    ([name, value]) => `${percent(name)}=${percent(toText(value))}`,
+  )
+  return ask(url, {
+    method: op.method,
+    path: query.length === 0 ? path : `${path}?${query.join('&')}`,
+    headers,
+  })
 }
 
 /** The answer as REST would give it. */
@@ -68,11 +95,25 @@ async function viaTrpc(url: string, { id, op, args, headers }: Sent): Promise<An
   const input = JSON.stringify(args)
   const answer = await (op.method === 'GET'
     ? ask(url, { method: 'GET', path: `/trpc/${id}?input=${percent(input)}`, headers })
-    : ask(url, { method: 'POST', path: `/trpc/${id}`, headers: { ...headers, ...json }, body: input }))
+    : ask(url, {
+        method: 'POST',
+        path: `/trpc/${id}`,
+        headers: { ...headers, ...json },
+        body: input,
+      }))
   const { result, error } = JSON.parse(answer.body)
-  const said = { ...answer, headers: { ...answer.headers, 'content-type': 'application/json; charset=utf-8' } }
-  if (answer.status < 400) return { ...said, status: op.status ?? 200, body: JSON.stringify(result.data) }
+  const said = {
+    ...answer,
+    headers: { ...answer.headers, 'content-type': 'application/json; charset=utf-8' },
+  }
+  if (answer.status < 400)
+    return { ...said, status: op.status ?? 200, body: JSON.stringify(result.data) }
   expect(error.data).toEqual({ code: error.data.code, httpStatus: answer.status, path: id })
   expect(errorStatus).toHaveProperty(error.data.code, answer.status)
-  return { ...said, body: JSON.stringify(ErrorBody.parse({ error: { message: error.message, code: error.data.code } })) }
+  return {
+    ...said,
+    body: JSON.stringify(
+      ErrorBody.parse({ error: { message: error.message, code: error.data.code } }),
+    ),
+  }
 }

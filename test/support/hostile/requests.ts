@@ -10,7 +10,10 @@ export function requestsFor(id: string, op: Operation): fc.Arbitrary<Request> {
   const args = arbitraryOf(schemaOf(op), { id, name: '' }) as fc.Arbitrary<Record<string, unknown>> // the input of an operation is an object
   const wound = fc.record({ place: fc.nat(), poison })
   return fc.record({
-    args: fc.oneof({ weight: 6, arbitrary: args }, { weight: 4, arbitrary: fc.tuple(args, wound).map(([args, wound]) => broken(args, wound)) }),
+    args: fc.oneof(
+      { weight: 6, arbitrary: args },
+      { weight: 4, arbitrary: fc.tuple(args, wound).map(([args, wound]) => broken(args, wound)) },
+    ),
     caller: fc.nat(),
     via: fc.constantFrom('rest' as const, 'rest' as const, 'rest' as const, 'trpc' as const),
   })
@@ -19,12 +22,27 @@ export function requestsFor(id: string, op: Operation): fc.Arbitrary<Request> {
 /** The plainest valid request: what is required, of the stage where it can be. */
 export function plainRequest(id: string, op: Operation): Request {
   const { properties = {}, required = [] } = schemaOf(op)
-  const fields = Object.entries(properties).filter(([name]) => required.includes(name) || name === 'name')
-  return { args: Object.fromEntries(fields.map(([name, schema]) => [name, plain(schema, { id, name })])), caller: 0, via: 'rest' }
+  const fields = Object.entries(properties).filter(
+    ([name]) => required.includes(name) || name === 'name',
+  )
+  return {
+    args: Object.fromEntries(fields.map(([name, schema]) => [name, plain(schema, { id, name })])),
+    caller: 0,
+    via: 'rest',
+  }
 }
 
 /** The ids that a stage has, and how many of each. */
-export const pools = { appId: 1, keyId: 3, userId: 4, channelId: 3, messageId: 3, workspaceId: 2, deviceId: 3, invite: 3 }
+export const pools = {
+  appId: 1,
+  keyId: 3,
+  userId: 4,
+  channelId: 3,
+  messageId: 3,
+  workspaceId: 2,
+  deviceId: 3,
+  invite: 3,
+}
 export type Pool = keyof typeof pools
 type Place = { id: string; name: string }
 const poolOf = ({ id, name }: Place): Pool | undefined => {
@@ -32,7 +50,14 @@ const poolOf = ({ id, name }: Place): Pool | undefined => {
   if (name === 'deviceId') return id === 'devices.delete' ? 'deviceId' : undefined
   if (name === 'parentId' || name === 'before' || name === 'after') return 'messageId'
   return (
-    ({ userIds: 'userId', memberIds: 'userId', messageIds: 'messageId', channels: 'channelId' } as const)[name] ?? (name in pools ? (name as Pool) : undefined)
+    (
+      {
+        userIds: 'userId',
+        memberIds: 'userId',
+        messageIds: 'messageId',
+        channels: 'channelId',
+      } as const
+    )[name] ?? (name in pools ? (name as Pool) : undefined)
   )
 }
 
@@ -59,14 +84,23 @@ type Schema = {
 
 /** The JSON schema of an operation's input, references resolved. */
 export function schemaOf({ input }: Operation): Schema {
-  const { $defs = {}, ...schema } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' }) as Schema
+  const { $defs = {}, ...schema } = z.toJSONSchema(input, {
+    io: 'input',
+    unrepresentable: 'any',
+  }) as Schema
   const resolved = (part: Schema): Schema => {
-    const { $ref, ...whole } = part.$ref ? { ...$defs[part.$ref.replace('#/$defs/', '')], ...part } : part
+    const { $ref, ...whole } = part.$ref
+      ? { ...$defs[part.$ref.replace('#/$defs/', '')], ...part }
+      : part
     return {
       ...whole,
       ...(whole.anyOf && { anyOf: whole.anyOf.map(resolved) }),
       ...(whole.items && { items: resolved(whole.items) }),
-      ...(whole.properties && { properties: Object.fromEntries(Object.entries(whole.properties).map(([name, field]) => [name, resolved(field)])) }),
+      ...(whole.properties && {
+        properties: Object.fromEntries(
+          Object.entries(whole.properties).map(([name, field]) => [name, resolved(field)]),
+        ),
+      }),
     }
   }
   return resolved(schema)
@@ -74,41 +108,67 @@ export function schemaOf({ input }: Operation): Schema {
 
 function plain(schema: Schema, place: Place): unknown {
   const pool = poolOf(place)
-  if (pool) return schema.type === 'array' ? [`§${pool}.0`] : schema.type === 'object' ? { [`§${pool}.0`]: 0 } : `§${pool}.0`
+  if (pool)
+    return schema.type === 'array'
+      ? [`§${pool}.0`]
+      : schema.type === 'object'
+        ? { [`§${pool}.0`]: 0 }
+        : `§${pool}.0`
   return schema.examples?.[0] ?? schema.enum?.[0]
 }
 
 function arbitraryOf(schema: Schema, place: Place): fc.Arbitrary<unknown> {
   const pool = poolOf(place)
   const generated = byType(schema, place)
-  if (pool && schema.type === 'string') return fc.oneof({ weight: 9, arbitrary: fromPool(pool) }, { weight: 1, arbitrary: generated })
-  return schema.examples && schema.type !== 'object' ? fc.oneof(fc.constantFrom(...schema.examples), generated) : generated
+  if (pool && schema.type === 'string')
+    return fc.oneof({ weight: 9, arbitrary: fromPool(pool) }, { weight: 1, arbitrary: generated })
+  return schema.examples && schema.type !== 'object'
+    ? fc.oneof(fc.constantFrom(...schema.examples), generated)
+    : generated
 }
 
 /** The first of a pool is the likeliest, so that what belongs together meets. */
 const fromPool = (pool: Pool) =>
-  fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(pools[pool] - 1) }).map((place) => `§${pool}.${place}`)
+  fc
+    .oneof(
+      { weight: 3, arbitrary: fc.constant(0) },
+      { weight: 1, arbitrary: fc.nat(pools[pool] - 1) },
+    )
+    .map((place) => `§${pool}.${place}`)
 
 function byType(schema: Schema, place: Place): fc.Arbitrary<unknown> {
   if (schema.anyOf) return fc.oneof(...schema.anyOf.map((part) => arbitraryOf(part, place)))
   if (schema.enum) return fc.constantFrom(...schema.enum)
   if (schema.type === 'null') return fc.constant(null)
   if (schema.type === 'boolean') return fc.boolean()
-  if (schema.type === 'integer') return fc.oneof(fc.integer({ min: schema.minimum ?? 0, max: 50 }), fc.maxSafeInteger())
+  if (schema.type === 'integer')
+    return fc.oneof(fc.integer({ min: schema.minimum ?? 0, max: 50 }), fc.maxSafeInteger())
   if (schema.type === 'string') return textOf(schema)
   if (schema.type === 'array')
-    return fc.array(arbitraryOf(schema.items ?? {}, place), { minLength: schema.minItems ?? 0, maxLength: Math.min(schema.maxItems ?? 4, 4) })
+    return fc.array(arbitraryOf(schema.items ?? {}, place), {
+      minLength: schema.minItems ?? 0,
+      maxLength: Math.min(schema.maxItems ?? 4, 4),
+    })
   if (schema.properties) return recordOf(schema.properties, schema.required ?? [], place)
   const pool = poolOf(place)
   if (schema.type === 'object')
-    return fc.dictionary(pool ? fromPool(pool) : fc.string({ unit: 'binary' }), arbitraryOf(schema.additionalProperties || {}, { ...place, name: '' }), {
-      maxKeys: 4,
-    })
+    return fc.dictionary(
+      pool ? fromPool(pool) : fc.string({ unit: 'binary' }),
+      arbitraryOf(schema.additionalProperties || {}, { ...place, name: '' }),
+      {
+        maxKeys: 4,
+      },
+    )
   return fc.jsonValue({ maxDepth: 3 })
 }
 
 const recordOf = (properties: Record<string, Schema>, required: string[], { id }: Place) =>
-  fc.record(Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, arbitraryOf(schema, { id, name })])), { requiredKeys: required })
+  fc.record(
+    Object.fromEntries(
+      Object.entries(properties).map(([name, schema]) => [name, arbitraryOf(schema, { id, name })]),
+    ),
+    { requiredKeys: required },
+  )
 
 function textOf({ format, pattern, minLength = 0, maxLength = 60 }: Schema): fc.Arbitrary<string> {
   if (format === 'uri') return fc.webUrl({ withQueryParameters: true, withFragments: true })
@@ -125,19 +185,32 @@ export const poisons = [
   "'; drop table users; --", "' or 1=1 --", '$1', '{{7*7}}', '../../etc/passwd', '%2e%2e%2f', '00000000-0000-0000-0000-000000000000', '٥', '-0', '1e3', 'null',
   [], [[]], [null], {}, { length: 1 }, { toString: 'x', valueOf: null }, { constructor: 1 }, deep(50), Array.from({ length: 1_001 }, () => 'x'),
 ] // biome-ignore format: a list
-const poison = fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...poisons) }, { weight: 1, arbitrary: fc.jsonValue() })
+const poison = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom(...poisons) },
+  { weight: 1, arbitrary: fc.jsonValue() },
+)
 
 /** The same input with something else in one place. */
-function broken(args: Record<string, unknown>, { place, poison }: { place: number; poison: unknown }) {
+function broken(
+  args: Record<string, unknown>,
+  { place, poison }: { place: number; poison: unknown },
+) {
   const places = placesIn(args)
   const path = places[place % places.length]
   return path ? (replaced(args, path, poison) as Record<string, unknown>) : args // an object stays one: paths are never empty
 }
 const placesIn = (value: unknown): string[][] =>
-  typeof value === 'object' && value !== null ? Object.entries(value).flatMap(([key, inner]) => [[key], ...placesIn(inner).map((path) => [key, ...path])]) : []
+  typeof value === 'object' && value !== null
+    ? Object.entries(value).flatMap(([key, inner]) => [
+        [key],
+        ...placesIn(inner).map((path) => [key, ...path]),
+      ])
+    : []
 export function replaced(value: unknown, [key, ...rest]: string[], by: unknown): unknown {
   if (key === undefined) return by
-  const copy: Record<string, unknown> = Array.isArray(value) ? ([...value] as never) : { ...Object(value) }
+  const copy: Record<string, unknown> = Array.isArray(value)
+    ? ([...value] as never)
+    : { ...Object(value) }
   copy[key] = replaced(copy[key], rest, by)
   return copy
 }

@@ -9,20 +9,33 @@ let stages = 0
 /** A user with things to be asked for: he owns the channels, and the people in them are there to be removed. */
 export async function setStage({ user, backend, operator, appId, apiKey }: World): Promise<Stage> {
   const turn = ++stages
-  const times = <T>(pool: Pool, make: (n: number) => Promise<T>) => Promise.all(Array.from({ length: pools[pool] }, (_, n) => make(n)))
+  const times = <T>(pool: Pool, make: (n: number) => Promise<T>) =>
+    Promise.all(Array.from({ length: pools[pool] }, (_, n) => make(n)))
   const userId = Array.from({ length: pools.userId }, (_, n) => `guest-${turn}-${n}`)
   await backend.users.sync({ users: userId.map((id) => ({ id })) })
   const [hero, host] = await Promise.all([user(`hero-${turn}`), user(`host-${turn}`)])
-  const channels = await times('channelId', (n) => hero.channels.create({ type: n === 1 ? 'public' : 'group', name: `Talk ${turn}-${n}`, memberIds: userId }))
+  const channels = await times('channelId', (n) =>
+    hero.channels.create({
+      type: n === 1 ? 'public' : 'group',
+      name: `Talk ${turn}-${n}`,
+      memberIds: userId,
+    }),
+  )
   const channelId = channels.map(({ id }) => id)
   const [first = ''] = channelId
-  const messages = await times('messageId', (n) => hero.messages.send({ channelId: first, text: `Message ${n}` }))
-  const workspaces = await times('workspaceId', (n) => (n === 0 ? hero : host).workspaces.create({ name: 'Acme', type: 'team' }))
+  const messages = await times('messageId', (n) =>
+    hero.messages.send({ channelId: first, text: `Message ${n}` }),
+  )
+  const workspaces = await times('workspaceId', (n) =>
+    (n === 0 ? hero : host).workspaces.create({ name: 'Acme', type: 'team' }),
+  )
   const [own, other] = workspaces.map(({ id }) => id) as [string, string] // as many as the pool has
   const guest = await user(userId[0] ?? '')
   await guest.invites.accept({ token: (await hero.invites.create({ workspaceId: own })).token })
   const invites = await times('invite', () => host.invites.create({ workspaceId: other }))
-  const devices = await times('deviceId', (n) => hero.devices.create({ platform: 'ios', provider: 'apns', token: `push-${turn}-${n}` }))
+  const devices = await times('deviceId', (n) =>
+    hero.devices.create({ platform: 'ios', provider: 'apns', token: `push-${turn}-${n}` }),
+  )
   const keys = await times('keyId', () => operator.apps.createKey({ appId }))
   const idOf = ({ id }: { id: string }) => id
   return {
@@ -48,4 +61,9 @@ export async function setStage({ user, backend, operator, appId, apiKey }: World
 
 /** Input with the ids of the stage in place of what stands for them. */
 export const onStage = (args: Record<string, unknown>, { ids }: Stage): Record<string, unknown> =>
-  JSON.parse(JSON.stringify(args).replace(/§(\w+)\.(\d)/g, (_, pool: Pool, place: number) => ids[pool][place] ?? ''))
+  JSON.parse(
+    JSON.stringify(args).replace(
+      /§(\w+)\.(\d)/g,
+      (_, pool: Pool, place: number) => ids[pool][place] ?? '',
+    ),
+  )

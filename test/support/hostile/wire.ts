@@ -5,21 +5,34 @@ import { expect } from 'vitest'
 import { type Answer, expectError } from '../raw.ts'
 
 const agent = new Agent({ keepAlive: true })
-type Message = { method: string; path: string; headers?: Record<string, string>; body?: string | Buffer | undefined }
+type Message = {
+  method: string
+  path: string
+  headers?: Record<string, string>
+  body?: string | Buffer | undefined
+}
 
 /** A request as it is, without a client that puts it right. */
 export const ask = (url: string, { method, path, headers = {}, body }: Message) =>
   new Promise<Answer>((resolve, reject) => {
     const { hostname, port } = new URL(url)
-    const length: Record<string, string> = body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) }
-    const sent = request({ hostname, port, agent, method, path, headers: { ...length, ...headers } }, (response) => {
-      const parts: Buffer[] = []
-      response.on('data', (part) => parts.push(part))
-      response.on('error', reject)
-      response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, headers: response.headers as Record<string, string>, body: Buffer.concat(parts).toString() }),
-      )
-    })
+    const length: Record<string, string> =
+      body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) }
+    const sent = request(
+      { hostname, port, agent, method, path, headers: { ...length, ...headers } },
+      (response) => {
+        const parts: Buffer[] = []
+        response.on('data', (part) => parts.push(part))
+        response.on('error', reject)
+        response.on('end', () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers as Record<string, string>,
+            body: Buffer.concat(parts).toString(),
+          }),
+        )
+      },
+    )
     sent.on('error', reject)
     sent.end(body)
   })
@@ -32,12 +45,17 @@ export const headersOf = ({ token, apiKey, adminKey }: Credentials): Record<stri
 export const json = { 'Content-Type': 'application/json' }
 export const hasBody = ({ method }: Operation) => method !== 'GET' && method !== 'DELETE'
 
-export const toText = (value: unknown) => (typeof value === 'object' ? JSON.stringify(value) : String(value))
+export const toText = (value: unknown) =>
+  typeof value === 'object' ? JSON.stringify(value) : String(value)
 
 /** Text as a part of a path or a query, whatever it is. */
 export const percent = (text: string) =>
   [...Buffer.from(text)]
-    .map((byte) => (/[\w.~-]/.test(String.fromCharCode(byte)) ? String.fromCharCode(byte) : `%${byte.toString(16).padStart(2, '0')}`))
+    .map((byte) =>
+      /[\w.~-]/.test(String.fromCharCode(byte))
+        ? String.fromCharCode(byte)
+        : `%${byte.toString(16).padStart(2, '0')}`,
+    )
     .join('')
 
 /** An answer that is no fault of the server; a refusal has the one form of errors. */
