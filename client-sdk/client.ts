@@ -1,13 +1,13 @@
 import { createCalls } from './api.ts'
 import { browser, onWake } from './browser.ts'
 import { CatchUp, type LiveContext } from './catch-up.ts'
-import { Directory, type Unread } from './channels/cache.ts'
+import { ChannelsCache, type Unread } from './channels/cache.ts'
 import type { ChannelsFilter, ChannelsStore } from './channels/list.ts'
 import { Connection, type ConnectionState } from './connection.ts'
 import { type ChatEvent, type ChatEvents, createEmitter } from './events.ts'
 import { Outbox } from './outbox.ts'
 import { type Presence, Presences } from './presence.ts'
-import { Channel } from './room/index.ts'
+import { Room } from './room/index.ts'
 import type { TopicEvent } from './room/reducer.ts'
 import { indexedDbStorage, memoryStorage, type OutboxStorage } from './storage.ts'
 import { createStore, type Store } from './store.ts'
@@ -43,11 +43,11 @@ export class ChatClient {
   /** Every operation of a user as a typed call. Rejects with a ChatError; repeated where that is safe. */
   readonly api: UserApi
   readonly #context: LiveContext
-  readonly #cache: Directory
+  readonly #cache: ChannelsCache
   readonly #tokens: Tokens
   readonly #presences: Presences
   readonly #me: ReturnType<typeof createStore<TokenResult['user'] | null>>
-  readonly #channels = new Map<string, Channel>()
+  readonly #channels = new Map<string, Room>()
   #session: TokenResult | undefined
   /** Whether the user's own topic was heard without a hole. */
   #isWhole = false
@@ -97,7 +97,7 @@ export class ChatClient {
       session: () => this.#session,
       report,
     }
-    this.#cache = new Directory(context, report)
+    this.#cache = new ChannelsCache(context, report)
   }
 
   /** How the client stands with the server. */
@@ -147,14 +147,14 @@ export class ChatClient {
   }
 
   /** A channel by its id: cheap, nothing is asked; the same object each time. */
-  channel(channelId: string): Channel {
-    const known = this.#channels.get(channelId) ?? new Channel(channelId, this.#context)
+  channel(channelId: string): Room {
+    const known = this.#channels.get(channelId) ?? new Room(channelId, this.#context)
     this.#channels.set(channelId, known)
     return known
   }
 
   /** The direct message with another user, made if need be. */
-  async dm(userId: string): Promise<Channel> {
+  async dm(userId: string): Promise<Room> {
     const { id } = await this.api.channels.create({ type: 'messaging', memberIds: [userId] })
     return this.channel(id)
   }

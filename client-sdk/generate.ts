@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import {
   channelEvents,
-  channelSignals,
   contract,
+  ephemeralChannelEvents,
+  ephemeralUserEvents,
   errorStatus,
   type Operation,
   userEvents,
-  userSignals,
 } from '@parley/contract'
 import { z } from 'zod'
 
@@ -49,12 +49,12 @@ function typeDeclarations() {
   const events = [
     eventMap(
       'ChannelEvents',
-      { print, schemas: { ...channelEvents, ...channelSignals } },
+      { print, schemas: { ...channelEvents, ...ephemeralChannelEvents } },
       'What is published to a channel.',
     ),
     eventMap(
       'UserEvents',
-      { print, schemas: { ...userEvents, ...userSignals } },
+      { print, schemas: { ...userEvents, ...ephemeralUserEvents } },
       'What is published to a user.',
     ),
   ]

@@ -9,14 +9,14 @@ export { ChatError, type ChatErrorCode, isChatError } from './error.ts'
 export type { ChatEvent, ChatEvents, Resync } from './events.ts'
 export type { Presence } from './presence.ts'
 export type {
-  Channel as ChannelHandle,
   Draft,
   ListSnapshot,
   MessagesSnapshot,
   MessagesStore,
+  OutgoingMessage,
   Paged,
   Reads,
-  Sent,
+  Room as ChannelHandle,
   ThreadSnapshot,
 } from './room/index.ts'
 export type { ChatMessage, ReadPosition } from './room/reducer.ts'

@@ -24,7 +24,7 @@ export const contract = {
 export type Contract = typeof contract
 
 /** What each noun is about; the tags of `openapi.json`. */
-export const nounMeaning: Record<keyof Contract, string> = {
+export const tagDescriptions: Record<keyof Contract, string> = {
   service: 'Whether the service is up.',
   apps: 'Tenants, each with its own users, channels and messages; for the operator.',
   tokens: 'Tokens for the users of an app; for its backend.',

@@ -16,7 +16,7 @@ export const errorStatus = {
 export type ErrorCode = keyof typeof errorStatus
 
 /** What each code tells the caller; the text of `openapi.json`. */
-export const errorMeaning: Record<ErrorCode, string> = {
+export const errorDescriptions: Record<ErrorCode, string> = {
   VALIDATION_ERROR: 'The request is malformed; the message names the field and what was expected.',
   UNAUTHORIZED: 'No credentials of the wanted kind, or a wrong API or admin key.',
   INVALID_TOKEN:

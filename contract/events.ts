@@ -137,7 +137,7 @@ export const userEvents = {
 }
 
 /** Ephemeral events of a channel's topic: heard by who is subscribed, never kept. */
-export const channelSignals = {
+export const ephemeralChannelEvents = {
   'typing.start': typing.meta({
     description: 'A user types; `typing.stop` follows within 6 seconds of the last one.',
   }),
@@ -170,7 +170,7 @@ export const channelSignals = {
 }
 
 /** Ephemeral events of a user's topic. Counts are absolute, so that the last one heard is right. */
-export const userSignals = {
+export const ephemeralUserEvents = {
   'channel.unread_changed': z
     .object({
       channelId,
@@ -201,16 +201,17 @@ export const userSignals = {
 
 export type ChannelEventType = keyof typeof channelEvents
 export type UserEventType = keyof typeof userEvents
-export type ChannelSignalType = keyof typeof channelSignals
-export type UserSignalType = keyof typeof userSignals
+export type EphemeralChannelEventType = keyof typeof ephemeralChannelEvents
+export type EphemeralUserEventType = keyof typeof ephemeralUserEvents
 export type ChannelEvent<T extends ChannelEventType = ChannelEventType> = z.infer<
   (typeof channelEvents)[T]
 >
 export type UserEvent<T extends UserEventType = UserEventType> = z.infer<(typeof userEvents)[T]>
-export type ChannelSignal<T extends ChannelSignalType = ChannelSignalType> = z.infer<
-  (typeof channelSignals)[T]
+export type EphemeralChannelEvent<T extends EphemeralChannelEventType = EphemeralChannelEventType> =
+  z.infer<(typeof ephemeralChannelEvents)[T]>
+export type EphemeralUserEvent<T extends EphemeralUserEventType = EphemeralUserEventType> = z.infer<
+  (typeof ephemeralUserEvents)[T]
 >
-export type UserSignal<T extends UserSignalType = UserSignalType> = z.infer<(typeof userSignals)[T]>
 
 type Envelopes<Events extends Record<string, z.ZodType>> = {
   [Type in keyof Events & string]: { type: Type; payload: z.infer<Events[Type]> }
@@ -219,8 +220,8 @@ type Envelopes<Events extends Record<string, z.ZodType>> = {
 export type Envelope =
   | Envelopes<typeof channelEvents>
   | Envelopes<typeof userEvents>
-  | Envelopes<typeof channelSignals>
-  | Envelopes<typeof userSignals>
+  | Envelopes<typeof ephemeralChannelEvents>
+  | Envelopes<typeof ephemeralUserEvents>
 
 /** Input of the tRPC subscription `events.topic`: `since` asks for everything after that offset; tRPC sends `lastEventId` itself when it reconnects. */
 export const TopicInput = z.object({

@@ -1,24 +1,24 @@
 export { Channel, ChannelProfile, ChannelType } from './channels.ts'
-export { type Contract, contract, nounMeaning } from './contract.ts'
-export { ErrorBody, type ErrorCode, errorMeaning, errorStatus } from './errors.ts'
+export { type Contract, contract, tagDescriptions } from './contract.ts'
+export { ErrorBody, type ErrorCode, errorDescriptions, errorStatus } from './errors.ts'
 export {
   type ChannelEvent,
   type ChannelEventType,
-  type ChannelSignal,
-  type ChannelSignalType,
   channelEvents,
-  channelSignals,
   type Envelope,
+  type EphemeralChannelEvent,
+  type EphemeralChannelEventType,
+  type EphemeralUserEvent,
+  type EphemeralUserEventType,
+  ephemeralChannelEvents,
+  ephemeralUserEvents,
   parseTopic,
   TopicInput,
   type TopicRef,
   topics,
   type UserEvent,
   type UserEventType,
-  type UserSignal,
-  type UserSignalType,
   userEvents,
-  userSignals,
 } from './events.ts'
 export { limits } from './limits.ts'
 export { Member, Role } from './members.ts'

@@ -33,7 +33,7 @@ export const limits = {
   membersShown: 100,
   typingSeconds: 6,
   /** Above so many members a livestream fans out messages only: no typing, presence, read and unread events. */
-  crowd: 100,
+  largeLivestreamMembers: 100,
   realtime: {
     frameBytes: 1024 * 1024,
     topicsPerSocket: 1_000,

@@ -1,78 +1,69 @@
 import { randomUUID } from 'node:crypto'
 import { limits } from '@parley/contract'
 import type { Services } from './core/context.ts'
-import type { Relay } from './core/event-bus.ts'
-import { createActivity } from './core/last-active.ts'
+import type { EventBus } from './core/event-bus.ts'
+import { createLastActive } from './core/last-active.ts'
 import type { Metrics } from './core/metrics.ts'
 import { isAllowedOrigin } from './core/origins.ts'
 import { createRevocations } from './core/revocations.ts'
-import { type Db, isDatabaseTrouble } from './db/client.ts'
+import { type Db, isDatabaseUnavailable } from './db/client.ts'
 import { operations } from './features/index.ts'
 import { createAuthenticate } from './http/authenticate.ts'
 import { createCall } from './http/call.ts'
-import { createEdge, type EdgeOptions } from './http/fastify.ts'
-import { timed } from './http/instrument.ts'
+import { createFastify, type FastifyOptions } from './http/fastify.ts'
+import { instrument } from './http/instrument.ts'
 import { docs } from './http/openapi/docs.ts'
 import { playground } from './http/playground.ts'
-import { createRates, type Rates } from './http/rate-limits.ts'
+import { createRateLimits, type RateLimits } from './http/rate-limits.ts'
 import { type Calls, rest } from './http/rest.ts'
 import { trpc } from './http/trpc.ts'
 import { createAdmission, serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
 import { createPostgresBroker } from './realtime/postgres-broker.ts'
 import { createRealtime } from './realtime/realtime.ts'
 import type { Timings } from './realtime/timings.ts'
-import { listen } from './realtime/trpc-subscription.ts'
+import { subscribeToTopic } from './realtime/trpc-subscription.ts'
 
-export type AppOptions = EdgeOptions &
-  Pick<Services, 'tokens' | 'userAdminAccess' | 'cleanup' | 'outbox' | 'providerPreferences'> & {
-    db: Db
-    metrics: Metrics
-    adminKey: string | undefined
-    rates: Rates
+export type AppOptions = {
+  db: Db
+  metrics: Metrics
+  /** What operations and jobs publish; created first, so that both can be given it. */
+  bus: EventBus
+  http: FastifyOptions & {
+    rateLimits: RateLimits
     hasDocsPage: boolean
-    /** With the key of the demo app there is /playground. */
+    /** The demo app's API key; with it, /playground is served. */
     demoApiKey?: string | undefined
+  }
+  access: Pick<Services, 'tokens' | 'userAdminAccess'> & { adminKey: string | undefined }
+  /** Functions, because the port is only known once the server listens. */
+  urls: {
     publicUrl: () => string
+    wsUrl: () => string
     /** The page that accepts invites, with `{token}` in it. */
     inviteUrl?: string | undefined
-    wsUrl: () => string
-    /** What operations and jobs say, here or made before. */
-    relay: Relay
+  }
+  jobs: Pick<Services, 'erasure' | 'staging' | 'providerPreferences'>
+  realtime: {
     /** Where nodes meet: the same database as `db`. */
     databaseUrl: string
     presenceGraceSeconds: number
     timings?: Partial<Timings>
   }
+}
 
-/** The HTTP face: every operation over REST and tRPC. */
-export function buildApp({
-  db,
-  metrics,
-  tokens,
-  adminKey,
-  userAdminAccess,
-  cleanup,
-  outbox,
-  providerPreferences,
-  rates,
-  publicUrl,
-  inviteUrl,
-  wsUrl,
-  hasDocsPage,
-  demoApiKey,
-  relay,
-  ...options
-}: AppOptions) {
-  const app = createEdge(options)
+/** The whole server, ready to listen: every operation over REST and tRPC, and real time. */
+export function buildApp({ db, metrics, bus, http, access, urls, jobs, realtime }: AppOptions) {
+  const app = createFastify(http)
   const revocations = createRevocations()
-  const activity = createActivity(db)
-  // Trouble of the database passes; anything else is a fault of ours.
+  const lastActive = createLastActive(db)
+  // A database that is away comes back by itself; anything else is a fault of ours.
   const report = (error: unknown, problem: string) =>
-    isDatabaseTrouble(error) ? app.log.warn(problem) : app.log.error({ err: error }, problem)
+    isDatabaseUnavailable(error) ? app.log.warn(problem) : app.log.error({ err: error }, problem)
   const nodeId = randomUUID()
-  const broker = createPostgresBroker({ url: options.databaseUrl, nodeId, report })
-  const realtime = createRealtime({
-    ...options,
+  const broker = createPostgresBroker({ url: realtime.databaseUrl, nodeId, report })
+  const { tokens } = access
+  const live = createRealtime({
+    ...realtime,
     db,
     tokens,
     broker,
@@ -80,64 +71,67 @@ export function buildApp({
     metrics,
     report,
     revocations,
-    activity,
+    lastActive,
   })
-  const edge = {
-    db,
-    authenticate: createAuthenticate({ db, tokens, adminKey, revocations }),
-    rates: createRates(rates),
-    services: {
-      tokens,
-      version: limits.apiVersion,
-      userAdminAccess,
-      revocations,
-      activity,
-      cleanup,
-      outlet: relay.outlet,
-      outbox,
-      providerPreferences,
-      inviteUrl: (token: string) =>
-        (inviteUrl ?? `${publicUrl()}/invites/{token}`).replaceAll('{token}', token),
-      // Known once the server listens.
-      get wsUrl() {
-        return wsUrl()
-      },
+
+  const services: Services = {
+    tokens,
+    version: limits.apiVersion,
+    userAdminAccess: access.userAdminAccess,
+    revocations,
+    lastActive,
+    publisher: bus.publisher,
+    ...jobs,
+    inviteUrl: inviteUrl(urls),
+    get wsUrl() {
+      return urls.wsUrl()
     },
   }
-  const calls = Object.fromEntries(
-    Object.entries(operations).map(([noun, group]) => [
-      noun,
-      Object.fromEntries(
-        Object.entries(group).map(([verb, implementation]) => [
-          verb,
-          {
-            op: implementation.op,
-            call: timed(metrics, {
-              operation: `${noun}.${verb}`,
-              call: createCall(edge, implementation),
-            }),
-          },
-        ]),
-      ),
-    ]),
-  ) as Calls // the same groups and names
-  serveWebSockets(app, { metrics, close: realtime.closeSessions })
-  const admitSocket = createAdmission({
-    isAllowedOrigin: (origin) => isAllowedOrigin(options.allowedOrigins, origin),
-    isClosing: realtime.isClosing,
+  const calls = createCalls(metrics, {
+    db,
+    authenticate: createAuthenticate({ db, tokens, adminKey: access.adminKey, revocations }),
+    rateLimits: createRateLimits(http.rateLimits),
+    services,
   })
-  serveEndpoint(app, { node: realtime.node, admitSocket })
+  const admitSocket = createAdmission({
+    isAllowedOrigin: (origin) => isAllowedOrigin(http.allowedOrigins, origin),
+    isClosing: live.isClosing,
+  })
+  serveWebSockets(app, { metrics, close: live.closeSessions })
+  serveEndpoint(app, { node: live.node, admitSocket })
   rest(app, calls)
-  trpc(app, calls, { listen: (wanted) => listen(realtime.node, wanted), admitSocket })
-  docs(app, { hasPage: hasDocsPage })
+  trpc(app, calls, { subscribe: (topic) => subscribeToTopic(live.node, topic), admitSocket })
+  docs(app, { hasPage: http.hasDocsPage })
   const mint = calls.tokens.create?.call
-  if (demoApiKey !== undefined && mint) playground(app, { mint, demoApiKey, publicUrl, wsUrl })
-  const unsubscribe = relay.subscribe(realtime.outlet)
-  app.addHook('onReady', realtime.start)
+  if (http.demoApiKey !== undefined && mint)
+    playground(app, { mint, demoApiKey: http.demoApiKey, ...urls })
+
+  const unsubscribe = bus.subscribe(live.publisher)
+  app.addHook('onReady', live.start)
   app.addHook('onClose', async () => {
     unsubscribe()
-    await realtime.stop()
-    await activity.flush().catch(() => {}) // without a database there is nothing to write to
+    await live.stop()
+    await lastActive.flush().catch(() => {}) // without a database there is nothing to write to
   })
   return app
+}
+
+const inviteUrl =
+  ({ inviteUrl, publicUrl }: AppOptions['urls']) =>
+  (token: string) =>
+    (inviteUrl ?? `${publicUrl()}/invites/{token}`).replaceAll('{token}', token)
+
+/** Every operation as a measured call, under its noun and verb. */
+function createCalls(metrics: Metrics, edge: Parameters<typeof createCall>[0]) {
+  const calls: { [noun: string]: Calls[keyof Calls] } = {}
+  for (const [noun, group] of Object.entries(operations)) {
+    const verbs: Calls[keyof Calls] = {}
+    for (const [verb, implementation] of Object.entries(group)) {
+      const call = createCall(edge, implementation)
+      const operation = `${noun}.${verb}`
+      verbs[verb] = { op: implementation.op, call: instrument(metrics, { operation, call }) }
+    }
+    calls[noun] = verbs
+  }
+  return calls as Calls // the same nouns and verbs
 }

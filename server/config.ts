@@ -5,7 +5,7 @@ import { limits } from '@parley/contract'
 import { z } from 'zod'
 
 /** The configuration. This is the only file that reads the environment; `.env.example` lists it all. */
-export type Env = ReturnType<typeof readEnv>
+export type Config = ReturnType<typeof readConfig>
 
 /** Origins of development servers that may call when ALLOWED_ORIGINS is unset. */
 const DEVELOPMENT_PORTS = [3000, 3002, 4500, 5173, 5175, 5500, 5502, 6001, 6007]
@@ -81,7 +81,7 @@ export const Variables = z.object({
 })
 
 /** Reads `.env` if there is one, then the environment. A bad value throws one line that names the variable. */
-export function readEnv(variables: NodeJS.ProcessEnv = loadProcessEnv()) {
+export function readConfig(variables: NodeJS.ProcessEnv = loadProcessEnv()) {
   const given = Object.fromEntries(
     Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''),
   )
@@ -108,7 +108,7 @@ export function readEnv(variables: NodeJS.ProcessEnv = loadProcessEnv()) {
     jwtSecret: env.JWT_SECRET,
     previousJwtSecrets: env.JWT_PREVIOUS_SECRETS,
     allowedOrigins: env.ALLOWED_ORIGINS ?? developmentOrigins,
-    rates: {
+    rateLimits: {
       tokens: env.RATE_LIMIT_TOKENS,
       messages: env.RATE_LIMIT_MESSAGES,
       requests: env.RATE_LIMIT_REQUESTS,

@@ -2,7 +2,7 @@
 export type Stops = (() => Promise<unknown>)[]
 
 /** The life of a process: it starts, and whatever was started is stopped in reverse order, on a signal or on a failure. */
-export function live({
+export function runProcess({
   start,
   stops,
 }: {
@@ -14,7 +14,7 @@ export function live({
     isStopping = true
     setTimeout(() => process.exit(code), 14_000).unref()
     for (let end = stops.pop(); end; end = stops.pop())
-      await end().catch((error) => console.error(describe(error)))
+      await end().catch((error) => console.error(errorMessage(error)))
     process.exit(code)
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -25,7 +25,7 @@ export function live({
   }
   start(() => isStopping || void stop(0)).catch((error) => {
     if (isStopping) return
-    console.error(describe(error))
+    console.error(errorMessage(error))
     void stop(1)
   })
 }
@@ -37,8 +37,8 @@ export function stopWithParent(stop: () => void) {
 }
 
 /** What an error says in one line. Its cause knows better; of several addresses tried in vain the first will do. */
-export const describe = (error: unknown): string => {
-  if (error instanceof AggregateError && error.message === '') return describe(error.errors[0])
-  if (error instanceof Error && error.cause instanceof Error) return describe(error.cause)
+export const errorMessage = (error: unknown): string => {
+  if (error instanceof AggregateError && error.message === '') return errorMessage(error.errors[0])
+  if (error instanceof Error && error.cause instanceof Error) return errorMessage(error.cause)
   return error instanceof Error ? error.message.replace(/\s*\n\s*/g, ' ') : String(error)
 }

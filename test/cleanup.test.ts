@@ -1,5 +1,5 @@
-import { createRelay } from '@parley/server/core/event-bus'
-import { connect } from '@parley/server/db/client'
+import { createEventBus } from '@parley/server/core/event-bus'
+import { createDb } from '@parley/server/db/client'
 import { createCleanup } from '@parley/server/jobs/cleanup'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { channelEventsOf, upTo, userEventsOf } from './support/events.ts'
@@ -11,7 +11,7 @@ const world = useWorld()
 
 /** A second node's clean-up on the same database. */
 function cleanupElsewhere() {
-  const db = connect({
+  const db = createDb({
     url: world().databaseUrl,
     poolSize: 4,
     applicationName: 'parley-test-elsewhere',
@@ -19,7 +19,7 @@ function cleanupElsewhere() {
   const errors: unknown[] = []
   const cleanup = createCleanup({
     db,
-    outlet: createRelay().outlet,
+    publisher: createEventBus().publisher,
     onError: (error) => errors.push(error),
   })
   onTestFinished(async () => {
@@ -277,8 +277,8 @@ test('two nodes at it at once do it once', async () => {
   const users = { appId: world().appId, userIds: ['lea', 'mel'] }
   await Promise.all([
     elsewhere.run(),
-    elsewhere.forget(users, until),
-    world().cleanup.forget(users, until),
+    elsewhere.erase(users, until),
+    world().cleanup.erase(users, until),
     world().cleanup.run(),
   ])
   await forgotten()

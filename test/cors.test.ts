@@ -6,7 +6,7 @@ import { createWorld, useWorld, type World } from './support/world.ts'
 const origin = 'https://app.example.com'
 const world = useWorld({
   allowedOrigins: [origin, 'https://other.example.com:8443'],
-  rates: { tokens: 2, messages: 0, requests: 0 },
+  rateLimits: { tokens: 2, messages: 0, requests: 0 },
 })
 
 const fromSpecification = (origin: string) => ({

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { developmentOrigins, readEnv, Variables } from '@parley/server/config'
+import { developmentOrigins, readConfig, Variables } from '@parley/server/config'
 import { describe, expect, test } from 'vitest'
 
 const complaint = (variables: Record<string, string>) => {
   try {
-    readEnv(variables)
+    readConfig(variables)
   } catch (error) {
     return error instanceof Error ? error.message : error
   }
@@ -63,26 +63,26 @@ describe('a bad value is named in one line', () => {
 
 test('an empty value is none', () => {
   const names = Object.keys(Variables.shape)
-  expect(readEnv(Object.fromEntries(names.map((name) => [name, ''])))).toEqual({
-    ...readEnv({}),
+  expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual({
+    ...readConfig({}),
     trustProxy: false,
   })
 })
 
 test('without any variable it is development on this machine', () => {
-  expect(readEnv({})).toMatchObject({
+  expect(readConfig({})).toMatchObject({
     isProduction: false,
     port: 5501,
     host: '127.0.0.1',
     databaseUrl: undefined,
     poolSize: 10,
     allowedOrigins: developmentOrigins,
-    rates: { tokens: 100, messages: 60, requests: 1_000 },
+    rateLimits: { tokens: 100, messages: 60, requests: 1_000 },
   })
 })
 
 test('production listens to all addresses, and wants its secret', () => {
-  expect(readEnv({ NODE_ENV: 'production', JWT_SECRET: 'x'.repeat(32) })).toMatchObject({
+  expect(readConfig({ NODE_ENV: 'production', JWT_SECRET: 'x'.repeat(32) })).toMatchObject({
     isProduction: true,
     host: '0.0.0.0',
     adminKey: undefined,
@@ -94,17 +94,17 @@ test('production listens to all addresses, and wants its secret', () => {
 
 test('good values are understood', () => {
   expect(
-    readEnv({
+    readConfig({
       ALLOWED_ORIGINS: 'https://a.example.com, http://localhost:3000,capacitor://localhost',
     }).allowedOrigins,
   ).toEqual(['https://a.example.com', 'http://localhost:3000', 'capacitor://localhost'])
-  expect(readEnv({ ALLOWED_ORIGINS: '*' }).allowedOrigins).toEqual(['*'])
-  expect(readEnv({ TRUST_PROXY: '10.0.0.0/8, ::1' }).trustProxy).toBe('10.0.0.0/8, ::1')
-  expect(readEnv({ PUBLIC_URL: 'https://chat.example.com/' }).publicUrl).toBe(
+  expect(readConfig({ ALLOWED_ORIGINS: '*' }).allowedOrigins).toEqual(['*'])
+  expect(readConfig({ TRUST_PROXY: '10.0.0.0/8, ::1' }).trustProxy).toBe('10.0.0.0/8, ::1')
+  expect(readConfig({ PUBLIC_URL: 'https://chat.example.com/' }).publicUrl).toBe(
     'https://chat.example.com',
   )
   expect(
-    readEnv({ DATABASE_URL: 'postgres://parley@%2Frun%2Fpostgresql/parley' }).databaseUrl,
+    readConfig({ DATABASE_URL: 'postgres://parley@%2Frun%2Fpostgresql/parley' }).databaseUrl,
   ).toBe('postgres://parley@%2Frun%2Fpostgresql/parley')
 })
 
@@ -120,8 +120,8 @@ test('the push provider is as its variables say; without a key there is none', (
     PUSH_WORKFLOW_REACTION: 'd',
     PUSH_WORKFLOW_THREAD_REPLY: 'e',
   }
-  expect(readEnv({ ...names, ...others }).push).toBeUndefined()
-  expect(readEnv({ ...names, ...others, PUSH_SECRET_KEY: 'key' }).push).toEqual({
+  expect(readConfig({ ...names, ...others }).push).toBeUndefined()
+  expect(readConfig({ ...names, ...others, PUSH_SECRET_KEY: 'key' }).push).toEqual({
     secretKey: 'key',
     apiUrl: 'https://push.example.com',
     tenantId: 'acme',
@@ -134,7 +134,7 @@ test('the push provider is as its variables say; without a key there is none', (
     },
   })
   const kinds = ['new-message', 'mention', 'channel-invite', 'reaction', 'thread-reply']
-  expect(readEnv({ PUSH_SECRET_KEY: 'key' }).push).toEqual({
+  expect(readConfig({ PUSH_SECRET_KEY: 'key' }).push).toEqual({
     secretKey: 'key',
     apiUrl: 'http://localhost:3000',
     tenantId: undefined,
@@ -150,5 +150,5 @@ test('.env.example lists every variable, and no other', () => {
     lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
   )
   expect(Object.keys(listed).sort()).toEqual(Object.keys(Variables.shape).sort())
-  expect(readEnv(listed)).toEqual({ ...readEnv({}), trustProxy: false })
+  expect(readConfig(listed)).toEqual({ ...readConfig({}), trustProxy: false })
 })

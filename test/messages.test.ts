@@ -13,7 +13,7 @@ import { rest } from './support/rest.ts'
 import { ADMIN_KEY, useWorld } from './support/world.ts'
 
 const world = useWorld()
-const strict = useWorld({ rates: { tokens: 0, messages: 3, requests: 0 } })
+const strict = useWorld({ rateLimits: { tokens: 0, messages: 3, requests: 0 } })
 const unknownId = '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'
 
 /** A channel of ana's with ben; cem is outside. */

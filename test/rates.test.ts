@@ -33,7 +33,7 @@ const talk = async (world: World) => {
 }
 
 test('exactly so many messages a minute pass, and every answer tells what is left', async () => {
-  const world = await limited({ rates: { ...none, messages: 3 } })
+  const world = await limited({ rateLimits: { ...none, messages: 3 } })
   const { ana, ben, send } = await talk(world)
   for (const remaining of ['2', '1', '0']) {
     const { status, headers } = await send(ana, { text: 'hi' })
@@ -57,14 +57,14 @@ test('exactly so many messages a minute pass, and every answer tells what is lef
 })
 
 test('of calls at once exactly so many pass', async () => {
-  const world = await limited({ rates: { ...none, messages: 10 } })
+  const world = await limited({ rateLimits: { ...none, messages: 10 } })
   const { ana, send } = await talk(world)
   const answers = await Promise.all(Array.from({ length: 40 }, () => send(ana, { text: 'hi' })))
   expect([count(answers, 201), count(answers, 429)]).toEqual([10, 30])
 })
 
 test('a refused send counts too: what is limited is the asking', async () => {
-  const world = await limited({ rates: { ...none, messages: 2 } })
+  const world = await limited({ rateLimits: { ...none, messages: 2 } })
   const { ana, send } = await talk(world)
   expectError(await send(ana, { text: '' }), 'VALIDATION_ERROR')
   expectError(
@@ -77,7 +77,7 @@ test('a refused send counts too: what is limited is the asking', async () => {
 
 describe('a repeat', () => {
   test('gives its unit back, and is answered even over the limit with the original', async () => {
-    const world = await limited({ rates: { ...none, messages: 2 } })
+    const world = await limited({ rateLimits: { ...none, messages: 2 } })
     const { ana, ben, path, send } = await talk(world)
     const original = await send(ana, { text: 'hi', clientId: 'a' })
     for (const _ of [1, 2, 3]) {
@@ -93,7 +93,7 @@ describe('a repeat', () => {
     expect(JSON.parse((await asUser(world, ana, path)).body).messages).toHaveLength(3)
   })
   test('at once with others leaves exactly so many places', async () => {
-    const world = await limited({ rates: { ...none, messages: 3 } })
+    const world = await limited({ rateLimits: { ...none, messages: 3 } })
     const { ana, send } = await talk(world)
     await send(ana, { text: 'hi', clientId: 'a' })
     const repeats = await Promise.all(
@@ -104,7 +104,7 @@ describe('a repeat', () => {
     expect(count(others, 201)).toBe(2)
   })
   test('of a message one may no longer see is refused as below the limit', async () => {
-    const world = await limited({ rates: { ...none, messages: 1 } })
+    const world = await limited({ rateLimits: { ...none, messages: 1 } })
     const { ana, ben, id, send } = await talk(world)
     await send(ben, { text: 'hi', clientId: 'a' })
     await ana.members.remove({ channelId: id, userId: 'ben' })
@@ -113,7 +113,7 @@ describe('a repeat', () => {
 })
 
 test('all other calls count to the app, whoever makes them', async () => {
-  const world = await limited({ rates: { ...none, requests: 4 } })
+  const world = await limited({ rateLimits: { ...none, requests: 4 } })
   const [ana, ben] = await world.users('ana', 'ben')
   const { apiKey } = await world.api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Other' })
   const eve = await world.user('eve', {}, world.api({ apiKey }))
@@ -140,7 +140,7 @@ test('all other calls count to the app, whoever makes them', async () => {
 })
 
 test('health, unknown routes and preflights are not counted', async () => {
-  const world = await limited({ rates: { tokens: 1, messages: 1, requests: 2 } })
+  const world = await limited({ rateLimits: { tokens: 1, messages: 1, requests: 2 } })
   for (const path of ['/health', '/health/live', '/nothing']) {
     for (const _ of [1, 2, 3])
       expect((await post(world.url, path, { method: 'GET' })).headers).not.toHaveProperty(
@@ -157,7 +157,7 @@ test('health, unknown routes and preflights are not counted', async () => {
 
 describe('token requests', () => {
   test('are counted by address, those with bad keys too, which are answered 401 all the same', async () => {
-    const world = await limited({ rates: { ...none, tokens: 3 } })
+    const world = await limited({ rateLimits: { ...none, tokens: 3 } })
     for (const remaining of ['2', '1']) {
       const answer = await mint(world, { 'X-API-Key': 'wrong' })
       expectError(answer, 'UNAUTHORIZED')
@@ -171,7 +171,7 @@ describe('token requests', () => {
     expectError(await mint(world, { 'X-API-Key': 'wrong' }), 'UNAUTHORIZED')
   })
   test('believe no X-Forwarded-For that nobody vouches for', async () => {
-    const world = await limited({ rates: { ...none, tokens: 2 } })
+    const world = await limited({ rateLimits: { ...none, tokens: 2 } })
     for (const address of ['1.1.1.1', '2.2.2.2'])
       expect((await mint(world, { 'X-Forwarded-For': address })).status).toBe(200)
     expectError(
@@ -189,7 +189,7 @@ describe('token requests', () => {
   }
   for (const [name, trustProxy] of Object.entries(behindProxies)) {
     test(`behind ${name} are counted by the address that the last of them saw`, async () => {
-      const world = await limited({ rates: { ...none, tokens: 1 }, trustProxy })
+      const world = await limited({ rateLimits: { ...none, tokens: 1 }, trustProxy })
       expect((await mint(world, { 'X-Forwarded-For': '1.1.1.1' })).status).toBe(200)
       expectError(await mint(world, { 'X-Forwarded-For': '9.9.9.9, 1.1.1.1' }), 'RATE_LIMITED')
       expect((await mint(world, { 'X-Forwarded-For': '1.1.1.1, 2.2.2.2' })).status).toBe(200)
@@ -198,7 +198,7 @@ describe('token requests', () => {
 })
 
 test('each call of a tRPC batch is counted', async () => {
-  const world = await limited({ rates: { ...none, requests: 3 } })
+  const world = await limited({ rateLimits: { ...none, requests: 3 } })
   const ana = await world.user('ana')
   const answer = await asUser(
     world,
@@ -220,7 +220,7 @@ test('each call of a tRPC batch is counted', async () => {
 })
 
 test('0 turns a limit off', async () => {
-  const world = await limited({ rates: none })
+  const world = await limited({ rateLimits: none })
   const { ana, send } = await talk(world)
   const answers = await Promise.all(Array.from({ length: 100 }, () => send(ana, { text: 'hi' })))
   expect(count(answers, 201)).toBe(100)

@@ -1,11 +1,11 @@
-import { createRates } from '@parley/server/http/rate-limits'
+import { createRateLimits } from '@parley/server/http/rate-limits'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
 // What takes a minute is shown on the clock of the test.
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-const rates = () => createRates({ tokens: 3, messages: 3, requests: 3 })
+const rates = () => createRateLimits({ tokens: 3, messages: 3, requests: 3 })
 const takeMany = async ({ take }: ReturnType<typeof rates>, count: number) => {
   const windows = await Promise.all(Array.from({ length: count }, () => take('messages', 'ana')))
   return windows.filter((window) => !window?.isExceeded).length

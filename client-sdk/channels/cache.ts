@@ -16,7 +16,7 @@ type UserEvent = {
 const FOLLOWED = 500
 
 /** The user's channels, as far as they are known, and lists of them. */
-export class Directory {
+export class ChannelsCache {
   readonly #channels = new Map<string, Listed>()
   readonly #lists = new Map<string, ChannelList>()
   readonly #followed = new Map<string, () => void>()

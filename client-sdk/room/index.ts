@@ -36,7 +36,7 @@ export type Draft = {
   clientId?: string | undefined
 }
 /** A message that was sent, and what became of it. */
-export type Sent = {
+export type OutgoingMessage = {
   clientId: string
   /** As it is shown now: `pending`, `sent` or `failed`. */
   readonly message: ChatMessage
@@ -49,7 +49,7 @@ export type Sent = {
 }
 
 /** A channel as this user sees it: its live stores, and what can be done in it. The same object for an id each time. */
-export class Channel {
+export class Room {
   /** The newest messages first loaded, then as far as they were paged; with what is still on its way at the end. */
   readonly messages: MessagesStore
   /** Who is in the channel, in which role. */
@@ -110,7 +110,12 @@ export class Channel {
   }
 
   /** Sends a message: shown at once, stored once, in the order of the calls, also after having been offline. */
-  send({ text, attachments = [], parentId, clientId = crypto.randomUUID() }: Draft): Sent {
+  send({
+    text,
+    attachments = [],
+    parentId,
+    clientId = crypto.randomUUID(),
+  }: Draft): OutgoingMessage {
     const { outbox } = this.#context
     this.#signals.stopTyping()
     const outgoing = {

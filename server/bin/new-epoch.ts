@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { readEnv } from '../config.ts'
+import { readConfig } from '../config.ts'
 import { connectOnce } from '../db/client.ts'
 import { startEmbeddedPostgres } from '../db/embedded/index.ts'
 
@@ -8,7 +8,7 @@ import { startEmbeddedPostgres } from '../db/embedded/index.ts'
  * their numbers come again. Under a new epoch nobody takes the new ones for those already seen. DESIGN.md §3.
  */
 async function beginEpoch() {
-  const { databaseUrl, dataDir } = readEnv()
+  const { databaseUrl, dataDir } = readConfig()
   const embedded =
     databaseUrl === undefined
       ? await startEmbeddedPostgres({ dataDir, onNotice: (line) => console.log(line) })

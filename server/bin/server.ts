@@ -1,12 +1,12 @@
 import type { AddressInfo } from 'node:net'
 import { buildApp } from '../app.ts'
-import { type Env, readEnv } from '../config.ts'
-import { createRelay } from '../core/event-bus.ts'
+import { type Config, readConfig } from '../config.ts'
+import { createEventBus } from '../core/event-bus.ts'
 import { sha256 } from '../core/hash.ts'
-import { createOutbox, tasksFor } from '../core/jobs.ts'
+import { acceptedTasks, createJobStaging } from '../core/jobs.ts'
 import { createMetrics } from '../core/metrics.ts'
 import { createTokens } from '../core/tokens.ts'
-import { connect, type Db } from '../db/client.ts'
+import { createDb, type Db } from '../db/client.ts'
 import { startEmbeddedPostgres } from '../db/embedded/index.ts'
 import { locks } from '../db/locks.ts'
 import { migrate } from '../db/migrate.ts'
@@ -16,80 +16,78 @@ import { startMetrics } from '../http/metrics.ts'
 import { createCleanup } from '../jobs/cleanup.ts'
 import { startJobs } from '../jobs/index.ts'
 import { createProviderPreferences } from '../jobs/push/preferences.ts'
-import { describe, live, type Stops, stopWithParent } from '../lifecycle.ts'
+import { errorMessage, runProcess, type Stops, stopWithParent } from '../lifecycle.ts'
 
 /** Starts everything, in order. */
 const stops: Stops = []
 
 async function start(stop: () => void) {
-  const env = readEnv()
-  if (env.isStartedByNpm) stopWithParent(stop)
-  const secrets = env.isProduction ? undefined : developmentSecrets(env.dataDir)
-  const databaseUrl = env.databaseUrl ?? (await startEmbedded(env))
-  const db = await openDatabase(databaseUrl, env)
+  const config = readConfig()
+  if (config.isStartedByNpm) stopWithParent(stop)
+  const secrets = config.isProduction ? undefined : developmentSecrets(config.dataDir)
+  const databaseUrl = config.databaseUrl ?? (await startEmbedded(config))
+  const db = await openDatabase(databaseUrl, config)
   const tokens = await createTokens([
-    env.jwtSecret ?? secrets?.jwtSecret ?? '',
-    ...env.previousJwtSecrets,
+    config.jwtSecret ?? secrets?.jwtSecret ?? '',
+    ...config.previousJwtSecrets,
   ])
-  const adminKey = env.adminKey ?? secrets?.adminKey
-  const publicUrl = () => env.publicUrl ?? localUrl(env.host, app.server.address())
+  const adminKey = config.adminKey ?? secrets?.adminKey
+  const publicUrl = () => config.publicUrl ?? localUrl(config.host, app.server.address())
   const wsUrl = () => `${publicUrl().replace(/^http/, 'ws')}/connection/websocket`
 
-  const relay = createRelay()
+  const bus = createEventBus()
   const cleanup = createCleanup({
     db,
-    outlet: relay.outlet,
+    publisher: bus.publisher,
     onError: (error) => app.log.error({ err: error }, 'clean-up failed'),
   })
   const metrics = createMetrics()
-  const outbox = createOutbox(
-    tasksFor({ isOn: env.jobs !== 'off', hasPush: env.push !== undefined }),
+  const staging = createJobStaging(
+    acceptedTasks({ isOn: config.jobs !== 'off', hasPush: config.push !== undefined }),
   )
   const app = buildApp({
-    ...env,
     db,
-    databaseUrl,
-    relay,
     metrics,
-    tokens,
-    adminKey,
-    cleanup,
-    outbox,
-    providerPreferences: createProviderPreferences(env.push),
-    publicUrl,
-    wsUrl,
-    hasDocsPage: !env.isProduction,
-    demoApiKey: secrets?.demoApiKey,
+    bus,
+    http: { ...config, hasDocsPage: !config.isProduction, demoApiKey: secrets?.demoApiKey },
+    access: { tokens, adminKey, userAdminAccess: config.userAdminAccess },
+    urls: { publicUrl, wsUrl, inviteUrl: config.inviteUrl },
+    jobs: {
+      erasure: cleanup,
+      staging,
+      providerPreferences: createProviderPreferences(config.push),
+    },
+    realtime: { databaseUrl, presenceGraceSeconds: config.presenceGraceSeconds },
   })
   // Where jobs are carried out it is one of them.
-  stops.push(env.jobs === 'off' ? cleanup.start() : cleanup.stop, () => closeInTime(app))
-  await app.listen({ port: env.port, host: env.host })
-  if (env.jobs === 'on')
+  stops.push(config.jobs === 'off' ? cleanup.start() : cleanup.stop, () => closeInTime(app))
+  await app.listen({ port: config.port, host: config.host })
+  if (config.jobs === 'on')
     stops.push(
       await startJobs({
-        ...env,
+        ...config,
         db,
         databaseUrl,
-        outbox,
-        outlet: relay.outlet,
+        staging,
+        publisher: bus.publisher,
         metrics,
         cleanup,
         log: app.log,
       }),
     )
-  if (env.metricsPort !== undefined)
+  if (config.metricsPort !== undefined)
     stops.push(
       await startMetrics(metrics, {
         db,
-        poolSize: env.poolSize,
-        port: env.metricsPort,
-        host: env.host,
+        poolSize: config.poolSize,
+        port: config.metricsPort,
+        host: config.host,
       }),
     )
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
-  if (env.isProduction && env.publicUrl === undefined)
+  if (config.isProduction && config.publicUrl === undefined)
     warn(`PUBLIC_URL is unset: clients are told to connect to ${wsUrl()}`)
-  if (env.userAdminAccess === 'bearer')
+  if (config.userAdminAccess === 'bearer')
     warn(
       'USER_ADMIN_ACCESS=bearer: any user may change and delete the others of its app. In production prefer "server".',
     )
@@ -103,16 +101,16 @@ async function start(stop: () => void) {
     })
 }
 
-async function openDatabase(url: string, { poolSize }: Env): Promise<Db> {
+async function openDatabase(url: string, { poolSize }: Config): Promise<Db> {
   await migrate(url).catch((error) => {
-    throw new Error(`The database can not be used: ${describe(error)}`)
+    throw new Error(`The database can not be used: ${errorMessage(error)}`)
   })
-  const db = connect({ url, poolSize, applicationName: 'parley' })
+  const db = createDb({ url, poolSize, applicationName: 'parley' })
   stops.push(() => db.end({ timeout: 3 }))
   return db
 }
 
-async function startEmbedded({ dataDir, isProduction }: Env) {
+async function startEmbedded({ dataDir, isProduction }: Config) {
   if (isProduction)
     warn(
       'DATABASE_URL is unset: using the embedded PostgreSQL. For production prefer a server of your own.',
@@ -155,4 +153,4 @@ const print = (lines: Record<string, string | undefined>) => {
 
 const warn = (line: string) => console.warn(`Warning: ${line}`)
 
-live({ start, stops })
+runProcess({ start, stops })

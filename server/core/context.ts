@@ -1,16 +1,16 @@
 import {
   type Auth,
-  type ChannelSignal,
-  type ChannelSignalType,
+  type EphemeralChannelEvent,
+  type EphemeralChannelEventType,
+  type EphemeralUserEvent,
+  type EphemeralUserEventType,
   topics,
-  type UserSignal,
-  type UserSignalType,
 } from '@parley/contract'
-import type { Connection, PendingWrite, Tx } from '../db/client.ts'
-import { News, type StoredEvent } from './event-buffer.ts'
-import type { Outlet } from './event-bus.ts'
-import type { Outbox } from './jobs.ts'
-import type { Activity } from './last-active.ts'
+import type { DbConnection, PendingWrite, Tx } from '../db/client.ts'
+import { EventBuffer, type StoredEvent } from './event-buffer.ts'
+import type { EventPublisher } from './event-bus.ts'
+import type { JobStaging } from './jobs.ts'
+import type { LastActive } from './last-active.ts'
 import type { Revocations } from './revocations.ts'
 import type { Tokens } from './tokens.ts'
 
@@ -32,10 +32,10 @@ export type Services = {
   version: string
   userAdminAccess: UserAdminAccess
   revocations: Revocations
-  activity: Activity
-  cleanup: Forgetting
-  outlet: Outlet
-  outbox: Outbox
+  lastActive: LastActive
+  erasure: Erasure
+  publisher: EventPublisher
+  staging: JobStaging
   /** A user's preferences as the push provider keeps them; empty without one, or when it does not answer soon. */
   providerPreferences: (userId: string) => Promise<ProviderPreferences>
 }
@@ -43,27 +43,27 @@ export type ProviderPreferences = { channels: unknown[]; workflows: unknown[] }
 /** Who administers users with a bearer token: everybody, or only holders of an admin token (DESIGN §6). */
 export type UserAdminAccess = 'bearer' | 'server'
 /** What operations ask of the clean-up: to run soon, or to be done with these deleted users now. */
-export type Forgetting = {
+export type Erasure = {
   wake: () => void
-  forget: (users: { appId: string; userIds: string[] }, until: number) => Promise<void>
+  erase: (users: { appId: string; userIds: string[] }, until: number) => Promise<void>
 }
 
 /** What a reading operation may touch: single statements, no transaction. */
-export type ReadCtx<A extends Auth = Auth> = { db: Tx; caller: Caller<A>; services: Services }
+export type Context<A extends Auth = Auth> = { db: Tx; caller: Caller<A>; services: Services }
 
 /** What an operation may touch that holds no connection: `read` lends one. */
-export type PlainCtx<A extends Auth = Auth> = Omit<ReadCtx<A>, 'db'> & {
+export type ConnectionlessContext<A extends Auth = Auth> = Omit<Context<A>, 'db'> & {
   read: <T>(work: (db: Tx) => Promise<T>) => Promise<T>
 }
 
 /** What a transaction offers. Its writes and its news commit together or not at all. */
-export type Change = {
+export type Transaction = {
   db: Tx
-  emit: News['emit']
-  emitTo: News['emitTo']
-  nextSeq: News['nextSeq']
+  emit: EventBuffer['emit']
+  emitToUser: EventBuffer['emitToUser']
+  nextSeq: EventBuffer['nextSeq']
   /** Promises work for after the commit, if this server is set up to do it. */
-  enqueue: News['enqueue']
+  enqueue: EventBuffer['enqueue']
   /** A write whose answer nobody waits for: it is sent together with the news, before the commit. */
   write(query: PendingWrite): void
   /** What is to happen outside the database once, and only if, this has committed. */
@@ -71,41 +71,46 @@ export type Change = {
 }
 
 /** What a writing operation may touch. */
-export type Ctx<A extends Auth = Auth> = ReadCtx<A> & Change
+export type WriteContext<A extends Auth = Auth> = Context<A> & Transaction
 
 /** Runs an operation in one transaction. */
-export const transact = <A extends Auth, T>(
-  db: Connection,
+export const runOperation = <A extends Auth, T>(
+  db: DbConnection,
   { caller, services, signal }: { caller: Caller<A>; services: Services; signal: AbortSignal },
-  work: (ctx: Ctx<A>) => Promise<T>,
+  work: (ctx: WriteContext<A>) => Promise<T>,
 ): Promise<T> =>
-  change(
+  runInTransaction(
     db,
     {
       appId: 'appId' in caller ? caller.appId : '',
       signal,
-      outlet: services.outlet,
-      outbox: services.outbox,
+      publisher: services.publisher,
+      staging: services.staging,
     },
     (change) => work({ ...change, caller, services }),
   )
 
-type Changing = { appId: string; signal?: AbortSignal; outlet: Outlet; outbox?: Outbox }
+type TransactionOptions = {
+  appId: string
+  signal?: AbortSignal
+  publisher: EventPublisher
+  staging?: JobStaging
+}
 
 /** Runs `work` in one transaction. The news goes last, in one flight with the writes nobody waited for; once committed it is handed on. */
-export async function change<T>(
-  db: Connection,
-  { appId, signal, outlet, outbox }: Changing,
-  work: (change: Change) => Promise<T>,
+export async function runInTransaction<T>(
+  db: DbConnection,
+  { appId, signal, publisher, staging }: TransactionOptions,
+  work: (change: Transaction) => Promise<T>,
 ): Promise<T> {
-  const news = new News(appId, outbox)
+  const news = new EventBuffer(appId, staging)
   const effects: (() => void)[] = []
   const { result, events } = (await db.begin(async (tx) => {
     const writes: PendingWrite[] = []
     const result = await work({
       db: tx,
       emit: news.emit.bind(news),
-      emitTo: news.emitTo.bind(news),
+      emitToUser: news.emitToUser.bind(news),
       nextSeq: news.nextSeq.bind(news),
       enqueue: news.enqueue.bind(news),
       write: (query) => void writes.push(query),
@@ -115,21 +120,24 @@ export async function change<T>(
     signal?.throwIfAborted()
     return { result, events }
   })) as { result: T; events: StoredEvent[] } // Postgres.js unwraps arrays of promises in its type; here is none
-  if (events.length > 0) outlet.publish(events)
-  news.wakeOutbox()
+  if (events.length > 0) publisher.publish(events)
+  news.wakeJobs()
   for (const effect of effects) effect()
   return result
 }
 
-type Speaking = { caller: { appId: string }; services: Pick<Services, 'outlet'> }
+type BroadcastContext = { caller: { appId: string }; services: Pick<Services, 'publisher'> }
 
 /** Sends an ephemeral event to who is subscribed to a channel, at once: in a transaction, after its commit only. */
-export const broadcast = <T extends ChannelSignalType>(
-  { caller, services }: Speaking,
+export const broadcast = <T extends EphemeralChannelEventType>(
+  { caller, services }: BroadcastContext,
   type: T,
-  { onlyFor, ...payload }: ChannelSignal<T> & { channelId: string; onlyFor?: string | undefined },
+  {
+    onlyFor,
+    ...payload
+  }: EphemeralChannelEvent<T> & { channelId: string; onlyFor?: string | undefined },
 ) =>
-  services.outlet.signal({
+  services.publisher.broadcast({
     kind: 'event',
     topic: topics.channel(caller.appId, payload.channelId),
     envelope: JSON.stringify({ type, payload }),
@@ -137,12 +145,12 @@ export const broadcast = <T extends ChannelSignalType>(
   })
 
 /** Sends an ephemeral event to a user's own topic, likewise. */
-export const broadcastTo = <T extends UserSignalType>(
-  { caller, services }: Speaking,
+export const broadcastToUser = <T extends EphemeralUserEventType>(
+  { caller, services }: BroadcastContext,
   userId: string,
-  { type, payload }: { type: T; payload: UserSignal<T> },
+  { type, payload }: { type: T; payload: EphemeralUserEvent<T> },
 ) =>
-  services.outlet.signal({
+  services.publisher.broadcast({
     kind: 'event',
     topic: topics.user(caller.appId, userId),
     envelope: JSON.stringify({ type, payload }),

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@parley/contract'
 
 /** An answer the caller can act on. Anything else that is thrown is a bug and becomes INTERNAL_ERROR. */
-export class Failure extends Error {
+export class ApiError extends Error {
   constructor(
     readonly code: ErrorCode,
     message: string,
@@ -13,11 +13,11 @@ export class Failure extends Error {
 }
 
 export const fail = (code: ErrorCode, message: string): never => {
-  throw new Failure(code, message)
+  throw new ApiError(code, message)
 }
 
 /** Thrown by an operation that can not be carried out yet: it is undone, `first` is done in the time left, and it is tried once more. */
-export class NotYet extends Error {
+export class RequiresFirstError extends Error {
   constructor(readonly first: (until: number) => Promise<unknown>) {
     super('an operation asked twice for what had to come first')
   }

@@ -7,7 +7,7 @@ import {
 } from '@parley/contract'
 import type { Fragment, Tx } from '../db/client.ts'
 import type { ChannelRow } from '../db/rows.ts'
-import type { Jobs, Outbox, Task } from './jobs.ts'
+import type { JobStaging, Jobs, Task } from './jobs.ts'
 
 /** A channel whose row this transaction has locked. Only such a channel can change and have news. */
 export type LockedChannel = ChannelRow & LockedCounters
@@ -27,7 +27,7 @@ export type StoredEvent = {
  * The durable events of one transaction, and the work it promises. Each event of a channel takes its next `rev`; `write` stores them with the
  * channels' new counters in one statement, whatever their number, so that a rev and its event can not be parted.
  */
-export class News {
+export class EventBuffer {
   readonly #counters = new Map<string, { rev: number; lastSeq: number }>()
   readonly #channelEvents: StoredEvent[] = []
   readonly #userEvents: { userId: string; envelope: string }[] = []
@@ -37,7 +37,7 @@ export class News {
   constructor(
     readonly appId: string,
     /** Without one nothing is promised. */
-    readonly outbox: Outbox | undefined,
+    readonly staging: JobStaging | undefined,
   ) {}
 
   /** Stages an event of a locked channel: `payload` is told the rev that the event takes. */
@@ -61,18 +61,18 @@ export class News {
   }
 
   /** Stages an event of a user's own topic. */
-  emitTo<T extends UserEventType>(userId: string, type: T, payload: UserEvent<T>) {
+  emitToUser<T extends UserEventType>(userId: string, type: T, payload: UserEvent<T>) {
     this.#userEvents.push({ userId, envelope: JSON.stringify({ type, payload }) })
   }
 
   /** Stages work for after the commit, unless this server does no such work. */
   enqueue<T extends Task>(task: T, payload: Jobs[T]) {
-    if (this.outbox?.accepts(task))
+    if (this.staging?.accepts(task))
       this.#jobs.push({ task, payload: JSON.stringify({ appId: this.appId, ...payload }) })
   }
 
-  wakeOutbox() {
-    if (this.#jobs.length > 0) this.outbox?.wake()
+  wakeJobs() {
+    if (this.#jobs.length > 0) this.staging?.wake()
   }
 
   /** The seq of a channel's next message. */

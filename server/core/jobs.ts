@@ -20,7 +20,7 @@ export type Task = keyof Jobs
 export type Job<T extends Task = Task> = { appId: string } & Jobs[T]
 
 /** Which work is accepted here; what is not is never stored. Whoever moves it on is woken after each commit. */
-export function createOutbox(accepted: readonly Task[]) {
+export function createJobStaging(accepted: readonly Task[]) {
   const tasks = new Set<Task>(accepted)
   const listeners = new Set<() => void>()
   return {
@@ -34,10 +34,10 @@ export function createOutbox(accepted: readonly Task[]) {
     },
   }
 }
-export type Outbox = ReturnType<typeof createOutbox>
+export type JobStaging = ReturnType<typeof createJobStaging>
 
 /** Nothing is promised where nobody would do it: JOBS=off, or no push provider. */
-export const tasksFor = ({ isOn, hasPush }: { isOn: boolean; hasPush: boolean }): Task[] => {
+export const acceptedTasks = ({ isOn, hasPush }: { isOn: boolean; hasPush: boolean }): Task[] => {
   if (!isOn) return []
   return hasPush
     ? ['preview', 'push-message', 'push-reaction', 'push-invite', 'subscriber', 'device']

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Db, Tx } from '../db/client.ts'
 
-export type Activity = ReturnType<typeof createActivity>
+export type LastActive = ReturnType<typeof createLastActive>
 type Seen = { appId: string; userId: string }
 
 const EXACT_TO_MS = 60_000
@@ -11,12 +11,12 @@ const FLUSH_MS = 2_000
  * Gathers who was active and writes it every few seconds in one statement, for each user at most once a minute: it is
  * never part of a request. A crash loses some seconds of it.
  */
-export function createActivity(db: Db) {
+export function createLastActive(db: Db) {
   const recent = new LRUCache<string, true>({ max: 100_000, ttl: EXACT_TO_MS })
   let gathered: Seen[] = []
   let timer: NodeJS.Timeout | undefined
 
-  const seen = ({ appId, userId }: Seen) => {
+  const touch = ({ appId, userId }: Seen) => {
     const key = `${appId}:${userId}`
     if (recent.has(key)) return
     recent.set(key, true)
@@ -31,7 +31,7 @@ export function createActivity(db: Db) {
     gathered = []
     if (users.length > 0) await db.use((db) => writeActivity(db, users))
   }
-  return { seen, flush }
+  return { touch, flush }
 }
 
 const writeActivity = (db: Tx, users: Seen[]) => db`

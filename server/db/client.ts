@@ -1,7 +1,7 @@
 import postgres from 'postgres'
 
 /** One connection. Queries are tagged templates; each statement is prepared once, and those not waited for are pipelined. */
-export type Connection = ReturnType<typeof openConnection>
+export type DbConnection = ReturnType<typeof openConnection>
 
 /** What an operation sees of the database: it can query, but not begin, commit or nest a transaction. */
 export type Tx = postgres.ISql
@@ -18,14 +18,14 @@ const STATEMENT_TIMEOUT_MS = 4_000
 const IDLE_IN_TRANSACTION_MS = 10_000
 
 /** The database, as so many connections that are lent to one piece of work each. */
-export type Db = ReturnType<typeof connect>
-type Work<T> = (connection: Connection, signal: AbortSignal) => Promise<T>
+export type Db = ReturnType<typeof createDb>
+type Work<T> = (connection: DbConnection, signal: AbortSignal) => Promise<T>
 
 /**
  * A connection on which work fails for the database's sake, or does not end before its deadline, is closed for good
  * and its place given to a new one: a Postgres.js client whose connection broke may leave a query unsettled for ever.
  */
-export function connect({
+export function createDb({
   url,
   poolSize,
   ...options
@@ -35,12 +35,12 @@ export function connect({
   applicationName: string
   onStatement?: OnStatement
 }) {
-  const places = createPlaces(poolSize)
-  const lent = new Set<Connection>()
-  const idle = new Set<Connection>()
+  const places = createSlots(poolSize)
+  const lent = new Set<DbConnection>()
+  const idle = new Set<DbConnection>()
 
   const open = () => {
-    const connection: Connection = openConnection({
+    const connection: DbConnection = openConnection({
       url,
       ...options,
       onClose: () => idle.delete(connection),
@@ -53,9 +53,9 @@ export function connect({
     lent.add(connection)
     return connection
   }
-  const takeBack = (connection: Connection, error?: unknown) => {
+  const takeBack = (connection: DbConnection, error?: unknown) => {
     lent.delete(connection)
-    if (isDatabaseTrouble(error)) void connection.end({ timeout: 0 })
+    if (isDatabaseUnavailable(error)) void connection.end({ timeout: 0 })
     else idle.add(connection)
     places.leave()
   }
@@ -84,7 +84,7 @@ export function connect({
 export const newDeadline = () => Date.now() + DEADLINE_MS
 
 /** The database did not answer in time. */
-export class Late extends Error {
+export class DeadlineError extends Error {
   readonly code = 'LATE'
   constructor() {
     super('the database did not answer in time')
@@ -99,7 +99,7 @@ async function before<T>(
   const late = new Promise<never>((_, reject) =>
     abort.signal.addEventListener('abort', () => reject(abort.signal.reason)),
   )
-  const timer = setTimeout(() => abort.abort(new Late()), until - Date.now())
+  const timer = setTimeout(() => abort.abort(new DeadlineError()), until - Date.now())
   try {
     return await work(late, abort.signal)
   } finally {
@@ -108,7 +108,7 @@ async function before<T>(
 }
 
 /** So many may be in at once; the others wait their turn, but not longer than until they are late. */
-function createPlaces(count: number) {
+function createSlots(count: number) {
   const waiting = new Set<() => void>()
   let free = count
 
@@ -219,7 +219,7 @@ const arrays = {
 }
 
 /** Whether an error says that the database is out of reach, stopping, overloaded or too slow, rather than that a query is wrong. */
-export const isDatabaseTrouble = (error: unknown) =>
+export const isDatabaseUnavailable = (error: unknown) =>
   error instanceof Error &&
   'code' in error &&
   typeof error.code === 'string' &&

@@ -402,7 +402,7 @@ export const connections = pgTable(
 /** The running servers; one that has not said for 45 s that it lives is taken for dead. */
 export const nodes = pgTable('nodes', { id: text().primaryKey(), beatAt: createdAt() })
 
-/** The outbox and the recovery stream in one: a row for each rev of a channel and each offset of a user's stream. */
+/** The staging and the recovery stream in one: a row for each rev of a channel and each offset of a user's stream. */
 export const events = pgTable(
   'events',
   {

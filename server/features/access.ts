@@ -1,10 +1,10 @@
 import { type ChannelType, limits } from '@parley/contract'
-import type { Ctx, ReadCtx, UserCaller } from '../core/context.ts'
+import type { Context, UserCaller, WriteContext } from '../core/context.ts'
 import { fail } from '../core/errors.ts'
 import type { LockedChannel } from '../core/event-buffer.ts'
 import type { Tx } from '../db/client.ts'
 import type { ChannelRow, MemberRow } from '../db/rows.ts'
-import { keepUsers } from './users/view.ts'
+import { lockUsersForShare } from './users/view.ts'
 
 /** The only ways for an operation to get hold of a channel: no right, no row. */
 
@@ -15,15 +15,15 @@ type Standing = { [Key in keyof Membership]: Membership[Key] | null } & {
 }
 
 /** A channel that the caller may read; with the seq of a message of it, deleted or not, that the caller names. */
-export const channelForReader = (ctx: ReadCtx<'user'>, channelId: string, cursor?: string) =>
+export const channelForReader = (ctx: Context<'user'>, channelId: string, cursor?: string) =>
   channelFor(ctx, { channelId, cursor, isAdmitted: mayRead })
 
 /** A channel that the caller is a member of; with the seq of a message, likewise. */
-export const channelForMember = (ctx: ReadCtx<'user'>, channelId: string, cursor?: string) =>
+export const channelForMember = (ctx: Context<'user'>, channelId: string, cursor?: string) =>
   channelFor(ctx, { channelId, cursor, isAdmitted: isMember })
 
 async function channelFor(
-  { db, caller }: ReadCtx<'user'>,
+  { db, caller }: Context<'user'>,
   {
     channelId,
     cursor,
@@ -38,26 +38,30 @@ async function channelFor(
 }
 
 /** The same, its row locked until the end of the transaction. */
-export const lockedChannelForMember = (ctx: Ctx<'user'>, channelId: string) =>
+export const lockedChannelForMember = (ctx: WriteContext<'user'>, channelId: string) =>
   lockedChannelFor(ctx, channelId, isMember)
 
 /** A locked channel that the caller may read, member or not. */
-export const lockedChannelForReader = (ctx: Ctx<'user'>, channelId: string) =>
+export const lockedChannelForReader = (ctx: WriteContext<'user'>, channelId: string) =>
   lockedChannelFor(ctx, channelId, mayRead)
 
-async function lockedChannelFor({ db, caller }: Ctx<'user'>, channelId: string, isAdmitted: Rule) {
+async function lockedChannelFor(
+  { db, caller }: WriteContext<'user'>,
+  channelId: string,
+  isAdmitted: Rule,
+) {
   // Rights are read by a statement after the lock: a statement sees the data as it was when it began to wait.
   const [, [row]] = await Promise.all([
     lockChannels(db, caller.appId, [channelId]),
     selectAccess(db, caller, { channelId }),
   ])
   const { channel, standing } = admit(row, isAdmitted)
-  return { channel: locked(channel), standing }
+  return { channel: asLocked(channel), standing }
 }
 
 /** A locked channel for the app's backend, which may act in all of them. */
 export async function lockedChannelForApp(
-  { db }: Pick<Ctx, 'db'>,
+  { db }: Pick<WriteContext, 'db'>,
   appId: string,
   channelId: string,
 ): Promise<LockedChannel> {
@@ -67,17 +71,17 @@ export async function lockedChannelForApp(
       ChannelRow[]
     >`select * from channels where app_id = ${appId} and id = ${channelId} and deleted_at is null`,
   ])
-  return channel ? locked(channel) : fail('NOT_FOUND', 'Channel not found')
+  return channel ? asLocked(channel) : fail('NOT_FOUND', 'Channel not found')
 }
 
 /** Keeps the caller from being deleted before this transaction ends, for those who make something his; after the lock of a channel. */
-export async function keepCaller({ db, caller: { appId, userId } }: Ctx<'user'>) {
-  const [user] = await keepUsers(db, appId, [userId])
+export async function lockCallerForShare({ db, caller: { appId, userId } }: WriteContext<'user'>) {
+  const [user] = await lockUsersForShare(db, appId, [userId])
   return user ?? fail('INVALID_TOKEN', 'The token has been revoked')
 }
 
 /** To be said only of a row that this transaction has locked or inserted. */
-export const locked = (channel: ChannelRow): LockedChannel => ({ ...channel, isLocked: true })
+export const asLocked = (channel: ChannelRow): LockedChannel => ({ ...channel, isLocked: true })
 
 /** Locks channels in the order of their ids, so that two transactions never wait for each other. Rows of members stay writable. */
 export const lockChannels = (db: Tx, appId: string, ids: string[]) => db`
@@ -129,5 +133,8 @@ export const mayRead: Rule = (place) => isMember(place) || mayJoin(place)
 /** Everyone in the app reads it, and the first message makes its author a member. */
 export const isOpen = (type: ChannelType) => type === 'public' || type === 'livestream'
 /** A livestream of many: what its members type and read is told to nobody else. */
-export const isCrowd = ({ type, memberCount }: Pick<ChannelRow, 'type' | 'memberCount'>) =>
-  type === 'livestream' && memberCount > limits.crowd
+export const isLargeLivestream = ({
+  type,
+  memberCount,
+}: Pick<ChannelRow, 'type' | 'memberCount'>) =>
+  type === 'livestream' && memberCount > limits.largeLivestreamMembers

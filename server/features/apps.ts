@@ -3,11 +3,11 @@ import { v7 as uuidv7 } from 'uuid'
 import { newApiKey } from '../core/api-keys.ts'
 import { fail } from '../core/errors.ts'
 import { sha256 } from '../core/hash.ts'
-import { type Implements, implement, implementRead } from '../core/operation.ts'
+import { type Implements, implement, implementWithoutTransaction } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
 import { isoTime } from '../db/sql.ts'
 
-const list = implementRead(contract.apps.list, async ({ db }, { limit, offset }) => {
+const list = implementWithoutTransaction(contract.apps.list, async ({ db }, { limit, offset }) => {
   const apps = await db<
     { id: string; name: string; createdAt: string; keys: { id: string; createdAt: string }[] }[]
   >`

@@ -1,6 +1,6 @@
 import { contract, type Input, limits } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
-import type { Ctx } from '../core/context.ts'
+import type { WriteContext } from '../core/context.ts'
 import { fail } from '../core/errors.ts'
 import { type Implements, implement } from '../core/operation.ts'
 import type { devices as table } from '../db/schema.ts'
@@ -45,7 +45,7 @@ export const devices = { create, delete: remove } satisfies Implements<'devices'
 type Registration = Pick<typeof table.$inferSelect, 'userId' | 'provider'>
 
 /** Whose tokens of which kind may have changed. */
-function tellProvider({ enqueue }: Pick<Ctx, 'enqueue'>, registrations: Registration[]) {
+function tellProvider({ enqueue }: Pick<WriteContext, 'enqueue'>, registrations: Registration[]) {
   const concerned = new Map(
     registrations.map(({ userId, provider }) => [`${provider} ${userId}`, { userId, provider }]),
   )
@@ -53,7 +53,7 @@ function tellProvider({ enqueue }: Pick<Ctx, 'enqueue'>, registrations: Registra
 }
 
 /** One registration of a user at a time, so that the limit holds, and none of a deleted user. */
-async function lockOwner({ db, caller: { appId, userId } }: Ctx<'user'>) {
+async function lockOwner({ db, caller: { appId, userId } }: WriteContext<'user'>) {
   const [owner] =
     await db`select from users where app_id = ${appId} and id = ${userId} and deleted_at is null for no key update`
   return owner ?? fail('INVALID_TOKEN', 'The token has been revoked')
@@ -61,7 +61,7 @@ async function lockOwner({ db, caller: { appId, userId } }: Ctx<'user'>) {
 
 /** The rows that this registration is about: of the same token, and of the same device of the same user. Locked, in order. */
 function selectKnown(
-  { db, caller: { appId, userId } }: Ctx<'user'>,
+  { db, caller: { appId, userId } }: WriteContext<'user'>,
   { token, deviceId }: Input<typeof contract.devices.create>,
 ) {
   const isSameDevice =
@@ -73,7 +73,7 @@ function selectKnown(
     where app_id = ${appId} and (token = ${token} or ${isSameDevice}) order by id for update`
 }
 
-async function countDevices({ db, caller: { appId, userId } }: Ctx<'user'>) {
+async function countDevices({ db, caller: { appId, userId } }: WriteContext<'user'>) {
   const [row] = await db<
     { count: number }[]
   >`select count(*)::int from devices where app_id = ${appId} and user_id = ${userId}`

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { contract, type WorkspaceRole, workspaceRoles } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
-import type { Ctx } from '../core/context.ts'
+import type { WriteContext } from '../core/context.ts'
 import { fail } from '../core/errors.ts'
 import { sha256 } from '../core/hash.ts'
 import { type Implements, implement } from '../core/operation.ts'
-import { keepCaller } from './access.ts'
+import { lockCallerForShare } from './access.ts'
 import { workspaceForMember } from './workspaces/access.ts'
 import { viewWorkspace } from './workspaces/index.ts'
 
@@ -27,7 +27,7 @@ const create = implement(
 )
 
 const accept = implement(contract.invites.accept, async (ctx, { token }) => {
-  await keepCaller(ctx)
+  await lockCallerForShare(ctx)
   const invite = await lockedInvite(ctx, token)
   if (!invite.isMember) {
     // Coming back with the same invite takes no further use of it, but it has to be good for one still.
@@ -54,7 +54,7 @@ type Invite = {
 
 /** A valid invite. Locked: those who accept it come one after the other, and each sees what the one before has left. */
 async function lockedInvite(
-  { db, caller: { appId, userId } }: Ctx<'user'>,
+  { db, caller: { appId, userId } }: WriteContext<'user'>,
   token: string,
 ): Promise<Invite> {
   const which = db`i.app_id = ${appId} and i.token_hash = ${sha256(token)} and i.expires_at > now()`
@@ -70,7 +70,7 @@ async function lockedInvite(
 
 /** By another invite the same user may be joining at this moment: whoever is first takes the use. */
 const join = (
-  { db, caller: { appId, userId } }: Ctx<'user'>,
+  { db, caller: { appId, userId } }: WriteContext<'user'>,
   { id, workspaceId, role }: Invite,
 ) => db`
   with joined as (

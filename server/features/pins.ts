@@ -1,9 +1,9 @@
 import { contract, limits } from '@parley/contract'
 import { fail } from '../core/errors.ts'
-import { type Implements, implement, implementRead } from '../core/operation.ts'
+import { type Implements, implement, implementWithoutTransaction } from '../core/operation.ts'
 import { channelForReader } from './access.ts'
 import { lockedMessageForMember } from './messages/access.ts'
-import { announceMessage } from './messages/announce.ts'
+import { publishMessageUpdate } from './messages/announce.ts'
 import { selectMessages, toMessage } from './messages/view.ts'
 
 const pin = implement(contract.pins.pin, async (ctx, ref) => {
@@ -20,7 +20,7 @@ const pin = implement(contract.pins.pin, async (ctx, ref) => {
   if (before?.isPinned) return { success: true }
   if (before && before.pins >= limits.pins)
     return fail('VALIDATION_ERROR', `a channel holds at most ${limits.pins} pins`)
-  await announceMessage(ctx, { channel, messageId: message.id, viewer: userId })
+  await publishMessageUpdate(ctx, { channel, messageId: message.id, viewer: userId })
   return { success: true }
 })
 
@@ -28,11 +28,11 @@ const unpin = implement(contract.pins.unpin, async (ctx, ref) => {
   const { channel, message } = await lockedMessageForMember(ctx, ref)
   const removed = await ctx.db`delete from pins where message_id = ${message.id}`
   if (removed.count > 0)
-    await announceMessage(ctx, { channel, messageId: message.id, viewer: ctx.caller.userId })
+    await publishMessageUpdate(ctx, { channel, messageId: message.id, viewer: ctx.caller.userId })
   return { success: true }
 })
 
-const list = implementRead(contract.pins.list, async (ctx, { channelId }) => {
+const list = implementWithoutTransaction(contract.pins.list, async (ctx, { channelId }) => {
   await channelForReader(ctx, channelId)
   const which = ctx.db`where p.channel_id = ${channelId} order by p.pinned_at desc, m.seq desc`
   const views = await selectMessages(ctx.db, { viewer: ctx.caller.userId, which })

@@ -1,9 +1,9 @@
 import { contract, defaultPreferences, type Preferences } from '@parley/contract'
-import { type Implements, implement, implementPlain } from '../core/operation.ts'
+import { type Implements, implement, implementWithoutConnection } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
-import { keepCaller } from './access.ts'
+import { lockCallerForShare } from './access.ts'
 
-const get = implementPlain(
+const get = implementWithoutConnection(
   contract.preferences.get,
   async ({ read, caller: { appId, userId }, services }) => {
     const [[row], providerPreferences] = await Promise.all([
@@ -20,7 +20,7 @@ const get = implementPlain(
 )
 
 const update = implement(contract.preferences.update, async (ctx, patch) => {
-  await keepCaller(ctx)
+  await lockCallerForShare(ctx)
   const [row] = await merge(ctx.db, { ...ctx.caller, patch })
   return { preferences: { ...defaultPreferences, ...row?.chosen } }
 })

@@ -1,9 +1,9 @@
 import { contract, limits } from '@parley/contract'
-import type { Ctx } from '../core/context.ts'
+import type { WriteContext } from '../core/context.ts'
 import { fail } from '../core/errors.ts'
 import type { LockedChannel } from '../core/event-buffer.ts'
 import { type Implements, implement } from '../core/operation.ts'
-import { keepCaller } from './access.ts'
+import { lockCallerForShare } from './access.ts'
 import { lockedMessageForMember } from './messages/access.ts'
 import { viewMessage, writeRev } from './messages/announce.ts'
 import { asBroadcast } from './messages/view.ts'
@@ -12,7 +12,7 @@ import { selectUsers } from './users/view.ts'
 const add = implement(contract.reactions.add, async (ctx, { emoji, ...ref }) => {
   const [{ channel, message }] = await Promise.all([
     lockedMessageForMember(ctx, ref),
-    keepCaller(ctx),
+    lockCallerForShare(ctx),
   ])
   const { appId, userId } = ctx.caller
   const [before] = await ctx.db<{ kinds: number; isKnown: boolean; isOwn: boolean }[]>`
@@ -63,7 +63,7 @@ type Change = {
 }
 
 /** The reactions after a change, told to the channel if it was one. */
-async function answer(ctx: Ctx<'user'>, { type, channel, messageId, emoji }: Change) {
+async function answer(ctx: WriteContext<'user'>, { type, channel, messageId, emoji }: Change) {
   const { appId, userId } = ctx.caller
   const [message, [user]] = await Promise.all([
     viewMessage(ctx, { messageId, viewer: userId }),

@@ -1,26 +1,29 @@
 import { contract } from '@parley/contract'
-import { broadcast, broadcastTo, type ReadCtx } from '../core/context.ts'
+import { broadcast, broadcastToUser, type Context } from '../core/context.ts'
 import { fail } from '../core/errors.ts'
-import { type Implements, implementRead } from '../core/operation.ts'
+import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
 import type { ChannelRow } from '../db/rows.ts'
-import { channelForMember, isCrowd } from './access.ts'
+import { channelForMember, isLargeLivestream } from './access.ts'
 
-const mark = implementRead(contract.reads.mark, async (ctx, { channelId, messageId }) => {
-  const { channel, standing } = await channelForMember(ctx, channelId, messageId)
-  const [moved] = await moveMarkers(ctx.db, {
-    channelId,
-    userId: ctx.caller.userId,
-    lastReadSeq: standing.cursorSeq ?? channel.lastSeq,
-    unreadAfterSeq: channel.lastSeq,
-  })
-  ctx.services.activity.seen(ctx.caller)
-  if (!moved) return fail('FORBIDDEN', 'You are not a member of this channel')
-  await announceRead(ctx, { channel, moved })
-  return { success: true, lastReadSeq: moved.lastReadSeq }
-})
+const mark = implementWithoutTransaction(
+  contract.reads.mark,
+  async (ctx, { channelId, messageId }) => {
+    const { channel, standing } = await channelForMember(ctx, channelId, messageId)
+    const [moved] = await moveMarkers(ctx.db, {
+      channelId,
+      userId: ctx.caller.userId,
+      lastReadSeq: standing.cursorSeq ?? channel.lastSeq,
+      unreadAfterSeq: channel.lastSeq,
+    })
+    ctx.services.lastActive.touch(ctx.caller)
+    if (!moved) return fail('FORBIDDEN', 'You are not a member of this channel')
+    await publishRead(ctx, { channel, moved })
+    return { success: true, lastReadSeq: moved.lastReadSeq }
+  },
+)
 
-const unreadCount = implementRead(
+const unreadCount = implementWithoutTransaction(
   contract.reads.unreadCount,
   async ({ db, caller: { appId, userId } }) => {
     const [row] = await db<{ count: number }[]>`
@@ -37,8 +40,8 @@ export const reads = { mark, unreadCount } satisfies Implements<'reads'>
 type ReadPosition = { lastReadSeq: number; lastReadMessageId: string | null; readAt: string }
 
 /** Tells a channel how far the caller has read it, and the caller what is left. In a crowd only the caller hears of it. */
-export async function announceRead(
-  ctx: ReadCtx<'user'>,
+export async function publishRead(
+  ctx: Context<'user'>,
   { channel, moved }: { channel: ChannelRow; moved: ReadPosition },
 ) {
   const { appId, userId } = ctx.caller
@@ -55,13 +58,13 @@ export async function announceRead(
     lastReadSeq,
     lastReadMessageId,
     readAt,
-    onlyFor: isCrowd(channel) ? userId : undefined,
+    onlyFor: isLargeLivestream(channel) ? userId : undefined,
   })
-  broadcastTo(ctx, userId, {
+  broadcastToUser(ctx, userId, {
     type: 'channel.unread_changed',
     payload: { channelId: channel.id, count: left?.count ?? 0 },
   })
-  broadcastTo(ctx, userId, {
+  broadcastToUser(ctx, userId, {
     type: 'channel.total_unread_changed',
     payload: { count: left?.total ?? 0 },
   })

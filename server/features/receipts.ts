@@ -1,32 +1,35 @@
 import { contract, limits, type Output, type Reader } from '@parley/contract'
-import { broadcast, type ReadCtx } from '../core/context.ts'
+import { broadcast, type Context } from '../core/context.ts'
 import { fail } from '../core/errors.ts'
-import { type Implements, implementRead } from '../core/operation.ts'
+import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
 import type { ChannelRow } from '../db/rows.ts'
 import { isoTime } from '../db/sql.ts'
-import { channelForMember, channelForReader, isCrowd } from './access.ts'
-import { announceRead, moveMarkers } from './reads.ts'
+import { channelForMember, channelForReader, isLargeLivestream } from './access.ts'
+import { moveMarkers, publishRead } from './reads.ts'
 
-const mark = implementRead(contract.receipts.mark, async (ctx, { channelId, messageId }) => {
-  const { channel, standing } = await channelForMember(ctx, channelId, messageId)
-  const seq = standing.cursorSeq ?? 0
-  const [moved] = await moveMarkers(ctx.db, {
-    channelId,
-    userId: ctx.caller.userId,
-    lastReadSeq: seq,
-    unreadAfterSeq: seq,
-  })
-  if (!moved) return fail('FORBIDDEN', 'You are not a member of this channel')
-  ctx.services.activity.seen(ctx.caller)
-  await announceRead(ctx, { channel, moved })
-  await announceReceipt(ctx, { channel, messageId, seq })
-  return { success: true, lastReadMessageId: moved.lastReadMessageId ?? messageId }
-})
+const mark = implementWithoutTransaction(
+  contract.receipts.mark,
+  async (ctx, { channelId, messageId }) => {
+    const { channel, standing } = await channelForMember(ctx, channelId, messageId)
+    const seq = standing.cursorSeq ?? 0
+    const [moved] = await moveMarkers(ctx.db, {
+      channelId,
+      userId: ctx.caller.userId,
+      lastReadSeq: seq,
+      unreadAfterSeq: seq,
+    })
+    if (!moved) return fail('FORBIDDEN', 'You are not a member of this channel')
+    ctx.services.lastActive.touch(ctx.caller)
+    await publishRead(ctx, { channel, moved })
+    await announceReceipt(ctx, { channel, messageId, seq })
+    return { success: true, lastReadMessageId: moved.lastReadMessageId ?? messageId }
+  },
+)
 
 /** Tells the channel that the caller has read this message, and when. In a crowd only the caller hears of it. */
 async function announceReceipt(
-  ctx: ReadCtx<'user'>,
+  ctx: Context<'user'>,
   { channel, messageId, seq }: { channel: ChannelRow; messageId: string; seq: number },
 ) {
   const { appId, userId } = ctx.caller
@@ -43,30 +46,38 @@ async function announceReceipt(
       messageId,
       userId,
       ...reader,
-      onlyFor: isCrowd(channel) ? userId : undefined,
+      onlyFor: isLargeLivestream(channel) ? userId : undefined,
     })
 }
 
-const get = implementRead(contract.receipts.get, async (ctx, { channelId, messageId }) => {
-  const { channel } = await channelForReader(ctx, channelId)
-  const [receipt] = await selectReceipts(ctx.db, channelId, [messageId])
-  if (!receipt) return fail('NOT_FOUND', 'Message not found')
-  return {
-    readBy: receipt.readers,
-    readCount: receipt.readCount,
-    totalMembers: channel.memberCount,
-  }
-})
+const get = implementWithoutTransaction(
+  contract.receipts.get,
+  async (ctx, { channelId, messageId }) => {
+    const { channel } = await channelForReader(ctx, channelId)
+    const [receipt] = await selectReceipts(ctx.db, channelId, [messageId])
+    if (!receipt) return fail('NOT_FOUND', 'Message not found')
+    return {
+      readBy: receipt.readers,
+      readCount: receipt.readCount,
+      totalMembers: channel.memberCount,
+    }
+  },
+)
 
-const query = implementRead(contract.receipts.query, async (ctx, { channelId, messageIds }) => {
-  await channelForReader(ctx, channelId)
-  const receipts = await selectReceipts(ctx.db, channelId, messageIds)
-  return {
-    receipts: Object.fromEntries(receipts.map(({ messageId, ...receipt }) => [messageId, receipt])),
-  }
-})
+const query = implementWithoutTransaction(
+  contract.receipts.query,
+  async (ctx, { channelId, messageIds }) => {
+    await channelForReader(ctx, channelId)
+    const receipts = await selectReceipts(ctx.db, channelId, messageIds)
+    return {
+      receipts: Object.fromEntries(
+        receipts.map(({ messageId, ...receipt }) => [messageId, receipt]),
+      ),
+    }
+  },
+)
 
-const status = implementRead(
+const status = implementWithoutTransaction(
   contract.receipts.status,
   async (ctx, { channelId, limit, offset }) => {
     await channelForReader(ctx, channelId)

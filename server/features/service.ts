@@ -1,14 +1,24 @@
 import { contract } from '@parley/contract'
-import { type Implements, implementPlain, implementRead } from '../core/operation.ts'
+import {
+  type Implements,
+  implementWithoutConnection,
+  implementWithoutTransaction,
+} from '../core/operation.ts'
 
-const health = implementRead(contract.service.health, async ({ db, services: { version } }) => {
-  await db`select 1`
-  return { status: 'ok' as const, version, checks: { database: 'ok' as const } }
-})
+const health = implementWithoutTransaction(
+  contract.service.health,
+  async ({ db, services: { version } }) => {
+    await db`select 1`
+    return { status: 'ok' as const, version, checks: { database: 'ok' as const } }
+  },
+)
 
-const live = implementPlain(contract.service.live, async ({ services: { version } }) => ({
-  status: 'ok' as const,
-  version,
-}))
+const live = implementWithoutConnection(
+  contract.service.live,
+  async ({ services: { version } }) => ({
+    status: 'ok' as const,
+    version,
+  }),
+)
 
 export const service = { health, live } satisfies Implements<'service'>

@@ -1,5 +1,5 @@
 import { type Channel, type ChannelChanges, contract, limits, type Message } from '@parley/contract'
-import { type Implements, implementRead } from '../core/operation.ts'
+import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
 import { selectChannels } from './channels/view.ts'
 import { selectMessages, toMessage } from './messages/view.ts'
@@ -8,7 +8,7 @@ import { selectMessages, toMessage } from './messages/view.ts'
  * What happened since the revs the caller knows, in three statements whatever the number of channels. The channels are
  * read first: what changes between the statements is told twice rather than never.
  */
-const pull = implementRead(
+const pull = implementWithoutTransaction(
   contract.sync.pull,
   async ({ db, caller: { appId, userId } }, { channels: known }) => {
     const page = db`c.id = any(${Object.keys(known)}::uuid[]) and m.user_id is not null`

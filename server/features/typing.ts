@@ -1,18 +1,18 @@
 import { contract } from '@parley/contract'
 import { broadcast } from '../core/context.ts'
 import { fail } from '../core/errors.ts'
-import { type Implements, implementRead } from '../core/operation.ts'
-import { channelForMember, isCrowd } from './access.ts'
+import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
+import { channelForMember, isLargeLivestream } from './access.ts'
 import { selectUsers } from './users/view.ts'
 
-const set = implementRead(contract.typing.set, async (ctx, { channelId, typing }) => {
+const set = implementWithoutTransaction(contract.typing.set, async (ctx, { channelId, typing }) => {
   const { appId, userId } = ctx.caller
   const [{ channel }, [user]] = await Promise.all([
     channelForMember(ctx, channelId),
     selectUsers(ctx.db, appId, [userId]),
   ])
   if (!user) return fail('FORBIDDEN', 'You are not a member of this channel')
-  if (!isCrowd(channel))
+  if (!isLargeLivestream(channel))
     broadcast(ctx, typing ? 'typing.start' : 'typing.stop', { channelId, userId, user })
   return { success: true }
 })

@@ -1,12 +1,12 @@
 import { type Limit, type Operation, pathParameters } from '@parley/contract'
 import type { z } from 'zod'
-import { type Caller, type Ctx, type Services, transact } from '../core/context.ts'
-import { Failure, fail, NotYet } from '../core/errors.ts'
+import { type Caller, runOperation, type Services, type WriteContext } from '../core/context.ts'
+import { ApiError, fail, RequiresFirstError } from '../core/errors.ts'
 import type { Batch, Command, Implementation, Outcome } from '../core/operation.ts'
 import { type Db, newDeadline } from '../db/client.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
-import { createGatherer } from './group-commit.ts'
-import type { createRates, Window } from './rate-limits.ts'
+import { createGroupCommit } from './group-commit.ts'
+import type { createRateLimits, Window } from './rate-limits.ts'
 
 /** What a call needs to know of the request that carries it, and a way to answer with headers. */
 export type Request = {
@@ -17,7 +17,7 @@ export type Request = {
 export type Edge = {
   db: Db
   authenticate: Authenticate
-  rates: ReturnType<typeof createRates>
+  rateLimits: ReturnType<typeof createRateLimits>
   services: Services
 }
 /** Input that could not be read is passed as the Failure to be answered when its turn comes. */
@@ -34,10 +34,10 @@ export function createCall(edge: Edge, implementation: Implementation): Call {
   return async (request, raw) => {
     const until = newDeadline()
     // Token requests are counted by address, those with a bad key too.
-    const counted = limit === 'tokens' ? await edge.rates.take(limit, request.ip) : undefined
+    const counted = limit === 'tokens' ? await edge.rateLimits.take(limit, request.ip) : undefined
     showWindow(request, counted)
     const caller = await edge.authenticate(op.auth, request.credentials, until)
-    const window = counted ?? (await edge.rates.take(limit, bucketOf(limit, caller, request)))
+    const window = counted ?? (await edge.rateLimits.take(limit, bucketOf(limit, caller, request)))
     showWindow(request, window)
     if (window?.isExceeded)
       return answerRepeat(edge, implementation, { caller, raw, window, until })
@@ -80,7 +80,7 @@ async function answerRepeat(
       ? await db.use((db) => implementation.findRepeated({ db, caller, services }, input), until)
       : undefined
   if (repeated) return repeated
-  throw new Failure(
+  throw new ApiError(
     'RATE_LIMITED',
     `Too many calls: at most ${window.limit} a minute`,
     window.resetSeconds,
@@ -88,7 +88,7 @@ async function answerRepeat(
 }
 
 function parse(op: Operation, raw: unknown) {
-  if (raw instanceof Failure) throw raw
+  if (raw instanceof ApiError) throw raw
   const parsed = op.input.safeParse(raw)
   if (parsed.success) return parsed.data
   const ids = new Set(pathParameters(op.path).filter((name) => name.endsWith('Id')))
@@ -115,11 +115,11 @@ function executor({ db, services }: Edge, implementation: Implementation): Carry
     const attempt = () =>
       db.use(
         (db, signal) =>
-          transact(db, { caller, services, signal }, (ctx) => implementation.run(ctx, input)),
+          runOperation(db, { caller, services, signal }, (ctx) => implementation.run(ctx, input)),
         until,
       )
     return attempt().catch(async (error: unknown) => {
-      if (!(error instanceof NotYet)) throw error
+      if (!(error instanceof RequiresFirstError)) throw error
       await error.first(until)
       return attempt()
     })
@@ -133,9 +133,12 @@ function batchExecutor(
   { db, services }: Pick<Edge, 'db' | 'services'>,
   { run, laneOf }: Batch<Operation>,
 ): CarryOut {
-  const inOneTransaction = <T>(caller: Caller, work: (ctx: Ctx) => Promise<T>, until: number) =>
-    db.use((db, signal) => transact(db, { caller, services, signal }, work), until)
-  const attempt = createGatherer<Command<Operation>, Outcome>({
+  const inOneTransaction = <T>(
+    caller: Caller,
+    work: (ctx: WriteContext) => Promise<T>,
+    until: number,
+  ) => db.use((db, signal) => runOperation(db, { caller, services, signal }, work), until)
+  const attempt = createGroupCommit<Command<Operation>, Outcome>({
     most: LARGEST_BATCH,
     run: ([first, ...others], until) =>
       first

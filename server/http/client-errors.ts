@@ -6,14 +6,14 @@ import {
   STATUS_CODES,
 } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { Failure } from '../core/errors.ts'
-import { statusOfFailure, toErrorBody } from './errors.ts'
+import { ApiError } from '../core/errors.ts'
+import { statusOf, toErrorBody } from './errors.ts'
 
 type Exchange = { request: IncomingMessage; response: ServerResponse }
 type ClientError = Error & { code?: string; rawPacket?: Buffer }
 
 /** What Node.js would answer in its own form, or not at all, is answered in ours on the bare socket. */
-export function answerMalformed(
+export function answerClientError(
   server: Server,
   greeting: (headers: IncomingHttpHeaders) => Record<string, string>,
 ) {
@@ -26,7 +26,7 @@ export function answerMalformed(
     const answer = () =>
       socket.end(
         toText(
-          new Failure('VALIDATION_ERROR', explain(error)),
+          new ApiError('VALIDATION_ERROR', explain(error)),
           greeting(origin === undefined ? {} : { origin }),
         ),
       )
@@ -36,7 +36,7 @@ export function answerMalformed(
     else answer()
   })
   server.on('connect', ({ headers }, socket) =>
-    socket.end(toText(new Failure('NOT_FOUND', 'No such route'), greeting(headers))),
+    socket.end(toText(new ApiError('NOT_FOUND', 'No such route'), greeting(headers))),
   )
   // An expectation we do not know may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
@@ -48,8 +48,8 @@ const explain = ({ code }: ClientError) => {
   return 'Malformed HTTP'
 }
 
-function toText(failure: Failure, greeting: Record<string, string>) {
-  const status = statusOfFailure(failure)
+function toText(failure: ApiError, greeting: Record<string, string>) {
+  const status = statusOf(failure)
   const body = JSON.stringify(toErrorBody(failure))
   const headers = {
     ...greeting,

@@ -1,28 +1,31 @@
 import { type ErrorBody, errorStatus } from '@parley/contract'
 import postgres from 'postgres'
-import { Failure } from '../core/errors.ts'
-import { isDatabaseTrouble } from '../db/client.ts'
+import { ApiError } from '../core/errors.ts'
+import { isDatabaseUnavailable } from '../db/client.ts'
 
 /** What an error of any source answers; whatever is not meant for the caller becomes INTERNAL_ERROR without its text. */
-export function toFailure(error: unknown): Failure {
-  if (error instanceof Failure) return error
-  if (isDatabaseTrouble(error)) return new Failure('UNAVAILABLE', 'The database is out of reach', 1)
-  const status = statusOf(error)
-  if (status === 413) return new Failure('PAYLOAD_TOO_LARGE', 'The request body is too large')
-  if (status === 404) return new Failure('NOT_FOUND', 'Not found')
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  if (isDatabaseUnavailable(error))
+    return new ApiError('UNAVAILABLE', 'The database is out of reach', 1)
+  const status = frameworkStatusOf(error)
+  if (status === 413) return new ApiError('PAYLOAD_TOO_LARGE', 'The request body is too large')
+  if (status === 404) return new ApiError('NOT_FOUND', 'Not found')
   if (error instanceof Error && status !== undefined && status >= 400 && status < 500)
-    return new Failure('VALIDATION_ERROR', error.message)
-  return new Failure('INTERNAL_ERROR', 'Something went wrong')
+    return new ApiError('VALIDATION_ERROR', error.message)
+  return new ApiError('INTERNAL_ERROR', 'Something went wrong')
 }
 
 /** The status that the framework gives an error of its own. */
-const statusOf = (error: unknown) =>
+const frameworkStatusOf = (error: unknown) =>
   error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number'
     ? error.statusCode
     : undefined
 
-export const toErrorBody = ({ code, message }: Failure): ErrorBody => ({ error: { message, code } })
-export const statusOfFailure = ({ code }: Failure) => errorStatus[code]
+export const toErrorBody = ({ code, message }: ApiError): ErrorBody => ({
+  error: { message, code },
+})
+export const statusOf = ({ code }: ApiError) => errorStatus[code]
 
 type Log = {
   error: (object: object, message: string) => void
@@ -30,7 +33,7 @@ type Log = {
 }
 
 /** Faults of the server are logged with their stack, under the id of their request; the database's absence in a line. */
-export function report(log: Log, { failure, error }: { failure: Failure; error: unknown }) {
+export function report(log: Log, { failure, error }: { failure: ApiError; error: unknown }) {
   if (failure.code === 'INTERNAL_ERROR')
     log.error({ fault: describeFault(error) }, 'request failed')
   if (failure.code === 'UNAVAILABLE')

@@ -7,29 +7,33 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify'
-import { Failure, fail } from '../core/errors.ts'
-import { answerMalformed } from './client-errors.ts'
+import { ApiError, fail } from '../core/errors.ts'
+import { answerClientError } from './client-errors.ts'
 import { corsHeaders } from './cors.ts'
-import { report, statusOfFailure, toErrorBody, toFailure } from './errors.ts'
+import { report, statusOf, toApiError, toErrorBody } from './errors.ts'
 
-export type EdgeOptions = {
+export type FastifyOptions = {
   allowedOrigins: readonly string[]
   trustProxy: string | ((address: string, hop: number) => boolean) | false
   logLevel: string
 }
 
 /** A Fastify that answers in our form whatever happens to a request before it reaches an operation, or after. */
-export function createEdge({ allowedOrigins, trustProxy, logLevel }: EdgeOptions): FastifyInstance {
+export function createFastify({
+  allowedOrigins,
+  trustProxy,
+  logLevel,
+}: FastifyOptions): FastifyInstance {
   const greeting = (id: string, headers: IncomingHttpHeaders) => ({
     'X-Request-Id': id,
     ...corsHeaders(allowedOrigins, headers),
   })
   const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const failure = toFailure(error)
+    const failure = toApiError(error)
     report(request.log, { failure, error })
     if (failure.retryAfterSeconds !== undefined)
       reply.header('Retry-After', String(failure.retryAfterSeconds))
-    return reply.code(statusOfFailure(failure)).send(toErrorBody(failure))
+    return reply.code(statusOf(failure)).send(toErrorBody(failure))
   }
 
   const app = Fastify({
@@ -51,14 +55,14 @@ export function createEdge({ allowedOrigins, trustProxy, logLevel }: EdgeOptions
     frameworkErrors: (_, request, reply) => {
       reply.headers(greeting(request.id, request.headers))
       return answer(
-        new Failure('VALIDATION_ERROR', 'path: expected valid percent-encoding'),
+        new ApiError('VALIDATION_ERROR', 'path: expected valid percent-encoding'),
         request,
         reply,
       )
     },
     clientErrorHandler: () => {},
   })
-  answerMalformed(app.server, (headers) => greeting(randomUUID(), headers))
+  answerClientError(app.server, (headers) => greeting(randomUUID(), headers))
   closeConnections(app)
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(greeting(request.id, request.headers))
@@ -158,4 +162,4 @@ const decode = (bytes: Buffer) => {
 }
 const isObject = (value: unknown) =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-const badBody = (problem: string) => new Failure('VALIDATION_ERROR', `body: ${problem}`)
+const badBody = (problem: string) => new ApiError('VALIDATION_ERROR', `body: ${problem}`)

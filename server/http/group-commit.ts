@@ -1,4 +1,4 @@
-import { Late } from '../db/client.ts'
+import { DeadlineError } from '../db/client.ts'
 
 type Entry<Command, Result> = {
   command: Command
@@ -16,7 +16,7 @@ const LEAST_MS = 1_000
  * out together. A lane at rest adds no delay; a busy one holds one connection, however many wait in it; no lane waits
  * for another.
  */
-export function createGatherer<Command, Result>({
+export function createGroupCommit<Command, Result>({
   run,
   most,
 }: {
@@ -28,7 +28,7 @@ export function createGatherer<Command, Result>({
   const drain = async (lane: string, waiting: Entry<Command, Result>[]) => {
     while (waiting.length > 0) {
       const entries = waiting.splice(0, most)
-      for (const { reject } of entries.filter(isLate)) reject(new Late())
+      for (const { reject } of entries.filter(isLate)) reject(new DeadlineError())
       await settle(entries.filter((entry) => !isLate(entry)))
     }
     lanes.delete(lane)

@@ -1,9 +1,9 @@
 import type { Metrics } from '../core/metrics.ts'
 import type { Call } from './call.ts'
-import { toFailure } from './errors.ts'
+import { toApiError } from './errors.ts'
 
 /** A call that is measured, by what became of it. */
-export const timed =
+export const instrument =
   (
     { operations }: Pick<Metrics, 'operations'>,
     { operation, call }: { operation: string; call: Call },
@@ -15,7 +15,7 @@ export const timed =
       end({ outcome: 'ok' })
       return output
     } catch (error) {
-      end({ outcome: toFailure(error).code })
+      end({ outcome: toApiError(error).code })
       throw error
     }
   }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { Failure, fail } from '../core/errors.ts'
+import { ApiError, fail } from '../core/errors.ts'
 import { mayConnect } from '../core/origins.ts'
 import type { Call } from './call.ts'
 import { type Bundle, bundlePlayground } from './playground-bundle.ts'
@@ -50,7 +50,7 @@ export function playground(
   app.post('/playground/token', async (request, reply) => {
     if (!isOwnPage(request, publicUrl()))
       return fail('FORBIDDEN', `These tokens are for ${publicUrl()}/playground`)
-    if (request.body instanceof Failure) throw request.body
+    if (request.body instanceof ApiError) throw request.body
     const { data } = Body.safeParse(request.body)
     if (!data)
       return fail(

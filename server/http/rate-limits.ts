@@ -2,7 +2,7 @@ import { type Limit, limits } from '@parley/contract'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 
 /** Calls allowed a minute; 0 turns a limit off. */
-export type Rates = Record<Exclude<Limit, 'none'>, number>
+export type RateLimits = Record<Exclude<Limit, 'none'>, number>
 /** The state of a caller's window after a call was counted in it. */
 export type Window = {
   limit: number
@@ -13,7 +13,7 @@ export type Window = {
 }
 
 /** Fixed windows of a minute from the first call, in which exactly so many calls pass. Each node counts for itself. */
-export function createRates(rates: Rates) {
+export function createRateLimits(rates: RateLimits) {
   const windows = {
     tokens: createWindows(rates.tokens),
     messages: createWindows(rates.messages),

@@ -1,7 +1,7 @@
 import { type Operation, pathParameters } from '@parley/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { Failure } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { operations } from '../features/index.ts'
 import type { Call, Request } from './call.ts'
 
@@ -25,7 +25,7 @@ export function rest(app: FastifyInstance, calls: Calls) {
         const input = readInput(request)
         const output = await call(
           toRequest(request, reply),
-          input instanceof Failure ? input : { ...toObject(input), ...toObject(request.params) },
+          input instanceof ApiError ? input : { ...toObject(input), ...toObject(request.params) },
         )
         return reply.code(op.status ?? 200).send(output)
       },

@@ -3,15 +3,15 @@ import { initTRPC, TRPCError, tracked } from '@trpc/server'
 import { fastifyRequestHandler } from '@trpc/server/adapters/fastify'
 import { getWSConnectionHandler } from '@trpc/server/adapters/ws'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Failure } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Call, Request } from './call.ts'
-import { report, toFailure } from './errors.ts'
+import { report, toApiError } from './errors.ts'
 import { type Calls, toRequest } from './rest.ts'
 
 type Context = {
   request: Request
   log: FastifyRequest['log']
-  unreadable: Failure | undefined
+  unreadable: ApiError | undefined
   wsToken?: string | undefined
 }
 
@@ -20,7 +20,7 @@ export type Listen = (
   wanted: TopicInput & { token: string; signal: AbortSignal | undefined },
 ) => AsyncIterable<{ offset: number; envelope: Envelope }>
 type Options = {
-  listen: Listen
+  subscribe: Listen
   admitSocket: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 }
 
@@ -38,9 +38,9 @@ const t = initTRPC.context<Context>().create({
 })
 
 /** Serves every operation as a tRPC procedure, batching included; the guards are those of REST. */
-export function trpc(app: FastifyInstance, calls: Calls, { listen, admitSocket }: Options) {
+export function trpc(app: FastifyInstance, calls: Calls, { subscribe, admitSocket }: Options) {
   const router = t.router({
-    events: t.router({ topic: topicOf(listen) }),
+    events: t.router({ topic: topicOf(subscribe) }),
     ...Object.fromEntries(
       Object.entries(calls).map(([name, group]) => [
         name,
@@ -72,7 +72,7 @@ export function trpc(app: FastifyInstance, calls: Calls, { listen, admitSocket }
     method: ['GET', 'POST'],
     url: '/trpc/:path',
     handler: (request, reply) => {
-      const unreadable = request.body instanceof Failure ? request.body : undefined
+      const unreadable = request.body instanceof ApiError ? request.body : undefined
       if (unreadable) request.body = {}
       // tRPC reads addresses and types by rules of its own: what matters here has been looked at.
       request.headers.host = 'trpc'
@@ -97,10 +97,10 @@ export function trpc(app: FastifyInstance, calls: Calls, { listen, admitSocket }
 }
 
 /** Over HTTP there is no wsToken, and so nothing to hear. */
-const topicOf = (listen: Listen) =>
+const topicOf = (subscribe: Listen) =>
   t.procedure.input(TopicInput).subscription(async function* ({ ctx, input, signal }) {
     try {
-      for await (const { offset, envelope } of listen({
+      for await (const { offset, envelope } of subscribe({
         ...input,
         token: ctx.wsToken ?? '',
         signal,
@@ -123,7 +123,7 @@ const procedure = (method: string, call: Call) => {
     try {
       return await call(request, unreadable ?? input ?? {})
     } catch (error) {
-      const { retryAfterSeconds } = toFailure(error)
+      const { retryAfterSeconds } = toApiError(error)
       if (retryAfterSeconds !== undefined)
         request.setHeader('Retry-After', String(retryAfterSeconds))
       throw toTrpcError(log, error)
@@ -133,7 +133,7 @@ const procedure = (method: string, call: Call) => {
 }
 
 function toTrpcError(log: FastifyRequest['log'], error: unknown) {
-  const failure = toFailure(error)
+  const failure = toApiError(error)
   report(log, { failure, error })
   return new TRPCError({
     code: trpcCodes[errorStatus[failure.code]],
@@ -155,7 +155,7 @@ const trpcCodes = {
 
 /** Our code for an error: of an operation, or of tRPC itself (unknown procedure, wrong method, unreadable input). */
 const codeOf = ({ cause, code }: TRPCError): ErrorCode => {
-  if (cause instanceof Failure) return cause.code
+  if (cause instanceof ApiError) return cause.code
   if (code === 'NOT_FOUND' || code === 'METHOD_NOT_SUPPORTED') return 'NOT_FOUND'
   return code === 'INTERNAL_SERVER_ERROR' ? 'INTERNAL_ERROR' : 'VALIDATION_ERROR'
 }

@@ -1,9 +1,9 @@
 import { limits } from '@parley/contract'
-import { type Change, change, type Forgetting } from '../core/context.ts'
-import type { Outlet } from '../core/event-bus.ts'
-import { type Connection, type Db, Late } from '../db/client.ts'
+import { type Erasure, runInTransaction, type Transaction } from '../core/context.ts'
+import type { EventPublisher } from '../core/event-bus.ts'
+import { type Db, type DbConnection, DeadlineError } from '../db/client.ts'
 import { locks } from '../db/locks.ts'
-import { finishForgetting, forgetInChannel, selectPlaces } from '../features/users/erase.ts'
+import { eraseInChannel, finishErasure, selectErasureTargets } from '../features/users/erase.ts'
 
 const INTERVAL_MS = 60_000
 const RETRY_MS = 1_000
@@ -11,7 +11,7 @@ const PASS_MS = 60_000
 const THINNING_MS = 3_600_000
 const BATCH = 1_000
 
-export type Cleanup = Forgetting & {
+export type Cleanup = Erasure & {
   /** Runs it now and every minute, where no crontab does; returns what ends that. */
   start: () => () => Promise<void>
   /** Runs it now. Resolves when all that was to be done is done, or another node turned out to be at it. */
@@ -26,11 +26,11 @@ export type Cleanup = Forgetting & {
  */
 export function createCleanup({
   db,
-  outlet,
+  publisher,
   onError,
 }: {
   db: Db
-  outlet: Outlet
+  publisher: EventPublisher
   onError: (error: unknown) => void
 }): Cleanup {
   const ending = new AbortController()
@@ -47,7 +47,7 @@ export function createCleanup({
     while (isWanted && !ending.signal.aborted) {
       isWanted = false
       await db.use(asTheOnlyOne(pass, later), Date.now() + PASS_MS).catch((error: unknown) => {
-        if (error instanceof Late) isWanted = true
+        if (error instanceof DeadlineError) isWanted = true
         else if (!ending.signal.aborted) onError(error)
       })
     }
@@ -56,10 +56,10 @@ export function createCleanup({
     clearTimeout(retry)
     retry = setTimeout(wake, RETRY_MS).unref()
   }
-  const pass = async (connection: Connection, late: AbortSignal) => {
+  const pass = async (connection: DbConnection, late: AbortSignal) => {
     const signal = AbortSignal.any([ending.signal, late])
     // One connection does for the whole pass: requests need the others.
-    const job: Job = { db: { use: (work) => work(connection, signal) }, outlet, signal }
+    const job: Job = { db: { use: (work) => work(connection, signal) }, publisher, signal }
     for (const task of [forgetUsers, purgeChannels, expireEvents, expireInvites, expirePreviews])
       await task(job)
     if (Date.now() - thinnedAt < THINNING_MS) return
@@ -89,14 +89,14 @@ export function createCleanup({
     run,
     start,
     stop,
-    forget: (users, until) => forget({ db, outlet, signal: ending.signal }, users, until),
+    erase: (users, until) => forget({ db, publisher, signal: ending.signal }, users, until),
   }
 }
 
 /** Carries out `work` while no other node does; if one does, `otherwise`. */
 const asTheOnlyOne =
-  (work: (connection: Connection, late: AbortSignal) => Promise<void>, otherwise: () => void) =>
-  async (connection: Connection, late: AbortSignal) => {
+  (work: (connection: DbConnection, late: AbortSignal) => Promise<void>, otherwise: () => void) =>
+  async (connection: DbConnection, late: AbortSignal) => {
     const [row] = await connection<
       { isOurs: boolean }[]
     >`select pg_try_advisory_lock(${locks.cleanup}) as is_ours`
@@ -109,7 +109,7 @@ const asTheOnlyOne =
   }
 
 /** `signal` ends every loop between two steps. */
-type Job = { db: Pick<Db, 'use'>; outlet: Outlet; signal: AbortSignal }
+type Job = { db: Pick<Db, 'use'>; publisher: EventPublisher; signal: AbortSignal }
 
 async function forgetUsers(job: Job) {
   const waiting = await job.db.use(
@@ -122,20 +122,23 @@ async function forgetUsers(job: Job) {
 
 /** Ends when nothing of these deleted users is left. Who waits for it waits `until` then, and what is done is done. */
 async function forget(
-  { db, outlet, signal }: Job,
+  { db, publisher, signal }: Job,
   { appId, userIds }: { appId: string; userIds: string[] },
   until = Number.POSITIVE_INFINITY,
 ) {
-  const step = <T>(work: (change: Change) => Promise<T>) => {
+  const step = <T>(work: (change: Transaction) => Promise<T>) => {
     signal.throwIfAborted()
-    if (Date.now() > until) throw new Late()
-    return db.use((connection, signal) => change(connection, { appId, signal, outlet }, work))
+    if (Date.now() > until) throw new DeadlineError()
+    return db.use((connection, signal) =>
+      runInTransaction(connection, { appId, signal, publisher }, work),
+    )
   }
-  const next = () => step((change) => selectPlaces(change.db, { appId, userIds, limit: BATCH }))
+  const next = () =>
+    step((change) => selectErasureTargets(change.db, { appId, userIds, limit: BATCH }))
   for (let places = await next(); places.length > 0; places = await next()) {
-    for (const place of places) await step((change) => forgetInChannel(change, place))
+    for (const place of places) await step((change) => eraseInChannel(change, place))
   }
-  await step((change) => finishForgetting(change, appId, userIds))
+  await step((change) => finishErasure(change, appId, userIds))
 }
 
 async function purgeChannels(job: Job) {
@@ -202,7 +205,7 @@ const thinReadMarks = (job: Job) =>
 
 async function untilNone(
   { db, signal }: Job,
-  remove: (db: Connection) => PromiseLike<{ count: number }>,
+  remove: (db: DbConnection) => PromiseLike<{ count: number }>,
 ) {
   const step = () => db.use(async (connection) => (await remove(connection)).count)
   while ((await step()) > 0) signal.throwIfAborted()

@@ -1,4 +1,4 @@
-import type { Outbox } from '../core/jobs.ts'
+import type { JobStaging } from '../core/jobs.ts'
 import type { Db } from '../db/client.ts'
 import type { Log } from './log.ts'
 import { MAX_ATTEMPTS, settings, type WorkTask } from './tasks.ts'
@@ -8,10 +8,10 @@ const PORTION = 1_000
 /** Promises of this age wait for a process that there may not be. */
 const FORSAKEN_SECONDS = 60
 
-type Draining = { db: Db; tasks: WorkTask[]; outbox: Outbox; timings: Timings; log: Log }
+type Draining = { db: Db; tasks: WorkTask[]; staging: JobStaging; timings: Timings; log: Log }
 
 /** Hands promised work of these tasks to the queue, soon after this process commits it, and within about a second for all others. */
-export function startDraining({ db, tasks, outbox, timings, log }: Draining) {
+export function startDraining({ db, tasks, staging, timings, log }: Draining) {
   let timer: NodeJS.Timeout | undefined
   let current: Promise<void> | undefined
   let isStopped = false
@@ -41,7 +41,7 @@ export function startDraining({ db, tasks, outbox, timings, log }: Draining) {
   }
   let isWoken = false
   let isTold = false
-  const forget = outbox.onWake(() => {
+  const forget = staging.onWake(() => {
     if (isWoken) return
     isWoken = true
     if (!current) next(timings.gatherMs)

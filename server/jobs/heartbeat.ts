@@ -8,7 +8,7 @@ const MISSED_BEATS = 3
  * Says with every beat that the workers of this process live, and frees the jobs of those that have not said so for
  * three beats: they were killed, and their jobs would be locked for hours. In the end it frees what this process has left.
  */
-export function startRescue({
+export function startHeartbeat({
   db,
   workers,
   timings,

@@ -2,13 +2,13 @@ import { EventEmitter, once, setMaxListeners } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { type Runner, run, runMigrations, type Task, type TaskList } from 'graphile-worker'
 import pg from 'pg'
-import type { Outlet } from '../core/event-bus.ts'
-import type { Outbox } from '../core/jobs.ts'
+import type { EventPublisher } from '../core/event-bus.ts'
+import type { JobStaging } from '../core/jobs.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Db } from '../db/client.ts'
 import type { Cleanup } from './cleanup.ts'
 import { startDraining } from './drain.ts'
-import { startRescue } from './heartbeat.ts'
+import { startHeartbeat } from './heartbeat.ts'
 import { type Log, queueLogger } from './log.ts'
 import { createFetch, type FetchOptions } from './previews/fetch.ts'
 import { createPreviews } from './previews/index.ts'
@@ -16,13 +16,13 @@ import { createPushes } from './push/index.ts'
 import type { PushSettings } from './push/settings.ts'
 import { carryOut, type Handlers, type Stored, settings, type WorkTask } from './tasks.ts'
 import { timings as defaults, type Timings } from './timings.ts'
-import { within } from './with-timeout.ts'
+import { withTimeout } from './with-timeout.ts'
 
 export type JobsOptions = {
   db: Db
   databaseUrl: string
-  outbox: Outbox
-  outlet: Outlet
+  staging: JobStaging
+  publisher: EventPublisher
   metrics: Metrics
   cleanup: Pick<Cleanup, 'run'>
   log: Log
@@ -41,8 +41,8 @@ const CLEANUP_MS = 60_000
 export async function startJobs({
   db,
   databaseUrl,
-  outbox,
-  outlet,
+  staging,
+  publisher,
   metrics,
   cleanup,
   log,
@@ -52,7 +52,7 @@ export async function startJobs({
 }: JobsOptions) {
   const timings = { ...defaults, ...given.timings }
   const handlers: Partial<Handlers> = {
-    ...createPreviews({ db, metrics, outlet, fetch: createFetch(previews) }),
+    ...createPreviews({ db, metrics, publisher, fetch: createFetch(previews) }),
     ...createPushes({ db, push, metrics, log }),
   }
   const pgPool = new pg.Pool({
@@ -110,7 +110,7 @@ export async function startJobs({
     )
   })
   const clean: Task = (_, { abortSignal }) =>
-    within(CLEANUP_MS, abortSignal, (signal) =>
+    withTimeout(CLEANUP_MS, abortSignal, (signal) =>
       Promise.race([cleanup.run(), once(signal, 'abort')]),
     )
   queues.push(
@@ -119,8 +119,8 @@ export async function startJobs({
       log,
     ),
   )
-  const stopRescue = startRescue({ db, workers, timings, log })
-  const stopDraining = startDraining({ db, tasks, outbox, timings, log })
+  const stopRescue = startHeartbeat({ db, workers, timings, log })
+  const stopDraining = startDraining({ db, tasks, staging, timings, log })
 
   return async () => {
     await stopDraining()

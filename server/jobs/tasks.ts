@@ -1,5 +1,5 @@
 import type { JobHelpers } from 'graphile-worker'
-import { Failure } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Job, Task } from '../core/jobs.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Log } from './log.ts'
@@ -45,7 +45,7 @@ export type Stored<T extends WorkTask = WorkTask> = {
 }
 
 /** Others are out of reach or busy: what is left is to be done later, and this is no fault. */
-export class Later<T extends WorkTask = WorkTask> extends Error {
+export class RetryLaterError<T extends WorkTask = WorkTask> extends Error {
   constructor(
     readonly task: T,
     readonly jobs: AtLeastOne<Works[T]>,
@@ -93,8 +93,8 @@ export async function carryOut<T extends WorkTask>(
     await handler(jobs, { signal: helpers.abortSignal, goOn: (jobs) => (rest = jobs) })
     await addRest()
   } catch (error) {
-    if (error instanceof Failure && error.code === 'NOT_FOUND') return
-    if (error instanceof Later) {
+    if (error instanceof ApiError && error.code === 'NOT_FOUND') return
+    if (error instanceof RetryLaterError) {
       metrics.jobs.inc({ task, outcome: 'put_off' })
       log.warn({ task, tries, err: error.cause }, 'job put off')
       const runAt = new Date(

@@ -2,7 +2,7 @@
  * Lets work go on for so long, or until it is called off. (Not by AbortSignal.any over a timeout: Node 20 may collect
  * the timeout as garbage, and then it never comes.)
  */
-export async function within<T>(
+export async function withTimeout<T>(
   milliseconds: number,
   signal: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<T>,

@@ -1,5 +1,5 @@
 import type { UserSummary } from '@parley/contract'
-import type { Signal } from '../core/event-bus.ts'
+import type { EphemeralNote } from '../core/event-bus.ts'
 import type { Revoked } from '../core/revocations.ts'
 
 /**
@@ -9,7 +9,7 @@ import type { Revoked } from '../core/revocations.ts'
 export type Note =
   /** A durable event is stored. `change` is what it means for counts and lists of users who are connected elsewhere. */
   | { kind: 'hint'; topic: string; offset: number; change?: Change | undefined }
-  | Signal
+  | EphemeralNote
   /** Credentials that are void: caches forget them, sockets are closed. */
   | { kind: 'revoked'; revoked: Revoked }
   | {

@@ -2,7 +2,7 @@
  * Joins calls into one: who calls while a run is under way is served by the next, together with all who came meanwhile.
  * So a storm of reconnects asks the database a few large questions instead of thousands of small ones.
  */
-export function batched<Item, Result>(
+export function coalesce<Item, Result>(
   run: (items: Item[]) => Promise<Result[]>,
   { most }: { most: number },
 ) {

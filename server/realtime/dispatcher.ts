@@ -1,5 +1,5 @@
 import { type Envelope, parseTopic } from '@parley/contract'
-import type { Outlet, Signal } from '../core/event-bus.ts'
+import type { EphemeralNote, EventPublisher } from '../core/event-bus.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Revocations } from '../core/revocations.ts'
 import type { Broker, Note } from './broker.ts'
@@ -7,14 +7,14 @@ import { applyChange, hintOf } from './hints.ts'
 import type { Hub } from './hub.ts'
 import { closings } from './protocol/codes.ts'
 import type { Sessions, User } from './sessions.ts'
-import { Typists } from './typing-tracker.ts'
-import type { UnreadLoop } from './unread.ts'
-import type { createAudience } from './user-fanout.ts'
+import { TypingTracker } from './typing-tracker.ts'
+import type { UnreadNotifier } from './unread.ts'
+import type { createUserFanout } from './user-fanout.ts'
 
 type Options = {
   hub: Hub
-  audience: ReturnType<typeof createAudience>
-  unread: UnreadLoop
+  audience: ReturnType<typeof createUserFanout>
+  unread: UnreadNotifier
   sessions: Sessions
   broker: Broker
   revocations: Revocations
@@ -24,7 +24,7 @@ type Options = {
 }
 
 /** Takes in what this node's operations say, which other nodes are told, and what other nodes say. */
-export function createIntake({
+export function createDispatcher({
   hub,
   audience,
   unread,
@@ -35,7 +35,7 @@ export function createIntake({
   typingMs,
   report,
 }: Options) {
-  const typists = new Typists((stop) => signal(stop), typingMs)
+  const typists = new TypingTracker((stop) => broadcast(stop), typingMs)
   const revoked = followRevocations({ sessions, broker, revocations })
 
   /** What a note means for this node's users. */
@@ -59,12 +59,12 @@ export function createIntake({
       .recheck(user, [...new Set(names)])
       .catch((error) => report(error, 'could not judge subscriptions anew'))
   }
-  const signal = (sent: Signal) => {
+  const broadcast = (sent: EphemeralNote) => {
     if (sent.kind === 'event' && !typists.admit(sent, { isOwn: true })) return
     receive(sent, { isOwn: true })
     broker.send(sent)
   }
-  const publish: Outlet['publish'] = (events) => {
+  const publish: EventPublisher['publish'] = (events) => {
     metrics.events.inc(events.length)
     hub.publish(events)
     for (const event of events) {
@@ -77,11 +77,14 @@ export function createIntake({
     revoked.stop()
     typists.stop()
   }
-  return { outlet: { signal, publish }, receive, recheck, stop }
+  return { publisher: { broadcast, publish }, receive, recheck, stop }
 }
 
 /** The unread loop must know what users are told by others. */
-function noteTold(unread: UnreadLoop, { topic, envelope }: Extract<Signal, { kind: 'event' }>) {
+function noteTold(
+  unread: UnreadNotifier,
+  { topic, envelope }: Extract<EphemeralNote, { kind: 'event' }>,
+) {
   const user = parseTopic(topic)
   if (user?.kind !== 'user') return
   if (envelope.startsWith('{"type":"channel.deleted"')) unread.left(user)

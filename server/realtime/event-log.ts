@@ -2,13 +2,18 @@ import { type ChannelType, limits, parseTopic } from '@parley/contract'
 import type { Db, Tx } from '../db/client.ts'
 import type { MemberRow } from '../db/rows.ts'
 import { mayRead } from '../features/access.ts'
-import { batched } from './coalesce.ts'
+import { coalesce } from './coalesce.ts'
 import type { DurablePublication } from './publication.ts'
 
 /** Somebody's wish to hear a topic; `since` asks for the publications after that offset too. */
-export type Wish = { appId: string; userId: string; topic: string; since: number | null }
+export type SubscribeRequest = {
+  appId: string
+  userId: string
+  topic: string
+  since: number | null
+}
 /** Where the topic stood, and what was missed: seen by one statement together with the right. Null: no right, or no such topic. */
-export type Grant = { top: number; epoch: string; missed: DurablePublication[] } | null
+export type SubscribeGrant = { top: number; epoch: string; missed: DurablePublication[] } | null
 
 export type EventLog = ReturnType<typeof createEventLog>
 
@@ -18,7 +23,7 @@ const FRAMES_A_STATEMENT = 20
 /** What the hub asks the database. */
 export function createEventLog(db: Db) {
   /** Judges all wishes of a frame by one snapshot. Frames that come at the same time share a statement. */
-  const admit = batched<Wish[], Grant[]>(
+  const admit = coalesce<SubscribeRequest[], SubscribeGrant[]>(
     async (frames) => {
       const grants = await db.use((db) => selectGrants(db, frames))
       return frames.map((frame) => grants.splice(0, frame.length))
@@ -45,7 +50,7 @@ export function createEventLog(db: Db) {
 }
 
 /** A frame is answered with a limited number of missed publications; the topics after that are not recovered, which clients are made for. */
-async function selectGrants(db: Tx, frames: Wish[][]): Promise<Grant[]> {
+async function selectGrants(db: Tx, frames: SubscribeRequest[][]): Promise<SubscribeGrant[]> {
   const wishes = frames.flat()
   const refs = wishes.map(({ topic }) => parseTopic(topic))
   const rows = await db<

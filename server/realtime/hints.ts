@@ -1,8 +1,8 @@
 import { type Envelope, parseTopic } from '@parley/contract'
 import type { StoredEvent } from '../core/event-buffer.ts'
 import type { Change, Hint } from './broker.ts'
-import type { UnreadLoop } from './unread.ts'
-import type { createAudience } from './user-fanout.ts'
+import type { UnreadNotifier } from './unread.ts'
+import type { createUserFanout } from './user-fanout.ts'
 
 /** What a durable event changes for users beyond its own topic; undefined for most. */
 function changeOf(envelope: string): Change | undefined {
@@ -30,7 +30,7 @@ export function hintOf({ topic, offset, envelope }: StoredEvent): Hint {
   return { kind: 'hint', topic, offset, ...(change ? { change } : {}) }
 }
 
-type Concerned = { unread: UnreadLoop; audience: ReturnType<typeof createAudience> }
+type Concerned = { unread: UnreadNotifier; audience: ReturnType<typeof createUserFanout> }
 
 /** Passes the change of such a hint on to those of this node's users whom it concerns. */
 export function applyChange({ topic, offset, change }: Hint, { unread, audience }: Concerned) {

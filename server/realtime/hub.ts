@@ -1,14 +1,14 @@
 import { type Envelope, parseTopic, topics as topicNames } from '@parley/contract'
 import type { StoredEvent } from '../core/event-buffer.ts'
 import type { Metrics } from '../core/metrics.ts'
-import type { EventLog, Grant } from './event-log.ts'
+import type { EventLog, SubscribeGrant } from './event-log.ts'
 import type { DurablePublication } from './publication.ts'
 import type { User } from './sessions.ts'
 import { type Subscriber, Subscription, Topic } from './topic.ts'
 
 /** A place in a topic's history. */
 export type Position = { epoch: string; offset: number }
-export type SubscribeRequest = { topic: string; recover: Position | null }
+export type TopicRequest = { topic: string; recover: Position | null }
 /** `release` starts live delivery; to be called once the answer is on its way. */
 export type Subscribed = {
   subscription: Subscription
@@ -51,7 +51,7 @@ export class Hub {
   /** Subscribes to topics by one look at the database; null for a topic that is not the subscriber's to hear. */
   async subscribe(
     subscriber: Subscriber & { appId: string },
-    requests: SubscribeRequest[],
+    requests: TopicRequest[],
   ): Promise<(Subscribed | null)[]> {
     const { appId, userId } = subscriber
     const joined = requests
@@ -79,7 +79,7 @@ export class Hub {
   look(
     { appId, userId }: { appId: string; userId: string },
     names: string[],
-  ): Promise<Grant[]> | null[] {
+  ): Promise<SubscribeGrant[]> | null[] {
     const own = names.filter((topic) => isOwn(topic, { appId, userId }))
     return own.length < names.length
       ? names.map(() => null)
@@ -132,7 +132,7 @@ export class Hub {
     return this.#epoch
   }
 
-  #join(subscriber: Subscriber, request: SubscribeRequest): Joining {
+  #join(subscriber: Subscriber, request: TopicRequest): Joining {
     const topic =
       this.#topics.get(request.topic) ??
       new Topic(request.topic, this.told.metrics, (publication) =>
@@ -153,7 +153,7 @@ export class Hub {
 
   #settle(
     { request, asked, remembered, since, subscription }: Joining,
-    grant: Grant,
+    grant: SubscribeGrant,
   ): Subscribed | null {
     if (!grant) {
       this.#leave(subscription)
@@ -245,7 +245,7 @@ export class Hub {
 }
 
 type Joining = {
-  request: SubscribeRequest
+  request: TopicRequest
   asked: number | null
   remembered: DurablePublication[]
   since: number | null

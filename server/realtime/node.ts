@@ -3,12 +3,12 @@ import type { Claims, Tokens } from '../core/tokens.ts'
 import type { Hub } from './hub.ts'
 import type { Session } from './sessions.ts'
 import type { Timings } from './timings.ts'
-import type { Outbox } from './write-buffer.ts'
+import type { WriteBuffer } from './write-buffer.ts'
 
 /** What a connection needs of the node it is on. */
 export type RealtimeNode = {
   hub: Hub
-  outbox: Outbox
+  writeBuffer: WriteBuffer
   tokens: Tokens
   timings: Timings
   nodeId: string

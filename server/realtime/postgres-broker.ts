@@ -1,4 +1,4 @@
-import { connect, connectOnce } from '../db/client.ts'
+import { connectOnce, createDb } from '../db/client.ts'
 import type { Broker, Note } from './broker.ts'
 
 const CHANNEL = 'parley'
@@ -24,7 +24,7 @@ export function createPostgresBroker({
   report: Report
 }): Broker {
   // One connection, that is replaced when it fails.
-  const speaker = connect({ url, poolSize: 1, applicationName: 'parley-broker' })
+  const speaker = createDb({ url, poolSize: 1, applicationName: 'parley-broker' })
   let listener: ReturnType<typeof connectOnce> | undefined
   let waiting: string[] = []
   let flushing: Promise<void> | undefined

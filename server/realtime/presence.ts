@@ -1,6 +1,6 @@
-import type { Connection, Db } from '../db/client.ts'
+import type { Db, DbConnection } from '../db/client.ts'
 import type { Presence } from './broker.ts'
-import { batched } from './coalesce.ts'
+import { coalesce } from './coalesce.ts'
 import { keyOf, type Sessions, type User } from './sessions.ts'
 
 type Options = {
@@ -16,14 +16,14 @@ type Options = {
 type Present = { user: User; registered: Promise<unknown>; leaving: NodeJS.Timeout | undefined }
 
 /** Who is online: the users with sockets on a live node, by the `connections` table. This keeps the rows of one node. */
-export class Presences {
+export class PresenceTracker {
   readonly #present = new Map<string, Present>()
   /** What has been written of them. */
   readonly #registered = new WeakSet<Promise<unknown>>()
   readonly #change: (item: Move) => Promise<unknown>
 
   constructor(readonly options: Options) {
-    this.#change = batched((moves) => this.#write(moves), { most: 1_000 })
+    this.#change = coalesce((moves) => this.#write(moves), { most: 1_000 })
   }
 
   /** The user's first socket here. Resolves once it is known to all nodes' queries. */
@@ -126,7 +126,7 @@ type Changed = User & { isArriving: boolean; lastActiveAt: string | null }
 
 /** Writes who came and who left; answers with those who have no other live node, to whom it makes a difference. */
 const move = (
-  db: Connection,
+  db: DbConnection,
   { nodeId, deadAfterMs, moves }: Pick<Options, 'nodeId' | 'deadAfterMs'> & { moves: Move[] },
 ) =>
   db.begin(async (tx) => {
@@ -156,7 +156,7 @@ const move = (
   }) as Promise<Changed[]> // Postgres.js unwraps arrays of promises in its type; these are rows
 
 /** Takes a dead node's rows away, if no other node does; answers with the users who are offline by that. */
-const bury = (db: Connection, { dead, deadAfterMs }: { dead: string; deadAfterMs: number }) =>
+const bury = (db: DbConnection, { dead, deadAfterMs }: { dead: string; deadAfterMs: number }) =>
   db.begin(async (tx) => {
     const [node] =
       await tx`select id from nodes where id = ${dead} and beat_at < now() - ${deadAfterMs} * interval '1 millisecond' for update skip locked`

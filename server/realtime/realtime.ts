@@ -1,24 +1,24 @@
 import type { Envelope } from '@parley/contract'
-import type { Activity } from '../core/last-active.ts'
+import type { LastActive } from '../core/last-active.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Revocations } from '../core/revocations.ts'
 import type { Tokens } from '../core/tokens.ts'
 import type { Db } from '../db/client.ts'
 import type { Broker } from './broker.ts'
-import { batched } from './coalesce.ts'
-import { createIntake } from './dispatcher.ts'
+import { coalesce } from './coalesce.ts'
+import { createDispatcher } from './dispatcher.ts'
 import { terminateLater } from './endpoint.ts'
 import { createEventLog } from './event-log.ts'
 import { Hub } from './hub.ts'
 import type { RealtimeNode } from './node.ts'
-import { Presences } from './presence.ts'
+import { PresenceTracker } from './presence.ts'
 import { selectConnected, selectGenerations } from './queries.ts'
 import { createReconciliation } from './reconcile.ts'
 import { Sessions, type User } from './sessions.ts'
 import { timings as defaults, type Timings } from './timings.ts'
-import { UnreadLoop } from './unread.ts'
-import { createAudience } from './user-fanout.ts'
-import { Outbox } from './write-buffer.ts'
+import { UnreadNotifier } from './unread.ts'
+import { createUserFanout } from './user-fanout.ts'
+import { WriteBuffer } from './write-buffer.ts'
 
 export type RealtimeOptions = {
   db: Db
@@ -30,7 +30,7 @@ export type RealtimeOptions = {
   metrics: Metrics
   report: (error: unknown, problem: string) => void
   revocations: Revocations
-  activity: Activity
+  lastActive: LastActive
 }
 export type Realtime = ReturnType<typeof createRealtime>
 
@@ -49,8 +49,8 @@ export function createRealtime({
   }
   const hub = new Hub(createEventLog(db), { metrics, report, onOwn })
   const tell = (topic: string, envelope: string) => hub.broadcast(topic, envelope)
-  const audience = createAudience({ db, nodeId, sessions, tell, report })
-  const unread = new UnreadLoop({
+  const audience = createUserFanout({ db, nodeId, sessions, tell, report })
+  const unread = new UnreadNotifier({
     db,
     nodeId,
     sessions,
@@ -58,14 +58,14 @@ export function createRealtime({
     report,
     pauseMs: timings.unreadPauseMs,
   })
-  const presences = new Presences({
+  const presences = new PresenceTracker({
     db, nodeId, sessions, report, graceMs: presenceGraceSeconds * 1_000, deadAfterMs: timings.deadAfterMs,
     onChange: (presence) => {
       audience.presence(presence)
       broker.send(presence)
     },
   }) // biome-ignore format: a list
-  const intake = createIntake({
+  const intake = createDispatcher({
     hub,
     audience,
     unread,
@@ -88,7 +88,7 @@ export function createRealtime({
   let isClosing = false
 
   return {
-    outlet: intake.outlet,
+    publisher: intake.publisher,
     node: createNode({ ...options, hub, sessions, presences, unread, timings }),
     isClosing: () => isClosing,
     start: async () => {
@@ -119,11 +119,11 @@ export function createRealtime({
   }
 }
 
-type Parts = Pick<RealtimeOptions, 'db' | 'tokens' | 'nodeId' | 'report' | 'activity'> & {
+type Parts = Pick<RealtimeOptions, 'db' | 'tokens' | 'nodeId' | 'report' | 'lastActive'> & {
   hub: Hub
   sessions: Sessions
-  presences: Presences
-  unread: UnreadLoop
+  presences: PresenceTracker
+  unread: UnreadNotifier
   timings: Timings
 }
 
@@ -133,24 +133,24 @@ function createNode({
   tokens,
   nodeId,
   report,
-  activity,
+  lastActive,
   hub,
   sessions,
   presences,
   unread,
   timings,
 }: Parts): RealtimeNode {
-  const generation = batched<User, number | undefined>(
+  const generation = coalesce<User, number | undefined>(
     (users) => db.use((db) => selectGenerations(db, users)),
     { most: 1_000 },
   )
   return {
     hub, tokens, timings, nodeId, report, generation, terminateLater,
-    outbox: new Outbox(),
+    writeBuffer: new WriteBuffer(),
     connectedTo: (topic) => db.use((db) => selectConnected(db, topic)),
     arrived: async (session) => {
       sessions.add(session)
-      activity.seen(session)
+      lastActive.touch(session)
       const [known] = await Promise.all([generation(session), presences.arrive(session)])
       return known
     },

@@ -1,17 +1,17 @@
 import type { Db } from '../db/client.ts'
 import type { Hub } from './hub.ts'
-import type { Presences } from './presence.ts'
+import type { PresenceTracker } from './presence.ts'
 import { closings } from './protocol/codes.ts'
 import { selectGenerations, selectMarking, selectRemoved } from './queries.ts'
 import type { Sessions, User } from './sessions.ts'
-import type { UnreadLoop } from './unread.ts'
+import type { UnreadNotifier } from './unread.ts'
 
 type Options = {
   db: Db
   hub: Hub
   sessions: Sessions
-  presences: Presences
-  unread: UnreadLoop
+  presences: PresenceTracker
+  unread: UnreadNotifier
   recheck: (user: User) => void
 }
 

@@ -1,5 +1,5 @@
 import type { Envelope, TopicInput } from '@parley/contract'
-import { Failure, fail } from '../core/errors.ts'
+import { ApiError, fail } from '../core/errors.ts'
 import type { Claims } from '../core/tokens.ts'
 import type { RealtimeNode } from './node.ts'
 import { type Closing, closings } from './protocol/codes.ts'
@@ -14,7 +14,7 @@ export type Item = { offset: number; envelope: Envelope }
 const MOST_WAITING = 2_000
 
 /** The publications of one topic as an async iterable: the thin second face of the hub, for tRPC. */
-export async function* listen(
+export async function* subscribeToTopic(
   node: RealtimeNode,
   {
     token,
@@ -74,7 +74,7 @@ class Feed implements Subscriber, Session {
   readonly generation: number
   readonly topics: string[]
   #waiting: Delivery[] = []
-  #end: Failure | undefined
+  #end: ApiError | undefined
   #wake = () => {}
 
   constructor({ appId, userId, generation }: Claims, topic: string) {
@@ -91,7 +91,7 @@ class Feed implements Subscriber, Session {
 
   ended(_: string, ending: Ending) {
     this.#finish(
-      new Failure(
+      new ApiError(
         ending === 'no longer allowed' ? 'FORBIDDEN' : 'UNAVAILABLE',
         `The subscription has ended: ${ending}`,
       ),
@@ -100,7 +100,7 @@ class Feed implements Subscriber, Session {
 
   close({ code, reason }: Closing) {
     this.#finish(
-      new Failure(
+      new ApiError(
         code === closings.forced.code || code === closings.expired.code
           ? 'INVALID_TOKEN'
           : 'UNAVAILABLE',
@@ -121,7 +121,7 @@ class Feed implements Subscriber, Session {
     }
   }
 
-  #finish(failure: Failure) {
+  #finish(failure: ApiError) {
     this.#end ??= failure
     this.#wake()
   }

@@ -1,9 +1,9 @@
-import type { Signal } from '../core/event-bus.ts'
+import type { EphemeralNote } from '../core/event-bus.ts'
 
-type Event = Extract<Signal, { kind: 'event' }>
+type Event = Extract<EphemeralNote, { kind: 'event' }>
 
 /** Ends what typists forget to end. Every node hears of every typist; the one that was called last sees to his stop. */
-export class Typists {
+export class TypingTracker {
   /** By topic and user; a timer of one's own, or that of a typist of another node. */
   readonly #typing = new Map<string, NodeJS.Timeout>()
 

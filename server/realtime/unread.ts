@@ -2,9 +2,9 @@ import { type Envelope, limits, topics } from '@parley/contract'
 import type { Tx } from '../db/client.ts'
 import { unread } from '../features/reads.ts'
 import { keyOf, type User } from './sessions.ts'
-import type { Telling } from './user-fanout.ts'
+import type { UserFanoutOptions } from './user-fanout.ts'
 
-type Options = Telling & { pauseMs: number }
+type Options = UserFanoutOptions & { pauseMs: number }
 type Count = User & { channelId: string; count: number }
 /** What a user is known to have unread. `isTold`: by us; else he may or may not know. Not `isWhole`: only what he was told is known. */
 type Known = {
@@ -24,7 +24,7 @@ const RETRY_MS = 1_000
  * Tells the connected users of this node their unread counts, absolute: one statement for all channels in which something
  * happened, the next when that has ended and a pause has passed. So a flood of messages costs no more than it must.
  */
-export class UnreadLoop {
+export class UnreadNotifier {
   /** Channels to look at; with the only author of what happened there, whose own badge does not move. */
   #dirty = new Map<string, string | null>()
   /** Users whose channels have become fewer. */
@@ -262,7 +262,7 @@ const selectCounts = (
   from channels c
   join members m on m.channel_id = c.id
   join connections k on k.node_id = ${nodeId} and k.app_id = m.app_id and k.user_id = m.user_id
-  where c.id = any(${channelIds}::uuid[]) and c.deleted_at is null and (c.type <> 'livestream' or c.member_count <= ${limits.crowd})`
+  where c.id = any(${channelIds}::uuid[]) and c.deleted_at is null and (c.type <> 'livestream' or c.member_count <= ${limits.largeLivestreamMembers})`
 
 const selectAllCounts = (db: Tx, users: User[]) => db<Count[]>`
   select m.app_id, m.user_id, m.channel_id, ${unread(db)} as count

@@ -1,11 +1,11 @@
 import { type Envelope, limits, parseTopic, topics } from '@parley/contract'
 import type { Db, Tx } from '../db/client.ts'
 import type { Presence, Profile } from './broker.ts'
-import { batched } from './coalesce.ts'
+import { coalesce } from './coalesce.ts'
 import type { Sessions, User } from './sessions.ts'
 
 /** What it takes to tell the users of this node something in their own topics. */
-export type Telling = {
+export type UserFanoutOptions = {
   db: Db
   nodeId: string
   sessions: Sessions
@@ -17,8 +17,8 @@ export type Telling = {
  * What users of this node are told in their own topics because of others: each node finds out for its own, so that
  * nothing has to travel for each of them.
  */
-export function createAudience({ db, nodeId, sessions, tell, report }: Telling) {
-  const companionsOf = batched<Question, User[]>(
+export function createUserFanout({ db, nodeId, sessions, tell, report }: UserFanoutOptions) {
+  const companionsOf = coalesce<Question, User[]>(
     (questions) => db.use((db) => selectCompanions(db, nodeId, questions)),
     { most: 500 },
   )
@@ -72,7 +72,7 @@ async function selectCompanions(db: Tx, nodeId: string, questions: Question[]): 
     ) with ordinality as r (app_id, user_id, is_small_only, place)
     join members m on m.app_id = r.app_id and m.user_id = r.user_id
     join channels c on c.id = m.channel_id and c.deleted_at is null
-      and case when r.is_small_only then c.type <> 'livestream' and c.member_count <= ${limits.crowd} else c.type <> 'livestream' or c.member_count <= ${limits.crowd} end
+      and case when r.is_small_only then c.type <> 'livestream' and c.member_count <= ${limits.largeLivestreamMembers} else c.type <> 'livestream' or c.member_count <= ${limits.largeLivestreamMembers} end
     join members o on o.channel_id = c.id and o.user_id <> r.user_id
     join connections k on k.node_id = ${nodeId} and k.app_id = o.app_id and k.user_id = o.user_id`
   const companions = questions.map((): User[] => [])

@@ -2,11 +2,11 @@ import type { Codec } from './protocol/codec.ts'
 
 /** Something with messages to be written at the end of the tick. */
 export interface Writer {
-  write(outbox: Outbox): void
+  write(writeBuffer: WriteBuffer): void
 }
 
 /** Gathers what all sockets have to write in a tick, so that each is written to once, and equal frames are made once. */
-export class Outbox {
+export class WriteBuffer {
   #writers: Writer[] = []
   #last: { codec: Codec; messages: readonly Buffer[]; frame: Buffer } | undefined
 

@@ -14,7 +14,7 @@ const IDLE_SOCKETS = 10_000
 
 await withDatabase(async (databaseUrl) => {
   const node = await startNode(databaseUrl)
-  const { app, channelId, user, outlet } = node
+  const { app, channelId, user, publisher } = node
   const topic = topics.channel(app.id, channelId)
   const envelope = JSON.stringify({
     type: 'message.new',
@@ -38,7 +38,7 @@ await withDatabase(async (databaseUrl) => {
       ],
     })
     const ours = await measure(crowd, (offset) =>
-      outlet.signal({
+      publisher.broadcast({
         kind: 'event',
         topic,
         envelope: envelope.replace('"text"', `"n":${offset},"text"`),
@@ -165,7 +165,7 @@ async function latency(
       const topic = names[sent % names.length] ?? first
       const offset = (offsets.get(topic) ?? 0) + 1
       offsets.set(topic, offset)
-      node.outlet.publish([
+      node.publisher.publish([
         {
           topic,
           offset,

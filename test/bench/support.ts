@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { createApi } from '@parley/client'
 import { parseTopic } from '@parley/contract'
 import { buildApp } from '@parley/server/app'
-import { createRelay } from '@parley/server/core/event-bus'
-import { createOutbox } from '@parley/server/core/jobs'
+import { createEventBus } from '@parley/server/core/event-bus'
+import { createJobStaging } from '@parley/server/core/jobs'
 import { createMetrics } from '@parley/server/core/metrics'
 import { createTokens } from '@parley/server/core/tokens'
-import { connect } from '@parley/server/db/client'
+import { createDb } from '@parley/server/db/client'
 import { startEmbeddedPostgres } from '@parley/server/db/embedded/index'
 import { migrate } from '@parley/server/db/migrate'
 import { createCleanup } from '@parley/server/jobs/cleanup'
@@ -32,18 +32,34 @@ export async function withDatabase(work: (url: string) => Promise<void>) {
 
 /** A node with a user, his channels, and the way into its hub that operations use. */
 export async function startNode(databaseUrl: string) {
-  const db = connect({ url: databaseUrl, poolSize: 10, applicationName: 'parley-bench' })
+  const db = createDb({ url: databaseUrl, poolSize: 10, applicationName: 'parley-bench' })
   const tokens = await createTokens(['a secret of the bench, 32 bytes or more'])
-  const relay = createRelay()
+  const bus = createEventBus()
   const cleanup = createCleanup({
     db,
-    outlet: relay.outlet,
+    publisher: bus.publisher,
     onError: (error) => console.error(error),
   })
   const server = buildApp({
-    db, databaseUrl, relay, cleanup, tokens, metrics: createMetrics(), outbox: createOutbox([]), providerPreferences: createProviderPreferences(undefined), userAdminAccess: 'bearer', publicUrl: () => 'http://bench', adminKey: ADMIN_KEY, rates: { tokens: 0, messages: 0, requests: 0 }, presenceGraceSeconds: 15, wsUrl: () => 'ws://bench',
-    allowedOrigins: [], trustProxy: false, hasDocsPage: false, logLevel: 'error', timings: { shutdownMs: 0 },
-  }) // biome-ignore format: a list
+    db,
+    metrics: createMetrics(),
+    bus,
+    http: {
+      rateLimits: { tokens: 0, messages: 0, requests: 0 },
+      allowedOrigins: [],
+      trustProxy: false,
+      hasDocsPage: false,
+      logLevel: 'error',
+    },
+    access: { tokens, adminKey: ADMIN_KEY, userAdminAccess: 'bearer' },
+    urls: { publicUrl: () => 'http://bench', wsUrl: () => 'ws://bench' },
+    jobs: {
+      erasure: cleanup,
+      staging: createJobStaging([]),
+      providerPreferences: createProviderPreferences(undefined),
+    },
+    realtime: { databaseUrl, presenceGraceSeconds: 15, timings: { shutdownMs: 0 } },
+  })
   const url = await server.listen({ port: 0, host: '127.0.0.1' })
   const app = await createApi({ url, adminKey: ADMIN_KEY }).apps.create({ name: 'Bench' })
   const user = await createApi({ url, apiKey: app.apiKey }).tokens.create({ userId: 'ana' })
@@ -54,7 +70,7 @@ export async function startNode(databaseUrl: string) {
   const [channelId = '', ...moreChannels] = ids
   return {
     wsUrl: `${url.replace(/^http/, 'ws')}/connection/websocket`,
-    app, user, channelId, moreChannels, outlet: relay.outlet,
+    app, user, channelId, moreChannels, publisher: bus.publisher,
     topOf: async (topic: string) => {
       const ref = parseTopic(topic)
       return ref?.kind === 'chat' ? (await ana.channels.get({ channelId: ref.channelId })).rev : 0

@@ -62,7 +62,9 @@ export const mistakes = (client: ReturnType<typeof createTRPCClient<AppRouter>>)
   () => client.messages.list.mutate({ channelId: 'x' }),
   // @ts-expect-error there is no such operation
   () => client.messages.forward.mutate({ channelId: 'x' }),
-  // @ts-expect-error a seq is a number
-  async (): Promise<string> =>
-    (await client.messages.get.query({ channelId: 'x', messageId: 'y' })).seq,
+  async (): Promise<string> => {
+    const { seq } = await client.messages.get.query({ channelId: 'x', messageId: 'y' })
+    // @ts-expect-error a seq is a number
+    return seq
+  },
 ]

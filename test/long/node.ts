@@ -1,9 +1,9 @@
 import { buildApp } from '@parley/server/app'
-import { createRelay } from '@parley/server/core/event-bus'
-import { createOutbox } from '@parley/server/core/jobs'
+import { createEventBus } from '@parley/server/core/event-bus'
+import { createJobStaging } from '@parley/server/core/jobs'
 import { createMetrics } from '@parley/server/core/metrics'
 import { createTokens } from '@parley/server/core/tokens'
-import { connect } from '@parley/server/db/client'
+import { createDb } from '@parley/server/db/client'
 import { createCleanup } from '@parley/server/jobs/cleanup'
 import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
 import { ADMIN_KEY, SECRET } from '../support/secrets.ts'
@@ -13,33 +13,37 @@ const databaseUrl = process.argv[2] ?? ''
 let isArmed = false
 process.on('message', () => (isArmed = true))
 
-const db = connect({ url: databaseUrl, poolSize: 4, applicationName: 'parley-test-node' })
-const relay = createRelay()
-const outlet: typeof relay.outlet = {
-  ...relay.outlet,
+const db = createDb({ url: databaseUrl, poolSize: 4, applicationName: 'parley-test-node' })
+const bus = createEventBus()
+const publisher: typeof bus.publisher = {
+  ...bus.publisher,
   publish: (events) => {
     if (isArmed) process.kill(process.pid, 'SIGKILL')
-    relay.outlet.publish(events)
+    bus.publisher.publish(events)
   },
 }
 const app = buildApp({
   db,
-  databaseUrl,
-  relay: { ...relay, outlet },
-  cleanup: createCleanup({ db, outlet, onError: console.error }),
-  tokens: await createTokens([SECRET]),
   metrics: createMetrics(),
-  outbox: createOutbox([]),
-  providerPreferences: createProviderPreferences(undefined),
-  adminKey: ADMIN_KEY,
-  userAdminAccess: 'bearer',
-  rates: { tokens: 0, messages: 0, requests: 0 },
-  presenceGraceSeconds: 15,
-  publicUrl: () => 'http://test',
-  wsUrl: () => 'ws://test',
-  allowedOrigins: [],
-  trustProxy: false,
-  hasDocsPage: false,
-  logLevel: 'error',
+  bus: { ...bus, publisher },
+  http: {
+    rateLimits: { tokens: 0, messages: 0, requests: 0 },
+    allowedOrigins: [],
+    trustProxy: false,
+    hasDocsPage: false,
+    logLevel: 'error',
+  },
+  access: {
+    tokens: await createTokens([SECRET]),
+    adminKey: ADMIN_KEY,
+    userAdminAccess: 'bearer',
+  },
+  urls: { publicUrl: () => 'http://test', wsUrl: () => 'ws://test' },
+  jobs: {
+    erasure: createCleanup({ db, publisher, onError: console.error }),
+    staging: createJobStaging([]),
+    providerPreferences: createProviderPreferences(undefined),
+  },
+  realtime: { databaseUrl, presenceGraceSeconds: 15 },
 })
 process.send?.(await app.listen({ port: 0, host: '127.0.0.1' }))

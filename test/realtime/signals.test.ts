@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { channelSignals, limits, topics, userSignals } from '@parley/contract'
+import { ephemeralChannelEvents, ephemeralUserEvents, limits, topics } from '@parley/contract'
 import { createPostgresBroker } from '@parley/server/realtime/postgres-broker'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { insertCrowd } from '../support/inserted.ts'
@@ -37,11 +37,16 @@ const group = async (owner: User, ...members: User[]) =>
   ).id
 
 /** What was heard of a type, each payload held against the contract. */
-const payloads = (heard: Ear, type: keyof typeof userSignals | keyof typeof channelSignals) =>
+const payloads = (
+  heard: Ear,
+  type: keyof typeof ephemeralUserEvents | keyof typeof ephemeralChannelEvents,
+) =>
   heard.heard.flatMap(({ envelope, offset }) => {
     if (envelope.type !== type) return []
     expect(offset).toBeUndefined()
-    return [{ ...userSignals, ...channelSignals }[type].strict().parse(envelope.payload)]
+    return [
+      { ...ephemeralUserEvents, ...ephemeralChannelEvents }[type].strict().parse(envelope.payload),
+    ]
   })
 
 /** The counts that were heard since then, oldest first. */
@@ -118,7 +123,7 @@ describe('reading', () => {
       type: 'livestream',
       name: `Show ${casts}`,
     })
-    const crowd = await insertCrowd(world(), `crowd${casts}-`, limits.crowd)
+    const crowd = await insertCrowd(world(), `crowd${casts}-`, limits.largeLivestreamMembers)
     await ana.members.add({ channelId, userIds: [ben.id, ...crowd] })
     const [anas, bens, bensOwn] = [
       await ear(ana, chat(channelId)),

@@ -3,12 +3,12 @@ import type {
   Args,
   Contract,
   channelEvents,
-  channelSignals,
   ErrorCode,
+  ephemeralChannelEvents,
+  ephemeralUserEvents,
   Operation,
   Output,
   userEvents,
-  userSignals,
 } from '@parley/contract'
 import { expect, test } from 'vitest'
 import type { z } from 'zod'
@@ -64,12 +64,12 @@ type Differences =
   | DifferentEvents<
       'of a channel',
       client.ChannelEvents,
-      Payloads<typeof channelEvents & typeof channelSignals>
+      Payloads<typeof channelEvents & typeof ephemeralChannelEvents>
     >
   | DifferentEvents<
       'of a user',
       client.UserEvents,
-      Payloads<typeof userEvents & typeof userSignals>
+      Payloads<typeof userEvents & typeof ephemeralUserEvents>
     >
   | Unless<IsSame<client.ErrorCode, ErrorCode>, 'error codes'>
 

@@ -1,11 +1,11 @@
 import type { Api, Credentials } from '@parley/client'
 import type { TokenResult } from '@parley/contract'
 import { type AppOptions, buildApp } from '@parley/server/app'
-import { createRelay } from '@parley/server/core/event-bus'
-import { createOutbox, tasksFor } from '@parley/server/core/jobs'
+import { createEventBus } from '@parley/server/core/event-bus'
+import { acceptedTasks, createJobStaging } from '@parley/server/core/jobs'
 import { createMetrics } from '@parley/server/core/metrics'
 import { createTokens } from '@parley/server/core/tokens'
-import { connect, connectOnce, openConnection } from '@parley/server/db/client'
+import { connectOnce, createDb, openConnection } from '@parley/server/db/client'
 import { createCleanup } from '@parley/server/jobs/cleanup'
 import { type JobsOptions, startJobs } from '@parley/server/jobs/index'
 import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
@@ -24,17 +24,10 @@ export type World = Awaited<ReturnType<typeof createWorld>>
 export type User = Api & { id: string; token: string; minted: TokenResult }
 
 type WorldOptions = Partial<
-  Pick<
-    AppOptions,
-    | 'rates'
-    | 'allowedOrigins'
-    | 'trustProxy'
-    | 'hasDocsPage'
-    | 'userAdminAccess'
-    | 'timings'
-    | 'presenceGraceSeconds'
-    | 'inviteUrl'
-  >
+  Pick<AppOptions['http'], 'rateLimits' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage'> &
+    Pick<AppOptions['access'], 'userAdminAccess'> &
+    Pick<AppOptions['urls'], 'inviteUrl'> &
+    Pick<AppOptions['realtime'], 'timings' | 'presenceGraceSeconds'>
 > & {
   poolSize?: number
   onStatement?: (statement: string) => void
@@ -51,7 +44,7 @@ export async function createWorld({ jobs, onStatement, ...options }: WorldOption
     options.databaseUrl === undefined
       ? await cloneDatabase()
       : { url: options.databaseUrl, drop: async () => {} }
-  const pool = connect({
+  const pool = createDb({
     url: database.url,
     poolSize: options.poolSize ?? 10,
     applicationName: 'parley-test',
@@ -59,44 +52,52 @@ export async function createWorld({ jobs, onStatement, ...options }: WorldOption
   })
   const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10 })
   const tokens = await createTokens([SECRET])
-  const relay = createRelay()
+  const bus = createEventBus()
   const cleanup = createCleanup({
     db: pool,
-    outlet: relay.outlet,
+    publisher: bus.publisher,
     onError: (error) => console.error(error),
   })
   const metrics = createMetrics()
-  const outbox = createOutbox(
-    tasksFor({ isOn: jobs !== undefined, hasPush: jobs?.push !== undefined }),
+  const staging = createJobStaging(
+    acceptedTasks({ isOn: jobs !== undefined, hasPush: jobs?.push !== undefined }),
   )
+  const { presenceGraceSeconds = 15, inviteUrl, userAdminAccess = 'bearer' } = options
   const app = buildApp({
     db: pool,
-    relay,
     metrics,
-    tokens,
-    cleanup,
-    outbox,
-    providerPreferences: createProviderPreferences(jobs?.push),
-    presenceGraceSeconds: 15,
-    adminKey: ADMIN_KEY,
-    userAdminAccess: 'bearer',
-    rates: noLimits,
-    publicUrl: () => PUBLIC_URL,
-    wsUrl: () => 'ws://test/connection/websocket',
-    allowedOrigins: [],
-    trustProxy: false,
-    hasDocsPage: false,
-    logLevel: 'error',
-    ...options,
-    databaseUrl: database.url,
-    timings: { shutdownMs: 50, ...options.timings },
+    bus,
+    http: {
+      rateLimits: noLimits,
+      allowedOrigins: [],
+      trustProxy: false,
+      hasDocsPage: false,
+      logLevel: 'error',
+      ...options,
+    },
+    access: { tokens, adminKey: ADMIN_KEY, userAdminAccess },
+    urls: {
+      publicUrl: () => PUBLIC_URL,
+      wsUrl: () => 'ws://test/connection/websocket',
+      inviteUrl,
+    },
+    jobs: {
+      erasure: cleanup,
+      staging,
+      providerPreferences: createProviderPreferences(jobs?.push),
+    },
+    realtime: {
+      databaseUrl: database.url,
+      presenceGraceSeconds,
+      timings: { shutdownMs: 50, ...options.timings },
+    },
   })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   const work = {
     db: pool,
     databaseUrl: database.url,
-    outbox,
-    outlet: relay.outlet,
+    staging,
+    publisher: bus.publisher,
     metrics,
     cleanup,
     log: app.log,

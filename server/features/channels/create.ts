@@ -7,13 +7,13 @@ import {
 } from '@parley/contract'
 import slugify from '@sindresorhus/slugify'
 import { v7 as uuidv7 } from 'uuid'
-import type { Ctx } from '../../core/context.ts'
+import type { WriteContext } from '../../core/context.ts'
 import { fail } from '../../core/errors.ts'
 import { sha256 } from '../../core/hash.ts'
 import { implement } from '../../core/operation.ts'
 import type { ChannelRow } from '../../db/rows.ts'
-import { channelForReader, locked } from '../access.ts'
-import { admit, knownUsers } from '../members/change.ts'
+import { asLocked, channelForReader } from '../access.ts'
+import { addMembers, knownUsers } from '../members/change.ts'
 import { workspaceForMember } from '../workspaces/access.ts'
 import { selectChannels } from './view.ts'
 
@@ -30,10 +30,10 @@ export const create = implement(contract.channels.create, async (ctx, input) => 
 
   const made = await insertChannel(ctx, { ...input, dmKey })
   if ('twinId' in made) return existing(ctx, made.twinId)
-  const channel = locked(made.row)
+  const channel = asLocked(made.row)
   if (!isDirect && others.length > 0)
     ctx.enqueue('push-invite', { channelId: channel.id, invitedBy: userId, userIds: others })
-  const { rev, memberCount } = await admit(
+  const { rev, memberCount } = await addMembers(
     ctx,
     channel,
     users.map((user) => ({ user, role: roleOf(user, userId) })),
@@ -56,7 +56,7 @@ type Draft = {
 
 /** The new row, or the channel that the pair or the client id has already; a taken cid is given a suffix. */
 async function insertChannel(
-  { db, caller: { appId, userId } }: Ctx<'user'>,
+  { db, caller: { appId, userId } }: WriteContext<'user'>,
   draft: Draft,
 ): Promise<{ row: ChannelRow } | { twinId: string }> {
   const {
@@ -93,7 +93,7 @@ function* candidateCids({ type, name = '', dmKey }: Draft) {
 const SLUG_LENGTH = 80
 
 const selectTwin = (
-  db: Ctx['db'],
+  db: WriteContext['db'],
   {
     appId,
     userId,
@@ -106,14 +106,14 @@ const selectTwin = (
   order by client_id = ${clientId} desc nulls last limit 1`
 
 /** The channel that this create repeats, unless its creator has left it since. */
-async function existing(ctx: Ctx<'user'>, channelId: string): Promise<Channel> {
+async function existing(ctx: WriteContext<'user'>, channelId: string): Promise<Channel> {
   await channelForReader(ctx, channelId)
   return viewChannel(ctx, channelId)
 }
 
 /** A channel that is known to exist, as the caller sees it, with its first members. */
 export async function viewChannel(
-  { db, caller: { appId, userId } }: Pick<Ctx<'user'>, 'db' | 'caller'>,
+  { db, caller: { appId, userId } }: Pick<WriteContext<'user'>, 'db' | 'caller'>,
   channelId: string,
 ): Promise<Channel> {
   const [channel] = await selectChannels(db, {

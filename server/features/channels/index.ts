@@ -1,16 +1,16 @@
 import { contract } from '@parley/contract'
-import { broadcastTo } from '../../core/context.ts'
+import { broadcastToUser } from '../../core/context.ts'
 import { fail } from '../../core/errors.ts'
-import { type Implements, implement, implementRead } from '../../core/operation.ts'
+import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
 import type { ChannelRow } from '../../db/rows.ts'
 import { containing } from '../../db/sql.ts'
-import { channelForReader, isCrowd, lockedChannelForMember } from '../access.ts'
+import { channelForReader, isLargeLivestream, lockedChannelForMember } from '../access.ts'
 import { isStaff } from '../members/index.ts'
 import { create, viewChannel } from './create.ts'
 import { peerOf, selectChannels } from './view.ts'
 
-const list = implementRead(
+const list = implementWithoutTransaction(
   contract.channels.list,
   async ({ db, caller: { appId, userId } }, { limit, offset, type, discover, q }) => {
     const mine = discover ? discoverable(db, userId) : db`m.user_id is not null`
@@ -24,7 +24,7 @@ const list = implementRead(
   },
 )
 
-const get = implementRead(contract.channels.get, async (ctx, { channelId }) => {
+const get = implementWithoutTransaction(contract.channels.get, async (ctx, { channelId }) => {
   await channelForReader(ctx, channelId)
   return viewChannel(ctx, channelId)
 })
@@ -50,16 +50,16 @@ const remove = implement(contract.channels.delete, async (ctx, { channelId }) =>
   if (standing.role !== 'owner') return fail('FORBIDDEN', 'Only its owner deletes a channel')
   ctx.emit(channel, 'channel.deleted', () => ({ channelId }))
   // Nobody can tell later who they were.
-  const present = isCrowd(channel) ? [] : await selectPresent(ctx.db, channelId)
+  const present = isLargeLivestream(channel) ? [] : await selectPresent(ctx.db, channelId)
   ctx.afterCommit(() => {
     for (const { userId } of present)
-      broadcastTo(ctx, userId, { type: 'channel.deleted', payload: { channelId } })
+      broadcastToUser(ctx, userId, { type: 'channel.deleted', payload: { channelId } })
   })
   // Its pair, cid and client id are free again at once; what is in it is purged later.
   ctx.write(
     ctx.db`update channels set deleted_at = clock_timestamp(), client_id = null where id = ${channelId}`,
   )
-  ctx.afterCommit(ctx.services.cleanup.wake)
+  ctx.afterCommit(ctx.services.erasure.wake)
   return { success: true }
 })
 
@@ -80,7 +80,7 @@ const updateSettings = implement(
       ctx.write(
         ctx.db`update members set starred = ${settings.starred}, muted = ${settings.muted} where channel_id = ${channelId} and user_id = ${ctx.caller.userId}`,
       )
-      ctx.emitTo(ctx.caller.userId, 'channel.settings_changed', { channelId, ...settings })
+      ctx.emitToUser(ctx.caller.userId, 'channel.settings_changed', { channelId, ...settings })
     }
     return { success: true, ...settings }
   },

@@ -1,21 +1,21 @@
 import type { Member, Role, UserSummary } from '@parley/contract'
-import type { Ctx } from '../../core/context.ts'
+import type { WriteContext } from '../../core/context.ts'
 import { fail } from '../../core/errors.ts'
 import type { LockedChannel } from '../../core/event-buffer.ts'
 import { viewForNewcomer } from '../channels/view.ts'
-import { keepUsers } from '../users/view.ts'
+import { lockUsersForShare } from '../users/view.ts'
 
-type Changing = Pick<Ctx, 'db' | 'emit' | 'emitTo' | 'write'>
+type Changing = Pick<WriteContext, 'db' | 'emit' | 'emitToUser' | 'write'>
 type Newcomer = { user: UserSummary; role: Role }
-export type Admission = { members: Member[]; memberCount: number; rev: number }
+export type Addition = { members: Member[]; memberCount: number; rev: number }
 
 /** The users with these ids, each once, who stay until the transaction ends; an unknown one refuses the call by name. */
 export async function knownUsers(
-  { db, caller: { appId, userId } }: Pick<Ctx<'user'>, 'db' | 'caller'>,
+  { db, caller: { appId, userId } }: Pick<WriteContext<'user'>, 'db' | 'caller'>,
   { ids, field }: { ids: string[]; field: string },
 ) {
   const wanted = [...new Set(ids)]
-  const users = wanted.length === 0 ? [] : await keepUsers(db, appId, wanted)
+  const users = wanted.length === 0 ? [] : await lockUsersForShare(db, appId, wanted)
   const known = new Set(users.map(({ id }) => id))
   const unknown = wanted.filter((id) => !known.has(id))
   if (unknown.includes(userId)) return fail('INVALID_TOKEN', 'The token has been revoked')
@@ -28,11 +28,11 @@ export async function knownUsers(
 }
 
 /** Makes users members of a locked channel: one event in the channel and one in the topic of each. Members stay as they are. */
-export async function admit(
+export async function addMembers(
   ctx: Changing,
   channel: LockedChannel,
   newcomers: Newcomer[],
-): Promise<Admission> {
+): Promise<Addition> {
   const { db } = ctx
   const joined = await db<{ userId: string; joinedAt: string }[]>`
     with joined as (
@@ -65,7 +65,7 @@ export async function admit(
 async function welcome(
   ctx: Changing,
   { appId, id, type, name }: LockedChannel,
-  { members, memberCount, rev }: Admission,
+  { members, memberCount, rev }: Addition,
 ) {
   const shown = await viewForNewcomer(ctx.db, { appId, id })
   if (!shown) return
@@ -73,12 +73,14 @@ async function welcome(
     const peer =
       type === 'messaging' ? members.find((member) => member.userId !== userId)?.user : undefined
     const face = peer ? { name: name ?? peer.name, image: shown.image ?? peer.image } : {}
-    ctx.emitTo(userId, 'channel.added', { channel: { ...shown, ...face, role, memberCount, rev } })
+    ctx.emitToUser(userId, 'channel.added', {
+      channel: { ...shown, ...face, role, memberCount, rev },
+    })
   }
 }
 
 /** Takes a member out of a locked channel. The last owner hands over to the oldest moderator, else to the oldest member. */
-export async function dismiss(
+export async function removeMember(
   ctx: Changing,
   channel: LockedChannel,
   member: { user: UserSummary; role: Role },
@@ -117,5 +119,5 @@ export async function dismiss(
       role: 'owner',
       memberCount,
     }))
-  ctx.emitTo(userId, 'channel.removed', { channelId: channel.id })
+  ctx.emitToUser(userId, 'channel.removed', { channelId: channel.id })
 }

@@ -1,23 +1,26 @@
 import { type ChannelType, contract, type Member, type Role } from '@parley/contract'
-import type { Ctx } from '../../core/context.ts'
+import type { WriteContext } from '../../core/context.ts'
 import { fail } from '../../core/errors.ts'
-import { type Implements, implement, implementRead } from '../../core/operation.ts'
+import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
 import {
   channelForReader,
-  keepCaller,
+  lockCallerForShare,
   lockedChannelForMember,
   lockedChannelForReader,
   mayJoin,
 } from '../access.ts'
-import { admit, dismiss, knownUsers } from './change.ts'
+import { addMembers, knownUsers, removeMember } from './change.ts'
 import { selectMembers } from './view.ts'
 
-const list = implementRead(contract.members.list, async (ctx, { channelId, limit, offset }) => {
-  await channelForReader(ctx, channelId)
-  const page = ctx.db`f.channel_id = ${channelId} order by f.joined_at, f.user_id limit ${limit} offset ${offset}`
-  return { members: await selectMembers(ctx.db, page) }
-})
+const list = implementWithoutTransaction(
+  contract.members.list,
+  async (ctx, { channelId, limit, offset }) => {
+    await channelForReader(ctx, channelId)
+    const page = ctx.db`f.channel_id = ${channelId} order by f.joined_at, f.user_id limit ${limit} offset ${offset}`
+    return { members: await selectMembers(ctx.db, page) }
+  },
+)
 
 const add = implement(contract.members.add, async (ctx, { channelId, userIds, role }) => {
   const { channel, standing } = await lockedChannelForMember(ctx, channelId)
@@ -27,7 +30,7 @@ const add = implement(contract.members.add, async (ctx, { channelId, userIds, ro
   if (role !== 'member' && standing.role !== 'owner')
     return fail('FORBIDDEN', 'Only an owner gives roles')
   const users = await knownUsers(ctx, { ids: userIds, field: 'userIds' })
-  const { members: invited, memberCount } = await admit(
+  const { members: invited, memberCount } = await addMembers(
     ctx,
     channel,
     users.map((user) => ({ user, role })),
@@ -77,7 +80,7 @@ const remove = implement(contract.members.remove, async (ctx, ref) => {
     ref,
     (own, theirs) => isSelf || mayRemove(own, theirs),
   )
-  await dismiss(ctx, channel, member)
+  await removeMember(ctx, channel, member)
   return { success: true }
 })
 
@@ -87,7 +90,7 @@ const leave = implement(contract.members.leave, async (ctx, { channelId }) => {
     { channelId, userId: ctx.caller.userId },
     () => true,
   )
-  await dismiss(ctx, channel, member)
+  await removeMember(ctx, channel, member)
   return { success: true }
 })
 
@@ -97,7 +100,7 @@ export const members = { list, add, update, remove, join, leave } satisfies Impl
 
 /** Makes the caller a member of a channel that is open to him. */
 export async function joinOpenChannel(
-  ctx: Ctx<'user'>,
+  ctx: WriteContext<'user'>,
   { channelId }: { channelId: string },
 ): Promise<Member> {
   const { channel, standing } = await lockedChannelForReader(ctx, channelId)
@@ -105,7 +108,7 @@ export async function joinOpenChannel(
   if (standing.role === null) {
     if (!mayJoin({ ...standing, type: channel.type }))
       return fail('FORBIDDEN', 'This channel is by invitation only')
-    await admit(ctx, channel, [{ user: await keepCaller(ctx), role: 'member' }])
+    await addMembers(ctx, channel, [{ user: await lockCallerForShare(ctx), role: 'member' }])
   }
   const [member] = await selectMembersById(ctx.db, channelId, [userId])
   return member ?? fail('FORBIDDEN', 'You are not a member of this channel')
@@ -113,7 +116,7 @@ export async function joinOpenChannel(
 
 /** A member of a locked channel of which the caller is one too, if their roles allow it. Never of a direct message. */
 async function lockedMember(
-  ctx: Ctx<'user'>,
+  ctx: WriteContext<'user'>,
   { channelId, userId }: { channelId: string; userId: string },
   isAllowed: (own: Role | null, theirs: Role) => boolean,
 ) {

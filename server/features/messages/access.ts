@@ -1,4 +1,4 @@
-import type { Ctx } from '../../core/context.ts'
+import type { WriteContext } from '../../core/context.ts'
 import { fail } from '../../core/errors.ts'
 import type { Tx } from '../../db/client.ts'
 import type { MessageRow } from '../../db/rows.ts'
@@ -8,7 +8,10 @@ type Ref = { channelId: string; messageId: string }
 export type DatedMessage = MessageRow & { now: string }
 
 /** A live message of a channel that the caller is a member of; the channel is locked. */
-export async function lockedMessageForMember(ctx: Ctx<'user'>, { channelId, messageId }: Ref) {
+export async function lockedMessageForMember(
+  ctx: WriteContext<'user'>,
+  { channelId, messageId }: Ref,
+) {
   const [{ channel, standing }, [message]] = await Promise.all([
     lockedChannelForMember(ctx, channelId),
     selectLive(ctx.db, { channelId, messageId }),
@@ -17,7 +20,7 @@ export async function lockedMessageForMember(ctx: Ctx<'user'>, { channelId, mess
 }
 
 /** The same, if the caller wrote it. */
-export async function lockedMessageForAuthor(ctx: Ctx<'user'>, ref: Ref) {
+export async function lockedMessageForAuthor(ctx: WriteContext<'user'>, ref: Ref) {
   const found = await lockedMessageForMember(ctx, ref)
   if (found.message.userId !== ctx.caller.userId)
     return fail('FORBIDDEN', 'You are not the author of this message')
@@ -26,7 +29,7 @@ export async function lockedMessageForAuthor(ctx: Ctx<'user'>, ref: Ref) {
 
 /** Any live message, for the app's backend. */
 export async function lockedMessageForApp(
-  ctx: Pick<Ctx, 'db'>,
+  ctx: Pick<WriteContext, 'db'>,
   { appId, channelId, messageId }: Ref & { appId: string },
 ) {
   const [channel, [message]] = await Promise.all([

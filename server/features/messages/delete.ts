@@ -1,5 +1,5 @@
 import { contract, limits } from '@parley/contract'
-import type { Change } from '../../core/context.ts'
+import type { Transaction } from '../../core/context.ts'
 import { fail } from '../../core/errors.ts'
 import type { LockedChannel } from '../../core/event-buffer.ts'
 import { implement } from '../../core/operation.ts'
@@ -12,13 +12,13 @@ export const remove = implement(contract.messages.delete, async (ctx, ref) => {
   const { caller } = ctx
   if (caller.userId === null) {
     const { channel, message } = await lockedMessageForApp(ctx, { ...ref, appId: caller.appId })
-    await bury(ctx, channel, [message])
+    await tombstone(ctx, channel, [message])
     return { success: true, messageId: message.id, deletedAt: message.now }
   }
   const { channel, message } = await lockedMessageForAuthor({ ...ctx, caller }, ref)
   if (!canStillDelete(message, message.now))
     return fail('FORBIDDEN', 'A message can be deleted for 15 minutes')
-  await bury(ctx, channel, [message])
+  await tombstone(ctx, channel, [message])
   return { success: true, messageId: message.id, deletedAt: message.now }
 })
 
@@ -26,8 +26,8 @@ export const canStillDelete = ({ createdAt }: { createdAt: string }, now: string
   Date.parse(now) - Date.parse(createdAt) <= limits.deleteWindowSeconds * 1000
 
 /** Leaves tombstones, now: the content goes from the messages and from the events kept of them, their seq stays. */
-export async function bury(
-  ctx: Pick<Change, 'db' | 'emit' | 'write'>,
+export async function tombstone(
+  ctx: Pick<Transaction, 'db' | 'emit' | 'write'>,
   channel: LockedChannel,
   messages: DatedMessage[],
 ) {
@@ -70,7 +70,11 @@ export async function bury(
 }
 
 /** A root that goes together with its replies is among both, and written once. */
-const writeGraves = (db: Change['db'], graves: { id: string }[], threads: { id: string }[]) => db`
+const writeGraves = (
+  db: Transaction['db'],
+  graves: { id: string }[],
+  threads: { id: string }[],
+) => db`
   with gone as (select * from jsonb_to_recordset(${db.json(graves)}) as g (id uuid, rev int, "replyCount" int, "deletedAt" timestamptz, envelope text)),
     reactions as (delete from reactions where message_id in (select id from gone)),
     pins as (delete from pins where message_id in (select id from gone)),

@@ -1,10 +1,10 @@
 import { contract, limits } from '@parley/contract'
 import { fail } from '../../core/errors.ts'
-import { type Implements, implement, implementRead } from '../../core/operation.ts'
+import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { channelForReader } from '../access.ts'
 import { lockedMessageForAuthor } from './access.ts'
-import { announceMessage, viewMessage } from './announce.ts'
+import { publishMessageUpdate, viewMessage } from './announce.ts'
 import { remove } from './delete.ts'
 import { linksIn } from './links.ts'
 import { mentionsIn } from './mentions.ts'
@@ -12,7 +12,7 @@ import { previewsOf } from './previews.ts'
 import { send } from './send.ts'
 import { selectMessages, toMessage } from './view.ts'
 
-const list = implementRead(
+const list = implementWithoutTransaction(
   contract.messages.list,
   async (ctx, { channelId, limit, before, after, since_seq: sinceSeq }) => {
     const { channel, standing } = await channelForReader(ctx, channelId, before ?? after)
@@ -32,7 +32,7 @@ const list = implementRead(
   },
 )
 
-const replies = implementRead(
+const replies = implementWithoutTransaction(
   contract.messages.replies,
   async (ctx, { channelId, messageId, limit, before, after }) => {
     await channelForReader(ctx, channelId, messageId)
@@ -66,12 +66,15 @@ async function readPage(db: Tx, { within, isForward, from, limit, viewer }: Page
   return { messages: isForward ? messages : messages.reverse(), hasMore: views.length > limit }
 }
 
-const get = implementRead(contract.messages.get, async (ctx, { channelId, messageId }) => {
-  await channelForReader(ctx, channelId)
-  const which = ctx.db`where m.id = ${messageId} and m.channel_id = ${channelId} and m.deleted_at is null`
-  const [view] = await selectMessages(ctx.db, { viewer: ctx.caller.userId, which })
-  return view ? toMessage(view) : fail('NOT_FOUND', 'Message not found')
-})
+const get = implementWithoutTransaction(
+  contract.messages.get,
+  async (ctx, { channelId, messageId }) => {
+    await channelForReader(ctx, channelId)
+    const which = ctx.db`where m.id = ${messageId} and m.channel_id = ${channelId} and m.deleted_at is null`
+    const [view] = await selectMessages(ctx.db, { viewer: ctx.caller.userId, which })
+    return view ? toMessage(view) : fail('NOT_FOUND', 'Message not found')
+  },
+)
 
 const edit = implement(contract.messages.edit, async (ctx, { channelId, messageId, text }) => {
   const { channel, message } = await lockedMessageForAuthor(ctx, { channelId, messageId })
@@ -84,7 +87,7 @@ const edit = implement(contract.messages.edit, async (ctx, { channelId, messageI
   if (kept.length < links.length) ctx.enqueue('preview', { messageId })
   await ctx.db`
     update messages set text = ${text}, mentions = ${mentionsIn(text)}, link_previews = ${kept.length > 0 ? ctx.db.json(kept) : null}, edited_at = ${now}, updated_at = ${now} where id = ${messageId}`
-  return announceMessage(ctx, { channel, messageId, viewer: ctx.caller.userId })
+  return publishMessageUpdate(ctx, { channel, messageId, viewer: ctx.caller.userId })
 })
 
 export const messages = {

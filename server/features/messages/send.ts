@@ -1,7 +1,7 @@
 import { contract, type Message } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
-import type { Ctx } from '../../core/context.ts'
-import { Failure } from '../../core/errors.ts'
+import type { WriteContext } from '../../core/context.ts'
+import { ApiError } from '../../core/errors.ts'
 import type { LockedCounters } from '../../core/event-buffer.ts'
 import { type Command, implementBatch, type Outcome } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
@@ -55,7 +55,7 @@ export const send = implementBatch(contract.messages.send, {
 })
 
 const refuse = (code: 'NOT_FOUND' | 'FORBIDDEN' | 'INVALID_TOKEN', message: string) => ({
-  refusal: new Failure(code, message),
+  refusal: new ApiError(code, message),
 })
 
 /** A command and all that its fate depends on. */
@@ -117,7 +117,7 @@ async function selectEarlier(db: Tx, facts: Fact[]) {
 
 /** Gathers accepted messages; `write` stores them, their threads' counts and their authors' markers in one statement. */
 function createAppender(
-  ctx: Pick<Ctx, 'db' | 'emit' | 'nextSeq' | 'enqueue' | 'write' | 'services'>,
+  ctx: Pick<WriteContext, 'db' | 'emit' | 'nextSeq' | 'enqueue' | 'write' | 'services'>,
 ) {
   const rows: (Message & { appId: string })[] = []
   const threads = new Map<string, { id: string; replyCount: number; rev: number }>()
@@ -167,7 +167,7 @@ function createAppender(
     )
     if (clientId !== null) byClientId.set(twin, message)
     rows.push({ ...message, appId: command.caller.appId })
-    ctx.services.activity.seen(command.caller)
+    ctx.services.lastActive.touch(command.caller)
     return { result: message }
   }
 

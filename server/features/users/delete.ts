@@ -1,4 +1,4 @@
-import type { Ctx } from '../../core/context.ts'
+import type { WriteContext } from '../../core/context.ts'
 import { leaveWorkspaces } from '../workspaces/leave.ts'
 
 /**
@@ -6,7 +6,7 @@ import { leaveWorkspaces } from '../workspaces/leave.ts'
  * forgotten channel by channel afterwards (see forget.ts). Answers whom it deleted.
  */
 export async function deleteUsers(
-  ctx: Pick<Ctx, 'db' | 'write' | 'enqueue' | 'afterCommit' | 'services'>,
+  ctx: Pick<WriteContext, 'db' | 'write' | 'enqueue' | 'afterCommit' | 'services'>,
   appId: string,
   userIds: string[],
 ) {
@@ -27,7 +27,7 @@ export async function deleteUsers(
   for (const userId of gone) ctx.enqueue('subscriber', { userId })
   ctx.afterCommit(() => {
     for (const userId of gone) services.revocations.publish({ appId, userId })
-    services.cleanup.wake()
+    services.erasure.wake()
   })
   return gone
 }

@@ -1,24 +1,24 @@
 import { topics } from '@parley/contract'
-import type { Change } from '../../core/context.ts'
+import type { Transaction } from '../../core/context.ts'
 import type { LockedChannel } from '../../core/event-buffer.ts'
 import type { Tx } from '../../db/client.ts'
 import type { ChannelRow, MemberRow } from '../../db/rows.ts'
-import { lockChannels, locked } from '../access.ts'
-import { dismiss } from '../members/change.ts'
+import { asLocked, lockChannels } from '../access.ts'
+import { removeMember } from '../members/change.ts'
 import { writeRevs } from '../messages/announce.ts'
-import { bury, type DatedMessage } from '../messages/delete.ts'
+import { type DatedMessage, tombstone } from '../messages/delete.ts'
 import { asBroadcast, selectMessages, toMessage } from '../messages/view.ts'
 
 /** What a deleted user leaves behind is taken away channel by channel, in steps small enough for a short transaction. */
 
-export type Place = { appId: string; channelId: string; userId: string }
+export type ErasureTarget = { appId: string; channelId: string; userId: string }
 const STEP = 200
 
 /** Where deleted users may have left something: the channels they are, or once were, members of. */
-export const selectPlaces = (
+export const selectErasureTargets = (
   db: Tx,
   { appId, userIds, limit }: { appId: string; userIds: string[]; limit: number },
-) => db<Place[]>`
+) => db<ErasureTarget[]>`
   select p.app_id, p.channel_id, p.user_id
   from (select app_id, channel_id, user_id from members union select app_id, channel_id, user_id from former_members) p
   join users u on u.app_id = p.app_id and u.id = p.user_id and u.deleted_at is not null and u.forgotten_at is null
@@ -26,7 +26,7 @@ export const selectPlaces = (
   where p.app_id = ${appId} and p.user_id = any(${userIds}) limit ${limit}`
 
 /** One step in one channel: the user leaves, his reactions go, his messages become tombstones. Repeating it is harmless. */
-export async function forgetInChannel(ctx: Change, place: Place) {
+export async function eraseInChannel(ctx: Transaction, place: ErasureTarget) {
   const { db } = ctx
   const { appId, channelId, userId } = place
   const [, [user], [row], [member]] = await Promise.all([
@@ -43,8 +43,8 @@ export async function forgetInChannel(ctx: Change, place: Place) {
     >`select role from members where channel_id = ${channelId} and user_id = ${userId}`,
   ])
   if (!user || !row) return
-  const channel = locked(row)
-  if (member) await dismiss(ctx, channel, { user, role: member.role })
+  const channel = asLocked(row)
+  if (member) await removeMember(ctx, channel, { user, role: member.role })
   const isRest = [
     await takeReactions(ctx, channel, user),
     await buryMessages(ctx, channel, userId),
@@ -53,7 +53,7 @@ export async function forgetInChannel(ctx: Change, place: Place) {
 }
 
 async function takeReactions(
-  ctx: Change,
+  ctx: Transaction,
   channel: LockedChannel,
   user: { id: string; name: string; image: null },
 ) {
@@ -91,13 +91,13 @@ async function takeReactions(
 }
 
 /** Tombstones keep nothing that could stand in the way of a new user with this id, the sender's own key included. */
-async function buryMessages(ctx: Change, channel: LockedChannel, userId: string) {
+async function buryMessages(ctx: Transaction, channel: LockedChannel, userId: string) {
   const { db } = ctx
   const messages = await db<DatedMessage[]>`
     select *, clock_timestamp() as now from messages
     where channel_id = ${channel.id} and user_id = ${userId} and (deleted_at is null or client_id is not null) order by seq limit ${STEP}`
   if (messages.length === 0) return 0
-  await bury(
+  await tombstone(
     ctx,
     channel,
     messages.filter(({ deletedAt }) => deletedAt === null),
@@ -109,14 +109,14 @@ async function buryMessages(ctx: Change, channel: LockedChannel, userId: string)
 }
 
 /** Nothing is left here: a direct message frees its pair, a channel its creator's key. */
-const releaseKeys = (db: Tx, { channelId, userId }: Place) => db`
+const releaseKeys = (db: Tx, { channelId, userId }: ErasureTarget) => db`
   with former as (delete from former_members where channel_id = ${channelId} and user_id = ${userId})
   update channels set dm_key = null, client_id = case when created_by = ${userId} then null else client_id end
   where id = ${channelId} and (dm_key is not null or (created_by = ${userId} and client_id is not null))`
 
 /** Sets the ids of those free of whom nothing is left. */
-export async function finishForgetting(
-  { db }: Pick<Change, 'db'>,
+export async function finishErasure(
+  { db }: Pick<Transaction, 'db'>,
   appId: string,
   userIds: string[],
 ) {

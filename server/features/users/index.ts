@@ -1,13 +1,13 @@
 import { contract } from '@parley/contract'
-import type { Caller, Ctx, UserAdminAccess } from '../../core/context.ts'
+import type { Caller, UserAdminAccess, WriteContext } from '../../core/context.ts'
 import { fail } from '../../core/errors.ts'
-import { type Implements, implement, implementRead } from '../../core/operation.ts'
+import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
 import { containing } from '../../db/sql.ts'
 import { deleteUsers } from './delete.ts'
 import { upsertUsers } from './upsert.ts'
 import { selectProfiles } from './view.ts'
 
-const list = implementRead(
+const list = implementWithoutTransaction(
   contract.users.list,
   async ({ db, caller: { appId } }, { limit, offset, q }) => {
     const named = q === undefined ? db`true` : db`u.display_name ilike ${containing(q)}`
@@ -19,7 +19,7 @@ const list = implementRead(
   },
 )
 
-const get = implementRead(contract.users.get, async ({ db, caller }, { userId }) => {
+const get = implementWithoutTransaction(contract.users.get, async ({ db, caller }, { userId }) => {
   const [profile] = await selectProfiles(db, { appId: caller.appId, which: db`u.id = ${userId}` })
   if (!profile) return fail('NOT_FOUND', 'User not found')
   const { email, ...user } = profile
@@ -71,7 +71,7 @@ export const users = {
 } satisfies Implements<'users'>
 
 const requireAdminOf = (
-  { caller, services }: Pick<Ctx<'userOrKey'>, 'caller' | 'services'>,
+  { caller, services }: Pick<WriteContext<'userOrKey'>, 'caller' | 'services'>,
   userIds: string[],
 ) =>
   mayAdminister(caller, services.userAdminAccess, userIds) ||

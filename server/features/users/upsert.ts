@@ -1,6 +1,6 @@
 import type { UserRow } from '@parley/contract'
-import type { Ctx } from '../../core/context.ts'
-import { NotYet } from '../../core/errors.ts'
+import type { WriteContext } from '../../core/context.ts'
+import { RequiresFirstError } from '../../core/errors.ts'
 
 /** What is said of a user, and whether it is a sign of life. */
 export type UserDraft = UserRow & { isActive?: true }
@@ -22,7 +22,12 @@ export type UpsertedUser = {
  * Absent fields keep their value, `null` clears. The id of a deleted user makes a new one, once the old is forgotten.
  */
 export async function upsertUsers(
-  { db, services, enqueue, afterCommit }: Pick<Ctx, 'db' | 'services' | 'enqueue' | 'afterCommit'>,
+  {
+    db,
+    services,
+    enqueue,
+    afterCommit,
+  }: Pick<WriteContext, 'db' | 'services' | 'enqueue' | 'afterCommit'>,
   appId: string,
   drafts: UserDraft[],
 ): Promise<UpsertedUser[]> {
@@ -55,12 +60,14 @@ export async function upsertUsers(
   const changed = upserted.filter(({ hasNewFace }) => hasNewFace)
   afterCommit(() => {
     for (const { id, name, image } of changed)
-      services.outlet.signal({ kind: 'profile', appId, user: { id, name, image } })
+      services.publisher.broadcast({ kind: 'profile', appId, user: { id, name, image } })
   })
   const done = new Set(upserted.map(({ id }) => id))
   const waiting = Object.keys(byId).filter((id) => !done.has(id))
   if (waiting.length > 0)
-    throw new NotYet((until) => services.cleanup.forget({ appId, userIds: waiting }, until))
+    throw new RequiresFirstError((until) =>
+      services.erasure.erase({ appId, userIds: waiting }, until),
+    )
   for (const { id, isSubscriberNews } of upserted)
     if (isSubscriberNews) enqueue('subscriber', { userId: id })
   return upserted

@@ -6,7 +6,7 @@ export const selectUsers = (db: Tx, appId: string, ids: string[]) => db<UserSumm
   select id, display_name as name, image from users where app_id = ${appId} and id = any(${ids}) and deleted_at is null order by id`
 
 /** The same, kept from being deleted before this transaction ends: whoever makes something theirs asks this way. */
-export const keepUsers = (db: Tx, appId: string, ids: string[]) => db<UserSummary[]>`
+export const lockUsersForShare = (db: Tx, appId: string, ids: string[]) => db<UserSummary[]>`
   select id, display_name as name, image from users where app_id = ${appId} and id = any(${ids}) and deleted_at is null order by id for key share`
 
 /** Live users as rows `u`, with all that answers show of them. */

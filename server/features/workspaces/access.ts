@@ -1,10 +1,10 @@
 import type { WorkspaceRole } from '@parley/contract'
-import type { Ctx, ReadCtx } from '../../core/context.ts'
+import type { Context, WriteContext } from '../../core/context.ts'
 import { fail } from '../../core/errors.ts'
 
 /** The caller's role in a workspace that he is a member of. */
 export async function workspaceForMember(
-  { db, caller: { appId, userId } }: ReadCtx<'user'>,
+  { db, caller: { appId, userId } }: Context<'user'>,
   workspaceId: string,
 ): Promise<{ role: WorkspaceRole }> {
   const [workspace] = await db<{ role: WorkspaceRole | null }[]>`
@@ -17,7 +17,7 @@ export async function workspaceForMember(
 }
 
 /** The same, the workspace locked: who changes its members comes one after the other. */
-export async function lockedWorkspaceForMember(ctx: Ctx<'user'>, workspaceId: string) {
+export async function lockedWorkspaceForMember(ctx: WriteContext<'user'>, workspaceId: string) {
   await ctx.db`select from workspaces where app_id = ${ctx.caller.appId} and id = ${workspaceId} for no key update`
   return workspaceForMember(ctx, workspaceId)
 }

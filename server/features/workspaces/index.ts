@@ -1,19 +1,19 @@
 import { contract, type WorkspaceMember, type WorkspaceRole } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
-import type { ReadCtx } from '../../core/context.ts'
+import type { Context } from '../../core/context.ts'
 import { fail } from '../../core/errors.ts'
-import { type Implements, implement, implementRead } from '../../core/operation.ts'
-import { keepCaller } from '../access.ts'
+import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
+import { lockCallerForShare } from '../access.ts'
 import { lockedWorkspaceForMember, workspaceForMember } from './access.ts'
 import { leaveWorkspaces } from './leave.ts'
 import { selectWorkspaces } from './view.ts'
 
-const list = implementRead(contract.workspaces.list, async ({ db, caller }) => ({
+const list = implementWithoutTransaction(contract.workspaces.list, async ({ db, caller }) => ({
   workspaces: await selectWorkspaces(db, { ...caller, which: db`true` }),
 }))
 
 const create = implement(contract.workspaces.create, async (ctx, { name, type, image = null }) => {
-  await keepCaller(ctx)
+  await lockCallerForShare(ctx)
   const { appId, userId } = ctx.caller
   const id = uuidv7()
   await ctx.db`insert into workspaces (id, app_id, name, type, image, created_by) values (${id}, ${appId}, ${name}, ${type}, ${image}, ${userId})`
@@ -21,7 +21,7 @@ const create = implement(contract.workspaces.create, async (ctx, { name, type, i
   return viewWorkspace(ctx, id)
 })
 
-const members = implementRead(
+const members = implementWithoutTransaction(
   contract.workspaces.members,
   async (ctx, { workspaceId, limit, offset }) => {
     await workspaceForMember(ctx, workspaceId)
@@ -45,8 +45,8 @@ const removeMember = implement(
     if (userId !== ctx.caller.userId && !mayRemove(own.role, member.role))
       return fail('FORBIDDEN', 'Your role does not allow this')
     await leaveWorkspaces(ctx, { appId, userIds: [userId], workspaceId })
-    ctx.emitTo(userId, 'workspace.removed', { workspaceId })
-    ctx.afterCommit(() => ctx.services.outlet.signal({ kind: 'rights', appId, userId }))
+    ctx.emitToUser(userId, 'workspace.removed', { workspaceId })
+    ctx.afterCommit(() => ctx.services.publisher.broadcast({ kind: 'rights', appId, userId }))
     return { success: true }
   },
 )
@@ -57,7 +57,7 @@ export const mayRemove = (own: WorkspaceRole, theirs: WorkspaceRole) =>
   own === 'owner' || (own === 'admin' && theirs === 'member')
 
 /** A workspace that the caller is known to be a member of. */
-export async function viewWorkspace({ db, caller }: ReadCtx<'user'>, workspaceId: string) {
+export async function viewWorkspace({ db, caller }: Context<'user'>, workspaceId: string) {
   const [workspace] = await selectWorkspaces(db, { ...caller, which: db`w.id = ${workspaceId}` })
   return workspace ?? fail('NOT_FOUND', 'Workspace not found')
 }

@@ -1,10 +1,10 @@
-import type { Change } from '../../core/context.ts'
+import type { Transaction } from '../../core/context.ts'
 
 type Leavers = { appId: string; userIds: string[]; workspaceId?: string }
 
 /** Takes users out of a workspace, or of all. The last owner hands over to the oldest admin, else to the oldest member. */
 export async function leaveWorkspaces(
-  { db }: Pick<Change, 'db'>,
+  { db }: Pick<Transaction, 'db'>,
   { appId, userIds, workspaceId }: Leavers,
 ) {
   const which = workspaceId === undefined ? db`true` : db`workspace_id = ${workspaceId}`

@@ -1,4 +1,10 @@
-import { channelEvents, channelSignals, limits, userEvents, userSignals } from '@parley/contract'
+import {
+  channelEvents,
+  ephemeralChannelEvents,
+  ephemeralUserEvents,
+  limits,
+  userEvents,
+} from '@parley/contract'
 import { z } from 'zod'
 import { isRecord, simpler } from './document.ts'
 import { exampleOf, type Schema, type Schemas } from './examples.ts'
@@ -10,11 +16,11 @@ export function asyncApiDocument() {
   const schemas: Schemas = {}
   const channelMessages = {
     ...messagesOf('channel', { events: channelEvents, isDurable: true }, schemas),
-    ...messagesOf('channel', { events: channelSignals, isDurable: false }, schemas),
+    ...messagesOf('channel', { events: ephemeralChannelEvents, isDurable: false }, schemas),
   }
   const userMessages = {
     ...messagesOf('user', { events: userEvents, isDurable: true }, schemas),
-    ...messagesOf('user', { events: userSignals, isDurable: false }, schemas),
+    ...messagesOf('user', { events: ephemeralUserEvents, isDurable: false }, schemas),
   }
   const id = (description: string) => ({ description })
   return {

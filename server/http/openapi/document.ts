@@ -3,8 +3,8 @@ import {
   contract,
   ErrorBody,
   limits,
-  nounMeaning,
   type Operation,
+  tagDescriptions,
 } from '@parley/contract'
 import { initTRPC } from '@trpc/server'
 import {
@@ -37,7 +37,7 @@ export function openApiDocument(): OpenAPIObject {
     openapi: '3.1.0',
     info: { ...info, description: introduction, license: { name: 'MIT', identifier: 'MIT' } },
     servers: [{ url: '/', description: 'The server that answers with this document.' }],
-    tags: Object.entries(nounMeaning).map(([name, description]) => ({ name, description })),
+    tags: Object.entries(tagDescriptions).map(([name, description]) => ({ name, description })),
     paths,
     components: {
       ...components,

@@ -3,7 +3,7 @@ import {
   type Auth,
   type ErrorBody,
   type ErrorCode,
-  errorMeaning,
+  errorDescriptions,
   errorStatus,
   limits,
   type Operation,
@@ -65,11 +65,11 @@ export const sharedAnswers = (operations: Operation[]): Answers =>
 function errorAnswer(op: Operation, codes: ErrorCode[]): Answer {
   const example = (code: ErrorCode) => ({
     summary: code,
-    value: { error: { message: errorMeaning[code], code } } satisfies ErrorBody,
+    value: { error: { message: errorDescriptions[code], code } } satisfies ErrorBody,
   })
   const isRetryable = codes.some((code) => code === 'RATE_LIMITED' || code === 'UNAVAILABLE')
   return {
-    description: codes.map((code) => `\`${code}\`: ${errorMeaning[code]}`).join('\n\n'),
+    description: codes.map((code) => `\`${code}\`: ${errorDescriptions[code]}`).join('\n\n'),
     headers: { ...headersOf(op), ...(isRetryable && refs('Retry-After')) },
     content: {
       'application/json': {

@@ -3,7 +3,7 @@ import { Resolver } from 'node:dns/promises'
 import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { within } from '../with-timeout.ts'
+import { withTimeout } from '../with-timeout.ts'
 import { hostOf, isAddress, isPlain, isPublic, originOf } from './address.ts'
 
 /** What a URL answered with: at most so much of it. */
@@ -26,7 +26,7 @@ const types = {
 const accepted = { html: 'text/html, application/xhtml+xml', json: 'application/json' }
 
 /** We will not, or can not, show what is there. */
-class Unfit extends Error {}
+class UnfetchableError extends Error {}
 
 /**
  * Fetches what strangers point us to, from the public internet only. Each hop's URL is judged, then its host, then every
@@ -42,7 +42,7 @@ export function createFetch({
   const open = async (url: URL, options: { accept: string; signal: AbortSignal }) => {
     if (allowed.has(originOf(url)) && url.username === '' && url.password === '')
       return get(url, options)
-    if (!isPlain(url)) throw new Unfit(`not a plain http(s) URL: ${url.protocol}`)
+    if (!isPlain(url)) throw new UnfetchableError(`not a plain http(s) URL: ${url.protocol}`)
     const host = hostOf(url)
     if (isAddress(host)) return isPublic(host) ? get(url, options) : refuse(host)
     const addresses = await resolve(resolver(), host, options.signal)
@@ -61,7 +61,7 @@ export function createFetch({
     if (statusCode >= 300 && statusCode < 400 && headers.location !== undefined) {
       response.destroy()
       if (redirects === MAX_REDIRECTS || !URL.canParse(headers.location, url.href))
-        throw new Unfit('redirected too often, or nowhere')
+        throw new UnfetchableError('redirected too often, or nowhere')
       return follow(new URL(headers.location, url), options, redirects + 1)
     }
     const contentType = headers['content-type'] ?? ''
@@ -76,18 +76,21 @@ export function createFetch({
   return async (address, { type, signal }) => {
     if (!URL.canParse(address)) return undefined
     try {
-      return await within(TOTAL_MS, signal, (signal) => follow(new URL(address), { type, signal }))
+      return await withTimeout(TOTAL_MS, signal, (signal) =>
+        follow(new URL(address), { type, signal }),
+      )
     } catch (error) {
       signal.throwIfAborted()
       // The network's and the page's troubles carry a code; ours would not.
-      if (error instanceof Unfit || (error instanceof Error && 'code' in error)) return undefined
+      if (error instanceof UnfetchableError || (error instanceof Error && 'code' in error))
+        return undefined
       throw error
     }
   }
 }
 
 const refuse = (what: string): never => {
-  throw new Unfit(`not fetched: ${what}`)
+  throw new UnfetchableError(`not fetched: ${what}`)
 }
 
 /** Every address of a host. Not by the system's resolver: that one blocks threads which the server needs, and knows private names. */

@@ -1,6 +1,6 @@
 import type { LinkPreview } from '@parley/contract'
-import { change } from '../../core/context.ts'
-import type { Outlet } from '../../core/event-bus.ts'
+import { runInTransaction } from '../../core/context.ts'
+import type { EventPublisher } from '../../core/event-bus.ts'
 import { sha256 } from '../../core/hash.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import type { Db } from '../../db/client.ts'
@@ -14,10 +14,15 @@ const KEPT_SECONDS = 24 * 60 * 60
 /** Where nothing was found, the next message may find something soon. */
 const MISSED_SECONDS = 60
 
-type Tools = { db: Db; metrics: Metrics; fetch: Fetch; outlet: Outlet }
+type Tools = { db: Db; metrics: Metrics; fetch: Fetch; publisher: EventPublisher }
 
 /** Makes the previews of messages: of the links that a message has when its turn comes, whatever it had when it was sent. */
-export function createPreviews({ db, metrics, fetch, outlet }: Tools): Pick<Handlers, 'preview'> {
+export function createPreviews({
+  db,
+  metrics,
+  fetch,
+  publisher,
+}: Tools): Pick<Handlers, 'preview'> {
   const preview: Handlers['preview'] = async ([job], { signal }) => {
     const { appId, messageId } = job
     const [message] = await db.use(
@@ -29,7 +34,7 @@ export function createPreviews({ db, metrics, fetch, outlet }: Tools): Pick<Hand
     const previews = await find(links, { appId, signal })
     if (previews.length === 0) return
     await db.use((db, signal) =>
-      change(db, { appId, signal, outlet }, (change) =>
+      runInTransaction(db, { appId, signal, publisher }, (change) =>
         attachPreviews(change, { appId, channelId: message.channelId, messageId, previews }),
       ),
     )

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { within } from '../with-timeout.ts'
+import { withTimeout } from '../with-timeout.ts'
 import { type PushEvent, subscriberId } from './events.ts'
 import type { PushSettings } from './settings.ts'
 
 /** The provider did not answer, had trouble of its own, or asked us to come back later. */
-export class Unavailable extends Error {
+export class ProviderUnavailableError extends Error {
   constructor(
     message: string,
     readonly retryAfterSeconds = 0,
@@ -14,7 +14,7 @@ export class Unavailable extends Error {
   }
 }
 /** The provider will never do this. */
-export class Refused extends Error {
+export class ProviderRefusedError extends Error {
   constructor(
     message: string,
     readonly status: number,
@@ -61,19 +61,19 @@ export function createProvider(settings: PushSettings) {
       redirect: 'error',
       ...(body ? { body: JSON.stringify(body) } : {}),
     } as const
-    const { status, retryAfterSeconds, text } = await within(milliseconds, signal, (signal) =>
+    const { status, retryAfterSeconds, text } = await withTimeout(milliseconds, signal, (signal) =>
       request(`${apiUrl}${path}`, { ...init, signal }),
     )
     const what = `${method} ${path} answered ${status}: ${text.slice(0, 200)}`
     if (status === 408 || status === 429 || status >= 500)
-      throw new Unavailable(what, retryAfterSeconds)
-    if (status >= 400) throw new Refused(what, status)
+      throw new ProviderUnavailableError(what, retryAfterSeconds)
+    if (status >= 400) throw new ProviderRefusedError(what, status)
     return text
   }
   const pathOf = (userId: string) => encodeURIComponent(subscriberId(settings, userId))
   /** What is not there needs no removing. */
   const unlessGone = (error: unknown) => {
-    if (!(error instanceof Refused && error.status === 404)) throw error
+    if (!(error instanceof ProviderRefusedError && error.status === 404)) throw error
   }
 
   return {
@@ -153,7 +153,7 @@ async function request(url: string, init: RequestInit) {
       text: await response.text(),
     }
   } catch (error) {
-    throw new Unavailable(`${init.method} ${new URL(url).pathname} got no answer`, 0, {
+    throw new ProviderUnavailableError(`${init.method} ${new URL(url).pathname} got no answer`, 0, {
       cause: error,
     })
   }

@@ -1,8 +1,13 @@
 import type { Metrics } from '../../core/metrics.ts'
 import type { Log } from '../log.ts'
-import { Later } from '../tasks.ts'
+import { RetryLaterError } from '../tasks.ts'
 import type { PushEvent } from './events.ts'
-import { EVENTS_A_CALL, type Provider, Refused, Unavailable } from './provider.ts'
+import {
+  EVENTS_A_CALL,
+  type Provider,
+  ProviderRefusedError,
+  ProviderUnavailableError,
+} from './provider.ts'
 
 type Context = { signal: AbortSignal; metrics: Metrics; log: Log }
 
@@ -13,9 +18,9 @@ export async function sendAll(provider: Provider, events: PushEvent[], context: 
       await sendPortion(provider, events.slice(start, start + EVENTS_A_CALL), context)
     } catch (error) {
       const [first, ...others] = events.slice(start)
-      if (!(error instanceof Unavailable) || !first) throw error
+      if (!(error instanceof ProviderUnavailableError) || !first) throw error
       context.metrics.pushes.inc({ outcome: 'put_off' }, others.length + 1)
-      throw new Later('push-event', [first, ...others], error.retryAfterSeconds, error)
+      throw new RetryLaterError('push-event', [first, ...others], error.retryAfterSeconds, error)
     }
   }
 }
@@ -32,7 +37,7 @@ async function sendPortion(
     await provider.trigger([first, ...others], context.signal)
     context.metrics.pushes.inc({ outcome: 'accepted' }, events.length)
   } catch (error) {
-    if (!(error instanceof Refused)) throw error
+    if (!(error instanceof ProviderRefusedError)) throw error
     const isContent = error.status === 400 || error.status === 422
     if (others.length === 0 || !isContent) {
       context.metrics.pushes.inc({ outcome: 'refused' }, events.length)

@@ -1,7 +1,12 @@
 import type { Db } from '../../db/client.ts'
 import type { Log } from '../log.ts'
-import { type Handlers, Later } from '../tasks.ts'
-import { type Provider, Refused, type Subscriber, Unavailable } from './provider.ts'
+import { type Handlers, RetryLaterError } from '../tasks.ts'
+import {
+  type Provider,
+  ProviderRefusedError,
+  ProviderUnavailableError,
+  type Subscriber,
+} from './provider.ts'
 
 /** Brings the provider what we know of a user now, whatever it was when the job was promised: so order and repeats do not matter. */
 export function createSubscribers({
@@ -18,7 +23,9 @@ export function createSubscribers({
       const user = await selectSubscriber(db, job)
       if (user) await provider.saveSubscriber(user, signal)
       else await provider.removeSubscriber(job.userId, signal)
-    }).catch(orLater((error) => new Later('subscriber', [job], error.retryAfterSeconds, error)))
+    }).catch(
+      orLater((error) => new RetryLaterError('subscriber', [job], error.retryAfterSeconds, error)),
+    )
 
   const device: Handlers['device'] = async ([job], { signal }) =>
     unlessRefused(log, async () => {
@@ -36,7 +43,9 @@ export function createSubscribers({
         tokens: tokens.map(({ token }) => token),
         signal,
       })
-    }).catch(orLater((error) => new Later('device', [job], error.retryAfterSeconds, error)))
+    }).catch(
+      orLater((error) => new RetryLaterError('device', [job], error.retryAfterSeconds, error)),
+    )
 
   return { subscriber, device }
 }
@@ -56,11 +65,12 @@ async function unlessRefused(log: Log, work: () => Promise<void>) {
   try {
     await work()
   } catch (error) {
-    if (!(error instanceof Refused)) throw error
+    if (!(error instanceof ProviderRefusedError)) throw error
     log.error({ err: error }, 'subscriber refused')
   }
 }
 
-const orLater = (later: (error: Unavailable) => Later) => (error: unknown) => {
-  throw error instanceof Unavailable ? later(error) : error
-}
+const orLater =
+  (later: (error: ProviderUnavailableError) => RetryLaterError) => (error: unknown) => {
+    throw error instanceof ProviderUnavailableError ? later(error) : error
+  }

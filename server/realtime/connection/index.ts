@@ -14,7 +14,7 @@ import {
 import type { Delivery } from '../publication.ts'
 import type { Session } from '../sessions.ts'
 import type { Ending, Subscriber, Subscription } from '../topic.ts'
-import type { Outbox, Writer } from '../write-buffer.ts'
+import type { WriteBuffer, Writer } from '../write-buffer.ts'
 
 /** Commands that one frame may bring at once, and how many a second a connection earns on top. */
 const COMMANDS_AT_ONCE = 2_500
@@ -172,18 +172,18 @@ export class Connection implements Session, Subscriber, Writer {
 
   #send(message: Buffer) {
     if (this.stage === 'closed') return
-    if (this.#messages.push(message) === 1) this.node.outbox.add(this)
+    if (this.#messages.push(message) === 1) this.node.writeBuffer.add(this)
   }
 
   /** Writes what has gathered, unless the client does not read what it was sent before. */
-  write(outbox: Outbox) {
+  write(writeBuffer: WriteBuffer) {
     if (this.stage === 'closed' || this.#messages.length === 0) return
     const waiting = this.socket.bufferedAmount
     if (waiting > this.#allowedBytes) return this.close(closings.slow)
     if (waiting === 0) this.#allowedBytes = limits.realtime.bufferedBytes
     const messages = this.#messages
     this.#messages = []
-    const frame = outbox.frame(this.codec, messages)
+    const frame = writeBuffer.frame(this.codec, messages)
     if (frame.length > this.#allowedBytes)
       this.#allowedBytes = frame.length + limits.realtime.bufferedBytes
     this.socket.send(frame, { binary: this.codec.isBinary })
@@ -192,7 +192,7 @@ export class Connection implements Session, Subscriber, Writer {
   /** Closes from this side; what was answered before still goes out. */
   close({ code, reason }: Closing) {
     if (this.stage === 'closed') return
-    if (code !== closings.slow.code) this.write(this.node.outbox)
+    if (code !== closings.slow.code) this.write(this.node.writeBuffer)
     this.closed()
     this.socket.close(code, reason)
     this.node.terminateLater(this.socket)
