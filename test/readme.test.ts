@@ -1,26 +1,62 @@
-import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { execFile, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { ADMIN_KEY, useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-test('the tour of the README works when pasted', async () => {
-  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+/** Interactive shells, as a reader has them, without the settings of this machine's user. */
+const shells = { bash: 'bash --norc --noprofile -i', zsh: 'zsh -f -i', dash: 'dash -i' }
+const isInstalled = (program: string) =>
+  spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
+
+for (const [shell, command] of Object.entries(shells))
+  test.skipIf(!isInstalled(shell))(
+    `the README's tour works when pasted into ${shell}`,
+    async () => {
+      expectTour(await paste(command, tourOf('../README.md')))
+    },
+  )
+
+/** The shell blocks of the README's tour, one after the other. */
+function tourOf(file: string) {
+  const readme = readFileSync(new URL(file, import.meta.url), 'utf8')
   const tour = readme.slice(
     readme.indexOf('## Five-minute tour'),
     readme.indexOf('## Configuration'),
   )
-  const script = [...tour.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block]) => block).join('\n')
-  const env = { ...process.env, URL: world().url, ADMIN_KEY }
-  const { stdout, stderr } = await promisify(execFile)('bash', ['--norc', '-euc', script], { env })
-  const answers = stdout
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line))
+  return [...tour.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block)
+}
 
-  expect(stderr).toBe('')
+/** Types the blocks into a shell on a terminal of its own; returns every line of JSON it printed. */
+async function paste(command: string, blocks: string[]) {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-tour-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const typed = join(folder, 'typed')
+  writeFileSync(typed, `${blocks.join('\n')}\nexit\n`)
+  const env = {
+    ...process.env,
+    URL: world().url,
+    ADMIN_KEY,
+    HISTFILE: '',
+    TERM: 'dumb',
+    PS1: '',
+    PS2: '',
+  }
+  const { stdout } = await promisify(execFile)(
+    'sh',
+    ['-c', `script -qec '${command}' /dev/null < ${typed}`],
+    { env },
+  )
+  // dash prints its prompt before an answer, whatever PS1 says.
+  const answers = stdout.matchAll(/^(?:[#$>] )*(\{.*\})\r?$/gm)
+  return [...answers].map(([, json = '']) => JSON.parse(json))
+}
+
+function expectTour(answers: unknown[]) {
   const [reacted, pinned, unread, listed, read, channels] = answers
   expect(reacted).toMatchObject({ success: true, reactions: [{ type: '🍲', count: 1, own: true }] })
   expect(pinned).toEqual({ success: true })
@@ -36,7 +72,7 @@ test('the tour of the README works when pasted', async () => {
       },
       {
         seq: 2,
-        text: 'Soup!',
+        text: 'Soup, please',
         pinned: true,
         reactions: [{ type: '🍲', count: 1, own: false }],
         parentId: expect.any(String),
@@ -48,8 +84,13 @@ test('the tour of the README works when pasted', async () => {
   expect(read).toEqual({ success: true, lastReadSeq: 2 })
   expect(channels).toMatchObject({
     channels: [
-      { name: 'Kitchen talk', unreadCount: 0, lastMessage: { text: 'Soup!' }, memberCount: 2 },
+      {
+        name: 'Kitchen talk',
+        unreadCount: 0,
+        lastMessage: { text: 'Soup, please' },
+        memberCount: 2,
+      },
     ],
   })
   expect(answers).toHaveLength(6)
-})
+}
