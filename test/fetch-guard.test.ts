@@ -1,6 +1,6 @@
 import { isPublic } from '@parley/server/jobs/previews/address'
 import { createFetch } from '@parley/server/jobs/previews/fetch'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { serveNames } from './support/names.ts'
 import { page, servePages } from './support/pages.ts'
 
@@ -106,11 +106,11 @@ test('addresses of the public internet are public', () => {
 
 describe('proxies', () => {
   test('variables of the environment lead nowhere else', async () => {
-    const before = { ...process.env }
-    Object.assign(process.env, { HTTP_PROXY: canary.url, http_proxy: canary.url, HTTPS_PROXY: canary.url, ALL_PROXY: canary.url, NODE_USE_ENV_PROXY: '1' })
+    onTestFinished(() => void vi.unstubAllEnvs())
+    for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY']) vi.stubEnv(name, canary.url)
+    vi.stubEnv('NODE_USE_ENV_PROXY', '1')
     web.pages['/direct'] = page('<title>Direct</title>')
     expect((await fetchPage(`${web.url}/direct`))?.body.toString()).toContain('Direct')
-    process.env = before
     expectUntouched()
   })
 })

@@ -2,5 +2,5 @@ import { defineConfig, mergeConfig } from 'vitest/config'
 import quick from './vitest.config.ts'
 
 /** What people see, in Chromium: `npm run test:browser`. A conversation goes on from test to test. */
-const { include: _, ...test } = quick.test ?? {}
+const { projects: _, ...test } = quick.test ?? {}
 export default mergeConfig({ ...quick, test }, defineConfig({ test: { include: ['browser/**/*.browser.ts'], maxWorkers: 1, bail: 1, testTimeout: 30_000 } }))

@@ -1,10 +1,12 @@
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
+
+/** Files that put something on `globalThis`. Each has a process of its own. */
+const isolated = ['sdk/{connection,outbox,people,react}.test.ts']
 
 export default defineConfig({
   root: import.meta.dirname,
   ssr: { resolve: { conditions: ['parley-source', 'node', 'module'] } },
   test: {
-    include: ['**/*.test.ts'],
     globalSetup: ['./support/postgres.ts'],
     pool: 'forks',
     // What a worker has imported serves all the files that it runs.
@@ -12,5 +14,12 @@ export default defineConfig({
     maxWorkers: 3,
     testTimeout: 20_000,
     hookTimeout: 30_000,
+    projects: [
+      {
+        extends: true,
+        test: { name: 'shared', include: ['**/*.test.ts'], exclude: [...configDefaults.exclude, ...isolated], setupFiles: ['./support/globals.ts'] },
+      },
+      { extends: true, test: { name: 'isolated', include: isolated, isolate: true } },
+    ],
   },
 })
