@@ -2,27 +2,28 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApi } from '@parley/client'
-import { beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { expectError, post } from './support/raw.ts'
-import { children, production, start } from './support/start.ts'
+import { production, start, useChildren } from './support/start.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 const inProduction = useWorld()
+const children = useChildren()
+const directory = mkdtempSync(join(tmpdir(), 'parley-playground-'))
 let server: ReturnType<typeof start>
 let url: string
 let demoKey: string
 beforeAll(async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'parley-playground-'))
   server = start({ DATABASE_URL: world().databaseUrl, HOST: '127.0.0.1', DATA_DIR: directory, LOG_LEVEL: 'trace' }, directory)
-  children.splice(0) // it outlives the first test
   url = await server.url()
   demoKey = await server.value('Demo API key')
-  return async () => {
-    server.kill('SIGTERM')
-    await server.code
-    rmSync(directory, { recursive: true })
-  }
+})
+// Also when it did not get as far as to tell where it is.
+afterAll(async () => {
+  server?.kill('SIGTERM')
+  await server?.code
+  rmSync(directory, { recursive: true })
 })
 
 const json = { 'Content-Type': 'application/json' }
@@ -94,7 +95,7 @@ test('it is no part of the documented API', async () => {
 })
 
 test('in production there is nothing of it', async () => {
-  const node = start({ ...production, DATABASE_URL: inProduction().databaseUrl }, tmpdir())
+  const node = children.start({ ...production, DATABASE_URL: inProduction().databaseUrl }, tmpdir())
   const address = await node.url()
   for (const path of ['/playground', '/playground/', '/playground/assets/index.js']) expectError(await post(address, path, { method: 'GET' }), 'NOT_FOUND')
   expectError(await post(address, '/playground/token', { headers: json, body: '{"userId":"ana"}' }), 'NOT_FOUND')

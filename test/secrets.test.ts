@@ -4,10 +4,11 @@ import { expect, test } from 'vitest'
 import { dump } from './support/dump.ts'
 import { forge } from './support/forge.ts'
 import { post } from './support/raw.ts'
-import { production, start } from './support/start.ts'
+import { production, useChildren } from './support/start.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
+const { start } = useChildren()
 
 /** Words that people say, and that only the database may repeat. */
 const said = [

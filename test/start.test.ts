@@ -10,17 +10,18 @@ import { root } from './support/consumer.ts'
 import { whileLocked } from './support/locks.ts'
 import { databaseUrl } from './support/postgres.ts'
 import { exchange, expectError, post } from './support/raw.ts'
-import { children, patient, production, start as startIn } from './support/start.ts'
+import { patient, production, useChildren } from './support/start.ts'
 import { useWorld } from './support/world.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'parley-start-'))
 chmodSync(directory, 0o755) // for the user that root hands the database over to
 const world = useWorld()
+const children = useChildren()
 vi.setConfig({ testTimeout: 60_000 })
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
-const start = (variables: Record<string, string>, cwd = directory) => startIn(variables, cwd)
+const start = (variables: Record<string, string>, cwd = directory) => children.start(variables, cwd)
 
 /** Rejects while somebody listens there. */
 const isRefused = (url: string) =>
@@ -84,7 +85,7 @@ test('in development everything is made that is missing; Ctrl-C stops it, and th
 test.skipIf(process.platform === 'win32')('who ends npm start ends the server and its database with it', async () => {
   const dataDir = join(directory, 'npm')
   const npm = spawn('npm', ['start'], { cwd: root, env: { PATH: process.env.PATH, HOME: process.env.HOME, HOST: '127.0.0.1', PORT: '0', DATA_DIR: dataDir } })
-  children.push(npm)
+  children.adopt(npm)
   let output = ''
   npm.stdout.on('data', (data) => (output += data))
   const url = await vi.waitFor(() => /^Base URL: +(\S+)$/m.exec(output)?.[1] ?? Promise.reject(new Error(output)), patient)

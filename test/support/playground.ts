@@ -7,7 +7,7 @@ import { afterEach, beforeAll, expect, inject } from 'vitest'
 import { launchChromium, openPage, type Problems, picture } from './browser.ts'
 import { page as pageOf, servePages } from './pages.ts'
 import { databaseUrl } from './postgres.ts'
-import { children, start } from './start.ts'
+import { start } from './start.ts'
 
 /** A server with a playground that nobody has visited, and a browser. After each test nothing may have gone wrong in it. */
 export function usePlayground() {
@@ -23,7 +23,6 @@ export function usePlayground() {
     const settings = { RATE_LIMIT_MESSAGES: '0', PRESENCE_GRACE_SECONDS: '0', LINK_PREVIEW_ALLOW_HOSTS: web.host }
     const variables = { ...settings, DATABASE_URL: databaseUrl(inject('databaseUrl'), name), HOST: '127.0.0.1', DATA_DIR: directory }
     const server = start(variables, directory)
-    children.splice(0) // it outlives the first test
     stage = { url: await server.value('Playground'), browser: await launchChromium(), web }
     return async () => {
       await stage.browser.close()
