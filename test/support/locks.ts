@@ -1,4 +1,5 @@
 import { connectOnce } from '@parley/server/db/client'
+import { locks } from '@parley/server/db/locks'
 import { expect, vi } from 'vitest'
 import type { World } from './world.ts'
 
@@ -12,6 +13,17 @@ export async function whileLocked<T>(world: World, channelId: string, work: (wai
         return { done: await work((count) => waiting(world, count)) }
       })
     ).done as T // Postgres.js unwraps arrays in its type
+  } finally {
+    await third.end()
+  }
+}
+
+/** Keeps what is deleted from being purged while `work` goes on. */
+export async function withoutCleanup(world: World, work: () => Promise<void>) {
+  const third = connectOnce(world.databaseUrl)
+  try {
+    await third`select pg_advisory_lock(${locks.cleanup})`
+    await work()
   } finally {
     await third.end()
   }
