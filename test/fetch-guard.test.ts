@@ -30,7 +30,7 @@ afterAll(async () => {
   await Promise.all([canary.stop(), canary80?.stop(), web.stop()])
 })
 
-const fetchPage = (url: string, signal = AbortSignal.timeout(20_000)) =>
+const fetchPage = (url: string, signal = AbortSignal.timeout(60_000)) =>
   createFetch({ allowedHosts: [web.host], resolver: names.resolver })(url, { type: 'html', signal })
 const expectUntouched = () => expect([...canary.asked, ...(canary80?.asked ?? [])]).toEqual([])
 

@@ -40,7 +40,7 @@ test('npm start says where it is, and its address and the server’s own lead to
   }
 })
 
-test('the page and all it loads come from this server, and it may talk to no other', { timeout: 60_000 }, async () => {
+test('the page and all it loads come from this server, and it may talk to no other', async () => {
   const page = await fetch(`${url}/playground/`)
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
   const policy = `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' ${url.replace('http', 'ws')};`

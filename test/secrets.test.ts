@@ -98,7 +98,7 @@ async function breakDown(table: string, work: () => Promise<void>) {
   await world().db.unsafe(`alter table renamed rename to ${table}`)
 }
 
-test('what opens something is neither in the database nor in the log, and what people say is not in the log', { timeout: 60_000 }, async () => {
+test('what opens something is neither in the database nor in the log, and what people say is not in the log', async () => {
   const node = start(
     { ...production, DATABASE_URL: world().databaseUrl, LOG_LEVEL: 'trace', RATE_LIMIT_TOKENS: '0', PUBLIC_URL: 'https://chat.example.com' },
     tmpdir(),

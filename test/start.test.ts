@@ -10,14 +10,14 @@ import { root } from './support/consumer.ts'
 import { whileLocked } from './support/locks.ts'
 import { databaseUrl } from './support/postgres.ts'
 import { exchange, expectError, post } from './support/raw.ts'
-import { patient, production, useChildren } from './support/start.ts'
+import { production, useChildren } from './support/start.ts'
+import { patient } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'parley-start-'))
 chmodSync(directory, 0o755) // for the user that root hands the database over to
 const world = useWorld()
 const children = useChildren()
-vi.setConfig({ testTimeout: 60_000 })
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
@@ -37,7 +37,7 @@ const hasEnded = (dataDir: string) => !existsSync(join(dataDir, 'postgres/postma
 
 test('what can not start says why in one line, and ends with 1', async () => {
   const taken = createServer().listen(0, '127.0.0.1')
-  const { port } = (await vi.waitFor(() => taken.address() ?? Promise.reject(new Error('not yet')))) as AddressInfo
+  const { port } = (await vi.waitFor(() => taken.address() ?? Promise.reject(new Error('not yet')), patient)) as AddressInfo
   const bad: [Record<string, string>, RegExp][] = [
     [{ PORT: 'x', DATA_DIR: directory }, /^PORT: expected a whole number\n$/],
     [{ ...production, DATABASE_URL: 'postgres://parley:hunter2@localhost:1/parley' }, /^The database can not be used: connect ECONNREFUSED \S+:1\n$/],

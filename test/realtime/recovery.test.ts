@@ -4,6 +4,7 @@ import { WebSocket } from 'ws'
 import { openProxy } from '../support/proxy.ts'
 import { centrifugeOf, framings, listen } from '../support/realtime.ts'
 import { RawSocket, useSockets } from '../support/socket.ts'
+import { patient } from '../support/until.ts'
 import { createWorld, type User, useWorld } from '../support/world.ts'
 
 const world = useWorld()
@@ -246,7 +247,7 @@ test('nodes hear each other again after the connections between them were cut', 
   await vi.waitFor(async () => {
     await elsewhere.typing.set({ channelId: id })
     await raw.until(({ push }) => push?.pub?.data.type === 'typing.start', 200)
-  }, 10_000)
+  }, patient)
   await other.stop()
 })
 
@@ -258,7 +259,7 @@ test('a node that cannot hear the others catches up with the database by itself'
   // As if written by a node that died before it could tell anybody.
   await db`with counted as (update channels set rev = rev + 1 where id = ${id} returning rev)
     insert into events (topic, "offset", envelope) select ${topics.channel(appId, id)}, rev, '{"type":"channel.updated","payload":{}}' from counted`
-  await raw.until(({ push }) => push?.pub?.offset === 6, 8_000)
+  await raw.until(({ push }) => push?.pub?.offset === 6)
 })
 
 test('a node that did not hear of a deletion learns of it, even when nothing else is left of the channel', async () => {
@@ -272,5 +273,5 @@ test('a node that did not hear of a deletion learns of it, even when nothing els
     await db`delete from members where channel_id = ${id}`
     await db`delete from channels where id = ${id}`
   })
-  await raw.until(({ push }) => push?.channel === topic && push.unsubscribe?.code === 2000, 8_000)
+  await raw.until(({ push }) => push?.channel === topic && push.unsubscribe?.code === 2000)
 })

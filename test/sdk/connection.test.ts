@@ -4,6 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { chatOf, GROUP, isLive, isOffline, liveChatOf, ready, texts, until } from '../support/chat.ts'
 import { openClock } from '../support/clock.ts'
+import { patient } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
@@ -88,7 +89,7 @@ test('a socket that is well stays when the page is shown, and nobody listens any
   const { chat, proxy } = await liveChatOf(world(), 'ben', { webSocket: Counting as unknown as typeof globalThis.WebSocket }) // the same interface
   const before = frames
   show()
-  await vi.waitUntil(() => frames > before)
+  await vi.waitUntil(() => frames > before, patient)
   const clock = openClock()
   await clock.forward(6_000)
   expect([statusOf(chat), proxy.sockets]).toEqual(['live', 1])

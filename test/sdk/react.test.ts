@@ -6,6 +6,7 @@ import { createRoot } from 'react-dom/client'
 import { renderToString } from 'react-dom/server'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { chatOf, GROUP, isLive } from '../support/chat.ts'
+import { patient } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
@@ -32,9 +33,9 @@ test('StrictMode mounts everything twice and opens one socket; hooks show what h
   onTestFinished(() => act(() => root.unmount()))
   await act(() => root.render(page(chat, channelId)))
   await act(() => isLive(chat))
-  await vi.waitFor(() => act(() => expect(place.textContent).toBe('ben live ready [] 1 0 0')), 5_000)
+  await vi.waitFor(() => act(() => expect(place.textContent).toBe('ben live ready [] 1 0 0')), patient)
   await ana.messages.send({ channelId, text: 'hello' })
-  await vi.waitFor(() => act(() => expect(place.textContent).toBe('ben live ready [hello] 1 1 1')), 5_000)
+  await vi.waitFor(() => act(() => expect(place.textContent).toBe('ben live ready [hello] 1 1 1')), patient)
   expect(proxy.sockets).toBe(1)
   const before = renders
   await act(async () => void (await chat.api.users.list()))

@@ -25,7 +25,7 @@ export async function liveChatOf(world: World, userId: string, options: Partial<
 }
 
 /** Resolves once a store's snapshot is as it should be; fails after a while, telling how it is. */
-export function until<Snapshot>(store: Store<Snapshot>, isSo: (snapshot: Snapshot) => boolean, milliseconds = 8_000): Promise<Snapshot> {
+export function until<Snapshot>(store: Store<Snapshot>, isSo: (snapshot: Snapshot) => boolean, milliseconds = 60_000): Promise<Snapshot> {
   return new Promise((resolve, reject) => {
     const fail = () => settle(() => reject(new Error(`still ${JSON.stringify(store.getSnapshot(), null, 1)?.slice(0, 3_000)}`)))
     const timer = setTimeout(fail, milliseconds)
@@ -45,5 +45,5 @@ export function until<Snapshot>(store: Store<Snapshot>, isSo: (snapshot: Snapsho
 
 export const ready = ({ status }: { status: string }) => status === 'ready'
 export const texts = ({ items }: { items: readonly { text: string }[] }) => items.map(({ text }) => text)
-export const isLive = (chat: ChatClient) => until(chat.connection, ({ status }) => status === 'live', 15_000)
+export const isLive = (chat: ChatClient) => until(chat.connection, ({ status }) => status === 'live')
 export const isOffline = (chat: ChatClient) => until(chat.connection, ({ status }) => status === 'offline')

@@ -1,6 +1,7 @@
 import { connectOnce } from '@parley/server/db/client'
 import { locks } from '@parley/server/db/locks'
 import { expect, vi } from 'vitest'
+import { patient } from './until.ts'
 import type { World } from './world.ts'
 
 /** Holds a channel's row locked from a connection of its own while `work` goes on; `work` is told when so many wait for it. */
@@ -35,4 +36,4 @@ const waiting = ({ db }: World, count: number) =>
     const [row] = await db<{ count: number }[]>`
       select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     expect(row?.count).toBe(count)
-  })
+  }, patient)

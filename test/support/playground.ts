@@ -33,7 +33,7 @@ export function usePlayground() {
       await admin.end()
       rmSync(directory, { recursive: true })
     }
-  }, 60_000)
+  })
   afterEach(async ({ task }) => {
     if (task.result?.state === 'fail') for (const [place, page] of pages.entries()) await picture(page, `when-it-failed-${place}`)
     expect(problems.splice(0)).toEqual([])

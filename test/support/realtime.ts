@@ -35,7 +35,7 @@ export class Ear {
   }
 
   /** Resolves once the condition holds; fails after `milliseconds`, telling what was heard. */
-  until(isEnough: (heard: Heard[]) => boolean, milliseconds = 8_000): Promise<Heard[]> {
+  until(isEnough: (heard: Heard[]) => boolean, milliseconds = 60_000): Promise<Heard[]> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => settle(() => reject(new Error(`heard only ${JSON.stringify(this.heard.slice(-20))}`))), milliseconds)
       const check = () => isEnough(this.heard) && settle(() => resolve(this.heard))
@@ -62,11 +62,11 @@ export async function listen(client: Centrifuge, topic: string, options: Paramet
   const subscription = client.newSubscription(topic, options)
   const ear = new Ear(subscription)
   subscription.subscribe()
-  await subscription.ready(8_000)
+  await subscription.ready(60_000)
   return ear
 }
 
-export const once = <T>(register: (listener: (value: T) => void) => unknown, milliseconds = 8_000) =>
+export const once = <T>(register: (listener: (value: T) => void) => unknown, milliseconds = 60_000) =>
   new Promise<T>((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('nothing happened')), milliseconds)
     register((value) => {

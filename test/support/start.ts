@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { afterEach, vi } from 'vitest'
+import { patient } from './until.ts'
 
-export const patient = { timeout: 30_000, interval: 10 }
 export const production = {
   NODE_ENV: 'production',
   HOST: '127.0.0.1',
