@@ -5,6 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { channelEventsOf, upTo, userEventsOf } from './support/events.ts'
 import { whileLocked } from './support/locks.ts'
 import { notFound, refusal, refusals } from './support/refusal.ts'
+import { patient } from './support/until.ts'
 import { createWorld, type User, useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -37,7 +38,7 @@ const forgotten = () =>
     expect(
       await world().db`select id from users where deleted_at is not null and forgotten_at is null`,
     ).toEqual([])
-  }, 10_000)
+  }, patient)
 
 /** The revs of a channel and its events have no gap, and each message has the rev of an event. */
 async function expectWholeHistory(channelId: string) {
@@ -335,7 +336,7 @@ test('channel deletion against sends: each is in or refused, and in the end no r
         select (select count(*) from channels where id = ${channelId})::int as channels, (select count(*) from members where channel_id = ${channelId})::int as members,
           (select count(*) from messages where channel_id = ${channelId})::int as messages, (select count(*) from reactions where message_id = ${messageId})::int as reactions`
       expect(left).toEqual({ channels: 0, members: 0, messages: 0, reactions: 0 })
-    })
+    }, patient)
   }
 })
 
@@ -357,7 +358,7 @@ test('events go after a day, and old read marks are thinned to the last of a day
         ({ seq }) => seq,
       ),
     ).toEqual([3, 5, 6, 7])
-  })
+  }, patient)
   expect((await channelEventsOf(world(), channelId)).map(({ offset }) => offset)).toEqual([2])
 })
 
@@ -373,7 +374,7 @@ test('expired invites and findings about links go, the others stay', async () =>
   await vi.waitFor(async () => {
     await cleanupElsewhere().run()
     expect(await db`select url_hash from link_previews`).toEqual([{ urlHash: 'young' }])
-  })
+  }, patient)
   expect(
     await db`select expires_at > now() as is_valid from workspace_invites where workspace_id = ${workspaceId}`,
   ).toEqual([{ isValid: true }])

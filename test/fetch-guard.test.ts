@@ -1,6 +1,6 @@
 import { isPublic } from '@parley/server/jobs/previews/address'
 import { createFetch } from '@parley/server/jobs/previews/fetch'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { serveNames } from './support/names.ts'
 import { page, servePages } from './support/pages.ts'
 
@@ -32,7 +32,7 @@ afterAll(async () => {
   await Promise.all([canary.stop(), canary80?.stop(), web.stop()])
 })
 
-const fetchPage = (url: string, signal = AbortSignal.timeout(20_000)) =>
+const fetchPage = (url: string, signal = AbortSignal.timeout(60_000)) =>
   createFetch({ allowedHosts: [web.host], resolver: names.resolver })(url, { type: 'html', signal })
 const expectUntouched = () => expect([...canary.asked, ...(canary80?.asked ?? [])]).toEqual([])
 
@@ -124,17 +124,12 @@ test('addresses of the public internet are public', () => {
 
 describe('proxies', () => {
   test('variables of the environment lead nowhere else', async () => {
-    const before = { ...process.env }
-    Object.assign(process.env, {
-      HTTP_PROXY: canary.url,
-      http_proxy: canary.url,
-      HTTPS_PROXY: canary.url,
-      ALL_PROXY: canary.url,
-      NODE_USE_ENV_PROXY: '1',
-    })
+    onTestFinished(() => void vi.unstubAllEnvs())
+    for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY'])
+      vi.stubEnv(name, canary.url)
+    vi.stubEnv('NODE_USE_ENV_PROXY', '1')
     web.pages['/direct'] = page('<title>Direct</title>')
     expect((await fetchPage(`${web.url}/direct`))?.body.toString()).toContain('Direct')
-    process.env = before
     expectUntouched()
   })
 })

@@ -131,19 +131,24 @@ test('files that import each other are refused', () => {
   ])
 })
 
-test('the check fails when it sees no files, be it in one workspace', () => {
-  const workspaces = ['contract', 'server', 'client-sdk', 'test']
-  write(
-    Object.fromEntries(
-      workspaces.map((workspace) => [`${workspace}/index.ts`, 'export const one = 1\n']),
-    ),
+test('the check fails when it sees no files, and sees those of every workspace', () => {
+  const files = ['contract', 'server', 'client-sdk', 'test'].map(
+    (workspace) => `${workspace}/index.ts`,
   )
-  expect(checkLint()).toMatchObject({ status: 0 })
-  rmSync(join(tree, 'server/index.ts'))
   expect(checkLint()).toMatchObject({
     status: 1,
     stderr: expect.stringContaining('No files were processed'),
   })
+  write(Object.fromEntries(files.map((file) => [file, 'export const one = 1\n'])))
+  expect(checkLint()).toMatchObject({
+    status: 0,
+    stdout: expect.stringContaining('Checked 4 files'),
+  })
+  write(Object.fromEntries(files.map((file) => [file, 'export const one: any = 1\n'])))
+  const { status, stdout, stderr } = checkLint()
+  expect(status).toBe(1)
+  for (const file of files)
+    expect(stdout + stderr).toContain(`${file}:1:19 lint/suspicious/noExplicitAny`)
 })
 
 function imports(rules: readonly (readonly [string, string])[]) {

@@ -72,13 +72,10 @@ const silent = {
 
 const send = (text: string) => ana.messages.send({ channelId, text })
 const untilMade = (messageId: string) =>
-  until(
-    async () => {
-      const message = await ana.messages.get({ channelId, messageId })
-      return message.linkPreviews && { ...message, linkPreviews: message.linkPreviews }
-    },
-    { seconds: 15 },
-  )
+  until(async () => {
+    const message = await ana.messages.get({ channelId, messageId })
+    return message.linkPreviews && { ...message, linkPreviews: message.linkPreviews }
+  })
 const previewed = async (messageId: string) => (await untilMade(messageId)).linkPreviews
 
 test('a worker of its own does the work of a server, tells those who listen there, and ends when told to', async () => {
@@ -93,10 +90,8 @@ test('a worker of its own does the work of a server, tells those who listen ther
   })
   const { id } = await send(`${web.url}/page`)
   const { rev } = await untilMade(id)
-  await ear.until(
-    (heard) =>
-      heard.some(({ envelope, offset }) => envelope.type === 'message.updated' && offset === rev),
-    2_000,
+  await ear.until((heard) =>
+    heard.some(({ envelope, offset }) => envelope.type === 'message.updated' && offset === rev),
   )
   await until(() => provider.kindsFor('ben').includes('new-message'))
   await idle(world)
@@ -140,7 +135,7 @@ test('the job of a worker that was killed is taken up by another', async () => {
     DATABASE_URL: world.databaseUrl,
     LINK_PREVIEW_ALLOW_HOSTS: web.host,
   })
-  await until(() => asked === 1, { seconds: 15 })
+  await until(() => asked === 1)
   child.kill('SIGKILL')
   await exited
   await workBeside({ timings: { beatMs: 300 } })

@@ -8,6 +8,7 @@ import { migrate } from '@parley/server/db/migrate'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { whileLocked } from './support/locks.ts'
 import { type Answer, expectError, post } from './support/raw.ts'
+import { patient } from './support/until.ts'
 import { createWorld, type User, useWorld, type World } from './support/world.ts'
 
 const POOL = 3
@@ -90,7 +91,7 @@ test('idle connections that the database has closed are not lent again', async (
   const { id } = await ana.channels.create({ type: 'group', name: 'Idle' })
   await expectEveryPlaceUsable(fragile, ana, id)
   await fragile.db`select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'parley-test'`
-  await vi.waitFor(async () => expect((await edit(fragile, ana, id)).status).toBe(200))
+  await vi.waitFor(async () => expect((await edit(fragile, ana, id)).status).toBe(200), patient)
   await expectEveryPlaceUsable(fragile, ana, id)
 })
 
@@ -110,7 +111,10 @@ for (const [name, end] of Object.entries({
     await traffic.acknowledges(20)
 
     await end()
-    await vi.waitFor(async () => expectError(await health(), 'UNAVAILABLE'), { interval: 5 })
+    await vi.waitFor(async () => expectError(await health(), 'UNAVAILABLE'), {
+      ...patient,
+      interval: 5,
+    })
     for (const answer of await Promise.all([
       ...many(10, () => send(fragile, users[1], id)),
       ...many(10, () => edit(fragile, users[0], id)),
@@ -169,9 +173,7 @@ function startTraffic(users: User[], channelId: string) {
   }
   return {
     acknowledges: (count: number, before = acknowledged.length) =>
-      vi.waitFor(() => expect(acknowledged.length).toBeGreaterThanOrEqual(before + count), {
-        timeout: 5_000,
-      }),
+      vi.waitFor(() => expect(acknowledged.length).toBeGreaterThanOrEqual(before + count), patient),
     stop,
   }
 }

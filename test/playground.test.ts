@@ -2,18 +2,19 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApi } from '@parley/client'
-import { beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { expectError, post } from './support/raw.ts'
-import { children, production, start } from './support/start.ts'
+import { production, start, useChildren } from './support/start.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 const inProduction = useWorld()
+const children = useChildren()
+const directory = mkdtempSync(join(tmpdir(), 'parley-playground-'))
 let server: ReturnType<typeof start>
 let url: string
 let demoKey: string
 beforeAll(async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'parley-playground-'))
   server = start(
     {
       DATABASE_URL: world().databaseUrl,
@@ -23,14 +24,14 @@ beforeAll(async () => {
     },
     directory,
   )
-  children.splice(0) // it outlives the first test
   url = await server.url()
   demoKey = await server.value('Demo API key')
-  return async () => {
-    server.kill('SIGTERM')
-    await server.code
-    rmSync(directory, { recursive: true })
-  }
+})
+// Also when it did not get as far as to tell where it is.
+afterAll(async () => {
+  server?.kill('SIGTERM')
+  await server?.code
+  rmSync(directory, { recursive: true })
 })
 
 const json = { 'Content-Type': 'application/json' }
@@ -53,9 +54,7 @@ test('npm start says where it is, and its address and the server’s own lead to
   }
 })
 
-test('the page and all it loads come from this server, and it may talk to no other', {
-  timeout: 60_000,
-}, async () => {
+test('the page and all it loads come from this server, and it may talk to no other', async () => {
   const page = await fetch(`${url}/playground/`)
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
   const policy = `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' ${url.replace('http', 'ws')};`
@@ -126,7 +125,7 @@ test('it is no part of the documented API', async () => {
 })
 
 test('in production there is nothing of it', async () => {
-  const node = start({ ...production, DATABASE_URL: inProduction().databaseUrl }, tmpdir())
+  const node = children.start({ ...production, DATABASE_URL: inProduction().databaseUrl }, tmpdir())
   const address = await node.url()
   for (const path of ['/playground', '/playground/', '/playground/assets/index.js'])
     expectError(await post(address, path, { method: 'GET' }), 'NOT_FOUND')

@@ -134,10 +134,7 @@ test('who listens hears of the preview as soon as it is made, once, on other nod
   await slow.isAsked
   slow.answer()
   for (const ear of ears)
-    await ear.until(
-      (heard) => heard.some(({ envelope }) => envelope.type === 'message.updated'),
-      2_000,
-    )
+    await ear.until((heard) => heard.some(({ envelope }) => envelope.type === 'message.updated'))
   await idle()
   await send('after it')
   for (const ear of ears) await ear.untilType('message.new', 2)

@@ -4,10 +4,11 @@ import { expect, test } from 'vitest'
 import { dump } from './support/dump.ts'
 import { forge } from './support/forge.ts'
 import { post } from './support/raw.ts'
-import { production, start } from './support/start.ts'
+import { production, useChildren } from './support/start.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
+const { start } = useChildren()
 
 /** Words that people say, and that only the database may repeat. */
 const said = [
@@ -167,9 +168,7 @@ async function breakDown(table: string, work: () => Promise<void>) {
   await world().db.unsafe(`alter table renamed rename to ${table}`)
 }
 
-test('what opens something is neither in the database nor in the log, and what people say is not in the log', {
-  timeout: 60_000,
-}, async () => {
+test('what opens something is neither in the database nor in the log, and what people say is not in the log', async () => {
   const node = start(
     {
       ...production,

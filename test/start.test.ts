@@ -18,17 +18,18 @@ import { root } from './support/consumer.ts'
 import { whileLocked } from './support/locks.ts'
 import { databaseUrl } from './support/postgres.ts'
 import { exchange, expectError, post } from './support/raw.ts'
-import { children, patient, production, start as startIn } from './support/start.ts'
+import { production, useChildren } from './support/start.ts'
+import { patient } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'parley-start-'))
 chmodSync(directory, 0o755) // for the user that root hands the database over to
 const world = useWorld()
-vi.setConfig({ testTimeout: 60_000 })
+const children = useChildren()
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
-const start = (variables: Record<string, string>, cwd = directory) => startIn(variables, cwd)
+const start = (variables: Record<string, string>, cwd = directory) => children.start(variables, cwd)
 
 /** Rejects while somebody listens there. */
 const isRefused = (url: string) =>
@@ -46,6 +47,7 @@ test('what can not start says why in one line, and ends with 1', async () => {
   const taken = createServer().listen(0, '127.0.0.1')
   const { port } = (await vi.waitFor(
     () => taken.address() ?? Promise.reject(new Error('not yet')),
+    patient,
   )) as AddressInfo
   const bad: [Record<string, string>, RegExp][] = [
     [{ PORT: 'x', DATA_DIR: directory }, /^PORT: expected a whole number\n$/],
@@ -125,7 +127,7 @@ test.skipIf(process.platform === 'win32')(
         DATA_DIR: dataDir,
       },
     })
-    children.push(npm)
+    children.adopt(npm)
     let output = ''
     npm.stdout.on('data', (data) => (output += data))
     const url = await vi.waitFor(

@@ -6,6 +6,7 @@ import { insertCrowd } from './support/inserted.ts'
 import { whileLocked } from './support/locks.ts'
 import { serveProvider } from './support/provider.ts'
 import { RawSocket } from './support/socket.ts'
+import { patient } from './support/until.ts'
 import { createWorld, useWorld } from './support/world.ts'
 
 /** What the server sends to its database. */
@@ -147,7 +148,7 @@ test('what a send writes is sent together with its news', async () => {
       await sql`lock table messages in share mode`
       statements.length = 0
       const sent = operations.send()
-      await vi.waitFor(() => expect(statements.filter(isWork)).toHaveLength(4))
+      await vi.waitFor(() => expect(statements.filter(isWork)).toHaveLength(4), patient)
       return { sent }
     })
     await sent

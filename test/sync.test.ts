@@ -122,6 +122,26 @@ test('an answer holds 2,000 messages; asking again until there is no more gives 
   expect(Object.values(known)).toEqual([901, 901, 901, 901])
 })
 
+test('a reply and its root, which share a rev, come in one answer, also where it ends', async () => {
+  const { db, appId } = world()
+  const ivo = await world().user('ivo')
+  const { id } = await ivo.channels.create({ type: 'group', name: 'Pair' })
+  await db`
+    insert into messages (id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments)
+    select gen_random_uuid(), ${appId}, ${id}, 'ivo', n, least(n + 1, 2001), 'm' || n, '{}', '[]' from generate_series(1, 2001) n`
+  await db`update channels set last_seq = 2001, rev = 2001 where id = ${id}`
+  const pull = async (rev: number) =>
+    (await ivo.sync.pull({ channels: { [id]: rev } })).channels[id]
+  const first = await pull(1)
+  expect([first?.messages?.length, first?.rev, first?.more]).toEqual([1_999, 2_000, true])
+  const rest = await pull(2_000)
+  expect([rest?.messages?.map(({ seq }) => seq), rest?.rev, rest?.more]).toEqual([
+    [2_000, 2_001],
+    2_001,
+    undefined,
+  ])
+})
+
 test('two hundred channels are answered together', async () => {
   const ida = await world().user('ida')
   const ids = await Promise.all(

@@ -2,7 +2,7 @@ import { defineConfig, mergeConfig } from 'vitest/config'
 import quick from './vitest.config.ts'
 
 /** What people see, in Chromium: `npm run test:browser`. A conversation goes on from test to test. */
-const { include: _, ...test } = quick.test ?? {}
+const { projects: _, ...test } = quick.test ?? {}
 export default mergeConfig(
   { ...quick, test },
   defineConfig({

@@ -2,8 +2,8 @@ import { defineConfig, mergeConfig } from 'vitest/config'
 import quick from './vitest.config.ts'
 
 /** The heavy tests: `npm run test:long`. One file at a time, for they are about load. */
-const { include: _, ...test } = quick.test ?? {}
+const { projects: _, ...test } = quick.test ?? {}
 export default mergeConfig(
   { ...quick, test },
-  defineConfig({ test: { include: ['long/**/*.long.ts'], maxWorkers: 1, testTimeout: 180_000 } }),
+  defineConfig({ test: { include: ['long/**/*.long.ts'], maxWorkers: 1 } }),
 )

@@ -50,12 +50,16 @@ async function readChanged(
   const which = db`
     join unnest(${changed.map(({ channel }) => channel.id)}::uuid[], ${changed.map(({ since }) => since)}::int[]) with ordinality as s (channel_id, since, place)
       on s.channel_id = m.channel_id and m.rev > s.since
-    order by s.place, m.rev limit ${limits.sync.messages + 1}`
-  const views = await selectMessages(db, { viewer, which })
-  return {
-    messages: views.slice(0, limits.sync.messages).map(toMessage),
-    isCut: views.length > limits.sync.messages,
-  }
+    order by s.place, m.rev, m.seq limit ${limits.sync.messages + 1}`
+  return whole((await selectMessages(db, { viewer, which })).map(toMessage))
+}
+
+/** As much as an answer holds. A reply and its root may share a rev: they are told together, for what is asked for next is after a rev. */
+function whole(messages: Message[]) {
+  const next = messages[limits.sync.messages]
+  if (!next) return { messages, isCut: false }
+  const isTold = ({ channelId, rev }: Message) => channelId !== next.channelId || rev !== next.rev
+  return { messages: messages.slice(0, limits.sync.messages).filter(isTold), isCut: true }
 }
 
 /** The changes of one channel. `cut`: the last message told, if this channel was not told to its end. */

@@ -12,6 +12,7 @@ import {
 } from '../support/chat.ts'
 import { openClock } from '../support/clock.ts'
 import { insertWorkspace } from '../support/inserted.ts'
+import { patient } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
@@ -62,7 +63,10 @@ test('a retry after a lost answer gives one message, and is not refused', async 
   await until(room.messages, ready)
   proxy.loseAnswers(true)
   const out = room.send({ text: 'once' })
-  await vi.waitUntil(async () => (await ben.messages.list({ channelId })).messages.length === 1)
+  await vi.waitUntil(
+    async () => (await ben.messages.list({ channelId })).messages.length === 1,
+    patient,
+  )
   proxy.cut()
   proxy.loseAnswers(false)
   proxy.mend()
@@ -136,9 +140,7 @@ test('what the server refuses is taken back', async () => {
   expect(texts(room.messages.getSnapshot())).toEqual(['mine'])
 })
 
-test('200 channels come back from an outage with at most 5 requests', {
-  timeout: 60_000,
-}, async () => {
+test('200 channels come back from an outage with at most 5 requests', async () => {
   const [ana] = await world().users('ana7', 'ben7')
   const workspaceId = await insertWorkspace(world(), { ana7: 'owner', ben7: 'member' })
   const channelIds = await Promise.all(
@@ -267,6 +269,6 @@ test('a revoked token is renewed once, by one call to the provider, and the sock
   await vi.waitFor(async () => {
     await Promise.all(Array.from({ length: 5 }, () => chat.api.channels.get({ channelId })))
     expect(minted).toBe(2)
-  }, 10_000)
+  }, patient)
   await isLive(chat)
 })

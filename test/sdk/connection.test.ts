@@ -13,6 +13,7 @@ import {
   until,
 } from '../support/chat.ts'
 import { openClock } from '../support/clock.ts'
+import { patient } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
@@ -118,7 +119,7 @@ test('a socket that is well stays when the page is shown, and nobody listens any
   }) // the same interface
   const before = frames
   show()
-  await vi.waitUntil(() => frames > before)
+  await vi.waitUntil(() => frames > before, patient)
   const clock = openClock()
   await clock.forward(6_000)
   expect([statusOf(chat), proxy.sockets]).toEqual(['live', 1])

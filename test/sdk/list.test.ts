@@ -33,7 +33,7 @@ test('a channel that is new to the user follows what is said in it, like those t
     ({ items, totalUnread }) =>
       items[0]?.lastMessage?.text === 'there' && items[0].unreadCount === 1 && totalUnread === 2,
   )
-  await expect.poll(() => shown(chat), { timeout: 5_000 }).toEqual(await freshlyShown('ben'))
+  await expect.poll(() => shown(chat)).toEqual(await freshlyShown('ben'))
 })
 
 test('starring and muting show on the other device, in every list', async () => {
@@ -128,7 +128,7 @@ test.each([
     if (isGone) await world().db`update service set value = value || 'x' where key = 'epoch'`
     proxy.mend()
     await isLive(chat)
-    await expect.poll(() => shown(chat), { timeout: 5_000 }).toEqual(await freshlyShown(userId))
+    await expect.poll(() => shown(chat)).toEqual(await freshlyShown(userId))
     expect(chat.unread.getSnapshot()).toEqual({
       total: 4,
       byChannel: { [ids.said]: 2, [ids.rejoined]: 1, [ids.muted]: 0, [added]: 1 },

@@ -22,9 +22,7 @@ describe.each<[string, () => OutboxStorage]>([
     before.proxy.cut()
     await isOffline(before.chat)
     for (const text of ['1', '2', '3']) before.chat.channel(channelId).send({ text })
-    await expect
-      .poll(() => storage.load(`${world().appId}:ben-${name}`), { timeout: 5_000 })
-      .toHaveLength(3)
+    await expect.poll(() => storage.load(`${world().appId}:ben-${name}`)).toHaveLength(3)
     before.chat.disconnect()
 
     await liveChatOf(world(), `cem-${name}`, { storage })
@@ -41,9 +39,7 @@ describe.each<[string, () => OutboxStorage]>([
         ),
       ),
     ).toEqual(['1', '2', '3'])
-    await expect
-      .poll(() => storage.load(`${world().appId}:ben-${name}`), { timeout: 5_000 })
-      .toEqual([])
+    await expect.poll(() => storage.load(`${world().appId}:ben-${name}`)).toEqual([])
     expect((await ana.messages.list({ channelId })).messages).toHaveLength(3)
   })
 })
@@ -57,7 +53,7 @@ test('two pages of a browser share an outbox: what one could not send is shown i
   await isOffline(one.chat)
   const sent = ['1', '2', '3'].map((text) => one.chat.channel(channelId).send({ text }).sent)
   const kept = () => storage.load(`${world().appId}:two`)
-  await expect.poll(kept, { timeout: 5_000 }).toHaveLength(3)
+  await expect.poll(kept).toHaveLength(3)
   const two = await chatOf(world(), 'two', { storage })
   const rooms = [one, two].map(({ chat }) => chat.channel(channelId))
   for (const room of rooms) room.watch()
@@ -75,7 +71,7 @@ test('two pages of a browser share an outbox: what one could not send is shown i
     expect(texts({ items })).toEqual(['1', '2', '3'])
   }
   expect((await ana.messages.list({ channelId })).messages).toHaveLength(3)
-  await expect.poll(kept, { timeout: 5_000 }).toEqual([])
+  await expect.poll(kept).toEqual([])
 })
 
 test('what was written before the outbox was read goes out after what it kept', async () => {

@@ -11,9 +11,7 @@ const world = useWorld()
 /** As promised in its README: the client and its transport, as a browser gets them. */
 const LARGEST_BYTES = 30_000
 
-test('who has only the packed client gets types without skipLibCheck, a program that runs in Node.js, also by require, and a small bundle', {
-  timeout: 90_000,
-}, async () => {
+test('who has only the packed client gets types without skipLibCheck, a program that runs in Node.js, also by require, and a small bundle', async () => {
   const consumer = createConsumer('client.ts', [
     'ws',
     'react',

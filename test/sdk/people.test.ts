@@ -5,6 +5,7 @@ import { createElement } from 'react'
 import { createRoot } from 'react-dom/client'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { chatOf, GROUP, isLive, isOffline, liveChatOf, ready, until } from '../support/chat.ts'
+import { patient } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld({ presenceGraceSeconds: 0.3 })
@@ -72,9 +73,9 @@ test('usePresence renders who comes and goes', async () => {
   await isLive(chat)
   expect(place.textContent).toMatch(/^offline/)
   const dora = await liveChatOf(world(), 'dora')
-  await vi.waitFor(() => expect(place.textContent).toBe('online active'), 5_000)
+  await vi.waitFor(() => expect(place.textContent).toBe('online active'), patient)
   dora.chat.disconnect()
-  await vi.waitFor(() => expect(place.textContent).toBe('offline active'), 5_000)
+  await vi.waitFor(() => expect(place.textContent).toBe('offline active'), patient)
 })
 
 test('a new name and image show at once with messages, replies, reactions, pins, members, typing and in the list', async () => {

@@ -13,6 +13,7 @@ import { createRoot } from 'react-dom/client'
 import { renderToString } from 'react-dom/server'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { chatOf, GROUP, isLive } from '../support/chat.ts'
+import { patient } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
@@ -52,12 +53,12 @@ test('StrictMode mounts everything twice and opens one socket; hooks show what h
   await act(() => isLive(chat))
   await vi.waitFor(
     () => act(() => expect(place.textContent).toBe('ben live ready [] 1 0 0')),
-    5_000,
+    patient,
   )
   await ana.messages.send({ channelId, text: 'hello' })
   await vi.waitFor(
     () => act(() => expect(place.textContent).toBe('ben live ready [hello] 1 1 1')),
-    5_000,
+    patient,
   )
   expect(proxy.sockets).toBe(1)
   const before = renders

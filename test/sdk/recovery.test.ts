@@ -105,7 +105,7 @@ test('who missed more than can be told loads anew, is told so, and then shows wh
   const { chat: fresh } = await liveChatOf(world(), 'ben')
   const expected = await shown(fresh, channelId, ids.root)
   expect(expected.members).toHaveLength(2_002)
-  await expect.poll(() => shown(chat, channelId, ids.root), { timeout: 8_000 }).toEqual(expected)
+  await expect.poll(() => shown(chat, channelId, ids.root)).toEqual(expected)
   expect(resynced).toEqual([[channelId]])
   expect(lengths).not.toContain(0)
 })

@@ -45,7 +45,7 @@ export async function liveChatOf(
 export function until<Snapshot>(
   store: Store<Snapshot>,
   isSo: (snapshot: Snapshot) => boolean,
-  milliseconds = 8_000,
+  milliseconds = 60_000,
 ): Promise<Snapshot> {
   return new Promise((resolve, reject) => {
     const fail = () =>
@@ -71,6 +71,6 @@ export const ready = ({ status }: { status: string }) => status === 'ready'
 export const texts = ({ items }: { items: readonly { text: string }[] }) =>
   items.map(({ text }) => text)
 export const isLive = (chat: ChatClient) =>
-  until(chat.connection, ({ status }) => status === 'live', 15_000)
+  until(chat.connection, ({ status }) => status === 'live')
 export const isOffline = (chat: ChatClient) =>
   until(chat.connection, ({ status }) => status === 'offline')

@@ -1,5 +1,7 @@
 import { connectOnce } from '@parley/server/db/client'
+import { locks } from '@parley/server/db/locks'
 import { expect, vi } from 'vitest'
+import { patient } from './until.ts'
 import type { World } from './world.ts'
 
 /** Holds a channel's row locked from a connection of its own while `work` goes on; `work` is told when so many wait for it. */
@@ -21,10 +23,21 @@ export async function whileLocked<T>(
   }
 }
 
+/** Keeps what is deleted from being purged while `work` goes on. */
+export async function withoutCleanup(world: World, work: () => Promise<void>) {
+  const third = connectOnce(world.databaseUrl)
+  try {
+    await third`select pg_advisory_lock(${locks.cleanup})`
+    await work()
+  } finally {
+    await third.end()
+  }
+}
+
 /** Until so many connections wait for a lock. */
 const waiting = ({ db }: World, count: number) =>
   vi.waitFor(async () => {
     const [row] = await db<{ count: number }[]>`
       select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     expect(row?.count).toBe(count)
-  })
+  }, patient)

@@ -7,7 +7,7 @@ import { afterEach, beforeAll, expect, inject } from 'vitest'
 import { launchChromium, openPage, type Problems, picture } from './browser.ts'
 import { page as pageOf, servePages } from './pages.ts'
 import { databaseUrl } from './postgres.ts'
-import { children, start } from './start.ts'
+import { start } from './start.ts'
 
 /** A server with a playground that nobody has visited, and a browser. After each test nothing may have gone wrong in it. */
 export function usePlayground() {
@@ -36,7 +36,6 @@ export function usePlayground() {
       DATA_DIR: directory,
     }
     const server = start(variables, directory)
-    children.splice(0) // it outlives the first test
     stage = { url: await server.value('Playground'), browser: await launchChromium(), web }
     return async () => {
       await stage.browser.close()
@@ -47,7 +46,7 @@ export function usePlayground() {
       await admin.end()
       rmSync(directory, { recursive: true })
     }
-  }, 60_000)
+  })
   afterEach(async ({ task }) => {
     if (task.result?.state === 'fail')
       for (const [place, page] of pages.entries()) await picture(page, `when-it-failed-${place}`)

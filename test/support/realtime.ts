@@ -46,7 +46,7 @@ export class Ear {
   }
 
   /** Resolves once the condition holds; fails after `milliseconds`, telling what was heard. */
-  until(isEnough: (heard: Heard[]) => boolean, milliseconds = 8_000): Promise<Heard[]> {
+  until(isEnough: (heard: Heard[]) => boolean, milliseconds = 60_000): Promise<Heard[]> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(
         () =>
@@ -84,13 +84,13 @@ export async function listen(
   const subscription = client.newSubscription(topic, options)
   const ear = new Ear(subscription)
   subscription.subscribe()
-  await subscription.ready(8_000)
+  await subscription.ready(60_000)
   return ear
 }
 
 export const once = <T>(
   register: (listener: (value: T) => void) => unknown,
-  milliseconds = 8_000,
+  milliseconds = 60_000,
 ) =>
   new Promise<T>((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('nothing happened')), milliseconds)

@@ -67,7 +67,7 @@ export class RawSocket {
     return this
   }
 
-  async until(find: (message: Message) => boolean, milliseconds = 5_000): Promise<Message> {
+  async until(find: (message: Message) => boolean, milliseconds = 60_000): Promise<Message> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(
         () =>

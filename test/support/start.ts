@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { afterEach, vi } from 'vitest'
+import { patient } from './until.ts'
 
-export const patient = { timeout: 30_000, interval: 10 }
 export const production = {
   NODE_ENV: 'production',
   HOST: '127.0.0.1',
@@ -11,13 +11,23 @@ export const production = {
   ADMIN_API_KEY: 'the-admin-key-of-these-tests',
 }
 
-/** Programs that a test has started, and does not end itself. */
-export const children: ChildProcess[] = []
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill('SIGKILL')
-})
+/** Kills after each test the programs that it has started and that still run. */
+export function useChildren() {
+  const children: ChildProcess[] = []
+  afterEach(() => {
+    for (const child of children.splice(0)) child.kill('SIGKILL')
+  })
+  return {
+    adopt: (child: ChildProcess) => void children.push(child),
+    start: (...given: Parameters<typeof start>) => {
+      const server = start(...given)
+      children.push(server.child)
+      return server
+    },
+  }
+}
 
-/** `npm start`, in a directory and an environment of its own. */
+/** `npm start`, in a directory and an environment of its own. Whoever calls this ends it; `useChildren` does so after each test. */
 export function start(variables: Record<string, string>, cwd: string) {
   const main = fileURLToPath(new URL('../../server/bin/server.ts', import.meta.url))
   const tsx = createRequire(import.meta.url).resolve('tsx')
@@ -26,7 +36,6 @@ export function start(variables: Record<string, string>, cwd: string) {
     cwd,
     env: environment,
   })
-  children.push(child)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
   const code = new Promise<number | null>((resolve) => child.on('close', resolve))
@@ -34,6 +43,7 @@ export function start(variables: Record<string, string>, cwd: string) {
     vi.waitFor(() => pattern.exec(output)?.[1] ?? Promise.reject(new Error(output)), patient)
   const value = (name: string) => matched(new RegExp(`^${name}: +(\\S+)$`, 'm'))
   return {
+    child,
     code,
     value,
     url: () => value('Base URL'),

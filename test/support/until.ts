@@ -1,7 +1,10 @@
+/** For `vi.waitFor` and `vi.waitUntil`: they give up after a second by themselves, which may be too soon on a busy machine. */
+export const patient = { timeout: 60_000, interval: 10 }
+
 /** Asks again and again until the answer is something, and not false; fails after a while. */
 export async function until<T>(
   ask: () => Promise<T> | T,
-  { seconds = 10 } = {},
+  { seconds = 60 } = {},
 ): Promise<Exclude<T, undefined | null | false>> {
   const end = Date.now() + seconds * 1000
   while (Date.now() < end) {
