@@ -12,6 +12,8 @@ declare module 'vitest' {
     databaseUrl: string
     /** A migrated database that every test file clones. */
     template: string
+    /** A folder for the statements that the run sends. */
+    statements: string
   }
 }
 
@@ -26,10 +28,13 @@ export default async function setup(project: TestProject) {
   await migrate(databaseUrl(server.url, template))
   project.provide('databaseUrl', server.url)
   project.provide('template', template)
+  const statements = mkdtempSync(join(tmpdir(), 'parley-statements-'))
+  project.provide('statements', statements)
   return async () => {
     await admin.unsafe(`drop database if exists ${template} with (force)`)
     await admin.end()
     await server.stop()
+    rmSync(statements, { recursive: true })
   }
 }
 

@@ -13,6 +13,7 @@ import { afterAll, beforeAll, inject } from 'vitest'
 import { databaseUrl } from './postgres.ts'
 import { serveProvider } from './provider.ts'
 import { ADMIN_KEY, SECRET } from './secrets.ts'
+import { noteStatement } from './sql/sent.ts'
 import { createValidatedApi } from './validated.ts'
 
 export { ADMIN_KEY, SECRET }
@@ -48,7 +49,10 @@ export async function createWorld({ jobs, onStatement, ...options }: WorldOption
     url: database.url,
     poolSize: options.poolSize ?? 10,
     applicationName: 'parley-test',
-    ...(onStatement && { onStatement }),
+    onStatement: (statement) => {
+      noteStatement(inject('statements'), statement)
+      onStatement?.(statement)
+    },
   })
   const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10 })
   const tokens = await createTokens([SECRET])

@@ -1,0 +1,86 @@
+import { openConnection } from '@parley/server/db/client'
+import { afterAll, expect, inject, test } from 'vitest'
+import { databaseUrl } from './support/postgres.ts'
+import { type DeclaredQuery, declaredQueries } from './support/sql/declared.ts'
+import { sentStatements } from './support/sql/sent.ts'
+
+/** Runs after all other files: it looks at what they have sent (see vitest.config.ts). */
+
+/** What Postgres.js makes of the types of PostgreSQL, by their numbers, with our parsers (server/db). */
+const kinds: Record<number, string> = {
+  16: 'boolean',
+  19: 'string',
+  20: 'string',
+  21: 'number',
+  23: 'number',
+  25: 'string',
+  114: 'json',
+  701: 'number',
+  1000: 'boolean[]',
+  1007: 'number[]',
+  1009: 'string[]',
+  1016: 'number[]',
+  1043: 'string',
+  1184: 'string',
+  1185: 'string[]',
+  1700: 'string',
+  2950: 'string',
+  2951: 'string[]',
+  3802: 'json',
+}
+
+test('every query of the server answers the rows that its declared type says', async () => {
+  const statements = sentStatements(inject('statements'))
+  const matches = declaredQueries().map((query) => ({
+    query,
+    sent: statements.filter((statement) => isSentBy(query, statement)),
+  }))
+  const faults = await Promise.all(
+    matches.flatMap(({ query, sent }) => sent.map((statement) => compare(query, statement))),
+  )
+
+  expect(faults.flat()).toEqual([])
+  const unsent = matches.filter(({ sent }) => sent.length === 0)
+  expect(
+    unsent.map(({ query }) => query.place),
+    'queries that no test sends (run the whole suite: npm test)',
+  ).toEqual([])
+})
+
+const template = openConnection({
+  url: databaseUrl(inject('databaseUrl'), inject('template')),
+  applicationName: 'parley-test-sql',
+  max: 4,
+})
+afterAll(() => template.end())
+
+/** Whether a statement has all the parts of a query, in their order, with anything in the place of parameters. */
+function isSentBy({ parts }: DeclaredQuery, statement: string) {
+  const last = parts.at(-1) ?? ''
+  let end = 0
+  for (const [index, part] of parts.slice(0, -1).entries()) {
+    const start = statement.indexOf(part, end)
+    if (start === -1 || (index === 0 && start > 0)) return false
+    end = start + part.length
+  }
+  return parts.length === 1 ? statement === last : statement.slice(end).endsWith(last)
+}
+
+async function compare({ place, columns }: DeclaredQuery, statement: string) {
+  const described = await template.unsafe(statement).describe()
+  const answered = new Map(
+    described.columns.map(({ name, type }) => [name, kinds[type] ?? `type ${type}`]),
+  )
+  const missing = [...columns.keys()].filter((name) => !answered.has(name))
+  const undeclared = [...answered.keys()].filter((name) => !columns.has(name))
+  const different = [...answered].filter(
+    ([name, kind]) => columns.has(name) && !columns.get(name)?.includes(kind),
+  )
+  return [
+    ...missing.map((name) => `${place}: ${name} is declared and not answered`),
+    ...undeclared.map((name) => `${place}: ${name} is answered and not declared`),
+    ...different.map(
+      ([name, kind]) => `${place}: ${name} is ${kind}, declared ${columns.get(name)?.join(' | ')}`,
+    ),
+  ]
+}
