@@ -1,0 +1,177 @@
+import { execFileSync } from 'node:child_process'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+const root = join(import.meta.dirname, '../..')
+
+/** A copy of the project in a folder of its own, with the packages that are installed here. */
+export function copyProject() {
+  const tree = realpathSync(mkdtempSync(join(tmpdir(), 'parley-noun-')))
+  const list = ['ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate']
+  const files = execFileSync('git', list, { cwd: root, encoding: 'utf8' }).trim().split('\n')
+  for (const file of files) {
+    mkdirSync(dirname(join(tree, file)), { recursive: true })
+    cpSync(join(root, file), join(tree, file))
+  }
+  for (const workspace of ['.', 'server', 'client-sdk', 'test']) linkPackages(tree, workspace)
+  return tree
+}
+
+/** Our own packages are those of the copy: their links are relative. */
+function linkPackages(tree: string, workspace: string) {
+  const [from, to] = [join(root, workspace, 'node_modules'), join(tree, workspace, 'node_modules')]
+  mkdirSync(to)
+  for (const name of readdirSync(from)) {
+    if (name === '@parley')
+      cpSync(join(from, name), join(to, name), { recursive: true, verbatimSymlinks: true })
+    else if (!name.startsWith('.vite')) symlinkSync(join(from, name), join(to, name))
+  }
+}
+
+/** Adds a noun by the list of CONTRIBUTING.md, as far as that is a matter of text. */
+export function addPolls(tree: string) {
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(tree, file), text)
+  for (const [file, anchor, text] of insertions) insertAfter(join(tree, file), anchor, text)
+}
+
+function insertAfter(file: string, anchor: string, text: string) {
+  const content = readFileSync(file, 'utf8')
+  const at = content.indexOf(anchor)
+  if (at === -1) throw new Error(`${file}: expected ${anchor}`)
+  const end = at + anchor.length
+  writeFileSync(file, content.slice(0, end) + text + content.slice(end))
+}
+
+const files = {
+  'contract/polls.ts': `import { z } from 'zod'
+import * as field from './fields.ts'
+import { operation } from './operation.ts'
+
+const Poll = z
+  .object({
+    id: z.uuid().meta({ description: 'Id of the poll.' }),
+    channelId: field.channelId(),
+    text: z.string().meta({ description: 'What is asked.' }),
+  })
+  .meta({ id: 'Poll', description: 'A question to the members of a channel.' })
+
+export const polls = {
+  create: operation({
+    method: 'POST',
+    path: '/api/channels/{channelId}/polls',
+    auth: 'user',
+    status: 201,
+    summary: 'Create a poll',
+    description: 'Asks the members of a channel a question.',
+    input: z.object({
+      channelId: field.channelId(),
+      text: z.string().min(1).max(300).meta({ description: 'What is asked.' }),
+    }),
+    output: Poll,
+    errors: ['NOT_FOUND', 'FORBIDDEN'],
+  }),
+  list: operation({
+    method: 'GET',
+    path: '/api/channels/{channelId}/polls',
+    auth: 'user',
+    summary: 'List polls',
+    description: 'The polls of a channel, the newest first.',
+    input: z.object({ channelId: field.channelId() }),
+    output: z.object({ polls: z.array(Poll).meta({ description: 'The newest first.' }) }),
+    errors: ['NOT_FOUND', 'FORBIDDEN'],
+  }),
+}
+`,
+  'server/db/schema/polls.ts': `import { pgTable, text, uuid } from 'drizzle-orm/pg-core'
+import { channels } from './channels.ts'
+
+export const polls = pgTable('polls', {
+  id: uuid().primaryKey(),
+  appId: uuid().notNull(),
+  channelId: uuid()
+    .notNull()
+    .references(() => channels.id, { onDelete: 'cascade' }),
+  text: text().notNull(),
+})
+`,
+  'server/features/polls.ts': `import { contract } from '@parley/contract'
+import { v7 as uuidv7 } from 'uuid'
+import { type Implements, implement, implementWithoutTransaction } from '../core/operation.ts'
+import { channelForMember, lockedChannelForMember } from './access.ts'
+
+const create = implement(contract.polls.create, async (ctx, { channelId, text }) => {
+  await lockedChannelForMember(ctx, channelId)
+  const id = uuidv7()
+  await ctx.db\`
+    insert into polls (id, app_id, channel_id, text)
+    values (\${id}, \${ctx.caller.appId}, \${channelId}, \${text})\`
+  return { id, channelId, text }
+})
+
+type PollRow = { id: string; channelId: string; text: string }
+
+const list = implementWithoutTransaction(contract.polls.list, async (ctx, { channelId }) => {
+  await channelForMember(ctx, channelId)
+  const polls = await ctx.db<PollRow[]>\`
+    select id, channel_id, text
+    from polls
+    where channel_id = \${channelId}
+    order by id desc\`
+  return { polls: [...polls] }
+})
+
+export const polls = { create, list } satisfies Implements<'polls'>
+`,
+  'test/polls.test.ts': `import { expect, test } from 'vitest'
+import { useWorld } from './support/world.ts'
+
+const world = useWorld()
+
+test('a poll is listed for every member of its channel', async () => {
+  const [ana, ben] = await world().users('ana', 'ben')
+  const { id: channelId } = await ana.channels.create({
+    type: 'group',
+    name: 'Kitchen',
+    memberIds: ['ben'],
+  })
+  const poll = await ana.polls.create({ channelId, text: 'Soup or salad?' })
+  expect(await ben.polls.list({ channelId })).toEqual({ polls: [poll] })
+})
+`,
+}
+
+const insertions = [
+  [
+    'contract/contract.ts',
+    "import { pins } from './pins.ts'\n",
+    "import { polls } from './polls.ts'\n",
+  ],
+  ['contract/contract.ts', 'export const contract = {\n', '  polls,\n'],
+  [
+    'contract/contract.ts',
+    'tagDescriptions: Record<keyof Contract, string> = {\n',
+    "  polls: 'Questions to the members of a channel.',\n",
+  ],
+  ['server/db/schema/index.ts', "from './messages.ts'\n", "export { polls } from './polls.ts'\n"],
+  [
+    'server/features/index.ts',
+    "import { pins } from './pins.ts'\n",
+    "import { polls } from './polls.ts'\n",
+  ],
+  ['server/features/index.ts', 'export const operations = {\n', '  polls,\n'],
+  [
+    'test/rights.test.ts',
+    'ok       ok       ok     ok     ok           ok       ok\n',
+    '  polls.create            404      403      ok     ok     401          401      401\n  polls.list              404      403      ok     ok     401          401      401\n',
+  ],
+] as const
