@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { WriteContext } from '../core/context.ts'
 import { fail } from '../core/errors.ts'
 import { type Implements, implement } from '../core/operation.ts'
-import type { devices as table } from '../db/schema.ts'
+import type { DeviceRow } from '../db/rows.ts'
 
 const create = implement(contract.devices.create, async (ctx, device) => {
   await lockOwner(ctx)
@@ -42,7 +42,7 @@ const remove = implement(contract.devices.delete, async (ctx, { deviceId }) => {
 
 export const devices = { create, delete: remove } satisfies Implements<'devices'>
 
-type Registration = Pick<typeof table.$inferSelect, 'userId' | 'provider'>
+type Registration = Pick<DeviceRow, 'userId' | 'provider'>
 
 /** Whose tokens of which kind may have changed. */
 function tellProvider({ enqueue }: Pick<WriteContext, 'enqueue'>, registrations: Registration[]) {
