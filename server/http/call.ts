@@ -1,8 +1,14 @@
 import { type Limit, type Operation, pathParameters } from '@parley/contract'
 import type { z } from 'zod'
 import { type Caller, runOperation, type Services, type WriteContext } from '../core/context.ts'
-import { ApiError, fail, RequiresFirstError } from '../core/errors.ts'
-import type { Batch, Command, Implementation, Outcome } from '../core/operation.ts'
+import { ApiError, fail } from '../core/errors.ts'
+import {
+  type Batch,
+  type Command,
+  type Implementation,
+  type Outcome,
+  RequiresFirstError,
+} from '../core/operation.ts'
 import { type Db, newDeadline } from '../db/client.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
 import { createGroupCommit } from './group-commit.ts'
@@ -106,55 +112,66 @@ type Accepted = { caller: Caller; input: never; until: number; onRepeat: () => P
 type CarryOut = (accepted: Accepted) => Promise<unknown>
 
 function executor({ db, services }: Edge, implementation: Implementation): CarryOut {
-  if (implementation.kind === 'batch') return batchExecutor({ db, services }, implementation)
-  return ({ caller, input, until }) => {
-    if (implementation.kind === 'plain')
-      return implementation.run({ caller, services, read: (work) => db.use(work, until) }, input)
-    if (implementation.kind === 'read')
-      return db.use((db) => implementation.run({ db, caller, services }, input), until)
-    const attempt = () =>
-      db.use(
-        (db, signal) =>
-          runOperation(db, { caller, services, signal }, (ctx) => implementation.run(ctx, input)),
-        until,
+  const inTransaction: InTransaction = ({ caller, until }, work) =>
+    db.use((db, signal) => runOperation(db, { caller, services, signal }, work), until)
+  switch (implementation.kind) {
+    case 'connectionless':
+      return ({ caller, input, until }) =>
+        implementation.run({ caller, services, read: (work) => db.use(work, until) }, input)
+    case 'read':
+      return ({ caller, input, until }) =>
+        db.use((db) => implementation.run({ db, caller, services }, input), until)
+    case 'write':
+      return withFirstSteps(inTransaction, (call) =>
+        inTransaction(call, (ctx) => implementation.run(ctx, call.input)),
       )
-    return attempt().catch(async (error: unknown) => {
-      if (!(error instanceof RequiresFirstError)) throw error
-      await error.first(until)
-      return attempt()
-    })
+    case 'batch':
+      return withFirstSteps(inTransaction, batchExecutor(inTransaction, implementation))
   }
 }
 
-/** So many commands, waiting in one lane, are carried out in one transaction. */
+type InTransaction = <T>(
+  call: Pick<Accepted, 'caller' | 'until'>,
+  work: (ctx: WriteContext) => Promise<T>,
+) => Promise<T>
+
+/**
+ * Takes the step that an operation requires first, then tries the operation again: more than once
+ * if others undo the step meanwhile. Attempts and steps fail after the deadline, which ends this.
+ */
+function withFirstSteps(inTransaction: InTransaction, carryOut: CarryOut): CarryOut {
+  return async (call) => {
+    for (;;) {
+      try {
+        return await carryOut(call)
+      } catch (error) {
+        if (!(error instanceof RequiresFirstError)) throw error
+        const { until } = call
+        await error.step({ inTransaction: (work) => inTransaction(call, work), until })
+      }
+    }
+  }
+}
+
+/** At most this many commands with the same key are carried out in one transaction. */
 const LARGEST_BATCH = 64
 
 function batchExecutor(
-  { db, services }: Pick<Edge, 'db' | 'services'>,
-  { run, laneOf }: Batch<Operation>,
+  inTransaction: InTransaction,
+  { run, groupKeyOf }: Batch<Operation>,
 ): CarryOut {
-  const inOneTransaction = <T>(
-    caller: Caller,
-    work: (ctx: WriteContext) => Promise<T>,
-    until: number,
-  ) => db.use((db, signal) => runOperation(db, { caller, services, signal }, work), until)
   const attempt = createGroupCommit<Command<Operation>, Outcome>({
     most: LARGEST_BATCH,
-    run: ([first, ...others], until) =>
-      first
-        ? inOneTransaction(first.caller, (ctx) => run(ctx, [first, ...others]), until)
-        : Promise.resolve([]),
+    run: async (commands, until) => {
+      const [first] = commands
+      if (!first) return []
+      return inTransaction({ caller: first.caller, until }, (ctx) => run(ctx, commands))
+    },
   })
   return async ({ caller, input, until, onRepeat }) => {
     const command = { caller, input }
-    const lane = laneOf(command)
-    let outcome = await attempt(lane, command, until)
-    // More than once if others undo the step before the command's turn comes; the deadline ends it.
-    while ('first' in outcome) {
-      await inOneTransaction(caller, outcome.first, until)
-      outcome = await attempt(lane, command, until)
-    }
-    if ('refusal' in outcome) throw outcome.refusal
+    const outcome = await attempt(groupKeyOf(command), command, until)
+    if ('error' in outcome) throw outcome.error
     if (outcome.isRepeat) await onRepeat()
     return outcome.result
   }

@@ -3,7 +3,12 @@ import { v7 as uuidv7 } from 'uuid'
 import type { WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { LockedCounters } from '../../core/event-buffer.ts'
-import { type Command, implementBatch, type Outcome } from '../../core/operation.ts'
+import {
+  type Command,
+  implementBatch,
+  type Outcome,
+  RequiresFirstError,
+} from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
 import type { ChannelRow, MemberRow } from '../../db/rows.ts'
 import { channelForReader, isOpen, lockChannels } from '../access.ts'
@@ -21,7 +26,7 @@ type SendOutcome = Outcome<typeof contract.messages.send>
  */
 export const send = implementBatch(contract.messages.send, {
   // Messages of one channel wait for its lock anyway: in one transaction they take it once.
-  laneOf: ({ caller, input }) => `${caller.appId}:${input.channelId}`,
+  groupKeyOf: ({ caller, input }) => `${caller.appId}:${input.channelId}`,
   run: async (ctx, commands) => {
     const facts = await readFacts(ctx.db, commands)
     const earlier = await selectEarlier(ctx.db, facts)
@@ -35,9 +40,7 @@ export const send = implementBatch(contract.messages.send, {
       if (repeated) return { result: repeated, isRepeat: true }
       if (fact.command.input.parentId !== undefined && fact.rootId === null)
         return refuse('NOT_FOUND', 'Parent message not found')
-      return fact.role === null
-        ? { first: (ctx) => joinOpenChannel(ctx, fact.command.input) }
-        : append(fact, fact.channel)
+      return fact.role === null ? { error: joinFirst(fact.command) } : append(fact, fact.channel)
     })
     write()
     return outcomes
@@ -55,8 +58,14 @@ export const send = implementBatch(contract.messages.send, {
 })
 
 const refuse = (code: 'NOT_FOUND' | 'FORBIDDEN' | 'INVALID_TOKEN', message: string) => ({
-  refusal: new ApiError(code, message),
+  error: new ApiError(code, message),
 })
+
+/** The first message in an open channel makes its author a member. */
+const joinFirst = ({ caller, input }: Send) =>
+  new RequiresFirstError(({ inTransaction }) =>
+    inTransaction((ctx) => joinOpenChannel({ ...ctx, caller }, input)),
+  )
 
 /** A command and all that its fate depends on. */
 type Fact = {

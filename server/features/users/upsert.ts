@@ -1,6 +1,6 @@
 import type { UserRow } from '@parley/contract'
 import type { WriteContext } from '../../core/context.ts'
-import { RequiresFirstError } from '../../core/errors.ts'
+import { RequiresFirstError } from '../../core/operation.ts'
 
 /** What is said of a user, and whether it is a sign of life. */
 export type UserDraft = UserRow & { isActive?: true }
@@ -65,7 +65,7 @@ export async function upsertUsers(
   const done = new Set(upserted.map(({ id }) => id))
   const waiting = Object.keys(byId).filter((id) => !done.has(id))
   if (waiting.length > 0)
-    throw new RequiresFirstError((until) =>
+    throw new RequiresFirstError(({ until }) =>
       services.erasure.erase({ appId, userIds: waiting }, until),
     )
   for (const { id, isSubscriberNews } of upserted)
