@@ -3,7 +3,7 @@ import type { Fragment, Tx } from './client.ts'
 /** The name under which others see a deleted user. */
 export const DELETED_USER_NAME = 'Deleted user'
 
-/** A pattern for `ilike` that finds a text anywhere; `%`, `_` and `\` in it are plain characters. */
+/** A pattern for `ilike` that finds a text anywhere, even one with `%`, `_` or `\` in it. */
 export const containing = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`
 
 /** A timestamp within JSON, in the same form as on the wire. */

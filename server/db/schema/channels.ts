@@ -18,7 +18,7 @@ import { createdAt, instant } from './columns.ts'
 import { referencesUser } from './users.ts'
 import { referencesWorkspace } from './workspaces.ts'
 
-/** `last_seq` numbers messages, `rev` every durable change; both move only while the row is locked. */
+/** `last_seq` counts messages, `rev` durable changes; both move only while the row is locked. */
 export const channels = pgTable(
   'channels',
   {
@@ -83,7 +83,7 @@ export const members = pgTable(
   ],
 )
 
-/** Users who left a channel but not their messages and reactions: the erasure of a user looks here. */
+/** Users who left a channel, where the erasure may still find messages and reactions of theirs. */
 export const formerMembers = pgTable(
   'former_members',
   { appId: uuid().notNull(), channelId: uuid().notNull(), userId: text().notNull() },

@@ -12,7 +12,7 @@ import {
 import { appId } from './apps.ts'
 import { createdAt, instant } from './columns.ts'
 
-/** Outbox and recovery log in one: a row for each rev of a channel and each offset of a user's stream. */
+/** Outbox and recovery log: a row for each rev of a channel and each offset of a user stream. */
 export const events = pgTable(
   'events',
   {
@@ -36,7 +36,7 @@ export const userStreams = pgTable(
   (t) => [primaryKey({ columns: [t.appId, t.userId] })],
 )
 
-/** Sockets by user, on every node; emptied by a crash, like the sockets. Made unlogged by its migration. */
+/** Sockets by user, on every node. Unlogged (by its migration): a crash ends the sockets too. */
 export const connections = pgTable(
   'connections',
   {
@@ -48,7 +48,7 @@ export const connections = pgTable(
   (t) => [primaryKey({ columns: [t.nodeId, t.appId, t.userId] }), index().on(t.appId, t.userId)],
 )
 
-/** The running servers. One without a heartbeat for `limits.realtime.nodeDeadSeconds` counts as dead. */
+/** The running servers. Without a heartbeat for `limits.realtime.nodeDeadSeconds` one is dead. */
 export const nodes = pgTable('nodes', { id: text().primaryKey(), beatAt: createdAt() })
 
 /** Jobs staged by a transaction, until they are moved to the queue after its commit. */
@@ -59,7 +59,7 @@ export const stagedJobs = pgTable('staged_jobs', {
   createdAt: createdAt(),
 })
 
-/** Processes that carry out jobs, while they live. */
+/** The running processes that carry out jobs. */
 export const jobWorkers = pgTable('job_workers', {
   id: text().primaryKey(),
   seenAt: instant().notNull(),

@@ -1,6 +1,7 @@
 /**
- * Every table, once: for migrations, and for the types of rows (see rows.ts). Queries are written in SQL. Each table
- * carries `app_id` where its rows belong to an app, and every query takes the id from the caller's credentials.
+ * Every table, once: for migrations, and for the types of rows (see rows.ts). Queries are written
+ * in SQL. Each table carries `app_id` where its rows belong to an app, and every query takes the id
+ * from the caller's credentials.
  */
 export { apiKeys, apps, service } from './apps.ts'
 export { channels, formerMembers, members, readMarks } from './channels.ts'

@@ -16,10 +16,7 @@ import { DELETED_USER_NAME } from '../sql.ts'
 import { appId } from './apps.ts'
 import { createdAt, instant } from './columns.ts'
 
-/**
- * The row of a deleted user stays, wiped, for the messages and channels that refer to it. Later the same id can become a
- * new user.
- */
+/** A deleted user keeps a wiped row, which messages and channels refer to. The id can be reused. */
 export const users = pgTable(
   'users',
   {
