@@ -55,13 +55,22 @@ async function readChanged(db: Tx, viewer: string, pulls: Pull[]): Promise<Chang
       with ordinality as known (channel_id, rev, ordinal)
       on known.channel_id = msg.channel_id
       and msg.rev > known.rev
-    order by known.ordinal, msg.rev
+    order by known.ordinal, msg.rev, msg.seq
     limit ${limits.sync.messages + 1}`
   const views = await selectMessages(db, { viewer, which })
-  return {
-    messages: views.slice(0, limits.sync.messages).map(toMessage),
-    isCut: views.length > limits.sync.messages,
-  }
+  return cutToSize(views.map(toMessage))
+}
+
+/**
+ * As many messages as fit into a response. A reply and its root may share a rev: they are returned
+ * together, because the next pull asks for what is after a rev.
+ */
+function cutToSize(messages: Message[]): ChangedMessages {
+  const next = messages[limits.sync.messages]
+  if (!next) return { messages, isCut: false }
+  const isComplete = ({ channelId, rev }: Message) =>
+    channelId !== next.channelId || rev !== next.rev
+  return { messages: messages.slice(0, limits.sync.messages).filter(isComplete), isCut: true }
 }
 
 type PulledMessages = { messages: Message[]; cut: Message | undefined }
