@@ -36,7 +36,7 @@ export type Call = (request: Request, input: unknown) => Promise<unknown>
 export function createCall(edge: Edge, implementation: Implementation): Call {
   const { op } = implementation
   const { limit = 'requests' } = op
-  const carryOut = executor(edge, implementation)
+  const run = createRunner(edge, implementation)
   return async (request, raw) => {
     const until = newDeadline()
     // Token requests are counted by address, those with a bad key too.
@@ -48,7 +48,7 @@ export function createCall(edge: Edge, implementation: Implementation): Call {
     if (window?.isExceeded)
       return answerRepeat(edge, implementation, { caller, raw, window, until })
     const input = parse(op, raw) as never // by the schema that the implementation was typed with
-    return carryOut({
+    return run({
       caller,
       input,
       until,
@@ -108,10 +108,10 @@ function parse(op: Operation, raw: unknown) {
 const explain = ({ path, message }: z.core.$ZodIssue) =>
   path.length === 0 ? message : `${path.join('.')}: ${message}`
 
-type Accepted = { caller: Caller; input: never; until: number; onRepeat: () => Promise<void> }
-type CarryOut = (accepted: Accepted) => Promise<unknown>
+type AcceptedCall = { caller: Caller; input: never; until: number; onRepeat: () => Promise<void> }
+type Runner = (accepted: AcceptedCall) => Promise<unknown>
 
-function executor({ db, services }: Edge, implementation: Implementation): CarryOut {
+function createRunner({ db, services }: Edge, implementation: Implementation): Runner {
   const inTransaction: InTransaction = ({ caller, until }, work) =>
     db.use((db, signal) => runOperation(db, { caller, services, signal }, work), until)
   switch (implementation.kind) {
@@ -126,12 +126,12 @@ function executor({ db, services }: Edge, implementation: Implementation): Carry
         inTransaction(call, (ctx) => implementation.run(ctx, call.input)),
       )
     case 'batch':
-      return withFirstSteps(inTransaction, batchExecutor(inTransaction, implementation))
+      return withFirstSteps(inTransaction, createBatchRunner(inTransaction, implementation))
   }
 }
 
 type InTransaction = <T>(
-  call: Pick<Accepted, 'caller' | 'until'>,
+  call: Pick<AcceptedCall, 'caller' | 'until'>,
   work: (ctx: WriteContext) => Promise<T>,
 ) => Promise<T>
 
@@ -139,11 +139,11 @@ type InTransaction = <T>(
  * Takes the step that an operation requires first, then tries the operation again: more than once
  * if others undo the step meanwhile. Attempts and steps fail after the deadline, which ends this.
  */
-function withFirstSteps(inTransaction: InTransaction, carryOut: CarryOut): CarryOut {
+function withFirstSteps(inTransaction: InTransaction, run: Runner): Runner {
   return async (call) => {
     for (;;) {
       try {
-        return await carryOut(call)
+        return await run(call)
       } catch (error) {
         if (!(error instanceof RequiresFirstError)) throw error
         const { until } = call
@@ -153,13 +153,13 @@ function withFirstSteps(inTransaction: InTransaction, carryOut: CarryOut): Carry
   }
 }
 
-/** At most this many commands with the same key are carried out in one transaction. */
+/** The most commands that share one transaction. */
 const LARGEST_BATCH = 64
 
-function batchExecutor(
+function createBatchRunner(
   inTransaction: InTransaction,
   { run, groupKeyOf }: Batch<Operation>,
-): CarryOut {
+): Runner {
   const attempt = createGroupCommit<Command<Operation>, Outcome>({
     most: LARGEST_BATCH,
     run: async (commands, until) => {
