@@ -20,7 +20,11 @@ const create = implement(contract.devices.create, async (ctx, device) => {
     throw new ApiError('VALIDATION_ERROR', `A user can register at most ${limits.devices} devices`)
   }
   const others = known.filter(({ id }) => id !== replaced?.id).map(({ id }) => id)
-  if (others.length > 0) await ctx.db`delete from devices where id = any(${others}::uuid[])`
+  if (others.length > 0) {
+    await ctx.db`
+      delete from devices
+      where id = any(${others}::uuid[])`
+  }
   const stored = await upsertDevice(ctx, device, replaced?.id)
   enqueueSync(ctx, [{ userId, provider: device.provider }, ...known])
   return stored

@@ -16,7 +16,10 @@ export const remove = implement(contract.messages.delete, async (ctx, ref) => {
       : await lockedMessageForAuthor({ ...ctx, caller }, ref)
   if (caller.userId !== null && !canStillDelete(message, message.now)) {
     const minutes = limits.deleteWindowSeconds / 60
-    throw new ApiError('FORBIDDEN', `A message can only be deleted for ${minutes} minutes`)
+    throw new ApiError(
+      'FORBIDDEN',
+      `A message can only be deleted within ${minutes} minutes of sending it`,
+    )
   }
   await tombstone(ctx, channel, [message])
   return { success: true, messageId: message.id, deletedAt: message.now }
