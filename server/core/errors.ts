@@ -15,10 +15,3 @@ export class ApiError extends Error {
 export const fail = (code: ErrorCode, message: string): never => {
   throw new ApiError(code, message)
 }
-
-/** Thrown by an operation that can not be carried out yet: it is undone, `first` is done in the time left, and it is tried once more. */
-export class RequiresFirstError extends Error {
-  constructor(readonly first: (until: number) => Promise<unknown>) {
-    super('an operation asked twice for what had to come first')
-  }
-}

@@ -1,3 +1,5 @@
+import type { DeviceRow } from '../db/rows.ts'
+
 /**
  * Work that a transaction can promise, by task: `ctx.enqueue` stores it with the write, a worker (server/jobs) carries
  * it out after the commit. Every payload is kept with the app's id.
@@ -14,7 +16,7 @@ export type Jobs = {
   /** Brings a user's profile to the push provider, or takes a deleted one away. */
   subscriber: { userId: string }
   /** Brings a user's device tokens of one kind to the push provider. */
-  device: { userId: string; provider: 'fcm' | 'apns' | 'relay' }
+  device: Pick<DeviceRow, 'userId' | 'provider'>
 }
 export type Task = keyof Jobs
 export type Job<T extends Task = Task> = { appId: string } & Jobs[T]

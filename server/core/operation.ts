@@ -4,12 +4,12 @@ import type { ApiError } from './errors.ts'
 
 /** An operation of the contract and the function that carries it out. Knows nothing of HTTP. */
 export type Implementation<Op extends Operation = Operation> =
-  | Plain<Op>
+  | Connectionless<Op>
   | Read<Op>
   | Write<Op>
   | Batch<Op>
-type Plain<Op extends Operation> = {
-  kind: 'plain'
+type Connectionless<Op extends Operation> = {
+  kind: 'connectionless'
   op: Op
   run: (ctx: ConnectionlessContext<Op['auth']>, input: Input<Op>) => Promise<Output<Op>>
 }
@@ -26,9 +26,9 @@ type Write<Op extends Operation> = {
 export type Batch<Op extends Operation> = { kind: 'batch'; op: Op } & BatchRules<Op>
 
 type BatchRules<Op extends Operation> = {
-  /** Commands of one lane, of one app at least, wait for each other and are gathered; lanes do not wait for one another. */
-  laneOf: (command: Command<Op>) => string
-  /** Carries out commands of one app in one transaction; one outcome a command, in order. */
+  /** Commands with the same key, which are of one app, wait for each other and share a transaction. */
+  groupKeyOf: (command: Command<Op>) => string
+  /** Carries out commands with the same key in one transaction; returns their outcomes in order. */
   run: (
     ctx: Omit<WriteContext<Op['auth']>, 'caller'>,
     commands: Command<Op>[],
@@ -38,12 +38,28 @@ type BatchRules<Op extends Operation> = {
 }
 export type Command<Op extends Operation> = { caller: Caller<Op['auth']>; input: Input<Op> }
 
-/** What became of one command of a batch. A refusal is a value: it must not undo the commands beside it. */
+/** The outcome of one command of a batch. An error is a value: thrown, it would undo the batch. */
 export type Outcome<Op extends Operation = Operation> =
   | { result: Output<Op>; isRepeat?: boolean }
-  | { refusal: ApiError }
-  /** To be carried out again after this step, which is a transaction of its own. */
-  | { first: (ctx: WriteContext<Op['auth']>) => Promise<unknown> }
+  | { error: ApiError | RequiresFirstError }
+
+/**
+ * The error of an operation that can only be carried out after another step. The operation is
+ * undone, the step is taken, and the operation is tried again, all before the deadline of the call.
+ */
+export class RequiresFirstError extends Error {
+  override readonly name = 'RequiresFirstError'
+
+  constructor(readonly step: FirstStep) {
+    super('this operation requires another step first')
+  }
+}
+type FirstStep = (tools: {
+  /** Runs work of the same caller in a transaction of its own. */
+  inTransaction: (work: (ctx: WriteContext) => Promise<unknown>) => Promise<unknown>
+  /** The deadline of the call. */
+  until: number
+}) => Promise<unknown>
 
 /** An operation that changes something: in one transaction. */
 export const implement = <Op extends Operation>(op: Op, run: Write<Op>['run']): Write<Op> => ({
@@ -51,7 +67,7 @@ export const implement = <Op extends Operation>(op: Op, run: Write<Op>['run']): 
   op,
   run,
 })
-/** An operation that only reads, or writes in a single statement: without a transaction around it. */
+/** An operation that only reads, or writes in a single statement: no transaction around it. */
 export const implementWithoutTransaction = <Op extends Operation>(
   op: Op,
   run: Read<Op>['run'],
@@ -60,23 +76,23 @@ export const implementWithoutTransaction = <Op extends Operation>(
   op,
   run,
 })
-/** An operation that holds no connection to the database: it does without, or asks somebody slower too. */
+/** An operation that holds no connection while it waits for something slower than the database. */
 export const implementWithoutConnection = <Op extends Operation>(
   op: Op,
-  run: Plain<Op>['run'],
-): Plain<Op> => ({
-  kind: 'plain',
+  run: Connectionless<Op>['run'],
+): Connectionless<Op> => ({
+  kind: 'connectionless',
   op,
   run,
 })
-/** An operation of which many are carried out in one transaction. */
+/** An operation that carries out many commands in one transaction. */
 export const implementBatch = <Op extends Operation>(op: Op, rules: BatchRules<Op>): Batch<Op> => ({
   kind: 'batch',
   op,
   ...rules,
 })
 
-/** Every operation of a group, none missing: `export const messages = { … } satisfies Implements<'messages'>`. */
+/** Every operation of a group: `export const messages = { … } satisfies Implements<'messages'>`. */
 export type Implements<Group extends keyof Contract> = {
   [Name in keyof Contract[Group]]: Contract[Group][Name] extends Operation
     ? Implementation<Contract[Group][Name]>

@@ -1,8 +1,11 @@
 import type { Fragment, Tx } from './client.ts'
 
-/** A pattern for `ilike` that finds a text anywhere; its own `%`, `_` and `\` are plain characters. */
+/** The name under which others see a deleted user. */
+export const DELETED_USER_NAME = 'Deleted user'
+
+/** A pattern for `ilike` that finds a text anywhere, even one with `%`, `_` or `\` in it. */
 export const containing = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`
 
-/** A timestamp within JSON, just as it goes on the wire elsewhere. */
+/** A timestamp within JSON, in the same form as on the wire. */
 export const isoTime = (db: Tx, timestamp: Fragment) =>
   db`to_char(${timestamp} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`

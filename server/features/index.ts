@@ -19,10 +19,22 @@ import { users } from './users/index.ts'
 import { workspaces } from './workspaces/index.ts'
 
 /** The implementation of every operation of the contract; a missing one does not compile. */
-// biome-ignore format: a list
 export const operations = {
-  service, apps, tokens, users, channels, members, messages, reactions, pins, reads, receipts, sync, workspaces, invites, devices, preferences,
+  service,
+  apps,
+  tokens,
+  users,
+  channels,
+  members,
+  messages,
+  reactions,
+  pins,
+  reads,
+  receipts,
+  sync,
+  workspaces,
+  invites,
+  devices,
+  preferences,
   typing,
-} satisfies {
-  [Group in keyof Contract]: Implements<Group>
-}
+} satisfies { [Group in keyof Contract]: Implements<Group> }

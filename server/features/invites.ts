@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { contract, type WorkspaceRole, workspaceRoles } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
 import type { WriteContext } from '../core/context.ts'
-import { fail } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { sha256 } from '../core/hash.ts'
 import { type Implements, implement } from '../core/operation.ts'
 import { lockCallerForShare } from './access.ts'
@@ -13,15 +13,27 @@ const create = implement(
   contract.invites.create,
   async (ctx, { workspaceId, maxUses = null, expiresInDays, role }) => {
     const own = await workspaceForMember(ctx, workspaceId)
-    if (!mayInvite(own.role, role))
-      return fail('FORBIDDEN', 'Only owners and admins invite, at most to their own role')
+    if (!mayInvite(own.role, role)) {
+      throw new ApiError(
+        'FORBIDDEN',
+        'Only owners and admins can invite, and only to their own role or a lower one',
+      )
+    }
     const { appId, userId } = ctx.caller
     const token = randomBytes(16).toString('base64url')
     const [invite] = await ctx.db<{ expiresAt: string }[]>`
-    insert into workspace_invites (id, app_id, workspace_id, token_hash, role, max_uses, created_by, expires_at)
-    values (${uuidv7()}, ${appId}, ${workspaceId}, ${sha256(token)}, ${role}, ${maxUses}, ${userId}, now() + ${expiresInDays} * interval '1 day')
-    returning expires_at`
-    if (!invite) throw new Error('the insert of an invite answered no row')
+      insert into workspace_invites (
+        id, app_id, workspace_id,
+        token_hash, role, max_uses,
+        created_by, expires_at
+      )
+      values (
+        ${uuidv7()}, ${appId}, ${workspaceId},
+        ${sha256(token)}, ${role}, ${maxUses},
+        ${userId}, now() + ${expiresInDays} * interval '1 day'
+      )
+      returning expires_at`
+    if (!invite) throw new Error('the insert of an invite returned no row')
     return { token, inviteUrl: ctx.services.inviteUrl(token), expiresAt: invite.expiresAt }
   },
 )
@@ -30,9 +42,10 @@ const accept = implement(contract.invites.accept, async (ctx, { token }) => {
   await lockCallerForShare(ctx)
   const invite = await lockedInvite(ctx, token)
   if (!invite.isMember) {
-    // Coming back with the same invite takes no further use of it, but it has to be good for one still.
-    if (invite.maxUses !== null && invite.uses >= invite.maxUses)
-      return fail('FORBIDDEN', 'This invite has been used up')
+    // Coming back with the same invite does not count as another use, but one must still be left.
+    if (invite.maxUses !== null && invite.uses >= invite.maxUses) {
+      throw new ApiError('FORBIDDEN', 'This invite has been used up')
+    }
     await join(ctx, invite)
   }
   return { workspace: await viewWorkspace(ctx, invite.workspaceId) }
@@ -40,7 +53,7 @@ const accept = implement(contract.invites.accept, async (ctx, { token }) => {
 
 export const invites = { create, accept } satisfies Implements<'invites'>
 
-export const mayInvite = (own: WorkspaceRole, role: WorkspaceRole) =>
+const mayInvite = (own: WorkspaceRole, role: WorkspaceRole) =>
   own !== 'member' && workspaceRoles.indexOf(role) >= workspaceRoles.indexOf(own)
 
 type Invite = {
@@ -52,30 +65,54 @@ type Invite = {
   isMember: boolean
 }
 
-/** A valid invite. Locked: those who accept it come one after the other, and each sees what the one before has left. */
+/** A valid invite, locked: uses are counted one after the other. */
 async function lockedInvite(
   { db, caller: { appId, userId } }: WriteContext<'user'>,
   token: string,
 ): Promise<Invite> {
-  const which = db`i.app_id = ${appId} and i.token_hash = ${sha256(token)} and i.expires_at > now()`
+  const valid = db`
+    wi.app_id = ${appId}
+    and wi.token_hash = ${sha256(token)}
+    and wi.expires_at > now()`
   const [, [invite]] = await Promise.all([
-    db`select from workspace_invites i where ${which} for update`,
+    db`
+      select from workspace_invites wi
+      where ${valid}
+      for update`,
     db<Invite[]>`
-      select i.id, i.workspace_id, i.role, i.uses, i.max_uses,
-        exists (select from workspace_members m where m.workspace_id = i.workspace_id and m.user_id = ${userId}) as is_member
-      from workspace_invites i where ${which}`,
+      select
+        wi.id, wi.workspace_id, wi.role, wi.uses, wi.max_uses,
+        exists (
+          select from workspace_members wm
+          where wm.workspace_id = wi.workspace_id
+            and wm.user_id = ${userId}
+        ) as is_member
+      from workspace_invites wi
+      where ${valid}`,
   ])
-  return invite ?? fail('NOT_FOUND', 'Invite not found')
+  if (!invite) throw new ApiError('NOT_FOUND', 'Invite not found or expired')
+  return invite
 }
 
-/** By another invite the same user may be joining at this moment: whoever is first takes the use. */
+/** The user may be joining by another invite at the same time: only the first counts as a use. */
 const join = (
   { db, caller: { appId, userId } }: WriteContext<'user'>,
   { id, workspaceId, role }: Invite,
 ) => db`
   with joined as (
-    insert into workspace_members (app_id, workspace_id, user_id, role) values (${appId}, ${workspaceId}, ${userId}, ${role}) on conflict do nothing returning user_id
-  ), used as (
-    insert into workspace_invite_uses (invite_id, user_id) select ${id}, user_id from joined on conflict do nothing returning user_id
+    insert into workspace_members (app_id, workspace_id, user_id, role)
+    values (${appId}, ${workspaceId}, ${userId}, ${role})
+    on conflict do nothing
+    returning user_id
+  ),
+  used as (
+    insert into workspace_invite_uses (invite_id, user_id)
+    select ${id}, user_id
+    from joined
+    on conflict do nothing
+    returning user_id
   )
-  update workspace_invites set uses = uses + 1 where id = ${id} and exists (select from used)`
+  update workspace_invites
+  set uses = uses + 1
+  where id = ${id}
+    and exists (select from used)`

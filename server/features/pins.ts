@@ -1,9 +1,9 @@
 import { contract, limits } from '@parley/contract'
-import { fail } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../core/operation.ts'
 import { channelForReader } from './access.ts'
 import { lockedMessageForMember } from './messages/access.ts'
-import { publishMessageUpdate } from './messages/announce.ts'
+import { publishMessageUpdate } from './messages/publish.ts'
 import { selectMessages, toMessage } from './messages/view.ts'
 
 const pin = implement(contract.pins.pin, async (ctx, ref) => {
@@ -11,38 +11,54 @@ const pin = implement(contract.pins.pin, async (ctx, ref) => {
   const { appId, userId } = ctx.caller
   const [before] = await ctx.db<{ pins: number; isPinned: boolean }[]>`
     with before as (
-      select count(*)::int as pins, coalesce(bool_or(message_id = ${message.id}), false) as is_pinned from pins where channel_id = ${channel.id}
-    ), pinned as (
+      select
+        count(*)::int as pins,
+        coalesce(bool_or(message_id = ${message.id}), false) as is_pinned
+      from pins
+      where channel_id = ${channel.id}
+    ),
+    pinned as (
       insert into pins (app_id, channel_id, message_id, pinned_by, pinned_at)
-      select ${appId}, ${channel.id}, ${message.id}, ${userId}, clock_timestamp() from before where not is_pinned and pins < ${limits.pins}
+      select ${appId}, ${channel.id}, ${message.id}, ${userId}, clock_timestamp()
+      from before
+      where not is_pinned
+        and pins < ${limits.pins}
     )
-    select * from before`
+    select *
+    from before`
   if (before?.isPinned) return { success: true }
-  if (before && before.pins >= limits.pins)
-    return fail('VALIDATION_ERROR', `a channel holds at most ${limits.pins} pins`)
+  if (before && before.pins >= limits.pins) {
+    throw new ApiError(
+      'VALIDATION_ERROR',
+      `A channel can have at most ${limits.pins} pinned messages`,
+    )
+  }
   await publishMessageUpdate(ctx, { channel, messageId: message.id, viewer: userId })
   return { success: true }
 })
 
 const unpin = implement(contract.pins.unpin, async (ctx, ref) => {
   const { channel, message } = await lockedMessageForMember(ctx, ref)
-  const removed = await ctx.db`delete from pins where message_id = ${message.id}`
-  if (removed.count > 0)
+  const removed = await ctx.db`
+    delete from pins
+    where message_id = ${message.id}`
+  if (removed.count > 0) {
     await publishMessageUpdate(ctx, { channel, messageId: message.id, viewer: ctx.caller.userId })
+  }
   return { success: true }
 })
 
 const list = implementWithoutTransaction(contract.pins.list, async (ctx, { channelId }) => {
   await channelForReader(ctx, channelId)
-  const which = ctx.db`where p.channel_id = ${channelId} order by p.pinned_at desc, m.seq desc`
+  const which = ctx.db`
+    where p.channel_id = ${channelId}
+    order by p.pinned_at desc, msg.seq desc`
   const views = await selectMessages(ctx.db, { viewer: ctx.caller.userId, which })
-  return {
-    messages: views.flatMap((view) =>
-      view.pinnedBy && view.pinnedAt
-        ? { ...toMessage(view), pinnedBy: view.pinnedBy, pinnedAt: view.pinnedAt }
-        : [],
-    ),
-  }
+  const messages = views.flatMap((view) => {
+    const { pinnedBy, pinnedAt } = view
+    return pinnedBy && pinnedAt ? { ...toMessage(view), pinnedBy, pinnedAt } : []
+  })
+  return { messages }
 })
 
 export const pins = { pin, unpin, list } satisfies Implements<'pins'>

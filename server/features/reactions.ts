@@ -1,11 +1,11 @@
 import { contract, limits } from '@parley/contract'
 import type { WriteContext } from '../core/context.ts'
-import { fail } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { LockedChannel } from '../core/event-buffer.ts'
 import { type Implements, implement } from '../core/operation.ts'
 import { lockCallerForShare } from './access.ts'
 import { lockedMessageForMember } from './messages/access.ts'
-import { viewMessage, writeRev } from './messages/announce.ts'
+import { viewMessage, writeRev } from './messages/publish.ts'
 import { asBroadcast } from './messages/view.ts'
 import { selectUsers } from './users/view.ts'
 
@@ -17,53 +17,63 @@ const add = implement(contract.reactions.add, async (ctx, { emoji, ...ref }) => 
   const { appId, userId } = ctx.caller
   const [before] = await ctx.db<{ kinds: number; isKnown: boolean; isOwn: boolean }[]>`
     with before as (
-      select count(distinct emoji)::int as kinds, coalesce(bool_or(emoji = ${emoji}), false) as is_known,
+      select
+        count(distinct emoji)::int as kinds,
+        coalesce(bool_or(emoji = ${emoji}), false) as is_known,
         coalesce(bool_or(emoji = ${emoji} and user_id = ${userId}), false) as is_own
-      from reactions where message_id = ${message.id}
-    ), added as (
+      from reactions
+      where message_id = ${message.id}
+    ),
+    added as (
       insert into reactions (app_id, message_id, emoji, user_id, created_at)
-      select ${appId}, ${message.id}, ${emoji}, ${userId}, clock_timestamp() from before where not is_own and (is_known or kinds < ${limits.reactionKinds})
+      select ${appId}, ${message.id}, ${emoji}, ${userId}, clock_timestamp()
+      from before
+      where not is_own
+        and (is_known or kinds < ${limits.reactionKinds})
     )
-    select * from before`
-  const isFull = before && !before.isKnown && before.kinds >= limits.reactionKinds
-  if (isFull)
-    return fail(
+    select *
+    from before`
+  if (before && !before.isKnown && before.kinds >= limits.reactionKinds) {
+    throw new ApiError(
       'VALIDATION_ERROR',
-      `emoji: a message carries at most ${limits.reactionKinds} kinds of reactions`,
+      `emoji: a message can have at most ${limits.reactionKinds} different reactions`,
     )
-  if (!before?.isOwn && message.userId !== userId)
-    ctx.enqueue('push-reaction', { messageId: message.id, userId, emoji })
-  return answer(ctx, {
-    type: before?.isOwn ? null : 'reaction.added',
-    channel,
-    messageId: message.id,
-    emoji,
-  })
+  }
+  const messageId = message.id
+  const isRepeat = before?.isOwn === true
+  if (!isRepeat && message.userId !== userId) {
+    ctx.enqueue('push-reaction', { messageId, userId, emoji })
+  }
+  const type = isRepeat ? null : 'reaction.added'
+  return publishReactions(ctx, { type, channel, messageId, emoji })
 })
 
 const remove = implement(contract.reactions.remove, async (ctx, { emoji, ...ref }) => {
   const { channel, message } = await lockedMessageForMember(ctx, ref)
-  const removed =
-    await ctx.db`delete from reactions where message_id = ${message.id} and emoji = ${emoji} and user_id = ${ctx.caller.userId}`
-  return answer(ctx, {
-    type: removed.count === 0 ? null : 'reaction.removed',
-    channel,
-    messageId: message.id,
-    emoji,
-  })
+  const removed = await ctx.db`
+    delete from reactions
+    where message_id = ${message.id}
+      and emoji = ${emoji}
+      and user_id = ${ctx.caller.userId}`
+  const type = removed.count === 0 ? null : 'reaction.removed'
+  return publishReactions(ctx, { type, channel, messageId: message.id, emoji })
 })
 
 export const reactions = { add, remove } satisfies Implements<'reactions'>
 
-type Change = {
+type ReactionChange = {
+  /** Null: nothing has changed. */
   type: 'reaction.added' | 'reaction.removed' | null
   channel: LockedChannel
   messageId: string
   emoji: string
 }
 
-/** The reactions after a change, told to the channel if it was one. */
-async function answer(ctx: WriteContext<'user'>, { type, channel, messageId, emoji }: Change) {
+/** Publishes a change of reactions, if there is one; returns them as the caller sees them. */
+async function publishReactions(
+  ctx: WriteContext<'user'>,
+  { type, channel, messageId, emoji }: ReactionChange,
+) {
   const { appId, userId } = ctx.caller
   const [message, [user]] = await Promise.all([
     viewMessage(ctx, { messageId, viewer: userId }),
@@ -71,17 +81,18 @@ async function answer(ctx: WriteContext<'user'>, { type, channel, messageId, emo
   ])
   if (type !== null && user) {
     const { reactions } = asBroadcast(message)
-    const tell = (rev: number) => {
-      writeRev(ctx, { id: messageId, rev })
-      return {
-        channelId: channel.id,
-        messageId,
-        reaction: { type: emoji, userId },
-        user,
-        reactions,
-      }
+    const payload = {
+      channelId: channel.id,
+      messageId,
+      reaction: { type: emoji, userId },
+      user,
+      reactions,
     }
-    ctx.emit(channel, type, tell, messageId)
+    const withRev = (rev: number) => {
+      writeRev(ctx, { id: messageId, rev })
+      return payload
+    }
+    ctx.emit(channel, type, withRev, messageId)
   }
   return { success: true, reactions: message.reactions }
 }

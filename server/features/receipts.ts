@@ -1,6 +1,6 @@
 import { contract, limits, type Output, type Reader } from '@parley/contract'
 import { broadcast, type Context } from '../core/context.ts'
-import { fail } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
 import type { ChannelRow } from '../db/rows.ts'
@@ -11,56 +11,60 @@ import { moveMarkers, publishRead } from './reads.ts'
 const mark = implementWithoutTransaction(
   contract.receipts.mark,
   async (ctx, { channelId, messageId }) => {
-    const { channel, standing } = await channelForMember(ctx, channelId, messageId)
-    const seq = standing.cursorSeq ?? 0
-    const [moved] = await moveMarkers(ctx.db, {
+    const { channel, cursorSeq } = await channelForMember(ctx, channelId, messageId)
+    const seq = cursorSeq ?? 0
+    const [position] = await moveMarkers(ctx.db, {
       channelId,
       userId: ctx.caller.userId,
       lastReadSeq: seq,
       unreadAfterSeq: seq,
     })
-    if (!moved) return fail('FORBIDDEN', 'You are not a member of this channel')
+    if (!position) throw new ApiError('FORBIDDEN', 'You are not a member of this channel')
     ctx.services.lastActive.touch(ctx.caller)
-    await publishRead(ctx, { channel, moved })
-    await announceReceipt(ctx, { channel, messageId, seq })
-    return { success: true, lastReadMessageId: moved.lastReadMessageId ?? messageId }
+    await publishRead(ctx, channel, position)
+    await publishReceipt(ctx, { channel, messageId, seq })
+    return { success: true, lastReadMessageId: position.lastReadMessageId ?? messageId }
   },
 )
 
-/** Tells the channel that the caller has read this message, and when. In a crowd only the caller hears of it. */
-async function announceReceipt(
-  ctx: Context<'user'>,
-  { channel, messageId, seq }: { channel: ChannelRow; messageId: string; seq: number },
-) {
+type CallerReceipt = { name: string; image: string | null; readAt: string }
+type ReadMessage = { channel: ChannelRow; messageId: string; seq: number }
+
+/**
+ * Tells the channel that the caller has read this message, and when. In a large livestream the
+ * receipt goes to the caller only.
+ */
+async function publishReceipt(ctx: Context<'user'>, { channel, messageId, seq }: ReadMessage) {
   const { appId, userId } = ctx.caller
-  const [reader] = await ctx.db<{ name: string; image: string | null; readAt: string }[]>`
-    select u.display_name as name, u.image, coalesce(mark.read_at, now()) as read_at
+  const [receipt] = await ctx.db<CallerReceipt[]>`
+    select
+      u.display_name as name, u.image,
+      coalesce(mark.read_at, now()) as read_at
     from users u
     left join lateral (
-      select read_at from read_marks k where k.channel_id = ${channel.id} and k.user_id = u.id and k.seq >= ${seq} order by k.seq limit 1
+      select rm.read_at
+      from read_marks rm
+      where rm.channel_id = ${channel.id}
+        and rm.user_id = u.id
+        and rm.seq >= ${seq}
+      order by rm.seq
+      limit 1
     ) mark on true
-    where u.app_id = ${appId} and u.id = ${userId}`
-  if (reader)
-    broadcast(ctx, 'read_receipt', {
-      channelId: channel.id,
-      messageId,
-      userId,
-      ...reader,
-      onlyFor: isLargeLivestream(channel) ? userId : undefined,
-    })
+    where u.app_id = ${appId}
+      and u.id = ${userId}`
+  if (!receipt) return
+  const onlyFor = isLargeLivestream(channel) ? userId : undefined
+  broadcast(ctx, 'read_receipt', { channelId: channel.id, messageId, userId, ...receipt, onlyFor })
 }
 
 const get = implementWithoutTransaction(
   contract.receipts.get,
   async (ctx, { channelId, messageId }) => {
     const { channel } = await channelForReader(ctx, channelId)
-    const [receipt] = await selectReceipts(ctx.db, channelId, [messageId])
-    if (!receipt) return fail('NOT_FOUND', 'Message not found')
-    return {
-      readBy: receipt.readers,
-      readCount: receipt.readCount,
-      totalMembers: channel.memberCount,
-    }
+    const [receipts] = await selectReceipts(ctx.db, channelId, [messageId])
+    if (!receipts) throw new ApiError('NOT_FOUND', 'Message not found')
+    const { readers, readCount } = receipts
+    return { readBy: readers, readCount, totalMembers: channel.memberCount }
   },
 )
 
@@ -68,61 +72,104 @@ const query = implementWithoutTransaction(
   contract.receipts.query,
   async (ctx, { channelId, messageIds }) => {
     await channelForReader(ctx, channelId)
-    const receipts = await selectReceipts(ctx.db, channelId, messageIds)
-    return {
-      receipts: Object.fromEntries(
-        receipts.map(({ messageId, ...receipt }) => [messageId, receipt]),
-      ),
-    }
+    const rows = await selectReceipts(ctx.db, channelId, messageIds)
+    const entries = rows.map(({ messageId, ...receipts }) => [messageId, receipts])
+    return { receipts: Object.fromEntries(entries) }
   },
 )
+
+type MemberStatus = Output<typeof contract.receipts.status>['members'][number]
 
 const status = implementWithoutTransaction(
   contract.receipts.status,
   async (ctx, { channelId, limit, offset }) => {
     await channelForReader(ctx, channelId)
-    const members = await ctx.db<Output<typeof contract.receipts.status>['members']>`
-    select f.user_id, u.display_name as name, u.image, x.id as last_read_message_id, f.last_read_seq
-    from members f
-    join users u on u.app_id = f.app_id and u.id = f.user_id
-    left join messages x on x.channel_id = f.channel_id and x.seq = f.last_read_seq
-    where f.channel_id = ${channelId} order by f.joined_at, f.user_id limit ${limit} offset ${offset}`
+    const members = await ctx.db<MemberStatus[]>`
+      select
+        m.user_id, u.display_name as name, u.image,
+        msg.id as last_read_message_id, m.last_read_seq
+      from members m
+      join users u on u.app_id = m.app_id and u.id = m.user_id
+      left join messages msg on msg.channel_id = m.channel_id and msg.seq = m.last_read_seq
+      where m.channel_id = ${channelId}
+      order by m.joined_at, m.user_id
+      limit ${limit}
+      offset ${offset}`
     return { members }
   },
 )
 
 export const receipts = { mark, get, query, status } satisfies Implements<'receipts'>
 
+type MessageReceipts = { messageId: string; readCount: number; readers: Reader[] }
+
 /**
- * Who has read these messages, whatever their number in one pass over the members: a member has read all up to his
- * position, so a running count over the positions, highest first, tells each message's readers. A hundred of them are
- * shown, those who have read farthest, each with the time of the first mark at or after the message.
+ * The readers of these messages, whatever the number of messages, in one pass over the members: a
+ * member has read everything up to their position, so a running count over the positions, highest
+ * first, gives the number of readers of each message. At most `limits.readersShown` are returned,
+ * those who have read farthest, each with the time of the first read mark at or after the message.
  */
-const selectReceipts = (db: Tx, channelId: string, messageIds: string[]) => db<
-  { messageId: string; readCount: number; readers: Reader[] }[]
->`
-  with asked as (
-    select id, seq, user_id as author_id from messages where channel_id = ${channelId} and id = any(${messageIds}::uuid[]) and deleted_at is null
-  ), reader as materialized (
-    select user_id, last_read_seq from members
-    where channel_id = ${channelId} and last_read_seq >= (select min(seq) from asked) order by last_read_seq desc, user_id
-  ), counted as (
-    select id, sum(one) over (order by seq desc, one desc rows unbounded preceding) as readers
-    from (select null::uuid as id, last_read_seq as seq, 1 as one from reader union all select id, seq, 0 from asked) line
-  )
-  select a.id as message_id, (c.readers - case when author.last_read_seq >= a.seq then 1 else 0 end)::int as read_count,
-    coalesce((
-      select jsonb_agg(jsonb_build_object('userId', u.id, 'name', u.display_name, 'image', u.image, 'readAt', ${isoTime(db, db`mark.read_at`)}) order by mark.read_at, u.id)
+function selectReceipts(db: Tx, channelId: string, messageIds: string[]) {
+  const reader = db`jsonb_build_object(
+    'userId', u.id, 'name', u.display_name, 'image', u.image,
+    'readAt', ${isoTime(db, db`mark.read_at`)}
+  )`
+  return db<MessageReceipts[]>`
+    with requested as (
+      select id, seq, user_id as author_id
+      from messages
+      where channel_id = ${channelId}
+        and id = any(${messageIds}::uuid[])
+        and deleted_at is null
+    ),
+    reader as materialized (
+      select user_id, last_read_seq
+      from members
+      where channel_id = ${channelId}
+        and last_read_seq >= (select min(seq) from requested)
+      order by last_read_seq desc, user_id
+    ),
+    counted as (
+      select id, sum(one) over (order by seq desc, one desc rows unbounded preceding) as readers
       from (
-        select user_id from (select * from reader limit ${limits.readersShown + 1}) farthest
-        where last_read_seq >= a.seq and user_id <> a.author_id limit ${limits.readersShown}
-      ) r
-      join messages m on m.id = a.id
-      join users u on u.app_id = m.app_id and u.id = r.user_id
-      cross join lateral (
-        select read_at from read_marks k where k.channel_id = ${channelId} and k.user_id = r.user_id and k.seq >= a.seq order by k.seq limit 1
-      ) mark
-    ), '[]') as readers
-  from asked a
-  join counted c on c.id = a.id
-  left join members author on author.channel_id = ${channelId} and author.user_id = a.author_id`
+        select null::uuid as id, last_read_seq as seq, 1 as one from reader
+        union all
+        select id, seq, 0 from requested
+      ) positions
+    )
+    select
+      requested.id as message_id,
+      (
+        counted.readers - case when author.last_read_seq >= requested.seq then 1 else 0 end
+      )::int as read_count,
+      coalesce((
+        select jsonb_agg(${reader} order by mark.read_at, u.id)
+        from (
+          select user_id
+          from (
+            select *
+            from reader
+            limit ${limits.readersShown + 1}
+          ) farthest
+          where last_read_seq >= requested.seq
+            and user_id <> requested.author_id
+          limit ${limits.readersShown}
+        ) shown
+        join messages msg on msg.id = requested.id
+        join users u on u.app_id = msg.app_id and u.id = shown.user_id
+        cross join lateral (
+          select rm.read_at
+          from read_marks rm
+          where rm.channel_id = ${channelId}
+            and rm.user_id = shown.user_id
+            and rm.seq >= requested.seq
+          order by rm.seq
+          limit 1
+        ) mark
+      ), '[]') as readers
+    from requested
+    join counted on counted.id = requested.id
+    left join members author
+      on author.channel_id = ${channelId}
+      and author.user_id = requested.author_id`
+}

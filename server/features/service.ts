@@ -15,10 +15,7 @@ const health = implementWithoutTransaction(
 
 const live = implementWithoutConnection(
   contract.service.live,
-  async ({ services: { version } }) => ({
-    status: 'ok' as const,
-    version,
-  }),
+  async ({ services: { version } }) => ({ status: 'ok' as const, version }),
 )
 
 export const service = { health, live } satisfies Implements<'service'>

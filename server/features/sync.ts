@@ -5,27 +5,29 @@ import { selectChannels } from './channels/view.ts'
 import { selectMessages, toMessage } from './messages/view.ts'
 
 /**
- * What happened since the revs the caller knows, in three statements whatever the number of channels. The channels are
- * read first: what changes between the statements is told twice rather than never.
+ * What happened since the revs that the caller knows, in three statements whatever the number of
+ * channels. The channels are read first: what changes between the statements is returned twice
+ * rather than never.
  */
 const pull = implementWithoutTransaction(
   contract.sync.pull,
-  async ({ db, caller: { appId, userId } }, { channels: known }) => {
-    const page = db`c.id = any(${Object.keys(known)}::uuid[]) and m.user_id is not null`
-    const mine = await selectChannels(db, { appId, viewer: userId, page })
-    const wanted = mine.map((channel): Wanted => ({ channel, since: known[channel.id] ?? 0 }))
-    const { messages, isCut } = await readChanged(db, userId, wanted.filter(isWithinReach))
-    const cut = isCut ? messages.at(-1) : undefined
-    const cutAt = wanted.findIndex(({ channel }) => channel.id === cut?.channelId)
-    const told = new Map(
-      wanted.map((entry, place) => [
-        entry.channel.id,
-        tell(entry, { messages, cut: cut && place >= cutAt ? cut : undefined }),
-      ]),
+  async ({ db, caller: { appId, userId } }, { channels: knownRevs }) => {
+    const ids = Object.keys(knownRevs)
+    const page = db`c.id = any(${ids}::uuid[]) and m.user_id is not null`
+    const channels = await selectChannels(db, { appId, viewer: userId, page })
+    const pulls = channels.map((channel): Pull => ({ channel, since: knownRevs[channel.id] ?? 0 }))
+    const { messages, isCut } = await readChanged(db, userId, pulls.filter(isRecoverable))
+    const last = isCut ? messages.at(-1) : undefined
+    const cutIndex = pulls.findIndex(({ channel }) => channel.id === last?.channelId)
+    const changes = new Map(
+      pulls.map((pull, index) => {
+        const cut = index >= cutIndex ? last : undefined
+        return [pull.channel.id, changesOf(pull, { messages, cut })]
+      }),
     )
     const removed: ChannelChanges = { removed: true }
     return {
-      channels: Object.fromEntries(Object.keys(known).map((id) => [id, told.get(id) ?? removed])),
+      channels: Object.fromEntries(ids.map((id) => [id, changes.get(id) ?? removed])),
       more: isCut,
     }
   },
@@ -33,43 +35,53 @@ const pull = implementWithoutTransaction(
 
 export const sync = { pull } satisfies Implements<'sync'>
 
-type Wanted = { channel: Channel; since: number }
+/** A channel, and the rev of it that the caller knows. */
+type Pull = { channel: Channel; since: number }
 
 /** A rev of the future comes from before a backup was restored. */
-const isWithinReach = ({ channel, since }: Wanted) =>
+const isRecoverable = ({ channel, since }: Pull) =>
   since <= channel.rev && channel.rev - since <= limits.sync.changes
 
-/** The messages changed since, channel by channel and ascending by rev, up to what an answer holds. */
-async function readChanged(
-  db: Tx,
-  viewer: string,
-  wanted: Wanted[],
-): Promise<{ messages: Message[]; isCut: boolean }> {
-  const changed = wanted.filter(({ channel, since }) => since < channel.rev)
+type ChangedMessages = { messages: Message[]; isCut: boolean }
+
+/** The messages changed since, by channel and rev, up to the size of a response. */
+async function readChanged(db: Tx, viewer: string, pulls: Pull[]): Promise<ChangedMessages> {
+  const changed = pulls.filter(({ channel, since }) => since < channel.rev)
   if (changed.length === 0) return { messages: [], isCut: false }
+  const channelIds = changed.map(({ channel }) => channel.id)
+  const revs = changed.map(({ since }) => since)
   const which = db`
-    join unnest(${changed.map(({ channel }) => channel.id)}::uuid[], ${changed.map(({ since }) => since)}::int[]) with ordinality as s (channel_id, since, place)
-      on s.channel_id = m.channel_id and m.rev > s.since
-    order by s.place, m.rev, m.seq limit ${limits.sync.messages + 1}`
-  return whole((await selectMessages(db, { viewer, which })).map(toMessage))
+    join unnest(${channelIds}::uuid[], ${revs}::int[])
+      with ordinality as known (channel_id, rev, ordinal)
+      on known.channel_id = msg.channel_id
+      and msg.rev > known.rev
+    order by known.ordinal, msg.rev, msg.seq
+    limit ${limits.sync.messages + 1}`
+  const views = await selectMessages(db, { viewer, which })
+  return cutToSize(views.map(toMessage))
 }
 
-/** As much as an answer holds. A reply and its root may share a rev: they are told together, for what is asked for next is after a rev. */
-function whole(messages: Message[]) {
+/**
+ * As many messages as fit into a response. A reply and its root may share a rev: they are returned
+ * together, because the next pull asks for what is after a rev.
+ */
+function cutToSize(messages: Message[]): ChangedMessages {
   const next = messages[limits.sync.messages]
   if (!next) return { messages, isCut: false }
-  const isTold = ({ channelId, rev }: Message) => channelId !== next.channelId || rev !== next.rev
-  return { messages: messages.slice(0, limits.sync.messages).filter(isTold), isCut: true }
+  const isComplete = ({ channelId, rev }: Message) =>
+    channelId !== next.channelId || rev !== next.rev
+  return { messages: messages.slice(0, limits.sync.messages).filter(isComplete), isCut: true }
 }
 
-/** The changes of one channel. `cut`: the last message told, if this channel was not told to its end. */
-function tell(
-  { channel, since }: Wanted,
-  { messages, cut }: { messages: Message[]; cut: Message | undefined },
-): ChannelChanges {
-  if (!isWithinReach({ channel, since }))
+type PulledMessages = { messages: Message[]; cut: Message | undefined }
+
+/** The changes of one channel; `cut` is the last message if the response ends in it or before. */
+function changesOf({ channel, since }: Pull, { messages, cut }: PulledMessages): ChannelChanges {
+  if (!isRecoverable({ channel, since })) {
     return { resync: true, rev: channel.rev, channel, messages: [] }
+  }
   const own = messages.filter(({ channelId }) => channelId === channel.id)
   if (!cut || since === channel.rev) return { rev: channel.rev, channel, messages: own }
-  return { more: true, rev: cut.channelId === channel.id ? cut.rev : since, channel, messages: own }
+  const rev = cut.channelId === channel.id ? cut.rev : since
+  return { more: true, rev, channel, messages: own }
 }

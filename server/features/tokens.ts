@@ -1,5 +1,5 @@
 import { contract, limits } from '@parley/contract'
-import { fail } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { type Implements, implement } from '../core/operation.ts'
 import { upsertUsers } from './users/upsert.ts'
 
@@ -9,21 +9,17 @@ const create = implement(
     const { appId } = ctx.caller
     const { tokens, wsUrl } = ctx.services
     const [user] = await upsertUsers(ctx, appId, [{ id: userId, ...profile, isActive: true }])
-    if (!user) throw new Error('the upsert of a user answered no row')
+    if (!user) throw new Error('the upsert of a user returned no row')
     const claims = { appId, userId, generation: user.tokenGeneration, admin }
     const [token, wsToken] = await Promise.all([
       tokens.sign('api', claims),
       tokens.sign('ws', claims),
     ])
+    const { name, image, email } = user
     return {
       token,
       wsToken,
-      user: {
-        id: userId,
-        name: user.name,
-        image: user.image,
-        ...(user.email === null ? {} : { email: user.email }),
-      },
+      user: { id: userId, name, image, ...(email === null ? {} : { email }) },
       expiresIn: limits.tokenLifetimeSeconds,
       appId,
       wsUrl,
@@ -34,9 +30,13 @@ const create = implement(
 const revoke = implement(
   contract.tokens.revoke,
   async ({ db, caller: { appId }, services, afterCommit }, { userId }) => {
-    const revoked =
-      await db`update users set token_generation = token_generation + 1 where app_id = ${appId} and id = ${userId} and deleted_at is null`
-    if (revoked.count === 0) return fail('NOT_FOUND', 'User not found')
+    const revoked = await db`
+      update users
+      set token_generation = token_generation + 1
+      where app_id = ${appId}
+        and id = ${userId}
+        and deleted_at is null`
+    if (revoked.count === 0) throw new ApiError('NOT_FOUND', 'User not found')
     afterCommit(() => services.revocations.publish({ appId, userId }))
     return { success: true }
   },

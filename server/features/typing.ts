@@ -1,6 +1,6 @@
 import { contract } from '@parley/contract'
 import { broadcast } from '../core/context.ts'
-import { fail } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
 import { channelForMember, isLargeLivestream } from './access.ts'
 import { selectUsers } from './users/view.ts'
@@ -11,9 +11,10 @@ const set = implementWithoutTransaction(contract.typing.set, async (ctx, { chann
     channelForMember(ctx, channelId),
     selectUsers(ctx.db, appId, [userId]),
   ])
-  if (!user) return fail('FORBIDDEN', 'You are not a member of this channel')
-  if (!isLargeLivestream(channel))
+  if (!user) throw new ApiError('FORBIDDEN', 'You are not a member of this channel')
+  if (!isLargeLivestream(channel)) {
     broadcast(ctx, typing ? 'typing.start' : 'typing.stop', { channelId, userId, user })
+  }
   return { success: true }
 })
 

@@ -1,8 +1,14 @@
 import { type Limit, type Operation, pathParameters } from '@parley/contract'
 import type { z } from 'zod'
 import { type Caller, runOperation, type Services, type WriteContext } from '../core/context.ts'
-import { ApiError, fail, RequiresFirstError } from '../core/errors.ts'
-import type { Batch, Command, Implementation, Outcome } from '../core/operation.ts'
+import { ApiError, fail } from '../core/errors.ts'
+import {
+  type Batch,
+  type Command,
+  type Implementation,
+  type Outcome,
+  RequiresFirstError,
+} from '../core/operation.ts'
 import { type Db, newDeadline } from '../db/client.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
 import { createGroupCommit } from './group-commit.ts'
@@ -30,7 +36,7 @@ export type Call = (request: Request, input: unknown) => Promise<unknown>
 export function createCall(edge: Edge, implementation: Implementation): Call {
   const { op } = implementation
   const { limit = 'requests' } = op
-  const carryOut = executor(edge, implementation)
+  const run = createRunner(edge, implementation)
   return async (request, raw) => {
     const until = newDeadline()
     // Token requests are counted by address, those with a bad key too.
@@ -42,7 +48,7 @@ export function createCall(edge: Edge, implementation: Implementation): Call {
     if (window?.isExceeded)
       return answerRepeat(edge, implementation, { caller, raw, window, until })
     const input = parse(op, raw) as never // by the schema that the implementation was typed with
-    return carryOut({
+    return run({
       caller,
       input,
       until,
@@ -102,59 +108,70 @@ function parse(op: Operation, raw: unknown) {
 const explain = ({ path, message }: z.core.$ZodIssue) =>
   path.length === 0 ? message : `${path.join('.')}: ${message}`
 
-type Accepted = { caller: Caller; input: never; until: number; onRepeat: () => Promise<void> }
-type CarryOut = (accepted: Accepted) => Promise<unknown>
+type AcceptedCall = { caller: Caller; input: never; until: number; onRepeat: () => Promise<void> }
+type Runner = (accepted: AcceptedCall) => Promise<unknown>
 
-function executor({ db, services }: Edge, implementation: Implementation): CarryOut {
-  if (implementation.kind === 'batch') return batchExecutor({ db, services }, implementation)
-  return ({ caller, input, until }) => {
-    if (implementation.kind === 'plain')
-      return implementation.run({ caller, services, read: (work) => db.use(work, until) }, input)
-    if (implementation.kind === 'read')
-      return db.use((db) => implementation.run({ db, caller, services }, input), until)
-    const attempt = () =>
-      db.use(
-        (db, signal) =>
-          runOperation(db, { caller, services, signal }, (ctx) => implementation.run(ctx, input)),
-        until,
+function createRunner({ db, services }: Edge, implementation: Implementation): Runner {
+  const inTransaction: InTransaction = ({ caller, until }, work) =>
+    db.use((db, signal) => runOperation(db, { caller, services, signal }, work), until)
+  switch (implementation.kind) {
+    case 'connectionless':
+      return ({ caller, input, until }) =>
+        implementation.run({ caller, services, read: (work) => db.use(work, until) }, input)
+    case 'read':
+      return ({ caller, input, until }) =>
+        db.use((db) => implementation.run({ db, caller, services }, input), until)
+    case 'write':
+      return withFirstSteps(inTransaction, (call) =>
+        inTransaction(call, (ctx) => implementation.run(ctx, call.input)),
       )
-    return attempt().catch(async (error: unknown) => {
-      if (!(error instanceof RequiresFirstError)) throw error
-      await error.first(until)
-      return attempt()
-    })
+    case 'batch':
+      return withFirstSteps(inTransaction, createBatchRunner(inTransaction, implementation))
   }
 }
 
-/** So many commands, waiting in one lane, are carried out in one transaction. */
+type InTransaction = <T>(
+  call: Pick<AcceptedCall, 'caller' | 'until'>,
+  work: (ctx: WriteContext) => Promise<T>,
+) => Promise<T>
+
+/**
+ * Takes the step that an operation requires first, then tries the operation again: more than once
+ * if others undo the step meanwhile. Attempts and steps fail after the deadline, which ends this.
+ */
+function withFirstSteps(inTransaction: InTransaction, run: Runner): Runner {
+  return async (call) => {
+    for (;;) {
+      try {
+        return await run(call)
+      } catch (error) {
+        if (!(error instanceof RequiresFirstError)) throw error
+        const { until } = call
+        await error.step({ inTransaction: (work) => inTransaction(call, work), until })
+      }
+    }
+  }
+}
+
+/** The most commands that share one transaction. */
 const LARGEST_BATCH = 64
 
-function batchExecutor(
-  { db, services }: Pick<Edge, 'db' | 'services'>,
-  { run, laneOf }: Batch<Operation>,
-): CarryOut {
-  const inOneTransaction = <T>(
-    caller: Caller,
-    work: (ctx: WriteContext) => Promise<T>,
-    until: number,
-  ) => db.use((db, signal) => runOperation(db, { caller, services, signal }, work), until)
+function createBatchRunner(
+  inTransaction: InTransaction,
+  { run, groupKeyOf }: Batch<Operation>,
+): Runner {
   const attempt = createGroupCommit<Command<Operation>, Outcome>({
     most: LARGEST_BATCH,
-    run: ([first, ...others], until) =>
-      first
-        ? inOneTransaction(first.caller, (ctx) => run(ctx, [first, ...others]), until)
-        : Promise.resolve([]),
+    run: async (commands, until) => {
+      const [first] = commands
+      if (!first) return []
+      return inTransaction({ caller: first.caller, until }, (ctx) => run(ctx, commands))
+    },
   })
   return async ({ caller, input, until, onRepeat }) => {
     const command = { caller, input }
-    const lane = laneOf(command)
-    let outcome = await attempt(lane, command, until)
-    // More than once if others undo the step before the command's turn comes; the deadline ends it.
-    while ('first' in outcome) {
-      await inOneTransaction(caller, outcome.first, until)
-      outcome = await attempt(lane, command, until)
-    }
-    if ('refusal' in outcome) throw outcome.refusal
+    const outcome = await attempt(groupKeyOf(command), command, until)
+    if ('error' in outcome) throw outcome.error
     if (outcome.isRepeat) await onRepeat()
     return outcome.result
   }

@@ -1,5 +1,6 @@
-import { type Envelope, limits, topics } from '@parley/contract'
+import { type Envelope, topics } from '@parley/contract'
 import type { Tx } from '../db/client.ts'
+import { isLargeLivestreamRow } from '../features/access.ts'
 import { unread } from '../features/reads.ts'
 import { keyOf, type User } from './sessions.ts'
 import type { UserFanoutOptions } from './user-fanout.ts'
@@ -262,7 +263,7 @@ const selectCounts = (
   from channels c
   join members m on m.channel_id = c.id
   join connections k on k.node_id = ${nodeId} and k.app_id = m.app_id and k.user_id = m.user_id
-  where c.id = any(${channelIds}::uuid[]) and c.deleted_at is null and (c.type <> 'livestream' or c.member_count <= ${limits.largeLivestreamMembers})`
+  where c.id = any(${channelIds}::uuid[]) and c.deleted_at is null and not ${isLargeLivestreamRow(db)}`
 
 const selectAllCounts = (db: Tx, users: User[]) => db<Count[]>`
   select m.app_id, m.user_id, m.channel_id, ${unread(db)} as count

@@ -1,5 +1,6 @@
 import { type Envelope, limits, parseTopic, topics } from '@parley/contract'
 import type { Db, Tx } from '../db/client.ts'
+import { isLargeLivestreamRow } from '../features/access.ts'
 import type { Presence, Profile } from './broker.ts'
 import { coalesce } from './coalesce.ts'
 import type { Sessions, User } from './sessions.ts'
@@ -72,7 +73,7 @@ async function selectCompanions(db: Tx, nodeId: string, questions: Question[]): 
     ) with ordinality as r (app_id, user_id, is_small_only, place)
     join members m on m.app_id = r.app_id and m.user_id = r.user_id
     join channels c on c.id = m.channel_id and c.deleted_at is null
-      and case when r.is_small_only then c.type <> 'livestream' and c.member_count <= ${limits.largeLivestreamMembers} else c.type <> 'livestream' or c.member_count <= ${limits.largeLivestreamMembers} end
+      and case when r.is_small_only then c.type <> 'livestream' and c.member_count <= ${limits.largeLivestreamMembers} else not ${isLargeLivestreamRow(db)} end
     join members o on o.channel_id = c.id and o.user_id <> r.user_id
     join connections k on k.node_id = ${nodeId} and k.app_id = o.app_id and k.user_id = o.user_id`
   const companions = questions.map((): User[] => [])

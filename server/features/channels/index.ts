@@ -1,6 +1,6 @@
 import { contract } from '@parley/contract'
 import { broadcastToUser } from '../../core/context.ts'
-import { fail } from '../../core/errors.ts'
+import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
 import type { ChannelRow } from '../../db/rows.ts'
@@ -13,13 +13,18 @@ import { peerOf, selectChannels } from './view.ts'
 const list = implementWithoutTransaction(
   contract.channels.list,
   async ({ db, caller: { appId, userId } }, { limit, offset, type, discover, q }) => {
-    const mine = discover ? discoverable(db, userId) : db`m.user_id is not null`
-    const ofType = type === undefined ? db`true` : db`c.type = ${type}`
-    const named =
-      q === undefined
-        ? db`true`
-        : db`coalesce(c.name, (select display_name from (${peerOf(db, userId)}) peer)) ilike ${containing(q)}`
-    const page = db`${mine} and ${ofType} and ${named} order by c.last_activity_at desc, c.id desc limit ${limit} offset ${offset}`
+    const peerName = db`(select display_name from (${peerOf(db, userId)}) peer)`
+    const isListed = discover ? isDiscoverable(db, userId) : db`m.user_id is not null`
+    const hasType = type === undefined ? db`true` : db`c.type = ${type}`
+    const isNamed =
+      q === undefined ? db`true` : db`coalesce(c.name, ${peerName}) ilike ${containing(q)}`
+    const page = db`
+      ${isListed}
+      and ${hasType}
+      and ${isNamed}
+      order by c.last_activity_at desc, c.id desc
+      limit ${limit}
+      offset ${offset}`
     return { channels: await selectChannels(db, { appId, viewer: userId, page }) }
   },
 )
@@ -29,60 +34,78 @@ const get = implementWithoutTransaction(contract.channels.get, async (ctx, { cha
   return viewChannel(ctx, channelId)
 })
 
-const update = implement(contract.channels.update, async (ctx, { channelId, ...wanted }) => {
-  const { channel, standing } = await lockedChannelForMember(ctx, channelId)
-  if (channel.type === 'messaging' || !isStaff(standing.role))
-    return fail(
+const update = implement(contract.channels.update, async (ctx, { channelId, ...changes }) => {
+  const { channel, membership } = await lockedChannelForMember(ctx, channelId)
+  if (channel.type === 'messaging' || !isStaff(membership.role)) {
+    throw new ApiError(
       'FORBIDDEN',
-      'Only owners and moderators edit a channel, and nobody a direct message',
+      'Only owners and moderators can edit a channel; direct messages cannot be edited',
     )
-  const { name = channel.name, image = channel.image, description = channel.description } = wanted
-  if (name === channel.name && image === channel.image && description === channel.description)
+  }
+  const { name = channel.name, image = channel.image, description = channel.description } = changes
+  if (name === channel.name && image === channel.image && description === channel.description) {
     return viewChannel(ctx, channelId)
-  const [edited] = await ctx.db<ChannelRow[]>`
-    update channels set name = ${name}, image = ${image}, description = ${description}, updated_at = clock_timestamp() where id = ${channelId} returning *`
-  ctx.emit(channel, 'channel.updated', () => ({ channelId, channel: profile(edited ?? channel) }))
+  }
+  const [edited = channel] = await ctx.db<ChannelRow[]>`
+    update channels
+    set
+      name = ${name}, image = ${image}, description = ${description},
+      updated_at = clock_timestamp()
+    where id = ${channelId}
+    returning *`
+  ctx.emit(channel, 'channel.updated', () => ({ channelId, channel: toProfile(edited) }))
   return { ...(await viewChannel(ctx, channelId)), rev: channel.rev + 1 }
 })
 
 const remove = implement(contract.channels.delete, async (ctx, { channelId }) => {
-  const { channel, standing } = await lockedChannelForMember(ctx, channelId)
-  if (standing.role !== 'owner') return fail('FORBIDDEN', 'Only its owner deletes a channel')
+  const { channel, membership } = await lockedChannelForMember(ctx, channelId)
+  if (membership.role !== 'owner') {
+    throw new ApiError('FORBIDDEN', 'Only owners can delete a channel')
+  }
   ctx.emit(channel, 'channel.deleted', () => ({ channelId }))
-  // Nobody can tell later who they were.
-  const present = isLargeLivestream(channel) ? [] : await selectPresent(ctx.db, channelId)
+  // Read now: once the channel is deleted, its members are unknown.
+  const connected = isLargeLivestream(channel) ? [] : await selectConnected(ctx.db, channelId)
   ctx.afterCommit(() => {
-    for (const { userId } of present)
+    for (const { userId } of connected) {
       broadcastToUser(ctx, userId, { type: 'channel.deleted', payload: { channelId } })
+    }
   })
-  // Its pair, cid and client id are free again at once; what is in it is purged later.
-  ctx.write(
-    ctx.db`update channels set deleted_at = clock_timestamp(), client_id = null where id = ${channelId}`,
-  )
+  // The pair, the cid and the client id are free again at once; the content is purged later.
+  ctx.write(ctx.db`
+    update channels
+    set deleted_at = clock_timestamp(), client_id = null
+    where id = ${channelId}`)
   ctx.afterCommit(ctx.services.erasure.wake)
   return { success: true }
 })
 
-/** The members who are connected, to whatever node. */
-const selectPresent = (db: Tx, channelId: string) => db<{ userId: string }[]>`
-  select user_id from members m
-  where channel_id = ${channelId} and exists (select from connections k where k.app_id = m.app_id and k.user_id = m.user_id)`
+/** The members who are connected, to any node. */
+const selectConnected = (db: Tx, channelId: string) => db<{ userId: string }[]>`
+  select m.user_id
+  from members m
+  where m.channel_id = ${channelId}
+    and exists (
+      select from connections con
+      where con.app_id = m.app_id
+        and con.user_id = m.user_id
+    )`
 
 const updateSettings = implement(
   contract.channels.updateSettings,
-  async (ctx, { channelId, starred, muted }) => {
-    const { standing } = await lockedChannelForMember(ctx, channelId)
-    const settings = {
-      starred: starred ?? standing.starred ?? false,
-      muted: muted ?? standing.muted ?? false,
+  async (ctx, { channelId, ...changes }) => {
+    const { membership } = await lockedChannelForMember(ctx, channelId)
+    const starred = changes.starred ?? membership.starred ?? false
+    const muted = changes.muted ?? membership.muted ?? false
+    if (starred !== membership.starred || muted !== membership.muted) {
+      const { userId } = ctx.caller
+      ctx.write(ctx.db`
+        update members
+        set starred = ${starred}, muted = ${muted}
+        where channel_id = ${channelId}
+          and user_id = ${userId}`)
+      ctx.emitToUser(userId, 'channel.settings_changed', { channelId, starred, muted })
     }
-    if (settings.starred !== standing.starred || settings.muted !== standing.muted) {
-      ctx.write(
-        ctx.db`update members set starred = ${settings.starred}, muted = ${settings.muted} where channel_id = ${channelId} and user_id = ${ctx.caller.userId}`,
-      )
-      ctx.emitToUser(ctx.caller.userId, 'channel.settings_changed', { channelId, ...settings })
-    }
-    return { success: true, ...settings }
+    return { success: true, starred, muted }
   },
 )
 
@@ -95,29 +118,21 @@ export const channels = {
   updateSettings,
 } satisfies Implements<'channels'>
 
-/** What a channel is called and looks like, the same for everybody. Only of channels that have a name of their own. */
-const profile = ({
-  id,
-  cid,
-  name,
-  type,
-  image,
-  description,
-  workspaceId,
-  updatedAt,
-}: ChannelRow) => ({
-  id,
-  cid,
-  name: name ?? '',
-  type,
-  image,
-  description,
-  workspaceId,
-  updatedAt,
-})
+/** A channel's profile, the same for every viewer. Only for channels with a name of their own. */
+function toProfile(channel: ChannelRow) {
+  const { id, cid, type, image, description, workspaceId, updatedAt } = channel
+  return { id, cid, name: channel.name ?? '', type, image, description, workspaceId, updatedAt }
+}
 
-/** Channels one may join: those open to everybody, and the team channels of one's workspaces. */
-const discoverable = (db: Tx, userId: string) => db`(
+/** Channels that a user may join: open ones, and the team channels of their workspaces. */
+const isDiscoverable = (db: Tx, userId: string) => db`(
   c.type in ('public', 'livestream')
-  or (c.type = 'team' and exists (select from workspace_members w where w.workspace_id = c.workspace_id and w.user_id = ${userId}))
+  or (
+    c.type = 'team'
+    and exists (
+      select from workspace_members wm
+      where wm.workspace_id = c.workspace_id
+        and wm.user_id = ${userId}
+    )
+  )
 )`

@@ -1,16 +1,20 @@
 import type { Member, Role, UserSummary } from '@parley/contract'
 import type { WriteContext } from '../../core/context.ts'
-import { fail } from '../../core/errors.ts'
+import { ApiError } from '../../core/errors.ts'
 import type { LockedChannel } from '../../core/event-buffer.ts'
-import { viewForNewcomer } from '../channels/view.ts'
-import { lockUsersForShare } from '../users/view.ts'
+import type { Tx } from '../../db/client.ts'
+import { viewForNewMember } from '../channels/view.ts'
+import { lockUsersForShare, userSummary } from '../users/view.ts'
 
-type Changing = Pick<WriteContext, 'db' | 'emit' | 'emitToUser' | 'write'>
-type Newcomer = { user: UserSummary; role: Role }
-export type Addition = { members: Member[]; memberCount: number; rev: number }
+type MemberContext = Pick<WriteContext, 'db' | 'emit' | 'emitToUser' | 'write'>
+export type NewMember = { user: UserSummary; role: Role }
+type Addition = { members: Member[]; memberCount: number; rev: number }
 
-/** The users with these ids, each once, who stay until the transaction ends; an unknown one refuses the call by name. */
-export async function knownUsers(
+/**
+ * The users with these ids, each once, who cannot be deleted before the transaction ends. The error
+ * for unknown ones names them and the `field` of the input.
+ */
+export async function lockKnownUsers(
   { db, caller: { appId, userId } }: Pick<WriteContext<'user'>, 'db' | 'caller'>,
   { ids, field }: { ids: string[]; field: string },
 ) {
@@ -18,106 +22,151 @@ export async function knownUsers(
   const users = wanted.length === 0 ? [] : await lockUsersForShare(db, appId, wanted)
   const known = new Set(users.map(({ id }) => id))
   const unknown = wanted.filter((id) => !known.has(id))
-  if (unknown.includes(userId)) return fail('INVALID_TOKEN', 'The token has been revoked')
-  return unknown.length === 0
-    ? users
-    : fail(
-        'VALIDATION_ERROR',
-        `${field}: unknown users ${unknown.map((id) => JSON.stringify(id)).join(', ')}`,
-      )
+  if (unknown.includes(userId)) throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
+  if (unknown.length > 0) {
+    const names = unknown.map((id) => JSON.stringify(id)).join(', ')
+    throw new ApiError('VALIDATION_ERROR', `${field}: unknown users ${names}`)
+  }
+  return users
 }
 
-/** Makes users members of a locked channel: one event in the channel and one in the topic of each. Members stay as they are. */
+/**
+ * Makes users members of a locked channel: one event in the channel and one in the topic of each.
+ * Nothing changes for those who are members already.
+ */
 export async function addMembers(
-  ctx: Changing,
+  ctx: MemberContext,
   channel: LockedChannel,
-  newcomers: Newcomer[],
+  newMembers: NewMember[],
 ): Promise<Addition> {
-  const { db } = ctx
-  const joined = await db<{ userId: string; joinedAt: string }[]>`
-    with joined as (
-      insert into members (app_id, channel_id, user_id, role, unread_after_seq)
-      select ${channel.appId}, ${channel.id}, n.user_id, n.role, ${channel.lastSeq}
-      from unnest(${newcomers.map(({ user }) => user.id)}::text[], ${newcomers.map(({ role }) => role)}::text[]) as n (user_id, role)
-      on conflict do nothing
-      returning user_id, joined_at
-    ), counted as (
-      update channels set member_count = member_count + (select count(*) from joined) where id = ${channel.id}
-    )
-    select * from joined`
-  const joinedAt = new Map(joined.map((row) => [row.userId, row.joinedAt]))
+  const joined = await insertMembers(ctx.db, channel, newMembers)
+  const joinedAtById = new Map(joined.map(({ userId, joinedAt }) => [userId, joinedAt]))
   let { memberCount, rev } = channel
-  const members = newcomers.flatMap(({ user, role }): Member[] => {
-    const at = joinedAt.get(user.id)
-    if (at === undefined) return []
+  const members = newMembers.flatMap(({ user, role }): Member[] => {
+    const userId = user.id
+    const joinedAt = joinedAtById.get(userId)
+    if (joinedAt === undefined) return []
     memberCount += 1
     ctx.emit(channel, 'channel.member_joined', (next) => {
       rev = next
-      return { channelId: channel.id, userId: user.id, user, role, memberCount }
+      return { channelId: channel.id, userId, user, role, memberCount }
     })
-    return [{ userId: user.id, user, role, joinedAt: at }]
+    return [{ userId, user, role, joinedAt }]
   })
-  if (members.length > 0) await welcome(ctx, channel, { members, memberCount, rev })
-  return { members, memberCount, rev }
+  const addition = { members, memberCount, rev }
+  if (members.length > 0) await notifyAdded(ctx, channel, addition)
+  return addition
 }
 
-/** Shows new members their channel, each as they see it. */
-async function welcome(
-  ctx: Changing,
+function insertMembers(db: Tx, channel: LockedChannel, newMembers: NewMember[]) {
+  const userIds = newMembers.map(({ user }) => user.id)
+  const roles = newMembers.map(({ role }) => role)
+  return db<{ userId: string; joinedAt: string }[]>`
+    with joined as (
+      insert into members (app_id, channel_id, user_id, role, unread_after_seq)
+      select ${channel.appId}, ${channel.id}, given.user_id, given.role, ${channel.lastSeq}
+      from unnest(${userIds}::text[], ${roles}::text[]) as given (user_id, role)
+      on conflict do nothing
+      returning user_id, joined_at
+    ),
+    counted as (
+      update channels
+      set member_count = member_count + (select count(*) from joined)
+      where id = ${channel.id}
+    )
+    select *
+    from joined`
+}
+
+/** Sends new members their channel, each as they see it. */
+async function notifyAdded(
+  ctx: MemberContext,
   { appId, id, type, name }: LockedChannel,
   { members, memberCount, rev }: Addition,
 ) {
-  const shown = await viewForNewcomer(ctx.db, { appId, id })
-  if (!shown) return
+  const channel = await viewForNewMember(ctx.db, { appId, id })
+  if (!channel) return
   for (const { userId, role } of members) {
-    const peer =
-      type === 'messaging' ? members.find((member) => member.userId !== userId)?.user : undefined
-    const face = peer ? { name: name ?? peer.name, image: shown.image ?? peer.image } : {}
+    const others = type === 'messaging' ? members.filter((other) => other.userId !== userId) : []
+    const peer = others[0]?.user
+    const profile = peer ? { name: name ?? peer.name, image: channel.image ?? peer.image } : {}
     ctx.emitToUser(userId, 'channel.added', {
-      channel: { ...shown, ...face, role, memberCount, rev },
+      channel: { ...channel, ...profile, role, memberCount, rev },
     })
   }
 }
 
-/** Takes a member out of a locked channel. The last owner hands over to the oldest moderator, else to the oldest member. */
+/**
+ * Takes a member out of a locked channel. A last owner is followed by the oldest moderator, else
+ * the oldest member.
+ */
 export async function removeMember(
-  ctx: Changing,
+  ctx: MemberContext,
   channel: LockedChannel,
-  member: { user: UserSummary; role: Role },
+  { user, role }: NewMember,
 ) {
   const { db } = ctx
-  const { id: userId } = member.user
+  const channelId = channel.id
   const memberCount = channel.memberCount - 1
-  const [, [heir]] = await Promise.all([
-    db`
-      with dismissed as (delete from members where channel_id = ${channel.id} and user_id = ${userId} returning app_id, channel_id, user_id),
-        former as (insert into former_members (app_id, channel_id, user_id) select app_id, channel_id, user_id from dismissed on conflict do nothing)
-      update channels set member_count = member_count - 1 where id = ${channel.id} and exists (select from dismissed)`,
-    member.role !== 'owner'
-      ? []
-      : db<{ user: UserSummary }[]>`
-          update members f set role = 'owner' from users u
-          where u.app_id = f.app_id and u.id = f.user_id and f.channel_id = ${channel.id} and f.user_id = (
-            select user_id from members where channel_id = ${channel.id}
-              and not exists (select from members where channel_id = ${channel.id} and role = 'owner')
-            order by role = 'moderator' desc, joined_at, user_id limit 1
-          )
-          returning jsonb_build_object('id', u.id, 'name', u.display_name, 'image', u.image) as "user"`,
+  const [, [newOwner]] = await Promise.all([
+    deleteMember(db, channelId, user.id),
+    role === 'owner' ? appointOwner(db, channelId) : [],
   ])
   ctx.emit(channel, 'channel.member_left', () => ({
-    channelId: channel.id,
-    userId,
-    user: member.user,
-    role: member.role,
+    channelId,
+    userId: user.id,
+    user,
+    role,
     memberCount,
   }))
-  if (heir)
+  if (newOwner) {
     ctx.emit(channel, 'channel.member_updated', () => ({
-      channelId: channel.id,
-      userId: heir.user.id,
-      user: heir.user,
+      channelId,
+      userId: newOwner.user.id,
+      user: newOwner.user,
       role: 'owner',
       memberCount,
     }))
-  ctx.emitToUser(userId, 'channel.removed', { channelId: channel.id })
+  }
+  ctx.emitToUser(user.id, 'channel.removed', { channelId })
 }
+
+const deleteMember = (db: Tx, channelId: string, userId: string) => db`
+  with removed as (
+    delete from members
+    where channel_id = ${channelId}
+      and user_id = ${userId}
+    returning app_id, channel_id, user_id
+  ),
+  former as (
+    insert into former_members (app_id, channel_id, user_id)
+    select app_id, channel_id, user_id
+    from removed
+    on conflict do nothing
+  )
+  update channels
+  set member_count = member_count - 1
+  where id = ${channelId}
+    and exists (select from removed)`
+
+/** Makes the next member an owner, if no owner is left. */
+const appointOwner = (db: Tx, channelId: string) => db<{ user: UserSummary }[]>`
+  update members m
+  set role = 'owner'
+  from users u
+  where u.app_id = m.app_id
+    and u.id = m.user_id
+    and m.channel_id = ${channelId}
+    and m.user_id = (
+      select user_id
+      from members
+      where channel_id = ${channelId}
+        and not exists (
+          select from members
+          where channel_id = ${channelId}
+            and role = 'owner'
+        )
+      order by role = 'moderator' desc, joined_at, user_id
+      limit 1
+    )
+  returning ${userSummary(db)} as "user"`

@@ -1,6 +1,6 @@
 import { type ChannelType, contract, type Member, type Role } from '@parley/contract'
 import type { WriteContext } from '../../core/context.ts'
-import { fail } from '../../core/errors.ts'
+import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
 import {
@@ -10,65 +10,63 @@ import {
   lockedChannelForReader,
   mayJoin,
 } from '../access.ts'
-import { addMembers, knownUsers, removeMember } from './change.ts'
+import { addMembers, lockKnownUsers, removeMember } from './change.ts'
 import { selectMembers } from './view.ts'
 
 const list = implementWithoutTransaction(
   contract.members.list,
   async (ctx, { channelId, limit, offset }) => {
     await channelForReader(ctx, channelId)
-    const page = ctx.db`f.channel_id = ${channelId} order by f.joined_at, f.user_id limit ${limit} offset ${offset}`
+    const page = ctx.db`
+      m.channel_id = ${channelId}
+      order by m.joined_at, m.user_id
+      limit ${limit}
+      offset ${offset}`
     return { members: await selectMembers(ctx.db, page) }
   },
 )
 
 const add = implement(contract.members.add, async (ctx, { channelId, userIds, role }) => {
-  const { channel, standing } = await lockedChannelForMember(ctx, channelId)
-  refuseDirect(channel.type)
-  if (!mayAdd(channel.type, standing.role))
-    return fail('FORBIDDEN', 'Only owners and moderators add members here')
-  if (role !== 'member' && standing.role !== 'owner')
-    return fail('FORBIDDEN', 'Only an owner gives roles')
-  const users = await knownUsers(ctx, { ids: userIds, field: 'userIds' })
-  const { members: invited, memberCount } = await addMembers(
-    ctx,
-    channel,
-    users.map((user) => ({ user, role })),
-  )
-  if (invited.length > 0)
-    ctx.enqueue('push-invite', {
-      channelId,
-      invitedBy: ctx.caller.userId,
-      userIds: invited.map(({ userId }) => userId),
-    })
-  return {
-    members: await selectMembersById(
-      ctx.db,
-      channelId,
-      users.map(({ id }) => id),
-    ),
-    memberCount,
+  const { channel, membership } = await lockedChannelForMember(ctx, channelId)
+  requireNotDirect(channel.type)
+  if (!mayAdd(channel.type, membership.role)) {
+    throw new ApiError('FORBIDDEN', 'Only owners and moderators can add members to this channel')
   }
+  if (role !== 'member' && membership.role !== 'owner') {
+    throw new ApiError('FORBIDDEN', 'Only owners can give roles')
+  }
+  const users = await lockKnownUsers(ctx, { ids: userIds, field: 'userIds' })
+  const newMembers = users.map((user) => ({ user, role }))
+  const { members: added, memberCount } = await addMembers(ctx, channel, newMembers)
+  if (added.length > 0) {
+    const addedIds = added.map(({ userId }) => userId)
+    ctx.enqueue('push-invite', { channelId, invitedBy: ctx.caller.userId, userIds: addedIds })
+  }
+  const ids = users.map(({ id }) => id)
+  return { members: await selectMembersById(ctx.db, channelId, ids), memberCount }
 })
 
 const update = implement(contract.members.update, async (ctx, { channelId, userId, role }) => {
-  const { channel, member } = await lockedMember(
-    ctx,
-    { channelId, userId },
-    (own) => own === 'owner',
-  )
+  const ref = { channelId, userId }
+  const { channel, member } = await lockedMember(ctx, ref, (own) => own === 'owner')
   if (member.role === role) return member
-  if (userId === ctx.caller.userId && !(await hasOtherOwner(ctx.db, channelId, userId)))
-    return fail('FORBIDDEN', 'The last owner can not step down')
-  ctx.write(
-    ctx.db`update members set role = ${role} where channel_id = ${channelId} and user_id = ${userId}`,
-  )
+  const isSelf = userId === ctx.caller.userId
+  if (isSelf && !(await hasOtherOwner(ctx.db, channelId, userId))) {
+    throw new ApiError('FORBIDDEN', 'The last owner cannot step down; make another member owner')
+  }
+  ctx.write(ctx.db`
+    update members
+    set role = ${role}
+    where channel_id = ${channelId}
+      and user_id = ${userId}`)
+  const { memberCount } = channel
+  const { user } = member
   ctx.emit(channel, 'channel.member_updated', () => ({
     channelId,
     userId,
-    user: member.user,
+    user,
     role,
-    memberCount: channel.memberCount,
+    memberCount,
   }))
   return { ...member, role }
 })
@@ -85,11 +83,8 @@ const remove = implement(contract.members.remove, async (ctx, ref) => {
 })
 
 const leave = implement(contract.members.leave, async (ctx, { channelId }) => {
-  const { channel, member } = await lockedMember(
-    ctx,
-    { channelId, userId: ctx.caller.userId },
-    () => true,
-  )
+  const ref = { channelId, userId: ctx.caller.userId }
+  const { channel, member } = await lockedMember(ctx, ref, () => true)
   await removeMember(ctx, channel, member)
   return { success: true }
 })
@@ -98,53 +93,65 @@ const join = implement(contract.members.join, (ctx, ref) => joinOpenChannel(ctx,
 
 export const members = { list, add, update, remove, join, leave } satisfies Implements<'members'>
 
-/** Makes the caller a member of a channel that is open to him. */
+/** Makes the caller a member of a channel that is open to them. */
 export async function joinOpenChannel(
   ctx: WriteContext<'user'>,
   { channelId }: { channelId: string },
 ): Promise<Member> {
-  const { channel, standing } = await lockedChannelForReader(ctx, channelId)
-  const { userId } = ctx.caller
-  if (standing.role === null) {
-    if (!mayJoin({ ...standing, type: channel.type }))
-      return fail('FORBIDDEN', 'This channel is by invitation only')
-    await addMembers(ctx, channel, [{ user: await lockCallerForShare(ctx), role: 'member' }])
+  const { channel, membership } = await lockedChannelForReader(ctx, channelId)
+  if (membership.role === null) {
+    if (!mayJoin({ ...membership, type: channel.type })) {
+      throw new ApiError('FORBIDDEN', 'This channel is by invitation only')
+    }
+    const user = await lockCallerForShare(ctx)
+    await addMembers(ctx, channel, [{ user, role: 'member' }])
   }
-  const [member] = await selectMembersById(ctx.db, channelId, [userId])
-  return member ?? fail('FORBIDDEN', 'You are not a member of this channel')
+  const [member] = await selectMembersById(ctx.db, channelId, [ctx.caller.userId])
+  if (!member) throw new ApiError('FORBIDDEN', 'You are not a member of this channel')
+  return member
 }
 
-/** A member of a locked channel of which the caller is one too, if their roles allow it. Never of a direct message. */
+type MemberRule = (own: Role | null, theirs: Role) => boolean
+
+/** A member of a locked channel, not a direct message, if the roles of both allow it. */
 async function lockedMember(
   ctx: WriteContext<'user'>,
   { channelId, userId }: { channelId: string; userId: string },
-  isAllowed: (own: Role | null, theirs: Role) => boolean,
+  isAllowed: MemberRule,
 ) {
-  const [{ channel, standing }, [member]] = await Promise.all([
+  const [{ channel, membership }, [member]] = await Promise.all([
     lockedChannelForMember(ctx, channelId),
     selectMembersById(ctx.db, channelId, [userId]),
   ])
-  refuseDirect(channel.type)
-  if (!member) return fail('NOT_FOUND', 'Member not found')
-  return isAllowed(standing.role, member.role)
-    ? { channel, member }
-    : fail('FORBIDDEN', 'Your role does not allow this')
+  requireNotDirect(channel.type)
+  if (!member) throw new ApiError('NOT_FOUND', 'Member not found')
+  if (!isAllowed(membership.role, member.role)) {
+    throw new ApiError('FORBIDDEN', 'Your role in this channel does not allow this')
+  }
+  return { channel, member }
 }
 
 const selectMembersById = (db: Tx, channelId: string, userIds: string[]) =>
-  selectMembers(db, db`f.channel_id = ${channelId} and f.user_id = any(${userIds})`)
+  selectMembers(db, db`m.channel_id = ${channelId} and m.user_id = any(${userIds})`)
 
 async function hasOtherOwner(db: Tx, channelId: string, userId: string) {
-  const [other] =
-    await db`select from members where channel_id = ${channelId} and role = 'owner' and user_id <> ${userId} limit 1`
+  const [other] = await db`
+    select from members
+    where channel_id = ${channelId}
+      and role = 'owner'
+      and user_id <> ${userId}
+    limit 1`
   return other !== undefined
 }
 
-const refuseDirect = (type: ChannelType) =>
-  type === 'messaging' && fail('FORBIDDEN', 'The members of a direct message do not change')
+function requireNotDirect(type: ChannelType) {
+  if (type === 'messaging') {
+    throw new ApiError('FORBIDDEN', 'The members of a direct message cannot be changed')
+  }
+}
 
-export const mayAdd = (type: ChannelType, role: Role | null) =>
+const mayAdd = (type: ChannelType, role: Role | null) =>
   type === 'group' || type === 'public' || isStaff(role)
-export const mayRemove = (own: Role | null, theirs: Role) =>
+const mayRemove: MemberRule = (own, theirs) =>
   own === 'owner' || (own === 'moderator' && theirs === 'member')
 export const isStaff = (role: Role | null) => role === 'owner' || role === 'moderator'

@@ -1,19 +1,38 @@
 import { limits, type Member } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { isoTime } from '../../db/sql.ts'
+import { userSummary } from '../users/view.ts'
 
-/** Members with their profiles, in the order they joined. `which` says which of rows `f`, and may end in a page. */
+/**
+ * Members with their profiles, in the order they joined. `which` is a condition on member rows `m`,
+ * and may end in order and limit.
+ */
 export const selectMembers = (db: Tx, which: Fragment) => db<Member[]>`
-  select f.user_id, ${profile(db)} as "user", f.role, f.joined_at from ${membersWhere(db, which)} order by f.joined_at, f.user_id`
+  select m.user_id, ${userSummary(db)} as "user", m.role, m.joined_at
+  from ${membersWithUsers(db, which)}
+  order by m.joined_at, m.user_id`
 
-/** The first members of channel row `c`, as JSON: for those who show a channel. */
-export const firstMembers = (db: Tx) => db`(
-  select coalesce(jsonb_agg(jsonb_build_object('userId', f.user_id, 'user', ${profile(db)}, 'role', f.role, 'joinedAt', ${isoTime(db, db`f.joined_at`)}) order by f.joined_at, f.user_id), '[]')
-  from ${membersWhere(db, db`f.channel_id = c.id order by f.joined_at, f.user_id limit ${limits.membersShown}`)}
-)`
+/** The first members of channel row `c`, as JSON: for viewers of the channel. */
+export function firstMembers(db: Tx) {
+  const which = db`
+    m.channel_id = c.id
+    order by m.joined_at, m.user_id
+    limit ${limits.membersShown}`
+  const member = db`jsonb_build_object(
+    'userId', m.user_id, 'user', ${userSummary(db)}, 'role', m.role,
+    'joinedAt', ${isoTime(db, db`m.joined_at`)}
+  )`
+  return db`(
+    select coalesce(jsonb_agg(${member} order by m.joined_at, m.user_id), '[]')
+    from ${membersWithUsers(db, which)}
+  )`
+}
 
-/** Users are looked up for the page only, however many members there are. */
-const membersWhere = (db: Tx, which: Fragment) =>
-  db`(select f.* from members f where ${which}) f join users u on u.app_id = f.app_id and u.id = f.user_id`
-const profile = (db: Tx) =>
-  db`jsonb_build_object('id', u.id, 'name', u.display_name, 'image', u.image)`
+/** Users are looked up for the page only, whatever the number of members. */
+const membersWithUsers = (db: Tx, which: Fragment) => db`
+  (
+    select m.*
+    from members m
+    where ${which}
+  ) m
+  join users u on u.app_id = m.app_id and u.id = m.user_id`

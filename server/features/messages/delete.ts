@@ -1,90 +1,112 @@
 import { contract, limits } from '@parley/contract'
 import type { Transaction } from '../../core/context.ts'
-import { fail } from '../../core/errors.ts'
+import { ApiError } from '../../core/errors.ts'
 import type { LockedChannel } from '../../core/event-buffer.ts'
 import { implement } from '../../core/operation.ts'
+import type { Tx } from '../../db/client.ts'
+import type { MessageRow } from '../../db/rows.ts'
 import { type DatedMessage, lockedMessageForApp, lockedMessageForAuthor } from './access.ts'
 
-export type { DatedMessage } from './access.ts'
-
-/** Deletes a message: its author while it is young, the app's backend always. */
+/** Deletes a message: its author can while it is new, the app's backend always. */
 export const remove = implement(contract.messages.delete, async (ctx, ref) => {
   const { caller } = ctx
-  if (caller.userId === null) {
-    const { channel, message } = await lockedMessageForApp(ctx, { ...ref, appId: caller.appId })
-    await tombstone(ctx, channel, [message])
-    return { success: true, messageId: message.id, deletedAt: message.now }
+  const { channel, message } =
+    caller.userId === null
+      ? await lockedMessageForApp(ctx, { ...ref, appId: caller.appId })
+      : await lockedMessageForAuthor({ ...ctx, caller }, ref)
+  if (caller.userId !== null && !canStillDelete(message, message.now)) {
+    const minutes = limits.deleteWindowSeconds / 60
+    throw new ApiError(
+      'FORBIDDEN',
+      `A message can only be deleted within ${minutes} minutes of sending it`,
+    )
   }
-  const { channel, message } = await lockedMessageForAuthor({ ...ctx, caller }, ref)
-  if (!canStillDelete(message, message.now))
-    return fail('FORBIDDEN', 'A message can be deleted for 15 minutes')
   await tombstone(ctx, channel, [message])
   return { success: true, messageId: message.id, deletedAt: message.now }
 })
 
-export const canStillDelete = ({ createdAt }: { createdAt: string }, now: string) =>
+const canStillDelete = ({ createdAt }: { createdAt: string }, now: string) =>
   Date.parse(now) - Date.parse(createdAt) <= limits.deleteWindowSeconds * 1000
 
-/** Leaves tombstones, now: the content goes from the messages and from the events kept of them, their seq stays. */
+/**
+ * Turns messages into tombstones, deleted at their `now`: their content goes, from the stored
+ * events about them too, and their seq stays.
+ */
 export async function tombstone(
   ctx: Pick<Transaction, 'db' | 'emit' | 'write'>,
   channel: LockedChannel,
   messages: DatedMessage[],
 ) {
-  const { db } = ctx
-  const parentIds = messages.flatMap(({ parentId }) => parentId ?? [])
-  const roots =
-    parentIds.length === 0
-      ? []
-      : await db<
-          { id: string; replyCount: number }[]
-        >`select id, reply_count from messages where id = any(${parentIds}::uuid[])`
-  const threads = new Map(roots.map((root) => [root.id, { ...root, rev: 0 }]))
-  const graves = messages.map(({ id: messageId, seq, now: deletedAt, parentId, replyCount }) => {
+  const threads = await readThreads(ctx.db, messages)
+  const tombstones = messages.map((message) => {
+    const { id: messageId, seq, now: deletedAt, parentId, replyCount } = message
     const thread = threads.get(parentId ?? '')
     if (thread) thread.replyCount -= 1
     const parent = thread ? { parent: { id: thread.id, replyCount: thread.replyCount } } : {}
     let rev = 0
-    const tell = (next: number) => {
+    const payloadAt = (next: number) => {
       rev = next
       return { channelId: channel.id, messageId, seq, deletedAt, ...parent }
     }
-    const payload = ctx.emit(channel, 'message.deleted', tell, messageId)
+    const payload = ctx.emit(channel, 'message.deleted', payloadAt, messageId)
     if (thread) thread.rev = rev
-    return {
-      id: messageId,
-      rev,
-      replyCount,
-      deletedAt,
-      envelope: JSON.stringify({ type: 'message.deleted', payload }),
-    }
+    const envelope = JSON.stringify({ type: 'message.deleted', payload })
+    return { id: messageId, rev, replyCount, deletedAt, envelope }
   })
-  if (graves.length > 0)
-    ctx.write(
-      writeGraves(
-        db,
-        graves.map((grave) => ({ ...grave, ...threads.get(grave.id) })),
-        [...threads.values()],
-      ),
-    )
+  if (tombstones.length === 0) return
+  // A root that is deleted together with its replies has the counts of its thread.
+  const merged = tombstones.map((each) => ({ ...each, ...threads.get(each.id) }))
+  ctx.write(writeTombstones(ctx.db, merged, [...threads.values()]))
 }
 
-/** A root that goes together with its replies is among both, and written once. */
-const writeGraves = (
-  db: Transaction['db'],
-  graves: { id: string }[],
-  threads: { id: string }[],
-) => db`
-  with gone as (select * from jsonb_to_recordset(${db.json(graves)}) as g (id uuid, rev int, "replyCount" int, "deletedAt" timestamptz, envelope text)),
-    reactions as (delete from reactions where message_id in (select id from gone)),
-    pins as (delete from pins where message_id in (select id from gone)),
-    kept as (update events e set envelope = gone.envelope from gone where e.message_id = gone.id),
-    threads as (
-      update messages m set reply_count = t."replyCount", rev = t.rev
-      from jsonb_to_recordset(${db.json(threads)}) as t (id uuid, "replyCount" int, rev int)
-      where m.id = t.id and t.id not in (select id from gone)
+type Thread = Pick<MessageRow, 'id' | 'replyCount' | 'rev'>
+
+/** The roots of the threads in which these messages are replies, by id, without a new rev yet. */
+async function readThreads(db: Tx, messages: DatedMessage[]) {
+  const rootIds = messages.flatMap(({ parentId }) => parentId ?? [])
+  if (rootIds.length === 0) return new Map<string, Thread>()
+  const roots = await db<Omit<Thread, 'rev'>[]>`
+    select id, reply_count
+    from messages
+    where id = any(${rootIds}::uuid[])`
+  return new Map(roots.map((root): [string, Thread] => [root.id, { ...root, rev: 0 }]))
+}
+
+/** A root that is deleted together with its replies is in both lists, and written once. */
+const writeTombstones = (db: Tx, tombstones: { id: string }[], threads: Thread[]) => db`
+  with deleted as (
+    select *
+    from jsonb_to_recordset(${db.json(tombstones)}) as tombstone (
+      id uuid, rev int, "replyCount" int, "deletedAt" timestamptz, envelope text
     )
-  update messages m
-  set text = '', mentions = '{}', attachments = '[]', link_previews = null, rev = gone.rev, reply_count = gone."replyCount",
-    updated_at = gone."deletedAt", deleted_at = gone."deletedAt"
-  from gone where m.id = gone.id`
+  ),
+  reactions as (
+    delete from reactions
+    where message_id in (select id from deleted)
+  ),
+  pins as (
+    delete from pins
+    where message_id in (select id from deleted)
+  ),
+  events as (
+    update events e
+    set envelope = deleted.envelope
+    from deleted
+    where e.message_id = deleted.id
+  ),
+  threads as (
+    update messages msg
+    set reply_count = thread."replyCount", rev = thread.rev
+    from jsonb_to_recordset(${db.json(threads)}) as thread (
+      id uuid, "replyCount" int, rev int
+    )
+    where msg.id = thread.id
+      and thread.id not in (select id from deleted)
+  )
+  update messages msg
+  set
+    text = '', mentions = '{}', attachments = '[]', link_previews = null,
+    rev = deleted.rev, reply_count = deleted."replyCount",
+    updated_at = deleted."deletedAt", deleted_at = deleted."deletedAt"
+  from deleted
+  where msg.id = deleted.id`

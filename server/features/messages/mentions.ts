@@ -1,4 +1,4 @@
-/** The names mentioned in a text, without `@`, in order, each once. Code spans and e-mail addresses mention nobody. */
+/** The names mentioned in a text, without `@`, each once; none in code spans or mail addresses. */
 export const mentionsIn = (text: string) => [
   ...new Set([...outsideCode(text).matchAll(MENTION)].map((match) => match[1] ?? '')),
 ]
@@ -7,5 +7,5 @@ export const mentionsIn = (text: string) => [
 export const outsideCode = (text: string) => text.replace(CODE, '`')
 
 const CODE = /```[\s\S]*?(?:```|$)|``[^\n]*?``|`[^`\n]*`/g
-/** Letters, digits, `_`, `-` and `.`, the last two not at the end; not directly behind a word. */
+/** Letters, digits, `_`, `-` and `.`, the last two not at the end; not directly after a word. */
 const MENTION = /(?<![\p{L}\p{M}\p{N}_])@([\p{L}\p{M}\p{N}_.-]*[\p{L}\p{M}\p{N}_])/gu

@@ -1,37 +1,64 @@
-import type { Message } from '@parley/contract'
+import { limits, type Message } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
+import { userSummary } from '../users/view.ts'
 
-/** Messages as they go on the wire, with authors, reactions, pins and reply counts, in one statement. */
-export const selectMessages = (
-  db: Tx,
-  { viewer, which }: { viewer: string | Fragment | null; which: Fragment },
-) => db<MessageView[]>`
-  select m.id, m.channel_id, m.user_id, m.text, m.seq, m.rev, m.mentions, m.attachments, m.link_previews, m.parent_id, m.reply_count,
-    m.client_id, m.created_at, m.updated_at, m.edited_at, m.deleted_at, p.pinned_by, p.pinned_at,
-    jsonb_build_object('id', author.id, 'name', author.display_name, 'image', author.image) as "user",
-    coalesce((
-      select jsonb_agg(jsonb_build_object('type', kind.emoji, 'count', kind.count, 'own', kind.own, 'users', kind.users) order by kind.first, kind.emoji)
-      from (
-        select r.emoji, count(*), coalesce(bool_or(r.user_id = ${viewer}), false) as own, min(r.created_at) as first,
-          jsonb_agg(jsonb_build_object('id', u.id, 'name', u.display_name, 'image', u.image) order by place) filter (where place <= 10) as users
-        from (
-          select app_id, user_id, emoji, created_at, row_number() over (partition by emoji order by created_at, user_id) as place
-          from reactions where message_id = m.id
-        ) r
-        join users u on u.app_id = r.app_id and u.id = r.user_id
-        group by r.emoji
-      ) kind
-    ), '[]') as reactions
-  from messages m
-  join users author on author.app_id = m.app_id and author.id = m.user_id
-  left join pins p on p.message_id = m.id
-  ${which}`
-
+/** A message as it is read; the last two columns are null where it is not pinned. */
 type MessageView = Omit<Message, 'linkPreviews' | 'pinned'> & {
   linkPreviews: Message['linkPreviews'] | null
   pinnedBy: string | null
   pinnedAt: string | null
 }
+
+/**
+ * Messages as they go on the wire, with authors, reactions, pins and reply counts, in one
+ * statement. `which` ends the statement: it sees message rows `msg` and their pins `p`.
+ */
+export const selectMessages = (
+  db: Tx,
+  { viewer, which }: { viewer: string | Fragment | null; which: Fragment },
+) => db<MessageView[]>`
+  select
+    msg.id, msg.channel_id, msg.user_id, msg.seq, msg.rev,
+    msg.text, msg.mentions, msg.attachments, msg.link_previews,
+    msg.parent_id, msg.reply_count, msg.client_id,
+    msg.created_at, msg.updated_at, msg.edited_at, msg.deleted_at,
+    p.pinned_by, p.pinned_at,
+    ${userSummary(db, db`author`)} as "user",
+    ${reactionsOfMessage(db, viewer)} as reactions
+  from messages msg
+  join users author on author.app_id = msg.app_id and author.id = msg.user_id
+  left join pins p on p.message_id = msg.id
+  ${which}`
+
+/** The reactions of message row `msg` as JSON: oldest emoji first, each with its first users. */
+const reactionsOfMessage = (db: Tx, viewer: string | Fragment | null) => db`
+  coalesce((
+    select
+      jsonb_agg(
+        jsonb_build_object(
+          'type', kind.emoji, 'count', kind.count, 'own', kind.own, 'users', kind.users
+        )
+        order by kind.first, kind.emoji
+      )
+    from (
+      select
+        r.emoji,
+        count(*),
+        coalesce(bool_or(r.user_id = ${viewer}), false) as own,
+        min(r.created_at) as first,
+        jsonb_agg(${userSummary(db)} order by r.rank)
+          filter (where r.rank <= ${limits.reactionUsers}) as users
+      from (
+        select
+          app_id, user_id, emoji, created_at,
+          row_number() over (partition by emoji order by created_at, user_id) as rank
+        from reactions
+        where message_id = msg.id
+      ) r
+      join users u on u.app_id = r.app_id and u.id = r.user_id
+      group by r.emoji
+    ) kind
+  ), '[]')`
 
 export const toMessage = ({ pinnedBy, pinnedAt, linkPreviews, ...view }: MessageView): Message => ({
   ...view,
@@ -39,7 +66,7 @@ export const toMessage = ({ pinnedBy, pinnedAt, linkPreviews, ...view }: Message
   ...(linkPreviews ? { linkPreviews } : {}),
 })
 
-/** The message as everybody may see it: whose reaction is their own, each client derives. */
+/** The message for all viewers: clients derive which reactions are their own. */
 export const asBroadcast = (message: Message): Message => ({
   ...message,
   reactions: message.reactions.map((reaction) => ({ ...reaction, own: false })),

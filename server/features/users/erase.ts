@@ -1,132 +1,203 @@
-import { topics } from '@parley/contract'
+import { topics, type UserSummary } from '@parley/contract'
 import type { Transaction } from '../../core/context.ts'
 import type { LockedChannel } from '../../core/event-buffer.ts'
 import type { Tx } from '../../db/client.ts'
-import type { ChannelRow, MemberRow } from '../../db/rows.ts'
-import { asLocked, lockChannels } from '../access.ts'
+import type { MemberRow } from '../../db/rows.ts'
+import { asLocked, lockChannels, selectChannel } from '../access.ts'
 import { removeMember } from '../members/change.ts'
-import { writeRevs } from '../messages/announce.ts'
-import { type DatedMessage, tombstone } from '../messages/delete.ts'
+import type { DatedMessage } from '../messages/access.ts'
+import { tombstone } from '../messages/delete.ts'
+import { writeRevs } from '../messages/publish.ts'
 import { asBroadcast, selectMessages, toMessage } from '../messages/view.ts'
 
-/** What a deleted user leaves behind is taken away channel by channel, in steps small enough for a short transaction. */
+/** Erases what a deleted user has left, channel by channel, each step in a short transaction. */
 
-export type ErasureTarget = { appId: string; channelId: string; userId: string }
+type ErasureTarget = { appId: string; channelId: string; userId: string }
+type TargetQuery = { appId: string; userIds: string[]; limit: number }
+/** At most this many reactions and this many messages are erased in one step. */
 const STEP = 200
 
 /** Where deleted users may have left something: the channels they are, or once were, members of. */
-export const selectErasureTargets = (
-  db: Tx,
-  { appId, userIds, limit }: { appId: string; userIds: string[]; limit: number },
-) => db<ErasureTarget[]>`
-  select p.app_id, p.channel_id, p.user_id
-  from (select app_id, channel_id, user_id from members union select app_id, channel_id, user_id from former_members) p
-  join users u on u.app_id = p.app_id and u.id = p.user_id and u.deleted_at is not null and u.forgotten_at is null
-  join channels c on c.id = p.channel_id and c.deleted_at is null
-  where p.app_id = ${appId} and p.user_id = any(${userIds}) limit ${limit}`
+export const selectErasureTargets = (db: Tx, query: TargetQuery) => db<ErasureTarget[]>`
+  select target.app_id, target.channel_id, target.user_id
+  from (
+    select app_id, channel_id, user_id from members
+    union
+    select app_id, channel_id, user_id from former_members
+  ) target
+  join users u
+    on u.app_id = target.app_id
+    and u.id = target.user_id
+    and u.deleted_at is not null
+    and u.forgotten_at is null
+  join channels c on c.id = target.channel_id and c.deleted_at is null
+  where target.app_id = ${query.appId}
+    and target.user_id = any(${query.userIds})
+  limit ${query.limit}`
 
-/** One step in one channel: the user leaves, his reactions go, his messages become tombstones. Repeating it is harmless. */
-export async function eraseInChannel(ctx: Transaction, place: ErasureTarget) {
+/**
+ * One step in one channel: the user leaves, their reactions are removed, their messages become
+ * tombstones. Repeating it is harmless.
+ */
+export async function eraseInChannel(ctx: Transaction, target: ErasureTarget) {
   const { db } = ctx
-  const { appId, channelId, userId } = place
+  const { appId, channelId, userId } = target
   const [, [user], [row], [member]] = await Promise.all([
     lockChannels(db, appId, [channelId]),
-    // While this is held the id can not become a new user's.
-    db<{ id: string; name: string; image: null }[]>`
-      select id, display_name as name, image from users
-      where app_id = ${appId} and id = ${userId} and deleted_at is not null and forgotten_at is null for share`,
-    db<
-      ChannelRow[]
-    >`select * from channels where app_id = ${appId} and id = ${channelId} and deleted_at is null`,
-    db<
-      Pick<MemberRow, 'role'>[]
-    >`select role from members where channel_id = ${channelId} and user_id = ${userId}`,
+    lockDeletedUser(db, target),
+    selectChannel(db, appId, channelId),
+    selectMember(db, target),
   ])
   if (!user || !row) return
   const channel = asLocked(row)
   if (member) await removeMember(ctx, channel, { user, role: member.role })
-  const isRest = [
-    await takeReactions(ctx, channel, user),
-    await buryMessages(ctx, channel, userId),
-  ].every((count) => count < STEP)
-  if (isRest) ctx.write(releaseKeys(db, place))
+  const removedReactions = await removeReactions(ctx, channel, user)
+  const erasedMessages = await eraseMessages(ctx, channel, userId)
+  if (removedReactions < STEP && erasedMessages < STEP) ctx.write(releaseKeys(db, target))
 }
 
-async function takeReactions(
-  ctx: Transaction,
-  channel: LockedChannel,
-  user: { id: string; name: string; image: null },
-) {
-  const { db } = ctx
-  const taken = await db<{ messageId: string; emoji: string }[]>`
-    delete from reactions r using (
-      select o.message_id, o.emoji from reactions o join messages m on m.id = o.message_id
-      where o.app_id = ${channel.appId} and o.user_id = ${user.id} and m.channel_id = ${channel.id} order by m.seq limit ${STEP}
-    ) gone
-    where r.message_id = gone.message_id and r.emoji = gone.emoji and r.user_id = ${user.id}
-    returning r.message_id, r.emoji`
-  if (taken.length === 0) return 0
-  const views = await selectMessages(db, {
+/** While this lock is held, the id cannot become a new user's. */
+const lockDeletedUser = (db: Tx, { appId, userId }: ErasureTarget) => db<UserSummary[]>`
+  select id, display_name as name, image
+  from users
+  where app_id = ${appId}
+    and id = ${userId}
+    and deleted_at is not null
+    and forgotten_at is null
+  for share`
+
+type MemberRole = Pick<MemberRow, 'role'>
+
+const selectMember = (db: Tx, { channelId, userId }: ErasureTarget) => db<MemberRole[]>`
+  select role
+  from members
+  where channel_id = ${channelId}
+    and user_id = ${userId}`
+
+/** Returns how many it has removed. */
+async function removeReactions(ctx: Transaction, channel: LockedChannel, user: UserSummary) {
+  const removed = await deleteReactions(ctx.db, channel, user.id)
+  if (removed.length === 0) return 0
+  const messageIds = removed.map(({ messageId }) => messageId)
+  const views = await selectMessages(ctx.db, {
     viewer: null,
-    which: db`where m.id = any(${taken.map(({ messageId }) => messageId)}::uuid[])`,
+    which: ctx.db`where msg.id = any(${messageIds}::uuid[])`,
   })
   const messages = new Map(views.map((view) => [view.id, asBroadcast(toMessage(view))]))
   const revs = new Map<string, number>()
-  for (const { messageId, emoji } of taken) {
-    const { reactions = [] } = messages.get(messageId) ?? {}
-    const tell = (rev: number) => {
-      revs.set(messageId, rev)
-      return {
-        channelId: channel.id,
-        messageId,
-        reaction: { type: emoji, userId: user.id },
-        user,
-        reactions,
-      }
+  for (const { messageId, emoji } of removed) {
+    const payload = {
+      channelId: channel.id,
+      messageId,
+      reaction: { type: emoji, userId: user.id },
+      user,
+      reactions: messages.get(messageId)?.reactions ?? [],
     }
-    ctx.emit(channel, 'reaction.removed', tell, messageId)
+    const withRev = (rev: number) => {
+      revs.set(messageId, rev)
+      return payload
+    }
+    ctx.emit(channel, 'reaction.removed', withRev, messageId)
   }
   writeRevs(ctx, revs)
-  return taken.length
+  return removed.length
 }
 
-/** Tombstones keep nothing that could stand in the way of a new user with this id, the sender's own key included. */
-async function buryMessages(ctx: Transaction, channel: LockedChannel, userId: string) {
+type RemovedReaction = { messageId: string; emoji: string }
+
+const deleteReactions = (db: Tx, channel: LockedChannel, userId: string) => db<RemovedReaction[]>`
+  delete from reactions r
+  using (
+    select own.message_id, own.emoji
+    from reactions own
+    join messages msg on msg.id = own.message_id
+    where own.app_id = ${channel.appId}
+      and own.user_id = ${userId}
+      and msg.channel_id = ${channel.id}
+    order by msg.seq
+    limit ${STEP}
+  ) removed
+  where r.message_id = removed.message_id
+    and r.emoji = removed.emoji
+    and r.user_id = ${userId}
+  returning r.message_id, r.emoji`
+
+/**
+ * Tombstones keep nothing that could get in the way of a new user with this id, the sender's client
+ * id included. Returns how many messages it has erased; at most a step's worth.
+ */
+async function eraseMessages(ctx: Transaction, channel: LockedChannel, userId: string) {
   const { db } = ctx
   const messages = await db<DatedMessage[]>`
-    select *, clock_timestamp() as now from messages
-    where channel_id = ${channel.id} and user_id = ${userId} and (deleted_at is null or client_id is not null) order by seq limit ${STEP}`
+    select *, clock_timestamp() as now
+    from messages
+    where channel_id = ${channel.id}
+      and user_id = ${userId}
+      and (deleted_at is null or client_id is not null)
+    order by seq
+    limit ${STEP}`
   if (messages.length === 0) return 0
-  await tombstone(
-    ctx,
-    channel,
-    messages.filter(({ deletedAt }) => deletedAt === null),
-  )
-  ctx.write(
-    db`update messages set client_id = null where id = any(${messages.map(({ id }) => id)}::uuid[])`,
-  )
+  const undeleted = messages.filter(({ deletedAt }) => deletedAt === null)
+  await tombstone(ctx, channel, undeleted)
+  const ids = messages.map(({ id }) => id)
+  ctx.write(db`
+    update messages
+    set client_id = null
+    where id = any(${ids}::uuid[])`)
   return messages.length
 }
 
-/** Nothing is left here: a direct message frees its pair, a channel its creator's key. */
+/**
+ * Once nothing is left in a channel: a direct message releases its pair, a channel its creator's
+ * client id.
+ */
 const releaseKeys = (db: Tx, { channelId, userId }: ErasureTarget) => db`
-  with former as (delete from former_members where channel_id = ${channelId} and user_id = ${userId})
-  update channels set dm_key = null, client_id = case when created_by = ${userId} then null else client_id end
-  where id = ${channelId} and (dm_key is not null or (created_by = ${userId} and client_id is not null))`
+  with former as (
+    delete from former_members
+    where channel_id = ${channelId}
+      and user_id = ${userId}
+  )
+  update channels
+  set
+    dm_key = null,
+    client_id = case when created_by = ${userId} then null else client_id end
+  where id = ${channelId}
+    and (dm_key is not null or (created_by = ${userId} and client_id is not null))`
 
-/** Sets the ids of those free of whom nothing is left. */
+/** Releases the ids of those of these users of whom nothing is left. */
 export async function finishErasure(
   { db }: Pick<Transaction, 'db'>,
   appId: string,
   userIds: string[],
 ) {
-  const forgotten = await db<{ id: string }[]>`
-    update users u set forgotten_at = clock_timestamp()
+  const erased = await db<{ id: string }[]>`
+    update users u
+    set forgotten_at = clock_timestamp()
     where (u.app_id, u.id) in (
-        select app_id, id from users where app_id = ${appId} and id = any(${userIds}) and deleted_at is not null and forgotten_at is null order by id for no key update
+        select app_id, id
+        from users
+        where app_id = ${appId}
+          and id = any(${userIds})
+          and deleted_at is not null
+          and forgotten_at is null
+        order by id
+        for no key update
       )
-      and not exists (select from members p join channels c on c.id = p.channel_id and c.deleted_at is null where p.app_id = u.app_id and p.user_id = u.id)
-      and not exists (select from former_members p join channels c on c.id = p.channel_id and c.deleted_at is null where p.app_id = u.app_id and p.user_id = u.id)
+      and not exists (
+        select from members m
+        join channels c on c.id = m.channel_id and c.deleted_at is null
+        where m.app_id = u.app_id
+          and m.user_id = u.id
+      )
+      and not exists (
+        select from former_members fm
+        join channels c on c.id = fm.channel_id and c.deleted_at is null
+        where fm.app_id = u.app_id
+          and fm.user_id = u.id
+      )
     returning u.id`
-  await db`delete from events where topic = any(${forgotten.map(({ id }) => topics.user(appId, id))})`
+  const erasedTopics = erased.map(({ id }) => topics.user(appId, id))
+  await db`
+    delete from events
+    where topic = any(${erasedTopics})`
 }

@@ -1,6 +1,6 @@
 import { contract } from '@parley/contract'
 import type { Caller, UserAdminAccess, WriteContext } from '../../core/context.ts'
-import { fail } from '../../core/errors.ts'
+import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
 import { containing } from '../../db/sql.ts'
 import { deleteUsers } from './delete.ts'
@@ -10,38 +10,39 @@ import { selectProfiles } from './view.ts'
 const list = implementWithoutTransaction(
   contract.users.list,
   async ({ db, caller: { appId } }, { limit, offset, q }) => {
-    const named = q === undefined ? db`true` : db`u.display_name ilike ${containing(q)}`
-    const profiles = await selectProfiles(db, {
-      appId,
-      which: db`${named} order by u.display_name, u.id limit ${limit} offset ${offset}`,
-    })
+    const isNamed = q === undefined ? db`true` : db`u.display_name ilike ${containing(q)}`
+    const which = db`
+      ${isNamed}
+      order by u.display_name, u.id
+      limit ${limit}
+      offset ${offset}`
+    const profiles = await selectProfiles(db, { appId, which })
     return { users: profiles.map(({ custom, email, ...user }) => user) }
   },
 )
 
 const get = implementWithoutTransaction(contract.users.get, async ({ db, caller }, { userId }) => {
   const [profile] = await selectProfiles(db, { appId: caller.appId, which: db`u.id = ${userId}` })
-  if (!profile) return fail('NOT_FOUND', 'User not found')
+  if (!profile) throw new ApiError('NOT_FOUND', 'User not found')
   const { email, ...user } = profile
-  return caller.userId === null || caller.userId === userId ? { ...user, email } : user
+  const maySeeEmail = caller.userId === null || caller.userId === userId
+  return maySeeEmail ? { ...user, email } : user
 })
 
 const sync = implement(contract.users.sync, async (ctx, { users: rows }) => {
-  const given = rows.flatMap((row) => ('user' in row ? [row.user] : []))
-  requireAdminOf(
-    ctx,
-    given.map(({ id }) => id),
-  )
-  const synced = given.length === 0 ? [] : await upsertUsers(ctx, ctx.caller.appId, given)
-  const created = synced.filter(({ isNew }) => isNew).length
+  const valid = rows.flatMap((row) => ('user' in row ? [row.user] : []))
   const errors = rows.flatMap((row) => ('error' in row ? [row.error] : []))
+  const ids = valid.map(({ id }) => id)
+  requireAdminOf(ctx, ids)
+  const synced = valid.length === 0 ? [] : await upsertUsers(ctx, ctx.caller.appId, valid)
+  const created = synced.filter(({ isNew }) => isNew).length
   return { synced: synced.length, created, updated: synced.length - created, errors }
 })
 
 const put = implement(contract.users.put, async (ctx, { userId, ...profile }) => {
   requireAdminOf(ctx, [userId])
   const [user] = await upsertUsers(ctx, ctx.caller.appId, [{ id: userId, ...profile }])
-  if (!user) throw new Error('the upsert of a user answered no row')
+  if (!user) throw new Error('the upsert of a user returned no row')
   const { id, name, image, email, custom } = user
   return { id, name, image, email, custom: { ...custom, ...(email === null ? {} : { email }) } }
 })
@@ -49,15 +50,14 @@ const put = implement(contract.users.put, async (ctx, { userId, ...profile }) =>
 const remove = implement(contract.users.delete, async (ctx, { userId }) => {
   requireAdminOf(ctx, [userId])
   const [deletedUserId] = await deleteUsers(ctx, ctx.caller.appId, [userId])
-  return deletedUserId === undefined
-    ? fail('NOT_FOUND', 'User not found')
-    : { success: true, deletedUserId }
+  if (deletedUserId === undefined) throw new ApiError('NOT_FOUND', 'User not found')
+  return { success: true, deletedUserId }
 })
 
 const bulkDelete = implement(contract.users.bulkDelete, async (ctx, { userIds }) => {
   requireAdminOf(ctx, userIds)
-  const gone = new Set(await deleteUsers(ctx, ctx.caller.appId, userIds))
-  const deleted = [...new Set(userIds)].filter((id) => gone.has(id))
+  const deletedIds = new Set(await deleteUsers(ctx, ctx.caller.appId, userIds))
+  const deleted = [...new Set(userIds)].filter((id) => deletedIds.has(id))
   return { success: true, deleted, count: deleted.length }
 })
 
@@ -70,19 +70,20 @@ export const users = {
   bulkDelete,
 } satisfies Implements<'users'>
 
-const requireAdminOf = (
+function requireAdminOf(
   { caller, services }: Pick<WriteContext<'userOrKey'>, 'caller' | 'services'>,
   userIds: string[],
-) =>
-  mayAdminister(caller, services.userAdminAccess, userIds) ||
-  fail('FORBIDDEN', 'Only a backend or an admin token administers other users')
+) {
+  if (!mayAdminister(caller, services.userAdminAccess, userIds)) {
+    throw new ApiError('FORBIDDEN', 'Only an API key or an admin token can administer other users')
+  }
+}
 
-/** A backend administers everybody, everybody themselves; holders of other tokens as USER_ADMIN_ACCESS says (DESIGN §6). */
-export const mayAdminister = (
-  caller: Caller<'userOrKey'>,
-  access: UserAdminAccess,
-  userIds: string[],
-) =>
+/**
+ * Backends administer all users, and users themselves. USER_ADMIN_ACCESS decides whether every
+ * token does as well.
+ */
+const mayAdminister = (caller: Caller<'userOrKey'>, access: UserAdminAccess, userIds: string[]) =>
   caller.userId === null ||
   access === 'bearer' ||
   caller.admin ||

@@ -1,22 +1,46 @@
 import { limits, type User, type UserSummary } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 
-/** The live users among these ids, in the order of their ids. */
+/** User row `u`, or `user`, as JSON: what everyone sees beside what the user wrote or did. */
+export const userSummary = (db: Tx, user = db`u`) =>
+  db`jsonb_build_object('id', ${user}.id, 'name', ${user}.display_name, 'image', ${user}.image)`
+
+/** The users with these ids who are not deleted, in the order of their ids. */
 export const selectUsers = (db: Tx, appId: string, ids: string[]) => db<UserSummary[]>`
-  select id, display_name as name, image from users where app_id = ${appId} and id = any(${ids}) and deleted_at is null order by id`
+  ${usersById(db, appId, ids)}`
 
-/** The same, kept from being deleted before this transaction ends: whoever makes something theirs asks this way. */
+/**
+ * The same; they cannot be deleted before this transaction ends. Every operation that makes
+ * something theirs reads them this way.
+ */
 export const lockUsersForShare = (db: Tx, appId: string, ids: string[]) => db<UserSummary[]>`
-  select id, display_name as name, image from users where app_id = ${appId} and id = any(${ids}) and deleted_at is null order by id for key share`
+  ${usersById(db, appId, ids)}
+  for key share`
 
-/** Live users as rows `u`, with all that answers show of them. */
-export const selectProfiles = (db: Tx, { appId, which }: { appId: string; which: Fragment }) => db<
-  Profile[]
->`
-  select u.id, u.display_name as name, u.image, u.last_active_at, u.custom, u.email,
-    exists (
-      select from connections s join nodes n on n.id = s.node_id
-      where s.app_id = u.app_id and s.user_id = u.id and n.beat_at > now() - ${limits.realtime.nodeDeadSeconds} * interval '1 second'
-    ) as online
-  from users u where u.app_id = ${appId} and u.deleted_at is null and ${which}`
+const usersById = (db: Tx, appId: string, ids: string[]) => db`
+  select id, display_name as name, image
+  from users
+  where app_id = ${appId}
+    and id = any(${ids})
+    and deleted_at is null
+  order by id`
+
 type Profile = User & { custom: Record<string, unknown>; email: string | null }
+type ProfileQuery = { appId: string; which: Fragment }
+
+/** Users who are not deleted, as rows `u`, with everything that responses show of them. */
+export const selectProfiles = (db: Tx, { appId, which }: ProfileQuery) => db<Profile[]>`
+  select
+    u.id, u.display_name as name, u.image, u.last_active_at,
+    u.custom, u.email,
+    exists (
+      select from connections con
+      join nodes n on n.id = con.node_id
+      where con.app_id = u.app_id
+        and con.user_id = u.id
+        and n.beat_at > now() - ${limits.realtime.nodeDeadSeconds} * interval '1 second'
+    ) as online
+  from users u
+  where u.app_id = ${appId}
+    and u.deleted_at is null
+    and ${which}`

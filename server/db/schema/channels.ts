@@ -1,0 +1,115 @@
+import type { ChannelType, Role } from '@parley/contract'
+import { sql } from 'drizzle-orm'
+import {
+  type AnyPgColumn,
+  boolean,
+  foreignKey,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  unique,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import { appId } from './apps.ts'
+import { createdAt, instant } from './columns.ts'
+import { referencesUser } from './users.ts'
+import { referencesWorkspace } from './workspaces.ts'
+
+/** `last_seq` counts messages, `rev` durable changes; both move only while the row is locked. */
+export const channels = pgTable(
+  'channels',
+  {
+    id: uuid().primaryKey(),
+    appId: appId(),
+    cid: text().notNull(),
+    type: text().$type<ChannelType>().notNull(),
+    name: text(),
+    image: text(),
+    description: text(),
+    workspaceId: uuid(),
+    createdBy: text().notNull(),
+    clientId: text(),
+    /** The sorted pair of a direct message. */
+    dmKey: text(),
+    lastSeq: integer().notNull().default(0),
+    rev: integer().notNull().default(0),
+    memberCount: integer().notNull().default(0),
+    lastActivityAt: createdAt(),
+    createdAt: createdAt(),
+    updatedAt: createdAt(),
+    deletedAt: instant(),
+  },
+  (t) => [
+    unique().on(t.appId, t.id),
+    unique().on(t.appId, t.createdBy, t.clientId),
+    uniqueIndex().on(t.appId, t.dmKey).where(sql`deleted_at is null`),
+    uniqueIndex().on(t.appId, t.cid).where(sql`deleted_at is null`),
+    index().on(t.appId, t.type, t.lastActivityAt),
+    index().on(t.workspaceId).where(sql`workspace_id is not null and deleted_at is null`),
+    index('channels_to_purge').on(t.deletedAt).where(sql`deleted_at is not null`),
+    referencesWorkspace(t),
+    referencesUser({ appId: t.appId, userId: t.createdBy }),
+  ],
+)
+
+type ChannelColumns = { appId: AnyPgColumn; channelId: AnyPgColumn }
+export const referencesChannel = ({ appId, channelId }: ChannelColumns) =>
+  foreignKey({ columns: [appId, channelId], foreignColumns: [channels.appId, channels.id] })
+
+export const members = pgTable(
+  'members',
+  {
+    appId: uuid().notNull(),
+    channelId: uuid().notNull(),
+    userId: text().notNull(),
+    role: text().$type<Role>().notNull(),
+    /** The member has seen everything up to here. */
+    lastReadSeq: integer().notNull().default(0),
+    /** The badge counts the messages of others after this one, except deleted ones. */
+    unreadAfterSeq: integer().notNull().default(0),
+    starred: boolean().notNull().default(false),
+    muted: boolean().notNull().default(false),
+    joinedAt: createdAt(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.channelId, t.userId] }),
+    referencesChannel(t).onDelete('cascade'),
+    referencesUser(t).onDelete('cascade'),
+    index().on(t.channelId, t.joinedAt, t.userId),
+    index().on(t.appId, t.userId),
+  ],
+)
+
+/** Users who left a channel, where the erasure may still find messages and reactions of theirs. */
+export const formerMembers = pgTable(
+  'former_members',
+  { appId: uuid().notNull(), channelId: uuid().notNull(), userId: text().notNull() },
+  (t) => [
+    primaryKey({ columns: [t.channelId, t.userId] }),
+    referencesChannel(t).onDelete('cascade'),
+    index().on(t.appId, t.userId),
+  ],
+)
+
+/** When a member's read position passed a seq: gives each receipt its exact time. */
+export const readMarks = pgTable(
+  'read_marks',
+  {
+    appId: uuid().notNull(),
+    channelId: uuid().notNull(),
+    userId: text().notNull(),
+    seq: integer().notNull(),
+    readAt: createdAt(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.channelId, t.userId, t.seq] }),
+    foreignKey({
+      columns: [t.channelId, t.userId],
+      foreignColumns: [members.channelId, members.userId],
+    }).onDelete('cascade'),
+    index('read_marks_read_at').using('brin', t.readAt),
+  ],
+)

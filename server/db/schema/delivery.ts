@@ -1,0 +1,66 @@
+import { sql } from 'drizzle-orm'
+import {
+  bigserial,
+  index,
+  integer,
+  json,
+  pgTable,
+  primaryKey,
+  text,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import { appId } from './apps.ts'
+import { createdAt, instant } from './columns.ts'
+
+/** Outbox and recovery log: a row for each rev of a channel and each offset of a user stream. */
+export const events = pgTable(
+  'events',
+  {
+    topic: text().notNull(),
+    offset: integer().notNull(),
+    envelope: text().notNull(),
+    messageId: uuid(),
+    createdAt: createdAt(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.topic, t.offset] }),
+    index().on(t.messageId).where(sql`message_id is not null`),
+    index().on(t.createdAt),
+  ],
+)
+
+/** Numbers the events of a user's topic. */
+export const userStreams = pgTable(
+  'user_streams',
+  { appId: appId(), userId: text().notNull(), lastOffset: integer().notNull().default(0) },
+  (t) => [primaryKey({ columns: [t.appId, t.userId] })],
+)
+
+/** Sockets by user, on every node. Unlogged (by its migration): a crash ends the sockets too. */
+export const connections = pgTable(
+  'connections',
+  {
+    nodeId: text().notNull(),
+    appId: uuid().notNull(),
+    userId: text().notNull(),
+    connectedAt: createdAt(),
+  },
+  (t) => [primaryKey({ columns: [t.nodeId, t.appId, t.userId] }), index().on(t.appId, t.userId)],
+)
+
+/** The running servers. Without a heartbeat for `limits.realtime.nodeDeadSeconds` one is dead. */
+export const nodes = pgTable('nodes', { id: text().primaryKey(), beatAt: createdAt() })
+
+/** Jobs staged by a transaction, until they are moved to the queue after its commit. */
+export const stagedJobs = pgTable('staged_jobs', {
+  id: bigserial({ mode: 'number' }).primaryKey(),
+  task: text().notNull(),
+  payload: json().notNull(),
+  createdAt: createdAt(),
+})
+
+/** The running processes that carry out jobs. */
+export const jobWorkers = pgTable('job_workers', {
+  id: text().primaryKey(),
+  seenAt: instant().notNull(),
+})

@@ -1,0 +1,16 @@
+/**
+ * Every table, once: for migrations, and for the types of rows (see rows.ts). Queries are written
+ * in SQL. Each table carries `app_id` where its rows belong to an app, and every query takes the id
+ * from the caller's credentials.
+ */
+export { apiKeys, apps, service } from './apps.ts'
+export { channels, formerMembers, members, readMarks } from './channels.ts'
+export { connections, events, jobWorkers, nodes, stagedJobs, userStreams } from './delivery.ts'
+export { linkPreviews, messages, pins, reactions } from './messages.ts'
+export { devices, preferences, users } from './users.ts'
+export {
+  workspaceInvites,
+  workspaceInviteUses,
+  workspaceMembers,
+  workspaces,
+} from './workspaces.ts'

@@ -1,0 +1,86 @@
+import type { LinkPreview } from '@parley/contract'
+import { sql } from 'drizzle-orm'
+import { index, integer, jsonb, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core'
+import { appId } from './apps.ts'
+import { referencesChannel } from './channels.ts'
+import { createdAt, instant } from './columns.ts'
+import { referencesUser } from './users.ts'
+
+/** A deleted message stays as a tombstone: its content is gone, its seq is kept. */
+export const messages = pgTable(
+  'messages',
+  {
+    id: uuid().primaryKey(),
+    appId: uuid().notNull(),
+    channelId: uuid().notNull(),
+    userId: text().notNull(),
+    seq: integer().notNull(),
+    /** The channel's rev at the message's last change. */
+    rev: integer().notNull(),
+    text: text().notNull(),
+    mentions: text().array().notNull(),
+    attachments: jsonb().notNull(),
+    linkPreviews: jsonb().$type<LinkPreview[]>(),
+    /** The root of the thread, never another reply. */
+    parentId: uuid(),
+    replyCount: integer().notNull().default(0),
+    clientId: text(),
+    createdAt: createdAt(),
+    updatedAt: createdAt(),
+    editedAt: instant(),
+    deletedAt: instant(),
+  },
+  (t) => [
+    unique().on(t.channelId, t.seq),
+    unique().on(t.channelId, t.userId, t.clientId),
+    index().on(t.channelId, t.rev),
+    index().on(t.channelId, t.userId, t.seq),
+    index('messages_deleted').on(t.channelId, t.seq, t.userId).where(sql`deleted_at is not null`),
+    index().on(t.parentId, t.seq).where(sql`parent_id is not null`),
+    referencesChannel(t).onDelete('cascade'),
+    referencesUser(t),
+  ],
+)
+
+const messageId = () => uuid().references(() => messages.id, { onDelete: 'cascade' })
+
+export const reactions = pgTable(
+  'reactions',
+  {
+    appId: uuid().notNull(),
+    messageId: messageId().notNull(),
+    emoji: text().notNull(),
+    userId: text().notNull(),
+    createdAt: createdAt(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.messageId, t.emoji, t.userId] }),
+    referencesUser(t).onDelete('cascade'),
+    index().on(t.appId, t.userId),
+  ],
+)
+
+export const pins = pgTable(
+  'pins',
+  {
+    appId: uuid().notNull(),
+    channelId: uuid().notNull(),
+    messageId: messageId().primaryKey(),
+    pinnedBy: text().notNull(),
+    pinnedAt: createdAt(),
+  },
+  (t) => [index().on(t.channelId, t.pinnedAt), referencesChannel(t).onDelete('cascade')],
+)
+
+/** What was found behind a URL, or that nothing was, until the URL is to be fetched again. */
+export const linkPreviews = pgTable(
+  'link_previews',
+  {
+    appId: appId(),
+    /** SHA-256 of the URL: URLs are too long for an index. */
+    urlHash: text().notNull(),
+    preview: jsonb().$type<LinkPreview>(),
+    expiresAt: instant().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.appId, t.urlHash] }), index().on(t.expiresAt)],
+)

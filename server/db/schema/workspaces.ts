@@ -1,0 +1,86 @@
+import type { WorkspaceRole } from '@parley/contract'
+import {
+  type AnyPgColumn,
+  foreignKey,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  unique,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import { appId } from './apps.ts'
+import { createdAt, instant } from './columns.ts'
+import { referencesUser } from './users.ts'
+
+export const workspaces = pgTable(
+  'workspaces',
+  {
+    id: uuid().primaryKey(),
+    appId: appId(),
+    name: text().notNull(),
+    type: text().notNull(),
+    image: text(),
+    createdBy: text().notNull(),
+    createdAt: createdAt(),
+    updatedAt: createdAt(),
+  },
+  (t) => [unique().on(t.appId, t.id)],
+)
+
+type WorkspaceColumns = { appId: AnyPgColumn; workspaceId: AnyPgColumn }
+export const referencesWorkspace = ({ appId, workspaceId }: WorkspaceColumns) =>
+  foreignKey({
+    columns: [appId, workspaceId],
+    foreignColumns: [workspaces.appId, workspaces.id],
+  })
+
+export const workspaceMembers = pgTable(
+  'workspace_members',
+  {
+    appId: uuid().notNull(),
+    workspaceId: uuid().notNull(),
+    userId: text().notNull(),
+    role: text().$type<WorkspaceRole>().notNull(),
+    joinedAt: createdAt(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.workspaceId, t.userId] }),
+    referencesWorkspace(t).onDelete('cascade'),
+    referencesUser(t).onDelete('cascade'),
+    index().on(t.appId, t.userId),
+  ],
+)
+
+/** Invite links; only the SHA-256 of their tokens is stored. */
+export const workspaceInvites = pgTable(
+  'workspace_invites',
+  {
+    id: uuid().primaryKey(),
+    appId: uuid().notNull(),
+    workspaceId: uuid().notNull(),
+    tokenHash: text().notNull().unique(),
+    role: text().$type<WorkspaceRole>().notNull(),
+    /** Null: unlimited. */
+    maxUses: integer(),
+    uses: integer().notNull().default(0),
+    createdBy: text().notNull(),
+    createdAt: createdAt(),
+    expiresAt: instant().notNull(),
+  },
+  (t) => [referencesWorkspace(t).onDelete('cascade'), index().on(t.expiresAt)],
+)
+
+/** The users who have joined by an invite: each counts once. */
+export const workspaceInviteUses = pgTable(
+  'workspace_invite_uses',
+  {
+    inviteId: uuid()
+      .notNull()
+      .references(() => workspaceInvites.id, { onDelete: 'cascade' }),
+    userId: text().notNull(),
+    usedAt: createdAt(),
+  },
+  (t) => [primaryKey({ columns: [t.inviteId, t.userId] })],
+)

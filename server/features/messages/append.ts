@@ -1,0 +1,168 @@
+import type { contract, Message } from '@parley/contract'
+import { v7 as uuidv7 } from 'uuid'
+import type { WriteContext } from '../../core/context.ts'
+import type { LockedCounters } from '../../core/event-buffer.ts'
+import type { Outcome } from '../../core/operation.ts'
+import type { Tx } from '../../db/client.ts'
+import type { MemberRow, MessageRow } from '../../db/rows.ts'
+import { linksIn } from './links.ts'
+import { mentionsIn } from './mentions.ts'
+import type { SendFacts } from './send-facts.ts'
+
+type SendOutcome = Outcome<typeof contract.messages.send>
+export type Append = (facts: SendFacts, channel: LockedCounters) => SendOutcome
+
+type AppendContext = Pick<
+  WriteContext,
+  'db' | 'emit' | 'nextSeq' | 'enqueue' | 'write' | 'services'
+>
+type NewMessage = Message & { appId: string }
+type Thread = Pick<MessageRow, 'id' | 'replyCount' | 'rev'>
+type Marker = Pick<MemberRow, 'channelId' | 'userId' | 'lastReadSeq' | 'unreadAfterSeq'>
+
+/**
+ * Collects the messages of a batch: `append` accepts one and emits its event; `write` stores all of
+ * them, their threads' counts and their authors' markers in one statement.
+ */
+export function createAppender(ctx: AppendContext) {
+  const messages: NewMessage[] = []
+  const threads = new Map<string, Thread>()
+  const markers = new Map<string, Marker>()
+  const sentByKey = new Map<string, Message>()
+
+  const append: Append = (facts, channel) => {
+    const { author, command } = facts
+    const { clientId } = command.input
+    const key = `${channel.id} ${author.id} ${clientId}`
+    const repeated = clientId === undefined ? undefined : sentByKey.get(key)
+    if (repeated) return { result: repeated, isRepeat: true }
+
+    const message = emitMessage(facts, channel)
+    ctx.enqueue('push-message', { messageId: message.id })
+    if (linksIn(message.text).length > 0) ctx.enqueue('preview', { messageId: message.id })
+    moveMarker(facts, message)
+    if (clientId !== undefined) sentByKey.set(key, message)
+    messages.push({ ...message, appId: command.caller.appId })
+    ctx.services.lastActive.touch(command.caller)
+    return { result: message }
+  }
+
+  const emitMessage = (facts: SendFacts, channel: LockedCounters) => {
+    const id = uuidv7()
+    const seq = ctx.nextSeq(channel)
+    const parent = nextInThread(facts)
+    const payloadAt = (rev: number) => ({
+      channelId: channel.id,
+      message: newMessage(facts, { id, channelId: channel.id, seq, rev }),
+      ...(parent ? { parent } : {}),
+    })
+    const { message } = ctx.emit(channel, 'message.new', payloadAt, id)
+    if (parent) threads.set(parent.id, { ...parent, rev: message.rev })
+    return message
+  }
+
+  /** The root of the thread that a reply goes into, with the reply counted. */
+  const nextInThread = ({ rootId, rootReplyCount }: SendFacts) => {
+    if (rootId === null) return undefined
+    const replyCount = threads.get(rootId)?.replyCount ?? rootReplyCount
+    return { id: rootId, replyCount: replyCount + 1 }
+  }
+
+  const moveMarker = (
+    { lastReadSeq, unreadAfterSeq }: SendFacts,
+    { channelId, userId, seq }: Message,
+  ) => {
+    const key = `${channelId} ${userId}`
+    const marker = markers.get(key) ?? { channelId, userId, lastReadSeq, unreadAfterSeq }
+    markers.set(key, advance(marker, seq))
+  }
+
+  const write = () => {
+    if (messages.length === 0) return
+    ctx.write(
+      insertMessages(ctx.db, {
+        messages,
+        threads: [...threads.values()],
+        markers: [...markers.values()],
+      }),
+    )
+  }
+  return { append, write }
+}
+
+type Position = Pick<Message, 'id' | 'channelId' | 'seq' | 'rev'>
+
+const newMessage = (
+  { author, command, rootId, now }: SendFacts,
+  { id, channelId, seq, rev }: Position,
+): Message => ({
+  id,
+  channelId,
+  userId: author.id,
+  text: command.input.text,
+  seq,
+  rev,
+  user: author,
+  reactions: [],
+  mentions: mentionsIn(command.input.text),
+  attachments: command.input.attachments,
+  parentId: rootId,
+  replyCount: 0,
+  pinned: false,
+  clientId: command.input.clientId ?? null,
+  createdAt: now,
+  updatedAt: now,
+  editedAt: null,
+  deletedAt: null,
+})
+
+/** A user's own message counts as read only if they had read everything before it. */
+const advance = (marker: Marker, seq: number): Marker => ({
+  ...marker,
+  lastReadSeq: marker.lastReadSeq === seq - 1 ? seq : marker.lastReadSeq,
+  unreadAfterSeq: marker.unreadAfterSeq === seq - 1 ? seq : marker.unreadAfterSeq,
+})
+
+type Batch = { messages: NewMessage[]; threads: Thread[]; markers: Marker[] }
+
+const insertMessages = (db: Tx, { messages, threads, markers }: Batch) => db`
+  with threads as (
+    update messages msg
+    set reply_count = thread."replyCount", rev = thread.rev
+    from jsonb_to_recordset(${db.json(threads)}) as thread (
+      id uuid, "replyCount" int, rev int
+    )
+    where msg.id = thread.id
+  ),
+  markers as (
+    update members m
+    set
+      last_read_seq = greatest(m.last_read_seq, marker."lastReadSeq"),
+      unread_after_seq = greatest(m.unread_after_seq, marker."unreadAfterSeq")
+    from jsonb_to_recordset(${db.json(markers)}) as marker (
+      "channelId" uuid, "userId" text, "lastReadSeq" int, "unreadAfterSeq" int
+    )
+    where m.channel_id = marker."channelId"
+      and m.user_id = marker."userId"
+      and (
+        m.last_read_seq < marker."lastReadSeq"
+        or m.unread_after_seq < marker."unreadAfterSeq"
+      )
+  )
+  insert into messages (
+    id, app_id, channel_id, user_id, seq, rev,
+    text, mentions, attachments,
+    parent_id, client_id,
+    created_at, updated_at
+  )
+  select
+    id, "appId", "channelId", "userId", seq, rev,
+    text, mentions, attachments,
+    "parentId", "clientId",
+    "createdAt", "createdAt"
+  from jsonb_to_recordset(${db.json(messages as never)}) as message (
+    id uuid, "appId" uuid, "channelId" uuid, "userId" text, seq int, rev int,
+    text text, mentions text[], attachments jsonb,
+    "parentId" uuid, "clientId" text,
+    "createdAt" timestamptz
+  )`

@@ -1,0 +1,82 @@
+import type { contract, Message } from '@parley/contract'
+import type { LockedCounters } from '../../core/event-buffer.ts'
+import type { Command } from '../../core/operation.ts'
+import type { Tx } from '../../db/client.ts'
+import type { ChannelRow, MemberRow } from '../../db/rows.ts'
+import { lockChannels } from '../access.ts'
+import { userSummary } from '../users/view.ts'
+
+export type SendCommand = Command<typeof contract.messages.send>
+
+/** A command, and everything that its outcome depends on. */
+export type SendFacts = {
+  command: SendCommand
+  channel: (LockedCounters & Pick<ChannelRow, 'type'>) | null
+  author: Message['user']
+  isAuthorDeleted: boolean
+  role: MemberRow['role'] | null
+  lastReadSeq: number
+  unreadAfterSeq: number
+  earlierId: string | null
+  rootId: string | null
+  rootReplyCount: number
+  now: string
+}
+
+/** Locks the channels of these commands of one app, and reads the facts of each command. */
+export async function readFacts(db: Tx, commands: SendCommand[]): Promise<SendFacts[]> {
+  const appId = commands[0]?.caller.appId ?? ''
+  const channelIds = [...new Set(commands.map(({ input }) => input.channelId))]
+  const [, rows] = await Promise.all([
+    lockChannels(db, appId, channelIds),
+    selectFacts(db, appId, commands),
+  ])
+  const inOrder = rows.toSorted((a, b) => a.ordinal - b.ordinal)
+  return inOrder.map(({ ordinal, ...row }) => {
+    const command = commands[ordinal - 1] as SendCommand // there is one row a command
+    return { ...row, command }
+  })
+}
+
+type FactsRow = Omit<SendFacts, 'command'> & { ordinal: number }
+
+/** Locks the authors by id, so that none is deleted before what they write can be erased too. */
+function selectFacts(db: Tx, appId: string, commands: SendCommand[]) {
+  const channelIds = commands.map(({ input }) => input.channelId)
+  const userIds = commands.map(({ caller }) => caller.userId)
+  const clientIds = commands.map(({ input }) => input.clientId ?? null)
+  const parentIds = commands.map(({ input }) => input.parentId ?? null)
+  const channel = db`jsonb_build_object(
+    'id', c.id, 'type', c.type, 'lastSeq', c.last_seq, 'rev', c.rev, 'isLocked', true
+  )`
+  return db<FactsRow[]>`
+    select
+      command.ordinal::int,
+      case when c.id is not null then ${channel} end as channel,
+      ${userSummary(db)} as author, u.deleted_at is not null as is_author_deleted,
+      m.role, m.last_read_seq, m.unread_after_seq,
+      earlier.id as earlier_id,
+      root.id as root_id, root.reply_count as root_reply_count,
+      clock_timestamp() as now
+    from unnest(
+      ${channelIds}::uuid[], ${userIds}::text[], ${clientIds}::text[], ${parentIds}::uuid[]
+    )
+      with ordinality as command (channel_id, user_id, client_id, parent_id, ordinal)
+    join users u on u.app_id = ${appId} and u.id = command.user_id
+    left join channels c
+      on c.app_id = ${appId}
+      and c.id = command.channel_id
+      and c.deleted_at is null
+    left join members m on m.channel_id = c.id and m.user_id = command.user_id
+    left join messages earlier
+      on earlier.channel_id = c.id
+      and earlier.user_id = command.user_id
+      and earlier.client_id = command.client_id
+    left join messages parent
+      on parent.id = command.parent_id
+      and parent.channel_id = c.id
+      and parent.deleted_at is null
+    left join messages root on root.id = coalesce(parent.parent_id, parent.id)
+    order by u.id, command.ordinal
+    for key share of u`
+}
