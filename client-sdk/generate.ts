@@ -34,6 +34,9 @@ const header = `\
 // Generated from the contract by generate.ts: do not edit.
 // biome-ignore-all format: as generated
 // biome-ignore-all lint: as generated`
+const imports = `\
+import type { CallOptions } from './call-options.ts'
+import type { CustomUser } from './custom.ts'`
 const LINE_WIDTH = 100
 
 type Json = z.core.JSONSchema.BaseSchema
@@ -58,7 +61,7 @@ export const operations = {
 ${routes.join('\n')}
 } as const
 
-/** Operations other than GET that may be called twice with the effect and the result of one call. */
+/** Operations other than GET of which two calls have the effect and the result of one. */
 export const idempotent: ReadonlySet<string> = new Set([
 ${idempotent.join('\n')}
 ])`
@@ -72,7 +75,7 @@ function typeDeclarations() {
     return `  ${group}: {\n${methods.join('\n')}\n  }`
   })
   const parts = [
-    "import type { CallOptions } from './call-options.ts'\nimport type { CustomUser } from './custom.ts'",
+    imports,
     `/** Why the server refused a call. */\nexport type ErrorCode =${errorCodes()}`,
     `/** Every operation, by noun. */\nexport interface Api {\n${apis.join('\n')}\n}`,
     picked('UserApi', 'The operations of a user.', ['none', 'user', 'userOrKey']),

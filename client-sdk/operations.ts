@@ -94,7 +94,7 @@ export const operations = {
   },
 } as const
 
-/** Operations other than GET that may be called twice with the effect and the result of one call. */
+/** Operations other than GET of which two calls have the effect and the result of one. */
 export const idempotent: ReadonlySet<string> = new Set([
   'users.put',
   'channels.update',

@@ -1169,7 +1169,7 @@ export interface ChannelEvents {
     /** The user who is typing. */
     user: UserSummary
   }
-  /** A user marked the channel, or messages of it, as read. */
+  /** A user marked the channel, or messages up to one, as read. */
   'read.updated': {
     /** Id of the channel. */
     channelId: string
@@ -1182,7 +1182,7 @@ export interface ChannelEvents {
     /** When the position was reached. */
     readAt: string
   }
-  /** A user marked messages read up to this one, with `receipts.mark`. */
+  /** A user marked this message, and those before it, as read. */
   'read_receipt': {
     /** Id of the channel. */
     channelId: string
@@ -1288,13 +1288,13 @@ export interface UserEvents {
     /** Id of the channel. */
     channelId: string
   }
-  /** The user, or someone who shares a channel with them, has a new name or image. */
+  /** The user, or another member of one of their channels, has a new name or image. */
   'user.updated': {
     user: UserSummary
   }
   /**
-   * The user, or someone who shares a channel of at most 100 members (livestreams excepted) with
-   * them, came online.
+   * The user, or another member of one of their channels, came online. Livestreams and channels
+   * with more than 100 members do not count.
    */
   'presence.online': {
     /** The user's id in your own system. */
@@ -1303,8 +1303,8 @@ export interface UserEvents {
     lastActiveAt: string | null
   }
   /**
-   * The user, or someone who shares a channel of at most 100 members (livestreams excepted) with
-   * them, went offline: no connection for 15 seconds, or as the server is configured.
+   * The user, or another member of one of their channels, went offline: no connection for 15
+   * seconds (configurable). Livestreams and channels with more than 100 members do not count.
    */
   'presence.offline': {
     /** The user's id in your own system. */

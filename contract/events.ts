@@ -139,7 +139,7 @@ export const ephemeralChannelEvents = {
         .meta({ description: 'The message at that position; null if nothing was read.' }),
       readAt: field.time('When the position was reached.'),
     })
-    .meta({ description: 'A user marked the channel, or messages of it, as read.' }),
+    .meta({ description: 'A user marked the channel, or messages up to one, as read.' }),
   read_receipt: z
     .object({
       channelId,
@@ -149,12 +149,11 @@ export const ephemeralChannelEvents = {
       image: UserSummary.shape.image,
       readAt: field.time('When the message was read.'),
     })
-    .meta({ description: 'A user marked messages read up to this one, with `receipts.mark`.' }),
+    .meta({ description: 'A user marked this message, and those before it, as read.' }),
 }
 
-const coMember =
-  `who shares a channel of at most ${limits.largeLivestreamMembers} members (livestreams ` +
-  'excepted) with them,'
+const coMember = 'The user, or another member of one of their channels,'
+const smallChannels = `Livestreams and channels with more than ${limits.largeLivestreamMembers} members do not count.`
 const copyForMembers =
   "Copy of the event on the channel's topic, for members who do not subscribe to that topic."
 
@@ -176,16 +175,16 @@ export const ephemeralUserEvents = {
     .meta({ description: 'The unread count of all channels together changed.' }),
   'channel.updated': channelUpdated.meta({ description: copyForMembers }),
   'channel.deleted': channelRef.meta({ description: copyForMembers }),
-  'user.updated': z.object({ user: UserSummary }).meta({
-    description: 'The user, or someone who shares a channel with them, has a new name or image.',
-  }),
+  'user.updated': z
+    .object({ user: UserSummary })
+    .meta({ description: `${coMember} has a new name or image.` }),
   'presence.online': presence.meta({
-    description: `The user, or someone ${coMember} came online.`,
+    description: `${coMember} came online. ${smallChannels}`,
   }),
   'presence.offline': presence.meta({
     description:
-      `The user, or someone ${coMember} went offline: no connection for ` +
-      `${limits.presenceGraceSeconds} seconds, or as the server is configured.`,
+      `${coMember} went offline: no connection for ${limits.presenceGraceSeconds} seconds ` +
+      `(configurable). ${smallChannels}`,
   }),
 }
 

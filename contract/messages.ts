@@ -134,8 +134,8 @@ export const messages = {
     auth: 'user',
     summary: 'List messages',
     description:
-      'Returns a page of messages in ascending order of `seq`: the newest, or with a cursor those ' +
-      'before or after it. Accepts at most one of `before`, `after` and `since_seq`.',
+      'Returns a page of messages in ascending order of `seq`: the newest, or with a cursor ' +
+      'those before or after it. Accepts at most one of `before`, `after` and `since_seq`.',
     input: z
       .object({
         channelId: field.channelId(),
@@ -203,8 +203,8 @@ export const messages = {
     status: 201,
     summary: 'Send a message',
     description:
-      'Appends a message to the channel. With a `clientId`, a retry after a lost response returns ' +
-      'the original message. A reply to a reply joins the thread of its root. In public and ' +
+      'Appends a message to the channel. With a `clientId`, a retry after a lost response ' +
+      'returns the original message. A reply to a reply joins the thread of its root. In public and ' +
       'livestream channels, the first message makes its author a member.',
     input: z
       .object({

@@ -66,8 +66,8 @@ export const tokens = {
     auth: 'key',
     summary: "Revoke a user's tokens",
     description:
-      'Revokes every token the user has so far and closes their WebSocket connections: at once on ' +
-      `the server that handles this call, within ${limits.revocationSeconds} seconds on the ` +
+      'Revokes every token the user has so far and closes their WebSocket connections: at once ' +
+      `on the server that handles this call, within ${limits.revocationSeconds} seconds on the ` +
       'others. For backends only.',
     input: z.object({ userId: field.userId() }),
     output: field.Success,

@@ -11,8 +11,8 @@ export const typing = {
     auth: 'user',
     summary: 'Send a typing indicator',
     description:
-      'Sends `typing.start` to the channel, or `typing.stop` with `typing: false`. Without another ' +
-      `call, \`typing.stop\` follows after ${limits.typingSeconds} seconds. Nothing is stored.`,
+      'Sends `typing.start` to the channel, or `typing.stop` with `typing: false`. Without ' +
+      `another call, \`typing.stop\` follows after ${limits.typingSeconds} seconds. Nothing is stored.`,
     input: z.object({
       channelId: field.channelId(),
       typing: z

@@ -145,8 +145,8 @@ export const users = {
     description:
       `Creates and updates up to ${grouped(limits.usersPerCall)} users at once. Omitted fields ` +
       'keep their value, `null` clears a field, `custom` is replaced as a whole. An invalid row ' +
-      'does not reject the others: `errors` lists the rejected rows and why. If an id occurs more ' +
-      'than once, its last row counts. Requires the right to administer users.',
+      'does not reject the others: `errors` lists the rejected rows and why. If an id occurs ' +
+      'more than once, its last row counts. Requires the right to administer users.',
     input: z.object({
       users: z
         .array(LenientRow)
@@ -172,8 +172,8 @@ export const users = {
     summary: 'Create or update a user',
     description:
       'Omitted fields keep their value, `null` clears a field, `custom` is replaced as a whole. ' +
-      'The returned `custom` also has the e-mail address. Allowed for yourself, or with the right ' +
-      'to administer users.',
+      'The returned `custom` also has the e-mail address. Allowed for yourself, or with the ' +
+      'right to administer users.',
     input: Ref.extend(profileFields),
     output: UserSummary.extend({
       email: email(z.string().nullable()),
@@ -204,8 +204,8 @@ export const users = {
     auth: 'userOrKey',
     summary: 'Delete users',
     description:
-      `Deletes up to ${grouped(limits.usersPerCall)} users, like DELETE does for one. Unknown ids ` +
-      'are missing from `deleted`. Requires the right to administer users.',
+      `Deletes up to ${grouped(limits.usersPerCall)} users, like DELETE does for one. Unknown ` +
+      'ids are missing from `deleted`. Requires the right to administer users.',
     input: z.object({
       userIds: z
         .array(field.text({ max: limits.nameLength }))

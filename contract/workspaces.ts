@@ -98,10 +98,10 @@ export const workspaces = {
     auth: 'user',
     summary: 'Remove a member of a workspace',
     description:
-      'Owners may remove anyone, admins plain members, and every member may remove themselves. If ' +
-      'the last owner leaves, the oldest admin becomes the owner, or the oldest member if there ' +
-      'is no admin. A user who is no longer a member of the workspace can no longer read its team ' +
-      'channels, except those they are a member of.',
+      'Owners may remove anyone, admins plain members, and every member may remove themselves. ' +
+      'If the last owner leaves, the oldest admin becomes the owner, or the oldest member if ' +
+      'there is no admin. A user who is no longer a member of the workspace can no longer read ' +
+      'its team channels, except those they are a member of.',
     input: Ref.extend({ userId: field.userId() }),
     output: field.Success,
   }),

@@ -8,6 +8,7 @@ type Call = (args: object) => Promise<unknown>
 /** How many requests a call makes if the first one gets no response. */
 async function requestsOf(id: string, args: object = {}) {
   let requests = 0
+  // At run time it has every operation, not only those for an API key.
   const api = createChatServer({
     url: 'http://test',
     apiKey: 'pk_test',
@@ -16,13 +17,13 @@ async function requestsOf(id: string, args: object = {}) {
       if (requests === 1) throw new TypeError('the connection was lost')
       return Response.json({})
     },
-  }) as unknown as Record<string, Record<string, Call>> // every operation, not only those with a key
+  }) as unknown as Record<string, Record<string, Call>>
   const [noun = '', name = ''] = id.split('.')
   await api[noun]?.[name]?.(args).catch((error) => expect(error).toBeInstanceOf(ChatError))
   return requests
 }
 
-test('a lost call is retried if the contract says that it is idempotent, and only then', async () => {
+test('a lost call is retried if, and only if, its operation is idempotent', async () => {
   const retried = await Promise.all(
     operations.map(async ([id]) => [id, (await requestsOf(id)) === 2] as const),
   )
