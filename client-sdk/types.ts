@@ -133,9 +133,9 @@ export interface Api {
   }
   tokens: {
     /**
-     * Creates the user if they do not exist, or updates the given profile fields (`null` clears a
-     * field, `custom` is replaced as a whole). Returns a bearer token and a WebSocket token, both
-     * valid for 24 hours. For backends only.
+     * Creates the user if they do not exist, and sets the given profile fields (omitted fields keep
+     * their value, `null` clears a field, `custom` is replaced as a whole). Returns a bearer token
+     * and a WebSocket token, both valid for 24 hours. For backends only.
      *
      * `POST /tokens`
      */
@@ -220,9 +220,9 @@ export interface Api {
       }[]
     }>
     /**
-     * Omitted fields keep their value, `null` clears a field, `custom` is replaced as a whole. The
-     * returned `custom` also has the e-mail address. Allowed for yourself, or with the right to
-     * administer users.
+     * Creates the user if they do not exist, and sets the given fields. Omitted fields keep their
+     * value, `null` clears a field, `custom` is replaced as a whole. The returned `custom` also has
+     * the e-mail address. Allowed for yourself, or with the right to administer users.
      *
      * `PUT /api/users/{userId}`
      */
@@ -250,9 +250,9 @@ export interface Api {
       custom: CustomUser & Record<string, unknown>
     }>
     /**
-     * Erases the profile, devices and preferences and revokes all tokens at once. Shortly
-     * afterwards the user has left all channels, and the user's messages and reactions are deleted.
-     * Allowed for yourself, or with the right to administer users.
+     * Erases the profile, devices and preferences and revokes all tokens at once. A background job
+     * then removes the user from all channels and deletes their messages and reactions. Allowed for
+     * yourself, or with the right to administer users.
      *
      * `DELETE /api/users/{userId}`
      */

@@ -44,9 +44,10 @@ export const tokens = {
     limit: 'tokens',
     summary: 'Create tokens for a user',
     description:
-      'Creates the user if they do not exist, or updates the given profile fields (`null` clears ' +
-      'a field, `custom` is replaced as a whole). Returns a bearer token and a WebSocket token, ' +
-      `both valid for ${limits.tokenLifetimeSeconds / 3_600} hours. For backends only.`,
+      'Creates the user if they do not exist, and sets the given profile fields (omitted fields ' +
+      'keep their value, `null` clears a field, `custom` is replaced as a whole). Returns a ' +
+      'bearer token and a WebSocket token, both valid for ' +
+      `${limits.tokenLifetimeSeconds / 3_600} hours. For backends only.`,
     input: z.object({
       userId: field.userId(),
       ...profileFields,

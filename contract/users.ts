@@ -171,9 +171,10 @@ export const users = {
     idempotent: true,
     summary: 'Create or update a user',
     description:
-      'Omitted fields keep their value, `null` clears a field, `custom` is replaced as a whole. ' +
-      'The returned `custom` also has the e-mail address. Allowed for yourself, or with the ' +
-      'right to administer users.',
+      'Creates the user if they do not exist, and sets the given fields. Omitted fields keep ' +
+      'their value, `null` clears a field, `custom` is replaced as a whole. The returned ' +
+      '`custom` also has the e-mail address. Allowed for yourself, or with the right to ' +
+      'administer users.',
     input: Ref.extend(profileFields),
     output: UserSummary.extend({
       email: email(z.string().nullable()),
@@ -190,9 +191,9 @@ export const users = {
     auth: 'userOrKey',
     summary: 'Delete a user',
     description:
-      'Erases the profile, devices and preferences and revokes all tokens at once. Shortly ' +
-      "afterwards the user has left all channels, and the user's messages and reactions are " +
-      'deleted. Allowed for yourself, or with the right to administer users.',
+      'Erases the profile, devices and preferences and revokes all tokens at once. A background ' +
+      'job then removes the user from all channels and deletes their messages and reactions. ' +
+      'Allowed for yourself, or with the right to administer users.',
     input: Ref,
     output: field.Success.extend({
       deletedUserId: field.userId().meta({ description: 'The deleted user.' }),
