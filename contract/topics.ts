@@ -18,14 +18,14 @@ export type TopicRef =
 /** What a topic is about; null for a string that is not a topic. User ids may contain colons. */
 export function parseTopic(topic: string): TopicRef | null {
   const [, kind, appId = '', id = ''] = /^(chat|user):([^:]+):(.+)$/s.exec(topic) ?? []
-  if (!isCanonical(appId, field.appId())) return null
-  if (kind === 'chat')
-    return isCanonical(id, field.channelId()) ? { kind, appId, channelId: id } : null
-  if (kind === 'user' && field.userId().safeParse(id).success) return { kind, appId, userId: id }
+  if (!isCanonicalUuid(appId)) return null
+  if (kind === 'chat') return isCanonicalUuid(id) ? { kind, appId, channelId: id } : null
+  if (kind === 'user' && UserId.safeParse(id).success) return { kind, appId, userId: id }
   return null
 }
-const isCanonical = (id: string, schema: z.ZodType) =>
-  id === id.toLowerCase() && schema.safeParse(id).success
+const Uuid = field.uuid()
+const UserId = field.userId()
+const isCanonicalUuid = (id: string) => id === id.toLowerCase() && Uuid.safeParse(id).success
 
 /**
  * Input of the tRPC subscription `events.topic`. With `since`, the events after that offset come
