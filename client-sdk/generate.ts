@@ -171,7 +171,7 @@ function createPrinter(definitions: Definitions): Print {
     if (options?.some((option) => Object.keys(option).length === 0)) return inner(options[0] ?? {})
     if (options) return options.map(inner).join(' | ')
     if (schema.type === 'array')
-      return `${parenthesized(inner((schema.items as Json | undefined) ?? {}))}[]`
+      return `${parenthesised(inner((schema.items as Json | undefined) ?? {}))}[]`
     if (schema.type === 'object') return objectType(schema, indent, print)
     return [schema.type]
       .flat()
@@ -211,7 +211,7 @@ const scalars: Record<string, string> = {
   boolean: 'boolean',
   null: 'null',
 }
-const parenthesized = (type: string) => {
+const parenthesised = (type: string) => {
   const isOne = type.startsWith('{') || (/^\w/.test(type) && !type.includes(' | '))
   return isOne ? type : `(${type})`
 }

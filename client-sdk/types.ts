@@ -1680,7 +1680,7 @@ export interface UserDetails {
   email?: string | null | undefined
 }
 
-/** One user of a synchronization. */
+/** One user of a synchronisation. */
 export interface UserRow {
   /** The user's id in your own system. */
   id: string

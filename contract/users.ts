@@ -65,7 +65,7 @@ export const profileFields = {
 /** One user of `POST /api/users/sync`. */
 export const UserRow = z
   .object({ id: field.userId(), ...profileFields })
-  .meta({ id: 'UserRow', description: 'One user of a synchronization.' })
+  .meta({ id: 'UserRow', description: 'One user of a synchronisation.' })
 export type UserRow = z.infer<typeof UserRow>
 
 const RowError = z.object({
@@ -141,7 +141,7 @@ export const users = {
     path: '/api/users/sync',
     auth: 'userOrKey',
     bodyLimit: limits.syncBodyBytes,
-    summary: 'Synchronize users',
+    summary: 'Synchronise users',
     description:
       `Creates and updates up to ${grouped(limits.usersPerCall)} users at once. Omitted fields ` +
       'keep their value, `null` clears a field, `custom` is replaced as a whole. An invalid row ' +
