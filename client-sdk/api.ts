@@ -1,7 +1,7 @@
 import { request } from './call.ts'
 import type { CallOptions } from './call-options.ts'
 import { ChatError, isChatError } from './error.ts'
-import { operations } from './operations.ts'
+import { idempotent, operations } from './operations.ts'
 import { backoff, delay } from './timing.ts'
 import type { Api } from './types.ts'
 
@@ -104,20 +104,9 @@ function pauseBefore(
   return pauseMs <= LONGEST_PAUSE_MS ? pauseMs : undefined
 }
 
-/** Whether doing it twice is the same as once, and answers the same. */
+/** Whether a second call has the effect and the result of one. */
 const isRepeatable = ({ name, route }: Operation, args: Args) =>
-  /^(GET|PUT|PATCH) /.test(route) || args.clientId !== undefined || repeatable.has(name)
-const repeatable = new Set([
-  'reactions.add',
-  'reactions.remove',
-  'pins.pin',
-  'pins.unpin',
-  'reads.mark',
-  'receipts.mark',
-  'receipts.query',
-  'sync.pull',
-  'members.join',
-])
+  route.startsWith('GET ') || idempotent.has(name) || args.clientId !== undefined
 
 const credentialHeaders = ({ token, apiKey, adminKey }: Credentials): Record<string, string> => ({
   ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import {
+  type Auth,
   channelEvents,
   contract,
   ephemeralChannelEvents,
@@ -11,110 +12,134 @@ import {
 import { z } from 'zod'
 
 /**
- * Writes `operations.ts` and `types.ts` from the contract, so that the package needs neither zod nor the contract to run
- * or to be compiled. With `--check` it only tells whether they are up to date.
+ * Writes `operations.ts` and `types.ts` from the contract, so that the package needs neither zod
+ * nor the contract to run or to be compiled. With `--check` it writes nothing, and fails if they
+ * are out of date.
  */
-const header =
-  '// Generated from the contract by generate.ts: do not edit.\n// biome-ignore-all format: as generated\n// biome-ignore-all lint: as generated'
-function write() {
-  const files = { 'operations.ts': operationTable(), 'types.ts': typeDeclarations() }
+function generate() {
+  const files = { 'operations.ts': operationTables(), 'types.ts': typeDeclarations() }
   for (const [name, text] of Object.entries(files)) {
     const file = new URL(name, import.meta.url)
-    if (!process.argv.includes('--check')) writeFileSync(file, text)
-    else if (readFileSync(file, 'utf8') !== text) {
+    const content = `${header}\n${text}\n`
+    if (!process.argv.includes('--check')) {
+      writeFileSync(file, content)
+    } else if (readFileSync(file, 'utf8') !== content) {
       console.error(`client-sdk/${name} is out of date: npm run client`)
       process.exitCode = 1
     }
   }
 }
 
-type Json = z.core.JSONSchema.BaseSchema
-type Groups = [string, [string, Operation][]][]
+const header = `\
+// Generated from the contract by generate.ts: do not edit.
+// biome-ignore-all format: as generated
+// biome-ignore-all lint: as generated`
+const imports = `\
+import type { CallOptions } from './call-options.ts'
+import type { CustomUser } from './custom.ts'`
+const LINE_WIDTH = 100
 
-function operationTable() {
-  const lines = groups().map(([group, operations]) => {
+type Json = z.core.JSONSchema.BaseSchema
+
+const groups = Object.entries(contract).map(
+  ([group, operations]) => [group, Object.entries<Operation>(operations)] as const,
+)
+
+function operationTables() {
+  const routes = groups.map(([group, operations]) => {
     const rows = operations.map(([name, { method, path }]) => `    ${name}: '${method} ${path}',`)
     return `  ${group}: {\n${rows.join('\n')}\n  },`
   })
-  return `${header}\n/** Where each operation is found. */\nexport const operations = {\n${lines.join('\n')}\n} as const\n`
+  const idempotent = groups.flatMap(([group, operations]) =>
+    operations
+      .filter(([, op]) => op.idempotent && op.method !== 'GET')
+      .map(([name]) => `  '${group}.${name}',`),
+  )
+  return `\
+/** The method and path of each operation. */
+export const operations = {
+${routes.join('\n')}
+} as const
+
+/** Operations other than GET of which two calls have the effect and the result of one. */
+export const idempotent: ReadonlySet<string> = new Set([
+${idempotent.join('\n')}
+])`
 }
 
 function typeDeclarations() {
-  const named = new Map<string, Json>()
-  const print = printer(named)
-  const apis = groups().map(
-    ([group, operations]) =>
-      `  ${group}: {\n${operations.map(([name, op]) => method(print, name, op)).join('\n')}\n  }`,
-  )
-  const events = [
-    eventMap(
-      'ChannelEvents',
-      { print, schemas: { ...channelEvents, ...ephemeralChannelEvents } },
-      'What is published to a channel.',
-    ),
-    eventMap(
-      'UserEvents',
-      { print, schemas: { ...userEvents, ...ephemeralUserEvents } },
-      'What is published to a user.',
-    ),
-  ]
+  const definitions: Definitions = new Map()
+  const print = createPrinter(definitions)
+  const apis = groups.map(([group, operations]) => {
+    const methods = operations.map(([name, op]) => methodType(print, name, op))
+    return `  ${group}: {\n${methods.join('\n')}\n  }`
+  })
   const parts = [
-    "import type { CallOptions } from './call-options.ts'\nimport type { CustomUser } from './custom.ts'",
-    `/** Why the server refused. */\nexport type ErrorCode = ${union(Object.keys(errorStatus))}`,
+    imports,
+    `/** Why the server refused a call. */\nexport type ErrorCode =${errorCodes()}`,
     `/** Every operation, by noun. */\nexport interface Api {\n${apis.join('\n')}\n}`,
     picked('UserApi', 'The operations of a user.', ['none', 'user', 'userOrKey']),
     picked('ServerApi', "The operations of a customer's backend.", ['none', 'key', 'userOrKey']),
-    ...events,
+    eventMap('ChannelEvents', print, {
+      description: "Events of a channel's topic.",
+      schemas: { ...channelEvents, ...ephemeralChannelEvents },
+    }),
+    eventMap('UserEvents', print, {
+      description: "Events of a user's topic.",
+      schemas: { ...userEvents, ...ephemeralUserEvents },
+    }),
   ]
-  // Printing the named ones may bring up others.
+  return [...parts, ...declarations(definitions, print)].join('\n\n')
+}
+
+const errorCodes = () =>
+  Object.keys(errorStatus)
+    .map((code) => `\n  | ${literal(code)}`)
+    .join('')
+
+/** Types with a name of their own, by name; printing a type adds those that it refers to. */
+type Definitions = Map<string, Json>
+
+function declarations(definitions: Definitions, print: Print) {
   const printed = new Map<string, string>()
-  for (let before = -1; before < printed.size; ) {
-    before = printed.size
-    for (const [name, schema] of named)
-      if (!printed.has(name)) printed.set(name, declaration(name, { schema, print }))
-  }
-  const declarations = [...printed].sort(([a], [b]) => a.localeCompare(b)).map(([, text]) => text)
-  return `${header}\n${[...parts, ...declarations].join('\n\n')}\n`
+  // A Map's iterator also visits the definitions that are added on the way.
+  for (const [name, schema] of definitions) printed.set(name, declaration(name, schema, print))
+  return [...printed].sort(([a], [b]) => a.localeCompare(b)).map(([, text]) => text)
 }
 
-function groups(): Groups {
-  return Object.entries(contract).map(([group, operations]) => [
-    group,
-    Object.entries<Operation>(operations),
-  ])
+function declaration(name: string, schema: Json, print: Print) {
+  const type = print(schema, '')
+  const declared =
+    schema.type === 'object' ? `export interface ${name} ${type}` : `export type ${name} = ${type}`
+  return `${comment(schema.description, '')}${declared}`
 }
 
-type Print = (schema: Json, indent: string, io?: 'input' | 'output') => string
-
-function method(print: Print, name: string, op: Operation) {
+function methodType(print: Print, name: string, op: Operation) {
   const input = toJson(op.input, 'input')
-  const { properties = {}, required = [] } = input.$ref ? named(input) : input
-  const fields = Object.keys(properties)
-  const isOptional = required.length === 0
-  const args =
-    fields.length === 0
-      ? 'args?: Record<string, never>'
-      : `args${isOptional ? '?' : ''}: ${print(input, '    ', 'input')}`
-  return `${comment(`${op.description}\n\n\`${op.method} ${op.path}\``, '    ')}    ${name}(${args}, options?: CallOptions): Promise<${print(toJson(op.output, 'output'), '    ')}>`
+  const { properties = {}, required = [] } = resolve(input)
+  const about = comment(`${op.description}\n\n\`${op.method} ${op.path}\``, '    ')
+  const mark = required.length === 0 ? '?' : ''
+  const hasFields = Object.keys(properties).length > 0
+  const args = hasFields ? print(input, '    ') : 'Record<string, never>'
+  const result = print(toJson(op.output, 'output'), '    ')
+  return `${about}    ${name}(args${mark}: ${args}, options?: CallOptions): Promise<${result}>`
 }
 
-const named = ({ $ref = '', $defs }: Json): Json => $defs?.[$ref.replace('#/$defs/', '')] ?? {}
-
-function picked(name: string, description: string, auths: string[]) {
-  const lines = groups().flatMap(([group, operations]) => {
+/** An interface with the operations that a caller with one of these credentials may use. */
+function picked(name: string, description: string, auths: Auth[]) {
+  const lines = groups.flatMap(([group, operations]) => {
     const own = operations.filter(([, { auth }]) => auths.includes(auth)).map(([each]) => each)
     if (own.length === 0) return []
-    return own.length === operations.length
-      ? [`  ${group}: Api['${group}']`]
-      : [`  ${group}: Pick<Api['${group}'], ${union(own)}>`]
+    if (own.length === operations.length) return [`  ${group}: Api['${group}']`]
+    return [`  ${group}: Pick<Api['${group}'], ${union(own)}>`]
   })
   return `/** ${description} */\nexport interface ${name} {\n${lines.join('\n')}\n}`
 }
 
 function eventMap(
   name: string,
-  { print, schemas }: { print: Print; schemas: Record<string, z.ZodType> },
-  description: string,
+  print: Print,
+  { description, schemas }: { description: string; schemas: Record<string, z.ZodType> },
 ) {
   const lines = Object.entries(schemas).map(([type, schema]) => {
     const json = toJson(schema, 'output')
@@ -123,62 +148,60 @@ function eventMap(
   return `/** ${description} */\nexport interface ${name} {\n${lines.join('\n')}\n}`
 }
 
-const declaration = (name: string, { schema, print }: { schema: Json; print: Print }) =>
-  `${comment(schema.description, '')}${schema.type === 'object' ? `export interface ${name} ${print(schema, '')}` : `export type ${name} = ${print(schema, '')}`}`
-
 const toJson = (schema: z.ZodType, io: 'input' | 'output'): Json =>
   z.toJSONSchema(schema, { io, unrepresentable: 'any' })
+const resolve = (schema: Json): Json =>
+  schema.$ref ? (schema.$defs?.[definitionName(schema.$ref)] ?? {}) : schema
+const definitionName = (ref: string) => ref.replace('#/$defs/', '')
+
+type Print = (schema: Json, indent: string) => string
 
 /** Prints a JSON schema as a type; definitions with a name of their own are collected. */
-function printer(named: Map<string, Json>): Print {
-  const print: Print = (schema, indent, io = 'output') => {
+function createPrinter(definitions: Definitions): Print {
+  const print: Print = (schema, indent) => {
     for (const [name, each] of Object.entries(schema.$defs ?? {}))
-      if (!named.has(name)) named.set(name, each)
+      if (!definitions.has(name)) definitions.set(name, each)
     const inner = (each: Json | boolean) =>
-      typeof each === 'boolean' ? 'unknown' : print(each, indent, io)
-    if (schema.$ref) return schema.$ref.replace('#/$defs/', '')
-    if (schema.enum) return schema.enum.map((value) => literal(value)).join(' | ')
+      typeof each === 'boolean' ? 'unknown' : print(each, indent)
+    if (schema.$ref) return definitionName(schema.$ref)
+    if (schema.enum) return schema.enum.map(literal).join(' | ')
     if (schema.const !== undefined) return literal(schema.const)
     const options = schema.anyOf ?? schema.oneOf
-    // A row that is judged by itself may be anything; what callers pass is its first form.
+    // A row that is validated by itself may be anything. What callers pass is its first form.
     if (options?.some((option) => Object.keys(option).length === 0)) return inner(options[0] ?? {})
     if (options) return options.map(inner).join(' | ')
     if (schema.type === 'array')
       return `${parenthesised(inner((schema.items as Json | undefined) ?? {}))}[]`
-    if (schema.type === 'object')
-      return object(schema, { indent, inner: (each, name) => field(each, name) })
+    if (schema.type === 'object') return objectType(schema, indent, print)
     return [schema.type]
       .flat()
       .map((type) => scalars[type ?? ''] ?? 'unknown')
       .join(' | ')
-
-    function field(each: Json, name: string) {
-      return name === 'custom'
-        ? `CustomUser & Record<string, unknown>${isNullable(each) ? ' | null' : ''}`
-        : print(each, `${indent}  `, io)
-    }
   }
   return print
 }
 
-function object(
-  schema: Json,
-  { indent, inner }: { indent: string; inner: (each: Json, name: string) => string },
-) {
+function objectType(schema: Json, indent: string, print: Print) {
   const fields = Object.entries(schema.properties ?? {})
-  if (fields.length === 0) {
-    const values = schema.additionalProperties
-    return `Record<string, ${typeof values === 'object' && Object.keys(values).length > 0 ? inner(values, '') : 'unknown'}>`
-  }
+  if (fields.length === 0) return recordType(schema.additionalProperties, indent, print)
   const lines = fields.map(([name, each]) => {
     if (typeof each === 'boolean') return ''
-    const isOptional = !schema.required?.includes(name)
-    const type = inner(each, name)
-    return `${comment(each.description, `${indent}  `)}${indent}  ${name}${isOptional ? '?' : ''}: ${type}${isOptional ? ' | undefined' : ''}`
+    const type = name === 'custom' ? customType(each) : print(each, `${indent}  `)
+    const isRequired = schema.required?.includes(name)
+    const field = isRequired ? `${name}: ${type}` : `${name}?: ${type} | undefined`
+    return `${comment(each.description, `${indent}  `)}${indent}  ${field}`
   })
   return `{\n${lines.join('\n')}\n${indent}}`
 }
 
+function recordType(values: Json['additionalProperties'], indent: string, print: Print) {
+  const isTyped = typeof values === 'object' && Object.keys(values).length > 0
+  return `Record<string, ${isTyped ? print(values, `${indent}  `) : 'unknown'}>`
+}
+
+/** Metadata of users has the type that the application declares. */
+const customType = (schema: Json) =>
+  `CustomUser & Record<string, unknown>${isNullable(schema) ? ' | null' : ''}`
 const isNullable = (schema: Json) =>
   (schema.anyOf ?? []).some((option) => typeof option === 'object' && option.type === 'null')
 const scalars: Record<string, string> = {
@@ -188,16 +211,32 @@ const scalars: Record<string, string> = {
   boolean: 'boolean',
   null: 'null',
 }
-const parenthesised = (type: string) =>
-  /^[\w{]/.test(type) && !type.includes(' | ') ? type : type.startsWith('{') ? type : `(${type})`
+const parenthesised = (type: string) => {
+  const isOne = type.startsWith('{') || (/^\w/.test(type) && !type.includes(' | '))
+  return isOne ? type : `(${type})`
+}
 const literal = (value: unknown) => (typeof value === 'string' ? `'${value}'` : String(value))
 const union = (names: string[]) => names.map(literal).join(' | ')
 
 function comment(text: string | undefined, indent: string) {
   if (!text) return ''
-  const lines = text.split('\n')
-  if (lines.length === 1) return `${indent}/** ${text} */\n`
-  return `${indent}/**\n${lines.map((line) => `${indent} *${line ? ` ${line}` : ''}`).join('\n')}\n${indent} */\n`
+  const oneLine = `${indent}/** ${text} */\n`
+  if (!text.includes('\n') && oneLine.length <= LINE_WIDTH) return oneLine
+  const lines = text.split('\n').flatMap((line) => wrapped(line, LINE_WIDTH - indent.length - 3))
+  const body = lines.map((line) => `${indent} *${line ? ` ${line}` : ''}\n`).join('')
+  return `${indent}/**\n${body}${indent} */\n`
 }
 
-write()
+/** The words of a text in lines of at most `width` characters. */
+function wrapped(text: string, width: number) {
+  const lines = ['']
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1)
+    const longer = line ? `${line} ${word}` : word
+    if (longer.length > width && line) lines.push(word)
+    else lines[lines.length - 1] = longer
+  }
+  return lines
+}
+
+generate()

@@ -1,7 +1,7 @@
 // Generated from the contract by generate.ts: do not edit.
 // biome-ignore-all format: as generated
 // biome-ignore-all lint: as generated
-/** Where each operation is found. */
+/** The method and path of each operation. */
 export const operations = {
   service: {
     health: 'GET /health',
@@ -93,3 +93,22 @@ export const operations = {
     set: 'POST /api/channels/{channelId}/typing',
   },
 } as const
+
+/** Operations other than GET of which two calls have the effect and the result of one. */
+export const idempotent: ReadonlySet<string> = new Set([
+  'users.put',
+  'channels.update',
+  'channels.updateSettings',
+  'members.update',
+  'members.join',
+  'messages.edit',
+  'reactions.add',
+  'reactions.remove',
+  'pins.pin',
+  'pins.unpin',
+  'reads.mark',
+  'receipts.mark',
+  'receipts.query',
+  'sync.pull',
+  'preferences.update',
+])

@@ -4,30 +4,39 @@
 import type { CallOptions } from './call-options.ts'
 import type { CustomUser } from './custom.ts'
 
-/** Why the server refused. */
-export type ErrorCode = 'VALIDATION_ERROR' | 'UNAUTHORIZED' | 'INVALID_TOKEN' | 'FORBIDDEN' | 'NOT_FOUND' | 'PAYLOAD_TOO_LARGE' | 'RATE_LIMITED' | 'INTERNAL_ERROR' | 'UNAVAILABLE'
+/** Why the server refused a call. */
+export type ErrorCode =
+  | 'VALIDATION_ERROR'
+  | 'UNAUTHORIZED'
+  | 'INVALID_TOKEN'
+  | 'FORBIDDEN'
+  | 'NOT_FOUND'
+  | 'PAYLOAD_TOO_LARGE'
+  | 'RATE_LIMITED'
+  | 'INTERNAL_ERROR'
+  | 'UNAVAILABLE'
 
 /** Every operation, by noun. */
 export interface Api {
   service: {
     /**
-     * Answers 200 while the service can do its work, and 503 while the database is out of reach.
+     * Returns 200 while the service can work, and 503 while the database is down.
      *
      * `GET /health`
      */
     health(args?: Record<string, never>, options?: CallOptions): Promise<{
-      /** The service can do its work. */
+      /** The service can work. */
       status: 'ok'
       /** Version of the server. */
       version: string
-      /** What was looked at. */
+      /** What was checked. */
       checks: {
-        /** The database answered. */
+        /** The database responded. */
         database: 'ok'
       }
     }>
     /**
-     * Answers 200 as long as the process runs; touches nothing else.
+     * Returns 200 while the process runs. Checks nothing else.
      *
      * `GET /health/live`
      */
@@ -40,12 +49,13 @@ export interface Api {
   }
   apps: {
     /**
-     * Every app with the ids of its API keys, oldest first. The keys themselves are not stored.
+     * Lists every app with the ids of its API keys, oldest first. The keys themselves are not
+     * stored.
      *
      * `GET /admin/apps`
      */
     list(args?: {
-      /** Page size; above 1000 means 1000. */
+      /** Page size. Above 1,000 means 1,000. */
       limit?: number | undefined
       /** How many entries to skip. */
       offset?: number | undefined
@@ -60,7 +70,7 @@ export interface Api {
         keys: {
           /** Id of the API key. */
           id: string
-          /** When the key was made. */
+          /** When the key was created. */
           createdAt: string
         }[]
         /** When the app was created. */
@@ -68,7 +78,8 @@ export interface Api {
       }[]
     }>
     /**
-     * Creates a tenant with its own users, channels and messages. The API key is shown this once; only its hash is kept.
+     * Creates a tenant with its own users, channels and messages. The API key is shown only in this
+     * response: the server stores a hash of it.
      *
      * `POST /admin/apps`
      */
@@ -80,7 +91,7 @@ export interface Api {
       id: string
       /** Name of the app. */
       name: string
-      /** The server API key, for `X-API-Key`; shown this once. */
+      /** The API key for the `X-API-Key` header. Shown only in this response. */
       apiKey: string
       /** Id of the API key. */
       keyId: string
@@ -88,7 +99,8 @@ export interface Api {
       createdAt: string
     }>
     /**
-     * Makes a further API key of the app, shown this once. The others stay valid until they are deleted.
+     * Creates another API key for the app, shown only in this response. The existing keys stay
+     * valid until they are deleted.
      *
      * `POST /admin/apps/{appId}/keys`
      */
@@ -98,13 +110,14 @@ export interface Api {
     }, options?: CallOptions): Promise<{
       /** Id of the API key. */
       id: string
-      /** When the key was made. */
+      /** When the key was created. */
       createdAt: string
-      /** The server API key, for `X-API-Key`; shown this once. */
+      /** The API key for the `X-API-Key` header. Shown only in this response. */
       apiKey: string
     }>
     /**
-     * Deletes an API key. It is refused at once on the node that is asked, within 5 s on all others. User tokens stay valid.
+     * Deletes an API key. The server that handles this call rejects the key at once, the others
+     * within 5 seconds. User tokens stay valid.
      *
      * `DELETE /admin/apps/{appId}/keys/{keyId}`
      */
@@ -114,13 +127,15 @@ export interface Api {
       /** Id of the API key. */
       keyId: string
     }, options?: CallOptions): Promise<{
-      /** Always true; a refusal is an error answer. */
+      /** Always true: a failure is an error response. */
       success: boolean
     }>
   }
   tokens: {
     /**
-     * Creates the user if need be, updates the profile fields that are given (absent keeps, `null` clears, `custom` is replaced whole) and mints a bearer token and a real-time token, both valid for 24 hours. For backends only.
+     * Creates the user if they do not exist, and sets the given profile fields (omitted fields keep
+     * their value, `null` clears a field, `custom` is replaced as a whole). Returns a bearer token
+     * and a WebSocket token, both valid for 24 hours. For backends only.
      *
      * `POST /tokens`
      */
@@ -133,13 +148,14 @@ export interface Api {
       email?: string | null | undefined
       /** Avatar URL. */
       image?: string | null | undefined
-      /** Your own metadata: at most 16 KB of JSON, nested at most 20 deep. */
+      /** Your own metadata: at most 16 KB of JSON, nested at most 20 levels deep. */
       custom?: CustomUser & Record<string, unknown> | null | undefined
-      /** Makes these tokens administer other users too (see USER_ADMIN_ACCESS). */
+      /** Whether these tokens may administer other users (see USER_ADMIN_ACCESS). */
       admin?: boolean | undefined
     }, options?: CallOptions): Promise<TokenResult>
     /**
-     * Ends every token of the user minted so far and closes his sockets: at once on the node that is asked, within 5 s on all others. For backends only.
+     * Revokes every token the user has so far and closes their WebSocket connections: at once on
+     * the server that handles this call, within 5 seconds on the others. For backends only.
      *
      * `POST /tokens/revoke`
      */
@@ -147,29 +163,29 @@ export interface Api {
       /** The user's id in your own system. */
       userId: string
     }, options?: CallOptions): Promise<{
-      /** Always true; a refusal is an error answer. */
+      /** Always true: a failure is an error response. */
       success: boolean
     }>
   }
   users: {
     /**
-     * The users of the app, by name. `q` finds a part of the name in any case.
+     * Lists the users of the app by name. `q` matches a part of the name.
      *
      * `GET /api/users`
      */
     list(args?: {
-      /** Page size; above 100 means 100. */
+      /** Page size. Above 100 means 100. */
       limit?: number | undefined
       /** How many entries to skip. */
       offset?: number | undefined
-      /** Part of the name, in any case. */
+      /** Part of the name, case-insensitive. */
       q?: string | undefined
     }, options?: CallOptions): Promise<{
       /** By name, then id. */
       users: User[]
     }>
     /**
-     * One user with metadata. The e-mail address is shown to the user and to backends only.
+     * Returns one user with metadata. Only the user and backends see the e-mail address.
      *
      * `GET /api/users/{userId}`
      */
@@ -178,7 +194,10 @@ export interface Api {
       userId: string
     }, options?: CallOptions): Promise<UserDetails>
     /**
-     * Creates and updates up to 1,000 users at once (absent keeps, `null` clears, `custom` is replaced whole). Rows are judged one by one: `errors` tells which were refused and why. The last row of an id counts. Needs the right to administer users.
+     * Creates and updates up to 1,000 users at once. Omitted fields keep their value, `null` clears
+     * a field, `custom` is replaced as a whole. An invalid row does not reject the others: `errors`
+     * lists the rejected rows and why. If an id occurs more than once, its last row counts.
+     * Requires the right to administer users.
      *
      * `POST /api/users/sync`
      */
@@ -192,16 +211,18 @@ export interface Api {
       created: number
       /** Users that existed. */
       updated: number
-      /** The refused rows. */
+      /** The rejected rows. */
       errors: {
-        /** The id of the refused row, as far as it has one. */
+        /** The id of the rejected row, if it has one. */
         id: string | null
         /** What is wrong with it. */
         message: string
       }[]
     }>
     /**
-     * Absent fields keep their value, `null` clears, `custom` is replaced whole. The returned `custom` also carries the e-mail address. For oneself, or with the right to administer users.
+     * Creates the user if they do not exist, and sets the given fields. Omitted fields keep their
+     * value, `null` clears a field, `custom` is replaced as a whole. The returned `custom` also has
+     * the e-mail address. Allowed for yourself, or with the right to administer users.
      *
      * `PUT /api/users/{userId}`
      */
@@ -214,22 +235,24 @@ export interface Api {
       email?: string | null | undefined
       /** Avatar URL. */
       image?: string | null | undefined
-      /** Your own metadata: at most 16 KB of JSON, nested at most 20 deep. */
+      /** Your own metadata: at most 16 KB of JSON, nested at most 20 levels deep. */
       custom?: CustomUser & Record<string, unknown> | null | undefined
     }, options?: CallOptions): Promise<{
       /** The user's id in your own system. */
       id: string
-      /** Display name; the id when none is set. */
+      /** Display name; the id if none is set. */
       name: string
       /** Avatar URL. */
       image: string | null
       /** E-mail address. */
       email: string | null
-      /** Your metadata, and `email` when it is set. */
+      /** Your own metadata, and `email` if it is set. */
       custom: CustomUser & Record<string, unknown>
     }>
     /**
-     * Wipes profile, devices and preferences and ends all tokens at once; soon after the user has left all channels, and messages and reactions are gone. For oneself, or with the right to administer users.
+     * Erases the profile, devices and preferences and revokes all tokens at once. A background job
+     * then removes the user from all channels and deletes their messages and reactions. Allowed for
+     * yourself, or with the right to administer users.
      *
      * `DELETE /api/users/{userId}`
      */
@@ -237,58 +260,66 @@ export interface Api {
       /** The user's id in your own system. */
       userId: string
     }, options?: CallOptions): Promise<{
-      /** Always true; a refusal is an error answer. */
+      /** Always true: a failure is an error response. */
       success: boolean
-      /** Who was deleted. */
+      /** The deleted user. */
       deletedUserId: string
     }>
     /**
-     * Deletes up to 1,000 users as DELETE does for one. Unknown ids are left out of `deleted`. Needs the right to administer users.
+     * Deletes up to 1,000 users, like DELETE does for one. Unknown ids are missing from `deleted`.
+     * Requires the right to administer users.
      *
      * `POST /api/users/bulk-delete`
      */
     bulkDelete(args: {
-      /** Whom to delete; at most 1,000. */
+      /** The users to delete; at most 1,000. */
       userIds: string[]
     }, options?: CallOptions): Promise<{
-      /** Always true; a refusal is an error answer. */
+      /** Always true: a failure is an error response. */
       success: boolean
-      /** The users that existed, in the order asked. */
+      /** The users that existed, in the given order. */
       deleted: string[]
-      /** How many they are. */
+      /** How many were deleted. */
       count: number
     }>
   }
   channels: {
     /**
-     * Your channels, newest activity first, with unread counts and last messages. `discover=true` lists the channels you may join instead: public ones, and the team channels of your workspaces.
+     * Lists your channels, newest activity first, with unread counts and last messages.
+     * `discover=true` lists the channels you may join instead: public ones, and the team channels
+     * of your workspaces.
      *
      * `GET /api/channels`
      */
     list(args?: {
-      /** Page size; above 100 means 100. */
+      /** Page size. Above 100 means 100. */
       limit?: number | undefined
       /** How many entries to skip. */
       offset?: number | undefined
       /** Only channels of this type. */
       type?: 'messaging' | 'group' | 'team' | 'livestream' | undefined
-      /** List public channels that can be joined. */
+      /** List the channels you may join. */
       discover?: boolean | undefined
-      /** Part of the name, in any case. */
+      /** Part of the name, case-insensitive. */
       q?: string | undefined
     }, options?: CallOptions): Promise<{
       /** Newest activity first. */
       channels: Channel[]
     }>
     /**
-     * Creates a channel; the caller becomes its owner. `messaging` wants exactly one entry in `memberIds` and answers with the existing channel when the pair has one. All other types want a `name`.
+     * Creates a channel; you become its owner. `messaging` needs exactly one entry in `memberIds`,
+     * and returns the existing channel if the two of you already have one. All other types need a
+     * `name`.
      *
      * `POST /api/channels`
      */
     create(args: {
       /** Name of the channel. */
       name?: string | undefined
-      /** messaging: two people. group, private: its members. team: a workspace. livestream, public: everyone. */
+      /**
+       * Who the channel is for. `messaging`: two users. `group`, `private`: its members. `team`:
+       * the members of a workspace. `livestream`, `public`: everyone.
+       */
       type: 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
       /** What the channel is about. */
       description?: string | undefined
@@ -298,11 +329,14 @@ export interface Api {
       memberIds?: string[] | undefined
       /** The workspace it belongs to. */
       workspaceId?: string | undefined
-      /** Your own key for this create. A repeat with the same key answers with the first result instead of a second one. */
+      /**
+       * Your own key for this create. A retry with the same key returns the first result instead of
+       * creating a second one.
+       */
       clientId?: string | undefined
     }, options?: CallOptions): Promise<Channel>
     /**
-     * One channel with its first 100 members.
+     * Returns one channel with its first 100 members.
      *
      * `GET /api/channels/{channelId}`
      */
@@ -311,7 +345,8 @@ export interface Api {
       channelId: string
     }, options?: CallOptions): Promise<Channel>
     /**
-     * Changes name, image or description (`null` clears image and description). For owners and moderators; a direct message can not be edited.
+     * Changes the name, image or description; `null` clears the image or the description. Owners
+     * and moderators only. A direct message cannot be edited.
      *
      * `PATCH /api/channels/{channelId}`
      */
@@ -326,7 +361,7 @@ export interface Api {
       description?: string | null | undefined
     }, options?: CallOptions): Promise<Channel>
     /**
-     * Deletes the channel and everything in it, for everybody. For its owner.
+     * Deletes the channel and everything in it, for all members. Owners only.
      *
      * `DELETE /api/channels/{channelId}`
      */
@@ -334,23 +369,23 @@ export interface Api {
       /** Id of the channel. */
       channelId: string
     }, options?: CallOptions): Promise<{
-      /** Always true; a refusal is an error answer. */
+      /** Always true: a failure is an error response. */
       success: boolean
     }>
     /**
-     * Your own settings of the channel; fields left out keep their value.
+     * Changes your own settings of the channel. Omitted fields keep their value.
      *
      * `PATCH /api/channels/{channelId}/settings`
      */
     updateSettings(args: {
       /** Id of the channel. */
       channelId: string
-      /** Keep it at hand. */
+      /** Whether to star it. */
       starred?: boolean | undefined
-      /** No notifications of new messages. */
+      /** Whether to mute notifications of new messages. */
       muted?: boolean | undefined
     }, options?: CallOptions): Promise<{
-      /** Always true; a refusal is an error answer. */
+      /** Always true: a failure is an error response. */
       success: boolean
       /** Whether you starred it. */
       starred: boolean
@@ -360,14 +395,14 @@ export interface Api {
   }
   members: {
     /**
-     * The members of a channel, in the order they joined.
+     * Lists the members of a channel in the order they joined.
      *
      * `GET /api/channels/{channelId}/members`
      */
     list(args: {
       /** Id of the channel. */
       channelId: string
-      /** Page size; above 1000 means 1000. */
+      /** Page size. Above 1,000 means 1,000. */
       limit?: number | undefined
       /** How many entries to skip. */
       offset?: number | undefined
@@ -376,25 +411,27 @@ export interface Api {
       members: Member[]
     }>
     /**
-     * Adds users; members stay as they are. In group and public channels any member may add, elsewhere owners and moderators; only an owner gives a role other than `member`. Not in direct messages.
+     * Adds users to a channel; existing members keep their role. In group and public channels any
+     * member may add users, in other channels owners and moderators. Only an owner may give a role
+     * other than `member`. Not possible in direct messages.
      *
      * `POST /api/channels/{channelId}/members`
      */
     add(args: {
       /** Id of the channel. */
       channelId: string
-      /** Whom to add. */
+      /** The users to add. */
       userIds: string[]
       /** The role they get. */
       role?: 'owner' | 'moderator' | 'member' | undefined
     }, options?: CallOptions): Promise<{
-      /** The users asked for, as members. */
+      /** The given users, as members. */
       members: Member[]
       /** How many members the channel has now. */
       memberCount: number
     }>
     /**
-     * Gives a member another role. For owners; the last owner can not step down.
+     * Gives a member another role. Owners only. The last owner cannot give up the role.
      *
      * `PATCH /api/channels/{channelId}/members/{userId}`
      */
@@ -407,7 +444,8 @@ export interface Api {
       role: 'owner' | 'moderator' | 'member'
     }, options?: CallOptions): Promise<Member>
     /**
-     * An owner removes anyone, a moderator plain members, and everybody oneself. Not in direct messages.
+     * Owners may remove anyone, moderators plain members, and every member may remove themselves.
+     * Not possible in direct messages.
      *
      * `DELETE /api/channels/{channelId}/members/{userId}`
      */
@@ -417,11 +455,12 @@ export interface Api {
       /** The user's id in your own system. */
       userId: string
     }, options?: CallOptions): Promise<{
-      /** Always true; a refusal is an error answer. */
+      /** Always true: a failure is an error response. */
       success: boolean
     }>
     /**
-     * Joins a public or livestream channel, or a team channel of your workspace. Joining again changes nothing.
+     * Joins a public or livestream channel, or a team channel of your workspace. Joining again
+     * changes nothing.
      *
      * `POST /api/channels/{channelId}/join`
      */
@@ -430,7 +469,8 @@ export interface Api {
       channelId: string
     }, options?: CallOptions): Promise<Member>
     /**
-     * Leaves the channel. The last owner hands over to the oldest moderator, else the oldest member. Not in direct messages.
+     * Leaves the channel. If you are the last owner, the oldest moderator becomes the owner, or the
+     * oldest member if there is no moderator. Not possible in direct messages.
      *
      * `POST /api/channels/{channelId}/leave`
      */
@@ -438,37 +478,41 @@ export interface Api {
       /** Id of the channel. */
       channelId: string
     }, options?: CallOptions): Promise<{
-      /** Always true; a refusal is an error answer. */
+      /** Always true: a failure is an error response. */
       success: boolean
     }>
   }
   messages: {
     /**
-     * A page of messages in ascending order of `seq`: the newest, or with a cursor those before or after it. At most one of `before`, `after` and `since_seq`.
+     * Returns a page of messages in ascending order of `seq`: the newest, or with a cursor those
+     * before or after it. Accepts at most one of `before`, `after` and `since_seq`.
      *
      * `GET /api/channels/{channelId}/messages`
      */
     list(args: {
       /** Id of the channel. */
       channelId: string
-      /** Page size; above 200 means 200. */
+      /** Page size. Above 200 means 200. */
       limit?: number | undefined
-      /** Answer with the messages just older than this one. */
+      /** Return the messages just older than this one. */
       before?: string | undefined
-      /** Answer with the messages just newer than this one. */
+      /** Return the messages just newer than this one. */
       after?: string | undefined
-      /** Synchronise: the next messages with a greater seq, tombstones of deleted ones included; 0 starts at the first. */
+      /**
+       * Return the next messages with a greater `seq`, including tombstones of deleted ones. 0
+       * starts at the first message.
+       */
       since_seq?: number | undefined
     }, options?: CallOptions): Promise<{
-      /** Ascending by seq. */
+      /** In ascending order of `seq`. */
       messages: Message[]
-      /** Highest seq of the channel, 0 when nothing was ever sent. */
+      /** Highest `seq` of the channel; 0 if nothing was ever sent. */
       maxSeq: number
-      /** Whether there is more in the direction asked for. */
+      /** Whether there is more in the requested direction. */
       hasMore: boolean
     }>
     /**
-     * One message; a deleted one is not found.
+     * Returns one message. A deleted message is NOT_FOUND.
      *
      * `GET /api/channels/{channelId}/messages/{messageId}`
      */
@@ -479,7 +523,8 @@ export interface Api {
       messageId: string
     }, options?: CallOptions): Promise<Message>
     /**
-     * A page of the thread below a message, in ascending order of `seq`: the newest, or with a cursor those before or after it.
+     * Returns a page of the thread below a message, in ascending order of `seq`: the newest
+     * replies, or with a cursor those before or after it.
      *
      * `GET /api/channels/{channelId}/messages/{messageId}/replies`
      */
@@ -488,37 +533,45 @@ export interface Api {
       channelId: string
       /** Id of the message. */
       messageId: string
-      /** Page size; above 200 means 200. */
+      /** Page size. Above 200 means 200. */
       limit?: number | undefined
-      /** Answer with the replies just older than this one. */
+      /** Return the replies just older than this one. */
       before?: string | undefined
-      /** Answer with the replies just newer than this one. */
+      /** Return the replies just newer than this one. */
       after?: string | undefined
     }, options?: CallOptions): Promise<{
-      /** Ascending by seq. */
+      /** In ascending order of `seq`. */
       messages: Message[]
-      /** Whether there is more in the direction asked for. */
+      /** Whether there is more in the requested direction. */
       hasMore: boolean
     }>
     /**
-     * Appends a message to the channel. With a `clientId` a repeat after a lost answer gives the original message. A reply to a reply joins the thread of its root. In public and livestream channels the first message makes its author a member.
+     * Appends a message to the channel. With a `clientId`, a retry after a lost response returns
+     * the original message. A reply to a reply joins the thread of its root. In public and
+     * livestream channels, the first message makes its author a member.
      *
      * `POST /api/channels/{channelId}/messages`
      */
     send(args: {
       /** Id of the channel. */
       channelId: string
-      /** At most 10,000 characters; may be empty when there are attachments. `@name` mentions somebody. */
+      /**
+       * At most 10,000 characters; may be empty if there are attachments. `@name` mentions a user.
+       */
       text: string
       /** At most 30. */
       attachments?: Attachment[] | undefined
-      /** The message this replies to. */
+      /** The message to reply to. */
       parentId?: string | undefined
-      /** Your own key for this create. A repeat with the same key answers with the first result instead of a second one. */
+      /**
+       * Your own key for this create. A retry with the same key returns the first result instead of
+       * creating a second one.
+       */
       clientId?: string | undefined
     }, options?: CallOptions): Promise<Message>
     /**
-     * Replaces the text of a message of your own, at any time; mentions and link previews are worked out anew.
+     * Replaces the text of your own message, however old it is. Mentions and link previews are
+     * derived from the new text.
      *
      * `PATCH /api/channels/{channelId}/messages/{messageId}`
      */
@@ -527,11 +580,14 @@ export interface Api {
       channelId: string
       /** Id of the message. */
       messageId: string
-      /** At most 10,000 characters; may be empty when there are attachments. `@name` mentions somebody. */
+      /**
+       * At most 10,000 characters; may be empty if there are attachments. `@name` mentions a user.
+       */
       text: string
     }, options?: CallOptions): Promise<Message>
     /**
-     * Deletes a message of your own within 15 minutes of sending it; with an API key any message at any age. Its seq stays taken.
+     * Deletes your own message within 15 minutes of sending it, or, with an API key, any message at
+     * any time. Its `seq` is not used again.
      *
      * `DELETE /api/channels/{channelId}/messages/{messageId}`
      */
@@ -541,7 +597,7 @@ export interface Api {
       /** Id of the message. */
       messageId: string
     }, options?: CallOptions): Promise<{
-      /** Always true; a refusal is an error answer. */
+      /** Always true: a failure is an error response. */
       success: boolean
       /** Id of the message. */
       messageId: string
@@ -551,7 +607,8 @@ export interface Api {
   }
   reactions: {
     /**
-     * Adds your reaction. Adding it again changes nothing. A message carries at most 50 kinds.
+     * Adds your reaction to a message. Adding it again changes nothing. A message has at most 50
+     * different emoji.
      *
      * `POST /api/channels/{channelId}/messages/{messageId}/reactions`
      */
@@ -563,13 +620,14 @@ export interface Api {
       /** The emoji. */
       emoji: string
     }, options?: CallOptions): Promise<{
-      /** Always true; a refusal is an error answer. */
+      /** Always true: a failure is an error response. */
       success: boolean
       /** All reactions to the message after the change. */
       reactions: Reaction[]
     }>
     /**
-     * Removes your reaction. Removing what is not there changes nothing.
+     * Removes your reaction from a message. Removing a reaction that does not exist changes
+     * nothing.
      *
      * `DELETE /api/channels/{channelId}/messages/{messageId}/reactions/{emoji}`
      */
@@ -581,7 +639,7 @@ export interface Api {
       /** The emoji. */
       emoji: string
     }, options?: CallOptions): Promise<{
-      /** Always true; a refusal is an error answer. */
+      /** Always true: a failure is an error response. */
       success: boolean
       /** All reactions to the message after the change. */
       reactions: Reaction[]
@@ -589,7 +647,8 @@ export interface Api {
   }
   pins: {
     /**
-     * Any member may pin; pinning again changes nothing. A channel holds at most 100 pins.
+     * Pins a message; any member may. Pinning it again changes nothing. A channel has at most 100
+     * pins.
      *
      * `POST /api/channels/{channelId}/messages/{messageId}/pin`
      */
@@ -599,11 +658,11 @@ export interface Api {
       /** Id of the message. */
       messageId: string
     }, options?: CallOptions): Promise<{
-      /** Always true; a refusal is an error answer. */
+      /** Always true: a failure is an error response. */
       success: boolean
     }>
     /**
-     * Any member may unpin; unpinning what is not pinned changes nothing.
+     * Unpins a message; any member may. Unpinning a message that is not pinned changes nothing.
      *
      * `DELETE /api/channels/{channelId}/messages/{messageId}/pin`
      */
@@ -613,11 +672,11 @@ export interface Api {
       /** Id of the message. */
       messageId: string
     }, options?: CallOptions): Promise<{
-      /** Always true; a refusal is an error answer. */
+      /** Always true: a failure is an error response. */
       success: boolean
     }>
     /**
-     * The pinned messages of a channel, the newest pin first.
+     * Lists the pinned messages of a channel, the latest pin first.
      *
      * `GET /api/channels/{channelId}/pins`
      */
@@ -625,13 +684,14 @@ export interface Api {
       /** Id of the channel. */
       channelId: string
     }, options?: CallOptions): Promise<{
-      /** The newest pin first. */
+      /** The latest pin first. */
       messages: PinnedMessage[]
     }>
   }
   reads: {
     /**
-     * Sets the unread count of the channel to 0 for the caller. Without `messageId` everything up to now counts as read; with it the read position moves to that message, never back.
+     * Sets your unread count of the channel to 0 and moves your read position: to `messageId`, or
+     * without it to the newest message. The read position never moves back.
      *
      * `POST /api/channels/{channelId}/read`
      */
@@ -641,24 +701,25 @@ export interface Api {
       /** The last message seen. */
       messageId?: string | undefined
     }, options?: CallOptions): Promise<{
-      /** Always true; a refusal is an error answer. */
+      /** Always true: a failure is an error response. */
       success: boolean
-      /** Seq of the caller's read position. */
+      /** `seq` of your read position. */
       lastReadSeq: number
     }>
     /**
-     * Unread messages over all channels of the caller, muted ones included.
+     * Counts the unread messages in all your channels, including muted ones.
      *
      * `GET /api/channels/unread-count`
      */
     unreadCount(args?: Record<string, never>, options?: CallOptions): Promise<{
-      /** Total unread. */
+      /** Unread messages in all channels. */
       count: number
     }>
   }
   receipts: {
     /**
-     * Everything up to that message counts as read, what follows it as unread. The read position never moves back.
+     * Marks that message and everything before it as read; everything after it stays unread. The
+     * read position never moves back.
      *
      * `POST /api/channels/{channelId}/receipts`
      */
@@ -668,13 +729,14 @@ export interface Api {
       /** Id of the message. */
       messageId: string
     }, options?: CallOptions): Promise<{
-      /** Always true; a refusal is an error answer. */
+      /** Always true: a failure is an error response. */
       success: boolean
       /** The message at the read position now. */
       lastReadMessageId: string
     }>
     /**
-     * Who has read a message, and when; its author is not counted. `readCount` is exact, `readBy` holds at most 100.
+     * Lists who has read a message, and when, without its author. `readCount` is exact; `readBy`
+     * has at most 100 entries.
      *
      * `GET /api/channels/{channelId}/receipts/messages/{messageId}/receipts`
      */
@@ -684,15 +746,16 @@ export interface Api {
       /** Id of the message. */
       messageId: string
     }, options?: CallOptions): Promise<{
-      /** In the order they read; at most 100. */
+      /** In the order they read it; at most 100. */
       readBy: Reader[]
-      /** How many members have read it, the author not counted. */
+      /** How many members have read it, without its author. */
       readCount: number
       /** How many members the channel has. */
       totalMembers: number
     }>
     /**
-     * Receipts of up to 200 messages by message id. Unknown ones, and those of other channels, are left out.
+     * Returns the receipts of up to 200 messages by message id. Unknown messages, and those of
+     * other channels, are left out.
      *
      * `POST /api/channels/{channelId}/receipts/query`
      */
@@ -704,21 +767,21 @@ export interface Api {
     }, options?: CallOptions): Promise<{
       /** By message id. */
       receipts: Record<string, {
-          /** How many members have read it, the author not counted. */
+          /** How many members have read it, without its author. */
           readCount: number
-          /** In the order they read; at most 100. */
+          /** In the order they read it; at most 100. */
           readers: Reader[]
         }>
     }>
     /**
-     * The read position of each member, in the order they joined.
+     * Lists the read position of each member, in the order they joined.
      *
      * `GET /api/channels/{channelId}/receipts/read-status`
      */
     status(args: {
       /** Id of the channel. */
       channelId: string
-      /** Page size; above 1000 means 1000. */
+      /** Page size. Above 1,000 means 1,000. */
       limit?: number | undefined
       /** How many entries to skip. */
       offset?: number | undefined
@@ -729,28 +792,33 @@ export interface Api {
   }
   sync: {
     /**
-     * For each channel and the `rev` you know of it: the messages changed since, and the channel as it is now. An answer holds at most 2,000 messages; `more` says that there are more to ask for.
+     * Takes the channels you know, each with the `rev` you know of it. Returns the messages changed
+     * since then and each channel as it is now. A response has at most 2,000 messages; `more` says
+     * that there are more.
      *
      * `POST /api/sync`
      */
     pull(args: {
-      /** The rev you know, by channel id; 0 for nothing. At most 200. */
+      /**
+       * The `rev` you know, by channel id; 0 if you know nothing of the channel. At most 200
+       * channels.
+       */
       channels: Record<string, number>
     }, options?: CallOptions): Promise<{
-      /** By channel id: an entry for each channel asked for. */
+      /** By channel id: an entry for each requested channel. */
       channels: Record<string, ChannelChanges>
-      /** Whether any channel has more to ask for. */
+      /** Whether any channel has more changes. */
       more: boolean
     }>
   }
   workspaces: {
     /**
-     * The workspaces you belong to, in the order you joined them.
+     * Lists the workspaces you belong to, in the order you joined them.
      *
      * `GET /api/workspaces`
      */
     list(args?: Record<string, never>, options?: CallOptions): Promise<{
-      /** In the order of joining. */
+      /** In the order you joined them. */
       workspaces: Workspace[]
     }>
     /**
@@ -761,20 +829,20 @@ export interface Api {
     create(args: {
       /** Name of the workspace. */
       name: string
-      /** A word of your own for its kind. */
+      /** Kind of workspace: a word of your own. */
       type: string
       /** Image URL. */
       image?: string | undefined
     }, options?: CallOptions): Promise<Workspace>
     /**
-     * The members of a workspace of yours, in the order they joined.
+     * Lists the members of one of your workspaces in the order they joined.
      *
      * `GET /api/workspaces/{workspaceId}/members`
      */
     members(args: {
       /** Id of the workspace. */
       workspaceId: string
-      /** Page size; above 1000 means 1000. */
+      /** Page size. Above 1,000 means 1,000. */
       limit?: number | undefined
       /** How many entries to skip. */
       offset?: number | undefined
@@ -783,7 +851,10 @@ export interface Api {
       members: WorkspaceMember[]
     }>
     /**
-     * An owner removes anyone, an admin plain members, and everybody oneself. The last owner hands over to the oldest admin, else the oldest member. Who is gone no longer reads the team channels he was not a member of.
+     * Owners may remove anyone, admins plain members, and every member may remove themselves. If
+     * the last owner leaves, the oldest admin becomes the owner, or the oldest member if there is
+     * no admin. A user who is no longer a member of the workspace can no longer read its team
+     * channels, except those they are a member of.
      *
      * `DELETE /api/workspaces/{workspaceId}/members/{userId}`
      */
@@ -793,35 +864,40 @@ export interface Api {
       /** The user's id in your own system. */
       userId: string
     }, options?: CallOptions): Promise<{
-      /** Always true; a refusal is an error answer. */
+      /** Always true: a failure is an error response. */
       success: boolean
     }>
   }
   invites: {
     /**
-     * Makes an invite link, shown this once. For owners and admins; the role given is at most their own.
+     * Creates an invite link, shown only in this response. Owners and admins only, and only for
+     * roles up to their own.
      *
      * `POST /api/workspaces/{workspaceId}/invite`
      */
     create(args: {
       /** Id of the workspace. */
       workspaceId: string
-      /** How many users may join with it; unlimited when left out. */
+      /** How many users may join with it; default: no limit. */
       maxUses?: number | null | undefined
-      /** How long it is valid. */
+      /** How many days it is valid. */
       expiresInDays?: number | undefined
-      /** The role that comes with it. */
+      /** The role of users who join with it. */
       role?: 'owner' | 'admin' | 'member' | undefined
     }, options?: CallOptions): Promise<{
-      /** The invitation; whoever has it may join. */
+      /** The secret of the invite: anyone who has it may join. */
       token: string
-      /** Address to hand out: a page of your application (INVITE_URL), which accepts with the token. */
+      /**
+       * Link to hand out: a page of your application (INVITE_URL) that accepts the invite with its
+       * token.
+       */
       inviteUrl: string
-      /** When it ceases to be valid. */
+      /** When it expires. */
       expiresAt: string
     }>
     /**
-     * Makes you a member of the workspace. Each user counts once against the limit of the invite; a member stays as he is.
+     * Makes you a member of the workspace. Each user counts once against the limit of the invite;
+     * existing members keep their role.
      *
      * `POST /api/invites/{token}/accept`
      */
@@ -834,7 +910,9 @@ export interface Api {
   }
   devices: {
     /**
-     * Registers a device for push notifications. The same token, or the same `deviceId` of yours, is updated; a token that was somebody else’s becomes yours. At most 25 devices a user.
+     * Registers a device for push notifications. Registering the same token, or the same
+     * `deviceId`, again updates the device. A token that belonged to another user becomes yours. A
+     * user has at most 25 devices.
      *
      * `POST /api/devices`
      */
@@ -843,9 +921,12 @@ export interface Api {
       platform: 'ios' | 'android' | 'relay'
       /** Push token from the device. */
       token: string
-      /** Who delivers the push: fcm (Android), apns (iOS), relay (cross-platform mobile). */
+      /**
+       * Which service delivers the push: `fcm` (Android), `apns` (iOS), `relay` (cross-platform
+       * mobile).
+       */
       provider: 'fcm' | 'apns' | 'relay'
-      /** Unique device identifier. */
+      /** Your own unique id of the device. */
       deviceId?: string | undefined
       /** App version, for targeting. */
       appVersion?: string | undefined
@@ -854,13 +935,16 @@ export interface Api {
       id: string
       /** What runs the app. */
       platform: 'ios' | 'android' | 'relay'
-      /** Who delivers the push: fcm (Android), apns (iOS), relay (cross-platform mobile). */
+      /**
+       * Which service delivers the push: `fcm` (Android), `apns` (iOS), `relay` (cross-platform
+       * mobile).
+       */
       provider: 'fcm' | 'apns' | 'relay'
       /** When it was first registered. */
       createdAt: string
     }>
     /**
-     * Forgets one of your devices, by the `id` of its registration or by its `deviceId`.
+     * Removes one of your devices, by its `id` or by its `deviceId`.
      *
      * `DELETE /api/devices/{deviceId}`
      */
@@ -868,50 +952,51 @@ export interface Api {
       /** The `id` or the `deviceId`. */
       deviceId: string
     }, options?: CallOptions): Promise<{
-      /** Always true; a refusal is an error answer. */
+      /** Always true: a failure is an error response. */
       success: boolean
     }>
   }
   preferences: {
     /**
-     * Your notification preferences, defaults filled in, and those kept by the push provider.
+     * Returns your notification preferences, and those that the push provider stores.
      *
      * `GET /api/devices/preferences`
      */
     get(args?: Record<string, never>, options?: CallOptions): Promise<{
-      /** Your preferences, defaults filled in. */
+      /** Your preferences, including the defaults of those you never changed. */
       preferences: Preferences
-      /** As the push provider keeps them; empty without one. */
+      /** As the push provider stores them; empty without a provider. */
       providerPreferences: {
-        /** By channel of delivery. */
+        /** By delivery channel. */
         channels: unknown[]
         /** By kind of notification. */
         workflows: unknown[]
       }
     }>
     /**
-     * Changes the preferences given and keeps the others. Unknown names are refused.
+     * Changes the given preferences and keeps the others. Unknown names are an error.
      *
      * `PATCH /api/devices/preferences`
      */
     update(args?: PreferencesPatch, options?: CallOptions): Promise<{
-      /** Your preferences, defaults filled in. */
+      /** Your preferences, including the defaults of those you never changed. */
       preferences: Preferences
     }>
   }
   typing: {
     /**
-     * Sends `typing.start` to the channel, or `typing.stop` with `typing: false`. Without another call `typing.stop` follows by itself after 6 seconds. Nothing is stored.
+     * Sends `typing.start` to the channel, or `typing.stop` with `typing: false`. Without another
+     * call, `typing.stop` follows after 6 seconds. Nothing is stored.
      *
      * `POST /api/channels/{channelId}/typing`
      */
     set(args: {
       /** Id of the channel. */
       channelId: string
-      /** False when you stopped. */
+      /** False when you have stopped typing. */
       typing?: boolean | undefined
     }, options?: CallOptions): Promise<{
-      /** Always true; a refusal is an error answer. */
+      /** Always true: a failure is an error response. */
       success: boolean
     }>
   }
@@ -944,7 +1029,7 @@ export interface ServerApi {
   messages: Pick<Api['messages'], 'delete'>
 }
 
-/** What is published to a channel. */
+/** Events of a channel's topic. */
 export interface ChannelEvents {
   /** A message was sent. */
   'message.new': {
@@ -955,7 +1040,7 @@ export interface ChannelEvents {
     parent?: {
       /** Id of the message. */
       id: string
-      /** Its live replies now. */
+      /** How many replies it has now, without deleted ones. */
       replyCount: number
     } | undefined
   }
@@ -971,7 +1056,7 @@ export interface ChannelEvents {
     channelId: string
     /** Id of the message. */
     messageId: string
-    /** Its place in the channel, which stays taken. */
+    /** Position of the message in the channel; it is not used again. */
     seq: number
     /** When it was deleted. */
     deletedAt: string
@@ -979,7 +1064,7 @@ export interface ChannelEvents {
     parent?: {
       /** Id of the message. */
       id: string
-      /** Its live replies now. */
+      /** How many replies it has now, without deleted ones. */
       replyCount: number
     } | undefined
   }
@@ -989,32 +1074,32 @@ export interface ChannelEvents {
     channelId: string
     /** Id of the message. */
     messageId: string
-    /** What was added or taken back, and by whom. */
+    /** The reaction that was added or removed. */
     reaction: {
       /** The emoji. */
       type: string
       /** The user's id in your own system. */
       userId: string
     }
-    /** Who reacted. */
+    /** The user who reacted. */
     user: UserSummary
     /** All reactions to the message after the change; `own` is false. */
     reactions: Reaction[]
   }
-  /** A user took a reaction back. */
+  /** A user removed a reaction. */
   'reaction.removed': {
     /** Id of the channel. */
     channelId: string
     /** Id of the message. */
     messageId: string
-    /** What was added or taken back, and by whom. */
+    /** The reaction that was added or removed. */
     reaction: {
       /** The emoji. */
       type: string
       /** The user's id in your own system. */
       userId: string
     }
-    /** Who reacted. */
+    /** The user who reacted. */
     user: UserSummary
     /** All reactions to the message after the change; `own` is false. */
     reactions: Reaction[]
@@ -1031,7 +1116,7 @@ export interface ChannelEvents {
     /** How many members the channel has now. */
     memberCount: number
   }
-  /** A user ceased to be a member; ends his subscription. */
+  /** A user is no longer a member. Ends their subscription. */
   'channel.member_left': {
     /** Id of the channel. */
     channelId: string
@@ -1043,7 +1128,7 @@ export interface ChannelEvents {
     /** How many members the channel has now. */
     memberCount: number
   }
-  /** A member has another role. */
+  /** The role of a member changed. */
   'channel.member_updated': {
     /** Id of the channel. */
     channelId: string
@@ -1061,18 +1146,18 @@ export interface ChannelEvents {
     channelId: string
     channel: ChannelProfile
   }
-  /** The channel was deleted; ends every subscription. */
+  /** The channel was deleted. Ends every subscription. */
   'channel.deleted': {
     /** Id of the channel. */
     channelId: string
   }
-  /** A user types; `typing.stop` follows within 6 seconds of the last one. */
+  /** A user is typing. `typing.stop` follows at most 6 seconds after the last one. */
   'typing.start': {
     /** Id of the channel. */
     channelId: string
     /** The user's id in your own system. */
     userId: string
-    /** Who types. */
+    /** The user who is typing. */
     user: UserSummary
   }
   /** A user stopped typing. */
@@ -1081,23 +1166,23 @@ export interface ChannelEvents {
     channelId: string
     /** The user's id in your own system. */
     userId: string
-    /** Who types. */
+    /** The user who is typing. */
     user: UserSummary
   }
-  /** A user's read position, sent with every POST read and POST receipts. */
+  /** A user marked the channel, or messages up to one, as read. */
   'read.updated': {
     /** Id of the channel. */
     channelId: string
     /** The user's id in your own system. */
     userId: string
-    /** Seq of the user's read position; 0 when nothing was read. */
+    /** `seq` of the user's read position; 0 if nothing was read. */
     lastReadSeq: number
-    /** The message at that seq. */
+    /** The message at that position; null if nothing was read. */
     lastReadMessageId: string | null
     /** When the position was reached. */
     readAt: string
   }
-  /** A user read a specific message. */
+  /** A user marked this message, and those before it, as read. */
   'read_receipt': {
     /** Id of the channel. */
     channelId: string
@@ -1105,7 +1190,7 @@ export interface ChannelEvents {
     messageId: string
     /** The user's id in your own system. */
     userId: string
-    /** Display name; the id when none is set. */
+    /** Display name; the id if none is set. */
     name: string
     /** Avatar URL. */
     image: string | null
@@ -1114,7 +1199,7 @@ export interface ChannelEvents {
   }
 }
 
-/** What is published to a user. */
+/** Events of a user's topic. */
 export interface UserEvents {
   /** The user became a member of a channel. */
   'channel.added': {
@@ -1122,11 +1207,14 @@ export interface UserEvents {
     channel: {
       /** Id of the channel. */
       id: string
-      /** Composite identifier `<type>:<slug>`. */
+      /** Readable identifier, `<type>:<slug>`. */
       cid: string
-      /** Name of the channel; in a direct message the other member's name. */
+      /** Name of the channel; for a direct message the other member's name. */
       name: string
-      /** messaging: two people. group, private: its members. team: a workspace. livestream, public: everyone. */
+      /**
+       * Who the channel is for. `messaging`: two users. `group`, `private`: its members. `team`:
+       * the members of a workspace. `livestream`, `public`: everyone.
+       */
       type: 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
       /** Image URL. */
       image: string | null
@@ -1134,23 +1222,23 @@ export interface UserEvents {
       description: string | null
       /** The workspace it belongs to. */
       workspaceId: string | null
-      /** Who created it. */
+      /** The user who created it. */
       createdBy: string
       /** How many members it has. */
       memberCount: number
       /** Unread messages for the caller. */
       unreadCount: number
-      /** Seq of the caller's read position; 0 when nothing was read. */
+      /** `seq` of the caller's read position; 0 if nothing was read. */
       lastReadSeq: number
-      /** The caller's role; null when not a member. */
+      /** The caller's role; null if not a member. */
       role: 'owner' | 'moderator' | 'member' | null
       /** Whether the caller starred it. */
       starred: boolean
       /** Whether the caller muted it. */
       muted: boolean
-      /** Counts every durable change of the channel. */
+      /** Revision of the channel: goes up by 1 with each durable event. */
       rev: number
-      /** The first 100 members: in a single channel, and of direct messages in listings. */
+      /** The first 100 members. Present in a single channel, and for direct messages in lists. */
       members?: Member[] | undefined
       /** When it was created. */
       createdAt: string
@@ -1158,17 +1246,17 @@ export interface UserEvents {
       updatedAt: string
     }
   }
-  /** The user ceased to be a member of a channel. */
+  /** The user is no longer a member of a channel. */
   'channel.removed': {
     /** Id of the channel. */
     channelId: string
   }
-  /** The user ceased to be a member of a workspace. */
+  /** The user is no longer a member of a workspace. */
   'workspace.removed': {
     /** Id of the workspace. */
     workspaceId: string
   }
-  /** The user starred or muted a channel, for his other devices. */
+  /** The user starred or muted a channel. Keeps the user's devices in sync. */
   'channel.settings_changed': {
     /** Id of the channel. */
     channelId: string
@@ -1177,41 +1265,47 @@ export interface UserEvents {
     /** Whether the user muted it. */
     muted: boolean
   }
-  /** The unread count of a channel, absolute. */
+  /** The unread count of a channel changed. */
   'channel.unread_changed': {
     /** Id of the channel. */
     channelId: string
     /** Unread messages in the channel now. */
     count: number
   }
-  /** The unread count over all channels, absolute. */
+  /** The unread count of all channels together changed. */
   'channel.total_unread_changed': {
-    /** Unread messages over all channels now. */
+    /** Unread messages in all channels now. */
     count: number
   }
-  /** Copy of the channel's own event, for members who have not subscribed to it. */
+  /** Copy of the event on the channel's topic, for members who do not subscribe to that topic. */
   'channel.updated': {
     /** Id of the channel. */
     channelId: string
     channel: ChannelProfile
   }
-  /** Copy of the channel's own event, for members who have not subscribed to it. */
+  /** Copy of the event on the channel's topic, for members who do not subscribe to that topic. */
   'channel.deleted': {
     /** Id of the channel. */
     channelId: string
   }
-  /** Somebody the user shares a channel with has a new name or image. */
+  /** The user, or another member of one of their channels, has a new name or image. */
   'user.updated': {
     user: UserSummary
   }
-  /** The user, or somebody he shares a small channel with, came online. */
+  /**
+   * The user, or another member of one of their channels, came online. Livestreams and channels
+   * with more than 100 members do not count.
+   */
   'presence.online': {
     /** The user's id in your own system. */
     userId: string
     /** When the user was last active. */
     lastActiveAt: string | null
   }
-  /** The same user went offline: no connection for 15 seconds. */
+  /**
+   * The user, or another member of one of their channels, went offline: no connection for 15
+   * seconds (configurable). Livestreams and channels with more than 100 members do not count.
+   */
   'presence.offline': {
     /** The user's id in your own system. */
     userId: string
@@ -1224,21 +1318,24 @@ export interface UserEvents {
 export interface Attachment {
   /** `image`, `video`, `audio`, `file`, or another word of your own. */
   type: string
-  /** Where it can be fetched. */
+  /** Where to fetch it. */
   url: string
   /** File name or caption. */
   name?: string | undefined
 }
 
-/** A channel as its reader sees it. */
+/** A channel as the caller sees it. */
 export interface Channel {
   /** Id of the channel. */
   id: string
-  /** Composite identifier `<type>:<slug>`. */
+  /** Readable identifier, `<type>:<slug>`. */
   cid: string
-  /** Name of the channel; in a direct message the other member's name. */
+  /** Name of the channel; for a direct message the other member's name. */
   name: string
-  /** messaging: two people. group, private: its members. team: a workspace. livestream, public: everyone. */
+  /**
+   * Who the channel is for. `messaging`: two users. `group`, `private`: its members. `team`: the
+   * members of a workspace. `livestream`, `public`: everyone.
+   */
   type: 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
   /** Image URL. */
   image: string | null
@@ -1246,7 +1343,7 @@ export interface Channel {
   description: string | null
   /** The workspace it belongs to. */
   workspaceId: string | null
-  /** Who created it. */
+  /** The user who created it. */
   createdBy: string
   /** How many members it has. */
   memberCount: number
@@ -1254,17 +1351,17 @@ export interface Channel {
   unreadCount: number
   /** The newest message. */
   lastMessage: Message | null
-  /** Seq of the caller's read position; 0 when nothing was read. */
+  /** `seq` of the caller's read position; 0 if nothing was read. */
   lastReadSeq: number
-  /** The caller's role; null when not a member. */
+  /** The caller's role; null if not a member. */
   role: 'owner' | 'moderator' | 'member' | null
   /** Whether the caller starred it. */
   starred: boolean
   /** Whether the caller muted it. */
   muted: boolean
-  /** Counts every durable change of the channel. */
+  /** Revision of the channel: goes up by 1 with each durable event. */
   rev: number
-  /** The first 100 members: in a single channel, and of direct messages in listings. */
+  /** The first 100 members. Present in a single channel, and for direct messages in lists. */
   members?: Member[] | undefined
   /** When it was created. */
   createdAt: string
@@ -1272,31 +1369,36 @@ export interface Channel {
   updatedAt: string
 }
 
-/** What became of a channel since a rev. */
+/** What changed in a channel since a `rev`. */
 export interface ChannelChanges {
-  /** The channel is gone, or the caller is no longer a member. Nothing else is told. */
+  /** The channel was deleted, or the caller is no longer a member. No other field is set. */
   removed?: true | undefined
-  /** Too many changes: load the channel anew; `messages` is empty. */
+  /** Too many changes: load the channel from scratch; `messages` is empty. */
   resync?: true | undefined
-  /** There are more changes: ask again from `rev`. */
+  /** There are more changes: call again with `rev`. */
   more?: true | undefined
-  /** What is told goes up to here: ask from this the next time. */
+  /** This response has the changes up to here: pass it in the next call. */
   rev?: number | undefined
   /** The channel now, with membership and read state of the caller. */
   channel?: Channel | undefined
-  /** Messages changed since, tombstones of deleted ones included, ascending by rev. */
+  /**
+   * Messages changed since then, including tombstones of deleted ones, in ascending order of `rev`.
+   */
   messages?: Message[] | undefined
 }
 
-/** What a channel is called and looks like, the same for everybody. */
+/** The name and the look of a channel, the same for every reader. */
 export interface ChannelProfile {
   /** Id of the channel. */
   id: string
-  /** Composite identifier `<type>:<slug>`. */
+  /** Readable identifier, `<type>:<slug>`. */
   cid: string
-  /** Name of the channel; in a direct message the other member's name. */
+  /** Name of the channel; for a direct message the other member's name. */
   name: string
-  /** messaging: two people. group, private: its members. team: a workspace. livestream, public: everyone. */
+  /**
+   * Who the channel is for. `messaging`: two users. `group`, `private`: its members. `team`: the
+   * members of a workspace. `livestream`, `public`: everyone.
+   */
   type: 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
   /** Image URL. */
   image: string | null
@@ -1308,7 +1410,7 @@ export interface ChannelProfile {
   updatedAt: string
 }
 
-/** What a URL in the text leads to. */
+/** A summary of the page behind a URL in a message. */
 export interface LinkPreview {
   /** The URL as in the text. */
   url: string
@@ -1341,7 +1443,7 @@ export interface Member {
   joinedAt: string
 }
 
-/** A message, in answers and in events alike. */
+/** A message, the same in responses and in events. */
 export interface Message {
   /** Id of the message. */
   id: string
@@ -1349,25 +1451,25 @@ export interface Message {
   channelId: string
   /** The author. */
   userId: string
-  /** May contain @mentions; empty once deleted. */
+  /** May contain @mentions; empty if the message was deleted. */
   text: string
-  /** Place of the message in its channel: 1, 2, 3 … without a gap. */
+  /** Position of the message in its channel: 1, 2, 3 … without a gap. */
   seq: number
   /** The channel's revision at the message's last change. */
   rev: number
   /** The author. */
   user: UserSummary
-  /** Oldest kind first. */
+  /** The emoji used first comes first. */
   reactions: Reaction[]
   /** Names mentioned in the text, without @, in order. */
   mentions: string[]
   /** As sent. */
   attachments: Attachment[]
-  /** Present after background processing. */
+  /** Present once a background job has made them. */
   linkPreviews?: LinkPreview[] | undefined
-  /** Root message of the thread this is a reply in. */
+  /** For a reply: the root message of its thread. */
   parentId: string | null
-  /** Live replies in the thread of this message. */
+  /** How many replies the thread of this message has, without deleted ones. */
   replyCount: number
   /** Whether the message is pinned. */
   pinned: boolean
@@ -1379,7 +1481,7 @@ export interface Message {
   updatedAt: string
   /** When its author last edited the text. */
   editedAt: string | null
-  /** Set on the tombstone of a deleted message. */
+  /** When it was deleted: set on the tombstone of a deleted message. */
   deletedAt: string | null
 }
 
@@ -1391,25 +1493,25 @@ export interface PinnedMessage {
   channelId: string
   /** The author. */
   userId: string
-  /** May contain @mentions; empty once deleted. */
+  /** May contain @mentions; empty if the message was deleted. */
   text: string
-  /** Place of the message in its channel: 1, 2, 3 … without a gap. */
+  /** Position of the message in its channel: 1, 2, 3 … without a gap. */
   seq: number
   /** The channel's revision at the message's last change. */
   rev: number
   /** The author. */
   user: UserSummary
-  /** Oldest kind first. */
+  /** The emoji used first comes first. */
   reactions: Reaction[]
   /** Names mentioned in the text, without @, in order. */
   mentions: string[]
   /** As sent. */
   attachments: Attachment[]
-  /** Present after background processing. */
+  /** Present once a background job has made them. */
   linkPreviews?: LinkPreview[] | undefined
-  /** Root message of the thread this is a reply in. */
+  /** For a reply: the root message of its thread. */
   parentId: string | null
-  /** Live replies in the thread of this message. */
+  /** How many replies the thread of this message has, without deleted ones. */
   replyCount: number
   /** Whether the message is pinned. */
   pinned: boolean
@@ -1421,29 +1523,29 @@ export interface PinnedMessage {
   updatedAt: string
   /** When its author last edited the text. */
   editedAt: string | null
-  /** Set on the tombstone of a deleted message. */
+  /** When it was deleted: set on the tombstone of a deleted message. */
   deletedAt: string | null
-  /** Who pinned it. */
+  /** The user who pinned it. */
   pinnedBy: string
   /** When it was pinned. */
   pinnedAt: string
 }
 
-/** What a user wants to be notified of. */
+/** What a user wants to be notified about. */
 export interface Preferences {
-  /** Any push at all. */
+  /** Any push notification at all. */
   pushEnabled: boolean
   /** New messages in channels that are not muted. */
   newMessages: boolean
   /** Being mentioned. */
   mentions: boolean
-  /** Reactions to own messages. */
+  /** Reactions to your own messages. */
   reactions: boolean
   /** Being added to a channel. */
   channelInvites: boolean
-  /** Replies in threads one takes part in. */
+  /** Replies in threads you take part in. */
   threadReplies: boolean
-  /** Whether pushes are dropped during quiet hours. */
+  /** Whether notifications are dropped during quiet hours. */
   quietHoursEnabled: boolean
   /** First minute of the quiet hours. */
   quietHoursStart: string
@@ -1455,19 +1557,19 @@ export interface Preferences {
 
 /** Any subset of the preferences. */
 export interface PreferencesPatch {
-  /** Any push at all. */
+  /** Any push notification at all. */
   pushEnabled?: boolean | undefined
   /** New messages in channels that are not muted. */
   newMessages?: boolean | undefined
   /** Being mentioned. */
   mentions?: boolean | undefined
-  /** Reactions to own messages. */
+  /** Reactions to your own messages. */
   reactions?: boolean | undefined
   /** Being added to a channel. */
   channelInvites?: boolean | undefined
-  /** Replies in threads one takes part in. */
+  /** Replies in threads you take part in. */
   threadReplies?: boolean | undefined
-  /** Whether pushes are dropped during quiet hours. */
+  /** Whether notifications are dropped during quiet hours. */
   quietHoursEnabled?: boolean | undefined
   /** First minute of the quiet hours. */
   quietHoursStart?: string | undefined
@@ -1477,27 +1579,27 @@ export interface PreferencesPatch {
   timezone?: string | undefined
 }
 
-/** One emoji on a message and who put it there. */
+/** One emoji on a message and the users who reacted with it. */
 export interface Reaction {
   /** The emoji. */
   type: string
   /** How many users reacted with it. */
   count: number
-  /** Whether the caller is one of them; false in events. */
+  /** Whether the caller is one of them; always false in events. */
   own: boolean
-  /** The first ten of them. */
+  /** The first 10 of them. */
   users: UserSummary[]
 }
 
-/** Who has read a message, and when. */
+/** A user who has read a message, and when. */
 export interface Reader {
   /** The user's id in your own system. */
   userId: string
-  /** Display name; the id when none is set. */
+  /** Display name; the id if none is set. */
   name: string
   /** Avatar URL. */
   image: string | null
-  /** When the read position passed the message. */
+  /** When the user's read position reached the message. */
   readAt: string
 }
 
@@ -1505,13 +1607,13 @@ export interface Reader {
 export interface ReadStatus {
   /** The user's id in your own system. */
   userId: string
-  /** Display name; the id when none is set. */
+  /** Display name; the id if none is set. */
   name: string
   /** Avatar URL. */
   image: string | null
-  /** The message at the read position; null when nothing was read. */
+  /** The message at the read position; null if nothing was read. */
   lastReadMessageId: string | null
-  /** Seq of the read position; 0 when nothing was read. */
+  /** `seq` of the read position; 0 if nothing was read. */
   lastReadSeq: number
 }
 
@@ -1519,36 +1621,39 @@ export interface ReadStatus {
 export interface TokenResult {
   /** Bearer token for the user API. */
   token: string
-  /** Token for the real-time connection. */
+  /** Token for the WebSocket connection. */
   wsToken: string
   /** The user the tokens are for. */
   user: {
     /** The user's id in your own system. */
     id: string
-    /** Display name; the id when none is set. */
+    /** Display name; the id if none is set. */
     name: string
     /** Avatar URL. */
     image: string | null
-    /** Present when it is known. */
+    /** Present if it is known. */
     email?: string | undefined
   }
-  /** Validity of both tokens in seconds. */
+  /** How long both tokens are valid, in seconds. */
   expiresIn: number
   /** Id of the app (tenant). */
   appId: string
-  /** Address of the real-time endpoint. */
+  /** Address of the WebSocket endpoint. */
   wsUrl: string
 }
 
-/** A user in listings. */
+/** A user in lists. */
 export interface User {
   /** The user's id in your own system. */
   id: string
-  /** Display name; the id when none is set. */
+  /** Display name; the id if none is set. */
   name: string
   /** Avatar URL. */
   image: string | null
-  /** When the user last got a token, sent, read or was connected; exact to a minute. */
+  /**
+   * When the user last got a token, sent or read a message, or was connected; accurate to one
+   * minute.
+   */
   lastActiveAt: string | null
   /** Whether the user is connected. */
   online: boolean
@@ -1558,15 +1663,18 @@ export interface User {
 export interface UserDetails {
   /** The user's id in your own system. */
   id: string
-  /** Display name; the id when none is set. */
+  /** Display name; the id if none is set. */
   name: string
   /** Avatar URL. */
   image: string | null
-  /** When the user last got a token, sent, read or was connected; exact to a minute. */
+  /**
+   * When the user last got a token, sent or read a message, or was connected; accurate to one
+   * minute.
+   */
   lastActiveAt: string | null
   /** Whether the user is connected. */
   online: boolean
-  /** Metadata of the customer. */
+  /** Your own metadata. */
   custom: CustomUser & Record<string, unknown>
   /** E-mail address: only for the user and for backends. */
   email?: string | null | undefined
@@ -1582,15 +1690,15 @@ export interface UserRow {
   email?: string | null | undefined
   /** Avatar URL. */
   image?: string | null | undefined
-  /** Your own metadata: at most 16 KB of JSON, nested at most 20 deep. */
+  /** Your own metadata: at most 16 KB of JSON, nested at most 20 levels deep. */
   custom?: CustomUser & Record<string, unknown> | null | undefined
 }
 
-/** A user as shown beside what they wrote or did. */
+/** A user as shown next to what they wrote or did. */
 export interface UserSummary {
   /** The user's id in your own system. */
   id: string
-  /** Display name; the id when none is set. */
+  /** Display name; the id if none is set. */
   name: string
   /** Avatar URL. */
   image: string | null
@@ -1602,7 +1710,7 @@ export interface Workspace {
   id: string
   /** Name of the workspace. */
   name: string
-  /** A word of your own for its kind. */
+  /** Kind of workspace: a word of your own. */
   type: string
   /** Image URL. */
   image: string | null
@@ -1612,7 +1720,7 @@ export interface Workspace {
   channelCount: number
   /** The caller's role. */
   role: 'owner' | 'admin' | 'member'
-  /** Whether it is the first one the caller belonged to. */
+  /** Whether it is the workspace that the caller joined first. */
   isDefault: boolean
   /** When it was created. */
   createdAt: string

@@ -5,17 +5,17 @@ import { Member, Role } from './members.ts'
 import { Message } from './messages.ts'
 import { operation } from './operation.ts'
 
-/** Channel types (SPEC "Channel types"). */
+/** The kinds of channels: who can see and join them. */
 export const ChannelType = z
   .enum(['messaging', 'group', 'team', 'livestream', 'public', 'private'])
   .meta({
     description:
-      'messaging: two people. group, private: its members. team: a workspace. livestream, public: everyone.',
+      'Who the channel is for. `messaging`: two users. `group`, `private`: its members. ' +
+      '`team`: the members of a workspace. `livestream`, `public`: everyone.',
     examples: ['group'],
   })
 export type ChannelType = z.infer<typeof ChannelType>
 
-const when = '2026-11-21T09:30:00.000Z'
 const name = <S extends z.ZodType>(schema: S) =>
   schema.meta({ description: 'Name of the channel.', examples: ['Kitchen talk'] })
 const image = <S extends z.ZodType>(schema: S) =>
@@ -25,51 +25,54 @@ const description = <S extends z.ZodType>(schema: S) =>
 const workspaceId = <S extends z.ZodType>(schema: S) =>
   schema.meta({
     description: 'The workspace it belongs to.',
-    examples: ['019c9b1c-5d4e-7a1b-9c2d-3e4f50617283'],
+    examples: [field.examples.workspaceId],
   })
 
-/** A channel as its reader sees it (SPEC "Channel", DESIGN §4 channel record). */
+/** A channel as the caller sees it. */
 export const Channel = z
   .object({
     id: field.channelId(),
     cid: z.string().meta({
-      description: 'Composite identifier `<type>:<slug>`.',
+      description: 'Readable identifier, `<type>:<slug>`.',
       examples: ['group:kitchen-talk'],
     }),
     name: name(z.string()).meta({
-      description: "Name of the channel; in a direct message the other member's name.",
+      description: "Name of the channel; for a direct message the other member's name.",
     }),
     type: ChannelType,
     image: image(z.string().nullable()),
     description: description(z.string().nullable()),
     workspaceId: workspaceId(z.string().nullable()),
-    createdBy: field.userId().meta({ description: 'Who created it.' }),
+    createdBy: field.userId().meta({ description: 'The user who created it.' }),
     memberCount: z.int().meta({ description: 'How many members it has.', examples: [2] }),
     unreadCount: z.int().meta({ description: 'Unread messages for the caller.', examples: [3] }),
     lastMessage: Message.nullable().meta({ description: 'The newest message.' }),
     lastReadSeq: z.int().meta({
-      description: "Seq of the caller's read position; 0 when nothing was read.",
+      description: "`seq` of the caller's read position; 0 if nothing was read.",
       examples: [9],
     }),
-    role: Role.nullable().meta({ description: "The caller's role; null when not a member." }),
+    role: Role.nullable().meta({ description: "The caller's role; null if not a member." }),
     starred: z.boolean().meta({ description: 'Whether the caller starred it.', examples: [false] }),
     muted: z.boolean().meta({ description: 'Whether the caller muted it.', examples: [false] }),
-    rev: z
-      .int()
-      .meta({ description: 'Counts every durable change of the channel.', examples: [31] }),
-    members: z.array(Member).optional().meta({
-      description:
-        'The first 100 members: in a single channel, and of direct messages in listings.',
+    rev: z.int().meta({
+      description: 'Revision of the channel: goes up by 1 with each durable event.',
+      examples: [31],
     }),
-    createdAt: field.timestamp().meta({ description: 'When it was created.', examples: [when] }),
-    updatedAt: field
-      .timestamp()
-      .meta({ description: 'When its name, image or description last changed.', examples: [when] }),
+    members: z
+      .array(Member)
+      .optional()
+      .meta({
+        description:
+          `The first ${limits.membersShown} members. Present in a single channel, and for ` +
+          'direct messages in lists.',
+      }),
+    createdAt: field.time('When it was created.'),
+    updatedAt: field.time('When its name, image or description last changed.'),
   })
-  .meta({ id: 'Channel', description: 'A channel as its reader sees it.' })
+  .meta({ id: 'Channel', description: 'A channel as the caller sees it.' })
 export type Channel = z.infer<typeof Channel>
 
-/** What a channel is called and looks like, the same for everybody. */
+/** The name and the look of a channel, the same for every reader. */
 export const ChannelProfile = Channel.pick({
   id: true,
   cid: true,
@@ -81,21 +84,22 @@ export const ChannelProfile = Channel.pick({
   updatedAt: true,
 }).meta({
   id: 'ChannelProfile',
-  description: 'What a channel is called and looks like, the same for everybody.',
+  description: 'The name and the look of a channel, the same for every reader.',
 })
 
 const Ref = z.object({ channelId: field.channelId() })
 
-/** Channels (SPEC "Channels", DESIGN §4). */
+/** Channels, and the caller's own settings of them. */
 export const channels = {
-  /** The caller's channels, newest activity first; with `discover` the ones that can be joined. */
   list: operation({
     method: 'GET',
     path: '/api/channels',
     auth: 'user',
     summary: 'List channels',
     description:
-      'Your channels, newest activity first, with unread counts and last messages. `discover=true` lists the channels you may join instead: public ones, and the team channels of your workspaces.',
+      'Lists your channels, newest activity first, with unread counts and last messages. ' +
+      '`discover=true` lists the channels you may join instead: public ones, and the team ' +
+      'channels of your workspaces.',
     input: z.object({
       limit: field.pageSize(limits.page.channels),
       offset: field.offset(),
@@ -105,17 +109,16 @@ export const channels = {
       discover: z
         .boolean()
         .default(false)
-        .meta({ description: 'List public channels that can be joined.', examples: [false] }),
+        .meta({ description: 'List the channels you may join.', examples: [false] }),
       q: field
         .text({ max: limits.nameLength })
         .optional()
-        .meta({ description: 'Part of the name, in any case.', examples: ['kitchen'] }),
+        .meta({ description: 'Part of the name, case-insensitive.', examples: ['kitchen'] }),
     }),
     output: z.object({
       channels: z.array(Channel).meta({ description: 'Newest activity first.' }),
     }),
   }),
-  /** Creates a channel with the caller as owner. A direct message of a pair that has one answers with that one. */
   create: operation({
     method: 'POST',
     path: '/api/channels',
@@ -123,7 +126,9 @@ export const channels = {
     status: 201,
     summary: 'Create a channel',
     description:
-      'Creates a channel; the caller becomes its owner. `messaging` wants exactly one entry in `memberIds` and answers with the existing channel when the pair has one. All other types want a `name`.',
+      'Creates a channel; you become its owner. `messaging` needs exactly one entry in ' +
+      '`memberIds`, and returns the existing channel if the two of you already have one. All ' +
+      'other types need a `name`.',
     input: z
       .object({
         name: name(field.name()).optional(),
@@ -149,65 +154,60 @@ export const channels = {
     output: Channel,
     errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
-  /** One channel with its first 100 members. */
   get: operation({
     method: 'GET',
     path: '/api/channels/{channelId}',
     auth: 'user',
     summary: 'Get a channel',
-    description: 'One channel with its first 100 members.',
+    description: `Returns one channel with its first ${limits.membersShown} members.`,
     input: Ref,
     output: Channel,
-    errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
-  /** Changes name, image or description. Owners and moderators; never of a direct message. */
   update: operation({
     method: 'PATCH',
     path: '/api/channels/{channelId}',
     auth: 'user',
+    idempotent: true,
     summary: 'Edit a channel',
     description:
-      'Changes name, image or description (`null` clears image and description). For owners and moderators; a direct message can not be edited.',
+      'Changes the name, image or description; `null` clears the image or the description. ' +
+      'Owners and moderators only. A direct message cannot be edited.',
     input: Ref.extend({
       name: name(field.name()).optional(),
       image: image(field.url().nullable()).optional(),
       description: description(field.text({ max: limits.descriptionLength }).nullable()).optional(),
     }),
     output: Channel,
-    errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
-  /** Deletes a channel for everybody. Owner only. */
   delete: operation({
     method: 'DELETE',
     path: '/api/channels/{channelId}',
     auth: 'user',
     summary: 'Delete a channel',
-    description: 'Deletes the channel and everything in it, for everybody. For its owner.',
+    description: 'Deletes the channel and everything in it, for all members. Owners only.',
     input: Ref,
     output: field.Success,
-    errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
-  /** The caller's own settings of a channel. */
   updateSettings: operation({
     method: 'PATCH',
     path: '/api/channels/{channelId}/settings',
     auth: 'user',
+    idempotent: true,
     summary: 'Star or mute a channel',
-    description: 'Your own settings of the channel; fields left out keep their value.',
+    description: 'Changes your own settings of the channel. Omitted fields keep their value.',
     input: Ref.extend({
       starred: z
         .boolean()
         .optional()
-        .meta({ description: 'Keep it at hand.', examples: [true] }),
+        .meta({ description: 'Whether to star it.', examples: [true] }),
       muted: z
         .boolean()
         .optional()
-        .meta({ description: 'No notifications of new messages.', examples: [false] }),
+        .meta({ description: 'Whether to mute notifications of new messages.', examples: [false] }),
     }),
     output: field.Success.extend({
       starred: z.boolean().meta({ description: 'Whether you starred it.', examples: [true] }),
       muted: z.boolean().meta({ description: 'Whether you muted it.', examples: [false] }),
     }),
-    errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
 }

@@ -16,30 +16,48 @@ import { typing } from './typing.ts'
 import { users } from './users.ts'
 import { workspaces } from './workspaces.ts'
 
-/** Every operation of Parley, by noun. All that a client or a server needs to know of an endpoint is in its record. */
+/**
+ * Every operation of Parley, by noun. A record holds all that a client or a server has to know
+ * about an endpoint.
+ */
 export const contract = {
-  service, apps, tokens, users, channels, members, messages, reactions, pins, reads, receipts, sync, workspaces, invites, devices, preferences,
+  service,
+  apps,
+  tokens,
+  users,
+  channels,
+  members,
+  messages,
+  reactions,
+  pins,
+  reads,
+  receipts,
+  sync,
+  workspaces,
+  invites,
+  devices,
+  preferences,
   typing,
-} // biome-ignore format: a list
+}
 export type Contract = typeof contract
 
-/** What each noun is about; the tags of `openapi.json`. */
+/** What each noun is about: the tags of `openapi.json`. */
 export const tagDescriptions: Record<keyof Contract, string> = {
-  service: 'Whether the service is up.',
+  service: 'State of the service, for monitoring and load balancers.',
   apps: 'Tenants, each with its own users, channels and messages; for the operator.',
-  tokens: 'Tokens for the users of an app; for its backend.',
-  channels: 'Conversations, from direct messages of two to public rooms.',
-  members: 'Who is in a channel, and in which role.',
+  tokens: "Tokens for the users of an app; for the app's backend.",
+  channels: 'Conversations, from direct messages to public rooms.',
+  members: 'The members of a channel and their roles.',
   messages: 'Messages of a channel, numbered by `seq`, with threads of replies.',
   reactions: 'Emoji on messages.',
-  pins: 'Messages kept at hand in their channel.',
-  reads: 'How far the caller has read, and what is left.',
-  typing: 'Who is writing just now.',
-  users: 'The people of an app, as its own user system knows them.',
-  receipts: 'Who has read which message, and when.',
-  sync: 'Catching up after having been away.',
+  pins: 'Pinned messages of a channel.',
+  reads: 'Read position and unread counts of the caller.',
+  typing: 'Typing indicators.',
+  users: 'The users of an app, as its own user system knows them.',
+  receipts: 'Which members have read which messages, and when.',
+  sync: 'Catching up after being offline.',
   workspaces: 'Groups of channels, with members of their own.',
-  invites: 'Links that lead into a workspace.',
-  devices: 'Devices that get push notifications.',
-  preferences: 'What a user wants to be notified of.',
+  invites: 'Invite links to workspaces.',
+  devices: 'Devices that receive push notifications.',
+  preferences: 'What a user wants to be notified about.',
 }

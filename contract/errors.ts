@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Each error code and the HTTP status it is answered with (SPEC "Errors", and its additions). */
+/** Every error code with its HTTP status. */
 export const errorStatus = {
   VALIDATION_ERROR: 400,
   UNAUTHORIZED: 401,
@@ -13,23 +13,24 @@ export const errorStatus = {
   UNAVAILABLE: 503,
 } as const
 
+/** What went wrong, for programs. */
 export type ErrorCode = keyof typeof errorStatus
 
-/** What each code tells the caller; the text of `openapi.json`. */
+/** What each code means to the caller, as shown in `openapi.json`. */
 export const errorDescriptions: Record<ErrorCode, string> = {
-  VALIDATION_ERROR: 'The request is malformed; the message names the field and what was expected.',
-  UNAUTHORIZED: 'No credentials of the wanted kind, or a wrong API or admin key.',
+  VALIDATION_ERROR: 'The request is malformed. The message names the field and what was expected.',
+  UNAUTHORIZED: 'Credentials of the required kind are missing, or an API or admin key is wrong.',
   INVALID_TOKEN:
-    'The bearer token is invalid, expired or revoked: request a new one from POST /tokens.',
-  FORBIDDEN: 'The caller may not do this.',
-  NOT_FOUND: 'There is no such thing, or it belongs to somebody else.',
+    'The bearer token is invalid, expired or revoked: request a new one with POST /tokens.',
+  FORBIDDEN: 'The caller is not allowed to do this.',
+  NOT_FOUND: 'There is no such thing, or it belongs to someone else.',
   PAYLOAD_TOO_LARGE: 'The request body is too large.',
   RATE_LIMITED: 'Too many calls in this window: wait `Retry-After` seconds.',
-  INTERNAL_ERROR: 'A fault of the server. It is logged under the `X-Request-Id` of the answer.',
-  UNAVAILABLE: 'The database is out of reach for now: try again after `Retry-After` seconds.',
+  INTERNAL_ERROR: 'The server failed. Its log has the cause, under the `X-Request-Id` header.',
+  UNAVAILABLE: 'The database cannot be reached: try again after `Retry-After` seconds.',
 }
 
-/** The body of every error, from every source (SPEC "Errors"). */
+/** The body of every error response. */
 export const ErrorBody = z
   .object({
     error: z
@@ -38,10 +39,11 @@ export const ErrorBody = z
           .string()
           .meta({ description: 'What went wrong, for people.', examples: ['Channel not found'] }),
         code: z
-          .enum(Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]]) // Object.keys forgets the literal names
+          // Object.keys loses the literal names.
+          .enum(Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]])
           .meta({ description: 'What went wrong, for programs.', examples: ['NOT_FOUND'] }),
       })
       .meta({ description: 'The error.' }),
   })
-  .meta({ id: 'Error', description: 'The body of every error.' })
+  .meta({ id: 'Error', description: 'The body of every error response.' })
 export type ErrorBody = z.infer<typeof ErrorBody>

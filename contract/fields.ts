@@ -1,7 +1,19 @@
 import { z } from 'zod'
-import { limits } from './limits.ts'
+import { grouped, limits } from './limits.ts'
 
-/** Building blocks of the schemas: each knows what Postgres and JSON can hold, so that nothing else has to. */
+/**
+ * Building blocks of the schemas. They accept only what Postgres and JSON can store, so that no
+ * other code has to check.
+ */
+
+/** Values that several examples share. */
+export const examples = {
+  time: '2026-11-21T09:30:00.000Z',
+  appId: '019c9b1d-11aa-7b2c-8c3d-4e5f60718293',
+  channelId: '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81',
+  messageId: '019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90',
+  workspaceId: '019c9b1c-5d4e-7a1b-9c2d-3e4f50617283',
+}
 
 const isStorable = (value: string) => !value.includes('\0') && value.isWellFormed()
 const codePoints = (value: string) => {
@@ -10,7 +22,7 @@ const codePoints = (value: string) => {
   return count
 }
 
-/** A string of at most `max` characters, counted as code points, without NUL and lone surrogates. */
+/** A string of at most `max` characters, counted as code points, without NUL or lone surrogates. */
 export const text = ({ min = 0, max }: { min?: number; max: number }) =>
   z
     .string()
@@ -33,38 +45,33 @@ const isHttpUrl = (value: string) =>
 /** The name of a person or a thing. */
 export const name = () => text({ min: 1, max: limits.nameLength })
 
-/** The caller's own key for a create, so that a repeat after a lost answer gives the first result. */
+/** The caller's own key for a create: a retry after a lost response returns the first result. */
 export const clientId = () =>
   text({ min: 1, max: limits.clientIdLength }).meta({
     description:
-      'Your own key for this create. A repeat with the same key answers with the first result instead of a second one.',
+      'Your own key for this create. A retry with the same key returns the first result ' +
+      'instead of creating a second one.',
     examples: ['outbox-17'],
   })
 
 export const uuid = () => z.guid('expected a UUID').toLowerCase()
-export const channelId = () =>
-  uuid().meta({
-    description: 'Id of the channel.',
-    examples: ['019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'],
-  })
-export const messageId = () =>
-  uuid().meta({
-    description: 'Id of the message.',
-    examples: ['019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90'],
-  })
 export const appId = () =>
-  uuid().meta({
-    description: 'Id of the app (tenant).',
-    examples: ['019c9b1d-11aa-7b2c-8c3d-4e5f60718293'],
-  })
+  uuid().meta({ description: 'Id of the app (tenant).', examples: [examples.appId] })
+export const channelId = () =>
+  uuid().meta({ description: 'Id of the channel.', examples: [examples.channelId] })
+export const messageId = () =>
+  uuid().meta({ description: 'Id of the message.', examples: [examples.messageId] })
+export const workspaceId = () =>
+  uuid().meta({ description: 'Id of the workspace.', examples: [examples.workspaceId] })
 
-/** A user's id in the customer's own system: 1–255 printable ASCII characters without space and slash (DESIGN §4 users). */
+const USER_ID = new RegExp(`^[!-.0-~]{1,${limits.userIdLength}}$`)
+/** A user's id in the customer's own system. */
 export const userId = () =>
   z
     .string()
     .regex(
-      /^[!-.0-~]{1,255}$/,
-      'expected 1 to 255 printable ASCII characters without space and slash',
+      USER_ID,
+      `expected 1 to ${limits.userIdLength} printable ASCII characters without space and slash`,
     )
     .refine(
       (value) => value !== '.' && value !== '..',
@@ -73,9 +80,11 @@ export const userId = () =>
     .meta({ description: "The user's id in your own system.", examples: ['ana'] })
 
 export const timestamp = () => z.iso.datetime()
-export const count = () => z.int().min(0)
+/** A timestamp with its description. */
+export const time = (description: string, example = examples.time) =>
+  timestamp().meta({ description, examples: [example] })
 
-/** A page size: below 1 is refused, above the maximum means the maximum. */
+/** A page size: below 1 is an error, above the maximum means the maximum. */
 export const pageSize = (page: { default: number; max: number }) =>
   z
     .int()
@@ -83,7 +92,7 @@ export const pageSize = (page: { default: number; max: number }) =>
     .overwrite((value) => Math.min(value, page.max))
     .default(page.default)
     .meta({
-      description: `Page size; above ${page.max} means ${page.max}.`,
+      description: `Page size. Above ${grouped(page.max)} means ${grouped(page.max)}.`,
       examples: [page.default],
     })
 export const offset = () =>
@@ -94,39 +103,46 @@ export const offset = () =>
     .default(0)
     .meta({ description: 'How many entries to skip.', examples: [0] })
 
-/** Free-form metadata: a JSON object of bounded size and depth. */
-export const custom = () =>
-  z
+/** Free-form metadata: a JSON object of bounded size and depth, or null. */
+export const custom = () => {
+  const meta = {
+    description:
+      `Your own metadata: at most ${limits.customBytes / 1024} KB of JSON, nested at most ` +
+      `${limits.customDepth} levels deep.`,
+    examples: [{ plan: 'pro' }],
+  }
+  return z
     .record(z.string(), z.unknown())
     .superRefine((value, context) => {
       const problem = jsonProblem(value)
       if (problem) context.addIssue({ code: 'custom', message: problem })
     })
-    .meta({
-      description: 'Your own metadata: at most 16 KB of JSON, nested at most 20 deep.',
-      examples: [{ plan: 'pro' }],
-    })
+    .meta(meta)
+    .nullish()
+    .meta(meta)
+}
 
 const jsonProblem = (value: unknown) => {
-  if (depthBeyond(value, limits.customDepth)) return `expected at most ${limits.customDepth} levels`
+  if (isDeeperThan(limits.customDepth, value))
+    return `expected at most ${limits.customDepth} levels`
   if (new TextEncoder().encode(JSON.stringify(value)).length > limits.customBytes)
     return `expected at most ${limits.customBytes} bytes of JSON`
   if (!isAllStorable(value)) return 'expected text without NUL and lone surrogates'
 }
-const isAllStorable = (value: unknown): boolean =>
-  typeof value === 'string'
-    ? isStorable(value)
-    : typeof value !== 'object' ||
-      value === null ||
-      Object.entries(value).flat().every(isAllStorable)
-const depthBeyond = (value: unknown, levels: number): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  (levels === 0 || Object.values(value).some((inner) => depthBeyond(inner, levels - 1)))
+const isAllStorable = (value: unknown): boolean => {
+  if (typeof value === 'string') return isStorable(value)
+  if (typeof value !== 'object' || value === null) return true
+  return Object.entries(value).flat().every(isAllStorable)
+}
+const isDeeperThan = (levels: number, value: unknown): boolean => {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  return Object.values(value).some((inner) => isDeeperThan(levels - 1, inner))
+}
 
-/** The answer of operations that have nothing else to say. */
+/** The output of operations that return nothing else. */
 export const Success = z.object({
   success: z
     .boolean()
-    .meta({ description: 'Always true; a refusal is an error answer.', examples: [true] }),
+    .meta({ description: 'Always true: a failure is an error response.', examples: [true] }),
 })

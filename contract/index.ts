@@ -1,5 +1,6 @@
 export { Channel, ChannelProfile, ChannelType } from './channels.ts'
 export { type Contract, contract, tagDescriptions } from './contract.ts'
+export { DevicePlatform, DeviceProvider } from './devices.ts'
 export { ErrorBody, type ErrorCode, errorDescriptions, errorStatus } from './errors.ts'
 export {
   type ChannelEvent,
@@ -12,17 +13,15 @@ export {
   type EphemeralUserEventType,
   ephemeralChannelEvents,
   ephemeralUserEvents,
-  parseTopic,
-  TopicInput,
-  type TopicRef,
-  topics,
   type UserEvent,
   type UserEventType,
   userEvents,
 } from './events.ts'
-export { limits } from './limits.ts'
+export { formatIssues } from './issues.ts'
+export { grouped, limits } from './limits.ts'
+export { LinkPreview } from './link-previews.ts'
 export { Member, Role } from './members.ts'
-export { Attachment, LinkPreview, Message, Reaction } from './messages.ts'
+export { Attachment, Message, Reaction } from './messages.ts'
 export {
   type Args,
   type Auth,
@@ -40,5 +39,6 @@ export { Reader } from './receipts.ts'
 export type { AppRouter } from './router.ts'
 export { ChannelChanges } from './sync.ts'
 export { TokenResult } from './tokens.ts'
+export { endpointPath, parseTopic, TopicInput, type TopicRef, topics } from './topics.ts'
 export { User, UserDetails, UserRow, UserSummary } from './users.ts'
 export { Workspace, WorkspaceMember, WorkspaceRole, workspaceRoles } from './workspaces.ts'

@@ -1,7 +1,12 @@
-/** Every number of the specification, once. Sizes are characters (code points) unless the name says bytes. */
+/**
+ * Every number that callers can run into, once. Sizes are characters (code points) unless the name
+ * says bytes.
+ */
 export const limits = {
   apiVersion: '0.1.0',
   tokenLifetimeSeconds: 86_400,
+  /** How long another server may still accept a revoked token or a deleted API key. */
+  revocationSeconds: 5,
   preflightMaxAgeSeconds: 86_400,
   deleteWindowSeconds: 15 * 60,
   rateWindowSeconds: 60,
@@ -13,6 +18,7 @@ export const limits = {
     users: { default: 50, max: 100 },
     messages: { default: 100, max: 200 },
   },
+  userIdLength: 255,
   nameLength: 255,
   descriptionLength: 2_000,
   urlLength: 2_048,
@@ -32,15 +38,23 @@ export const limits = {
   membersPerCall: 1_000,
   membersShown: 100,
   typingSeconds: 6,
-  /** Above so many members a livestream fans out messages only: no typing, presence, read and unread events. */
+  /** How long after the last connection has ended a user goes offline, unless configured. */
+  presenceGraceSeconds: 15,
+  /**
+   * A livestream with more members fans out messages only: no typing, presence, read and unread
+   * events.
+   */
   largeLivestreamMembers: 100,
   realtime: {
     frameBytes: 1024 * 1024,
     topicsPerSocket: 1_000,
     bufferedBytes: 1024 * 1024,
-    /** A server that has not said for so long that it lives is taken for dead; it says so every 15 s. */
+    /** A server without a heartbeat for this long is considered dead; one is sent every 15 s. */
     nodeDeadSeconds: 45,
-    /** Changes of one topic that a reconnect or a history command can get at once; who missed more reads anew. */
+    /**
+     * The most events of one topic that a reconnect or a history command can get. A client that
+     * missed more has to fetch the state again.
+     */
     recoverable: 5_000,
   },
   usersPerCall: 1_000,
@@ -49,6 +63,7 @@ export const limits = {
   devices: 25,
   deviceIdLength: 255,
   deviceTokenLength: 4_096,
+  timezoneLength: 64,
   workspaceTypeLength: 32,
   invite: { maxUses: 10_000, expiresInDays: { default: 7, max: 365 } },
   sync: { channels: 200, changes: 2_000, messages: 2_000 },
@@ -56,3 +71,6 @@ export const limits = {
   readMarksKeptDays: 90,
   largestInteger: 2_147_483_647,
 } as const
+
+/** A number as published text shows it: 1000 as `1,000`. */
+export const grouped = (value: number) => value.toLocaleString('en-US')

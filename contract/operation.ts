@@ -2,55 +2,80 @@ import type { z } from 'zod'
 import type { ErrorCode } from './errors.ts'
 
 /**
- * Who may call: anybody, the operator (`X-Admin-Key`), a customer's backend (`X-API-Key`), one of its users
- * (`Authorization: Bearer`), or either of the last two.
+ * Who may call: anyone, the operator (`X-Admin-Key`), a customer's backend (`X-API-Key`), one of
+ * its users (`Authorization: Bearer`), or either of the last two.
  */
 export type Auth = 'none' | 'admin' | 'key' | 'user' | 'userOrKey'
 
-/** The window a call is counted in: token generation by IP, sends by user, all else by app; `none` is not counted. */
+/**
+ * Which rate limit a call counts against: `tokens` by IP address, `messages` by user, `requests`
+ * by app. `none` is not limited.
+ */
 export type Limit = 'tokens' | 'messages' | 'requests' | 'none'
 
-/** One endpoint. The server's routes, `openapi.json`, the tRPC router and the client's methods are all read from these records. */
-export type Operation<
-  I extends z.ZodObject = z.ZodObject,
-  O extends z.ZodObject = z.ZodObject,
-  A extends Auth = Auth,
-  M extends Method = Method,
-> = {
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+type Declaration<I extends z.ZodObject, O extends z.ZodObject, A extends Auth, M extends Method> = {
   method: M
-  /** Parameters in braces are fields of `input`; the other fields are the query (GET, DELETE) or the body. */
+  /**
+   * Parameters in braces are fields of `input`. The other fields are in the query string (GET,
+   * DELETE) or in the body.
+   */
   path: `/${string}`
   auth: A
-  /** Default `requests`. */
+  /** Default: `requests`. */
   limit?: Limit
-  /** The status of success, default 200. */
+  /** The status of a success. Default: 200. */
   status?: 200 | 201
-  /** Size of the largest body taken, in bytes; default `limits.bodyBytes`. */
+  /** Size of the largest accepted body, in bytes. Default: `limits.bodyBytes`. */
   bodyLimit?: number
   summary: string
   description: string
   input: I
   output: O
-  /** Refusals beyond those that follow from `auth`, `limit` and `input`. */
+  /**
+   * Errors beyond those that follow from `auth`, `limit` and `input`. Default: NOT_FOUND and
+   * FORBIDDEN if the path has parameters, otherwise none.
+   */
   errors?: readonly ErrorCode[]
+  /**
+   * Whether two calls have the effect and the result of one, so that a client may retry without
+   * knowing whether the first was carried out. Default: only GET. Any call with a `clientId` may
+   * be retried too.
+   */
+  idempotent?: boolean
 }
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** Declares an endpoint, keeping the types of its parts. */
+/**
+ * One endpoint. The server's routes, `openapi.json`, the tRPC router and the client's methods are
+ * all derived from these records.
+ */
+export type Operation<
+  I extends z.ZodObject = z.ZodObject,
+  O extends z.ZodObject = z.ZodObject,
+  A extends Auth = Auth,
+  M extends Method = Method,
+> = Declaration<I, O, A, M> & { errors: readonly ErrorCode[]; idempotent: boolean }
+
+/** Declares an endpoint: fills in the defaults and keeps the types of the parts. */
 export const operation = <
   I extends z.ZodObject,
   O extends z.ZodObject,
   const A extends Auth,
   const M extends Method,
 >(
-  declared: Operation<I, O, A, M>,
-) => declared
+  declared: Declaration<I, O, A, M>,
+): Operation<I, O, A, M> => ({
+  errors: pathParameters(declared.path).length > 0 ? ['NOT_FOUND', 'FORBIDDEN'] : [],
+  idempotent: declared.method === 'GET',
+  ...declared,
+})
 
 /** What a caller passes. */
 export type Args<Op extends Operation> = z.input<Op['input']>
 /** What the server's code receives: parsed, with defaults. */
 export type Input<Op extends Operation> = z.output<Op['input']>
-/** What is answered. */
+/** What a successful call returns. */
 export type Output<Op extends Operation> = z.output<Op['output']>
 
 /** The names in braces of a path, in order. */

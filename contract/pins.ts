@@ -1,52 +1,50 @@
 import { z } from 'zod'
 import * as field from './fields.ts'
+import { limits } from './limits.ts'
 import { Message, MessageRef } from './messages.ts'
 import { operation } from './operation.ts'
 
-/** A pinned message: a message and who pinned it when (SPEC "Message": pinnedBy, pinnedAt). */
+/** A pinned message, with the user who pinned it and the time. */
 export const PinnedMessage = Message.extend({
-  pinnedBy: field.userId().meta({ description: 'Who pinned it.' }),
-  pinnedAt: field
-    .timestamp()
-    .meta({ description: 'When it was pinned.', examples: ['2026-11-21T09:32:00.000Z'] }),
+  pinnedBy: field.userId().meta({ description: 'The user who pinned it.' }),
+  pinnedAt: field.time('When it was pinned.', '2026-11-21T09:32:00.000Z'),
 }).meta({ id: 'PinnedMessage', description: 'A pinned message.' })
 
-/** Pinned messages of a channel (SPEC "Messages", DESIGN §4). */
+/** Pinned messages of a channel. */
 export const pins = {
-  /** Pins a message; pinning it twice is the same as once. */
   pin: operation({
     method: 'POST',
     path: '/api/channels/{channelId}/messages/{messageId}/pin',
     auth: 'user',
+    idempotent: true,
     summary: 'Pin a message',
     description:
-      'Any member may pin; pinning again changes nothing. A channel holds at most 100 pins.',
+      'Pins a message; any member may. Pinning it again changes nothing. A channel has at most ' +
+      `${limits.pins} pins.`,
     input: MessageRef,
     output: field.Success,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'FORBIDDEN'],
   }),
-  /** Unpins a message; unpinning what is not pinned changes nothing. */
   unpin: operation({
     method: 'DELETE',
     path: '/api/channels/{channelId}/messages/{messageId}/pin',
     auth: 'user',
+    idempotent: true,
     summary: 'Unpin a message',
-    description: 'Any member may unpin; unpinning what is not pinned changes nothing.',
+    description:
+      'Unpins a message; any member may. Unpinning a message that is not pinned changes nothing.',
     input: MessageRef,
     output: field.Success,
-    errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
-  /** The pinned messages of a channel, the newest pin first. */
   list: operation({
     method: 'GET',
     path: '/api/channels/{channelId}/pins',
     auth: 'user',
     summary: 'List pinned messages',
-    description: 'The pinned messages of a channel, the newest pin first.',
+    description: 'Lists the pinned messages of a channel, the latest pin first.',
     input: z.object({ channelId: field.channelId() }),
     output: z.object({
-      messages: z.array(PinnedMessage).meta({ description: 'The newest pin first.' }),
+      messages: z.array(PinnedMessage).meta({ description: 'The latest pin first.' }),
     }),
-    errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
 }

@@ -4,14 +4,14 @@ import { limits } from './limits.ts'
 import { MessageRef, Reaction } from './messages.ts'
 import { operation } from './operation.ts'
 
-const bytes = (value: string) => new TextEncoder().encode(value).length
+const byteLength = (value: string) => new TextEncoder().encode(value).length
 
-/** An emoji or short word: 1–64 bytes of UTF-8 in NFC, without spaces and control characters (DESIGN §4 reactions). */
+/** An emoji or a short word: UTF-8 in NFC, without spaces and control characters. */
 export const Emoji = field
   .text({ min: 1, max: limits.emojiBytes })
   .normalize('NFC')
   .refine(
-    (value) => bytes(value) <= limits.emojiBytes,
+    (value) => byteLength(value) <= limits.emojiBytes,
     `expected at most ${limits.emojiBytes} bytes`,
   )
   .refine((value) => !/[\s\p{Cc}]/u.test(value), 'expected no spaces and control characters')
@@ -19,35 +19,36 @@ export const Emoji = field
   .meta({ description: 'The emoji.', examples: ['👍'] })
 
 const Ref = MessageRef.extend({ emoji: Emoji })
-const Answer = field.Success.extend({
+const Result = field.Success.extend({
   reactions: z
     .array(Reaction)
     .meta({ description: 'All reactions to the message after the change.' }),
 })
 
-/** Reactions to messages (SPEC "Messages", DESIGN §4). */
+/** Reactions to messages. */
 export const reactions = {
-  /** Adds the caller's reaction; adding it twice is the same as once. */
   add: operation({
     method: 'POST',
     path: '/api/channels/{channelId}/messages/{messageId}/reactions',
     auth: 'user',
-    summary: 'React to a message',
+    idempotent: true,
+    summary: 'Add a reaction',
     description:
-      'Adds your reaction. Adding it again changes nothing. A message carries at most 50 kinds.',
+      'Adds your reaction to a message. Adding it again changes nothing. A message has at most ' +
+      `${limits.reactionKinds} different emoji.`,
     input: Ref,
-    output: Answer,
-    errors: ['NOT_FOUND', 'FORBIDDEN'],
+    output: Result,
   }),
-  /** Takes the caller's reaction back; taking back what is not there changes nothing. */
   remove: operation({
     method: 'DELETE',
     path: '/api/channels/{channelId}/messages/{messageId}/reactions/{emoji}',
     auth: 'user',
-    summary: 'Take a reaction back',
-    description: 'Removes your reaction. Removing what is not there changes nothing.',
+    idempotent: true,
+    summary: 'Remove a reaction',
+    description:
+      'Removes your reaction from a message. Removing a reaction that does not exist changes ' +
+      'nothing.',
     input: Ref,
-    output: Answer,
-    errors: ['NOT_FOUND', 'FORBIDDEN'],
+    output: Result,
   }),
 }

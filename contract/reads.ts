@@ -2,35 +2,34 @@ import { z } from 'zod'
 import * as field from './fields.ts'
 import { operation } from './operation.ts'
 
-/** How far the caller has read, and what is left (SPEC "Channels", DESIGN §3 Unread). */
+/** The caller's read position, and what is unread. */
 export const reads = {
-  /** Marks the channel read: its badge becomes 0. The read position never moves back. */
   mark: operation({
     method: 'POST',
     path: '/api/channels/{channelId}/read',
     auth: 'user',
+    idempotent: true,
     summary: 'Mark a channel read',
     description:
-      'Sets the unread count of the channel to 0 for the caller. Without `messageId` everything up to now counts as read; with it the read position moves to that message, never back.',
+      'Sets your unread count of the channel to 0 and moves your read position: to `messageId`, ' +
+      'or without it to the newest message. The read position never moves back.',
     input: z.object({
       channelId: field.channelId(),
       messageId: field.messageId().optional().meta({ description: 'The last message seen.' }),
     }),
     output: field.Success.extend({
-      lastReadSeq: z
-        .int()
-        .meta({ description: "Seq of the caller's read position.", examples: [12] }),
+      lastReadSeq: z.int().meta({ description: '`seq` of your read position.', examples: [12] }),
     }),
-    errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
-  /** Unread messages over all channels of the caller. */
   unreadCount: operation({
     method: 'GET',
     path: '/api/channels/unread-count',
     auth: 'user',
     summary: 'Count unread messages',
-    description: 'Unread messages over all channels of the caller, muted ones included.',
+    description: 'Counts the unread messages in all your channels, including muted ones.',
     input: z.object({}),
-    output: z.object({ count: z.int().meta({ description: 'Total unread.', examples: [3] }) }),
+    output: z.object({
+      count: z.int().meta({ description: 'Unread messages in all channels.', examples: [3] }),
+    }),
   }),
 }

@@ -7,10 +7,14 @@ import type {
 } from '@trpc/server'
 import type { Contract } from './contract.ts'
 import type { ErrorCode } from './errors.ts'
-import type { Envelope, TopicInput } from './events.ts'
+import type { Envelope } from './events.ts'
 import type { Args, Operation, Output } from './operation.ts'
+import type { TopicInput } from './topics.ts'
 
-/** `createTRPCClient<AppRouter>`: every operation as a tRPC procedure, queries for GET and mutations for the rest; and events as a subscription. */
+/**
+ * The type for `createTRPCClient<AppRouter>`: every operation as a tRPC procedure (a query for GET,
+ * a mutation for the rest), and events as a subscription.
+ */
 export type AppRouter = TRPCBuiltRouter<
   { ctx: object; meta: object; errorShape: ErrorShape; transformer: false },
   {
@@ -18,14 +22,17 @@ export type AppRouter = TRPCBuiltRouter<
   } & { events: { topic: TopicSubscription } }
 >
 
-/** What is published to a topic, over WebSocket with the wsToken as `connectionParams.token`. An ephemeral event has the id of the durable one before it. */
+/**
+ * Events of a topic, over WebSocket with the `wsToken` as `connectionParams.token`. An ephemeral
+ * event has the id of the durable event before it.
+ */
 type TopicSubscription = TRPCSubscriptionProcedure<{
   input: TopicInput
   output: AsyncIterable<{ id: string; data: Envelope }>
   meta: object
 }>
 
-/** What a tRPC error carries: the codes and statuses of the REST answers. */
+/** What a tRPC error carries: the codes and statuses of REST errors. */
 export type ErrorShape = Omit<TRPCDefaultErrorShape, 'data'> & {
   data: { code: ErrorCode; httpStatus: number; path?: string }
 }
@@ -36,6 +43,6 @@ type Procedure<Op> = Op extends Operation
     : TRPCMutationProcedure<{ input: OptionalIfEmpty<Args<Op>>; output: Output<Op>; meta: object }>
   : never
 
-// biome-ignore lint/complexity/noBannedTypes: only the empty object type tells whether every field may be left out
+// biome-ignore lint/complexity/noBannedTypes: only {} extends every type without required fields
 // biome-ignore lint/suspicious/noConfusingVoidType: only void lets a call leave its argument out
 type OptionalIfEmpty<T> = {} extends T ? T | void : T

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { Channel } from './channels.ts'
 import * as field from './fields.ts'
-import { limits } from './limits.ts'
+import { grouped, limits } from './limits.ts'
 import { Message } from './messages.ts'
 import { operation } from './operation.ts'
 
-/** What became of a channel since a rev. Either `removed`, or everything else (DESIGN §4 sync). */
+/** What changed in a channel since a `rev`: either `removed`, or everything else. */
 export const ChannelChanges = z
   .object({
     removed: z
@@ -13,47 +13,54 @@ export const ChannelChanges = z
       .optional()
       .meta({
         description:
-          'The channel is gone, or the caller is no longer a member. Nothing else is told.',
+          'The channel was deleted, or the caller is no longer a member. No other field is set.',
         examples: [true],
       }),
     resync: z
       .literal(true)
       .optional()
       .meta({
-        description: 'Too many changes: load the channel anew; `messages` is empty.',
+        description: 'Too many changes: load the channel from scratch; `messages` is empty.',
         examples: [true],
       }),
     more: z
       .literal(true)
       .optional()
-      .meta({ description: 'There are more changes: ask again from `rev`.', examples: [true] }),
+      .meta({ description: 'There are more changes: call again with `rev`.', examples: [true] }),
     rev: z
       .int()
       .optional()
       .meta({
-        description: 'What is told goes up to here: ask from this the next time.',
+        description: 'This response has the changes up to here: pass it in the next call.',
         examples: [31],
       }),
     channel: Channel.optional().meta({
       description: 'The channel now, with membership and read state of the caller.',
     }),
-    messages: z.array(Message).optional().meta({
-      description: 'Messages changed since, tombstones of deleted ones included, ascending by rev.',
-    }),
+    messages: z
+      .array(Message)
+      .optional()
+      .meta({
+        description:
+          'Messages changed since then, including tombstones of deleted ones, in ascending order ' +
+          'of `rev`.',
+      }),
   })
-  .meta({ id: 'ChannelChanges', description: 'What became of a channel since a rev.' })
+  .meta({ id: 'ChannelChanges', description: 'What changed in a channel since a `rev`.' })
 export type ChannelChanges = z.infer<typeof ChannelChanges>
 
-/** Catching up after having been away (DESIGN §4 sync). */
+/** Catching up after being offline. */
 export const sync = {
-  /** What happened in the caller's channels since the revs he knows. Safe to repeat: nothing is consumed. */
   pull: operation({
     method: 'POST',
     path: '/api/sync',
     auth: 'user',
+    idempotent: true,
     summary: 'Catch up',
     description:
-      'For each channel and the `rev` you know of it: the messages changed since, and the channel as it is now. An answer holds at most 2,000 messages; `more` says that there are more to ask for.',
+      'Takes the channels you know, each with the `rev` you know of it. Returns the messages ' +
+      'changed since then and each channel as it is now. A response has at most ' +
+      `${grouped(limits.sync.messages)} messages; \`more\` says that there are more.`,
     input: z.object({
       channels: z
         .record(field.channelId(), z.int().min(0).max(limits.largestInteger))
@@ -62,18 +69,20 @@ export const sync = {
           `expected at most ${limits.sync.channels} channels`,
         )
         .meta({
-          description: 'The rev you know, by channel id; 0 for nothing. At most 200.',
-          examples: [{ '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81': 31 }],
+          description:
+            'The `rev` you know, by channel id; 0 if you know nothing of the channel. At most ' +
+            `${limits.sync.channels} channels.`,
+          examples: [{ [field.examples.channelId]: 31 }],
         }),
     }),
     output: z.object({
       channels: z.record(z.string(), ChannelChanges).meta({
-        description: 'By channel id: an entry for each channel asked for.',
-        examples: [{ '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81': { removed: true } }],
+        description: 'By channel id: an entry for each requested channel.',
+        examples: [{ [field.examples.channelId]: { removed: true } }],
       }),
       more: z
         .boolean()
-        .meta({ description: 'Whether any channel has more to ask for.', examples: [false] }),
+        .meta({ description: 'Whether any channel has more changes.', examples: [false] }),
     }),
   }),
 }

@@ -1,45 +1,46 @@
 import { z } from 'zod'
 import * as field from './fields.ts'
-import { limits } from './limits.ts'
+import { formatIssues } from './issues.ts'
+import { grouped, limits } from './limits.ts'
 import { operation } from './operation.ts'
 
-/** A user as shown beside what he wrote or did. */
+const avatar = { description: 'Avatar URL.', examples: ['https://example.com/ana.png'] }
+const email = <S extends z.ZodType>(schema: S) =>
+  schema.meta({ description: 'E-mail address.', examples: ['ana@example.com'] })
+
+/** A user as shown next to what they wrote or did. */
 export const UserSummary = z
   .object({
     id: field.userId(),
     name: z
       .string()
-      .meta({ description: 'Display name; the id when none is set.', examples: ['Ana'] }),
-    image: z
-      .string()
-      .nullable()
-      .meta({ description: 'Avatar URL.', examples: ['https://example.com/ana.png'] }),
+      .meta({ description: 'Display name; the id if none is set.', examples: ['Ana'] }),
+    image: z.string().nullable().meta(avatar),
   })
-  .meta({ id: 'UserSummary', description: 'A user as shown beside what they wrote or did.' })
+  .meta({ id: 'UserSummary', description: 'A user as shown next to what they wrote or did.' })
 export type UserSummary = z.infer<typeof UserSummary>
 
-/** A user in listings (SPEC "Users"). */
+/** A user in lists. */
 export const User = UserSummary.extend({
   lastActiveAt: field
     .timestamp()
     .nullable()
     .meta({
       description:
-        'When the user last got a token, sent, read or was connected; exact to a minute.',
-      examples: ['2026-11-21T09:30:00.000Z'],
+        'When the user last got a token, sent or read a message, or was connected; accurate to ' +
+        'one minute.',
+      examples: [field.examples.time],
     }),
   online: z.boolean().meta({ description: 'Whether the user is connected.', examples: [true] }),
-}).meta({ id: 'User', description: 'A user in listings.' })
+}).meta({ id: 'User', description: 'A user in lists.' })
 export type User = z.infer<typeof User>
 
-const customAnswer = z.record(z.string(), z.unknown())
-const email = <S extends z.ZodType>(schema: S) =>
-  schema.meta({ description: 'E-mail address.', examples: ['ana@example.com'] })
+const storedCustom = z.record(z.string(), z.unknown())
 
-/** A single user: with `custom`, and for oneself and backends with the e-mail address (DESIGN §4 users). */
+/** A single user with `custom`, and for the user and for backends with the e-mail address. */
 export const UserDetails = User.extend({
-  custom: customAnswer.meta({
-    description: 'Metadata of the customer.',
+  custom: storedCustom.meta({
+    description: 'Your own metadata.',
     examples: [{ plan: 'pro' }],
   }),
   email: email(z.string().nullable())
@@ -50,27 +51,18 @@ export const UserDetails = User.extend({
     }),
 }).meta({ id: 'UserDetails', description: 'A user with metadata.' })
 
-/** What can be said of a user: absent keeps, `null` clears, `custom` is replaced whole (DESIGN §4 users). */
+/** What can be set of a user: an omitted field keeps its value, `null` clears it. */
 export const profileFields = {
   name: field
     .name()
     .nullish()
     .meta({ description: 'Display name.', examples: ['Ana'] }),
   email: email(z.email().max(limits.emailLength).nullish()),
-  image: field
-    .url()
-    .nullish()
-    .meta({ description: 'Avatar URL.', examples: ['https://example.com/ana.png'] }),
-  custom: field
-    .custom()
-    .nullish()
-    .meta({
-      description: 'Your own metadata: at most 16 KB of JSON, nested at most 20 deep.',
-      examples: [{ plan: 'pro' }],
-    }),
+  image: field.url().nullish().meta(avatar),
+  custom: field.custom(),
 }
 
-/** One user of POST /api/users/sync. */
+/** One user of `POST /api/users/sync`. */
 export const UserRow = z
   .object({ id: field.userId(), ...profileFields })
   .meta({ id: 'UserRow', description: 'One user of a synchronisation.' })
@@ -80,79 +72,70 @@ const RowError = z.object({
   id: z
     .string()
     .nullable()
-    .meta({ description: 'The id of the refused row, as far as it has one.', examples: ['ana'] }),
+    .meta({ description: 'The id of the rejected row, if it has one.', examples: ['ana'] }),
   message: z
     .string()
     .meta({ description: 'What is wrong with it.', examples: ['email: Invalid email address'] }),
 })
 
-/** A row of a synchronisation, or what is wrong with it: one bad row does not refuse the others. */
-const judged = z
+/** A valid row, or what is wrong with it: one bad row does not reject the others. */
+const lenientRow = z
   .union([
     UserRow.transform((user) => ({ user })),
-    z.unknown().transform((row) => ({ error: complaintOf(row) })),
+    z.unknown().transform((row) => ({ error: rowError(row) })),
   ])
   .meta({
     description: 'A user: `id` and the fields to set.',
     examples: [{ id: 'ana', name: 'Ana' }],
-    // The document shows what a row should be.
+    // The document shows only what a row should look like.
     override: ({ jsonSchema }: { jsonSchema: { anyOf?: object[] } }) => {
       const [row] = jsonSchema.anyOf ?? []
       delete jsonSchema.anyOf
       Object.assign(jsonSchema, row)
     },
   })
-// Callers pass rows; that anything is let through for the time being is no business of theirs.
-const JudgedRow = judged as unknown as z.ZodType<z.output<typeof judged>, UserRow>
+// To callers, the input is a row: that any other value passes too is an internal matter.
+const LenientRow = lenientRow as unknown as z.ZodType<z.output<typeof lenientRow>, UserRow>
 
-function complaintOf(row: unknown): z.infer<typeof RowError> {
-  const issues = UserRow.safeParse(row).error?.issues ?? []
+function rowError(row: unknown): z.infer<typeof RowError> {
   const { id } = z
     .object({ id: z.string().nullable().catch(null) })
     .catch({ id: null })
     .parse(row)
-  return {
-    id,
-    message: issues
-      .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
-      .join('; '),
-  }
+  return { id, message: formatIssues(UserRow.safeParse(row).error?.issues ?? []) }
 }
 
 const Ref = z.object({ userId: field.userId() })
 
-/** Users, as the customer's own user system knows them (SPEC "Users", DESIGN §4 users, §6). */
+/** The users of an app, as the customer's own user system knows them. */
 export const users = {
-  /** The users of the app by name, then id. */
   list: operation({
     method: 'GET',
     path: '/api/users',
     auth: 'userOrKey',
     summary: 'List users',
-    description: 'The users of the app, by name. `q` finds a part of the name in any case.',
+    description: 'Lists the users of the app by name. `q` matches a part of the name.',
     input: z.object({
       limit: field.pageSize(limits.page.users),
       offset: field.offset(),
       q: field
         .text({ max: limits.nameLength })
         .optional()
-        .meta({ description: 'Part of the name, in any case.', examples: ['an'] }),
+        .meta({ description: 'Part of the name, case-insensitive.', examples: ['an'] }),
     }),
     output: z.object({ users: z.array(User).meta({ description: 'By name, then id.' }) }),
   }),
-  /** One user. The e-mail address is shown to the user and to backends only. */
   get: operation({
     method: 'GET',
     path: '/api/users/{userId}',
     auth: 'userOrKey',
     summary: 'Get a user',
     description:
-      'One user with metadata. The e-mail address is shown to the user and to backends only.',
+      'Returns one user with metadata. Only the user and backends see the e-mail address.',
     input: Ref,
     output: UserDetails,
     errors: ['NOT_FOUND'],
   }),
-  /** Creates and updates up to 1,000 users; rows are judged one by one. */
   sync: operation({
     method: 'POST',
     path: '/api/users/sync',
@@ -160,73 +143,85 @@ export const users = {
     bodyLimit: limits.syncBodyBytes,
     summary: 'Synchronise users',
     description:
-      'Creates and updates up to 1,000 users at once (absent keeps, `null` clears, `custom` is replaced whole). Rows are judged one by one: `errors` tells which were refused and why. The last row of an id counts. Needs the right to administer users.',
+      `Creates and updates up to ${grouped(limits.usersPerCall)} users at once. Omitted fields ` +
+      'keep their value, `null` clears a field, `custom` is replaced as a whole. An invalid row ' +
+      'does not reject the others: `errors` lists the rejected rows and why. If an id occurs ' +
+      'more than once, its last row counts. Requires the right to administer users.',
     input: z.object({
       users: z
-        .array(JudgedRow)
+        .array(LenientRow)
         .max(limits.usersPerCall)
-        .meta({ description: 'At most 1,000.', examples: [[{ id: 'ana', name: 'Ana' }]] }),
+        .meta({
+          description: `At most ${grouped(limits.usersPerCall)}.`,
+          examples: [[{ id: 'ana', name: 'Ana' }]],
+        }),
     }),
     output: z.object({
       synced: z.int().meta({ description: 'Users created and updated.', examples: [2] }),
       created: z.int().meta({ description: 'Users that were new.', examples: [1] }),
       updated: z.int().meta({ description: 'Users that existed.', examples: [1] }),
-      errors: z.array(RowError).meta({ description: 'The refused rows.', examples: [[]] }),
+      errors: z.array(RowError).meta({ description: 'The rejected rows.', examples: [[]] }),
     }),
     errors: ['FORBIDDEN'],
   }),
-  /** Creates or updates a user. Absent fields keep their value, `null` clears, `custom` is replaced whole. */
   put: operation({
     method: 'PUT',
     path: '/api/users/{userId}',
     auth: 'userOrKey',
+    idempotent: true,
     summary: 'Create or update a user',
     description:
-      'Absent fields keep their value, `null` clears, `custom` is replaced whole. The returned `custom` also carries the e-mail address. For oneself, or with the right to administer users.',
+      'Creates the user if they do not exist, and sets the given fields. Omitted fields keep ' +
+      'their value, `null` clears a field, `custom` is replaced as a whole. The returned ' +
+      '`custom` also has the e-mail address. Allowed for yourself, or with the right to ' +
+      'administer users.',
     input: Ref.extend(profileFields),
     output: UserSummary.extend({
       email: email(z.string().nullable()),
-      custom: customAnswer.meta({
-        description: 'Your metadata, and `email` when it is set.',
+      custom: storedCustom.meta({
+        description: 'Your own metadata, and `email` if it is set.',
         examples: [{ plan: 'pro', email: 'ana@example.com' }],
       }),
     }),
     errors: ['FORBIDDEN'],
   }),
-  /** Deletes a user with everything that is his. */
   delete: operation({
     method: 'DELETE',
     path: '/api/users/{userId}',
     auth: 'userOrKey',
     summary: 'Delete a user',
     description:
-      'Wipes profile, devices and preferences and ends all tokens at once; soon after the user has left all channels, and messages and reactions are gone. For oneself, or with the right to administer users.',
+      'Erases the profile, devices and preferences and revokes all tokens at once. A background ' +
+      'job then removes the user from all channels and deletes their messages and reactions. ' +
+      'Allowed for yourself, or with the right to administer users.',
     input: Ref,
     output: field.Success.extend({
-      deletedUserId: field.userId().meta({ description: 'Who was deleted.' }),
+      deletedUserId: field.userId().meta({ description: 'The deleted user.' }),
     }),
-    errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
-  /** Deletes several users; unknown ids are left out of the answer. */
   bulkDelete: operation({
     method: 'POST',
     path: '/api/users/bulk-delete',
     auth: 'userOrKey',
     summary: 'Delete users',
     description:
-      'Deletes up to 1,000 users as DELETE does for one. Unknown ids are left out of `deleted`. Needs the right to administer users.',
+      `Deletes up to ${grouped(limits.usersPerCall)} users, like DELETE does for one. Unknown ` +
+      'ids are missing from `deleted`. Requires the right to administer users.',
     input: z.object({
       userIds: z
         .array(field.text({ max: limits.nameLength }))
         .max(limits.usersPerCall)
-        .meta({ description: 'Whom to delete; at most 1,000.', examples: [['ana', 'ben']] }),
+        .meta({
+          description: `The users to delete; at most ${grouped(limits.usersPerCall)}.`,
+          examples: [['ana', 'ben']],
+        }),
     }),
     output: field.Success.extend({
       deleted: z.array(field.userId()).meta({
-        description: 'The users that existed, in the order asked.',
+        description: 'The users that existed, in the given order.',
         examples: [['ana', 'ben']],
       }),
-      count: z.int().meta({ description: 'How many they are.', examples: [2] }),
+      count: z.int().meta({ description: 'How many were deleted.', examples: [2] }),
     }),
     errors: ['FORBIDDEN'],
   }),

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { limits } from '@parley/contract'
+import { formatIssues, limits } from '@parley/contract'
 import { z } from 'zod'
 
 /** The configuration. This is the only file that reads the environment; `.env.example` lists it all. */
@@ -57,7 +57,7 @@ export const Variables = z.object({
     .url({ protocol: /^https?$/, error: 'expected an http(s) URL' })
     .refine((url) => url.includes('{token}'), 'expected {token} where the token goes')
     .optional(),
-  PRESENCE_GRACE_SECONDS: wholeNumber(0, 3_600).default(15),
+  PRESENCE_GRACE_SECONDS: wholeNumber(0, 3_600).default(limits.presenceGraceSeconds),
   JOBS: z.enum(['on', 'external', 'off']).default('on'),
   LINK_PREVIEW_ALLOW_HOSTS: list
     .pipe(
@@ -86,12 +86,11 @@ export function readConfig(variables: NodeJS.ProcessEnv = loadProcessEnv()) {
     Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''),
   )
   const parsed = Variables.safeParse(given)
-  if (!parsed.success)
-    throw new Error(
-      parsed.error.issues
-        .map(({ path: [name], message }) => `${String(name)}: ${message}`)
-        .join('; '),
-    )
+  if (!parsed.success) {
+    // Only the variable's name: a position in its list would not help to find the bad value.
+    const issues = parsed.error.issues.map((issue) => ({ ...issue, path: issue.path.slice(0, 1) }))
+    throw new Error(formatIssues(issues))
+  }
   const env = parsed.data
   const isProduction = env.NODE_ENV === 'production'
   if (isProduction && env.JWT_SECRET === undefined)

@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import { endpointPath } from '@parley/contract'
 import { buildApp } from '../app.ts'
 import { type Config, readConfig } from '../config.ts'
 import { createEventBus } from '../core/event-bus.ts'
@@ -33,7 +34,7 @@ async function start(stop: () => void) {
   ])
   const adminKey = config.adminKey ?? secrets?.adminKey
   const publicUrl = () => config.publicUrl ?? localUrl(config.host, app.server.address())
-  const wsUrl = () => `${publicUrl().replace(/^http/, 'ws')}/connection/websocket`
+  const wsUrl = () => `${publicUrl().replace(/^http/, 'ws')}${endpointPath}`
 
   const bus = createEventBus()
   const cleanup = createCleanup({

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { Auth } from '@parley/contract'
+import { type Auth, limits } from '@parley/contract'
 import { LRUCache } from 'lru-cache'
 import { isApiKey } from '../core/api-keys.ts'
 import type { Caller } from '../core/context.ts'
@@ -19,7 +19,7 @@ export type Credentials = {
 export type Authenticate = (auth: Auth, credentials: Credentials, until: number) => Promise<Caller>
 
 /** How long a revoked token or a deleted key may still be taken for valid by another node. */
-const CACHE_MS = 5_000
+const CACHE_MS = limits.revocationSeconds * 1_000
 const CACHE_ENTRIES = 20_000
 
 type Options = { db: Db; tokens: Tokens; adminKey: string | undefined; revocations: Revocations }

@@ -1,5 +1,4 @@
-import { type Limit, type Operation, pathParameters } from '@parley/contract'
-import type { z } from 'zod'
+import { formatIssues, type Limit, type Operation, pathParameters } from '@parley/contract'
 import { type Caller, runOperation, type Services, type WriteContext } from '../core/context.ts'
 import { ApiError, fail } from '../core/errors.ts'
 import {
@@ -102,11 +101,8 @@ function parse(op: Operation, raw: unknown) {
   // An id in the path that can not exist names nothing.
   return malformed.length === 0
     ? fail('NOT_FOUND', 'Not found')
-    : fail('VALIDATION_ERROR', malformed.map(explain).join('; '))
+    : fail('VALIDATION_ERROR', formatIssues(malformed))
 }
-
-const explain = ({ path, message }: z.core.$ZodIssue) =>
-  path.length === 0 ? message : `${path.join('.')}: ${message}`
 
 type AcceptedCall = { caller: Caller; input: never; until: number; onRepeat: () => Promise<void> }
 type Runner = (accepted: AcceptedCall) => Promise<unknown>

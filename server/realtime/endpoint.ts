@@ -1,5 +1,5 @@
 import websocket from '@fastify/websocket'
-import { limits } from '@parley/contract'
+import { endpointPath, limits } from '@parley/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import { fail } from '../core/errors.ts'
@@ -12,7 +12,6 @@ import type { Codec } from './protocol/codec.ts'
 import { json } from './protocol/json.ts'
 import { protobuf } from './protocol/protobuf.ts'
 
-export const ENDPOINT_PATH = '/connection/websocket'
 /** What a client that does not answer the closing handshake is given. */
 const HANDSHAKE_MS = 5_000
 
@@ -50,7 +49,7 @@ export function serveEndpoint(
   app.register(async (scope) => {
     scope.route({
       method: 'GET',
-      url: ENDPOINT_PATH,
+      url: endpointPath,
       preHandler: admitSocket,
       handler: () => fail('NOT_FOUND', 'This address is for WebSockets'),
       wsHandler: (socket, request) =>

@@ -1,17 +1,17 @@
 import {
   channelEvents,
+  endpointPath,
   ephemeralChannelEvents,
   ephemeralUserEvents,
   limits,
+  topics,
   userEvents,
 } from '@parley/contract'
 import { z } from 'zod'
-import { isRecord, simpler } from './document.ts'
+import { isRecord, simplifySchema } from './document.ts'
 import { exampleOf, type Schema, type Schemas } from './examples.ts'
 
-type Events = Record<string, z.ZodObject>
-
-/** What is published on the WebSocket, as an AsyncAPI 3 document: topics, envelopes and payloads, read from the contract. */
+/** The events as an AsyncAPI 3 document: topics, envelopes and payloads, from the contract. */
 export function asyncApiDocument() {
   const schemas: Schemas = {}
   const channelMessages = {
@@ -22,7 +22,6 @@ export function asyncApiDocument() {
     ...messagesOf('user', { events: userEvents, isDurable: true }, schemas),
     ...messagesOf('user', { events: ephemeralUserEvents, isDurable: false }, schemas),
   }
-  const id = (description: string) => ({ description })
   return {
     asyncapi: '3.0.0',
     info: {
@@ -34,28 +33,29 @@ export function asyncApiDocument() {
     servers: {
       endpoint: {
         host: '127.0.0.1:5501',
-        pathname: '/connection/websocket',
+        pathname: endpointPath,
         protocol: 'wss',
         description:
-          'Centrifuge client protocol, version 2; JSON, or Protobuf with the sub-protocol `centrifuge-protobuf`. `wsUrl` of `POST /tokens` is its address.',
+          'Centrifuge client protocol, version 2: JSON, or Protobuf with the WebSocket ' +
+          'subprotocol `centrifuge-protobuf`. `POST /tokens` returns the address as `wsUrl`.',
         security: [{ $ref: '#/components/securitySchemes/wsToken' }],
       },
     },
     channels: {
-      channel: topic('chat:{appId}:{channelId}', {
+      channel: topic(topics.channel('{appId}', '{channelId}'), {
         title: 'A channel',
-        description: 'For those who may read the channel. Ends when they no longer may.',
-        parameters: {
-          appId: id('`appId` of `POST /tokens`.'),
-          channelId: id('Id of the channel.'),
-        },
+        description:
+          'Events of a channel, for users who may read it. The subscription ends when they no ' +
+          'longer may.',
+        parameters: { appId, channelId: { description: 'Id of the channel.' } },
         messages: channelMessages,
       }),
-      user: topic('user:{appId}:{userId}', {
+      user: topic(topics.user('{appId}', '{userId}'), {
         title: 'A user',
         description:
-          "For the user himself: all that concerns him beyond the channels he listens to. The connect reply's `data.userTopic` names it.",
-        parameters: { appId: id('`appId` of `POST /tokens`.'), userId: id("The user's own id.") },
+          "Events for one user: changes of the user's channels, settings and unread counts, and " +
+          'presence. The data of the connect reply has the name of this topic as `userTopic`.',
+        parameters: { appId, userId: { description: "The user's own id." } },
         messages: userMessages,
       }),
     },
@@ -68,7 +68,7 @@ export function asyncApiDocument() {
       hearUser: {
         action: 'send',
         channel: { $ref: '#/channels/user' },
-        summary: 'The server publishes what concerns a user.',
+        summary: 'The server publishes what happens to a user.',
       },
     },
     components: {
@@ -90,65 +90,73 @@ export function asyncApiDocument() {
 export const asyncApiJson = () => `${JSON.stringify(asyncApiDocument(), null, 2)}\n`
 
 const introduction = `\
-Events of Parley, over any client of the Centrifuge protocol. Each publication's data is an envelope \`{type, payload}\`.
+Events of Parley, for any client of the Centrifuge protocol. The data of each publication is an \
+envelope \`{type, payload}\`.
 
-Durable events carry an offset, are kept for ${limits.eventsKeptHours} hours and recovered after a reconnect: each arrives exactly once, in order. On a channel's topic the offset is the channel's \`rev\`. Ephemeral events carry none.
+Durable events have an offset, are stored for ${limits.eventsKeptHours} hours and are recovered \
+after a reconnect: each arrives exactly once, in order. On a channel's topic the offset is the \
+channel's \`rev\`. Ephemeral events have no offset and are not recovered.
 
-Publish through the REST API (\`openapi.json\`).`
+Clients do not publish: they write through the REST API (\`openapi.json\`).`
 
-const topic = (
+const appId = { description: '`appId` of `POST /tokens`.' }
+
+function topic(
   address: string,
   {
     messages,
     ...described
   }: { title: string; description: string; parameters: object; messages: object },
-) => ({
-  address,
-  ...described,
-  messages: Object.fromEntries(
-    Object.keys(messages).map((name) => [name, { $ref: `#/components/messages/${name}` }]),
-  ),
-})
+) {
+  const refs = Object.keys(messages).map((name) => [
+    name,
+    { $ref: `#/components/messages/${name}` },
+  ])
+  return { address, ...described, messages: Object.fromEntries(refs) }
+}
 
+type Events = Record<string, z.ZodObject>
+
+/** The messages of a topic by name; the schemas that they refer to are added to `schemas`. */
 function messagesOf(
-  place: string,
+  topicName: string,
   { events, isDurable }: { events: Events; isDurable: boolean },
   schemas: Schemas,
 ) {
-  return Object.fromEntries(
-    Object.entries(events).map(([type, payload]) => {
-      const {
-        $schema: _,
-        definitions = {},
-        ...schema
-      } = z.toJSONSchema(z.object({ type: z.literal(type), payload }), {
-        io: 'output',
-        target: 'draft-7',
-      })
-      for (const [name, definition] of Object.entries(definitions as Record<string, object>))
-        schemas[name] = relocate(definition) // zod says unknown
-
-      const envelope = relocate(schema)
-      const summary = payload.description ?? type
-      const message = {
-        name: type,
-        title: type,
-        summary,
-        contentType: 'application/json',
-        description: isDurable
-          ? 'Durable: with an offset, recovered.'
-          : 'Ephemeral: without an offset, never recovered.',
-        payload: envelope,
-        examples: [{ name: type, payload: exampleOf(envelope, schemas) }],
-      }
-      return [`${place}.${type}`, message]
-    }),
-  )
+  const messages = Object.entries(events).map(([type, payload]) => {
+    const envelope = envelopeSchema(type, payload, schemas)
+    const message = {
+      name: type,
+      title: type,
+      summary: payload.description ?? type,
+      contentType: 'application/json',
+      description: isDurable
+        ? 'Durable: has an offset and is recovered.'
+        : 'Ephemeral: has no offset and is never recovered.',
+      payload: envelope,
+      examples: [{ name: type, payload: exampleOf(envelope, schemas) }],
+    }
+    return [`${topicName}.${type}`, message]
+  })
+  return Object.fromEntries(messages)
 }
 
-/** Definitions stand beside the messages, where others can refer to them too. */
+function envelopeSchema(type: string, payload: z.ZodObject, schemas: Schemas) {
+  const envelope = z.object({ type: z.literal(type), payload })
+  const {
+    $schema: _,
+    definitions = {},
+    ...schema
+  } = z.toJSONSchema(envelope, { io: 'output', target: 'draft-7' })
+  // zod types the definitions as unknown.
+  for (const [name, definition] of Object.entries(definitions as Record<string, object>))
+    schemas[name] = relocate(definition)
+  return relocate(schema)
+}
+
+/** Points references at `components/schemas`, where all messages share the definitions. */
 const relocate = (schema: object): Schema =>
   JSON.parse(
     JSON.stringify(schema).replaceAll('"#/definitions/', '"#/components/schemas/'),
-    (_, value) => (isRecord(value) ? simpler(value) : value),
+    (_, value) => (isRecord(value) ? simplifySchema(value) : value),
   )

@@ -1,21 +1,26 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
-import { fail } from '../../core/errors.ts'
+import { ApiError } from '../../core/errors.ts'
 import { asyncApiJson } from './asyncapi.ts'
 import { openApiJson } from './document.ts'
 
-/** The documents at /openapi.json and /docs/asyncapi.json; with `hasPage` also, at /docs, a page to read it and to try the operations. */
+/**
+ * Serves the documents at /openapi.json and /docs/asyncapi.json. With `hasPage`, /docs is a page to
+ * read the former and to try the operations.
+ */
 export function docs(app: FastifyInstance, { hasPage }: { hasPage: boolean }) {
-  const json = madeOnce(openApiJson)
-  const asyncJson = madeOnce(asyncApiJson)
+  const json = createdOnce(openApiJson)
+  const asyncJson = createdOnce(asyncApiJson)
   app.get('/openapi.json', (_, reply) => reply.type('application/json; charset=utf-8').send(json()))
   app.get('/docs/asyncapi.json', (_, reply) =>
     reply.type('application/json; charset=utf-8').send(asyncJson()),
   )
   if (!hasPage) return
   // For files that the page does not have.
-  app.setNotFoundHandler(() => fail('NOT_FOUND', 'No such route'))
+  app.setNotFoundHandler(() => {
+    throw new ApiError('NOT_FOUND', 'No such route')
+  })
   app.register(swagger, { mode: 'static', specification: { document: JSON.parse(json()) } })
   app.register(swaggerUi, {
     routePrefix: '/docs',
@@ -25,15 +30,15 @@ export function docs(app: FastifyInstance, { hasPage }: { hasPage: boolean }) {
   })
 }
 
-const madeOnce = (make: () => string) => {
-  let made: string | undefined
+const createdOnce = (create: () => string) => {
+  let created: string | undefined
   return () => {
-    made ??= make()
-    return made
+    created ??= create()
+    return created
   }
 }
 
-/** The page loads nothing from elsewhere, and calls no other server. */
+/** The page loads nothing from other servers and calls none. */
 const contentSecurityPolicy = {
   'default-src': ["'none'"],
   'script-src': ["'self'"],

@@ -15,33 +15,39 @@ import {
 } from 'trpc-to-openapi'
 import { z } from 'zod'
 import { exampleOf, type Schema, type Schemas } from './examples.ts'
-import { type Answer, errorAnswers, headers, sharedAnswers, successAnswer } from './responses.ts'
+import {
+  errorAnswers,
+  headers,
+  type Response,
+  sharedResponses,
+  successResponse,
+} from './responses.ts'
 
 /**
- * The contract as an OpenAPI 3.1 document. trpc-to-openapi turns the schemas into parameters and bodies; statuses,
- * refusals, who may call, and examples are read from the operations.
+ * The contract as an OpenAPI 3.1 document. trpc-to-openapi turns the schemas into parameters and
+ * bodies. Statuses, errors, security and examples come from the operations.
  */
 export function openApiDocument(): OpenAPIObject {
   const { info, paths: generated, components } = simplify(generate())
   const paths: Paths = {}
   for (const { op } of operations) {
-    const method = op.method.toLowerCase() as Lowercase<Operation['method']> // TypeScript says string
+    const method = methods[op.method]
     const described = generated?.[op.path]?.[method]
     if (!described) throw new Error(`no description of ${op.method} ${op.path}`)
     paths[op.path] = {
       ...paths[op.path],
-      [method]: correct(described, op, components?.schemas ?? {}),
+      [method]: complete(described, op, components?.schemas ?? {}),
     }
   }
   return {
     openapi: '3.1.0',
     info: { ...info, description: introduction, license: { name: 'MIT', identifier: 'MIT' } },
-    servers: [{ url: '/', description: 'The server that answers with this document.' }],
+    servers: [{ url: '/', description: 'The server that serves this document.' }],
     tags: Object.entries(tagDescriptions).map(([name, description]) => ({ name, description })),
     paths,
     components: {
       ...components,
-      responses: sharedAnswers(operations.map(({ op }) => op)),
+      responses: sharedResponses(operations.map(({ op }) => op)),
       headers,
     },
   }
@@ -53,30 +59,33 @@ export const openApiJson = () => `${JSON.stringify(openApiDocument(), null, 2)}\
 const introduction = `\
 A chat backend: channels, messages, threads, reactions and read state.
 
-A backend calls \`POST /tokens\` with its API key and hands the token to its front end, which calls everything under \`/api\` with it.
+A backend calls \`POST /tokens\` with its API key and passes the token to its front end, which \
+uses it for every call under \`/api\`.
 
-Bodies are JSON in UTF-8, ids of channels and messages are UUIDs, times are ISO 8601 in UTC. Unknown fields of a request are ignored, and answers may gain fields.
+Bodies are JSON in UTF-8, ids of channels and messages are UUIDs, times are ISO 8601 in UTC. \
+Unknown fields of a request are ignored, and responses may gain fields.
 
-Every error has the body \`{"error": {"message", "code"}}\`; refusals come in the order 401, 429, 400, 404, 403.`
+Every error has the body \`{"error": {"message", "code"}}\`. If several errors apply, the first of \
+401, 429, 400, 404, 403 is returned.`
 
 const securitySchemes: Record<string, SecuritySchemeObject> = {
   bearer: {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
-    description: 'A user, by the `token` of `POST /tokens`.',
+    description: 'A user, with the `token` of `POST /tokens`.',
   },
   apiKey: {
     type: 'apiKey',
     in: 'header',
     name: 'X-API-Key',
-    description: "An app's backend, by the `apiKey` of `POST /admin/apps`.",
+    description: "An app's backend, with the `apiKey` of `POST /admin/apps`.",
   },
   adminKey: {
     type: 'apiKey',
     in: 'header',
     name: 'X-Admin-Key',
-    description: "The operator, by the server's ADMIN_API_KEY.",
+    description: "The operator, with the server's ADMIN_API_KEY.",
   },
 }
 const security: Record<Auth, Record<string, string[]>[]> = {
@@ -86,6 +95,13 @@ const security: Record<Auth, Record<string, string[]>[]> = {
   user: [{ bearer: [] }],
   userOrKey: [{ bearer: [] }, { apiKey: [] }],
 }
+const methods = {
+  GET: 'get',
+  POST: 'post',
+  PUT: 'put',
+  PATCH: 'patch',
+  DELETE: 'delete',
+} as const satisfies Record<Operation['method'], string>
 
 type Paths = NonNullable<OpenAPIObject['paths']>
 type Described = NonNullable<Paths[string]['get']>
@@ -95,14 +111,12 @@ const operations = Object.entries<Record<string, Operation>>(contract).flatMap((
   Object.entries(group).map(([name, op]) => ({ id: `${noun}.${name}`, noun, op })),
 )
 
+/** What trpc-to-openapi makes of a router with the operations. */
 function generate() {
   const { procedure, router } = initTRPC.meta<OpenApiMeta>().create()
-  const describe = ({
-    id,
-    noun,
-    op: { method, path, summary, description, input, output },
-  }: (typeof operations)[number]) =>
-    procedure
+  const describe = ({ id, noun, op }: (typeof operations)[number]) => {
+    const { method, path, summary, description } = op
+    return procedure
       .meta({
         openapi: {
           method,
@@ -114,11 +128,12 @@ function generate() {
           errorResponses: [],
         },
       })
-      .input(input)
-      .output(output)
+      .input(op.input)
+      .output(op.output)
       .query((): never => {
         throw new Error(`${id} is only described here`)
       })
+  }
   const described = router(
     Object.fromEntries(operations.map((operation) => [operation.id, describe(operation)])),
   )
@@ -131,36 +146,38 @@ function generate() {
   })
 }
 
-/** What the generator could not know of an operation. */
-function correct(
-  { parameters, requestBody, responses, ...described }: Described,
+/** Adds to a generated operation what the generator cannot know. */
+function complete(
+  { parameters = [], requestBody, responses, ...described }: Described,
   op: Operation,
   schemas: Schemas,
 ): Described {
-  const sent = jsonSchema(requestBody)
-  const answered = jsonSchema(responses?.[200])
+  const body = jsonSchema(requestBody)
+  const result = jsonSchema(responses?.[200]) ?? {}
   return {
     ...described,
     security: security[op.auth],
-    ...(parameters &&
-      parameters.length > 0 && {
-        parameters: parameters.map((parameter) => inOwnWords(parameter, op)),
-      }),
-    ...(sent && { requestBody: { required: hasRequired(sent), content: json(sent, schemas) } }),
+    ...(parameters.length > 0 && {
+      parameters: parameters.map((parameter) => withOwnMeta(parameter, op)),
+    }),
+    ...(body && { requestBody: { required: hasRequired(body), content: json(body, schemas) } }),
     responses: {
-      [op.status ?? 200]: successAnswer(op, json(answered ?? {}, schemas)),
+      [op.status ?? 200]: successResponse(op, json(result, schemas)),
       ...errorAnswers(op),
     },
   }
 }
 
-/** The generator reads a parameter's words below `.optional()` and `.default()`, where they are those of the type. */
-function inOwnWords(parameter: Parameter, { input }: Operation): Parameter {
+/**
+ * A parameter with the description and examples of its field. The generator takes those below
+ * `.optional()` and `.default()`, which are those of the type.
+ */
+function withOwnMeta(parameter: Parameter, { input }: Operation): Parameter {
   if (!('schema' in parameter) || !parameter.schema || '$ref' in parameter.schema) return parameter
-  const own = input.shape[parameter.name]
-  const { description: general, examples: generalExamples, ...schema } = parameter.schema
-  const { description = general, examples = generalExamples } = {
-    ...(own && z.globalRegistry.get(own)),
+  const field = input.shape[parameter.name]
+  const { description: ofType, examples: examplesOfType, ...schema } = parameter.schema
+  const { description = ofType, examples = examplesOfType } = {
+    ...(field && z.globalRegistry.get(field)),
   }
   return {
     ...parameter,
@@ -169,7 +186,7 @@ function inOwnWords(parameter: Parameter, { input }: Operation): Parameter {
   }
 }
 
-const jsonSchema = (part: Described['requestBody'] | Answer): Schema | undefined =>
+const jsonSchema = (part: Described['requestBody'] | Response): Schema | undefined =>
   part && 'content' in part ? part.content?.['application/json']?.schema : undefined
 const json = (schema: Schema, schemas: Schemas) => ({
   'application/json': { schema, example: exampleOf(schema, schemas) },
@@ -177,29 +194,36 @@ const json = (schema: Schema, schemas: Schemas) => ({
 const hasRequired = (schema: Schema) => 'required' in schema && (schema.required ?? []).length > 0
 
 /**
- * The document without what misleads or says nothing: answers may gain fields, a format says more than its pattern, an
- * integer's bounds are those of JavaScript, and then a schema reads the same in requests and in answers.
+ * The document without what misleads or says nothing (see `simplifySchema`). A schema then reads
+ * the same in requests and in responses, and the generator's second copy of it for responses,
+ * `<name>Output`, is dropped.
  */
 function simplify(document: OpenAPIObject): OpenAPIObject {
   const simple: OpenAPIObject = JSON.parse(JSON.stringify(document), (_, value) =>
-    isRecord(value) ? simpler(value) : value,
+    isRecord(value) ? simplifySchema(value) : value,
   )
   const schemas = simple.components?.schemas ?? {}
-  const twins = Object.keys(schemas).filter(
+  const copied = Object.keys(schemas).filter(
     (name) => JSON.stringify(schemas[name]) === JSON.stringify(schemas[`${name}Output`]),
   )
+  const copies = new Set(copied.map((name) => `${name}Output`))
+  const originals = new Map(
+    copied.map((name) => [`#/components/schemas/${name}Output`, `#/components/schemas/${name}`]),
+  )
   return JSON.parse(JSON.stringify(simple), (key, value) => {
-    if (twins.some((name) => key === `${name}Output`)) return undefined
-    const twin =
-      key === '$ref' && twins.find((name) => value === `#/components/schemas/${name}Output`)
-    return twin ? `#/components/schemas/${twin}` : value
+    if (copies.has(key)) return undefined
+    return key === '$ref' ? (originals.get(value) ?? value) : value
   })
 }
 
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-export function simpler({
+/**
+ * Drops `additionalProperties: false` (responses may gain fields), patterns next to a format (which
+ * says more), and the bounds of JavaScript's integers.
+ */
+export function simplifySchema({
   additionalProperties,
   pattern,
   minimum,

@@ -4,8 +4,8 @@ export type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['sche
 export type Schema = Schemas[string]
 
 /**
- * An example of the whole, composed of the examples of its parts. Optional ids are left out: they name something that
- * would have to exist for the example to work.
+ * An example of the whole, composed of the examples of its parts. Optional ids are left out: the
+ * example would only work if something with that id existed.
  */
 export function exampleOf(schema: Schema, schemas: Schemas): unknown {
   if ('$ref' in schema)

@@ -12,15 +12,15 @@ import {
 import type { OpenAPIObject } from 'trpc-to-openapi'
 
 type Components = NonNullable<OpenAPIObject['components']>
-type Answers = NonNullable<Components['responses']>
-type Content = NonNullable<Exclude<Answers[string], { $ref: string }>['content']>
-export type Answer = Answers[string]
+type Responses = NonNullable<Components['responses']>
+export type Response = Responses[string]
+type Content = NonNullable<Exclude<Response, { $ref: string }>['content']>
 
-/** The headers of answers, as components. */
+/** The headers of responses, as components. */
 export const headers: Components['headers'] = {
   'X-Request-Id': header(
     'string',
-    "Names the request in the server's log; that of the request, if it has one.",
+    "Identifies the request in the server's log: the request's own header if it has one.",
     '5f0c9b1e-7a52-4cc1-8f0e-3d2f5b6a7c81',
   ),
   'RateLimit-Limit': header(
@@ -30,39 +30,42 @@ export const headers: Components['headers'] = {
   ),
   'RateLimit-Remaining': header('integer', 'Calls left in this window.', limits.rates.requests - 1),
   'RateLimit-Reset': header('integer', 'Seconds until the window ends.', limits.rateWindowSeconds),
-  'Retry-After': header('integer', 'Seconds after which to try again.', 12),
+  'Retry-After': header('integer', 'Seconds to wait before trying again.', 12),
 }
 function header(type: 'integer' | 'string', description: string, example: unknown) {
   return { description, schema: { type, examples: [example] } }
 }
 
-export const successAnswer = (op: Operation, content: Content): Answer => ({
+export const successResponse = (op: Operation, content: Content): Response => ({
   description: STATUS_CODES[op.status ?? 200] ?? '',
   headers: headersOf(op),
   content,
 })
 
-/** The refusals of an operation by status. Those of counted operations are shared components. */
-export function errorAnswers(op: Operation): Record<string, Answer> {
-  const answers = Object.entries(refusalsByStatus(op))
+/** The errors of an operation by status. Those of rate-limited operations are shared components. */
+export function errorAnswers(op: Operation): Record<string, Response> {
+  const byStatus = Object.entries(errorsByStatus(op))
   return Object.fromEntries(
-    answers.map(([status, codes]) => [
+    byStatus.map(([status, codes]) => [
       status,
-      isCounted(op) ? { $ref: `#/components/responses/${nameOf(codes)}` } : errorAnswer(op, codes),
+      isRateLimited(op)
+        ? { $ref: `#/components/responses/${nameOf(codes)}` }
+        : errorResponse(op, codes),
     ]),
   )
 }
 
-export const sharedAnswers = (operations: Operation[]): Answers =>
-  Object.fromEntries(
-    operations
-      .filter(isCounted)
-      .flatMap((op) =>
-        Object.values(refusalsByStatus(op)).map((codes) => [nameOf(codes), errorAnswer(op, codes)]),
-      ),
-  )
+/** The error responses that rate-limited operations share, by name. */
+export function sharedResponses(operations: Operation[]): Responses {
+  const named = operations
+    .filter(isRateLimited)
+    .flatMap((op) =>
+      Object.values(errorsByStatus(op)).map((codes) => [nameOf(codes), errorResponse(op, codes)]),
+    )
+  return Object.fromEntries(named)
+}
 
-function errorAnswer(op: Operation, codes: ErrorCode[]): Answer {
+function errorResponse(op: Operation, codes: ErrorCode[]): Response {
   const example = (code: ErrorCode) => ({
     summary: code,
     value: { error: { message: errorDescriptions[code], code } } satisfies ErrorBody,
@@ -70,7 +73,7 @@ function errorAnswer(op: Operation, codes: ErrorCode[]): Answer {
   const isRetryable = codes.some((code) => code === 'RATE_LIMITED' || code === 'UNAVAILABLE')
   return {
     description: codes.map((code) => `\`${code}\`: ${errorDescriptions[code]}`).join('\n\n'),
-    headers: { ...headersOf(op), ...(isRetryable && refs('Retry-After')) },
+    headers: { ...headersOf(op), ...(isRetryable && headerRefs('Retry-After')) },
     content: {
       'application/json': {
         schema: { $ref: '#/components/schemas/Error' },
@@ -80,38 +83,33 @@ function errorAnswer(op: Operation, codes: ErrorCode[]): Answer {
   }
 }
 
-function refusalsByStatus(op: Operation) {
+function errorsByStatus(op: Operation) {
   const byStatus: Record<number, ErrorCode[]> = {}
-  for (const code of new Set(refusals(op)))
-    byStatus[errorStatus[code]] = [...(byStatus[errorStatus[code]] ?? []), code]
+  for (const code of new Set(errorsOf(op))) {
+    const status = errorStatus[code]
+    byStatus[status] = [...(byStatus[status] ?? []), code]
+  }
   return byStatus
 }
 
-/** What an operation can answer besides success: what it says itself, and what follows from its credentials, limit and input. */
-function* refusals({
-  auth,
-  limit,
-  path,
-  method,
-  input,
-  errors = [],
-}: Operation): Iterable<ErrorCode> {
+/** Every error of an operation: its own, and those that follow from auth, limit and input. */
+function* errorsOf({ auth, limit, path, method, input, errors }: Operation): Iterable<ErrorCode> {
   const fields = Object.keys(input.shape)
   const inPath = pathParameters(path)
   // A malformed id in the path is not found rather than invalid.
-  if (inPath.some((field) => field.endsWith('Id'))) yield 'NOT_FOUND'
-  if (fields.some((field) => !inPath.includes(field) || !field.endsWith('Id')))
-    yield 'VALIDATION_ERROR'
-  if (method !== 'GET' && method !== 'DELETE' && fields.some((field) => !inPath.includes(field)))
-    yield 'PAYLOAD_TOO_LARGE'
-  yield* authRefusals[auth]
+  const isPathId = (field: string) => inPath.includes(field) && field.endsWith('Id')
+  const hasBody = method !== 'GET' && method !== 'DELETE'
+  if (fields.some(isPathId)) yield 'NOT_FOUND'
+  if (!fields.every(isPathId)) yield 'VALIDATION_ERROR'
+  if (hasBody && fields.some((field) => !inPath.includes(field))) yield 'PAYLOAD_TOO_LARGE'
+  yield* authErrors[auth]
   yield* errors
   if (limit !== 'none') yield 'RATE_LIMITED'
   yield 'INTERNAL_ERROR'
   if (auth !== 'none') yield 'UNAVAILABLE'
 }
 
-const authRefusals: Record<Auth, readonly ErrorCode[]> = {
+const authErrors: Record<Auth, readonly ErrorCode[]> = {
   none: [],
   admin: ['UNAUTHORIZED'],
   key: ['UNAUTHORIZED'],
@@ -120,11 +118,10 @@ const authRefusals: Record<Auth, readonly ErrorCode[]> = {
 }
 
 const nameOf = (codes: ErrorCode[]) => codes.join('_OR_')
-const isCounted = ({ limit }: Operation) => limit !== 'none'
-const headersOf = (op: Operation) =>
-  refs(
-    'X-Request-Id',
-    ...(isCounted(op) ? ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'] : []),
-  )
-const refs = (...names: string[]) =>
+const isRateLimited = ({ limit }: Operation) => limit !== 'none'
+const headersOf = (op: Operation) => ({
+  ...headerRefs('X-Request-Id'),
+  ...(isRateLimited(op) && headerRefs('RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset')),
+})
+const headerRefs = (...names: string[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))

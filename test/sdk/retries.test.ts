@@ -1,0 +1,59 @@
+import { ChatError } from '@parley/client'
+import { createChatServer } from '@parley/client/server'
+import { expect, test } from 'vitest'
+import { operations } from '../support/validated.ts'
+
+type Call = (args: object) => Promise<unknown>
+
+/** How many requests a call makes if the first one gets no response. */
+async function requestsOf(id: string, args: object = {}) {
+  let requests = 0
+  // At run time it has every operation, not only those for an API key.
+  const api = createChatServer({
+    url: 'http://test',
+    apiKey: 'pk_test',
+    fetch: async () => {
+      requests++
+      if (requests === 1) throw new TypeError('the connection was lost')
+      return Response.json({})
+    },
+  }) as unknown as Record<string, Record<string, Call>>
+  const [noun = '', name = ''] = id.split('.')
+  await api[noun]?.[name]?.(args).catch((error) => expect(error).toBeInstanceOf(ChatError))
+  return requests
+}
+
+test('a lost call is retried if, and only if, its operation is idempotent', async () => {
+  const retried = await Promise.all(
+    operations.map(async ([id]) => [id, (await requestsOf(id)) === 2] as const),
+  )
+  expect(retried).toEqual(operations.map(([id, op]) => [id, op.idempotent]))
+})
+
+test('a lost call with a client id is retried', async () => {
+  expect(await requestsOf('messages.send', { clientId: 'outbox-17' })).toBe(2)
+  expect(await requestsOf('channels.create', { clientId: 'outbox-17' })).toBe(2)
+})
+
+test('every GET is idempotent, and of the other operations these', () => {
+  const idempotent = operations.filter(([, op]) => op.idempotent)
+  const gets = operations.filter(([, op]) => op.method === 'GET')
+  expect(idempotent).toEqual(expect.arrayContaining(gets))
+  expect(idempotent.filter(([, op]) => op.method !== 'GET').map(([id]) => id)).toEqual([
+    'users.put',
+    'channels.update',
+    'channels.updateSettings',
+    'members.update',
+    'members.join',
+    'messages.edit',
+    'reactions.add',
+    'reactions.remove',
+    'pins.pin',
+    'pins.unpin',
+    'reads.mark',
+    'receipts.mark',
+    'receipts.query',
+    'sync.pull',
+    'preferences.update',
+  ])
+})
