@@ -1,8 +1,11 @@
 import type { ChannelEvents, UserEvents } from './types.ts'
 
 type Durable = {
-  topic: string /** Of events in a channel's topic. */
-  channelId?: string | undefined /** The event's place in its topic; absent for passing signals. */
+  /** The topic the event was published to. */
+  topic: string
+  /** The channel, for events of a channel's topic. */
+  channelId?: string | undefined
+  /** The event's position in its topic; absent for ephemeral events such as typing. */
   rev?: number | undefined
 }
 type EventsOf<Events> = { [Type in keyof Events]: { type: Type; payload: Events[Type] } & Durable }
