@@ -15,7 +15,7 @@ type EventDispatcherOptions = {
   me: WritableStore<TokenResult['user'] | null>
 }
 
-/** Passes the server's events on: to rooms, to the other stores, then to the application's listeners. */
+/** Passes the server's events on to rooms, other stores and the application's listeners. */
 export class EventDispatcher {
   /** Whether events of the user's own topic were missed before the current subscription. */
   hasGap = true

@@ -32,7 +32,7 @@ export class ChannelsCache {
    */
   readonly #changedAt = new Map<string, number>()
   readonly #profiles = new Map<string, UserSummary>()
-  /** How far the user had read a channel by the last event that said so, and when that was. */
+  /** How far the user had read a channel by the last `read.updated`, and when that arrived. */
   readonly #reads = new Map<string, { seq: number; at: number }>()
   readonly #readRace = new ReadRace()
   readonly #unread: WritableStore<Unread>

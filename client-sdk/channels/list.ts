@@ -142,7 +142,7 @@ export class ChannelList {
       hasMore = page.hasMore
     }
     const lastSortKey = merge(channels)
-    // The first page says nothing of what was paged to below it.
+    // The first page does not reach what was paged to: that stays listed.
     if (hasMore && lastSortKey > this.#lastSortKey && count === PAGE_SIZE) return
     this.#lastSortKey = lastSortKey
     this.#hasMore = hasMore

@@ -8,7 +8,7 @@ import type { Channel, UserEvents, UserSummary } from '../types.ts'
 /** A channel and what lists sort it by: the greater, the newer its activity. */
 export type ListedChannel = { channel: Channel; sortKey: number }
 
-/** A listed channel after an event; `needsRefetch` if the event does not say everything. */
+/** A listed channel after an event; `needsRefetch` if the event does not contain every change. */
 export function applyChannelEvent(
   { channel, sortKey }: ListedChannel,
   event: ChannelEvent,

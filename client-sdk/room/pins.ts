@@ -2,8 +2,8 @@ import type { Message } from '../types.ts'
 import type { ChannelState } from './state.ts'
 
 /**
- * Pinned messages follow the messages that have changed. A message that was pinned just now marks
- * the pins as stale: only the list of pins says by whom.
+ * Updates pinned messages with the messages that have changed. A message that was pinned just now
+ * makes the pins stale: events do not contain who pinned it.
  */
 export function updatePins(
   state: ChannelState,

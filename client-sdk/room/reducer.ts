@@ -12,8 +12,8 @@ export function applyEvent(before: ChannelState, event: ChannelEvent, me: string
 }
 
 /**
- * The same for an event that was buffered during a load, and may be older than the loaded state:
- * that does not say whether the author of a message had read everything before it.
+ * The same for an event that was buffered during a load. It may be older than the loaded state,
+ * which therefore cannot show whether the author of a message had read everything before it.
  */
 export function replayEvent(state: ChannelState, event: ChannelEvent, me: string): ChannelState {
   const next = reduce(state, event, me)
@@ -85,7 +85,7 @@ export function upsertMessages(state: ChannelState, messages: readonly Message[]
   const known = new Map(state.messages)
   for (const message of current) {
     const next = toChatMessage(message)
-    // At the same rev it may still differ: in profiles, and in fields of which events say nothing.
+    // At the same rev it may still differ: in profiles, and in fields that events omit.
     known.set(message.id, keepIfEqual(known.get(message.id) ?? next, next, isDeepEqual))
   }
   return updatePins({ ...state, messages: known }, current, { areFetched: true })
@@ -129,8 +129,8 @@ function updateReplyCount(
 }
 
 /**
- * Events do not say whether a reaction is the user's own: that stays as it was, except where
- * `changed` says otherwise.
+ * Events do not contain whether a reaction is the user's own: that stays as it was, except for the
+ * types in `changed`.
  */
 const withOwn = (
   reactions: readonly Reaction[],

@@ -23,9 +23,9 @@ export type ReadPosition = {
 export type TimelineWindow = { from: number; to: number }
 
 /**
- * What the server has said of a channel. `messages` holds every message of which anything was
- * loaded, tombstones included; each is kept up to date. The windows say which of them a timeline
- * shows. Members, reads and pins are null until loaded.
+ * The server's state of a channel, as far as it was loaded. `messages` holds all messages that were
+ * loaded, in timelines or otherwise, tombstones included; each is kept up to date. The windows
+ * define which of them a timeline shows. Members, reads and pins are null until loaded.
  */
 export type ChannelState = {
   rev: number
@@ -35,7 +35,7 @@ export type ChannelState = {
   members: ReadonlyMap<string, Member> | null
   reads: Readonly<Record<string, ReadPosition>> | null
   pins: readonly PinnedMessage[] | null
-  /** A message was pinned, but events do not say by whom: the pins have to be reloaded. */
+  /** A message was pinned; events do not contain by whom, so the pins have to be reloaded. */
   arePinsStale: boolean
   typing: readonly UserSummary[]
 }
