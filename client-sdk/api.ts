@@ -1,30 +1,33 @@
-import { request } from './call.ts'
+import { sendRequest } from './call.ts'
 import type { CallOptions } from './call-options.ts'
 import { ChatError, isChatError } from './error.ts'
 import { idempotent, operations } from './operations.ts'
-import { backoff, delay } from './timing.ts'
+import { delay, retryDelay } from './timing.ts'
 import type { Api } from './types.ts'
 
-/** Who calls: a user by his bearer token, a backend by its API key, the operator by the admin key, or nobody. */
+/** A user's bearer token, a backend's API key, the operator's admin key, or none of them. */
 export type Credentials = { token?: string; apiKey?: string; adminKey?: string }
-/** What `createApi` needs: the server's address, and who calls. */
+/** Options of `createApi`: the server's address and the caller's credentials. */
 export type ApiOptions = Credentials & {
-  /** Where the server is: `https://chat.example.com`. */
+  /** The server's address: `https://chat.example.com`. */
   url: string
-  /** What calls go through instead of the global `fetch`. */
+  /** Replaces the global `fetch`. */
   fetch?: typeof fetch
 }
 
-/** A plain client for the operations of a Parley server: no retries, no token renewal. Calls reject with a ChatError. */
+/** Every operation as a plain call: no retries, no token renewal. Calls reject with a ChatError. */
 export const createApi = ({ url, fetch, ...credentials }: ApiOptions): Api =>
   createCalls({ url, fetch, headers: async () => credentialHeaders(credentials), attempts: 1 })
 
-type CallerOptions = {
+type CallsOptions = {
   url: string
   fetch?: typeof fetch | undefined
   headers: () => Promise<Record<string, string>>
-  /** Told that credentials were refused; whether there are others to try, once. */
+  /**
+   * Called if the server rejects the credentials; true if the call should be retried with new ones.
+   */
   renew?: (headers: Record<string, string>) => Promise<boolean>
+  /** How often a call that may be repeated is tried. */
   attempts: number
 }
 
@@ -35,22 +38,23 @@ export function createCalls({
   headers,
   renew,
   attempts,
-}: CallerOptions): Api {
+}: CallsOptions): Api {
   const base = url.replace(/\/+$/, '')
 
-  const once = async (operation: Operation, args: Args, options: CallOptions) => {
-    const sent = await headers()
+  const send = async (operation: Operation, args: Args, options: CallOptions) => {
+    const sentHeaders = await headers()
     const [method = '', path = ''] = operation.route.split(' ')
-    const answer = await request({ url: base, method, path, args, headers: sent, fetch }, options)
-    return isChatError(answer) ? { refusal: answer, sent } : { answer, sent }
+    const request = { url: base, method, path, args, headers: sentHeaders, fetch }
+    const result = await sendRequest(request, options)
+    return isChatError(result) ? { error: result, sentHeaders } : { result, sentHeaders }
   }
-  const renewing = async (operation: Operation, args: Args, options: CallOptions) => {
-    const first = await once(operation, args, options)
-    const isWorthAnother =
-      first.refusal?.code === 'INVALID_TOKEN' && renew && (await renew(first.sent))
-    const { refusal, answer } = isWorthAnother ? await once(operation, args, options) : first
-    if (refusal) throw refusal
-    return answer
+  const sendWithRenewal = async (operation: Operation, args: Args, options: CallOptions) => {
+    const first = await send(operation, args, options)
+    const isRenewed =
+      first.error?.code === 'INVALID_TOKEN' && renew && (await renew(first.sentHeaders))
+    const { error, result } = isRenewed ? await send(operation, args, options) : first
+    if (error) throw error
+    return result
   }
   const call = async (
     operation: Operation,
@@ -59,14 +63,14 @@ export function createCalls({
   ): Promise<unknown> => {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await renewing(operation, args, options)
+        return await sendWithRenewal(operation, args, options)
       } catch (error) {
-        const pauseMs =
+        const delayMs =
           attempt < attempts
-            ? pauseBefore(error, { attempt, isRepeatable: isRepeatable(operation, args) })
+            ? delayBeforeRetry(error, { attempt, isRepeatable: isRepeatable(operation, args) })
             : undefined
-        if (pauseMs === undefined) throw error
-        await delay(pauseMs, options.signal)
+        if (delayMs === undefined) throw error
+        await delay(delayMs, options.signal)
       }
     }
   }
@@ -76,32 +80,27 @@ export function createCalls({
       (name, route) => (args?: Args, options?: CallOptions) =>
         call({ name: `${group}.${name}`, route }, args, options),
     )
-  return mapEntries(operations, methods) as unknown as Api // the same groups and names: both are generated from the contract
+  // The same groups and names: both are generated from the contract.
+  return mapEntries(operations, methods) as unknown as Api
 }
 
 type Args = Record<string, unknown>
 type Operation = { name: string; route: string }
 
-/** Longer than this nobody waits for a limit to pass without knowing. */
-const LONGEST_PAUSE_MS = 10_000
+/** If a retry has to wait longer than this, the caller gets the error instead. */
+const LONGEST_DELAY_MS = 10_000
+const RETRIED = ['NETWORK_ERROR', 'RATE_LIMITED', 'UNAVAILABLE']
 
-/** How long to wait before the call is worth another attempt; undefined when it is not. */
-function pauseBefore(
+/** How long to wait before a failed call is retried; undefined if it is not. */
+function delayBeforeRetry(
   error: unknown,
   { attempt, isRepeatable }: { attempt: number; isRepeatable: boolean },
 ) {
-  if (
-    !(error instanceof ChatError) ||
-    !['NETWORK_ERROR', 'RATE_LIMITED', 'UNAVAILABLE'].includes(error.code)
-  )
-    return undefined
-  // A call over its limit was not carried out; of all others nobody knows.
+  if (!(error instanceof ChatError) || !RETRIED.includes(error.code)) return undefined
+  // A rate-limited call had no effect; any other may have had one.
   if (!isRepeatable && error.code !== 'RATE_LIMITED') return undefined
-  const pauseMs = Math.max(
-    error.retryAfterMs ?? 0,
-    backoff(attempt, { leastMs: 300, mostMs: 5_000 }),
-  )
-  return pauseMs <= LONGEST_PAUSE_MS ? pauseMs : undefined
+  const delayMs = retryDelay(error, { attempt, minMs: 300, maxMs: 5_000 })
+  return delayMs <= LONGEST_DELAY_MS ? delayMs : undefined
 }
 
 /** Whether a second call has the effect and the result of one. */

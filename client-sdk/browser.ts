@@ -1,47 +1,47 @@
-/** What browsers have and other places may not: declared here, as far as it is used. */
-type Request<T> = {
+/** Browser APIs that other platforms may lack, declared as far as the client uses them. */
+type IdbRequest<T> = {
   result: T
   error: unknown
   onsuccess: (() => void) | null
   onerror: (() => void) | null
 }
-export type Kept = {
-  put: (value: object) => Request<unknown>
-  delete: (key: string[]) => Request<unknown>
-  index: (name: string) => { getAll: (key: string) => Request<object[]> }
+export type IdbObjectStore = {
+  put: (value: object) => IdbRequest<unknown>
+  delete: (key: string[]) => IdbRequest<unknown>
+  index: (name: string) => { getAll: (key: string) => IdbRequest<object[]> }
   createIndex: (name: string, path: string) => unknown
 }
-type Transaction = {
-  objectStore: (name: string) => Kept
+type IdbTransaction = {
+  objectStore: (name: string) => IdbObjectStore
   oncomplete: (() => void) | null
   onabort: (() => void) | null
   error: unknown
 }
-export type Database = {
-  createObjectStore: (name: string, options: { keyPath: string[] }) => Kept
-  transaction: (name: string, mode: 'readonly' | 'readwrite') => Transaction
+export type IdbDatabase = {
+  createObjectStore: (name: string, options: { keyPath: string[] }) => IdbObjectStore
+  transaction: (name: string, mode: 'readonly' | 'readwrite') => IdbTransaction
 }
-type Browser = {
+type EventTarget = {
+  addEventListener: (type: string, listener: () => void) => void
+  removeEventListener: (type: string, listener: () => void) => void
+}
+type Browser = Partial<EventTarget> & {
   indexedDB?: {
     open: (
       name: string,
       version: number,
-    ) => Request<Database> & { onupgradeneeded: (() => void) | null }
+    ) => IdbRequest<IdbDatabase> & { onupgradeneeded: (() => void) | null }
   }
-  document?: {
-    visibilityState: string
-    addEventListener: (type: string, listener: () => void) => void
-    removeEventListener: (type: string, listener: () => void) => void
-  }
-  addEventListener?: (type: string, listener: () => void) => void
-  removeEventListener?: (type: string, listener: () => void) => void
+  document?: EventTarget & { visibilityState: string }
 }
 export const browser = globalThis as unknown as Browser // each field may be absent
 
-/** Calls back when the page is shown again and when the network is back; returns the unsubscribe. */
+/** Calls the listener when the page becomes visible and when the network returns. */
 export function onWake(listener: () => void): () => void {
   const { document } = browser
-  const onVisible = () => document?.visibilityState === 'visible' && listener()
+  const onVisible = () => {
+    if (document?.visibilityState === 'visible') listener()
+  }
   document?.addEventListener('visibilitychange', onVisible)
   browser.addEventListener?.('online', listener)
   return () => {

@@ -1,7 +1,10 @@
-/** What a single call may be given beside its arguments. */
+/** Options of a single call. */
 export type CallOptions = {
-  /** Ends the call early: it rejects with a ChatError `ABORTED`. */
+  /** Aborts the call: it rejects with a ChatError `ABORTED`. */
   signal?: AbortSignal | undefined
-  /** How long to wait for the answer, in milliseconds; 15,000 by default. Later it is a ChatError `TIMEOUT`. */
+  /**
+   * How long to wait for the response, in milliseconds; 15,000 by default. After that the call
+   * rejects with a ChatError `TIMEOUT`.
+   */
   timeoutMs?: number | undefined
 }

@@ -2,7 +2,7 @@ import type { CallOptions } from './call-options.ts'
 import { ChatError } from './error.ts'
 import type { ErrorCode } from './types.ts'
 
-export type Request = {
+type ApiRequest = {
   url: string
   method: string
   path: string
@@ -11,12 +11,15 @@ export type Request = {
   fetch: typeof fetch
 }
 
-/** One request to the server, one answer: its body, or a ChatError. */
-export async function request(
-  { url, method, path: template, args, headers, fetch }: Request,
+/**
+ * Sends one request. Resolves to the body, or to the server's error as a value; rejects if no
+ * response came, so that the two are not confused.
+ */
+export async function sendRequest(
+  { url, method, path: template, args, headers, fetch }: ApiRequest,
   { signal, timeoutMs = 15_000 }: CallOptions,
 ) {
-  const { path, rest } = fillPath(template, args)
+  const { path, fields } = fillPath(template, args)
   const isInQuery = method === 'GET' || method === 'DELETE'
   const deadline = AbortSignal.timeout(timeoutMs)
   const toError = (cause: unknown) => {
@@ -26,22 +29,21 @@ export async function request(
     return new ChatError(`unable to reach ${url}`, { code: 'NETWORK_ERROR', cause })
   }
   try {
-    const response = await fetch(url + path + (isInQuery ? toQuery(rest) : ''), {
+    const response = await fetch(url + path + (isInQuery ? toQuery(fields) : ''), {
       method,
       headers: isInQuery ? headers : { ...headers, 'content-type': 'application/json' },
       signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
-      ...(isInQuery ? {} : { body: JSON.stringify(rest) }),
+      ...(isInQuery ? {} : { body: JSON.stringify(fields) }),
     })
     const text = await response.text()
-    return response.ok ? (JSON.parse(text) as unknown) : refusal(response, text)
+    return response.ok ? (JSON.parse(text) as unknown) : toServerError(response, text)
   } catch (cause) {
     throw toError(cause)
   }
 }
 
-/** A refusal is a value here, so that it is not taken for a failure of the network. */
-function refusal({ status, headers }: Response, text: string) {
-  const { code, message } = errorOf(text) ?? {
+function toServerError({ status, headers }: Response, text: string) {
+  const { code, message } = parseError(text) ?? {
     code: status === 503 ? 'UNAVAILABLE' : 'INTERNAL_ERROR',
     message: `the server answered ${status}`,
   }
@@ -54,7 +56,7 @@ function refusal({ status, headers }: Response, text: string) {
   })
 }
 
-function errorOf(text: string): { code: ErrorCode; message: string } | undefined {
+function parseError(text: string): { code: ErrorCode; message: string } | undefined {
   try {
     return JSON.parse(text).error
   } catch {
@@ -62,18 +64,18 @@ function errorOf(text: string): { code: ErrorCode; message: string } | undefined
   }
 }
 
+/** The path with its parameters, and the arguments that are left. */
 function fillPath(template: string, args: Record<string, unknown>) {
-  const rest = { ...args }
+  const fields = { ...args }
   const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
-    delete rest[name]
+    delete fields[name]
     return encodeURIComponent(String(args[name]))
   })
-  return { path, rest }
+  return { path, fields }
 }
 
 const toQuery = (fields: Record<string, unknown>) => {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined)
-  return given.length === 0
-    ? ''
-    : `?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))}`
+  const texts = given.map(([name, value]): [string, string] => [name, String(value)])
+  return texts.length === 0 ? '' : `?${new URLSearchParams(texts)}`
 }

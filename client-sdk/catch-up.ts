@@ -1,37 +1,39 @@
-import type { ClientContext } from './context.ts'
-import type { ChannelChanges } from './types.ts'
+import type { Connection } from './connection.ts'
+import type { Emitter } from './events.ts'
+import type { ChannelChanges, UserApi } from './types.ts'
 
-/** Somebody who wants to know what became of a channel: everything since a rev, or with `null` only how the channel is now. */
-type Asker = {
+type CatchUpOptions = { api: Pick<UserApi, 'sync'>; connection: Connection; events: Emitter }
+
+/** A request for what changed in a channel. */
+type ChangesRequest = {
+  /** Everything since this rev; null for the channel's record alone. */
   since: number | null
-  take: (changes: ChannelChanges) => Promise<'healed' | 'told'> | 'healed' | 'told'
+  /** Applies the response; true if it filled a gap in the channel's stores. */
+  apply: (changes: ChannelChanges) => Promise<boolean> | boolean
 }
 
-const CHANNELS_A_CALL = 200
-/** What could not be asked is asked again after so long, or when the connection is back. */
+const CHANNELS_PER_CALL = 200
+/** A failed call is repeated after this pause, or when the connection returns. */
 const RETRY_MS = 3_000
-/** The server has no such rev, so it answers with the channel alone. */
+/** No channel reaches this rev, so the server responds with the channel's record alone. */
 const CHANNEL_ONLY = 2_147_483_647
 
-/** What the live parts of a client share. */
-export type LiveContext = ClientContext & { catchUp: CatchUp }
-
-/** Learns what was missed, of however many channels, in as few calls as there can be. */
+/** Fetches missed changes for any number of channels in as few calls as possible. */
 export class CatchUp {
-  #askers = new Map<string, Asker[]>()
+  #pending = new Map<string, ChangesRequest[]>()
   #running: Promise<void> | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(readonly context: () => Pick<ClientContext, 'api' | 'connection' | 'events'>) {}
+  constructor(readonly options: CatchUpOptions) {}
 
-  /** Asks for a channel; the answer comes with the next call. */
-  ask(channelId: string, asker: Asker) {
-    this.#askers.set(channelId, [...(this.#askers.get(channelId) ?? []), asker])
-    // Topics that come back together are asked for together.
+  /** Adds a request to the next call. */
+  request(channelId: string, request: ChangesRequest) {
+    this.#pending.set(channelId, [...(this.#pending.get(channelId) ?? []), request])
+    // Not at once: topics that are subscribed in the same tick share a call.
     this.#runIn(0)
   }
 
-  /** Resolves when nobody waits any longer. */
+  /** Resolves when no request is pending. */
   run(): Promise<void> {
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined
@@ -44,43 +46,45 @@ export class CatchUp {
     this.#timer = setTimeout(() => void this.run().catch(() => this.#retryLater()), ms)
   }
 
-  /** While offline nothing is tried: who connects runs it. */
+  /** While offline there is no timer: the next connection runs it. */
   #retryLater() {
-    if (this.context().connection.state.getSnapshot().status !== 'offline') this.#runIn(RETRY_MS)
+    const { status } = this.options.connection.state.getSnapshot()
+    if (status !== 'offline') this.#runIn(RETRY_MS)
   }
 
   async #run() {
-    const healed: string[] = []
-    while (this.#askers.size > 0) {
-      const batch = [...this.#askers].slice(0, CHANNELS_A_CALL)
-      for (const [channelId] of batch) this.#askers.delete(channelId)
-      healed.push(...(await this.#ask(batch)))
+    const channelIds: string[] = []
+    while (this.#pending.size > 0) {
+      const batch = [...this.#pending].slice(0, CHANNELS_PER_CALL)
+      for (const [channelId] of batch) this.#pending.delete(channelId)
+      channelIds.push(...(await this.#pull(batch)))
     }
-    if (healed.length > 0) this.context().events.emit({ type: 'resync', channelIds: healed })
+    if (channelIds.length > 0) this.options.events.emit({ type: 'resync', channelIds })
   }
 
-  async #ask(batch: [string, Asker[]][]) {
+  /** Pulls the changes of a batch; resolves to the channels with a gap that was filled. */
+  async #pull(batch: [string, ChangesRequest[]][]) {
     const channels = Object.fromEntries(
-      batch.map(([channelId, askers]) => [channelId, lowest(askers)]),
+      batch.map(([channelId, requests]) => [channelId, lowestRev(requests)]),
     )
     try {
-      const answer = await this.context().api.sync.pull({ channels })
-      const told = batch.map(async ([channelId, askers]) => {
-        const changes = answer.channels[channelId]
+      const response = await this.options.api.sync.pull({ channels })
+      const applied = batch.map(async ([channelId, requests]) => {
+        const changes = response.channels[channelId]
         if (!changes) return []
-        const outcomes = await Promise.all(askers.map((asker) => asker.take(changes)))
-        return outcomes.includes('healed') ? [channelId] : []
+        const filledGaps = await Promise.all(requests.map(({ apply }) => apply(changes)))
+        return filledGaps.includes(true) ? [channelId] : []
       })
-      return (await Promise.all(told)).flat()
+      return (await Promise.all(applied)).flat()
     } catch (error) {
-      for (const [channelId, askers] of batch)
-        this.#askers.set(channelId, [...askers, ...(this.#askers.get(channelId) ?? [])])
+      for (const [channelId, requests] of batch)
+        this.#pending.set(channelId, [...requests, ...(this.#pending.get(channelId) ?? [])])
       throw error
     }
   }
 }
 
-const lowest = (askers: Asker[]) => {
-  const revs = askers.flatMap(({ since }) => since ?? [])
+const lowestRev = (requests: ChangesRequest[]) => {
+  const revs = requests.flatMap(({ since }) => since ?? [])
   return revs.length === 0 ? CHANNEL_ONLY : Math.min(...revs)
 }

@@ -1,57 +1,58 @@
 import { createCalls } from './api.ts'
-import { browser, onWake } from './browser.ts'
-import { CatchUp, type LiveContext } from './catch-up.ts'
+import { onWake } from './browser.ts'
+import { CatchUp } from './catch-up.ts'
 import { ChannelsCache, type Unread } from './channels/cache.ts'
 import type { ChannelsFilter, ChannelsStore } from './channels/list.ts'
 import { Connection, type ConnectionState } from './connection.ts'
+import type { ClientContext } from './context.ts'
+import { EventDispatcher } from './dispatcher.ts'
 import { type ChatEvent, type ChatEvents, createEmitter } from './events.ts'
 import { Outbox } from './outbox.ts'
-import { type Presence, Presences } from './presence.ts'
+import { type Presence, PresenceStores } from './presence.ts'
 import { Room } from './room/index.ts'
-import type { TopicEvent } from './room/reducer.ts'
-import { indexedDbStorage, memoryStorage, type OutboxStorage } from './storage.ts'
-import { createStore, type Store } from './store.ts'
+import { createStorage, type OutboxStorage } from './storage.ts'
+import { createStore, type Store, type WritableStore } from './store.ts'
 import { type TokenProvider, Tokens } from './tokens.ts'
-import { Topics } from './topics.ts'
-import type { TokenResult, UserApi, UserEvents } from './types.ts'
+import { ChannelTopics } from './topics.ts'
+import type { TokenResult, UserApi } from './types.ts'
 
-/** What `createChatClient` needs: the server's address, and where tokens come from. */
+/** Options of `createChatClient`. */
 export type ChatClientOptions = {
-  /** Where the server is: `https://chat.example.com`. */
+  /** The server's address: `https://chat.example.com`. */
   url: string
-  /** Answers with what your backend got from `POST /tokens`; called again before it expires. */
+  /**
+   * Resolves to what your backend got from `POST /tokens`; called again before the token expires.
+   */
   token: TokenProvider
-  /** Where the outbox lives: `indexeddb` by default in browsers, `memory` elsewhere, or a storage of your own. */
+  /** Where unsent messages are stored; by default `indexeddb` in browsers, `memory` elsewhere. */
   storage?: 'indexeddb' | 'memory' | OutboxStorage | undefined
-  /** What calls go through instead of the global `fetch`: for tests, offline switches, or a proxy of your own. */
+  /** Replaces the global `fetch`, for example in tests or to simulate an outage. */
   fetch?: typeof fetch | undefined
-  /** What the socket is made of instead of the global `WebSocket` (in Node.js, that of `ws`). */
+  /** Replaces the global `WebSocket` (in Node.js, that of `ws`). */
   webSocket?: typeof WebSocket | undefined
-  /** Told of what fails in the background, such as a listener that throws; `console.error` by default. */
+  /** Called with errors that no caller can catch; `console.error` by default. */
   onError?: ((error: unknown) => void) | undefined
 }
 
-/** A chat client for one user. Nothing happens before `connect()`, or the first call of an operation. */
+/**
+ * A chat client for one user. It does nothing before `connect()` or the first call of an operation.
+ */
 export const createChatClient = (options: ChatClientOptions): ChatClient => new ChatClient(options)
-
-type UserEvent = {
-  [Type in keyof UserEvents]: { type: Type; payload: UserEvents[Type] }
-}[keyof UserEvents]
 
 /** Everything a front end needs to chat as one user: see `createChatClient`. */
 export class ChatClient {
-  /** Every operation of a user as a typed call. Rejects with a ChatError; repeated where that is safe. */
+  /** Every operation of a user as a typed call. Rejects with a ChatError; retried where safe. */
   readonly api: UserApi
-  readonly #context: LiveContext
+  readonly #context: ClientContext
   readonly #cache: ChannelsCache
   readonly #tokens: Tokens
-  readonly #presences: Presences
-  readonly #me: ReturnType<typeof createStore<TokenResult['user'] | null>>
-  readonly #channels = new Map<string, Room>()
+  readonly #presences: PresenceStores
+  readonly #me: WritableStore<TokenResult['user'] | null>
+  readonly #rooms = new Map<string, Room>()
+  readonly #dispatcher: EventDispatcher
   #session: TokenResult | undefined
-  /** Whether the user's own topic was heard without a hole. */
-  #isWhole = false
-  #ends: (() => void)[] = []
+  /** Undoes what `connect()` has started. */
+  #cleanups: (() => void)[] = []
 
   constructor({
     url,
@@ -59,101 +60,110 @@ export class ChatClient {
     storage,
     fetch,
     webSocket,
-    onError: report = (error) => console.error(error),
+    onError = (error) => console.error(error),
   }: ChatClientOptions) {
-    this.#tokens = new Tokens(token, (result) => this.#identify(result))
-    this.#me = createStore<TokenResult['user'] | null>(null, { report })
+    this.#tokens = new Tokens(token, (result) => this.#handleToken(result))
+    this.#me = createStore<TokenResult['user'] | null>(null, { onError })
     const headers = async () => ({ authorization: `Bearer ${(await this.#tokens.get()).token}` })
     const renew = (sent: Record<string, string>) =>
       this.#tokens.renew({ token: sent.authorization?.slice('Bearer '.length) })
     const calls = (attempts: number) => createCalls({ url, fetch, headers, renew, attempts })
-    this.api = calls(4)
-    const context = () => this.#context
+    const api = calls(4)
+    const events = createEmitter(onError)
     const connection = new Connection({
       tokens: this.#tokens,
       webSocket,
-      report,
+      onError,
       catchUp: () => this.#catchUp(),
     })
     const outbox = new Outbox({
-      api: calls(1), // it repeats by itself
-      storage: storageOf(storage),
-      onChange: (channelId) => this.#channels.get(channelId)?.refresh(),
-      onSent: (message) => this.#channels.get(message.channelId)?.sent(message),
-      report,
+      api: calls(1), // it retries by itself
+      storage: createStorage(storage),
+      onChange: (channelId) => this.#rooms.get(channelId)?.refresh(),
+      onSent: (message) => this.#rooms.get(message.channelId)?.upsertMessage(message),
+      onError,
     })
-    this.#presences = new Presences(context)
-    this.#context = {
-      api: this.api,
+    const topics = new ChannelTopics({
       connection,
-      events: createEmitter(report),
-      outbox,
-      topics: new Topics({
-        connection,
-        onEvent: (id, event) => this.#hear(id, event),
-        onRefused: (id) => this.#refuse(id),
-      }),
-      catchUp: new CatchUp(context),
-      session: () => this.#session,
-      report,
-    }
-    this.#cache = new ChannelsCache(context, report)
+      onEvent: (channelId, event) => this.#dispatcher.handleChannelEvent(channelId, event),
+      onAccessLost: (channelId) => this.#dispatcher.handleAccessLost(channelId),
+    })
+    const catchUp = new CatchUp({ api, connection, events })
+    const session = () => this.#session
+    this.api = api
+    this.#context = { api, connection, events, outbox, topics, catchUp, session, onError }
+    this.#presences = new PresenceStores(this.#context)
+    this.#cache = new ChannelsCache(this.#context)
+    this.#dispatcher = new EventDispatcher({
+      context: this.#context,
+      rooms: this.#rooms,
+      cache: this.#cache,
+      presences: this.#presences,
+      me: this.#me,
+    })
   }
 
-  /** How the client stands with the server. */
+  /** The state of the connection to the server. */
   get connection(): Store<ConnectionState> {
     return this.#context.connection.state
   }
 
-  /** Who chats; null before the first token. */
+  /** The user; null before the first token. */
   get me(): Store<TokenResult['user'] | null> {
     return this.#me
   }
 
-  /** Unread messages in all, and by channel as far as channels are known. Absolute, as the server counts. */
+  /** Unread messages, as the server counts them: the total, and by channel for loaded channels. */
   get unread(): Store<Unread> {
     return this.#cache.unread
   }
 
-  /** Connects, however often it is called; resolves once everything shown is true, and keeps trying until then. Rejects only when `disconnect()` comes first. */
+  /**
+   * Connects; idempotent. Resolves when every store is up to date, and retries until then. Rejects
+   * only if `disconnect()` comes first.
+   */
   connect(): Promise<void> {
-    if (this.#ends.length === 0) {
+    if (this.#cleanups.length === 0) {
       this.#tokens.start()
-      this.#ends.push(onWake(() => this.#wake()))
+      this.#cleanups.push(onWake(() => this.#handleWake()))
       let before = this.connection.getSnapshot().status
-      this.#ends.push(
-        this.connection.subscribe(() => {
-          const { status } = this.connection.getSnapshot()
-          if (status === 'offline' && before !== 'offline') this.#pause()
-          before = status
-        }),
-      )
+      const onChange = () => {
+        const { status } = this.connection.getSnapshot()
+        if (status === 'offline' && before !== 'offline') this.#handleDisconnect()
+        before = status
+      }
+      this.#cleanups.push(this.connection.subscribe(onChange))
     }
     return this.#context.connection.connect()
   }
 
-  /** Closes the connection; stores keep what they show. Waiting messages stay in the outbox. */
+  /** Closes the connection. Stores keep their snapshots, unsent messages stay in the outbox. */
   disconnect() {
     this.#context.connection.disconnect()
     this.#context.outbox.pause()
-    this.#pause()
+    this.#handleDisconnect()
     this.#tokens.stop()
-    for (const end of this.#ends.splice(0)) end()
+    for (const cleanup of this.#cleanups.splice(0)) cleanup()
   }
 
-  /** The user's channels, newest activity first; of one type, if one is given. The same store for a filter each time. */
+  /**
+   * The user's channels, newest activity first; with a filter those of one type. Each call with the
+   * same filter returns the same store.
+   */
   channels(filter?: ChannelsFilter): ChannelsStore {
     return this.#cache.list(filter)
   }
 
-  /** A channel by its id: cheap, nothing is asked; the same object each time. */
+  /**
+   * The room of a channel. Makes no request; each call with the same id returns the same object.
+   */
   channel(channelId: string): Room {
-    const known = this.#channels.get(channelId) ?? new Room(channelId, this.#context)
-    this.#channels.set(channelId, known)
-    return known
+    const room = this.#rooms.get(channelId) ?? new Room(channelId, this.#context)
+    this.#rooms.set(channelId, room)
+    return room
   }
 
-  /** The direct message with another user, made if need be. */
+  /** The direct message with another user; it is created if it does not exist. */
   async dm(userId: string): Promise<Room> {
     const { id } = await this.api.channels.create({ type: 'messaging', memberIds: [userId] })
     return this.channel(id)
@@ -161,106 +171,49 @@ export class ChatClient {
 
   /** Whether a user is online. */
   presence(userId: string): Store<Presence> {
-    return this.#presences.of(userId)
+    return this.#presences.get(userId)
   }
 
-  /** Listens to events of one type, or with `*` to all; returns the unsubscribe. */
+  /** Listens to events of one type, or with `*` to all. Returns the unsubscribe. */
   on<Type extends keyof ChatEvents>(
     type: Type,
     listener: (event: ChatEvents[Type]) => void,
   ): () => void
   on(type: '*', listener: (event: ChatEvent) => void): () => void
   on(type: string, listener: (event: never) => void): () => void {
-    return this.#context.events.on(type, listener as (event: ChatEvent) => void) // by its type, it is told only its own
+    // A listener of one type gets only events of that type.
+    return this.#context.events.on(type, listener as (event: ChatEvent) => void)
   }
 
-  #identify(result: TokenResult) {
+  #handleToken(result: TokenResult) {
     const { appId, user } = result
-    const isNew = !this.#session
-    if (this.#session && (this.#session.user.id !== user.id || this.#session.appId !== appId))
+    const known = this.#session
+    if (known && (known.user.id !== user.id || known.appId !== appId))
       throw new Error('the token provider changed users; make a client for each')
     this.#session = result
     this.#me.set(user)
-    if (!isNew) return
-    const { connection, topics, outbox } = this.#context
-    connection.subscribe(`user:${appId}:${user.id}`, {
-      onSubscribed: ({ isRecovered }) => {
-        this.#isWhole = isRecovered
-      },
-      onEvent: (envelope, rev) =>
-        this.#hearOwn({ ...(envelope as UserEvent), topic: `user:${appId}:${user.id}`, rev }), // the server holds it against the contract
-      onRefused: () => {},
-    })
-    topics.open(appId)
-    void outbox.open(`${appId}:${user.id}`)
+    if (known) return
+    this.#dispatcher.start(result)
+    void this.#context.outbox.open(`${appId}:${user.id}`)
   }
 
-  #hear(channelId: string, event: TopicEvent) {
-    this.#channels.get(channelId)?.hear(event)
-    this.#cache.hear(channelId, event)
-    const { rev, ...told } = event
-    this.#context.events.emit({
-      ...told,
-      topic: `chat:${this.#session?.appId}:${channelId}`,
-      channelId,
-      rev,
-    } as ChatEvent) // its type goes with its payload
-    if (event.type === 'channel.deleted') this.#refuse(channelId)
-  }
-
-  #hearOwn(event: UserEvent & { topic: string; rev: number | undefined }) {
-    this.#cache.hearOwn(event)
-    const { type, payload } = event
-    if (type === 'user.updated') this.#rename(payload.user)
-    if (type === 'presence.online' || type === 'presence.offline')
-      this.#presences.hear(payload.userId, {
-        isOnline: type === 'presence.online',
-        lastActiveAt: payload.lastActiveAt,
-      })
-    if (type === 'channel.removed' || type === 'channel.deleted') this.#refuse(payload.channelId)
-    if (type === 'channel.added') {
-      this.#context.topics.return(payload.channel.id)
-      this.#channels.get(payload.channel.id)?.return()
-    }
-    // The channel's own topic tells it too, to those who are subscribed.
-    this.#context.events.emit(event as ChatEvent)
-  }
-
-  #rename(user: UserEvents['user.updated']['user']) {
-    for (const channel of this.#channels.values()) channel.rename(user)
-    const me = this.#me.getSnapshot()
-    if (me?.id === user.id) this.#me.set({ ...me, ...user })
-  }
-
-  #refuse(channelId: string) {
-    this.#cache.remove(channelId)
-    this.#channels.get(channelId)?.refuse('this channel is not yours to read any more')
-  }
-
-  #wake() {
+  #handleWake() {
     this.#context.connection.wake()
     this.#context.outbox.flush()
   }
 
-  #pause() {
-    this.#context.topics.pause()
-    this.#cache.pause()
-    for (const channel of this.#channels.values()) channel.pause()
+  #handleDisconnect() {
+    this.#context.topics.handleDisconnect()
+    this.#cache.handleDisconnect()
+    for (const room of this.#rooms.values()) room.handleDisconnect()
   }
 
-  /** Connected: learns what no event told. */
+  /** Connected: fetches what was missed. */
   async #catchUp() {
     const { catchUp, outbox } = this.#context
     outbox.flush()
-    this.#presences.resume()
-    await this.#cache.resume({ isWhole: this.#isWhole })
+    this.#presences.handleReconnect()
+    await this.#cache.handleReconnect({ hasGap: this.#dispatcher.hasGap })
     await catchUp.run()
   }
-}
-
-function storageOf(
-  storage: ChatClientOptions['storage'] = browser.indexedDB ? 'indexeddb' : 'memory',
-): OutboxStorage {
-  if (storage === 'indexeddb') return indexedDbStorage()
-  return storage === 'memory' ? memoryStorage() : storage
 }

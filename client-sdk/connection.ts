@@ -1,59 +1,69 @@
 import { Centrifuge, type Subscription } from 'centrifuge'
-import { WebSocket as OwnWebSocket } from '#websocket'
+import { WebSocket as PlatformWebSocket } from '#websocket'
 import { ChatError, toChatError } from './error.ts'
-import { createStore, type Store } from './store.ts'
-import { backoff } from './timing.ts'
+import { createStore, type Store, type WritableStore } from './store.ts'
+import { backoff, createDeferred, type Deferred, retryDelay } from './timing.ts'
 import type { Tokens } from './tokens.ts'
 
-/** How the client stands with the server. */
+/** The state of the connection to the server. */
 export type ConnectionState = {
-  /** `catching-up`: connected, and learning what was missed. `live`: everything shown is true now. */
+  /** `catching-up`: connected, and fetching what was missed. `live`: the stores are up to date. */
   status: 'connecting' | 'live' | 'catching-up' | 'offline'
-  /** While offline: how long until the next attempt, in milliseconds from when this was said; null when there is none. */
+  /**
+   * While offline: milliseconds from this snapshot to the next attempt; null if none is scheduled.
+   */
   reconnectInMs: number | null
   /** Why the last attempt failed. */
   lastError?: ChatError | undefined
 }
 
-/** A place in a topic's history. */
-export type Position = { epoch: string; offset: number }
-export type TopicListener = {
-  /** From now on events come without a hole; whether also since `since`, or since the connection broke. */
-  onSubscribed: (context: { isRecovered: boolean; position: Position }) => void
+/** A position in a topic's history. */
+export type StreamPosition = { epoch: string; offset: number }
+type TopicSubscriber = {
+  /** Where to recover from at the first subscription. */
+  since?: StreamPosition | undefined
+  /**
+   * Events arrive without gaps from here on; if `isRecovered`, also since the last known position.
+   */
+  onSubscribed: (context: { isRecovered: boolean; position: StreamPosition }) => void
   onEvent: (envelope: unknown, rev: number | undefined) => void
-  /** The topic is not, or no longer, this user's to hear. */
-  onRefused: () => void
+  /** The user may not read the topic, or no longer. */
+  onAccessLost: () => void
 }
-type Topic = { listener: TopicListener; since: Position | undefined; subscription?: Subscription }
-type Options = {
+type TopicSubscription = { subscriber: TopicSubscriber; subscription?: Subscription }
+type ConnectionOptions = {
   tokens: Tokens
   webSocket: typeof globalThis.WebSocket | undefined
-  /** Learns what was missed, once connected. */
+  /** Fetches what was missed, after each connect. */
   catchUp: () => Promise<void>
-  report: (error: unknown) => void
+  onError: (error: unknown) => void
 }
 
-/** So long a connection must hold before the next failure counts as the first. */
+/** A connection that lasted this long resets the backoff. */
 const STABLE_MS = 5_000
-/** A live socket answers within so long. */
-const PROBE_MS = 5_000
-/** Of the protocol: an error in answer to a connect. */
+/** A working socket responds within this time. */
+const PING_TIMEOUT_MS = 5_000
+/** The transport's code for what the client itself did, such as disconnecting. */
+const BY_CLIENT = 0
+/** The protocol's error code for a connect with an expired token. */
 const TOKEN_EXPIRED = 109
-/** Of the transport: no answer came. */
-const TIMEOUT = 1
+/** The transport's error code for a missing response. */
+const NO_RESPONSE = 1
 
-/** The one socket of a client: connects, and connects again at its own pace, for as long as it is wanted. */
+/** The client's only socket. It reconnects with backoff until `disconnect()`. */
 export class Connection {
-  readonly #store: ReturnType<typeof createStore<ConnectionState>>
-  readonly #topics = new Map<string, Topic>()
-  #socket: Centrifuge | undefined
-  #wanted: PromiseWithResolvers | undefined
+  readonly #store: WritableStore<ConnectionState>
+  readonly #topics = new Map<string, TopicSubscription>()
+  #transport: Centrifuge | undefined
+  /** Settles the promise of `connect()`; undefined while no connection is wanted. */
+  #whenLive: Deferred<void> | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #failures = 0
   #connectedAt = 0
+  /** Counts attempts, so that results of an abandoned one are ignored. */
   #attempt = 0
 
-  constructor(readonly options: Options) {
+  constructor(readonly options: ConnectionOptions) {
     this.#store = createStore<ConnectionState>({ status: 'offline', reconnectInMs: null }, options)
   }
 
@@ -61,35 +71,35 @@ export class Connection {
     return this.#store
   }
 
-  /** Connects, unless that is being done; resolves when live. */
+  /** Idempotent; resolves when live. */
   connect(): Promise<void> {
-    if (!this.#wanted) {
-      this.#wanted = promiseWithResolvers()
-      void this.#try()
+    if (!this.#whenLive) {
+      this.#whenLive = createDeferred()
+      void this.#connect()
     }
-    return this.#wanted.promise
+    return this.#whenLive.promise
   }
 
   disconnect() {
-    this.#wanted?.reject(new ChatError('disconnected', { code: 'ABORTED' }))
-    this.#wanted = undefined
-    this.#stop()
+    this.#whenLive?.reject(new ChatError('disconnected', { code: 'ABORTED' }))
+    this.#whenLive = undefined
+    this.#abandonAttempt()
     this.#store.set({ status: 'offline', reconnectInMs: null })
   }
 
-  /** The page is shown again, or the network is back: timers may have slept and sockets died in silence. */
+  /** Checks the connection: while a device sleeps, timers stop and sockets die silently. */
   wake() {
-    if (!this.#wanted) return
+    if (!this.#whenLive) return
     const { status } = this.#store.getSnapshot()
-    if (status === 'offline') void this.#try()
-    else if (status !== 'connecting') void this.#probe()
+    if (status === 'offline') void this.#connect()
+    else if (status !== 'connecting') void this.#ping()
   }
 
-  /** Hears a topic until it is told to stop. */
-  subscribe(name: string, listener: TopicListener, since?: Position): () => void {
-    const topic: Topic = { listener, since }
+  /** Returns the unsubscribe. */
+  subscribe(name: string, subscriber: TopicSubscriber): () => void {
+    const topic: TopicSubscription = { subscriber }
     this.#topics.set(name, topic)
-    if (this.#socket) this.#open(name, topic, this.#socket)
+    if (this.#transport) this.#open(name, topic, this.#transport)
     return () => {
       if (this.#topics.get(name) !== topic) return
       this.#topics.delete(name)
@@ -97,147 +107,134 @@ export class Connection {
     }
   }
 
-  async #try() {
-    this.#stop()
+  async #connect() {
+    this.#abandonAttempt()
     const attempt = this.#attempt
     this.#store.set({ ...this.#store.getSnapshot(), status: 'connecting', reconnectInMs: null })
     try {
       const { wsUrl, wsToken } = await this.options.tokens.get()
       if (attempt !== this.#attempt) return
-      const socket = this.#socketFor(wsUrl)
-      socket.setToken(wsToken)
-      socket.connect()
+      const transport = this.#transportTo(wsUrl)
+      transport.setToken(wsToken)
+      transport.connect()
     } catch (error) {
-      if (attempt === this.#attempt) this.#retry(toChatError(error))
+      if (attempt === this.#attempt) this.#reconnectLater(toChatError(error))
     }
   }
 
-  #stop() {
+  #abandonAttempt() {
     this.#attempt += 1
     clearTimeout(this.#timer)
-    this.#socket?.disconnect()
+    this.#transport?.disconnect()
   }
 
-  #socketFor(url: string) {
-    if (this.#socket) return this.#socket
-    const { tokens, webSocket = OwnWebSocket } = this.options
-    const socket = new Centrifuge(url, {
+  #transportTo(url: string) {
+    if (this.#transport) return this.#transport
+    const { tokens, webSocket = PlatformWebSocket } = this.options
+    const transport = new Centrifuge(url, {
       websocket: webSocket,
       getToken: async () => (await tokens.get()).wsToken,
       name: 'parley',
     })
-    this.#socket = socket
-    socket.on('connected', () => void this.#connected())
-    // Code 0 is our own doing.
-    socket.on('connecting', ({ code, reason }) => code !== 0 && this.#retry(lost(reason)))
-    socket.on('disconnected', ({ code, reason }) => code !== 0 && this.#refused(lost(reason)))
-    socket.on('error', ({ error }) => {
-      if (this.#store.getSnapshot().status !== 'connecting') return
-      if (error.code === TOKEN_EXPIRED) this.#refused(lost(error.message))
-      else this.#retry(lost(error.message))
+    this.#transport = transport
+    transport.on('connected', () => void this.#handleConnected())
+    transport.on('connecting', ({ code, reason }) => {
+      if (code !== BY_CLIENT) this.#reconnectLater(connectionLost(reason))
     })
-    for (const [name, topic] of this.#topics) this.#open(name, topic, socket)
-    return socket
+    transport.on('disconnected', ({ code, reason }) => {
+      if (code !== BY_CLIENT) this.#handleRejectedToken(connectionLost(reason))
+    })
+    transport.on('error', ({ error }) => {
+      if (this.#store.getSnapshot().status !== 'connecting') return
+      if (error.code === TOKEN_EXPIRED) this.#handleRejectedToken(connectionLost(error.message))
+      else this.#reconnectLater(connectionLost(error.message))
+    })
+    for (const [name, topic] of this.#topics) this.#open(name, topic, transport)
+    return transport
   }
 
-  /** A token that was refused is not tried again, unless there is no other. */
-  #refused(lastError: ChatError) {
+  /** Renews the token before the next attempt: a rejected one would be rejected again. */
+  #handleRejectedToken(lastError: ChatError) {
     const { tokens } = this.options
-    this.#stop()
+    this.#abandonAttempt()
     const attempt = this.#attempt
     this.#store.set({ status: 'offline', reconnectInMs: null, lastError })
     const renewed = tokens.get().then(({ wsToken }) => tokens.renew({ wsToken }))
-    renewed.catch(() => {}).finally(() => attempt === this.#attempt && this.#retry(lastError))
+    const reconnect = () => {
+      if (attempt === this.#attempt) this.#reconnectLater(lastError)
+    }
+    renewed.then(reconnect, reconnect)
   }
 
-  async #connected() {
+  async #handleConnected() {
     const attempt = this.#attempt
     this.#connectedAt = Date.now()
     this.#store.set({ status: 'catching-up', reconnectInMs: null })
     const topics = [...this.#topics.values()]
     await Promise.all(
-      topics.map(({ subscription }) => subscription?.ready(PROBE_MS).catch(() => {})),
+      topics.map(({ subscription }) => subscription?.ready(PING_TIMEOUT_MS).catch(() => {})),
     )
     await this.#catchUp(attempt)
   }
 
-  async #catchUp(attempt: number, failures = 1) {
+  async #catchUp(attempt: number, tries = 1) {
     const error = await this.options.catchUp().then(() => undefined, toChatError)
     if (attempt !== this.#attempt) return
     if (error?.retryable) {
-      const pauseMs = Math.max(
-        error.retryAfterMs ?? 0,
-        backoff(failures, { leastMs: 1_000, mostMs: 30_000 }),
-      )
-      this.#timer = setTimeout(() => void this.#catchUp(attempt, failures + 1), pauseMs)
+      const delayMs = retryDelay(error, { attempt: tries, minMs: 1_000, maxMs: 30_000 })
+      this.#timer = setTimeout(() => void this.#catchUp(attempt, tries + 1), delayMs)
       return this.#store.set({ status: 'catching-up', reconnectInMs: null, lastError: error })
     }
     this.#store.set({ status: 'live', reconnectInMs: null })
-    this.#wanted?.resolve()
+    this.#whenLive?.resolve()
   }
 
-  #retry(lastError: ChatError) {
-    if (!this.#wanted) return
-    this.#stop()
-    this.#failures =
-      Date.now() - this.#connectedAt > STABLE_MS && this.#connectedAt > 0 ? 1 : this.#failures + 1
+  #reconnectLater(lastError: ChatError) {
+    if (!this.#whenLive) return
+    this.#abandonAttempt()
+    const wasStable = this.#connectedAt > 0 && Date.now() - this.#connectedAt > STABLE_MS
+    this.#failures = wasStable ? 1 : this.#failures + 1
     this.#connectedAt = 0
-    const reconnectInMs = Math.round(
-      Math.max(
-        this.options.tokens.restMs,
-        backoff(this.#failures, { leastMs: 500, mostMs: 30_000 }),
-      ),
-    )
-    this.#timer = setTimeout(() => void this.#try(), reconnectInMs)
+    const backoffMs = backoff(this.#failures, { minMs: 500, maxMs: 30_000 })
+    const reconnectInMs = Math.round(Math.max(this.options.tokens.retryInMs, backoffMs))
+    this.#timer = setTimeout(() => void this.#connect(), reconnectInMs)
     this.#store.set({ status: 'offline', reconnectInMs, lastError })
   }
 
-  /** Asks for something small: a socket that does not answer is dead. */
-  async #probe() {
+  /** Sends a small request: a socket without a response is dead. An error is a response too. */
+  async #ping() {
     const attempt = this.#attempt
     const [topic] = this.#topics.values()
-    // The transport waits for an answer no longer than this, be it a refusal.
     const isDead = await topic?.subscription?.history({ limit: 0 }).then(
       () => false,
-      ({ code }) => code === TIMEOUT,
+      ({ code }) => code === NO_RESPONSE,
     )
-    if (isDead && attempt === this.#attempt) this.#retry(lost('no answer'))
+    if (isDead && attempt === this.#attempt) this.#reconnectLater(connectionLost('no answer'))
   }
 
-  #open(name: string, topic: Topic, socket: Centrifuge) {
-    const { listener, since } = topic
-    const subscription = socket.newSubscription(name, since ? { since } : {})
+  #open(name: string, topic: TopicSubscription, transport: Centrifuge) {
+    const { since, onSubscribed, onEvent, onAccessLost } = topic.subscriber
+    const subscription = transport.newSubscription(name, since ? { since } : {})
     topic.subscription = subscription
     subscription.on('subscribed', ({ wasRecovering, recovered, streamPosition }) =>
-      listener.onSubscribed({
+      onSubscribed({
         isRecovered: wasRecovering && recovered,
         position: streamPosition ?? { epoch: '', offset: 0 },
       }),
     )
-    subscription.on('publication', ({ data, offset }) => listener.onEvent(data, offset))
-    // Code 0 is our own doing.
-    subscription.on('unsubscribed', ({ code }) => code !== 0 && listener.onRefused())
+    subscription.on('publication', ({ data, offset }) => onEvent(data, offset))
+    subscription.on('unsubscribed', ({ code }) => {
+      if (code !== BY_CLIENT) onAccessLost()
+    })
     subscription.subscribe()
   }
 
-  #close({ subscription }: Topic) {
+  #close({ subscription }: TopicSubscription) {
     if (!subscription) return
     subscription.unsubscribe()
-    this.#socket?.removeSubscription(subscription)
+    this.#transport?.removeSubscription(subscription)
   }
 }
 
-const lost = (reason: string) =>
+const connectionLost = (reason: string) =>
   new ChatError(`the connection was lost; ${reason}`, { code: 'NETWORK_ERROR' })
-
-type PromiseWithResolvers = {
-  promise: Promise<void>
-  resolve: () => void
-  reject: (error: ChatError) => void
-}
-function promiseWithResolvers(): PromiseWithResolvers {
-  let [resolve, reject]: [() => void, (error: ChatError) => void] = [() => {}, () => {}]
-  const promise = new Promise<void>((...settle) => ([resolve, reject] = settle))
-  promise.catch(() => {})
-  return { promise, resolve, reject }
-}

@@ -1,7 +1,8 @@
+import type { CatchUp } from './catch-up.ts'
 import type { Connection } from './connection.ts'
 import type { Emitter } from './events.ts'
 import type { Outbox } from './outbox.ts'
-import type { Topics } from './topics.ts'
+import type { ChannelTopics } from './topics.ts'
 import type { TokenResult, UserApi, UserSummary } from './types.ts'
 
 /** What the parts of a client share. */
@@ -10,15 +11,19 @@ export type ClientContext = {
   connection: Connection
   events: Emitter
   outbox: Outbox
-  topics: Topics
-  /** Who is connected; undefined before the first token. */
+  topics: ChannelTopics
+  catchUp: CatchUp
+  /** The user's session; undefined before the first token. */
   session: () => TokenResult | undefined
-  /** Takes what fails in the background. */
-  report: (error: unknown) => void
+  /** Reports errors that no caller can catch. */
+  onError: (error: unknown) => void
 }
 
-/** The user as others see him; undefined before the first token. */
-export function whoAmI({ session }: Pick<ClientContext, 'session'>): UserSummary | undefined {
+/** The user's public profile; undefined before the first token. */
+export function currentUser({ session }: ClientContext): UserSummary | undefined {
   const user = session()?.user
   return user && { id: user.id, name: user.name, image: user.image }
 }
+
+/** The user's id; empty before the first token. */
+export const currentUserId = ({ session }: ClientContext) => session()?.user.id ?? ''

@@ -1,9 +1,9 @@
 import type { ErrorCode } from './types.ts'
 
 /**
- * What went wrong: a refusal of the server by its code, or on this side `NETWORK_ERROR` when no answer came, `TIMEOUT`
- * when none came in time, `ABORTED` when the caller gave up, and `TOKEN_PROVIDER_FAILED` when the application's token
- * provider did.
+ * The server's error code, or one of the client's own: `NETWORK_ERROR` if no response came,
+ * `TIMEOUT` if none came in time, `ABORTED` if the caller aborted, `TOKEN_PROVIDER_FAILED` if the
+ * application's token provider failed.
  */
 export type ChatErrorCode =
   | ErrorCode
@@ -12,17 +12,17 @@ export type ChatErrorCode =
   | 'ABORTED'
   | 'TOKEN_PROVIDER_FAILED'
 
-/** Every call that fails rejects with one of these (SPEC "Errors"). */
+/** Every call that fails rejects with a ChatError. */
 export class ChatError extends Error {
   /** Always `ChatError`. */
   override readonly name = 'ChatError'
-  /** What went wrong, for programs; the message is for people. */
+  /** The cause, for programs to act on; the message is for developers. */
   readonly code: ChatErrorCode
-  /** The HTTP status; 0 when no answer came. */
+  /** The HTTP status; 0 if there was no response. */
   readonly status: number
-  /** When to try again, in milliseconds from now, if the server said so. */
+  /** The server's `Retry-After`, in milliseconds. */
   readonly retryAfterMs: number | undefined
-  /** Names the request in the server's log. */
+  /** The id of the request in the server's log. */
   readonly requestId: string | undefined
 
   constructor(
@@ -59,6 +59,6 @@ export class ChatError extends Error {
 export const isChatError = (error: unknown, code?: ChatErrorCode): error is ChatError =>
   error instanceof ChatError && (code === undefined || error.code === code)
 
-/** Any failure as a ChatError. */
+/** Wraps any other error in a ChatError. */
 export const toChatError = (cause: unknown) =>
   isChatError(cause) ? cause : new ChatError(String(cause), { code: 'INTERNAL_ERROR', cause })

@@ -1,43 +1,63 @@
 import type { ChannelEvents, UserEvents } from './types.ts'
 
-type Durable = {
-  topic: string /** Of events in a channel's topic. */
-  channelId?: string | undefined /** The event's place in its topic; absent for passing signals. */
+/** An event of a channel's topic. `rev` is its position there; ephemeral events have none. */
+export type ChannelEvent = {
+  [Type in keyof ChannelEvents]: {
+    type: Type
+    payload: ChannelEvents[Type]
+    rev: number | undefined
+  }
+}[keyof ChannelEvents]
+
+/** An event of the user's own topic. */
+export type UserEvent = {
+  [Type in keyof UserEvents]: { type: Type; payload: UserEvents[Type] }
+}[keyof UserEvents]
+
+type EventSource = {
+  /** The topic the event was published to. */
+  topic: string
+  /** The channel, for events of a channel's topic. */
+  channelId?: string | undefined
+  /** The event's position in its topic; absent for ephemeral events such as typing. */
   rev?: number | undefined
 }
-type EventsOf<Events> = { [Type in keyof Events]: { type: Type; payload: Events[Type] } & Durable }
-type Both = EventsOf<Omit<ChannelEvents, keyof UserEvents>> &
+type EventsOf<Payloads> = {
+  [Type in keyof Payloads]: { type: Type; payload: Payloads[Type] } & EventSource
+}
+type ServerEvents = EventsOf<Omit<ChannelEvents, keyof UserEvents>> &
   EventsOf<Omit<UserEvents, keyof ChannelEvents>> &
   EventsOf<Pick<ChannelEvents, keyof ChannelEvents & keyof UserEvents>>
 
-/** Channels whose stores have healed after a gap that events could not fill. */
+/** The stores of these channels were reloaded after a gap that events could not fill. */
 export type Resync = { type: 'resync'; channelIds: string[] }
-/** What `chat.on` tells, by type. */
-export type ChatEvents = { [Type in keyof Both]: Both[Type] } & { resync: Resync }
-/** Any of them: `type` tells which. */
+/** What `chat.on` listens to, by event type. */
+export type ChatEvents = { [Type in keyof ServerEvents]: ServerEvents[Type] } & { resync: Resync }
+/** Any event: a union discriminated by `type`. */
 export type ChatEvent = ChatEvents[keyof ChatEvents]
 
 export type Emitter = ReturnType<typeof createEmitter>
 
-/** Tells listeners what happens, by type or, as `*`, everything. */
-export function createEmitter(report: (error: unknown) => void) {
-  const listeners = new Map<string, Set<(event: ChatEvent) => void>>()
+/** Calls listeners with the events of their type, or with every event if they listen to `*`. */
+export function createEmitter(onError: (error: unknown) => void) {
+  const listenersByType = new Map<string, Set<(event: ChatEvent) => void>>()
   return {
     on: (type: string, listener: (event: ChatEvent) => void) => {
       const own = (event: ChatEvent) => listener(event)
-      const set = listeners.get(type) ?? new Set()
-      listeners.set(type, set.add(own))
-      return () => void set.delete(own)
+      const listeners = listenersByType.get(type) ?? new Set()
+      listenersByType.set(type, listeners.add(own))
+      return () => void listeners.delete(own)
     },
     emit: (event: ChatEvent) => {
-      for (const listener of [
-        ...(listeners.get(event.type) ?? []),
-        ...(listeners.get('*') ?? []),
-      ]) {
+      const listeners = [
+        ...(listenersByType.get(event.type) ?? []),
+        ...(listenersByType.get('*') ?? []),
+      ]
+      for (const listener of listeners) {
         try {
           listener(event)
         } catch (error) {
-          report(error)
+          onError(error)
         }
       }
     },

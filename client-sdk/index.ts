@@ -9,17 +9,18 @@ export { ChatError, type ChatErrorCode, isChatError } from './error.ts'
 export type { ChatEvent, ChatEvents, Resync } from './events.ts'
 export type { Presence } from './presence.ts'
 export type {
+  ChatMessage,
   Draft,
   ListSnapshot,
   MessagesSnapshot,
   MessagesStore,
   OutgoingMessage,
   Paged,
+  ReadPosition,
   Reads,
-  Room as ChannelHandle,
+  Room,
   ThreadSnapshot,
 } from './room/index.ts'
-export type { ChatMessage, ReadPosition } from './room/reducer.ts'
 export type { Status } from './room/resources.ts'
 export { indexedDbStorage, memoryStorage, type OutboxStorage, type Outgoing } from './storage.ts'
 export { type Store, select } from './store.ts'

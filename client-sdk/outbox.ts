@@ -1,61 +1,65 @@
 import { ChatError, toChatError } from './error.ts'
 import type { OutboxStorage, Outgoing } from './storage.ts'
-import { backoff } from './timing.ts'
+import { createDeferred, type Deferred, retryDelay } from './timing.ts'
 import type { Message, UserApi } from './types.ts'
 
-type Entry = { outgoing: Outgoing; sent: Deferred; error?: ChatError | undefined; result?: Message }
-type Sending = { attempts: number; timer?: ReturnType<typeof setTimeout> | undefined }
-type Deferred = {
-  promise: Promise<Message>
-  resolve: (message: Message) => void
-  reject: (error: ChatError) => void
+export type OutboxEntry = {
+  outgoing: Outgoing
+  sent: Deferred<Message>
+  /** Why the server refused it. */
+  error?: ChatError | undefined
+  /** The server's message, once it is sent. */
+  message?: Message
 }
-type Options = {
+/** The loop that sends the messages of a channel. With a timer it waits before the next attempt. */
+type SendLoop = { attempts: number; timer?: ReturnType<typeof setTimeout> | undefined }
+type OutboxOptions = {
   api: Pick<UserApi, 'messages'>
   storage: OutboxStorage
   /** The entries of a channel have changed. */
   onChange: (channelId: string) => void
   onSent: (message: Message) => void
-  report: (error: unknown) => void
+  onError: (error: unknown) => void
 }
 
 /**
- * Messages on their way. Those of one channel are sent one after another, and again with the same `clientId` until the
- * server has answered, so that each is stored once, in order. A refused one waits for the user and holds up nobody.
+ * Unsent messages. Those of a channel are sent one at a time, and retried with the same `clientId`
+ * until the server responds: each is stored once, in order. A refused message stays until the user
+ * retries or discards it; the next ones are sent.
  */
 export class Outbox {
-  #entries = new Map<string, Entry>()
-  readonly #sending = new Map<string, Sending>()
+  #entries = new Map<string, OutboxEntry>()
+  readonly #loops = new Map<string, SendLoop>()
   #owner: string | undefined
   #isOpen = false
   #isPaused = false
-  #lastAt = 0
-  /** Storages may do what they are asked in any order. */
-  #storing: Promise<unknown> = Promise.resolve()
+  #lastCreatedAt = 0
+  /** Writes are queued: a storage may carry out concurrent ones in any order. */
+  #writes: Promise<unknown> = Promise.resolve()
 
-  constructor(readonly options: Options) {}
+  constructor(readonly options: OutboxOptions) {}
 
-  /** From now on this user's; takes up what was kept of him, before what he has written since. */
+  /** Loads the owner's stored messages; they go before those written since. */
   async open(owner: string) {
     if (this.#owner === owner) return
     this.#owner = owner
-    const kept = await this.options.storage.load(owner).catch((error) => {
-      this.options.report(error)
+    const stored = await this.options.storage.load(owner).catch((error) => {
+      this.options.onError(error)
       return []
     })
-    const waiting = this.#entries
+    const added = this.#entries
     this.#entries = new Map([
-      ...kept.map((outgoing) => [outgoing.clientId, entryOf(outgoing)] as const),
-      ...waiting,
+      ...stored.map((outgoing) => [outgoing.clientId, createEntry(outgoing)] as const),
+      ...added,
     ])
-    for (const { outgoing } of waiting.values()) this.#keep(outgoing)
+    for (const { outgoing } of added.values()) this.#store(outgoing)
     this.#isOpen = true
     for (const channelId of this.#channelIds()) this.options.onChange(channelId)
     if (!this.#isPaused) this.flush()
   }
 
   /** The entries of a channel, in the order they were sent. */
-  of(channelId: string): readonly Entry[] {
+  entriesOf(channelId: string): readonly OutboxEntry[] {
     return [...this.#entries.values()].filter(({ outgoing }) => outgoing.channelId === channelId)
   }
 
@@ -63,19 +67,19 @@ export class Outbox {
     return this.#entries.get(clientId)
   }
 
-  add(draft: Omit<Outgoing, 'createdAt'>): Entry {
-    const entry = entryOf(this.#dated(draft))
-    this.#enter(entry)
+  add(draft: Omit<Outgoing, 'createdAt'>): OutboxEntry {
+    const entry = createEntry(this.#withCreatedAt(draft))
+    this.#enqueue(entry)
     return entry
   }
 
-  /** Sends a failed one again, after what was written since. */
+  /** Sends a failed message again, after those written since. */
   retry(clientId: string) {
     const entry = this.#entries.get(clientId)
     if (!entry?.error) return
     const { failure: _, ...outgoing } = entry.outgoing
     this.#entries.delete(clientId)
-    this.#enter(Object.assign(entry, entryOf(this.#dated(outgoing))))
+    this.#enqueue(Object.assign(entry, createEntry(this.#withCreatedAt(outgoing))))
   }
 
   discard(clientId: string) {
@@ -85,126 +89,121 @@ export class Outbox {
     entry.sent.reject(new ChatError('the message was discarded', { code: 'ABORTED' }))
   }
 
-  /** The network is back: nobody waits any longer. */
+  /** The network is back: sends at once what waits for another attempt. */
   flush() {
     this.#isPaused = false
     for (const channelId of this.#channelIds()) {
-      const sending = this.#sending.get(channelId)
-      if (sending && !sending.timer) continue
-      clearTimeout(sending?.timer)
-      this.#sending.delete(channelId)
-      void this.#send(channelId)
+      const loop = this.#loops.get(channelId)
+      if (loop && !loop.timer) continue
+      clearTimeout(loop?.timer)
+      this.#loops.delete(channelId)
+      void this.#sendAll(channelId)
     }
   }
 
-  /** Nothing more goes out until `flush()`. */
+  /** Sends nothing more until `flush()`. */
   pause() {
     this.#isPaused = true
-    for (const { timer } of this.#sending.values()) clearTimeout(timer)
-    this.#sending.clear()
+    for (const { timer } of this.#loops.values()) clearTimeout(timer)
+    this.#loops.clear()
   }
 
   #channelIds() {
     return new Set([...this.#entries.values()].map(({ outgoing }) => outgoing.channelId))
   }
 
-  /** No two have the same date, so that it tells their order. */
-  #dated(draft: Omit<Outgoing, 'createdAt'>): Outgoing {
-    this.#lastAt = Math.max(Date.now(), this.#lastAt + 1)
-    return { ...draft, createdAt: new Date(this.#lastAt).toISOString() }
+  /** No two messages have the same time, so that sorting by it restores their order. */
+  #withCreatedAt(draft: Omit<Outgoing, 'createdAt'>): Outgoing {
+    this.#lastCreatedAt = Math.max(Date.now(), this.#lastCreatedAt + 1)
+    return { ...draft, createdAt: new Date(this.#lastCreatedAt).toISOString() }
   }
 
-  #enter(entry: Entry) {
+  #enqueue(entry: OutboxEntry) {
     const { clientId, channelId } = entry.outgoing
     this.#entries.set(clientId, entry)
-    this.#keep(entry.outgoing)
+    this.#store(entry.outgoing)
     this.options.onChange(channelId)
-    void this.#send(channelId)
+    void this.#sendAll(channelId)
   }
 
-  async #send(channelId: string) {
-    if (this.#sending.has(channelId) || !this.#isOpen || this.#isPaused) return
-    const sending: Sending = { attempts: 0 }
-    this.#sending.set(channelId, sending)
-    while (this.#sending.get(channelId) === sending) {
-      const next = this.of(channelId).find(({ error }) => !error)
+  async #sendAll(channelId: string) {
+    if (this.#loops.has(channelId) || !this.#isOpen || this.#isPaused) return
+    const loop: SendLoop = { attempts: 0 }
+    this.#loops.set(channelId, loop)
+    while (this.#loops.get(channelId) === loop) {
+      const next = this.entriesOf(channelId).find(({ error }) => !error)
       if (!next) break
-      const pauseMs = await this.#sendOne(next, ++sending.attempts)
-      if (pauseMs === undefined) sending.attempts = 0
-      else await this.#rest(sending, pauseMs)
+      const delayMs = await this.#send(next, ++loop.attempts)
+      if (delayMs === undefined) loop.attempts = 0
+      else await this.#wait(loop, delayMs)
     }
-    if (this.#sending.get(channelId) === sending) this.#sending.delete(channelId)
+    if (this.#loops.get(channelId) === loop) this.#loops.delete(channelId)
   }
 
-  async #rest(sending: Sending, pauseMs: number) {
+  async #wait(loop: SendLoop, delayMs: number) {
     await new Promise<void>((resolve) => {
-      sending.timer = setTimeout(resolve, pauseMs)
+      loop.timer = setTimeout(resolve, delayMs)
     })
-    sending.timer = undefined
+    loop.timer = undefined
   }
 
-  /** Answers with how long to wait before another attempt; undefined when its fate is known. */
-  async #sendOne(entry: Entry, attempts: number) {
+  /**
+   * Resolves to the delay before the next attempt; undefined if the message was sent or refused.
+   */
+  async #send(entry: OutboxEntry, attempt: number) {
     const { createdAt: _, failure: __, ...args } = entry.outgoing
     try {
       const message = await this.options.api.messages.send(args)
-      entry.result = message
+      entry.message = message
       this.options.onSent(message)
       this.#remove(entry)
       entry.sent.resolve(message)
     } catch (cause) {
       const error = toChatError(cause)
-      if (isPassing(error))
-        return Math.max(
-          error.retryAfterMs ?? 0,
-          backoff(attempts, { leastMs: 500, mostMs: 30_000 }),
-        )
-      if (!this.#entries.has(entry.outgoing.clientId)) return undefined
-      entry.error = error
-      entry.outgoing = {
-        ...entry.outgoing,
-        failure: { code: error.code, message: error.message, status: error.status },
-      }
-      this.#keep(entry.outgoing)
-      this.options.onChange(entry.outgoing.channelId)
-      entry.sent.reject(error)
+      if (isTemporary(error)) return retryDelay(error, { attempt, minMs: 500, maxMs: 30_000 })
+      if (this.#entries.has(entry.outgoing.clientId)) this.#fail(entry, error)
     }
+    return undefined
   }
 
-  #remove({ outgoing: { clientId, channelId } }: Entry) {
+  #fail(entry: OutboxEntry, error: ChatError) {
+    const { code, message, status } = error
+    entry.error = error
+    entry.outgoing = { ...entry.outgoing, failure: { code, message, status } }
+    this.#store(entry.outgoing)
+    this.options.onChange(entry.outgoing.channelId)
+    entry.sent.reject(error)
+  }
+
+  #remove({ outgoing: { clientId, channelId } }: OutboxEntry) {
     this.#entries.delete(clientId)
-    this.#store((storage, owner) => storage.delete(owner, clientId))
+    this.#write((storage, owner) => storage.delete(owner, clientId))
     this.options.onChange(channelId)
   }
 
-  #keep(outgoing: Outgoing) {
-    this.#store((storage, owner) => storage.put(owner, outgoing))
+  #store(outgoing: Outgoing) {
+    this.#write((storage, owner) => storage.put(owner, outgoing))
   }
 
-  #store(work: (storage: OutboxStorage, owner: string) => Promise<void>) {
-    const { storage, report } = this.options
+  #write(work: (storage: OutboxStorage, owner: string) => Promise<void>) {
+    const { storage, onError } = this.options
     const owner = this.#owner
     if (owner !== undefined)
-      this.#storing = this.#storing.then(() => work(storage, owner)).catch(report)
+      this.#writes = this.#writes.then(() => work(storage, owner)).catch(onError)
   }
 }
 
-/** No fault of the message: without a network, or a token, it waits. */
-const isPassing = ({ retryable, code }: ChatError) =>
+/** Not the message's fault: without a network or a valid token it waits. */
+const isTemporary = ({ retryable, code }: ChatError) =>
   retryable || code === 'INVALID_TOKEN' || code === 'UNAUTHORIZED'
 
-function entryOf(outgoing: Outgoing): Entry {
-  let settle: Omit<Deferred, 'promise'> | undefined
-  const promise = new Promise<Message>((resolve, reject) => {
-    settle = { resolve, reject }
-  })
-  promise.catch(() => {}) // whether anybody awaits it is up to the application
+function createEntry(outgoing: Outgoing): OutboxEntry {
   const { failure } = outgoing
   const error =
     failure &&
     new ChatError(failure.message, {
-      code: failure.code as ChatError['code'],
+      code: failure.code as ChatError['code'], // as it was stored
       status: failure.status,
-    }) // as it was kept
-  return { outgoing, error, sent: { promise, resolve: () => {}, reject: () => {}, ...settle } }
+    })
+  return { outgoing, error, sent: createDeferred() }
 }

@@ -1,60 +1,53 @@
 import type { ClientContext } from './context.ts'
-import { createStore, type Store } from './store.ts'
+import { keepIfEqual } from './equality.ts'
+import { createStore, type Store, type WritableStore } from './store.ts'
 
-/** Whether a user is online, and when he was last active, as far as that is known. */
+/** Whether a user is online, and when they were last active; null if that is not known. */
 export type Presence = { isOnline: boolean; lastActiveAt: string | null }
-type Watched = {
-  store: ReturnType<typeof createStore<Presence>>
-  view: Store<Presence>
-  news: number
-}
+type PresenceEntry = { store: WritableStore<Presence>; readable: Store<Presence>; updates: number }
 
-/** Who is online, of those who are looked at. */
-export class Presences {
-  readonly #users = new Map<string, Watched>()
+/** The presence of the users that something watches. */
+export class PresenceStores {
+  readonly #users = new Map<string, PresenceEntry>()
   #queue: Promise<unknown> = Promise.resolve()
 
-  constructor(readonly context: () => ClientContext) {}
+  constructor(readonly context: ClientContext) {}
 
-  of(userId: string): Store<Presence> {
+  get(userId: string): Store<Presence> {
     const known = this.#users.get(userId)
-    if (known) return known.view
-    const { report } = this.context()
+    if (known) return known.readable
     const store = createStore<Presence>(
       { isOnline: false, lastActiveAt: null },
-      { report, onWatched: () => this.#load(userId) },
+      { onError: this.context.onError, onWatched: () => this.#load(userId) },
     )
-    this.#users.set(userId, {
-      store,
-      view: { subscribe: store.subscribe, getSnapshot: store.getSnapshot },
-      news: 0,
-    })
-    return this.of(userId)
+    const readable = { subscribe: store.subscribe, getSnapshot: store.getSnapshot }
+    this.#users.set(userId, { store, readable, updates: 0 })
+    return readable
   }
 
-  hear(userId: string, presence: Presence) {
+  update(userId: string, presence: Presence) {
     const known = this.#users.get(userId)
     if (!known) return
-    known.news += 1
-    const { isOnline, lastActiveAt } = known.store.getSnapshot()
-    if (isOnline !== presence.isOnline || lastActiveAt !== presence.lastActiveAt)
-      known.store.set(presence)
+    known.updates += 1
+    known.store.set(keepIfEqual(known.store.getSnapshot(), presence))
   }
 
-  /** Connected again: those looked at are asked for, one after another. */
-  resume() {
-    for (const [userId, { store }] of this.#users) if (store.isWatched) this.#load(userId)
+  /** Connected again: loads the watched users one after another. */
+  handleReconnect() {
+    for (const [userId, { store }] of this.#users) {
+      if (store.isWatched) this.#load(userId)
+    }
   }
 
   #load(userId: string) {
-    if (!this.context().session()) return
+    if (!this.context.session()) return
     this.#queue = this.#queue
       .then(async () => {
-        const before = this.#users.get(userId)?.news
-        const { online, lastActiveAt } = await this.context().api.users.get({ userId })
-        // What was heard meanwhile is newer.
-        if (this.#users.get(userId)?.news === before)
-          this.hear(userId, { isOnline: online, lastActiveAt })
+        const before = this.#users.get(userId)?.updates
+        const { online, lastActiveAt } = await this.context.api.users.get({ userId })
+        // An event that arrived meanwhile is newer than the response.
+        if (this.#users.get(userId)?.updates === before)
+          this.update(userId, { isOnline: online, lastActiveAt })
       })
       .catch(() => {})
   }

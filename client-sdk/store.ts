@@ -1,20 +1,22 @@
-/** Live state: a snapshot that never changes in place, and word of the next one. What is equal stays the same object. */
+/** Live state: an immutable snapshot, and a way to subscribe to the next ones. */
 export interface Store<Snapshot> {
   /** The state now. The same object until something changes. */
   getSnapshot(): Snapshot
-  /** Calls back after each change; returns the unsubscribe. */
+  /** Calls the listener after each change; returns the unsubscribe. */
   subscribe(listener: () => void): () => void
 }
 
+export type WritableStore<Snapshot> = ReturnType<typeof createStore<Snapshot>>
+
 type StoreOptions = {
-  /** Told of a listener that throws: the fault of one is none of the others'. */
-  report: (error: unknown) => void
-  /** Called when the first listener comes. */
+  /** Called when a listener throws; the other listeners are still called. */
+  onError: (error: unknown) => void
+  /** Called when the first listener subscribes. */
   onWatched?: () => void
 }
 
 /** A store that can be set. */
-export function createStore<Snapshot>(initial: Snapshot, { report, onWatched }: StoreOptions) {
+export function createStore<Snapshot>(initial: Snapshot, { onError, onWatched }: StoreOptions) {
   const listeners = new Set<() => void>()
   let snapshot = initial
   return {
@@ -32,7 +34,7 @@ export function createStore<Snapshot>(initial: Snapshot, { report, onWatched }: 
         try {
           listener()
         } catch (error) {
-          report(error)
+          onError(error)
         }
       }
     },
@@ -42,26 +44,26 @@ export function createStore<Snapshot>(initial: Snapshot, { report, onWatched }: 
   }
 }
 
-/** A part of a store, as a store of its own: heard of only when that part changes. */
-export function select<Snapshot, Part>(
+/** A store of a selected part of another store; it notifies only when that part changes. */
+export function select<Snapshot, Selected>(
   store: Store<Snapshot>,
-  selector: (snapshot: Snapshot) => Part,
-  isEqual: (a: Part, b: Part) => boolean = Object.is,
-): Store<Part> {
-  let known: { part: Part } | undefined
+  selector: (snapshot: Snapshot) => Selected,
+  isEqual: (a: Selected, b: Selected) => boolean = Object.is,
+): Store<Selected> {
+  let cached: { selected: Selected } | undefined
   const getSnapshot = () => {
-    const part = selector(store.getSnapshot())
-    if (!known || !isEqual(known.part, part)) known = { part }
-    return known.part
+    const selected = selector(store.getSnapshot())
+    if (!cached || !isEqual(cached.selected, selected)) cached = { selected }
+    return cached.selected
   }
   return {
     getSnapshot,
     subscribe: (listener) => {
       let last = getSnapshot()
       return store.subscribe(() => {
-        const part = getSnapshot()
-        if (Object.is(part, last)) return
-        last = part
+        const selected = getSnapshot()
+        if (Object.is(selected, last)) return
+        last = selected
         listener()
       })
     },

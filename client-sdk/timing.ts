@@ -1,11 +1,19 @@
 import { ChatError } from './error.ts'
 
-/** How long to wait before attempt n + 1: doubling, and somewhere between half and the whole of it, so that many clients do not knock at once. */
-export const backoff = (
-  attempt: number,
-  { leastMs, mostMs }: { leastMs: number; mostMs: number },
-) => Math.min(mostMs, leastMs * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2)
+/**
+ * How long to wait before the attempt after attempt n: it doubles up to a maximum, less a random
+ * part of at most half, so that many clients do not reconnect at the same moment.
+ */
+export const backoff = (attempt: number, { minMs, maxMs }: { minMs: number; maxMs: number }) =>
+  Math.min(maxMs, minMs * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2)
 
+/** The same after a failed call, but no less than the server's `Retry-After`. */
+export const retryDelay = (
+  { retryAfterMs = 0 }: ChatError,
+  { attempt, ...bounds }: { attempt: number; minMs: number; maxMs: number },
+) => Math.max(retryAfterMs, backoff(attempt, bounds))
+
+/** Resolves after a while; rejects with a ChatError `ABORTED` if the signal aborts first. */
 export const delay = (ms: number, signal?: AbortSignal) =>
   new Promise<void>((resolve, reject) => {
     const abort = () => {
@@ -19,3 +27,19 @@ export const delay = (ms: number, signal?: AbortSignal) =>
     if (signal?.aborted) abort()
     signal?.addEventListener('abort', abort, { once: true })
   })
+
+export type Deferred<T> = {
+  promise: Promise<T>
+  resolve: (value: T) => void
+  reject: (error: ChatError) => void
+}
+
+/** A promise that is settled from outside. Whether anything awaits it is up to the application. */
+export function createDeferred<T>(): Deferred<T> {
+  let settle: Omit<Deferred<T>, 'promise'> | undefined
+  const promise = new Promise<T>((resolve, reject) => {
+    settle = { resolve, reject }
+  })
+  promise.catch(() => {})
+  return { promise, resolve: () => {}, reject: () => {}, ...settle }
+}

@@ -2,22 +2,26 @@ import { ChatError } from './error.ts'
 import { backoff } from './timing.ts'
 import type { TokenResult } from './types.ts'
 
-/** Answers with what `POST /tokens` gave the application's backend; called again before it expires. */
+/** Resolves to what `POST /tokens` gave your backend. Called again before the token expires. */
 export type TokenProvider = () => Promise<TokenResult> | TokenResult
 
-/** A token this young that is refused will not get better by asking again. */
-const YOUNG_MS = 10_000
-/** So long the provider may take. */
-const PATIENCE_MS = 30_000
+/** If a token this new is rejected, a newer one would be too. */
+const TOO_NEW_TO_RENEW_MS = 10_000
+/** A provider that takes longer has failed. */
+const PROVIDER_TIMEOUT_MS = 30_000
+/** Timers take 32-bit numbers. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+/** The part of a token's life after which it is renewed. */
+const RENEW_AFTER = 0.8
 
 /**
- * The only credential of a client. The provider is asked by one at a time, ahead of expiry, at most once for a token that
- * was refused, and ever more rarely while it fails, whatever the number of calls that wait for a token.
+ * The client's token. However many calls wait for one, the provider is called once at a time: ahead
+ * of expiry, once for a token that was rejected, and with backoff while it fails.
  */
 export class Tokens {
-  #known: { result: TokenResult; since: number } | undefined
-  #asking: Promise<TokenResult> | undefined
-  #failure: { error: ChatError; attempts: number; since: number; restMs: number } | undefined
+  #current: { result: TokenResult; since: number } | undefined
+  #fetching: Promise<TokenResult> | undefined
+  #failure: { error: ChatError; attempts: number; since: number; backoffMs: number } | undefined
   #isRenewing = false
   #timer: ReturnType<typeof setTimeout> | undefined
 
@@ -26,34 +30,39 @@ export class Tokens {
     readonly onResult: (result: TokenResult) => void,
   ) {}
 
-  /** A valid token; rejects at once while the provider is given a rest. */
+  /** A valid token; rejects at once while the provider is backed off. */
   async get(): Promise<TokenResult> {
-    const { result, since = 0 } = this.#known ?? {}
-    return result && ageOf(since) < result.expiresIn * 1000 ? result : this.#ask()
+    const { result, since = 0 } = this.#current ?? {}
+    return result && ageOf(since) < result.expiresIn * 1000 ? result : this.#fetch()
   }
 
-  /** A token was refused: gets another, unless there is one already. False when that is of no use. */
-  async renew(refused: { token?: string; wsToken?: string }): Promise<boolean> {
-    const { result, since = 0 } = this.#known ?? {}
+  /**
+   * Replaces a rejected token unless that was done already. False if a new token would not help.
+   */
+  async renew(rejected: { token?: string; wsToken?: string }): Promise<boolean> {
+    const { result, since = 0 } = this.#current ?? {}
     const isCurrent =
-      result !== undefined && (result.token === refused.token || result.wsToken === refused.wsToken)
+      result !== undefined &&
+      (result.token === rejected.token || result.wsToken === rejected.wsToken)
     if (!isCurrent) return true
-    if (ageOf(since) < YOUNG_MS) return false
-    this.#known = undefined
-    await this.#ask()
+    if (ageOf(since) < TOO_NEW_TO_RENEW_MS) return false
+    this.#current = undefined
+    await this.#fetch()
     return true
   }
 
-  /** How long the provider is given a rest, in milliseconds. */
-  get restMs() {
-    const { since = 0, restMs = 0 } = this.#failure ?? {}
-    return Math.max(0, restMs - ageOf(since))
+  /** How long the provider is still backed off, in milliseconds. */
+  get retryInMs() {
+    const { since = 0, backoffMs = 0 } = this.#failure ?? {}
+    return Math.max(0, backoffMs - ageOf(since))
   }
 
-  /** From now on tokens are renewed ahead of expiry; else when one is needed. */
+  /** From here on tokens are renewed ahead of expiry; otherwise only when one is needed. */
   start() {
     this.#isRenewing = true
-    if (this.#known) this.#renewIn(this.#known.result.expiresIn * 800 - ageOf(this.#known.since))
+    if (!this.#current) return
+    const { result, since } = this.#current
+    this.#renewIn(result.expiresIn * 1000 * RENEW_AFTER - ageOf(since))
   }
 
   stop() {
@@ -61,33 +70,33 @@ export class Tokens {
     clearTimeout(this.#timer)
   }
 
-  #ask(): Promise<TokenResult> {
-    if (this.#asking) return this.#asking
-    if (this.#failure && this.restMs > 0) return Promise.reject(this.#failure.error)
-    this.#asking = this.#askProvider().finally(() => {
-      this.#asking = undefined
+  #fetch(): Promise<TokenResult> {
+    if (this.#fetching) return this.#fetching
+    if (this.#failure && this.retryInMs > 0) return Promise.reject(this.#failure.error)
+    this.#fetching = this.#callProvider().finally(() => {
+      this.#fetching = undefined
     })
-    return this.#asking
+    return this.#fetching
   }
 
-  async #askProvider() {
+  async #callProvider() {
     try {
-      const result = check(await inTime(this.provider()))
+      const result = assertTokenResult(await withTimeout(this.provider()))
       this.onResult(result)
-      this.#known = { result, since: Date.now() }
+      this.#current = { result, since: Date.now() }
       this.#failure = undefined
-      this.#renewIn(result.expiresIn * 1000 * (0.8 + Math.random() * 0.1))
+      this.#renewIn(result.expiresIn * 1000 * (RENEW_AFTER + Math.random() * 0.1))
       return result
     } catch (cause) {
       const attempts = (this.#failure?.attempts ?? 0) + 1
-      const restMs = backoff(attempts, { leastMs: 1_000, mostMs: 60_000 })
+      const backoffMs = backoff(attempts, { minMs: 1_000, maxMs: 60_000 })
       const error = new ChatError('unable to get a token; the token provider failed', {
         code: 'TOKEN_PROVIDER_FAILED',
-        retryAfterMs: restMs,
+        retryAfterMs: backoffMs,
         cause,
       })
-      this.#failure = { error, attempts, since: Date.now(), restMs }
-      if (this.#known) this.#renewIn(restMs)
+      this.#failure = { error, attempts, since: Date.now(), backoffMs }
+      if (this.#current) this.#renewIn(backoffMs)
       throw error
     }
   }
@@ -95,34 +104,32 @@ export class Tokens {
   #renewIn(ms: number) {
     clearTimeout(this.#timer)
     if (!this.#isRenewing) return
-    // Timers count in 32 bits.
-    this.#timer = setTimeout(() => void this.#ask().catch(() => {}), Math.min(ms, 2 ** 31 - 1))
+    const renew = () => void this.#fetch().catch(() => {})
+    this.#timer = setTimeout(renew, Math.min(ms, LONGEST_TIMER_MS))
     if (typeof this.#timer === 'object') this.#timer.unref?.()
   }
 }
 
-/** How long ago something was, by the clock of the device. Once that was set back, nobody knows: for ever. */
+/**
+ * Milliseconds since a time of the device's clock; infinite if the clock was set back meanwhile.
+ */
 const ageOf = (since: number) =>
   Date.now() < since ? Number.POSITIVE_INFINITY : Date.now() - since
 
-async function inTime<T>(answer: Promise<T> | T): Promise<T> {
+async function withTimeout<T>(result: Promise<T> | T): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
-  const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${PATIENCE_MS} ms`)), PATIENCE_MS)
+  const timedOut = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new Error(`no answer within ${PROVIDER_TIMEOUT_MS} ms`)),
+      PROVIDER_TIMEOUT_MS,
+    )
   })
-  return Promise.race([answer, tooLate]).finally(() => clearTimeout(timer))
+  return Promise.race([result, timedOut]).finally(() => clearTimeout(timer))
 }
 
-/** What a backend answered may be anything, an error for one. */
-function check(result: Partial<TokenResult> | undefined): TokenResult {
-  if (
-    result?.token &&
-    result.wsToken &&
-    result.user &&
-    result.appId &&
-    result.wsUrl &&
-    result.expiresIn
-  )
-    return result as TokenResult // all its fields are there
+/** A backend may respond with anything, for example an error object. */
+function assertTokenResult(result: Partial<TokenResult> | undefined): TokenResult {
+  const { token, wsToken, user, appId, wsUrl, expiresIn } = result ?? {}
+  if (token && wsToken && user && appId && wsUrl && expiresIn) return result as TokenResult
   throw new Error(`expected a token result, got ${JSON.stringify(result)?.slice(0, 200)}`)
 }

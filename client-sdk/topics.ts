@@ -1,88 +1,87 @@
-import type { Connection, Position } from './connection.ts'
-import type { TopicEvent } from './room/reducer.ts'
+import type { Connection, StreamPosition } from './connection.ts'
+import type { ChannelEvent } from './events.ts'
+import { channelTopic } from './topic-names.ts'
 
-export type OnSubscribed = (context: { isRecovered: boolean; position: Position }) => void
-type Topic = {
+/** Called at each subscription; `isRecovered` if no event was missed since the last position. */
+type OnSubscribed = (context: { isRecovered: boolean; position: StreamPosition }) => void
+type SharedTopic = {
   listeners: Set<OnSubscribed>
-  position?: Position | undefined
-  since: Position | undefined
-  close?: () => void
+  position?: StreamPosition | undefined
+  since: StreamPosition | undefined
+  unsubscribe?: () => void
 }
-type Options = {
+type ChannelTopicsOptions = {
   connection: Connection
-  onEvent: (channelId: string, event: TopicEvent) => void
-  /** The channel is not, or no longer, this user's to read. */
-  onRefused: (channelId: string) => void
+  onEvent: (channelId: string, event: ChannelEvent) => void
+  /** The user may not read the channel, or no longer. */
+  onAccessLost: (channelId: string) => void
 }
 
-/** The topics of channels, each subscribed once for all who want to hear it. */
-export class Topics {
-  readonly #topics = new Map<string, Topic>()
+/** The topics of channels, each subscribed once however many listeners it has. */
+export class ChannelTopics {
+  readonly #topics = new Map<string, SharedTopic>()
   #appId: string | undefined
 
-  constructor(readonly options: Options) {}
+  constructor(readonly options: ChannelTopicsOptions) {}
 
-  /** The app is known, and with it what topics are called. */
-  open(appId: string) {
+  /**
+   * Subscribes to the topics; their names contain the app's id, which comes with the first token.
+   */
+  start(appId: string) {
     this.#appId = appId
     for (const [channelId, topic] of this.#topics) this.#open(channelId, topic)
   }
 
-  /** Calls back each time the topic is subscribed, with what is known of the time before; returns the unsubscribe. */
-  join(channelId: string, onSubscribed: OnSubscribed, since?: Position): () => void {
+  /** Returns the unsubscribe. */
+  subscribe(channelId: string, onSubscribed: OnSubscribed, since?: StreamPosition): () => void {
     const topic = this.#topics.get(channelId) ?? { listeners: new Set(), since }
     this.#topics.set(channelId, topic)
     topic.listeners.add(onSubscribed)
-    if (!topic.close) this.#open(channelId, topic)
+    if (!topic.unsubscribe) this.#open(channelId, topic)
     else if (topic.position) {
       const { position } = topic
-      // As if just subscribed: who has heard everything up to here has missed nothing.
-      onSubscribed({
-        isRecovered: since?.epoch === position.epoch && since.offset === position.offset,
-        position,
-      })
+      // Nothing was missed if the caller's position equals the topic's.
+      const isRecovered = since?.epoch === position.epoch && since.offset === position.offset
+      onSubscribed({ isRecovered, position })
     }
     return () => {
       topic.listeners.delete(onSubscribed)
       if (topic.listeners.size > 0 || this.#topics.get(channelId) !== topic) return
       this.#topics.delete(channelId)
-      topic.close?.()
+      topic.unsubscribe?.()
     }
   }
 
-  /** The connection is lost. */
-  pause() {
+  /** The connection was lost: positions are unknown until topics are subscribed again. */
+  handleDisconnect() {
     for (const topic of this.#topics.values()) topic.position = undefined
   }
 
-  /** Subscribes anew to what was refused before. */
-  return(channelId: string) {
+  /** Subscribes again after the user regained access. */
+  resubscribe(channelId: string) {
     const topic = this.#topics.get(channelId)
-    if (topic && !topic.close) this.#open(channelId, topic)
+    if (topic && !topic.unsubscribe) this.#open(channelId, topic)
   }
 
-  #open(channelId: string, topic: Topic) {
-    if (this.#appId === undefined || topic.close) return
-    topic.close = this.options.connection.subscribe(
-      `chat:${this.#appId}:${channelId}`,
-      {
-        onSubscribed: (context) => {
-          topic.position = context.position
-          for (const listener of [...topic.listeners]) listener(context)
-        },
-        onEvent: (envelope, rev) => {
-          if (rev !== undefined && topic.position)
-            topic.position = { ...topic.position, offset: rev }
-          this.options.onEvent(channelId, { ...(envelope as TopicEvent), rev }) // the server holds it against the contract
-        },
-        onRefused: () => {
-          topic.close?.()
-          delete topic.close
-          topic.position = undefined
-          this.options.onRefused(channelId)
-        },
+  #open(channelId: string, topic: SharedTopic) {
+    if (this.#appId === undefined || topic.unsubscribe) return
+    topic.unsubscribe = this.options.connection.subscribe(channelTopic(this.#appId, channelId), {
+      since: topic.since,
+      onSubscribed: (context) => {
+        topic.position = context.position
+        for (const listener of [...topic.listeners]) listener(context)
       },
-      topic.since,
-    )
+      onEvent: (envelope, rev) => {
+        if (rev !== undefined && topic.position) topic.position = { ...topic.position, offset: rev }
+        // The server validates events against the contract.
+        this.options.onEvent(channelId, { ...(envelope as ChannelEvent), rev })
+      },
+      onAccessLost: () => {
+        topic.unsubscribe?.()
+        delete topic.unsubscribe
+        topic.position = undefined
+        this.options.onAccessLost(channelId)
+      },
+    })
   }
 }

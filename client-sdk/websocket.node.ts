@@ -1,4 +1,4 @@
 import { WebSocket as NodeWebSocket } from 'ws'
 
-/** The WebSocket of Node.js 20, which has none of its own. */
-export const WebSocket = NodeWebSocket as unknown as typeof globalThis.WebSocket // the same interface
+/** Node.js 20 has no WebSocket of its own; that of `ws` has the same interface. */
+export const WebSocket = NodeWebSocket as unknown as typeof globalThis.WebSocket

@@ -1,2 +1,2 @@
-/** The WebSocket of browsers and of newer Node.js. */
+/** The WebSocket of browsers and of newer versions of Node.js. */
 export const WebSocket: typeof globalThis.WebSocket = globalThis.WebSocket

@@ -1,50 +1,50 @@
-import type { LiveContext } from '../catch-up.ts'
-import { Crossings } from '../room/read-race.ts'
-import type { TopicEvent } from '../room/reducer.ts'
-import { createStore, type Store } from '../store.ts'
-import type { Channel as ChannelRecord, UserEvents, UserSummary } from '../types.ts'
+import { type ClientContext, currentUserId } from '../context.ts'
+import { isShallowEqual } from '../equality.ts'
+import type { ChannelEvent, UserEvent } from '../events.ts'
+import { ReadRace } from '../room/read-race.ts'
+import { createStore, type Store, type WritableStore } from '../store.ts'
+import type { Channel, UserEvents, UserSummary } from '../types.ts'
 import { ChannelList, type ChannelsFilter, type ChannelsStore } from './list.ts'
-import { follow, type Listed, merge, placed, profiled, renamed, withSettings } from './reducer.ts'
+import {
+  applyChannelEvent,
+  type ListedChannel,
+  mergeFetched,
+  sortKeysOf,
+  withChannelProfile,
+  withSettings,
+  withUserProfile,
+} from './reducer.ts'
 
-/** Unread messages: in all, and by channel as far as channels are known. */
+/** Unread messages: the total, and by channel for the channels that were loaded. */
 export type Unread = { total: number; byChannel: Readonly<Record<string, number>> }
 
-type UserEvent = {
-  [Type in keyof UserEvents]: { type: Type; payload: UserEvents[Type] }
-}[keyof UserEvents]
-/** Of so many listed channels the topics are heard. */
-const FOLLOWED = 500
+/** How many channels' topics are subscribed to. */
+const MAX_SUBSCRIPTIONS = 500
 
-/** The user's channels, as far as they are known, and lists of them. */
+/** The records of the user's channels as far as they were loaded, and lists of them. */
 export class ChannelsCache {
-  readonly #channels = new Map<string, Listed>()
+  readonly #channels = new Map<string, ListedChannel>()
   readonly #lists = new Map<string, ChannelList>()
-  readonly #followed = new Map<string, () => void>()
+  readonly #subscriptions = new Map<string, () => void>()
   /**
-   * When something was last heard that has no rev: `count <channel>`, `settings <channel>`, `face <user>`, and `total`. What
-   * was asked for before may be older. A tick is one event.
+   * When something without a rev last changed by an event: `count <channel>`, `settings <channel>`,
+   * `profile <user>` or `total`. The response to an earlier request may be older.
    */
-  readonly #heard = new Map<string, number>()
-  readonly #faces = new Map<string, UserSummary>()
-  /** How far the user was last heard to have read a channel, and when. */
-  readonly #reads = new Map<string, { seq: number; tick: number }>()
-  readonly #crossings = new Crossings()
-  readonly #unread: ReturnType<typeof createStore<Unread>>
-  #tick = 0
+  readonly #changedAt = new Map<string, number>()
+  readonly #profiles = new Map<string, UserSummary>()
+  /** How far the user had read a channel by the last `read.updated`, and when that arrived. */
+  readonly #reads = new Map<string, { seq: number; at: number }>()
+  readonly #readRace = new ReadRace()
+  readonly #unread: WritableStore<Unread>
+  /** A logical clock: it advances with each event. */
+  #clock = 0
 
-  constructor(
-    readonly context: () => LiveContext,
-    report: (error: unknown) => void,
-  ) {
-    this.#unread = createStore<Unread>({ total: 0, byChannel: {} }, { report })
+  constructor(readonly context: ClientContext) {
+    this.#unread = createStore<Unread>({ total: 0, byChannel: {} }, context)
   }
 
   get unread(): Store<Unread> {
     return this.#unread
-  }
-
-  get(channelId: string) {
-    return this.#channels.get(channelId)?.channel
   }
 
   list(filter: ChannelsFilter = {}): ChannelsStore {
@@ -54,23 +54,22 @@ export class ChannelsCache {
     return list.store
   }
 
-  /** An event of a channel's topic. */
-  hear(channelId: string, event: TopicEvent) {
+  handleChannelEvent(channelId: string, event: ChannelEvent) {
     if (event.type === 'read.updated' && event.payload.userId === this.#me)
-      this.#reads.set(channelId, { seq: event.payload.lastReadSeq, tick: ++this.#tick })
+      this.#reads.set(channelId, { seq: event.payload.lastReadSeq, at: ++this.#clock })
     const listed = this.#channels.get(channelId)
     if (!listed) return
     if (event.type === 'channel.deleted') return this.remove(channelId)
-    const { isUnclear, ...next } = follow(listed, event, this.#me)
-    if (isUnclear || (isBy(this.#me, event) && this.#crossings.note(event))) this.ask(channelId)
+    const { needsRefetch, ...next } = applyChannelEvent(listed, event, this.#me)
+    const hasRaced = isBy(this.#me, event) && this.#readRace.record(event)
+    if (needsRefetch || hasRaced) this.#refetch(channelId)
     if (next.channel === listed.channel) return
     this.#channels.set(channelId, next)
     this.#refresh()
   }
 
-  /** An event of the user's own topic. */
-  hearOwn({ type, payload }: UserEvent) {
-    this.#tick += 1
+  handleUserEvent({ type, payload }: UserEvent) {
+    this.#clock += 1
     switch (type) {
       case 'channel.added':
         return this.#add(payload.channel)
@@ -78,92 +77,97 @@ export class ChannelsCache {
       case 'channel.deleted':
         return this.remove(payload.channelId)
       case 'channel.updated':
-        return this.#change(payload.channelId, (listed) => profiled(listed, payload.channel))
+        return this.#update(payload.channelId, (listed) =>
+          withChannelProfile(listed, payload.channel),
+        )
       case 'channel.settings_changed':
-        this.#heard.set(`settings ${payload.channelId}`, this.#tick)
-        return this.#change(payload.channelId, (listed) => withSettings(listed, payload))
+        this.#changedAt.set(`settings ${payload.channelId}`, this.#clock)
+        return this.#update(payload.channelId, (listed) => withSettings(listed, payload))
       case 'user.updated':
-        return this.#rename(payload.user)
+        return this.#applyProfile(payload.user)
       case 'channel.unread_changed':
-        return this.#hearUnread(payload)
+        return this.#setUnread(payload)
       case 'channel.total_unread_changed':
-        this.#heard.set('total', this.#tick)
+        this.#changedAt.set('total', this.#clock)
         return this.#setTotal(payload.count)
     }
   }
 
-  /** A channel as the server gave it in answer to a question asked at tick `since`. */
-  take(channel: ChannelRecord, since: number) {
-    this.#put(channel, since)
-    this.#refresh()
-  }
-
   remove(channelId: string) {
-    this.#followed.get(channelId)?.()
-    this.#followed.delete(channelId)
+    this.#subscriptions.get(channelId)?.()
+    this.#subscriptions.delete(channelId)
     this.#reads.delete(channelId)
     if (this.#channels.delete(channelId)) this.#refresh()
   }
 
-  /** Asks the server how a channel is now. */
-  ask(channelId: string) {
-    const since = this.#tick
-    this.context().catchUp.ask(channelId, {
+  /** The connection was lost: the lists may miss changes. */
+  handleDisconnect() {
+    for (const list of this.#lists.values()) list.handleDisconnect()
+  }
+
+  /**
+   * Connected again; `hasGap` if events of the user's topic were missed. Counts come in ephemeral
+   * events, so all are fetched.
+   */
+  async handleReconnect({ hasGap }: { hasGap: boolean }) {
+    for (const channelId of this.#channels.keys()) this.#refetch(channelId)
+    const lists = [...this.#lists.values()].map((list) => list.reload({ hasGap }))
+    await Promise.all([this.#loadTotal(), ...lists])
+  }
+
+  #refetch(channelId: string) {
+    const since = this.#clock
+    this.context.catchUp.request(channelId, {
       since: null,
-      take: ({ channel, removed }) => {
+      apply: ({ channel, removed }) => {
         if (removed) this.remove(channelId)
-        if (channel) this.take(channel, since)
-        return 'told'
+        if (channel) this.#put(channel, since)
+        return false
       },
     })
   }
 
-  /** The connection is lost: counts and lists may no longer be true. */
-  pause() {
-    for (const list of this.#lists.values()) list.pause()
-  }
-
-  /** Connected again: `isWhole` when no event of the user's topic was missed. Counts are told only once, so all are asked for. */
-  async resume({ isWhole }: { isWhole: boolean }) {
-    for (const channelId of this.#channels.keys()) this.ask(channelId)
-    const lists = [...this.#lists.values()].map((list) => list.reload({ isWhole }))
-    await Promise.all([this.#loadTotal(), ...lists])
-  }
-
-  /** The event does not tell the last message: it would be kept longer than that. */
+  /** Events omit the last message: the log would keep its text after a deletion. */
   #add(channel: UserEvents['channel.added']['channel']) {
-    this.take({ ...channel, lastMessage: null }, this.#tick)
-    this.ask(channel.id)
+    this.#put({ ...channel, lastMessage: null }, this.#clock)
+    this.#refetch(channel.id)
   }
 
-  #put(channel: ChannelRecord, since: number, place = 0) {
-    const isHeard = (what: string) => (this.#heard.get(what) ?? 0) > since
-    const known = this.#channels.get(channel.id)
-    const { seq = 0, tick = 0 } = this.#reads.get(channel.id) ?? {}
-    const heard = {
-      isCountHeard: isHeard(`count ${channel.id}`),
-      areSettingsHeard: isHeard(`settings ${channel.id}`),
-      readSeq: tick > since ? seq : 0,
-    }
-    const merged = merge(known, channel, heard)
-    const faces = [...this.#faces.values()].filter(({ id }) => isHeard(`face ${id}`))
-    const listed = faces.reduce((listed, face) => renamed(listed, face, this.#me), merged)
-    this.#channels.set(channel.id, { ...listed, place: Math.max(listed.place, place) })
-    this.#follow(channel)
+  /** Puts a record that was requested at the time `since` into the cache. */
+  #put(channel: Channel, since: number) {
+    this.#merge(channel, since)
+    this.#refresh()
   }
 
-  #rename(user: UserSummary) {
-    this.#heard.set(`face ${user.id}`, this.#tick)
-    this.#faces.set(user.id, user)
+  #merge(channel: Channel, since: number, sortKey = 0) {
+    const hasChanged = (what: string) => (this.#changedAt.get(what) ?? 0) > since
+    const { seq = 0, at = 0 } = this.#reads.get(channel.id) ?? {}
+    const merged = mergeFetched(this.#channels.get(channel.id), channel, {
+      isCountOvertaken: hasChanged(`count ${channel.id}`),
+      areSettingsOvertaken: hasChanged(`settings ${channel.id}`),
+      readSeq: at > since ? seq : 0,
+    })
+    const newProfiles = [...this.#profiles.values()].filter(({ id }) => hasChanged(`profile ${id}`))
+    const listed = newProfiles.reduce(
+      (result, user) => withUserProfile(result, user, this.#me),
+      merged,
+    )
+    this.#channels.set(channel.id, { ...listed, sortKey: Math.max(listed.sortKey, sortKey) })
+    this.#subscribe(channel)
+  }
+
+  #applyProfile(user: UserSummary) {
+    this.#changedAt.set(`profile ${user.id}`, this.#clock)
+    this.#profiles.set(user.id, user)
     for (const [id, listed] of this.#channels)
-      this.#channels.set(id, renamed(listed, user, this.#me))
+      this.#channels.set(id, withUserProfile(listed, user, this.#me))
     this.#refresh()
   }
 
   async #loadTotal() {
-    const since = this.#tick
-    const { count } = await this.context().api.reads.unreadCount()
-    if ((this.#heard.get('total') ?? 0) <= since) this.#setTotal(count)
+    const since = this.#clock
+    const { count } = await this.context.api.reads.unreadCount()
+    if ((this.#changedAt.get('total') ?? 0) <= since) this.#setTotal(count)
   }
 
   #setTotal(total: number) {
@@ -172,72 +176,71 @@ export class ChannelsCache {
     this.#refresh()
   }
 
-  #hearUnread({ channelId, count }: UserEvents['channel.unread_changed']) {
-    this.#heard.set(`count ${channelId}`, this.#tick)
-    // What was said there is told to followers only.
-    if (!this.#followed.has(channelId)) this.ask(channelId)
-    this.#change(channelId, ({ channel, place }) => ({
+  #setUnread({ channelId, count }: UserEvents['channel.unread_changed']) {
+    this.#changedAt.set(`count ${channelId}`, this.#clock)
+    // Without a subscription, the message behind the count is not known.
+    if (!this.#subscriptions.has(channelId)) this.#refetch(channelId)
+    this.#update(channelId, ({ channel, sortKey }) => ({
       channel: { ...channel, unreadCount: count },
-      place,
+      sortKey,
     }))
   }
 
-  #change(channelId: string, change: (listed: Listed) => Listed) {
+  #update(channelId: string, update: (listed: ListedChannel) => ListedChannel) {
     const listed = this.#channels.get(channelId)
     if (!listed) return
-    this.#channels.set(channelId, change(listed))
+    this.#channels.set(channelId, update(listed))
     this.#refresh()
   }
 
   #refresh() {
-    const known = [...this.#channels.values()].map(({ channel }): [string, number] => [
-      channel.id,
-      channel.unreadCount,
-    ])
+    const listed = [...this.#channels.values()]
+    const counts = listed.map(({ channel }): [string, number] => [channel.id, channel.unreadCount])
     const { total, byChannel } = this.#unread.getSnapshot()
-    const isSame =
-      known.length === Object.keys(byChannel).length &&
-      known.every(([id, count]) => byChannel[id] === count)
-    if (!isSame) this.#unread.set({ total, byChannel: Object.fromEntries(known) })
+    const next = Object.fromEntries(counts)
+    if (!isShallowEqual(byChannel, next)) this.#unread.set({ total, byChannel: next })
     for (const list of this.#lists.values()) list.refresh()
   }
 
-  #follow({ id, rev }: ChannelRecord) {
-    if (this.#followed.has(id) || this.#followed.size >= FOLLOWED) return
-    this.#followed.set(id, () => {})
-    const leave = this.context().topics.join(id, ({ isRecovered, position }) => {
-      // What happened between the record and the subscription was heard by nobody.
-      if (!isRecovered && position.offset > (this.get(id)?.rev ?? rev)) this.ask(id)
+  #subscribe({ id, rev }: Channel) {
+    if (this.#subscriptions.has(id) || this.#subscriptions.size >= MAX_SUBSCRIPTIONS) return
+    this.#subscriptions.set(id, () => {})
+    const unsubscribe = this.context.topics.subscribe(id, ({ isRecovered, position }) => {
+      // Events between the record and the subscription were missed.
+      const knownRev = this.#channels.get(id)?.channel.rev ?? rev
+      if (!isRecovered && position.offset > knownRev) this.#refetch(id)
     })
-    if (this.#followed.has(id)) this.#followed.set(id, leave)
-    else leave()
+    // The channel may have been removed while subscribing.
+    if (this.#subscriptions.has(id)) this.#subscriptions.set(id, unsubscribe)
+    else unsubscribe()
   }
 
   #createList(filter: ChannelsFilter) {
     return new ChannelList({
       filter,
       context: this.context,
-      known: () => this.#channels.values(),
-      total: () => this.#unread.getSnapshot().total,
-      asking: () => {
-        const since = this.#tick
-        return (page) => this.#takePage(page, since)
+      channels: () => this.#channels.values(),
+      totalUnread: () => this.#unread.getSnapshot().total,
+      startFetch: () => {
+        const since = this.#clock
+        return (page) => this.#mergePage(page, since)
       },
     })
   }
 
-  #takePage(page: ChannelRecord[], since: number) {
-    const places = placed(page)
-    for (const channel of page) this.#put(channel, since, places.get(channel.id))
+  /** Returns the last sort key of the page. */
+  #mergePage(page: Channel[], since: number) {
+    const sortKeys = sortKeysOf(page)
+    for (const channel of page) this.#merge(channel, since, sortKeys.get(channel.id))
     this.#refresh()
-    return Math.min(...page.map(({ id }) => this.#channels.get(id)?.place ?? 0))
+    return Math.min(...page.map(({ id }) => this.#channels.get(id)?.sortKey ?? 0))
   }
 
   get #me() {
-    return this.context().session()?.user.id ?? ''
+    return currentUserId(this.context)
   }
 }
 
-const isBy = (userId: string, { type, payload }: TopicEvent) =>
+const isBy = (userId: string, { type, payload }: ChannelEvent) =>
   (type === 'message.new' && payload.message.userId === userId) ||
   (type === 'read.updated' && payload.userId === userId)

@@ -1,104 +1,107 @@
 import type { ClientContext } from '../context.ts'
+import { keepSnapshotIfEqual } from '../equality.ts'
 import { type ChatError, toChatError } from '../error.ts'
-import { createStore, type Store } from '../store.ts'
-import type { Channel as ChannelRecord } from '../types.ts'
-import type { Listed } from './reducer.ts'
+import { createStore, type Store, type WritableStore } from '../store.ts'
+import type { Channel } from '../types.ts'
+import type { ListedChannel } from './reducer.ts'
 
-/** Which channels: all of the user's, or those of one type. */
+/** Which of the user's channels: all, or those of one type. */
 export type ChannelsFilter = { type?: 'messaging' | 'group' | 'team' | 'livestream' | undefined }
-/** The user's channels as they are shown. */
+/** A list of the user's channels. */
 export type ChannelsSnapshot = {
   /** Newest activity first. */
-  items: readonly ChannelRecord[]
+  items: readonly Channel[]
   status: 'loading' | 'ready' | 'stale' | 'failed'
   hasMore: boolean
-  /** Unread messages over all channels of the user, whether listed or not. */
+  /** Unread messages in all channels of the user, listed or not. */
   totalUnread: number
-  /** Why it could not be loaded. */
+  /** Why the list could not be loaded. */
   error?: ChatError | undefined
 }
 /** A live list of channels. Paging rejects with a ChatError. */
 export type ChannelsStore = Store<ChannelsSnapshot> & { loadMore(): Promise<void> }
 
-type Options = {
+type ChannelListOptions = {
   filter: ChannelsFilter
-  context: () => ClientContext
-  known: () => Iterable<Listed>
-  total: () => number
-  /** Takes in a page; answers with the place of its last channel. To be told before it is asked for. */
-  asking: () => (page: ChannelRecord[]) => number
+  context: ClientContext
+  channels: () => Iterable<ListedChannel>
+  totalUnread: () => number
+  /**
+   * Call before fetching; returns a function that merges the page and returns its last sort key.
+   */
+  startFetch: () => (page: Channel[]) => number
 }
 
-const PAGE = 50
-const LARGEST_PAGE = 100
-/** A list that could not be loaded is loaded again after so long. */
+const PAGE_SIZE = 50
+const MAX_PAGE_SIZE = 100
+/** The pause before a list that failed is loaded again. */
 const RETRY_MS = 3_000
 
-/** A list of the user's channels, from the newest activity on as far as it was paged. */
+/** One list of the user's channels: from the newest activity down to where it was paged. */
 export class ChannelList {
   readonly store: ChannelsStore
-  readonly #inner: ReturnType<typeof createStore<ChannelsSnapshot>>
+  readonly #inner: WritableStore<ChannelsSnapshot>
   #status: ChannelsSnapshot['status'] = 'loading'
   #error: ChatError | undefined
   #hasMore = true
-  /** The place of the last channel that was paged to. */
-  #frontier = Number.POSITIVE_INFINITY
+  /** The sort key of the last channel that was paged to. */
+  #lastSortKey = Number.POSITIVE_INFINITY
   #loading: Promise<void> | undefined
-  /** What is being loaded was asked for since the connection is there. */
-  #isFresh = false
+  /** Whether the running load has started on the current connection. */
+  #isLoadCurrent = false
 
-  constructor(readonly options: Options) {
-    const want = () => this.#want()
+  constructor(readonly options: ChannelListOptions) {
+    const loadIfNeeded = () => this.#loadIfNeeded()
     this.#inner = createStore<ChannelsSnapshot>(this.#compute(), {
-      report: options.context().report,
-      onWatched: want,
+      onError: options.context.onError,
+      onWatched: loadIfNeeded,
     })
     this.store = {
       subscribe: this.#inner.subscribe,
       getSnapshot: () => {
-        if (this.#status === 'loading' && !this.#loading) queueMicrotask(want)
+        if (this.#status === 'loading' && !this.#loading) queueMicrotask(loadIfNeeded)
         return this.#inner.getSnapshot()
       },
-      loadMore: () =>
-        this.#hasMore ? (this.#loading ?? this.#run(() => this.#loadMore())) : Promise.resolve(),
+      loadMore: () => {
+        if (!this.#hasMore) return Promise.resolve()
+        return this.#loading ?? this.#run(() => this.#loadMore())
+      },
     }
   }
 
   refresh() {
-    this.#inner.set(keep(this.#inner.getSnapshot(), this.#compute()))
+    this.#inner.set(keepSnapshotIfEqual(this.#inner.getSnapshot(), this.#compute()))
   }
 
-  /** The connection is lost. */
-  pause() {
+  handleDisconnect() {
     if (this.#status === 'ready') this.#status = 'stale'
-    this.#isFresh = false
+    this.#isLoadCurrent = false
     this.refresh()
   }
 
-  /** Loads it anew: the first page when no event was missed, else all that is shown. */
-  async reload({ isWhole }: { isWhole: boolean }) {
-    const isFirst = this.#frontier === Number.POSITIVE_INFINITY
-    if (this.#loading && this.#isFresh && isFirst) return this.#loading
+  /**
+   * Loads the list again: everything that was paged to, or if no event was missed the first page.
+   */
+  async reload({ hasGap }: { hasGap: boolean }) {
+    const isFirstLoad = this.#lastSortKey === Number.POSITIVE_INFINITY
+    if (this.#loading && this.#isLoadCurrent && isFirstLoad) return this.#loading
     await this.#loading?.catch(() => {})
-    await this.#run(() =>
-      this.#loadFirst(isFirst || isWhole ? PAGE : Math.max(PAGE, this.#compute().items.length)),
-    )
+    await this.#run(() => {
+      const needsAll = hasGap && !isFirstLoad
+      return this.#loadFirst(
+        needsAll ? Math.max(PAGE_SIZE, this.#compute().items.length) : PAGE_SIZE,
+      )
+    })
   }
 
-  #want() {
-    const { session } = this.options.context()
-    if (
-      this.#status === 'loading' &&
-      !this.#loading &&
-      session() &&
-      this.#connection !== 'connecting'
-    )
-      this.reload({ isWhole: false }).catch(() => {})
+  #loadIfNeeded() {
+    if (this.#status !== 'loading' || this.#loading || !this.options.context.session()) return
+    if (this.#connection !== 'connecting') this.reload({ hasGap: true }).catch(() => {})
   }
 
-  #run(work: () => Promise<void>): Promise<void> {
-    this.#isFresh = this.#connection === 'catching-up' || this.#connection === 'live'
-    const loading = work()
+  #run(load: () => Promise<void>): Promise<void> {
+    this.#isLoadCurrent = this.#connection === 'catching-up' || this.#connection === 'live'
+    const loading = load()
       .then(
         () => {
           this.#status = 'ready'
@@ -119,79 +122,63 @@ export class ChannelList {
     return loading
   }
 
-  /** While offline nothing is tried: the whole is loaded when the connection is back. */
+  /** While offline there is no retry: the next connection reloads the list. */
   #retryLater() {
     setTimeout(() => {
       if (this.#status !== 'failed' || this.#connection === 'offline') return
       this.#status = 'loading'
-      this.#want()
+      this.#loadIfNeeded()
     }, RETRY_MS)
   }
 
   async #loadFirst(count: number) {
-    const take = this.options.asking()
-    const found: ChannelRecord[] = []
+    const merge = this.options.startFetch()
+    const channels: Channel[] = []
     let hasMore = true
-    while (hasMore && found.length < count) {
-      const page = await this.#page(found.length, Math.min(LARGEST_PAGE, count - found.length))
-      found.push(...page.channels)
+    while (hasMore && channels.length < count) {
+      const limit = Math.min(MAX_PAGE_SIZE, count - channels.length)
+      const page = await this.#fetchPage(channels.length, limit)
+      channels.push(...page.channels)
       hasMore = page.hasMore
     }
-    const last = take(found)
-    // Of what was paged to before, the first page tells nothing.
-    if (hasMore && last > this.#frontier && count === PAGE) return
-    this.#frontier = last
+    const lastSortKey = merge(channels)
+    // The first page does not reach what was paged to: that stays listed.
+    if (hasMore && lastSortKey > this.#lastSortKey && count === PAGE_SIZE) return
+    this.#lastSortKey = lastSortKey
     this.#hasMore = hasMore
   }
 
   async #loadMore() {
-    const take = this.options.asking()
-    const { channels, hasMore } = await this.#page(this.#compute().items.length, PAGE)
-    this.#frontier = Math.min(this.#frontier, take(channels))
+    const merge = this.options.startFetch()
+    const { channels, hasMore } = await this.#fetchPage(this.#compute().items.length, PAGE_SIZE)
+    this.#lastSortKey = Math.min(this.#lastSortKey, merge(channels))
     this.#hasMore = hasMore
   }
 
-  async #page(offset: number, limit: number) {
-    const { channels } = await this.options
-      .context()
-      .api.channels.list({ ...this.options.filter, limit, offset })
+  async #fetchPage(offset: number, limit: number) {
+    const { context, filter } = this.options
+    const { channels } = await context.api.channels.list({ ...filter, limit, offset })
     return { channels, hasMore: channels.length === limit }
   }
 
   get #connection() {
-    return this.options.context().connection.state.getSnapshot().status
+    return this.options.context.connection.state.getSnapshot().status
   }
 
   #compute(): ChannelsSnapshot {
     const { type } = this.options.filter
-    const items = [...this.options.known()]
-      .filter(
-        ({ channel, place }) =>
-          (!type || channel.type === type) && (!this.#hasMore || place >= this.#frontier),
-      )
-      .sort((a, b) => b.place - a.place || b.channel.id.localeCompare(a.channel.id))
+    const isListed = ({ channel, sortKey }: ListedChannel) =>
+      (!type || channel.type === type) && (!this.#hasMore || sortKey >= this.#lastSortKey)
+    const items = [...this.options.channels()]
+      .filter(isListed)
+      .sort((a, b) => b.sortKey - a.sortKey || b.channel.id.localeCompare(a.channel.id))
       .map(({ channel }) => channel)
     return {
       items,
       status: this.#status,
       hasMore: this.#hasMore,
-      totalUnread: this.options.total(),
+      totalUnread: this.options.totalUnread(),
       error: this.#error,
     }
   }
-}
-
-/** The new snapshot, or the old one if nothing in it has changed. */
-function keep(before: ChannelsSnapshot, after: ChannelsSnapshot): ChannelsSnapshot {
-  const isSameList =
-    before.items.length === after.items.length &&
-    before.items.every((item, index) => item === after.items[index])
-  const { status, hasMore, totalUnread, error } = before
-  const isSame =
-    isSameList &&
-    status === after.status &&
-    hasMore === after.hasMore &&
-    totalUnread === after.totalUnread &&
-    error === after.error
-  return isSame ? before : { ...after, items: isSameList ? before.items : after.items }
 }

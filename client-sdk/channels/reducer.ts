@@ -1,47 +1,50 @@
-import { facesOf, withFaces } from '../room/profiles.ts'
-import { applyEvent, type TopicEvent, unknown } from '../room/reducer.ts'
-import type { Channel as ChannelRecord, UserEvents, UserSummary } from '../types.ts'
+import { isDeepEqual, keepIfEqual } from '../equality.ts'
+import type { ChannelEvent } from '../events.ts'
+import { profilesOf, withProfiles } from '../room/profiles.ts'
+import { applyEvent } from '../room/reducer.ts'
+import { emptyState, toChatMessage } from '../room/state.ts'
+import type { Channel, UserEvents, UserSummary } from '../types.ts'
 
-/** A channel of the list, and its place in it: the greater, the newer its activity. */
-export type Listed = { channel: ChannelRecord; place: number }
+/** A channel and what lists sort it by: the greater, the newer its activity. */
+export type ListedChannel = { channel: Channel; sortKey: number }
 
-/** What an event of its topic makes of a listed channel; `isUnclear` when only the server knows. */
-export function follow(
-  { channel, place }: Listed,
-  event: TopicEvent,
+/** A listed channel after an event; `needsRefetch` if the event does not contain every change. */
+export function applyChannelEvent(
+  { channel, sortKey }: ListedChannel,
+  event: ChannelEvent,
   me: string,
-): Listed & { isUnclear?: boolean } {
-  if (event.rev !== undefined && event.rev <= channel.rev) return { channel, place }
-  const next = { ...changed(channel, event, me), rev: event.rev ?? channel.rev }
-  if (event.type === 'message.new')
-    return { channel: next, place: Math.max(place, Date.parse(event.payload.message.createdAt)) }
-  const isUnclear =
+): ListedChannel & { needsRefetch?: boolean } {
+  if (event.rev !== undefined && event.rev <= channel.rev) return { channel, sortKey }
+  const next = { ...reduce(channel, event, me), rev: event.rev ?? channel.rev }
+  if (event.type === 'message.new') {
+    const sentAt = Date.parse(event.payload.message.createdAt)
+    return { channel: next, sortKey: Math.max(sortKey, sentAt) }
+  }
+  // Of ephemeral events only reads concern the record.
+  if (event.rev === undefined && channel.lastReadSeq === next.lastReadSeq)
+    return { channel, sortKey }
+  const needsRefetch =
     event.type === 'message.deleted' && event.payload.messageId === channel.lastMessage?.id
-  return event.rev === undefined && isSameChannel(channel, next)
-    ? { channel, place }
-    : { channel: next, place, isUnclear }
+  return { channel: next, sortKey, needsRefetch }
 }
 
-function changed(channel: ChannelRecord, event: TopicEvent, me: string): ChannelRecord {
+function reduce(channel: Channel, event: ChannelEvent, me: string): Channel {
   switch (event.type) {
     case 'message.new': {
       const { message } = event.payload
-      const isReadOn = message.userId === me && channel.lastReadSeq === message.seq - 1
+      const isRead = message.userId === me && channel.lastReadSeq === message.seq - 1
       return {
-        ...lastChanged(channel, event, me),
+        ...updateLastMessage(channel, event, me),
         lastMessage: message,
-        lastReadSeq: isReadOn ? message.seq : channel.lastReadSeq,
+        lastReadSeq: isRead ? message.seq : channel.lastReadSeq,
       }
     }
     case 'channel.member_joined':
     case 'channel.member_left':
     case 'channel.member_updated': {
       const { userId, role, memberCount } = event.payload
-      return {
-        ...channel,
-        memberCount,
-        role: userId === me && event.type !== 'channel.member_left' ? role : channel.role,
-      }
+      const isOwnRole = userId === me && event.type !== 'channel.member_left'
+      return { ...channel, memberCount, role: isOwnRole ? role : channel.role }
     }
     case 'channel.updated':
       return { ...channel, ...event.payload.channel }
@@ -50,102 +53,98 @@ function changed(channel: ChannelRecord, event: TopicEvent, me: string): Channel
         ? { ...channel, lastReadSeq: Math.max(channel.lastReadSeq, event.payload.lastReadSeq) }
         : channel
     default:
-      return lastChanged(channel, event, me)
+      return updateLastMessage(channel, event, me)
   }
 }
 
-/** The last message is a message like any other. */
-function lastChanged(channel: ChannelRecord, event: TopicEvent, me: string): ChannelRecord {
+/** Applies an event to the last message as to any message of a room. */
+function updateLastMessage(channel: Channel, event: ChannelEvent, me: string): Channel {
   const { lastMessage } = channel
   if (!lastMessage) return channel
-  const messages = new Map([[lastMessage.id, { ...lastMessage, status: 'sent' as const }]])
-  const { status: _, ...message } = applyEvent({ ...unknown, messages }, event, me).messages.get(
-    lastMessage.id,
-  ) ?? { ...lastMessage, status: 'sent' }
+  const before = toChatMessage(lastMessage)
+  const state = { ...emptyState, messages: new Map([[lastMessage.id, before]]) }
+  const { status: _, ...message } =
+    applyEvent(state, event, me).messages.get(lastMessage.id) ?? before
   return { ...channel, lastMessage: message }
 }
 
-const isSameChannel = (a: ChannelRecord, b: ChannelRecord) => a.lastReadSeq === b.lastReadSeq
+/** Which parts of a fetched record were overtaken by events while it was being fetched. */
+type Overtaken = { isCountOvertaken: boolean; areSettingsOvertaken: boolean; readSeq: number }
 
-/**
- * A record as the server gave it, beside what has been heard since: the newer rev wins, and what has none and was heard
- * while the record was on its way stays.
- */
-export function merge(
-  known: Listed | undefined,
-  channel: ChannelRecord,
-  { isCountHeard, areSettingsHeard, readSeq }: Heard,
-): Listed {
-  const isOlder = known !== undefined && known.channel.rev > channel.rev
-  const lastReadSeq = Math.max(
-    channel.lastReadSeq,
-    readSeq,
-    isOlder ? known.channel.lastReadSeq : 0,
-  )
-  if (!known) return { channel: { ...channel, lastReadSeq }, place: activityOf(channel) }
+/** Merges a fetched record: the newer rev wins; fields that events have overtaken are kept. */
+export function mergeFetched(
+  known: ListedChannel | undefined,
+  fetched: Channel,
+  { isCountOvertaken, areSettingsOvertaken, readSeq }: Overtaken,
+): ListedChannel {
+  if (!known) {
+    const lastReadSeq = Math.max(fetched.lastReadSeq, readSeq)
+    return { channel: { ...fetched, lastReadSeq }, sortKey: lastActivity(fetched) }
+  }
+  const isOlder = known.channel.rev > fetched.rev
+  const knownReadSeq = isOlder ? known.channel.lastReadSeq : 0
   const merged = {
-    ...(isOlder ? known.channel : channel),
-    ...settingsOf(areSettingsHeard ? known.channel : channel),
-    unreadCount: (isCountHeard ? known.channel : channel).unreadCount,
-    lastReadSeq,
+    ...(isOlder ? known.channel : fetched),
+    ...settingsOf(areSettingsOvertaken ? known.channel : fetched),
+    unreadCount: (isCountOvertaken ? known.channel : fetched).unreadCount,
+    lastReadSeq: Math.max(fetched.lastReadSeq, readSeq, knownReadSeq),
   }
-  const isSame = JSON.stringify(merged) === JSON.stringify(known.channel)
   return {
-    channel: isSame ? known.channel : merged,
-    place: Math.max(known.place, activityOf(channel)),
+    channel: keepIfEqual(known.channel, merged, isDeepEqual),
+    sortKey: Math.max(known.sortKey, lastActivity(fetched)),
   }
 }
-/** What was heard while the record was on its way. */
-type Heard = { isCountHeard: boolean; areSettingsHeard: boolean; readSeq: number }
 
-/** Places for a page in the server's order, though some of what it goes by can not be seen. */
-export function placed(page: readonly ChannelRecord[]): Map<string, number> {
-  const places = new Map<string, number>()
-  let least = 0
+/** Sort keys in the server's order, which depends on times that records do not contain. */
+export function sortKeysOf(page: readonly Channel[]): Map<string, number> {
+  const sortKeys = new Map<string, number>()
+  let previous = 0
   for (const channel of [...page].reverse()) {
-    least = Math.max(least + 0.001, activityOf(channel))
-    places.set(channel.id, least)
+    previous = Math.max(previous + 0.001, lastActivity(channel))
+    sortKeys.set(channel.id, previous)
   }
-  return places
+  return sortKeys
 }
 
-const activityOf = ({ lastMessage, createdAt }: ChannelRecord) =>
+const lastActivity = ({ lastMessage, createdAt }: Channel) =>
   Date.parse(lastMessage?.createdAt ?? createdAt)
 
 const settingsOf = ({ starred, muted }: { starred: boolean; muted: boolean }) => ({
   starred,
   muted,
 })
+
 export const withSettings = (
-  { channel, place }: Listed,
+  { channel, sortKey }: ListedChannel,
   settings: UserEvents['channel.settings_changed'],
-): Listed => ({
-  channel: { ...channel, ...settingsOf(settings) },
-  place,
-})
+): ListedChannel => ({ channel: { ...channel, ...settingsOf(settings) }, sortKey })
 
-/** What it is called now; the channel's own topic may have told of a later change. */
-export const profiled = (
-  { channel, place }: Listed,
+/** Updates the name, image and description, unless known ones are newer. */
+export const withChannelProfile = (
+  { channel, sortKey }: ListedChannel,
   profile: UserEvents['channel.updated']['channel'],
-): Listed => ({
+): ListedChannel => ({
   channel: profile.updatedAt < channel.updatedAt ? channel : { ...channel, ...profile },
-  place,
+  sortKey,
 })
 
-/** Somebody has a new name or image: it shows in a direct message, and with the last message. */
-export function renamed({ channel, place }: Listed, user: UserSummary, me: string): Listed {
+/** Updates a user's name and image: in members, the last message and direct messages. */
+export function withUserProfile(
+  { channel, sortKey }: ListedChannel,
+  user: UserSummary,
+  me: string,
+): ListedChannel {
   const { lastMessage, members } = channel
-  const faces = facesOf(user)
-  const isPeer =
+  const profiles = profilesOf(user)
+  const isDirectMessageWith =
     channel.type === 'messaging' &&
     user.id !== me &&
     members?.some(({ userId }) => userId === user.id)
-  const next = {
+  const updated = {
     ...channel,
-    ...(isPeer ? { name: user.name, image: user.image } : {}),
-    ...(members ? { members: members.map((member) => withFaces(member, faces)) } : {}),
-    lastMessage: lastMessage && withFaces(lastMessage, faces),
+    ...(isDirectMessageWith ? { name: user.name, image: user.image } : {}),
+    ...(members ? { members: members.map((member) => withProfiles(member, profiles)) } : {}),
+    lastMessage: lastMessage && withProfiles(lastMessage, profiles),
   }
-  return { channel: JSON.stringify(next) === JSON.stringify(channel) ? channel : next, place }
+  return { channel: keepIfEqual(channel, updated, isDeepEqual), sortKey }
 }

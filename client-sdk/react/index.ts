@@ -9,7 +9,6 @@ import {
   useSyncExternalStore,
 } from 'react'
 import type {
-  ChannelHandle,
   ChannelsFilter,
   ChannelsSnapshot,
   ChatClient,
@@ -20,6 +19,7 @@ import type {
   PinnedMessage,
   Presence,
   Reads,
+  Room,
   Store,
   ThreadSnapshot,
   TokenResult,
@@ -30,8 +30,8 @@ import type {
 const Context = createContext<ChatClient | null>(null)
 
 /**
- * Gives the client to the hooks below it and connects it; the client outlives the component, so that mounting twice, as
- * StrictMode does, makes one connection.
+ * Passes the client to the hooks below it, and connects it. The client outlives the component:
+ * mounting it twice, as StrictMode does, opens one connection.
  */
 export function ChatProvider({ client, children }: { client: ChatClient; children?: ReactNode }) {
   useEffect(() => {
@@ -47,7 +47,9 @@ export function useChat(): ChatClient {
   return client
 }
 
-/** A store's snapshot; renders again when it changes. On a server it is what the store starts with. */
+/**
+ * A store's snapshot; rerenders when it changes. On a server it is the store's initial snapshot.
+ */
 export const useStore = <Snapshot>(store: Store<Snapshot>): Snapshot =>
   useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot)
 
@@ -59,22 +61,22 @@ export function useChannels({
   return { ...useStore(store), loadMore: store.loadMore }
 }
 
-/** A channel, live for as long as the component is mounted. */
-export function useChannel(channelId: string): ChannelHandle {
-  const channel = useChat().channel(channelId)
-  useEffect(() => channel.watch(), [channel])
-  return channel
+/** The room of a channel, live while the component is mounted. */
+export function useChannel(channelId: string): Room {
+  const room = useChat().channel(channelId)
+  useEffect(() => room.watch(), [room])
+  return room
 }
 
-/** The messages of a channel and what can be done with them. */
+/** The messages of a channel, and the actions on them. */
 export function useMessages(channelId: string): MessagesSnapshot & MessageActions {
-  const channel = useChannel(channelId)
-  return { ...useStore(channel.messages), ...useActions(channel) }
+  const room = useChannel(channelId)
+  return { ...useStore(room.messages), ...useActions(room) }
 }
 
-/** What can be done with the messages of a channel, as `useMessages` gives it. */
+/** The actions on the messages of a channel that `useMessages` returns. */
 export type MessageActions = Pick<
-  ChannelHandle,
+  Room,
   | 'send'
   | 'edit'
   | 'delete'
@@ -86,59 +88,59 @@ export type MessageActions = Pick<
   | 'discard'
   | 'markRead'
 > &
-  Pick<ChannelHandle['messages'], 'loadOlder' | 'loadNewer' | 'jumpTo' | 'jumpToLatest'>
+  Pick<Room['messages'], 'loadOlder' | 'loadNewer' | 'jumpTo' | 'jumpToLatest'>
 
-/** The same functions each time, so that memoised components stay as they are. */
-function useActions(channel: ChannelHandle): MessageActions {
+/** The same functions at each render, so that memoised components do not rerender. */
+function useActions(room: Room): MessageActions {
   return useMemo(() => {
-    const { loadOlder, loadNewer, jumpTo, jumpToLatest } = channel.messages
+    const { loadOlder, loadNewer, jumpTo, jumpToLatest } = room.messages
     return {
-      send: (draft) => channel.send(draft),
-      edit: (id, change) => channel.edit(id, change),
-      delete: (id) => channel.delete(id),
-      react: (id, emoji) => channel.react(id, emoji),
-      unreact: (id, emoji) => channel.unreact(id, emoji),
-      pin: (id) => channel.pin(id),
-      unpin: (id) => channel.unpin(id),
-      retry: (clientId) => channel.retry(clientId),
-      discard: (clientId) => channel.discard(clientId),
-      markRead: (id) => channel.markRead(id),
+      send: (draft) => room.send(draft),
+      edit: (id, change) => room.edit(id, change),
+      delete: (id) => room.delete(id),
+      react: (id, emoji) => room.react(id, emoji),
+      unreact: (id, emoji) => room.unreact(id, emoji),
+      pin: (id) => room.pin(id),
+      unpin: (id) => room.unpin(id),
+      retry: (clientId) => room.retry(clientId),
+      discard: (clientId) => room.discard(clientId),
+      markRead: (id) => room.markRead(id),
       loadOlder,
       loadNewer,
       jumpTo,
       jumpToLatest,
     }
-  }, [channel])
+  }, [room])
 }
 
-/** The replies to a message; `send` replies to it. */
+/** The replies to a message; its `send` replies to that message. */
 export function useThread(
   channelId: string,
   parentId: string,
 ): ThreadSnapshot & Pick<MessageActions, 'send' | 'loadOlder' | 'loadNewer'> {
-  const channel = useChannel(channelId)
-  const thread = channel.thread(parentId)
-  const send = useCallback<ChannelHandle['send']>(
-    (draft) => channel.send({ ...draft, parentId }),
-    [channel, parentId],
+  const room = useChannel(channelId)
+  const thread = room.thread(parentId)
+  const send = useCallback<Room['send']>(
+    (draft) => room.send({ ...draft, parentId }),
+    [room, parentId],
   )
   return { ...useStore(thread), send, loadOlder: thread.loadOlder, loadNewer: thread.loadNewer }
 }
 
-/** Who else types in a channel; `keystroke` is to be called at each key. */
+/** The other users who are typing in a channel; call `keystroke` on each key press. */
 export function useTyping(channelId: string): {
   typists: readonly UserSummary[]
   keystroke: () => void
 } {
-  const channel = useChannel(channelId)
-  const keystroke = useCallback(() => channel.keystroke(), [channel])
-  return { typists: useStore(channel.typing), keystroke }
+  const room = useChannel(channelId)
+  const keystroke = useCallback(() => room.keystroke(), [room])
+  return { typists: useStore(room.typing), keystroke }
 }
 
 /** How far each member has read. */
 export const useReads = (channelId: string): Reads => useStore(useChannel(channelId).reads)
 
-/** Who is in a channel, in which role. */
+/** The members of a channel and their roles. */
 export const useMembers = (channelId: string): ListSnapshot<Member> =>
   useStore(useChannel(channelId).members)
 
@@ -146,18 +148,18 @@ export const useMembers = (channelId: string): ListSnapshot<Member> =>
 export const usePins = (channelId: string): ListSnapshot<PinnedMessage> =>
   useStore(useChannel(channelId).pins)
 
-/** Unread messages: in all, and by channel as far as channels are known. */
+/** Unread messages: the total, and by channel for the channels that were loaded. */
 export const useUnread = (): Unread => useStore(useChat().unread)
 
 /** Whether a user is online. */
 export const usePresence = (userId: string): boolean =>
   useStore(useChat().presence(userId)).isOnline
 
-/** The same with when the user was last active. */
+/** Whether a user is online, and when they were last active. */
 export const useLastActive = (userId: string): Presence => useStore(useChat().presence(userId))
 
-/** How the client stands with the server. */
+/** The state of the connection to the server. */
 export const useConnection = (): ConnectionState => useStore(useChat().connection)
 
-/** Who chats; null before the first token. */
+/** The user; null before the first token. */
 export const useMe = (): TokenResult['user'] | null => useStore(useChat().me)

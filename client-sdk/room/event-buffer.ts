@@ -1,25 +1,30 @@
-import type { ChannelState, TopicEvent } from './reducer.ts'
+import type { ChannelEvent } from '../events.ts'
+import type { ChannelState } from './state.ts'
 
-type Entry = { event?: TopicEvent; apply: (state: ChannelState) => ChannelState }
+/** A change that arrived during a load. */
+export type BufferedChange = {
+  event?: ChannelEvent
+  apply: (state: ChannelState) => ChannelState
+}
 
-/** What is heard while something is being loaded: put over what was loaded, it is as if it had been heard afterwards. */
-export class Journal {
-  #entries: Entry[] = []
-  #readers = 0
+/** Buffers the changes that arrive during a load, to be applied to its result. */
+export class EventBuffer {
+  #changes: BufferedChange[] = []
+  #recordings = 0
 
-  note(entry: Entry) {
-    if (this.#readers > 0) this.#entries.push(entry)
+  add(change: BufferedChange) {
+    if (this.#recordings > 0) this.#changes.push(change)
   }
 
-  /** Keeps what is heard from now on, until it is closed. */
-  open() {
-    const start = this.#entries.length
-    this.#readers += 1
+  /** Buffers changes until `stop()`. */
+  record() {
+    const start = this.#changes.length
+    this.#recordings += 1
     return {
-      heard: () => this.#entries.slice(start),
-      close: () => {
-        this.#readers -= 1
-        if (this.#readers === 0) this.#entries = []
+      changes: () => this.#changes.slice(start),
+      stop: () => {
+        this.#recordings -= 1
+        if (this.#recordings === 0) this.#changes = []
       },
     }
   }

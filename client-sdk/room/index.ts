@@ -1,24 +1,26 @@
-import type { LiveContext } from '../catch-up.ts'
-import { whoAmI } from '../context.ts'
+import { type ClientContext, currentUser } from '../context.ts'
 import { ChatError } from '../error.ts'
+import type { ChannelEvent } from '../events.ts'
 import type { Store } from '../store.ts'
-import type { Attachment, Member, Message, PinnedMessage, UserSummary } from '../types.ts'
-import { loadOf } from './loaders.ts'
-import { Changes } from './mutations.ts'
-import { patches } from './optimistic.ts'
-import { type ChatMessage, learn, type TopicEvent } from './reducer.ts'
-import { pending } from './selectors.ts'
+import type { Member, Message, PinnedMessage, UserSummary } from '../types.ts'
+import { createLoaders } from './loaders.ts'
+import { PendingMutations } from './mutations.ts'
+import { optimistic } from './optimistic.ts'
+import { type Draft, type OutgoingMessage, sendThroughOutbox } from './outgoing.ts'
+import { upsertMessages } from './reducer.ts'
 import {
   type ListSnapshot,
   type MessagesStore,
   type Paged,
   type Reads,
-  Stores,
+  RoomStores,
   type ThreadSnapshot,
 } from './stores.ts'
-import { Feed } from './sync.ts'
-import { Signals } from './throttled.ts'
+import { ChannelSync } from './sync.ts'
+import { ThrottledReads, ThrottledTyping } from './throttled.ts'
 
+export type { Draft, OutgoingMessage } from './outgoing.ts'
+export type { ChatMessage, ReadPosition } from './state.ts'
 export type {
   ListSnapshot,
   MessagesSnapshot,
@@ -28,69 +30,50 @@ export type {
   ThreadSnapshot,
 } from './stores.ts'
 
-/** What to send. `clientId` names it across retries; one is made up if it is not given. */
-export type Draft = {
-  text: string
-  attachments?: Attachment[] | undefined
-  parentId?: string | undefined
-  clientId?: string | undefined
-}
-/** A message that was sent, and what became of it. */
-export type OutgoingMessage = {
-  clientId: string
-  /** As it is shown now: `pending`, `sent` or `failed`. */
-  readonly message: ChatMessage
-  /** The server's message; rejects with a ChatError when it is refused or discarded. Another promise after `retry()`. */
-  readonly sent: Promise<Message>
-  /** Sends a failed one again. */
-  retry(): void
-  /** Takes one that is not sent out of the outbox. */
-  discard(): void
-}
-
-/** A channel as this user sees it: its live stores, and what can be done in it. The same object for an id each time. */
+/** A channel as this user sees it: live stores, and what the user can do in it. */
 export class Room {
-  /** The newest messages first loaded, then as far as they were paged; with what is still on its way at the end. */
+  /** The newest messages and those loaded by paging, with unsent messages at the end. */
   readonly messages: MessagesStore
-  /** Who is in the channel, in which role. */
+  /** The members and their roles. */
   readonly members: Store<ListSnapshot<Member>>
   /** How far each member has read. */
   readonly reads: Store<Reads>
-  /** Who else types now. */
+  /** The other users who are typing. */
   readonly typing: Store<readonly UserSummary[]>
   /** Pinned messages, the newest pin first. */
   readonly pins: Store<ListSnapshot<PinnedMessage>>
-  readonly #context: LiveContext
-  readonly #feed: Feed
-  readonly #stores: Stores
-  readonly #changes: Changes
-  readonly #signals: Signals
+  readonly #context: ClientContext
+  readonly #sync: ChannelSync
+  readonly #stores: RoomStores
+  readonly #mutations: PendingMutations
+  readonly #typing: ThrottledTyping
+  readonly #reads: ThrottledReads
 
   /** @internal */
   constructor(
     readonly id: string,
-    context: LiveContext,
+    context: ClientContext,
   ) {
     this.#context = context
-    this.#signals = new Signals(context.api, id)
-    this.#changes = new Changes({
+    this.#typing = new ThrottledTyping(context.api, id)
+    this.#reads = new ThrottledReads(context.api, id)
+    this.#mutations = new PendingMutations({
       onChange: () => this.refresh(),
-      isHearing: () => this.#feed.isHearing,
+      isActive: () => this.#sync.isActive,
     })
-    const watched = () => this.#stores.watched()
-    this.#feed = new Feed({
+    this.#sync = new ChannelSync({
       context,
       channelId: id,
-      loadOf: loadOf(context, id),
-      watched,
+      loaderOf: createLoaders(context, id),
+      watched: () => this.#stores.watched(),
       onChange: () => this.refresh(),
-      onHealed: () => this.#changes.heal(),
+      onGapFilled: () => this.#mutations.handleGapFilled(),
     })
-    this.#stores = new Stores({
+    this.#stores = new RoomStores({
       context,
       channelId: id,
-      feed: this.#feed,
-      patches: () => this.#changes.patches,
+      sync: this.#sync,
+      updates: () => this.#mutations.updates,
     })
     this.messages = this.#stores.messages
     this.members = this.#stores.members
@@ -99,45 +82,21 @@ export class Room {
     this.pins = this.#stores.pins
   }
 
-  /** The thread below a message. The same store for a message each time. */
+  /** The thread below a message. Each call with the same id returns the same store. */
   thread(parentId: string): Paged<ThreadSnapshot> {
     return this.#stores.thread(parentId)
   }
 
-  /** Keeps the stores of this channel live until it is called off. Many may watch. */
+  /** Keeps the stores of this channel live until the returned function is called. Ref-counted. */
   watch(): () => void {
-    return this.#feed.watch()
+    return this.#sync.watch()
   }
 
-  /** Sends a message: shown at once, stored once, in the order of the calls, also after having been offline. */
-  send({
-    text,
-    attachments = [],
-    parentId,
-    clientId = crypto.randomUUID(),
-  }: Draft): OutgoingMessage {
+  /** Sends a message: shown at once, stored exactly once, in order, even across an outage. */
+  send(draft: Draft): OutgoingMessage {
+    this.#typing.stop()
     const { outbox } = this.#context
-    this.#signals.stopTyping()
-    const outgoing = {
-      clientId,
-      channelId: this.id,
-      text,
-      attachments,
-      ...(parentId === undefined ? {} : { parentId }),
-    }
-    const entry = outbox.get(clientId) ?? outbox.add(outgoing)
-    const me = this.#me
-    return {
-      clientId,
-      get message(): ChatMessage {
-        return entry.result ? { ...entry.result, status: 'sent' } : pending(entry, me)
-      },
-      get sent() {
-        return entry.sent.promise
-      },
-      retry: () => outbox.retry(clientId),
-      discard: () => outbox.discard(clientId),
-    }
+    return sendThroughOutbox(draft, { outbox, channelId: this.id, me: this.#me })
   }
 
   /** Sends a failed message again, by its `clientId`. */
@@ -145,100 +104,103 @@ export class Room {
     this.#context.outbox.retry(clientId)
   }
 
-  /** Takes a message that is not sent out of the outbox, by its `clientId`. */
+  /** Removes an unsent message from the outbox, by its `clientId`. */
   discard(clientId: string) {
     this.#context.outbox.discard(clientId)
   }
 
-  /** Changes the text of a message of one's own: shown at once, taken back if it is refused. */
+  /** Changes the text of the user's own message: shown at once, undone if the server refuses it. */
   async edit(messageId: string, { text }: { text: string }): Promise<Message> {
-    return this.#changes.make(patches.edit(messageId, text), async () => {
-      const message = await this.#context.api.messages.edit({ channelId: this.id, messageId, text })
-      this.sent(message)
+    const ref = { channelId: this.id, messageId }
+    return this.#mutations.mutate(optimistic.edit(messageId, text), async () => {
+      const message = await this.#context.api.messages.edit({ ...ref, text })
+      this.upsertMessage(message)
       return message
     })
   }
 
-  /** Deletes a message of one's own, within 15 minutes of sending it. */
+  /** Deletes the user's own message, up to 15 minutes after it was sent. */
   async delete(messageId: string): Promise<void> {
-    await this.#changes.make(patches.delete(messageId), () =>
-      this.#context.api.messages.delete({ channelId: this.id, messageId }),
+    const ref = { channelId: this.id, messageId }
+    await this.#mutations.mutate(optimistic.delete(messageId), () =>
+      this.#context.api.messages.delete(ref),
     )
   }
 
-  /** Reacts with an emoji; again changes nothing. */
+  /** Adds a reaction. Idempotent. */
   async react(messageId: string, emoji: string): Promise<void> {
     const ref = { channelId: this.id, messageId, emoji }
-    await this.#changes.make(patches.react(messageId, emoji, { isOn: true, me: this.#me }), () =>
-      this.#context.api.reactions.add(ref),
-    )
+    const update = optimistic.react(messageId, emoji, { isOn: true, me: this.#me })
+    await this.#mutations.mutate(update, () => this.#context.api.reactions.add(ref))
   }
 
-  /** Takes one's reaction back. */
+  /** Removes the user's reaction. Idempotent. */
   async unreact(messageId: string, emoji: string): Promise<void> {
     const ref = { channelId: this.id, messageId, emoji }
-    await this.#changes.make(patches.react(messageId, emoji, { isOn: false, me: this.#me }), () =>
-      this.#context.api.reactions.remove(ref),
-    )
+    const update = optimistic.react(messageId, emoji, { isOn: false, me: this.#me })
+    await this.#mutations.mutate(update, () => this.#context.api.reactions.remove(ref))
   }
 
-  /** Pins a message for everybody in the channel; again changes nothing. */
+  /** Pins a message for everyone in the channel. Idempotent. */
   async pin(messageId: string): Promise<void> {
-    await this.#changes.make(patches.pin(messageId, true), () =>
-      this.#context.api.pins.pin({ channelId: this.id, messageId }),
+    const ref = { channelId: this.id, messageId }
+    await this.#mutations.mutate(optimistic.pin(messageId, true), () =>
+      this.#context.api.pins.pin(ref),
     )
   }
 
-  /** Takes a pin off, whoever set it. */
+  /** Removes a pin, whoever set it. Idempotent. */
   async unpin(messageId: string): Promise<void> {
-    await this.#changes.make(patches.pin(messageId, false), () =>
-      this.#context.api.pins.unpin({ channelId: this.id, messageId }),
+    const ref = { channelId: this.id, messageId }
+    await this.#mutations.mutate(optimistic.pin(messageId, false), () =>
+      this.#context.api.pins.unpin(ref),
     )
   }
 
-  /** To be called at each key: tells the others that one types, every few seconds at most, and when it has stopped. */
+  /** Call it on each key press: shows the others that the user is typing. Throttled. */
   keystroke() {
-    this.#signals.keystroke()
+    this.#typing.keystroke()
   }
 
-  /** Marks everything read, or what is up to a message. Calls at a time become one; the position never moves back. */
+  /** Marks everything as read, or everything up to a message. Throttled; never moves back. */
   markRead(messageId?: string): Promise<void> {
-    return this.#signals.markRead(messageId)
+    return this.#reads.mark(messageId)
   }
 
   /** @internal */
-  hear(event: TopicEvent) {
-    this.#changes.hear(event)
-    this.#feed.hear(event)
+  handleEvent(event: ChannelEvent) {
+    this.#mutations.handleEvent(event)
+    this.#sync.handleEvent(event)
   }
   /** @internal */
-  pause() {
-    this.#signals.pause()
-    this.#feed.pause()
+  handleDisconnect() {
+    this.#typing.cancel()
+    this.#sync.handleDisconnect()
   }
   /** @internal */
-  refuse(message: string) {
-    this.#feed.refuse(new ChatError(message, { code: 'FORBIDDEN', status: 403 }))
+  handleAccessLost() {
+    const error = { code: 'FORBIDDEN', status: 403 } as const
+    this.#sync.handleAccessLost(new ChatError('you may not read this channel any more', error))
   }
   /** @internal */
-  return() {
-    this.#feed.return()
+  handleAccessRegained() {
+    this.#sync.handleAccessRegained()
   }
   /** @internal */
-  rename(user: UserSummary) {
-    this.#feed.rename(user)
+  applyProfile(user: UserSummary) {
+    this.#sync.applyProfile(user)
   }
   /** @internal */
-  sent(message: Message) {
-    this.#feed.update((state) => learn(state, [message]))
+  upsertMessage(message: Message) {
+    this.#sync.update((state) => upsertMessages(state, [message]))
   }
   /** @internal */
   refresh() {
-    this.#changes.settle(this.#feed.state)
+    this.#mutations.dropConfirmed(this.#sync.state)
     this.#stores.refresh()
   }
 
   get #me(): UserSummary {
-    return whoAmI(this.#context) ?? { id: '', name: '', image: null }
+    return currentUser(this.#context) ?? { id: '', name: '', image: null }
   }
 }

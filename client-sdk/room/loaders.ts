@@ -1,139 +1,151 @@
-import type { LiveContext } from '../catch-up.ts'
+import type { ClientContext } from '../context.ts'
 import type { Member } from '../types.ts'
-import { facesOf, rename } from './profiles.ts'
-import type { ChannelState, ReadPosition } from './reducer.ts'
-import type { Load, Part } from './resources.ts'
-import { addPage, edge, jump, rangeOf } from './timeline.ts'
+import { applyProfiles, profilesOf } from './profiles.ts'
+import { upsertMessages } from './reducer.ts'
+import type { Loader, ResourceName } from './resources.ts'
+import type { ChannelState, ReadPosition } from './state.ts'
+import {
+  addPage,
+  cursorOf,
+  type Direction,
+  moveWindow,
+  type Timeline,
+  windowOf,
+} from './timeline.ts'
 
-const PAGE = 50
-const MEMBERS = 1_000
+const PAGE_SIZE = 50
+const MEMBERS_PER_PAGE = 1_000
+const THREAD_PREFIX = 'thread:'
 
-export const threadPart = (parentId: string): Part => `thread:${parentId}`
-export const stretchOf = (part: Part) =>
-  part.startsWith('thread:') ? { parentId: part.slice('thread:'.length) } : {}
+export const threadResource = (parentId: string): ResourceName => THREAD_PREFIX + parentId
+/** Which timeline a resource is: a thread's, or the channel's. */
+export const timelineOf = (name: ResourceName): Timeline =>
+  name.startsWith(THREAD_PREFIX) ? { parentId: name.slice(THREAD_PREFIX.length) } : {}
 
-/** How each part of a channel is read, and how it goes into the state. */
-export function loadOf({ api }: Pick<LiveContext, 'api'>, channelId: string) {
-  const loads: Record<string, Load> = {
-    main: async () => {
-      const page = await api.messages.list({ channelId, limit: PAGE })
-      return (state) => addPage(state, { ...page, where: 'newest' })
+/** The loader of each resource of a channel. */
+export function createLoaders({ api }: ClientContext, channelId: string) {
+  const loaders: Record<string, Loader> = {
+    messages: async () => {
+      const page = await api.messages.list({ channelId, limit: PAGE_SIZE })
+      return (state) => addPage(state, { ...page, position: 'newest' })
     },
     members: async () => {
-      const members = await all((offset) =>
-        api.members.list({ channelId, limit: MEMBERS, offset }).then((page) => page.members),
+      const members = await loadAllPages((offset) =>
+        api.members
+          .list({ channelId, limit: MEMBERS_PER_PAGE, offset })
+          .then((page) => page.members),
       )
-      const found = new Map(members.map((member): [string, Member] => [member.userId, member]))
-      const faces = facesOf(...members.map(({ user }) => user))
-      return (state) => rename({ ...state, members: found }, faces)
+      const byId = new Map(members.map((member): [string, Member] => [member.userId, member]))
+      const profiles = profilesOf(...members.map(({ user }) => user))
+      return (state) => applyProfiles({ ...state, members: byId }, profiles)
     },
     reads: async () => {
-      const members = await all((offset) =>
-        api.receipts.status({ channelId, limit: MEMBERS, offset }).then((page) => page.members),
+      const members = await loadAllPages((offset) =>
+        api.receipts
+          .status({ channelId, limit: MEMBERS_PER_PAGE, offset })
+          .then((page) => page.members),
       )
       return (state) => ({
         ...state,
         reads: Object.fromEntries(
           members.map(({ userId, lastReadSeq }) => [
             userId,
-            positionOf(state, userId, lastReadSeq),
+            readPosition(state, userId, lastReadSeq),
           ]),
         ),
       })
     },
     pins: async () => {
       const { messages } = await api.pins.list({ channelId })
-      return (state) => ({ ...state, pins: messages.map((pin) => newest(state, pin)) })
+      return (state) => ({ ...state, pins: messages.map((pin) => withLatest(state, pin)) })
     },
   }
-  const thread =
-    (parentId: string): Load =>
+  const threadLoader =
+    (parentId: string): Loader =>
     async () => {
       const ref = { channelId, messageId: parentId }
       const [page, parent] = await Promise.all([
-        api.messages.replies({ ...ref, limit: PAGE }),
+        api.messages.replies({ ...ref, limit: PAGE_SIZE }),
         api.messages.get(ref),
       ])
-      return (state) =>
-        addPage(addPage(state, { ...page, where: 'newest' }, { parentId }), {
-          messages: [parent],
-          hasMore: false,
-          where: 'known',
-        })
+      return (state) => {
+        const next = addPage(state, { ...page, position: 'newest' }, { parentId })
+        return upsertMessages(next, [parent])
+      }
     }
-  return (part: Part): Load => loads[part] ?? thread(stretchOf(part).parentId ?? '')
+  return (name: ResourceName): Loader =>
+    loaders[name] ?? threadLoader(timelineOf(name).parentId ?? '')
 }
 
-/** The next page of a stretch in one direction; undefined when there is none. */
-export function loadMore(
-  { api }: Pick<LiveContext, 'api'>,
-  { channelId, part, side }: { channelId: string; part: Part; side: 'older' | 'newer' },
+/** Loads the next page of a timeline in one direction; undefined if there is none. */
+export function createPageLoader(
+  { api }: ClientContext,
+  {
+    channelId,
+    timeline,
+    direction,
+  }: { channelId: string; timeline: Timeline; direction: Direction },
 ) {
-  return (state: ChannelState): Load | undefined => {
-    const stretch = stretchOf(part)
-    const range = rangeOf(state, stretch)
-    const from = edge(state, stretch, side)
-    if (
-      !range ||
-      from === undefined ||
-      (side === 'older' ? range.from === 0 : range.to === Number.POSITIVE_INFINITY)
-    )
-      return undefined
-    const cursor = {
-      channelId,
-      limit: PAGE,
-      ...(side === 'older' ? { before: from } : { after: from }),
-    }
+  return (state: ChannelState): Loader | undefined => {
+    const window = windowOf(state, timeline)
+    const cursor = cursorOf(state, timeline, direction)
+    if (!window || cursor === undefined) return undefined
+    const isComplete =
+      direction === 'older' ? window.from === 0 : window.to === Number.POSITIVE_INFINITY
+    if (isComplete) return undefined
+    const { parentId } = timeline
+    const from = direction === 'older' ? { before: cursor } : { after: cursor }
+    const args = { channelId, limit: PAGE_SIZE, ...from }
     return async () => {
-      const { messages, hasMore } = await (stretch.parentId === undefined
-        ? api.messages.list(cursor)
-        : api.messages.replies({ ...cursor, messageId: stretch.parentId }))
-      return (state) => addPage(state, { messages, hasMore, where: side }, stretch)
+      const page = await (parentId === undefined
+        ? api.messages.list(args)
+        : api.messages.replies({ ...args, messageId: parentId }))
+      return (state) => addPage(state, { ...page, position: direction }, timeline)
     }
   }
 }
 
-/** The messages around one, wherever it is. */
-export function jumpTo(
-  { api }: Pick<LiveContext, 'api'>,
+/** Loads the messages around one, anywhere in the channel. */
+export function createJumpLoader(
+  { api }: ClientContext,
   { channelId, messageId }: { channelId: string; messageId: string },
-): Load {
-  const ref = { channelId, limit: PAGE / 2 }
+): Loader {
+  const ref = { channelId, limit: PAGE_SIZE / 2 }
   return async () => {
     const [older, message, newer] = await Promise.all([
       api.messages.list({ ...ref, before: messageId }),
       api.messages.get({ channelId, messageId }),
       api.messages.list({ ...ref, after: messageId }),
     ])
-    const range = {
+    const messages = [...older.messages, message, ...newer.messages]
+    const window = {
       from: older.hasMore ? (older.messages[0] ?? message).seq : 0,
       to: newer.hasMore ? (newer.messages.at(-1) ?? message).seq : Number.POSITIVE_INFINITY,
     }
-    return (state) =>
-      jump(state, { messages: [...older.messages, message, ...newer.messages], range })
+    return (state) => moveWindow(state, { messages, window })
   }
 }
 
-/** When somebody read is told by events only. */
-const positionOf = ({ reads }: ChannelState, userId: string, lastReadSeq: number): ReadPosition =>
-  reads?.[userId]?.lastReadSeq === lastReadSeq
-    ? (reads[userId] ?? { lastReadSeq, readAt: null })
-    : { lastReadSeq, readAt: null }
+/** Only events contain the time of a read: it is kept if the position is the same. */
+function readPosition({ reads }: ChannelState, userId: string, lastReadSeq: number): ReadPosition {
+  const known = reads?.[userId]
+  return known?.lastReadSeq === lastReadSeq ? known : { lastReadSeq, readAt: null }
+}
 
-/** A pin with what is known of its message by now. */
-function newest<Pin extends { id: string; rev: number }>(
+/** A pin, with its message as it is now if that is newer. */
+function withLatest<Pin extends { id: string; rev: number }>(
   { messages }: ChannelState,
   pin: Pin,
 ): Pin {
-  const fact = messages.get(pin.id)
-  return fact && fact.rev > pin.rev ? { ...pin, ...fact } : pin
+  const message = messages.get(pin.id)
+  return message && message.rev > pin.rev ? { ...pin, ...message } : pin
 }
 
-async function all<T>(page: (offset: number) => Promise<T[]>): Promise<T[]> {
-  const found: T[] = []
+async function loadAllPages<T>(loadPage: (offset: number) => Promise<T[]>): Promise<T[]> {
+  const items: T[] = []
   for (;;) {
-    const next = await page(found.length)
-    found.push(...next)
-    if (next.length < MEMBERS) return found
+    const page = await loadPage(items.length)
+    items.push(...page)
+    if (page.length < MEMBERS_PER_PAGE) return items
   }
 }

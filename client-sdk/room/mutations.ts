@@ -1,71 +1,79 @@
-import { type Patch, settle } from './optimistic.ts'
-import type { ChannelState, TopicEvent } from './reducer.ts'
+import type { ChannelEvent } from '../events.ts'
+import { type OptimisticUpdate, withoutConfirmed } from './optimistic.ts'
+import type { ChannelState } from './state.ts'
 
-type Options = {
+type PendingMutationsOptions = {
   onChange: () => void
-  /** Whether events will tell of what is changed. */
-  isHearing: () => boolean
+  /** Whether events of the channel arrive. */
+  isActive: () => boolean
 }
 
-/** What the user changes: shown at once, and kept above what the server says until that agrees or the change is refused. */
-export class Changes {
-  #patches: readonly Patch[] = []
-  /** Changes of one message are made one after another. */
-  readonly #turns = new Map<string, Promise<unknown>>()
-  #holes = 0
+/** The user's changes on their way to the server: shown at once, undone if the call fails. */
+export class PendingMutations {
+  #updates: readonly OptimisticUpdate[] = []
+  /** The last call for each message: changes of one message are sent one after another. */
+  readonly #calls = new Map<string, Promise<unknown>>()
+  /** How many gaps were filled. */
+  #gaps = 0
 
-  constructor(readonly options: Options) {}
+  constructor(readonly options: PendingMutationsOptions) {}
 
-  get patches() {
-    return this.#patches
+  get updates() {
+    return this.#updates
   }
 
-  /** Shows a change, makes it, and takes it back if it is refused. */
-  async make<T>(patch: Patch, call: () => Promise<T>): Promise<T> {
-    const { key, messageId } = patch
-    const holes = this.#holes
-    this.#patches = [...this.#patches, patch]
+  /** Shows the update, makes the call, and takes the update back if the call fails. */
+  async mutate<T>(update: OptimisticUpdate, call: () => Promise<T>): Promise<T> {
+    const { key, messageId } = update
+    const gaps = this.#gaps
+    this.#updates = [...this.#updates, update]
     this.options.onChange()
-    const turn = (this.#turns.get(messageId) ?? Promise.resolve()).then(call, call)
-    this.#turns.set(messageId, turn)
+    const previous = this.#calls.get(messageId) ?? Promise.resolve()
+    const current = previous.then(call, call)
+    this.#calls.set(messageId, current)
     try {
-      const answer = await turn
-      // Where nothing is heard, or what would agree was missed, nothing ever will.
-      const isAwaited = this.options.isHearing() && holes === this.#holes && !patch.isToldByAnswer
-      if (isAwaited)
-        this.#patches = this.#patches.map((each) =>
-          each.key === key ? { ...each, isAnswered: true } : each,
-        )
-      else this.#forget(key)
-      return answer
+      const response = await current
+      // Without events, or if they fell into a gap, nothing would ever confirm the update.
+      const hasEvents = this.options.isActive() && gaps === this.#gaps
+      if (hasEvents && !update.isConfirmedByResponse) this.#markResponded(key)
+      else this.#remove(key)
+      return response
     } catch (error) {
-      this.#forget(key)
+      this.#remove(key)
       throw error
     } finally {
-      if (this.#turns.get(messageId) === turn) this.#turns.delete(messageId)
+      if (this.#calls.get(messageId) === current) this.#calls.delete(messageId)
       this.options.onChange()
     }
   }
 
-  hear(event: TopicEvent) {
-    this.#patches = this.#patches.map((patch) =>
-      !patch.hasAgreed && patch.isTold(event) ? { ...patch, hasAgreed: true } : patch,
+  handleEvent(event: ChannelEvent) {
+    this.#updates = this.#updates.map((update) =>
+      !update.wasReflected && update.isReflectedBy(event)
+        ? { ...update, wasReflected: true }
+        : update,
     )
   }
 
-  /** Lets go of what these facts agree with. */
-  settle({ messages }: ChannelState) {
-    this.#patches = settle(this.#patches, messages)
+  /** Drops the updates that the state confirms. */
+  dropConfirmed({ messages }: ChannelState) {
+    this.#updates = withoutConfirmed(this.#updates, messages)
   }
 
-  /** Changes that were answered before a hole have been overtaken by what filled it. */
-  heal() {
-    this.#holes += 1
-    this.#patches = this.#patches.filter(({ isAnswered }) => !isAnswered)
+  /** What was fetched to fill a gap includes every change that had a response before. */
+  handleGapFilled() {
+    this.#gaps += 1
+    this.#updates = this.#updates.filter(({ hasResponse }) => !hasResponse)
     this.options.onChange()
   }
 
-  #forget(key: Patch['key']) {
-    this.#patches = this.#patches.filter((each) => each.key !== key)
+  #markResponded(key: object) {
+    this.#updates = this.#updates.map((update) =>
+      update.key === key ? { ...update, hasResponse: true } : update,
+    )
+  }
+
+  #remove(key: object) {
+    this.#updates = this.#updates.filter((update) => update.key !== key)
   }
 }

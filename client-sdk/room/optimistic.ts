@@ -1,46 +1,55 @@
+import { keepIfEqual } from '../equality.ts'
+import type { ChannelEvent } from '../events.ts'
 import type { Reaction, UserSummary } from '../types.ts'
-import type { ChatMessage, TopicEvent } from './reducer.ts'
+import type { ChatMessage } from './state.ts'
 
 /**
- * What the user has changed and the server has not told back yet. Patches lie over the facts and never mix with them:
- * one goes when it fails, or when it was answered and a fact or an event has agreed with it at some time since. Events are
- * asked too: a fact that was read from the server may be newer than they are, and have seen the change come and go.
+ * A change that the user made and the server has not confirmed. It is shown on top of the server's
+ * state and never mixed with it. It goes when the call fails, or when the call has succeeded and a
+ * message or an event has reflected the change at any time. Events count too: a message that was
+ * fetched may be so new that the change was undone again in it.
  */
-export type Patch = {
-  /** Names the patch, through all that becomes of it. */
+export type OptimisticUpdate = {
+  /** Identifies the update through its copies. */
   key: object
   messageId: string
   apply: (message: ChatMessage) => ChatMessage
-  agrees: (fact: ChatMessage | undefined) => boolean
-  isTold: (event: TopicEvent) => boolean
-  /** The answer to the call is all there is to wait for. */
-  isToldByAnswer?: boolean
-  isAnswered?: boolean
-  hasAgreed?: boolean
+  isReflectedIn: (message: ChatMessage | undefined) => boolean
+  isReflectedBy: (event: ChannelEvent) => boolean
+  /** The response contains the changed message: there is nothing else to wait for. */
+  isConfirmedByResponse?: boolean
+  hasResponse?: boolean
+  wasReflected?: boolean
 }
 
-export const patches = {
-  edit: (messageId: string, text: string): Patch => ({
+/** The server lists at most this many users of a reaction. */
+const MAX_REACTION_USERS = 10
+/** Any time will do: deleted messages are not shown. */
+const DELETED_AT = new Date(0).toISOString()
+
+export const optimistic = {
+  edit: (messageId: string, text: string): OptimisticUpdate => ({
     key: {},
     messageId,
     apply: (message) => ({ ...message, text }),
-    agrees: (fact) => fact?.text === text,
-    isTold: () => false,
-    isToldByAnswer: true,
+    isReflectedIn: (message) => message?.text === text,
+    isReflectedBy: () => false,
+    isConfirmedByResponse: true,
   }),
-  delete: (messageId: string): Patch => ({
+  delete: (messageId: string): OptimisticUpdate => ({
     key: {},
     messageId,
-    apply: (message) => ({ ...message, deletedAt: message.deletedAt ?? new Date(0).toISOString() }),
-    agrees: (fact) => !fact || fact.deletedAt !== null,
-    isTold: (event) => event.type === 'message.deleted' && event.payload.messageId === messageId,
+    apply: (message) => ({ ...message, deletedAt: message.deletedAt ?? DELETED_AT }),
+    isReflectedIn: (message) => !message || message.deletedAt !== null,
+    isReflectedBy: (event) =>
+      event.type === 'message.deleted' && event.payload.messageId === messageId,
   }),
-  pin: (messageId: string, pinned: boolean): Patch => ({
+  pin: (messageId: string, pinned: boolean): OptimisticUpdate => ({
     key: {},
     messageId,
     apply: (message) => ({ ...message, pinned }),
-    agrees: (fact) => !fact || fact.pinned === pinned,
-    isTold: (event) =>
+    isReflectedIn: (message) => !message || message.pinned === pinned,
+    isReflectedBy: (event) =>
       event.type === 'message.updated' &&
       event.payload.message.id === messageId &&
       event.payload.message.pinned === pinned,
@@ -49,15 +58,15 @@ export const patches = {
     messageId: string,
     emoji: string,
     { isOn, me }: { isOn: boolean; me: UserSummary },
-  ): Patch => ({
+  ): OptimisticUpdate => ({
     key: {},
     messageId,
     apply: (message) =>
-      hasOwn(message, emoji) === isOn
+      hasOwnReaction(message, emoji) === isOn
         ? message
-        : { ...message, reactions: toggle(message.reactions, emoji, me) },
-    agrees: (fact) => !fact || hasOwn(fact, emoji) === isOn,
-    isTold: ({ type, payload }) =>
+        : { ...message, reactions: toggleReaction(message.reactions, emoji, me) },
+    isReflectedIn: (message) => !message || hasOwnReaction(message, emoji) === isOn,
+    isReflectedBy: ({ type, payload }) =>
       type === (isOn ? 'reaction.added' : 'reaction.removed') &&
       payload.messageId === messageId &&
       payload.reaction.type === emoji &&
@@ -65,46 +74,56 @@ export const patches = {
   }),
 }
 
-const hasOwn = ({ reactions }: ChatMessage, emoji: string) =>
+const hasOwnReaction = ({ reactions }: ChatMessage, emoji: string) =>
   reactions.some(({ type, own }) => own && type === emoji)
 
-function toggle(reactions: readonly Reaction[], emoji: string, me: UserSummary): Reaction[] {
+function toggleReaction(reactions: readonly Reaction[], emoji: string, me: UserSummary) {
   const reaction = reactions.find(({ type }) => type === emoji)
   if (!reaction) return [...reactions, { type: emoji, count: 1, own: true, users: [me] }]
   const others = reaction.users.filter(({ id }) => id !== me.id)
-  const changed = reaction.own
+  const toggled = reaction.own
     ? { ...reaction, count: reaction.count - 1, own: false, users: others }
-    : { ...reaction, count: reaction.count + 1, own: true, users: [...others, me].slice(0, 10) }
-  return reactions.flatMap((each) =>
-    each !== reaction ? [each] : changed.count > 0 ? [changed] : [],
-  )
+    : {
+        ...reaction,
+        count: reaction.count + 1,
+        own: true,
+        users: [...others, me].slice(0, MAX_REACTION_USERS),
+      }
+  return reactions
+    .map((each) => (each === reaction ? toggled : each))
+    .filter(({ count }) => count > 0)
 }
 
-/** The patches that are still needed over these facts. */
-export function settle(
-  all: readonly Patch[],
-  facts: ReadonlyMap<string, ChatMessage>,
-): readonly Patch[] {
-  const noted = all.map((patch) =>
-    !patch.hasAgreed && patch.agrees(facts.get(patch.messageId))
-      ? { ...patch, hasAgreed: true }
-      : patch,
-  )
-  const needed = noted.filter(({ isAnswered, hasAgreed }) => !(isAnswered && hasAgreed))
-  return needed.length === all.length && needed.every((patch, index) => patch === all[index])
-    ? all
-    : needed
+/** The updates without those that the server has confirmed. */
+export function withoutConfirmed(
+  updates: readonly OptimisticUpdate[],
+  messages: ReadonlyMap<string, ChatMessage>,
+): readonly OptimisticUpdate[] {
+  const pending = updates
+    .map((update) =>
+      !update.wasReflected && update.isReflectedIn(messages.get(update.messageId))
+        ? { ...update, wasReflected: true }
+        : update,
+    )
+    .filter(({ hasResponse, wasReflected }) => !(hasResponse && wasReflected))
+  return keepIfEqual(updates, pending)
 }
 
-const known = new WeakMap<ChatMessage, { all: readonly Patch[]; message: ChatMessage }>()
+const updatedMessages = new WeakMap<
+  ChatMessage,
+  { updates: readonly OptimisticUpdate[]; message: ChatMessage }
+>()
 
-/** A message as it is shown with the patches that lie over it; the same object until either changes. */
-export function patched(fact: ChatMessage, all: readonly Patch[]): ChatMessage {
-  const own = all.filter(({ messageId }) => messageId === fact.id)
-  if (own.length === 0) return fact
-  const before = known.get(fact)
-  if (before?.all === all) return before.message
-  const message = own.reduce((message, patch) => patch.apply(message), fact)
-  known.set(fact, { all, message })
-  return message
+/** A message with the updates that concern it; the same object until either changes. */
+export function withUpdates(
+  message: ChatMessage,
+  updates: readonly OptimisticUpdate[],
+): ChatMessage {
+  const own = updates.filter(({ messageId }) => messageId === message.id)
+  if (own.length === 0) return message
+  const known = updatedMessages.get(message)
+  if (known?.updates === updates) return known.message
+  const updated = own.reduce((result, update) => update.apply(result), message)
+  updatedMessages.set(message, { updates, message: updated })
+  return updated
 }

@@ -1,64 +1,55 @@
+import { keepIfEqual } from '../equality.ts'
 import type { Reaction, UserSummary } from '../types.ts'
-import type { ChannelState } from './reducer.ts'
+import type { ChannelState } from './state.ts'
 
-type Faces = ReadonlyMap<string, UserSummary>
-type Faced = { user: UserSummary; reactions?: Reaction[] | undefined }
+/** Users' current names and images, by id. */
+type Profiles = ReadonlyMap<string, UserSummary>
+type WithProfile = { user: UserSummary; reactions?: Reaction[] | undefined }
 
-export const facesOf = (...users: UserSummary[]): Faces =>
+export const profilesOf = (...users: UserSummary[]): Profiles =>
   new Map(users.map((user) => [user.id, user]))
 
-/** What carries names and images, with the new ones; the same object if none of them are on it, or are no news. */
-export function withFaces<Item extends Faced>(item: Item, faces: Faces): Item {
-  const user = faceOf(item.user, faces)
-  const reactions = item.reactions && keep(item.reactions, (reaction) => withUsers(reaction, faces))
-  return user === item.user && reactions === item.reactions
-    ? item
-    : { ...item, user, ...(reactions ? { reactions } : {}) }
+/** Updates the names and images that an item carries; the same item if nothing in it changes. */
+export function withProfiles<Item extends WithProfile>(item: Item, profiles: Profiles): Item {
+  const user = profileOf(item.user, profiles)
+  const reactions =
+    item.reactions &&
+    keepIfEqual(
+      item.reactions,
+      item.reactions.map((reaction) => reactionWithProfiles(reaction, profiles)),
+    )
+  if (user === item.user && reactions === item.reactions) return item
+  return { ...item, user, ...(reactions ? { reactions } : {}) }
 }
 
-/** These users have new names or images: they show wherever the users do. */
-export function rename(state: ChannelState, faces: Faces): ChannelState {
+/** Updates names and images everywhere in a channel; the same state if nothing in it changes. */
+export function applyProfiles(state: ChannelState, profiles: Profiles): ChannelState {
   const { messages, members, pins, typing } = state
-  const next = {
-    messages: keepMap(messages, (message) => withFaces(message, faces)),
-    members: members && keepMap(members, (member) => withFaces(member, faces)),
-    pins: pins && keep(pins, (pin) => withFaces(pin, faces)),
-    typing: keep(typing, (user) => faceOf(user, faces)),
-  }
-  const isSame =
-    next.messages === messages &&
-    next.members === members &&
-    next.pins === pins &&
-    next.typing === typing
-  return isSame ? state : { ...state, ...next }
+  const pinsWithProfiles = pins?.map((pin) => withProfiles(pin, profiles))
+  const typingWithProfiles = typing.map((user) => profileOf(user, profiles))
+  return keepIfEqual(state, {
+    ...state,
+    messages: mapWithProfiles(messages, profiles),
+    members: members && mapWithProfiles(members, profiles),
+    pins: pins && pinsWithProfiles ? keepIfEqual(pins, pinsWithProfiles) : pins,
+    typing: keepIfEqual(typing, typingWithProfiles),
+  })
 }
 
-function faceOf(known: UserSummary, faces: Faces): UserSummary {
-  const { id, name, image } = faces.get(known.id) ?? known
+function profileOf(known: UserSummary, profiles: Profiles): UserSummary {
+  const { id, name, image } = profiles.get(known.id) ?? known
   return known.name === name && known.image === image ? known : { id, name, image }
 }
 
-function withUsers(reaction: Reaction, faces: Faces): Reaction {
-  const users = keep(reaction.users, (user) => faceOf(user, faces))
-  return users === reaction.users ? reaction : { ...reaction, users }
+function reactionWithProfiles(reaction: Reaction, profiles: Profiles): Reaction {
+  const users = reaction.users.map((user) => profileOf(user, profiles))
+  return keepIfEqual(reaction, { ...reaction, users: keepIfEqual(reaction.users, users) })
 }
 
-/** The list with each item changed; the same list if none is. */
-function keep<List extends readonly unknown[]>(
-  list: List,
-  change: (item: List[number]) => List[number],
-): List {
-  const changed = list.map(change)
-  return changed.every((item, index) => item === list[index]) ? list : (changed as unknown as List) // of the same kind, and as long
-}
-
-function keepMap<Value>(
-  map: ReadonlyMap<string, Value>,
-  change: (value: Value) => Value,
-): ReadonlyMap<string, Value> {
-  const before = [...map.values()]
-  const after = keep(before, change)
-  return after === before
-    ? map
-    : new Map([...map.keys()].map((key, index) => [key, after[index] as Value])) // as many as keys
+function mapWithProfiles<Item extends WithProfile>(
+  items: ReadonlyMap<string, Item>,
+  profiles: Profiles,
+): ReadonlyMap<string, Item> {
+  const updated = [...items].map(([id, item]) => [id, withProfiles(item, profiles)] as const)
+  return updated.every(([id, item]) => items.get(id) === item) ? items : new Map(updated)
 }

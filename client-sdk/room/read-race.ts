@@ -1,24 +1,25 @@
-import type { TopicEvent } from './reducer.ts'
+import type { ChannelEvent } from '../events.ts'
 
-/** News within so long of each other may have crossed. */
-const CROSSING_MS = 1_000
+/** Events within this time of each other may have arrived in the wrong order. */
+const RACE_MS = 1_000
 
 /**
- * A message counts as read by its author if he had read all before it. Reading is told at once, messages in order: when
- * both come close to each other, only the server knows which was first.
+ * Authors have read their own message if they had read everything before it. But `read.updated` is
+ * ephemeral and can overtake `message.new`: if the two come close together, only the server knows
+ * which was first, so reads are fetched again.
  */
-export class Crossings {
+export class ReadRace {
   readonly #readAt = new Map<string, number>()
   readonly #sentAt = new Map<string, number>()
 
-  /** Whether the event may have crossed with another of the same user. */
-  note({ type, payload }: TopicEvent): boolean {
+  /** Records an event; true if it may have raced with another one of the same user. */
+  record({ type, payload }: ChannelEvent): boolean {
     if (type !== 'read.updated' && type !== 'message.new') return false
-    const userId = type === 'read.updated' ? payload.userId : payload.message.userId
-    const [own, other] =
-      type === 'read.updated' ? [this.#readAt, this.#sentAt] : [this.#sentAt, this.#readAt]
+    const isRead = type === 'read.updated'
+    const userId = isRead ? payload.userId : payload.message.userId
+    const [own, other] = isRead ? [this.#readAt, this.#sentAt] : [this.#sentAt, this.#readAt]
     const key = `${payload.channelId} ${userId}`
     own.set(key, Date.now())
-    return Date.now() - (other.get(key) ?? 0) < CROSSING_MS
+    return Date.now() - (other.get(key) ?? 0) < RACE_MS
   }
 }

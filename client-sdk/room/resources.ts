@@ -1,98 +1,145 @@
 import { type ChatError, toChatError } from '../error.ts'
-import { Journal } from './event-buffer.ts'
-import type { ChannelState } from './reducer.ts'
+import { type BufferedChange, EventBuffer } from './event-buffer.ts'
+import type { ChannelState } from './state.ts'
 
-/** A part of a channel that is loaded by itself: `main`, `members`, `reads`, `pins`, or `thread:<id>`. */
-export type Part = string
-/** Whether what is shown is true: `stale` while the connection is lost, until what was missed is known. */
+/** What is loaded separately: `messages`, `members`, `reads`, `pins`, or `thread:<id>`. */
+export type ResourceName = string
+/** `stale`: loaded, but changes may be missing while the connection is lost or catching up. */
 export type Status = 'idle' | 'loading' | 'ready' | 'stale' | 'failed'
-export type PartState = { status: Status; error?: ChatError | undefined }
-/** Reads a part from the server; answers with how it goes into the state. */
-export type Load = () => Promise<(state: ChannelState) => ChannelState>
-type Heard = ReturnType<ReturnType<Journal['open']>['heard']>
+type ResourceState = { status: Status; error?: ChatError | undefined }
+/** Fetches a resource; resolves to a function that puts it into the state. */
+export type Loader = () => Promise<(state: ChannelState) => ChannelState>
+/** A load that has finished; `changes` arrived meanwhile. */
+export type Loaded = { apply: (state: ChannelState) => ChannelState; changes: BufferedChange[] }
 
-type Options = {
-  /** What a part that was loaded just now is. */
-  fresh: () => Status
-  /** A part was read, and this was heard meanwhile. */
-  onLoaded: (part: Part, apply: (state: ChannelState) => ChannelState, heard: Heard) => void
-  onFailed: (part: Part, error: ChatError) => void
+type ResourcesOptions = {
+  loaderOf: (name: ResourceName) => Loader
+  /** The resources that something watches. */
+  watched: () => ResourceName[]
+  /** Whether idle resources may be loaded: the channel is subscribed. */
+  canLoad: () => boolean
+  /** The status of a resource that was loaded just now. */
+  loadedStatus: () => Status
+  onLoaded: (name: ResourceName, loaded: Loaded) => void
   onChange: () => void
 }
 
-/** Which parts of a channel are known, and the loading of them, one load of a part at a time. */
-export class Parts {
-  readonly journal = new Journal()
-  readonly #states = new Map<Part, PartState>()
-  readonly #loading = new Map<Part, Promise<void>>()
+/** The pause before a resource that failed, or may be wrong, is loaded again. */
+const RETRY_MS = 1_000
 
-  constructor(readonly options: Options) {}
+/** The load states of a channel's resources. Each resource is loaded at most once at a time. */
+export class Resources {
+  readonly buffer = new EventBuffer()
+  /** Counts restarts, so that retries from before are dropped. */
+  #generation = 0
+  readonly #states = new Map<ResourceName, ResourceState>()
+  readonly #loads = new Map<ResourceName, Promise<void>>()
+
+  constructor(readonly options: ResourcesOptions) {}
 
   get names() {
     return [...this.#states.keys()]
   }
 
-  of(part: Part): PartState {
-    return this.#states.get(part) ?? { status: 'idle' }
+  get(name: ResourceName): ResourceState {
+    return this.#states.get(name) ?? { status: 'idle' }
   }
 
-  set(part: Part, state: PartState) {
-    this.#states.set(part, state)
+  set(name: ResourceName, state: ResourceState) {
+    this.#states.set(name, state)
   }
 
-  /** Parts that are so become so. */
-  turn(from: Status[], to: Status) {
-    for (const [part, { status }] of this.#states)
-      if (from.includes(status)) this.#states.set(part, { status: to })
+  /** Moves every resource in one of `from` to the status `to`. */
+  transition(from: Status[], to: Status) {
+    for (const [name, { status }] of this.#states) {
+      if (from.includes(status)) this.#states.set(name, { status: to })
+    }
   }
 
-  /** Nothing is known of it any more, and what is being loaded comes too late. */
-  forget(part: Part) {
-    this.#states.delete(part)
-    this.#loading.delete(part)
+  /** Makes a resource `idle`, to be loaded again; the result of a running load is ignored. */
+  invalidate(name: ResourceName) {
+    this.#states.delete(name)
+    this.#loads.delete(name)
   }
 
-  /** What is being loaded comes too late. */
-  stopLoading() {
-    this.#loading.clear()
+  /** Ignores the results of running loads, and drops scheduled ones. */
+  abandonLoads() {
+    this.#generation += 1
+    this.#loads.clear()
   }
 
-  /** Resolves once the part is not being loaded. */
-  async untilIdle(part: Part) {
-    await this.#loading.get(part)?.catch(() => {})
+  /** Resolves once the resource is not being loaded. */
+  async settled(name: ResourceName) {
+    await this.#loads.get(name)?.catch(() => {})
   }
 
-  load(part: Part, load: Load): Promise<void> {
-    const known = this.#loading.get(part)
-    if (known) return known
-    const isCurrent = () => this.#loading.get(part) === loading
-    const loading: Promise<void> = this.#load(part, { load, isCurrent }).finally(
-      () => isCurrent() && this.#loading.delete(part),
-    )
-    this.#loading.set(part, loading)
-    return loading
+  loadIfIdle(name: ResourceName) {
+    const { canLoad } = this.options
+    if (canLoad() && this.get(name).status === 'idle') void this.load(name).catch(() => {})
   }
 
-  async #load(part: Part, { load, isCurrent }: { load: Load; isCurrent: () => boolean }) {
-    const { fresh, onLoaded, onFailed, onChange } = this.options
-    const journal = this.journal.open()
-    this.set(part, { status: this.of(part).status === 'stale' ? 'stale' : 'loading' })
+  /** Loads what is watched and not loaded, and these first. */
+  loadWatched(first: ResourceName[] = []) {
+    const watched = new Set(['messages', ...this.options.watched()])
+    for (const name of new Set([...first, ...watched])) {
+      if (watched.has(name)) this.loadIfIdle(name)
+    }
+  }
+
+  /** Loads a resource again after a pause, at the latest when it is watched. */
+  reloadLater(name: ResourceName) {
+    this.#later(() => this.invalidate(name))
+  }
+
+  load(name: ResourceName, loader = this.options.loaderOf(name)): Promise<void> {
+    const running = this.#loads.get(name)
+    if (running) return running
+    const isCurrent = () => this.#loads.get(name) === load
+    const load: Promise<void> = this.#load(name, { loader, isCurrent }).finally(() => {
+      if (isCurrent()) this.#loads.delete(name)
+    })
+    this.#loads.set(name, load)
+    return load
+  }
+
+  async #load(
+    name: ResourceName,
+    { loader, isCurrent }: { loader: Loader; isCurrent: () => boolean },
+  ) {
+    const { loadedStatus, onLoaded, onChange } = this.options
+    const recording = this.buffer.record()
+    this.set(name, { status: this.get(name).status === 'stale' ? 'stale' : 'loading' })
     onChange()
     try {
-      const apply = await load()
+      const apply = await loader()
       if (!isCurrent()) return
-      this.set(part, { status: fresh() })
-      onLoaded(part, apply, journal.heard())
+      this.set(name, { status: loadedStatus() })
+      onLoaded(name, { apply, changes: recording.changes() })
     } catch (cause) {
       const error = toChatError(cause)
       if (isCurrent()) {
-        this.set(part, { status: 'failed', error })
-        onFailed(part, error)
+        this.set(name, { status: 'failed', error })
+        if (error.retryable) this.#retryLater(name)
       }
       throw error
     } finally {
-      journal.close()
+      recording.stop()
       onChange()
     }
+  }
+
+  #retryLater(name: ResourceName) {
+    this.#later(() => {
+      if (this.get(name).status === 'failed') this.invalidate(name)
+    })
+  }
+
+  #later(invalidate: () => void) {
+    const generation = this.#generation
+    setTimeout(() => {
+      if (generation !== this.#generation) return
+      invalidate()
+      this.loadWatched()
+    }, RETRY_MS)
   }
 }

@@ -1,46 +1,51 @@
-import type { Outbox } from '../outbox.ts'
+import type { OutboxEntry } from '../outbox.ts'
 import type { UserSummary } from '../types.ts'
-import { type Patch, patched } from './optimistic.ts'
-import type { ChannelState, ChatMessage } from './reducer.ts'
-import { rangeOf, type Stretch, shown } from './timeline.ts'
+import { type OptimisticUpdate, withUpdates } from './optimistic.ts'
+import type { ChannelState, ChatMessage } from './state.ts'
+import { type Timeline, visibleMessages, windowOf } from './timeline.ts'
 
-type Entries = ReturnType<Outbox['of']>
-
-/**
- * The messages of a stretch as they are shown: the server's, under the user's own changes, and after them what is still
- * on its way. One that the server has by its `clientId` is not shown twice.
- */
-export function fold(
-  state: ChannelState,
-  stretch: Stretch,
-  { all, entries, me }: { all: readonly Patch[]; entries: Entries; me: UserSummary | undefined },
-) {
-  const facts = shown(state, stretch)
-  const items = facts
-    .map((fact) => patched(fact, all))
-    .filter(({ deletedAt }) => deletedAt === null)
-  if (!me) return items
-  const { parentId } = stretch
-  const arrived = new Set(
-    [...state.messages.values()].flatMap((fact) =>
-      fact.userId === me.id && fact.clientId ? [fact.clientId] : [],
-    ),
-  )
-  const waiting = entries.filter(
-    ({ outgoing }) =>
-      !arrived.has(outgoing.clientId) && (parentId === undefined || outgoing.parentId === parentId),
-  )
-  return [...items, ...waiting.map((entry) => pending(entry, me))]
+/** What is shown beside the server's messages. */
+type LocalChanges = {
+  updates: readonly OptimisticUpdate[]
+  entries: readonly OutboxEntry[]
+  me: UserSummary | undefined
 }
 
-const drafts = new WeakMap<object, ChatMessage>()
+/**
+ * The messages that a timeline shows: the server's, with the user's optimistic updates, and below
+ * them the unsent ones. An unsent one is left out if the server has a message with its `clientId`.
+ */
+export function selectMessages(
+  state: ChannelState,
+  timeline: Timeline,
+  { updates, entries, me }: LocalChanges,
+): ChatMessage[] {
+  const messages = visibleMessages(state, timeline)
+    .map((message) => withUpdates(message, updates))
+    .filter(({ deletedAt }) => deletedAt === null)
+  if (!me) return messages
+  const { parentId } = timeline
+  const sentClientIds = new Set(
+    [...state.messages.values()].flatMap(({ userId, clientId }) =>
+      userId === me.id && clientId ? [clientId] : [],
+    ),
+  )
+  const unsent = entries.filter(
+    ({ outgoing }) =>
+      !sentClientIds.has(outgoing.clientId) &&
+      (parentId === undefined || outgoing.parentId === parentId),
+  )
+  return [...messages, ...unsent.map((entry) => unsentMessage(entry, me))]
+}
 
-/** A message on its way, as it is shown; the same object until something becomes of it. */
-export function pending({ outgoing, error }: Entries[number], me: UserSummary): ChatMessage {
-  const known = drafts.get(outgoing)
+const unsentMessages = new WeakMap<object, ChatMessage>()
+
+/** An unsent message as it is shown; the same object until its entry changes. */
+export function unsentMessage({ outgoing, error }: OutboxEntry, me: UserSummary): ChatMessage {
+  const known = unsentMessages.get(outgoing)
   if (known && known.error === error && known.userId === me.id) return known
   const { clientId, channelId, text, attachments, parentId = null, createdAt } = outgoing
-  const draft: ChatMessage = {
+  const message: ChatMessage = {
     id: clientId,
     clientId,
     channelId,
@@ -62,21 +67,15 @@ export function pending({ outgoing, error }: Entries[number], me: UserSummary): 
     status: error ? 'failed' : 'pending',
     error,
   }
-  drafts.set(outgoing, draft)
-  return draft
+  unsentMessages.set(outgoing, message)
+  return message
 }
 
-export const reach = (state: ChannelState, stretch: Stretch) => {
-  const range = rangeOf(state, stretch)
+/** Whether a timeline has messages beyond its window. */
+export function selectHasMore(state: ChannelState, timeline: Timeline) {
+  const window = windowOf(state, timeline)
   return {
-    hasOlder: range !== null && range.from > 0,
-    hasNewer: range !== null && range.to !== Number.POSITIVE_INFINITY,
+    hasOlder: window !== null && window.from > 0,
+    hasNewer: window !== null && window.to !== Number.POSITIVE_INFINITY,
   }
-}
-
-/** The new list, or the old one if nothing in it has changed. */
-export function keep<T>(before: readonly T[], after: readonly T[]): readonly T[] {
-  return before.length === after.length && before.every((item, index) => item === after[index])
-    ? before
-    : after
 }

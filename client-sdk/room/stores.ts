@@ -1,14 +1,15 @@
-import type { LiveContext } from '../catch-up.ts'
-import { whoAmI } from '../context.ts'
+import { type ClientContext, currentUser } from '../context.ts'
+import { keepSnapshotIfEqual } from '../equality.ts'
 import type { ChatError } from '../error.ts'
 import { createStore, type Store } from '../store.ts'
 import type { Member, PinnedMessage, UserSummary } from '../types.ts'
-import { jumpTo, loadMore, loadOf, stretchOf, threadPart } from './loaders.ts'
-import type { Patch } from './optimistic.ts'
-import type { ChatMessage, ReadPosition } from './reducer.ts'
-import type { Part, Status } from './resources.ts'
-import { fold, keep, reach } from './selectors.ts'
-import type { Feed } from './sync.ts'
+import { createJumpLoader, createPageLoader, threadResource, timelineOf } from './loaders.ts'
+import type { OptimisticUpdate } from './optimistic.ts'
+import type { ResourceName, Status } from './resources.ts'
+import { selectHasMore, selectMessages } from './selectors.ts'
+import type { ChatMessage, ReadPosition } from './state.ts'
+import type { ChannelSync } from './sync.ts'
+import type { Direction } from './timeline.ts'
 
 /** Messages as they are shown, and whether there are more. */
 export type MessagesSnapshot = {
@@ -18,9 +19,9 @@ export type MessagesSnapshot = {
   status: Status
   error?: ChatError | undefined
 }
-/** The replies to a message, and the message itself once it is known. */
+/** The replies to a message, and the message itself once it is loaded. */
 export type ThreadSnapshot = MessagesSnapshot & { parent: ChatMessage | undefined }
-/** A list, and whether it is true now. */
+/** A list and its load state. */
 export type ListSnapshot<Item> = {
   items: readonly Item[]
   status: Status
@@ -31,9 +32,9 @@ export type Paged<Snapshot> = Store<Snapshot> & {
   loadOlder(): Promise<void>
   loadNewer(): Promise<void>
 }
-/** The messages of a channel: paged, and shown from anywhere in it. */
+/** The messages of a channel: paged both ways, from anywhere in it. */
 export type MessagesStore = Paged<MessagesSnapshot> & {
-  /** Shows the messages around this one, wherever it is. */
+  /** Shows the messages around this one. */
   jumpTo(messageId: string): Promise<void>
   /** Shows the newest messages again. */
   jumpToLatest(): Promise<void>
@@ -41,129 +42,137 @@ export type MessagesStore = Paged<MessagesSnapshot> & {
 /** How far each member has read, by user id. */
 export type Reads = Readonly<Record<string, ReadPosition>>
 
-type Options = {
-  context: LiveContext
+type RoomStoresOptions = {
+  context: ClientContext
   channelId: string
-  feed: Feed
-  patches: () => readonly Patch[]
+  sync: ChannelSync
+  updates: () => readonly OptimisticUpdate[]
 }
-type View = { part: Part | undefined; isWatched: () => boolean; refresh: () => void }
+type DerivedStore = {
+  resource: ResourceName | undefined
+  isWatched: () => boolean
+  refresh: () => void
+}
 
-/** The stores of a channel: what is known of it, and what the user has changed, as it is shown. */
-export class Stores {
+/**
+ * The public stores of a channel, computed from its state, the optimistic updates and the outbox.
+ */
+export class RoomStores {
   readonly messages: MessagesStore
   readonly members: Store<ListSnapshot<Member>>
   readonly reads: Store<Reads>
   readonly typing: Store<readonly UserSummary[]>
   readonly pins: Store<ListSnapshot<PinnedMessage>>
-  readonly #views: View[] = []
+  readonly #stores: DerivedStore[] = []
   readonly #threads = new Map<string, Paged<ThreadSnapshot>>()
 
-  constructor(readonly options: Options) {
-    const { context, channelId, feed } = options
+  constructor(readonly options: RoomStoresOptions) {
+    const { context, channelId, sync } = options
     this.messages = {
-      ...this.#paged('main', (shown) => shown),
-      jumpTo: (messageId) => feed.load('jump', jumpTo(context, { channelId, messageId })),
-      jumpToLatest: () => feed.load('main', loadOf(context, channelId)('main')),
+      ...this.#timeline('messages', (snapshot) => snapshot),
+      jumpTo: (messageId) =>
+        sync.resources.load('jump', createJumpLoader(context, { channelId, messageId })),
+      jumpToLatest: () => sync.resources.load('messages'),
     }
-    this.members = this.#view('members', () => ({
-      items: [...(feed.state.members?.values() ?? none)],
-      ...feed.partOf('members'),
+    this.members = this.#derive('members', () => ({
+      items: [...(sync.state.members?.values() ?? NO_ITEMS)],
+      ...sync.resources.get('members'),
     }))
-    this.pins = this.#view('pins', () => ({
-      items: feed.state.pins ?? none,
-      ...feed.partOf('pins'),
+    this.pins = this.#derive('pins', () => ({
+      items: sync.state.pins ?? NO_ITEMS,
+      ...sync.resources.get('pins'),
     }))
-    this.reads = this.#view('reads', () => feed.state.reads ?? nobody)
-    this.typing = this.#view(undefined, () => feed.state.typing)
+    this.reads = this.#derive('reads', () => sync.state.reads ?? NO_READS)
+    this.typing = this.#derive(undefined, () => sync.state.typing)
   }
 
   thread(parentId: string): Paged<ThreadSnapshot> {
     const known = this.#threads.get(parentId)
     if (known) return known
-    const thread = this.#paged(threadPart(parentId), (shown) => ({
-      ...shown,
+    const thread = this.#timeline(threadResource(parentId), (snapshot) => ({
+      ...snapshot,
       parent: this.#message(parentId),
     }))
     this.#threads.set(parentId, thread)
     return thread
   }
 
-  /** The parts that somebody looks at. */
-  watched(): Part[] {
-    return this.#views.flatMap(({ part, isWatched }) => (part && isWatched() ? [part] : []))
+  /** The resources that something watches. */
+  watched(): ResourceName[] {
+    return this.#stores.flatMap(({ resource, isWatched }) =>
+      resource && isWatched() ? [resource] : [],
+    )
   }
 
   refresh() {
-    for (const view of this.#views) view.refresh()
+    for (const store of this.#stores) store.refresh()
   }
 
   #message(id: string) {
-    const { feed, patches } = this.options
-    const all = fold(feed.state, {}, { all: patches(), entries: none, me: undefined })
-    return all.find((message) => message.id === id) ?? feed.state.messages.get(id)
+    const { sync, updates } = this.options
+    const local = { updates: updates(), entries: NO_ITEMS, me: undefined }
+    const messages = selectMessages(sync.state, {}, local)
+    return messages.find((message) => message.id === id) ?? sync.state.messages.get(id)
   }
 
-  #paged<Snapshot extends MessagesSnapshot>(
-    part: Part,
-    complete: (shown: MessagesSnapshot) => Snapshot,
+  #timeline<Snapshot extends MessagesSnapshot>(
+    resource: ResourceName,
+    complete: (snapshot: MessagesSnapshot) => Snapshot,
   ): Paged<Snapshot> {
-    const { context, channelId, feed, patches } = this.options
-    const stretch = stretchOf(part)
+    const { context, channelId, sync, updates } = this.options
+    const timeline = timelineOf(resource)
     const compute = () => {
-      const items = fold(feed.state, stretch, {
-        all: patches(),
-        entries: context.outbox.of(channelId),
-        me: whoAmI(context),
+      const items = selectMessages(sync.state, timeline, {
+        updates: updates(),
+        entries: context.outbox.entriesOf(channelId),
+        me: currentUser(context),
       })
-      return complete({ items, ...reach(feed.state, stretch), ...feed.partOf(part) })
+      const hasMore = selectHasMore(sync.state, timeline)
+      return complete({ items, ...hasMore, ...sync.resources.get(resource) })
     }
-    const more = (side: 'older' | 'newer') => async () => {
-      const load = loadMore(context, { channelId, part, side })(feed.state)
-      if (load) await feed.load(`${side}:${part}`, load)
+    const loadMore = (direction: Direction) => async () => {
+      const loader = createPageLoader(context, { channelId, timeline, direction })(sync.state)
+      if (loader) await sync.resources.load(`${direction}:${resource}`, loader)
     }
-    return { ...this.#view(part, compute), loadOlder: more('older'), loadNewer: more('newer') }
+    return {
+      ...this.#derive(resource, compute),
+      loadOlder: loadMore('older'),
+      loadNewer: loadMore('newer'),
+    }
   }
 
-  /** A store computed from the state; a part that is looked at is loaded. */
-  #view<Snapshot extends object>(part: Part | undefined, compute: () => Snapshot): Store<Snapshot> {
-    const want = () => {
-      if (part) this.options.feed.want(part)
+  /** A store computed from the state. Its resource is loaded once the store is used. */
+  #derive<Snapshot extends object>(
+    resource: ResourceName | undefined,
+    compute: () => Snapshot,
+  ): Store<Snapshot> {
+    const { context, sync } = this.options
+    const load = () => {
+      if (resource) sync.resources.loadIfIdle(resource)
     }
-    const store = createStore(compute(), { report: this.options.context.report, onWatched: want })
-    let isOld = false
-    const renew = () => {
-      isOld = false
-      store.set(keepAll(store.getSnapshot(), compute()))
+    const store = createStore(compute(), { onError: context.onError, onWatched: load })
+    let isOutdated = false
+    const recompute = () => {
+      isOutdated = false
+      store.set(keepSnapshotIfEqual(store.getSnapshot(), compute()))
     }
-    // What nobody watches is computed when somebody asks.
+    // Without a listener it is recomputed when it is read.
     const refresh = () => {
-      if (store.isWatched) renew()
-      else isOld = true
+      if (store.isWatched) recompute()
+      else isOutdated = true
     }
-    this.#views.push({ part, isWatched: () => store.isWatched, refresh })
+    this.#stores.push({ resource, isWatched: () => store.isWatched, refresh })
     return {
       subscribe: store.subscribe,
       getSnapshot: () => {
-        // Not now: a snapshot is taken while others are being computed.
-        if (part) queueMicrotask(want)
-        if (isOld) renew()
+        // Not at once: a load changes state, and reading must not.
+        if (resource) queueMicrotask(load)
+        if (isOutdated) recompute()
         return store.getSnapshot()
       },
     }
   }
 }
 
-const none: never[] = []
-const nobody: Reads = {}
-
-/** The new snapshot, or the old one if nothing in it has changed. */
-function keepAll<Snapshot extends object>(before: Snapshot, after: Snapshot): Snapshot {
-  if ('items' in before && 'items' in after)
-    after = { ...after, items: keep(before.items as unknown[], after.items as unknown[]) } // lists of what is immutable
-  const names = new Set([...Object.keys(before), ...Object.keys(after)]) as Set<keyof Snapshot>
-  return before === after ||
-    (!Array.isArray(after) && [...names].every((name) => Object.is(before[name], after[name])))
-    ? before
-    : after
-}
+const NO_ITEMS: never[] = []
+const NO_READS: Reads = {}

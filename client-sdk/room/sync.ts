@@ -1,72 +1,58 @@
-import type { LiveContext } from '../catch-up.ts'
-import type { Position } from '../connection.ts'
+import type { StreamPosition } from '../connection.ts'
+import { type ClientContext, currentUserId } from '../context.ts'
 import type { ChatError } from '../error.ts'
+import type { ChannelEvent } from '../events.ts'
 import type { ChannelChanges, UserSummary } from '../types.ts'
-import { facesOf, rename } from './profiles.ts'
-import { Crossings } from './read-race.ts'
-import {
-  applyEvent,
-  applyLate,
-  type ChannelState,
-  learn,
-  type TopicEvent,
-  unknown,
-} from './reducer.ts'
-import { type Load, type Part, type PartState, Parts } from './resources.ts'
-import { countOf, trim } from './timeline.ts'
+import { applyProfiles, profilesOf } from './profiles.ts'
+import { ReadRace } from './read-race.ts'
+import { applyEvent, replayEvent, upsertMessages } from './reducer.ts'
+import { type Loaded, type Loader, type ResourceName, Resources } from './resources.ts'
+import { type ChannelState, emptyState } from './state.ts'
+import { trimWindow, windowSize } from './timeline.ts'
 
-type Options = {
-  context: LiveContext
+type ChannelSyncOptions = {
+  context: ClientContext
   channelId: string
-  loadOf: (part: Part) => Load
-  /** Which parts somebody looks at. */
-  watched: () => Part[]
+  loaderOf: (name: ResourceName) => Loader
+  /** The resources that something watches. */
+  watched: () => ResourceName[]
   onChange: () => void
-  /** A hole was filled by what the server says now. */
-  onHealed: () => void
+  /** The state was fetched across a gap in the events. */
+  onGapFilled: () => void
 }
 
-/** How long a channel nobody watches stays subscribed, for those who come back at once. */
+/** How long a channel stays subscribed after its last watcher left, in case one returns at once. */
 const LINGER_MS = 1_000
-/** After so long a part that could not be loaded, or may not be right, is loaded again. */
-const RETRY_MS = 1_000
-/** So many messages may come in after the user has last paged; then there are pages again. */
-const LIVE_MOST = 1_000
+/** How many messages the window may grow by after the user last paged. */
+const MAX_LIVE_MESSAGES = 1_000
 
 /**
- * Keeps what is known of a channel true: subscribes, then loads, and puts what is heard meanwhile over what was loaded;
- * the revs make that the same as having heard it in time. After a hole it asks what changed.
+ * Keeps a channel's state in sync with the server: subscribes, then loads, and applies the events
+ * that arrived during the load to its result; by their revs none counts twice. After a gap it
+ * fetches what changed.
  */
-export class Feed {
-  state: ChannelState = unknown
-  readonly #parts: Parts
-  readonly #crossings = new Crossings()
-  #generation = 0
+export class ChannelSync {
+  state: ChannelState = emptyState
+  readonly resources: Resources
+  readonly #readRace = new ReadRace()
   #watchers = 0
   #leaveTimer: ReturnType<typeof setTimeout> | undefined
   #unsubscribe: (() => void) | undefined
-  #position: Position | undefined
+  #position: StreamPosition | undefined
+  /** The server has confirmed the subscription, and the connection is there. */
   #isSubscribed = false
-  /** So many messages are shown; of more, the oldest go. */
-  #most = LIVE_MOST
+  /** The size of the window from which on the oldest messages are dropped. */
+  #windowLimit = MAX_LIVE_MESSAGES
 
-  constructor(readonly options: Options) {
-    this.#parts = new Parts({
-      fresh: () => (this.#isSubscribed || !this.isHearing ? 'ready' : 'stale'),
-      onLoaded: (part, apply, heard) => {
-        this.state = heard.reduce((state, { apply }) => apply(state), apply(this.state))
-        this.#most = countOf(this.state) + LIVE_MOST
-        if (part === 'main') options.onHealed()
-        if (this.state.arePinsStale && part !== 'pins') this.#reloadPins()
-        // Whether their authors had read everything until then, only the server knows.
-        if (part === 'reads' && heard.some(({ event }) => event?.type === 'message.new'))
-          this.#retryLater(() => this.#parts.forget(part))
-      },
-      onFailed: (part, { retryable }) => {
-        if (retryable)
-          this.#retryLater(() => this.partOf(part).status === 'failed' && this.#parts.forget(part))
-      },
-      onChange: options.onChange,
+  constructor(readonly options: ChannelSyncOptions) {
+    const { loaderOf, watched, onChange } = options
+    this.resources = new Resources({
+      loaderOf,
+      watched,
+      canLoad: () => this.#isSubscribed,
+      loadedStatus: () => (this.#isSubscribed || !this.isActive ? 'ready' : 'stale'),
+      onLoaded: (name, loaded) => this.#handleLoaded(name, loaded),
+      onChange,
     })
   }
 
@@ -83,43 +69,26 @@ export class Feed {
     }
   }
 
-  get isHearing() {
+  /** Whether the channel is subscribed, or will be once the connection is back. */
+  get isActive() {
     return this.#unsubscribe !== undefined
   }
 
-  get isWatched() {
-    return this.#watchers > 0
-  }
-
-  partOf(part: Part): PartState {
-    return this.#parts.of(part)
-  }
-
-  /** A part is looked at: loads it if it is not known, once the topic is subscribed. */
-  want(part: Part) {
-    if (!this.#isSubscribed || this.partOf(part).status !== 'idle') return
-    void this.load(part, this.options.loadOf(part)).catch(() => {})
-  }
-
-  /** Loads into a part; what is heard meanwhile goes on top. One load of a part at a time. */
-  load(part: Part, load: Load): Promise<void> {
-    return this.#parts.load(part, load)
-  }
-
-  hear(event: TopicEvent) {
+  handleEvent(event: ChannelEvent) {
     if (!this.#unsubscribe) return
-    if (!event.type.startsWith('typing'))
-      this.#parts.journal.note({ event, apply: (state) => applyLate(state, event, this.#me) })
+    if (!event.type.startsWith('typing')) {
+      const apply = (state: ChannelState) => replayEvent(state, event, this.#me)
+      this.resources.buffer.add({ event, apply })
+    }
     if (event.rev !== undefined && this.#position)
       this.#position = { ...this.#position, offset: event.rev }
-    this.update((state) => trim(applyEvent(state, event, this.#me), this.#most))
-    if (this.#crossings.note(event)) this.#retryLater(() => this.#parts.forget('reads'))
+    this.update((state) => trimWindow(applyEvent(state, event, this.#me), this.#windowLimit))
+    if (this.#readRace.record(event)) this.resources.reloadLater('reads')
   }
 
-  /** Somebody has a new name or image. */
-  rename(user: UserSummary) {
-    const apply = (state: ChannelState) => rename(state, facesOf(user))
-    this.#parts.journal.note({ apply })
+  applyProfile(user: UserSummary) {
+    const apply = (state: ChannelState) => applyProfiles(state, profilesOf(user))
+    this.resources.buffer.add({ apply })
     this.update(apply)
   }
 
@@ -127,136 +96,132 @@ export class Feed {
     const next = change(this.state)
     if (next === this.state) return
     this.state = next
-    if (next.arePinsStale) this.#reloadPins()
+    if (next.arePinsStale) void this.#reloadPins()
     this.options.onChange()
   }
 
-  /** The connection is lost: what is shown may no longer be true. */
-  pause() {
+  /** The connection was lost: the state may miss changes. */
+  handleDisconnect() {
     this.#isSubscribed = false
-    this.#parts.turn(['ready'], 'stale')
+    this.resources.transition(['ready'], 'stale')
     if (this.state.typing.length > 0) this.state = { ...this.state, typing: [] }
     this.options.onChange()
   }
 
-  /** The channel is not, or no longer, this user's to read. */
-  refuse(error: ChatError) {
-    this.#generation += 1
-    this.#parts.stopLoading()
+  /** The user may not read the channel, or no longer: drops everything. */
+  handleAccessLost(error: ChatError) {
+    this.resources.abandonLoads()
     this.#unsubscribe?.()
     this.#unsubscribe = undefined
     this.#isSubscribed = false
     this.#position = undefined
-    this.state = unknown
-    for (const part of new Set([...this.#parts.names, 'main']))
-      this.#parts.set(part, { status: 'failed', error })
+    this.state = emptyState
+    for (const name of new Set([...this.resources.names, 'messages']))
+      this.resources.set(name, { status: 'failed', error })
     this.options.onChange()
   }
 
-  /** The channel is this user's again. */
-  return() {
-    if (this.isWatched) this.#subscribe()
+  handleAccessRegained() {
+    if (this.#watchers > 0) this.#subscribe()
   }
 
   #subscribe() {
     if (this.#unsubscribe) return
     const { context, channelId } = this.options
-    this.#unsubscribe = context.topics.join(
+    this.#unsubscribe = context.topics.subscribe(
       channelId,
-      (context) => this.#onSubscribed(context),
+      (context) => this.#handleSubscribed(context),
       this.#position,
     )
-    this.#parts.set('main', { status: this.state.main ? 'stale' : 'loading' })
+    this.resources.set('messages', { status: this.state.mainWindow ? 'stale' : 'loading' })
     this.options.onChange()
   }
 
   #leave() {
     this.#unsubscribe?.()
     this.#unsubscribe = undefined
-    this.pause()
+    this.handleDisconnect()
   }
 
-  #onSubscribed({ isRecovered, position }: { isRecovered: boolean; position: Position }) {
+  #handleSubscribed({ isRecovered, position }: { isRecovered: boolean; position: StreamPosition }) {
     this.#isSubscribed = true
     this.#position = position
-    if (!this.state.main) {
+    if (!this.state.mainWindow) {
       this.state = { ...this.state, rev: position.offset }
-      return this.#settle(['main'])
+      return this.#markReady(['messages'])
     }
-    // Reading and new names are told only once.
-    if (isRecovered) return this.#settle(['reads', 'members'])
-    this.options.context.catchUp.ask(this.options.channelId, {
-      since: this.state.rev,
-      take: (changes) => this.#heal(changes),
+    // Reads and profiles come in ephemeral events, which are never recovered.
+    if (isRecovered) return this.#markReady(['reads', 'members'])
+    this.#requestChanges(this.state.rev)
+  }
+
+  #handleLoaded(name: ResourceName, { apply, changes }: Loaded) {
+    this.state = changes.reduce((state, change) => change.apply(state), apply(this.state))
+    this.#windowLimit = windowSize(this.state) + MAX_LIVE_MESSAGES
+    if (name === 'messages') this.options.onGapFilled()
+    if (this.state.arePinsStale && name !== 'pins') void this.#reloadPins()
+    // Only the server knows whether the authors of these messages had read everything before.
+    const hasNewMessage = changes.some(({ event }) => event?.type === 'message.new')
+    if (name === 'reads' && hasNewMessage) this.resources.reloadLater(name)
+  }
+
+  #requestChanges(since: number) {
+    this.options.context.catchUp.request(this.options.channelId, {
+      since,
+      apply: (changes) => this.#fillGap(changes),
     })
   }
 
-  /** Fills a hole with what the server says has changed; or, when that is too much, starts anew. */
-  async #heal(changes: ChannelChanges): Promise<'healed' | 'told'> {
-    if (!this.#unsubscribe || changes.removed) return 'told'
+  /** Fills a gap with the changes, or reloads everything if there are too many. */
+  async #fillGap(changes: ChannelChanges): Promise<boolean> {
+    if (!this.#unsubscribe || changes.removed) return false
     const { rev = 0, messages = [] } = changes
-    if (changes.resync) return this.#restart(rev)
-    this.update((state) => ({ ...learn(state, messages), rev: Math.max(state.rev, rev) }))
-    if (changes.more)
-      this.options.context.catchUp.ask(this.options.channelId, {
-        since: rev,
-        take: (next) => this.#heal(next),
-      })
-    else this.#settle(['members', 'reads', 'pins'])
-    this.options.onHealed()
-    return 'healed'
-  }
-
-  /** Loads all anew; what is known is shown, as stale, until then. */
-  async #restart(rev: number): Promise<'healed'> {
-    this.#generation += 1
-    this.#parts.stopLoading()
-    const parts = this.#parts.names
-    for (const part of parts) this.#parts.set(part, { status: 'stale' })
-    const load = this.options.loadOf('main')
-    const first = async () => {
-      const apply = await load()
-      return () => apply({ ...unknown, rev })
+    if (changes.resync) {
+      await this.#reload(rev)
+      return true
     }
-    await this.load('main', first).catch(() => {
-      this.state = { ...unknown, rev }
+    this.update((state) => ({ ...upsertMessages(state, messages), rev: Math.max(state.rev, rev) }))
+    if (changes.more) this.#requestChanges(rev)
+    else this.#markReady(['members', 'reads', 'pins'])
+    this.options.onGapFilled()
+    return true
+  }
+
+  /** Reloads everything; until then the old state is shown as stale. */
+  async #reload(rev: number) {
+    this.resources.abandonLoads()
+    const { names } = this.resources
+    for (const name of names) this.resources.set(name, { status: 'stale' })
+    const load = this.options.loaderOf('messages')
+    const replaceState = async () => {
+      const apply = await load()
+      return () => apply({ ...emptyState, rev })
+    }
+    await this.resources.load('messages', replaceState).catch(() => {
+      this.state = { ...emptyState, rev }
     })
-    for (const part of parts) if (part !== 'main') this.#parts.forget(part)
-    this.options.onHealed()
-    this.#look(parts)
-    return 'healed'
+    for (const name of names) {
+      if (name !== 'messages') this.resources.invalidate(name)
+    }
+    this.options.onGapFilled()
+    this.resources.loadWatched(names)
   }
 
-  /** All is known again but these parts: those looked at are loaded, the others forgotten, also what is being loaded from before. */
-  #settle(lost: Part[]) {
-    this.#parts.turn(['stale', 'failed'], 'ready')
-    for (const part of lost) this.#parts.forget(part)
+  /** Marks everything as up to date but these resources, which are loaded when watched. */
+  #markReady(outdated: ResourceName[]) {
+    this.resources.transition(['stale', 'failed'], 'ready')
+    for (const name of outdated) this.resources.invalidate(name)
     this.options.onChange()
-    this.#look(lost)
+    this.resources.loadWatched(outdated)
   }
 
-  #look(parts: Part[]) {
-    const watched = new Set(['main', ...this.options.watched()])
-    for (const part of new Set([...parts, ...watched])) if (watched.has(part)) this.want(part)
-  }
-
-  /** Who pinned what is told by no event. */
   async #reloadPins() {
     this.update((state) => ({ ...state, arePinsStale: false }))
-    await this.#parts.untilIdle('pins')
-    await this.load('pins', this.options.loadOf('pins')).catch(() => {})
-  }
-
-  #retryLater(forget: () => void) {
-    const generation = this.#generation
-    setTimeout(() => {
-      if (generation !== this.#generation) return
-      forget()
-      this.#look([])
-    }, RETRY_MS)
+    await this.resources.settled('pins')
+    await this.resources.load('pins').catch(() => {})
   }
 
   get #me() {
-    return this.options.context.session()?.user.id ?? ''
+    return currentUserId(this.options.context)
   }
 }

@@ -1,73 +1,85 @@
 import type { UserApi } from '../types.ts'
 
-/** The server forgets a typist after 6 seconds. */
-const TYPING_EVERY_MS = 3_000
-const TYPING_STOPS_MS = 5_000
-const READ_EVERY_MS = 500
+/** The server stops showing someone as typing after 6 seconds. */
+const TYPING_INTERVAL_MS = 3_000
+const TYPING_TIMEOUT_MS = 5_000
+const READ_INTERVAL_MS = 500
 
-/** What is said often and matters little: typing and reading, at most so often. */
-export class Signals {
-  #toldTypingAt = 0
+/** Sends at most one typing call per interval, and one more when typing stops. */
+export class ThrottledTyping {
+  /** 0 if the others do not see the user typing. */
+  #sentAt = 0
   #stopTimer: ReturnType<typeof setTimeout> | undefined
-  #reading: { next: Promise<void> | undefined; messageId: string | undefined } = {
-    next: undefined,
-    messageId: undefined,
-  }
-  #lastRead = Promise.resolve()
-  #readAt = 0
 
   constructor(
-    readonly api: Pick<UserApi, 'typing' | 'reads'>,
+    readonly api: Pick<UserApi, 'typing'>,
     readonly channelId: string,
   ) {}
 
   keystroke(now = Date.now()) {
     clearTimeout(this.#stopTimer)
-    this.#stopTimer = setTimeout(() => this.stopTyping(), TYPING_STOPS_MS)
-    if (now - this.#toldTypingAt < TYPING_EVERY_MS) return
-    this.#toldTypingAt = now
-    this.#tell(true)
+    this.#stopTimer = setTimeout(() => this.stop(), TYPING_TIMEOUT_MS)
+    if (now - this.#sentAt < TYPING_INTERVAL_MS) return
+    this.#sentAt = now
+    this.#send(true)
   }
 
-  stopTyping() {
-    const wasTold = this.#toldTypingAt !== 0
-    this.pause()
-    if (wasTold) this.#tell(false)
+  stop() {
+    const isShown = this.#sentAt !== 0
+    this.cancel()
+    if (isShown) this.#send(false)
   }
 
-  /** The connection is lost, and with it whom it could be told to. */
-  pause() {
+  /** Stops without a call: the connection is lost, and the server notices that by itself. */
+  cancel() {
     clearTimeout(this.#stopTimer)
-    this.#toldTypingAt = 0
+    this.#sentAt = 0
   }
 
-  /** One call for all that are made before it goes out, as far as the farthest of them: ids grow with time. */
-  markRead(messageId: string | undefined): Promise<void> {
-    const { next, messageId: other } = this.#reading
-    if (!next) this.#reading.messageId = messageId
-    else this.#reading.messageId = messageId && other && (messageId > other ? messageId : other)
-    this.#reading.next ??= this.#lastRead.then(() => this.#markSoon())
-    return this.#reading.next
+  #send(typing: boolean) {
+    const { channelId } = this
+    this.api.typing.set({ channelId, typing }).catch(() => {}) // the next keystroke sends it again
+  }
+}
+
+/** Merges calls that mark a channel as read: one at a time, and at most one per interval. */
+export class ThrottledReads {
+  /** The call that is not sent yet. */
+  #next: { done: Promise<void>; messageId: string | undefined } | undefined
+  #lastCall = Promise.resolve()
+  #sentAt = 0
+
+  constructor(
+    readonly api: Pick<UserApi, 'reads'>,
+    readonly channelId: string,
+  ) {}
+
+  /** Without an id it marks everything. Ids grow with time, so the greatest one wins. */
+  mark(messageId: string | undefined): Promise<void> {
+    if (!this.#next) {
+      this.#next = { done: this.#lastCall.then(() => this.#send()), messageId }
+    } else {
+      const other = this.#next.messageId
+      this.#next.messageId = messageId && other && (messageId > other ? messageId : other)
+    }
+    return this.#next.done
   }
 
-  async #markSoon() {
-    const early = this.#readAt + READ_EVERY_MS - Date.now()
-    if (early > 0) await new Promise((resolve) => setTimeout(resolve, early))
-    const { messageId } = this.#reading
-    this.#reading = { next: undefined, messageId: undefined }
-    this.#readAt = Date.now()
-    const marked = this.api.reads.mark({
-      channelId: this.channelId,
+  async #send() {
+    const delayMs = this.#sentAt + READ_INTERVAL_MS - Date.now()
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
+    const messageId = this.#next?.messageId
+    this.#next = undefined
+    this.#sentAt = Date.now()
+    const { channelId } = this
+    const call = this.api.reads.mark({
+      channelId,
       ...(messageId === undefined ? {} : { messageId }),
     })
-    this.#lastRead = marked.then(
+    this.#lastCall = call.then(
       () => {},
       () => {},
     )
-    await marked
-  }
-
-  #tell(typing: boolean) {
-    this.api.typing.set({ channelId: this.channelId, typing }).catch(() => {}) // the next keystroke tells it again
+    await call
   }
 }

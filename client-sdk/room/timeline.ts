@@ -1,83 +1,87 @@
 import type { Message } from '../types.ts'
-import { type ChannelState, type ChatMessage, learn, type Range } from './reducer.ts'
+import { upsertMessages } from './reducer.ts'
+import type { ChannelState, ChatMessage, TimelineWindow } from './state.ts'
 
-/** A page of messages as the server gave it, and where it belongs; `known` to no stretch. */
+/** Which messages: the channel's, or with a `parentId` the replies of a thread. */
+export type Timeline = { parentId?: string | undefined }
+export type Direction = 'older' | 'newer'
+/** A page of messages as the server returned it, and where it belongs in the timeline. */
 export type Page = {
   messages: readonly Message[]
   hasMore: boolean
-  where: 'newest' | 'older' | 'newer' | 'known'
+  position: 'newest' | Direction
 }
 
-/** Which stretch a page adds to: the channel's own, or the thread below a message. */
-export type Stretch = { parentId?: string | undefined }
+export const windowOf = (state: ChannelState, { parentId }: Timeline) =>
+  parentId === undefined ? state.mainWindow : (state.threadWindows.get(parentId) ?? null)
 
-export const rangeOf = (state: ChannelState, { parentId }: Stretch) =>
-  parentId === undefined ? state.main : (state.threads.get(parentId) ?? null)
-
-const withRange = (state: ChannelState, { parentId }: Stretch, range: Range): ChannelState =>
-  parentId === undefined
-    ? { ...state, main: range }
-    : { ...state, threads: new Map(state.threads).set(parentId, range) }
-
-/** The state with a page: its messages are known, and the stretch reaches as far as it goes. */
-export function addPage(state: ChannelState, page: Page, stretch: Stretch = {}): ChannelState {
-  const { messages, hasMore, where } = page
-  if (where === 'known') return learn(state, messages)
-  const range = rangeOf(state, stretch) ?? { from: 0, to: Number.POSITIVE_INFINITY }
-  const from = hasMore ? (messages[0]?.seq ?? range.from) : 0
-  const to = hasMore ? (messages.at(-1)?.seq ?? range.to) : Number.POSITIVE_INFINITY
-  const reach = {
-    newest: { from, to: Number.POSITIVE_INFINITY },
-    older: { ...range, from },
-    newer: { ...range, to },
-  }[where]
-  return withRange(learn(state, messages), stretch, reach)
-}
-
-/** The stretch around a message, in place of the one that was shown. */
-export const jump = (
+const withWindow = (
   state: ChannelState,
-  { messages, range }: { messages: readonly Message[]; range: Range },
-): ChannelState => withRange(learn(state, messages), {}, range)
+  { parentId }: Timeline,
+  window: TimelineWindow,
+): ChannelState =>
+  parentId === undefined
+    ? { ...state, mainWindow: window }
+    : { ...state, threadWindows: new Map(state.threadWindows).set(parentId, window) }
 
-/** The messages of a stretch in order, without deleted ones. */
-export function shown(state: ChannelState, stretch: Stretch = {}): ChatMessage[] {
-  return inRange(state, stretch).filter(({ deletedAt }) => deletedAt === null)
+/** Adds a page: its messages are known, and the timeline's window extends over them. */
+export function addPage(state: ChannelState, page: Page, timeline: Timeline = {}): ChannelState {
+  const { messages, hasMore, position } = page
+  const window = windowOf(state, timeline) ?? { from: 0, to: Number.POSITIVE_INFINITY }
+  const from = hasMore ? (messages[0]?.seq ?? window.from) : 0
+  const to = hasMore ? (messages.at(-1)?.seq ?? window.to) : Number.POSITIVE_INFINITY
+  const extended = {
+    newest: { from, to: Number.POSITIVE_INFINITY },
+    older: { ...window, from },
+    newer: { ...window, to },
+  }[position]
+  return withWindow(upsertMessages(state, messages), timeline, extended)
 }
 
-/** The message from which to page on. A deleted one will do. */
-export const edge = (state: ChannelState, stretch: Stretch, side: 'older' | 'newer') =>
-  inRange(state, stretch).at(side === 'older' ? 0 : -1)?.id
+/** Moves the channel's window to these messages. */
+export const moveWindow = (
+  state: ChannelState,
+  { messages, window }: { messages: readonly Message[]; window: TimelineWindow },
+): ChannelState => withWindow(upsertMessages(state, messages), {}, window)
 
-/** How many messages the channel itself shows, tombstones included. */
-export const countOf = (state: ChannelState) => inRange(state, {}).length
+/** The messages of a timeline in order, without deleted ones. */
+export const visibleMessages = (state: ChannelState, timeline: Timeline = {}): ChatMessage[] =>
+  messagesInWindow(state, timeline).filter(({ deletedAt }) => deletedAt === null)
 
-/** With more than so many messages at the live end, the older half of them are forgotten; but what threads show stays. */
-export function trim(state: ChannelState, most: number): ChannelState {
-  const { main, threads, messages } = state
-  if (messages.size <= most || main?.to !== Number.POSITIVE_INFINITY) return state
-  const shown = inRange(state, {})
-  const first = shown.length > most ? shown.at(-Math.ceil(most / 2)) : undefined
+/** The id of the message from which to page on; it may be a deleted one. */
+export const cursorOf = (state: ChannelState, timeline: Timeline, direction: Direction) =>
+  messagesInWindow(state, timeline).at(direction === 'older' ? 0 : -1)?.id
+
+/** How many messages the channel's window holds, tombstones included. */
+export const windowSize = (state: ChannelState) => messagesInWindow(state, {}).length
+
+/**
+ * If the window includes the newest message and holds more than `limit`, drops the older ones down
+ * to half of the limit. Messages of open threads are kept.
+ */
+export function trimWindow(state: ChannelState, limit: number): ChannelState {
+  const { mainWindow: window, threadWindows, messages } = state
+  if (messages.size <= limit || window?.to !== Number.POSITIVE_INFINITY) return state
+  const shown = messagesInWindow(state, {})
+  const first = shown.length > limit ? shown.at(-Math.ceil(limit / 2)) : undefined
   if (!first) return state
   const isKept = ({ id, seq, parentId }: ChatMessage) =>
-    seq >= first.seq || threads.has(id) || threads.has(parentId ?? '')
+    seq >= first.seq || threadWindows.has(id) || threadWindows.has(parentId ?? '')
   return {
     ...state,
-    main: { ...main, from: first.seq },
+    mainWindow: { ...window, from: first.seq },
     messages: new Map([...messages].filter(([, message]) => isKept(message))),
   }
 }
 
-function inRange(state: ChannelState, stretch: Stretch) {
-  const range = rangeOf(state, stretch)
-  if (!range) return []
-  const { parentId } = stretch
+function messagesInWindow(state: ChannelState, timeline: Timeline) {
+  const window = windowOf(state, timeline)
+  if (!window) return []
+  const { parentId } = timeline
+  const isInWindow = ({ seq }: ChatMessage) => seq >= window.from && seq <= window.to
   return [...state.messages.values()]
     .filter(
-      (message) =>
-        message.seq >= range.from &&
-        message.seq <= range.to &&
-        (parentId === undefined || message.parentId === parentId),
+      (message) => isInWindow(message) && (parentId === undefined || message.parentId === parentId),
     )
     .sort((a, b) => a.seq - b.seq)
 }

@@ -13,19 +13,19 @@ const isExported = (node: ts.Statement) =>
 const commentOf = (node: ts.Node) =>
   ts.getJSDocCommentsAndTags(node).flatMap((each) => (ts.isJSDoc(each) ? each.getText() : []))[0]
 
-type Declared = {
+type Declaration = {
   name: string
   text: string | undefined
   members: { name: string; text: string | undefined }[]
 }
 
-/** What a file exports, and of classes what is public, with the comments above it. Overloads are one. */
-function declared(file: ts.SourceFile): Declared[] {
+/** The exports of a file and the public members of its classes, with their doc comments. */
+function declarationsOf(file: ts.SourceFile): Declaration[] {
   const described = (node: ts.Node & { name?: ts.Node | undefined }) => ({
     name: node.name?.getText() ?? '',
     text: commentOf(node),
   })
-  return file.statements.filter(isExported).flatMap((node): Declared[] => {
+  return file.statements.filter(isExported).flatMap((node): Declaration[] => {
     if (ts.isVariableStatement(node))
       return node.declarationList.declarations.map((each) => ({
         name: each.name.getText(),
@@ -49,8 +49,8 @@ function declared(file: ts.SourceFile): Declared[] {
   })
 }
 
-/** The names that an entry passes on from other files; with the names they have there. */
-const passedOn = (entry: ts.SourceFile) =>
+/** The names that an entry re-exports, as the other files have them. */
+const reExported = (entry: ts.SourceFile) =>
   entry.statements
     .filter(ts.isExportDeclaration)
     .flatMap(({ exportClause }) =>
@@ -59,7 +59,7 @@ const passedOn = (entry: ts.SourceFile) =>
         : [],
     )
 
-test('everything that the package exports says what it is for, and so does every public member of its classes', () => {
+test('every export of the package and every public member of its classes has a doc comment', () => {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) =>
     file.replaceAll('\\', '/'),
   )
@@ -70,11 +70,11 @@ test('everything that the package exports says what it is for, and so does every
   )
   const of = (...files: string[]) => files.flatMap((file) => sources.get(file) ?? [])
   const entries = of('index.ts', 'react/index.ts', 'server.ts')
-  const whole = [...entries, ...of('types.ts')].flatMap(declared)
-  const names = new Set([...entries.flatMap(passedOn), ...whole.map(({ name }) => name)])
-  const shown = [...sources.values()].flatMap(declared).filter(({ name }) => names.has(name))
+  const whole = [...entries, ...of('types.ts')].flatMap(declarationsOf)
+  const names = new Set([...entries.flatMap(reExported), ...whole.map(({ name }) => name)])
+  const shown = [...sources.values()].flatMap(declarationsOf).filter(({ name }) => names.has(name))
   expect(shown.length).toBeGreaterThan(80)
-  const silent = shown.flatMap(({ name, text, members }) => [
+  const undocumented = shown.flatMap(({ name, text, members }) => [
     ...(text === undefined ? [name] : []),
     ...members.flatMap((member) =>
       members.some((other) => other.name === member.name && other.text !== undefined)
@@ -82,5 +82,5 @@ test('everything that the package exports says what it is for, and so does every
         : [`${name}.${member.name}`],
     ),
   ])
-  expect(silent).toEqual([])
+  expect(undocumented).toEqual([])
 })

@@ -1,13 +1,13 @@
 import type { ChatClient } from '@parley/client'
 import { expect, test } from 'vitest'
-import { GROUP, isLive, isOffline, liveChatOf, ready, until } from '../support/chat.ts'
+import { chatOf, GROUP, isLive, isOffline, liveChatOf, ready, until } from '../support/chat.ts'
 import { openClock } from '../support/clock.ts'
 import { insertWorkspace } from '../support/inserted.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
 
-/** What the lists of a client show; a fresh client of the same user shows the same. */
+/** What a client shows of its channels. A fresh client of the same user shows the same. */
 const shown = async (chat: ChatClient) => {
   const { items, totalUnread } = await until(chat.channels(), ready)
   return { items, totalUnread, unread: chat.unread.getSnapshot() }
@@ -17,7 +17,7 @@ async function freshlyShown(userId: string) {
   return shown(chat)
 }
 
-test('a channel that is new to the user follows what is said in it, like those that were there', async () => {
+test('messages update a channel that was added later like any other', async () => {
   const [ana] = await world().users('ana', 'ben')
   const { id: old } = await ana.channels.create({ ...GROUP, name: 'Old', memberIds: ['ben'] })
   const { chat } = await liveChatOf(world(), 'ben')
@@ -36,64 +36,62 @@ test('a channel that is new to the user follows what is said in it, like those t
   await expect.poll(() => shown(chat)).toEqual(await freshlyShown('ben'))
 })
 
-test('starring and muting show on the other device, in every list', async () => {
+test('starring and muting a channel shows on the other device, in every list', async () => {
   const [ana] = await world().users('ana', 'cem')
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['cem'] })
   const [phone, desk] = await Promise.all([liveChatOf(world(), 'cem'), liveChatOf(world(), 'cem')])
   const lists = [desk.chat.channels(), desk.chat.channels({ type: 'group' })]
   for (const list of lists) await until(list, (shown) => ready(shown) && shown.items.length === 1)
-  const heard: unknown[] = []
-  desk.chat.on('channel.settings_changed', ({ payload }) => heard.push(payload))
+  const payloads: unknown[] = []
+  desk.chat.on('channel.settings_changed', ({ payload }) => payloads.push(payload))
   for (const settings of [{ starred: true }, { muted: true }, { starred: false }])
     await phone.chat.api.channels.updateSettings({ channelId, ...settings })
   for (const list of lists)
     await until(list, ({ items }) => items[0]?.muted === true && !items[0].starred)
-  expect(heard).toEqual([
+  expect(payloads).toEqual([
     { channelId, starred: true, muted: false },
     { channelId, starred: true, muted: true },
     { channelId, starred: false, muted: true },
   ])
 })
 
-test('a setting that changes while the list is being read stays as it was changed', async () => {
+test('a setting changed while the list loads is not overwritten by the response', async () => {
   const [ana] = await world().users('ana', 'dora')
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['dora'] })
   let release = () => {}
-  const held = new Promise<void>((resolve) => {
+  const released = new Promise<void>((resolve) => {
     release = resolve
   })
   const { chat } = await liveChatOf(world(), 'dora', {
     fetch: (async (url, options) => {
-      const answer = await fetch(url, options)
-      if (String(url).includes('/api/channels?')) await held
-      return answer
+      const response = await fetch(url, options)
+      if (String(url).includes('/api/channels?')) await released
+      return response
     }) as typeof fetch,
   })
   const list = chat.channels()
   const listed = until(list, ready)
-  const heard = new Promise(
-    (resolve) =>
-      void chat.on(
-        'channel.total_unread_changed',
-        ({ payload }) => payload.count === 1 && resolve(payload),
-      ),
-  )
+  const isUnread = new Promise<void>((resolve) => {
+    chat.on('channel.total_unread_changed', ({ payload }) => {
+      if (payload.count === 1) resolve()
+    })
+  })
   await chat.api.channels.get({ channelId })
   await chat.api.channels.updateSettings({ channelId, starred: true })
   await ana.messages.send({ channelId, text: 'unread' })
-  await heard
+  await isUnread
   release()
   await listed
   await until(list, ({ items }) => items[0]?.unreadCount === 1 && items[0].starred)
 })
 
 test.each([
-  ['what was missed can be told again', false],
-  ['what was missed is gone', true],
+  ['events can be recovered', false],
+  ['events are lost', true],
 ])(
-  'counts, settings and channels that change while away are right when back, if %s',
-  async (_, isGone) => {
-    const userId = `away-${isGone}`
+  'counts, settings and channels changed while offline are right afterwards if %s',
+  async (_, areLost) => {
+    const userId = `away-${areLost}`
     const [ana, me] = await world().users('ana', userId)
     const make = async (name: string) =>
       (await ana.channels.create({ ...GROUP, name, memberIds: [userId] })).id
@@ -125,7 +123,7 @@ test.each([
       memberIds: [userId],
     })
     await ana.messages.send({ channelId: added, text: 'hello' })
-    if (isGone) await world().db`update service set value = value || 'x' where key = 'epoch'`
+    if (areLost) await world().db`update service set value = value || 'x' where key = 'epoch'`
     proxy.mend()
     await isLive(chat)
     await expect.poll(() => shown(chat)).toEqual(await freshlyShown(userId))
@@ -136,7 +134,7 @@ test.each([
   },
 )
 
-test('a list that was paged through is as long when it is back, in the same order, and has more as before', async () => {
+test('a paged list keeps its length, order and hasMore across an outage', async () => {
   const [ana] = await world().users('ana', 'eve')
   const workspaceId = await insertWorkspace(world(), { ana: 'owner', eve: 'member' })
   for (let n = 0; n < 110; n++)
@@ -160,7 +158,7 @@ test('a list that was paged through is as long when it is back, in the same orde
   expect([list.getSnapshot().items.length, list.getSnapshot().hasMore]).toEqual([110, false])
 })
 
-test('what has not changed is the same object after having been away', async () => {
+test('unchanged snapshots keep their identity across a reconnect', async () => {
   const [ana] = await world().users('ana', 'gus')
   const { id } = await ana.channels.create({ ...GROUP, memberIds: ['gus'] })
   const { chat, proxy } = await liveChatOf(world(), 'gus')
@@ -179,7 +177,7 @@ test('what has not changed is the same object after having been away', async () 
   expect(room.typing.getSnapshot()).toBe(typing)
 })
 
-test('a list that could not be read is read again by itself', async () => {
+test('a list that failed to load is loaded again automatically', async () => {
   const [ana] = await world().users('ana', 'hal')
   await ana.channels.create({ ...GROUP, memberIds: ['hal'] })
   let isDown = true
@@ -195,4 +193,27 @@ test('a list that could not be read is read again by itself', async () => {
   isDown = false
   await clock.forward(3_000)
   await until(list, (shown) => ready(shown) && shown.items.length === 1)
+})
+
+test('the list of channels shows new messages, new channels and reads', async () => {
+  const [ana] = await world().users('ana', 'ida')
+  const { id: one } = await ana.channels.create({ ...GROUP, name: 'One', memberIds: ['ida'] })
+  await ana.channels.create({ ...GROUP, name: 'Two', memberIds: ['ida'] })
+  const { chat } = await chatOf(world(), 'ida')
+  const list = chat.channels()
+  await chat.connect()
+  await until(list, (shown) => ready(shown) && shown.items.length === 2)
+  await ana.messages.send({ channelId: one, text: 'hello' })
+  const shown = await until(
+    list,
+    ({ items, totalUnread }) => items[0]?.unreadCount === 1 && totalUnread === 1,
+  )
+  expect(shown.items.map(({ name, lastMessage }) => [name, lastMessage?.text])).toEqual([
+    ['One', 'hello'],
+    ['Two', undefined],
+  ])
+  await ana.channels.create({ ...GROUP, name: 'Three', memberIds: ['ida'] })
+  expect((await until(list, ({ items }) => items.length === 3)).items[0]?.name).toBe('Three')
+  await chat.channel(one).markRead()
+  await until(list, ({ totalUnread }) => totalUnread === 0)
 })

@@ -8,10 +8,10 @@ import { wsUrlOf } from '../support/realtime.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
-/** As promised in its README: the client and its transport, as a browser gets them. */
-const LARGEST_BYTES = 30_000
+/** The client and its transport, gzipped, as a browser loads them. */
+const MAX_BYTES = 30_000
 
-test('who has only the packed client gets types without skipLibCheck, a program that runs in Node.js, also by require, and a small bundle', async () => {
+test('the packed client compiles without skipLibCheck, runs in Node.js, and bundles small', async () => {
   const consumer = createConsumer('client.ts', [
     'ws',
     'react',
@@ -34,20 +34,16 @@ test('who has only the packed client gets types without skipLibCheck, a program 
     status: 404,
   })
 
-  const required = `for (const name of ['', '/server', '/react']) console.log(Object.keys(require('@parley/client' + name)).join())`
-  const { stdout } = await run(
-    process.execPath,
-    ['--no-warnings', '--input-type=commonjs', '--eval', required],
-    { cwd: folder },
-  )
+  const program = `for (const entry of ['', '/server', '/react'])
+    console.log(Object.keys(require('@parley/client' + entry)).join())`
+  const args = ['--no-warnings', '--input-type=commonjs', '--eval', program]
+  const { stdout } = await run(process.execPath, args, { cwd: folder })
   for (const name of ['createChatClient', 'createChatServer', 'useMessages'])
     expect(stdout).toContain(name)
 
-  const examples = [
-    ...readFileSync(join(root, 'client-sdk/README.md'), 'utf8').matchAll(
-      /```(tsx?)\n([\s\S]*?)```/g,
-    ),
-  ].map(([, kind, text = ''], index) => {
+  const readme = readFileSync(join(root, 'client-sdk/README.md'), 'utf8')
+  const fences = [...readme.matchAll(/```(tsx?)\n([\s\S]*?)```/g)]
+  const examples = fences.map(([, kind, text = ''], index) => {
     const file = `example${index}.${kind}`
     writeFileSync(join(folder, file), `${text}\nexport {}\n`)
     return file
@@ -61,10 +57,10 @@ test('who has only the packed client gets types without skipLibCheck, a program 
 
   const code = await bundle(folder)
   expect(code).not.toMatch(/from\s*["'](node:|ws|zod|react)/)
-  expect(gzipSync(code, { level: 9 }).length).toBeLessThanOrEqual(LARGEST_BYTES)
+  expect(gzipSync(code, { level: 9 }).length).toBeLessThanOrEqual(MAX_BYTES)
 })
 
-/** The core entry, as Vite hands it to a browser. */
+/** The core entry, bundled by Vite for a browser. */
 async function bundle(folder: string) {
   writeFileSync(join(folder, 'entry.js'), "export * from '@parley/client'\n")
   const built = await build({

@@ -12,30 +12,31 @@ const world = useWorld({ presenceGraceSeconds: 0.3 })
 const window = new Window()
 beforeAll(() => void Object.assign(globalThis, { window, document: window.document }))
 
+/** Two users in a channel; returns the first one. */
 async function friends(one: string, other: string) {
   const [a] = await world().users(one, other)
   const { id: channelId } = await a.channels.create({ ...GROUP, memberIds: [other] })
   return { channelId, user: a }
 }
 
-test('who comes and goes shows as online and offline, with when he was last active, also after an outage', async () => {
+test('presence follows users who come and go, and recovers after an outage', async () => {
   await friends('ana', 'ben')
   const { chat, proxy } = await liveChatOf(world(), 'ana')
   const presence = chat.presence('ben')
-  const heard: Presence[] = []
-  presence.subscribe(() => heard.push(presence.getSnapshot()))
+  const snapshots: Presence[] = []
+  presence.subscribe(() => snapshots.push(presence.getSnapshot()))
   expect(presence.getSnapshot()).toEqual({ isOnline: false, lastActiveAt: null })
   const ben = await liveChatOf(world(), 'ben')
-  const { lastActiveAt: came } = await until(
+  const { lastActiveAt: onlineSince } = await until(
     presence,
     ({ isOnline, lastActiveAt }) => isOnline && lastActiveAt !== null,
   )
   ben.chat.disconnect()
-  const { lastActiveAt: went } = await until(presence, ({ isOnline }) => !isOnline)
-  expect(Date.parse(went ?? '')).toBeGreaterThanOrEqual(Date.parse(came ?? ''))
+  const { lastActiveAt: offlineSince } = await until(presence, ({ isOnline }) => !isOnline)
+  expect(Date.parse(offlineSince ?? '')).toBeGreaterThanOrEqual(Date.parse(onlineSince ?? ''))
   expect(await chat.api.users.get({ userId: 'ben' })).toMatchObject({
     online: false,
-    lastActiveAt: went,
+    lastActiveAt: offlineSince,
   })
 
   proxy.cut()
@@ -51,9 +52,8 @@ test('who comes and goes shows as online and offline, with when he was last acti
   await isLive(chat)
   await chat.api.users.list()
   expect(presence.getSnapshot()).toBe(before)
-  expect(
-    heard.every((each, index) => JSON.stringify(each) !== JSON.stringify(heard[index - 1])),
-  ).toBe(true)
+  const texts = snapshots.map((snapshot) => JSON.stringify(snapshot))
+  expect(texts.every((text, index) => text !== texts[index - 1])).toBe(true)
 })
 
 function Friend({ userId }: { userId: string }) {
@@ -63,22 +63,22 @@ function Friend({ userId }: { userId: string }) {
 const page = (chat: ChatClient, userId: string) =>
   createElement(ChatProvider, { client: chat }, createElement(Friend, { userId }))
 
-test('usePresence renders who comes and goes', async () => {
+test('usePresence renders users coming and going', async () => {
   await friends('cem', 'dora')
   const { chat } = await chatOf(world(), 'cem')
-  const place = window.document.createElement('div')
-  const root = createRoot(place as never) // an element of another DOM
+  const container = window.document.createElement('div')
+  const root = createRoot(container as never) // an element of another DOM
   onTestFinished(() => root.unmount())
   root.render(page(chat, 'dora'))
   await isLive(chat)
-  expect(place.textContent).toMatch(/^offline/)
+  expect(container.textContent).toMatch(/^offline/)
   const dora = await liveChatOf(world(), 'dora')
-  await vi.waitFor(() => expect(place.textContent).toBe('online active'), patient)
+  await vi.waitFor(() => expect(container.textContent).toBe('online active'), patient)
   dora.chat.disconnect()
-  await vi.waitFor(() => expect(place.textContent).toBe('offline active'), patient)
+  await vi.waitFor(() => expect(container.textContent).toBe('offline active'), patient)
 })
 
-test('a new name and image show at once with messages, replies, reactions, pins, members, typing and in the list', async () => {
+test('a new name and image show at once wherever the user appears', async () => {
   const { user: eve } = await friends('eve', 'gus')
   const { chat } = await liveChatOf(world(), 'gus')
   const dm = await chat.dm('eve')
@@ -105,8 +105,8 @@ test('a new name and image show at once with messages, replies, reactions, pins,
   await eve.typing.set({ channelId })
   await until(dm.typing, ({ length }) => length === 1)
 
-  const face = { id: 'eve', name: 'Eve II', image: 'https://example.com/eve.png' }
-  await world().backend.users.put({ userId: 'eve', name: face.name, image: face.image })
+  const profile = { id: 'eve', name: 'Eve II', image: 'https://example.com/eve.png' }
+  await world().backend.users.put({ userId: 'eve', name: profile.name, image: profile.image })
   await until(dm.messages, ({ items }) => items[0]?.user.name === 'Eve II')
   const everywhere = () => [
     ...dm.messages.getSnapshot().items.map(({ user }) => user),
@@ -118,14 +118,14 @@ test('a new name and image show at once with messages, replies, reactions, pins,
     dm.typing.getSnapshot()[0],
     list.getSnapshot().items[0]?.lastMessage?.user,
   ]
-  expect(everywhere()).toEqual(everywhere().map(() => face))
-  expect(list.getSnapshot().items[0]).toMatchObject({ name: 'Eve II', image: face.image })
+  expect(everywhere()).toEqual(everywhere().map(() => profile))
+  expect(list.getSnapshot().items[0]).toMatchObject({ name: 'Eve II', image: profile.image })
   await world().backend.users.put({ userId: 'gus', name: 'Gus II' })
   await until(chat.me, (me) => me?.name === 'Gus II')
   expect(list.getSnapshot().items[0]).toMatchObject({ name: 'Eve II' })
 })
 
-test('a new name that was given while away shows when back, with whom is shown as a member or in the list', async () => {
+test('a name changed while offline shows later in messages, members and lists', async () => {
   const { channelId, user: one } = await friends('one', 'two')
   await one.messages.send({ channelId, text: 'hello' })
   const { chat, proxy } = await liveChatOf(world(), 'two')

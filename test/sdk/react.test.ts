@@ -28,36 +28,38 @@ beforeAll(
 )
 
 let renders = 0
-function Room({ channelId }: { channelId: string }) {
+function Conversation({ channelId }: { channelId: string }) {
   const { items, status } = useMessages(channelId)
   const { items: channels, totalUnread } = useChannels({ type: 'group' })
   const [connection, me, unread] = [useConnection(), useMe(), useUnread()]
   renders += 1
-  return `${me?.id} ${connection.status} ${status} [${items.map(({ text }) => text)}] ${channels.length} ${totalUnread} ${unread.total}`
+  const texts = `[${items.map(({ text }) => text)}]`
+  const counts = [channels.length, totalUnread, unread.total]
+  return [me?.id ?? 'nobody', connection.status, status, texts, ...counts].join(' ')
 }
 const page = (chat: ChatClient, channelId: string) =>
   createElement(
     StrictMode,
     null,
-    createElement(ChatProvider, { client: chat }, createElement(Room, { channelId })),
+    createElement(ChatProvider, { client: chat }, createElement(Conversation, { channelId })),
   )
 
-test('StrictMode mounts everything twice and opens one socket; hooks show what happens', async () => {
+test('hooks follow the stores, and mounting twice in StrictMode opens one socket', async () => {
   const [ana] = await world().users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['ben'] })
   const { chat, proxy } = await chatOf(world(), 'ben')
-  const place = window.document.createElement('div')
-  const root = createRoot(place as never) // an element of another DOM
+  const container = window.document.createElement('div')
+  const root = createRoot(container as never) // an element of another DOM
   onTestFinished(() => act(() => root.unmount()))
   await act(() => root.render(page(chat, channelId)))
   await act(() => isLive(chat))
   await vi.waitFor(
-    () => act(() => expect(place.textContent).toBe('ben live ready [] 1 0 0')),
+    () => act(() => expect(container.textContent).toBe('ben live ready [] 1 0 0')),
     patient,
   )
   await ana.messages.send({ channelId, text: 'hello' })
   await vi.waitFor(
-    () => act(() => expect(place.textContent).toBe('ben live ready [hello] 1 1 1')),
+    () => act(() => expect(container.textContent).toBe('ben live ready [hello] 1 1 1')),
     patient,
   )
   expect(proxy.sockets).toBe(1)
@@ -66,10 +68,10 @@ test('StrictMode mounts everything twice and opens one socket; hooks show what h
   expect(renders).toBe(before)
 })
 
-test('on a server the hooks render what stores start with, and ask for nothing', async () => {
+test('on a server, hooks render initial snapshots and make no requests', async () => {
   const { chat, proxy } = await chatOf(world(), 'ben')
   expect(renderToString(page(chat, '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'))).toBe(
-    'undefined offline idle [] 0 0 0',
+    'nobody offline idle [] 0 0 0',
   )
   await new Promise(setImmediate)
   expect(proxy.requests).toEqual([])

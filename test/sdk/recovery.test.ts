@@ -5,7 +5,7 @@ import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
 
-/** Lets no answer through whose request is to be held, until it is released. */
+/** A fetch that holds back the responses to some requests until it is released. */
 function holding(isHeld: (request: string) => boolean) {
   let release = () => {}
   const released = new Promise<void>((resolve) => {
@@ -16,18 +16,18 @@ function holding(isHeld: (request: string) => boolean) {
     caught = resolve
   })
   const held = (async (url, options) => {
-    const answer = await fetch(url, options)
-    if (!isHeld(`${options?.method} ${url}`)) return answer
+    const response = await fetch(url, options)
+    if (!isHeld(`${options?.method} ${url}`)) return response
     caught()
     await released
-    return answer
+    return response
   }) as typeof fetch
   return { fetch: held, isCaught, release }
 }
-/** What happened is told by no event any more. */
+/** A new epoch: past events cannot be recovered any more. */
 const loseEvents = () => world().db`update service set value = value || 'x' where key = 'epoch'`
 
-/** Everything a channel shows, with one thread. */
+/** Everything that a room shows, with one thread. */
 async function shown(chat: ChatClient, channelId: string, rootId: string) {
   const room = chat.channel(channelId)
   const thread = room.thread(rootId)
@@ -63,7 +63,7 @@ async function shown(chat: ChatClient, channelId: string, rootId: string) {
   }
 }
 
-test('who missed more than can be told loads anew, is told so, and then shows what a fresh load shows', async () => {
+test('after missing too much a client emits resync and shows what a fresh one loads', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['ben'] })
   const send = async (text: string, parentId?: string) =>
@@ -74,7 +74,7 @@ test('who missed more than can be told loads anew, is told so, and then shows wh
     deleted: await send('deleted'),
     pinned: await send('pinned'),
   }
-  const { reply } = { reply: await send('reply', ids.root) }
+  const reply = await send('reply', ids.root)
   await ana.pins.pin({ channelId, messageId: ids.edited })
   const { chat, proxy } = await liveChatOf(world(), 'ben')
   await shown(chat, channelId, ids.root)
@@ -110,7 +110,7 @@ test('who missed more than can be told loads anew, is told so, and then shows wh
   expect(lengths).not.toContain(0)
 })
 
-test('a first page that was read before an outage and comes after it leaves no hole', async () => {
+test('a first page requested before an outage and received after it leaves no gap', async () => {
   const [ana] = await world().users('ana', 'cem')
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['cem'] })
   await ana.messages.send({ channelId, text: 'before' })
@@ -130,12 +130,11 @@ test('a first page that was read before an outage and comes after it leaves no h
   proxy.mend()
   await isLive(chat)
   release()
-  expect(
-    texts(await until(room.messages, (shown) => ready(shown) && shown.items.length === 2)),
-  ).toEqual(['before', 'meanwhile'])
+  const shown = await until(room.messages, (shown) => ready(shown) && shown.items.length === 2)
+  expect(texts(shown)).toEqual(['before', 'meanwhile'])
 })
 
-test('a reaction whose answer comes after it was taken back on another device, while away, does not stay', async () => {
+test('a reaction answered only after another device removed it does not stay', async () => {
   const [ana, dora] = await world().users('ana', 'dora')
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['dora'] })
   const { id: messageId } = await ana.messages.send({ channelId, text: 'like me' })
@@ -161,7 +160,7 @@ test('a reaction whose answer comes after it was taken back on another device, w
   await until(room.messages, ({ items }) => items[0]?.reactions.length === 0)
 })
 
-test('nothing that is loaded while offline is shown as live', async () => {
+test('nothing loaded while offline is shown as live', async () => {
   const [ana] = await world().users('ana', 'eve')
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['eve'] })
   for (let n = 0; n < 60; n++) await ana.messages.send({ channelId, text: `${n}` })
@@ -176,10 +175,8 @@ test('nothing that is loaded while offline is shown as live', async () => {
   await isOffline(chat)
   release()
   await older
-  expect([room.messages.getSnapshot().items.length, room.messages.getSnapshot().status]).toEqual([
-    60,
-    'stale',
-  ])
+  const { items, status } = room.messages.getSnapshot()
+  expect([items.length, status]).toEqual([60, 'stale'])
   proxy.mend()
   await isLive(chat)
   await until(room.messages, ready)

@@ -13,7 +13,7 @@ import type {
 import { expect, test } from 'vitest'
 import type { z } from 'zod'
 
-/** A type as it is spelt out, whatever it was put together from. */
+/** A type written out, so that only its structure counts. */
 type Plain<T> = T extends readonly (infer Item)[]
   ? Plain<Item>[]
   : T extends object
@@ -24,16 +24,16 @@ type IsSame<A, B> =
 type Unless<Condition, Name> = Condition extends true ? never : Name
 
 type Call = (args: never, options?: never) => Promise<unknown>
-/** Who passes nothing may leave it out. */
+/** An operation without arguments takes an empty object. */
 type Given<Op extends Operation> = keyof Args<Op> extends never ? Record<string, never> : Args<Op>
 type DifferentCall<Name extends string, Op, Method> = Op extends Operation
   ? Method extends Call
     ?
         | Unless<
             IsSame<NonNullable<Parameters<Method>[0]>, Given<Op>>,
-            `${Name} is given something else`
+            `${Name} takes other arguments`
           >
-        | Unless<IsSame<Awaited<ReturnType<Method>>, Output<Op>>, `${Name} answers something else`>
+        | Unless<IsSame<Awaited<ReturnType<Method>>, Output<Op>>, `${Name} returns another type`>
     : `${Name} is missing`
   : never
 type DifferentCalls = {
@@ -62,19 +62,19 @@ type DifferentEvents<Name extends string, Events, Expected> = {
 type Differences =
   | DifferentCalls
   | DifferentEvents<
-      'of a channel',
+      'channel event',
       client.ChannelEvents,
       Payloads<typeof channelEvents & typeof ephemeralChannelEvents>
     >
   | DifferentEvents<
-      'of a user',
+      'user event',
       client.UserEvents,
       Payloads<typeof userEvents & typeof ephemeralUserEvents>
     >
   | Unless<IsSame<client.ErrorCode, ErrorCode>, 'error codes'>
 
-test('the types of the client, which needs no zod, are those of the contract: every argument, answer, event and error code', () => {
-  // The compiler judges: it names what is missing here.
+test('the client has the types of the contract: arguments, results, events and error codes', () => {
+  // A difference is a compile error here that names it.
   const differences: Record<Differences, never> = {}
   expect(differences).toEqual({})
 })

@@ -1,29 +1,20 @@
-import { isChatError, type TokenResult } from '@parley/client'
-import { expect, onTestFinished, test, vi } from 'vitest'
-import {
-  chatOf,
-  GROUP,
-  isLive,
-  isOffline,
-  liveChatOf,
-  ready,
-  texts,
-  until,
-} from '../support/chat.ts'
-import { openClock } from '../support/clock.ts'
+import { isChatError } from '@parley/client'
+import { expect, test, vi } from 'vitest'
+import { GROUP, isLive, isOffline, liveChatOf, ready, texts, until } from '../support/chat.ts'
 import { insertWorkspace } from '../support/inserted.ts'
 import { patient } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
 
+/** Two users in a channel. */
 async function talk(...names: [string, string]) {
   const [ana, ben] = await world().users(...names)
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: [names[1]] })
   return { ana, ben, channelId }
 }
 
-test('what is read in one channel leaves the others unread', async () => {
+test('marking one channel as read leaves the others unread', async () => {
   const { ana, channelId } = await talk('ana1', 'ben1')
   const { id: other } = await ana.channels.create({ ...GROUP, memberIds: ['ben1'] })
   for (const id of [channelId, other]) await ana.messages.send({ channelId: id, text: 'hi' })
@@ -35,7 +26,7 @@ test('what is read in one channel leaves the others unread', async () => {
   expect(chat.unread.getSnapshot()).toEqual({ total: 1, byChannel: { [channelId]: 0, [other]: 1 } })
 })
 
-test('reactions of others leave my own as it is', async () => {
+test("other users' reactions do not clear one's own", async () => {
   const { ana, ben, channelId } = await talk('ana2', 'ben2')
   const { id: messageId } = await ana.messages.send({ channelId, text: 'hi' })
   const { chat } = await liveChatOf(world(), 'ben2')
@@ -55,7 +46,7 @@ test('reactions of others leave my own as it is', async () => {
   await until(room.messages, ({ items }) => items[0]?.reactions[0]?.own === false)
 })
 
-test('a retry after a lost answer gives one message, and is not refused', async () => {
+test('a send retried after a lost response stores one message and is not refused', async () => {
   const { ben, channelId } = await talk('ana3', 'ben3')
   const { chat, proxy } = await liveChatOf(world(), 'ben3')
   const room = chat.channel(channelId)
@@ -72,39 +63,32 @@ test('a retry after a lost answer gives one message, and is not refused', async 
   proxy.mend()
   expect(await out.sent).toMatchObject({ text: 'once', seq: 1 })
   expect((await ben.messages.list({ channelId })).messages).toHaveLength(1)
-  expect(
-    texts(
-      await until(
-        room.messages,
-        ({ items, status }) => status === 'ready' && items[0]?.status === 'sent',
-      ),
-    ),
-  ).toEqual(['once'])
+  const shown = await until(
+    room.messages,
+    (messages) => ready(messages) && messages.items[0]?.status === 'sent',
+  )
+  expect(texts(shown)).toEqual(['once'])
 })
 
-test('messages go out in the order they were written, online or not', async () => {
+test('messages are sent in the order they were written, online or offline', async () => {
   const { ana, channelId } = await talk('ana4', 'ben4')
   const { chat, proxy } = await liveChatOf(world(), 'ben4')
   const room = chat.channel(channelId)
   room.watch()
   await until(room.messages, ready)
   proxy.cut()
-  const sent = ['1', '2', '3', '4', '5'].map((text) => room.send({ text }))
+  const written = ['1', '2', '3', '4', '5']
+  const outgoing = written.map((text) => room.send({ text }))
   expect(room.messages.getSnapshot().items.map(({ text, status }) => [text, status])).toEqual(
-    ['1', '2', '3', '4', '5'].map((text) => [text, 'pending']),
+    written.map((text) => [text, 'pending']),
   )
   proxy.mend()
-  await Promise.all(sent.map((each) => each.sent))
-  expect(texts({ items: (await ana.messages.list({ channelId })).messages })).toEqual([
-    '1',
-    '2',
-    '3',
-    '4',
-    '5',
-  ])
+  await Promise.all(outgoing.map(({ sent }) => sent))
+  const { messages } = await ana.messages.list({ channelId })
+  expect(texts({ items: messages })).toEqual(written)
 })
 
-test('a refused message waits for the user and holds up nobody', async () => {
+test('a refused message stays until discarded, and does not block the next ones', async () => {
   const { channelId } = await talk('ana5', 'ben5')
   const { chat } = await liveChatOf(world(), 'ben5')
   const room = chat.channel(channelId)
@@ -122,7 +106,7 @@ test('a refused message waits for the user and holds up nobody', async () => {
   expect(room.messages.getSnapshot().items).toHaveLength(1)
 })
 
-test('what the server refuses is taken back', async () => {
+test('an optimistic edit is undone if the server refuses it', async () => {
   const { ana, channelId } = await talk('ana6', 'ben6')
   const { id } = await ana.messages.send({ channelId, text: 'mine' })
   const { chat } = await liveChatOf(world(), 'ben6')
@@ -140,17 +124,14 @@ test('what the server refuses is taken back', async () => {
   expect(texts(room.messages.getSnapshot())).toEqual(['mine'])
 })
 
-test('200 channels come back from an outage with at most 5 requests', async () => {
+test('200 channels recover from an outage with at most 5 requests', async () => {
   const [ana] = await world().users('ana7', 'ben7')
   const workspaceId = await insertWorkspace(world(), { ana7: 'owner', ben7: 'member' })
-  const channelIds = await Promise.all(
-    Array.from(
-      { length: 200 },
-      async (_, n) =>
-        (await ana.channels.create({ ...GROUP, name: `c${n}`, memberIds: ['ben7'], workspaceId }))
-          .id,
-    ),
+  const channel = { ...GROUP, memberIds: ['ben7'], workspaceId }
+  const created = Array.from({ length: 200 }, (_, n) =>
+    ana.channels.create({ ...channel, name: `c${n}` }),
   )
+  const channelIds = (await Promise.all(created)).map(({ id }) => id)
   const { chat, proxy } = await liveChatOf(world(), 'ben7')
   const list = chat.channels()
   while ((await until(list, ready)).hasMore) await list.loadMore()
@@ -181,7 +162,7 @@ test('200 channels come back from an outage with at most 5 requests', async () =
   expect(proxy.sockets).toBe(2)
 })
 
-test('what others edit, delete, react to and pin while I am away shows when I am back, even if events are gone', async () => {
+test('edits, deletions, reactions and pins missed offline show even without events', async () => {
   const { ana, channelId } = await talk('ana8', 'ben8')
   const ids: string[] = []
   for (const text of ['kept', 'edited', 'deleted', 'liked', 'pinned'])
@@ -215,60 +196,4 @@ test('what others edit, delete, react to and pin while I am away shows when I am
   ])
   await until(room.pins, ({ items }) => items[0]?.id === pinned)
   expect(resynced).toEqual([[channelId]])
-})
-
-test('a token provider that fails for long is asked ever more rarely, and all goes on by itself when it works again', async () => {
-  await world().users('eve')
-  const clock = openClock()
-  let [asked, isDown] = [0, true]
-  const { chat, mint } = await chatOf(world(), 'eve', { token: () => tokens() })
-  const tokens = async () => {
-    asked += 1
-    if (isDown) throw new Error('down')
-    return mint()
-  }
-  const connected = chat.connect()
-  for (let second = 0; second < 600; second++) {
-    await clock.forward(1_000)
-    await expect(chat.api.users.list()).rejects.toMatchObject({
-      code: 'TOKEN_PROVIDER_FAILED',
-      retryable: true,
-      retryAfterMs: expect.any(Number),
-    })
-  }
-  expect(asked).toBeGreaterThan(10)
-  expect(asked).toBeLessThan(30)
-  expect(chat.connection.getSnapshot()).toMatchObject({
-    status: 'offline',
-    lastError: { code: 'TOKEN_PROVIDER_FAILED' },
-    reconnectInMs: expect.any(Number),
-  })
-  const before = asked
-  isDown = false
-  for (let second = 0; second < 120 && chat.connection.getSnapshot().status === 'offline'; second++)
-    await clock.forward(1_000)
-  await connected
-  expect(asked).toBe(before + 1)
-  expect((await chat.api.users.list()).users.map(({ id }) => id)).toContain('eve')
-})
-
-test('a revoked token is renewed once, by one call to the provider, and the socket comes back', async () => {
-  const { channelId } = await talk('ana9', 'ben9')
-  let minted = 0
-  const tokens = (): Promise<TokenResult> => {
-    minted += 1
-    return mint()
-  }
-  const { chat, mint } = await chatOf(world(), 'ben9', { token: () => tokens() })
-  await chat.connect()
-  expect(minted).toBe(1)
-  const { now } = Date
-  const later = vi.spyOn(Date, 'now').mockImplementation(() => now() + 60_000)
-  onTestFinished(() => later.mockRestore())
-  await world().backend.tokens.revoke({ userId: 'ben9' })
-  await vi.waitFor(async () => {
-    await Promise.all(Array.from({ length: 5 }, () => chat.api.channels.get({ channelId })))
-    expect(minted).toBe(2)
-  }, patient)
-  await isLive(chat)
 })

@@ -1,0 +1,82 @@
+import type { ChannelsCache } from './channels/cache.ts'
+import type { ClientContext } from './context.ts'
+import type { ChannelEvent, ChatEvent, UserEvent } from './events.ts'
+import type { PresenceStores } from './presence.ts'
+import type { Room } from './room/index.ts'
+import type { WritableStore } from './store.ts'
+import { channelTopic, userTopic } from './topic-names.ts'
+import type { TokenResult, UserSummary } from './types.ts'
+
+type EventDispatcherOptions = {
+  context: ClientContext
+  rooms: ReadonlyMap<string, Room>
+  cache: ChannelsCache
+  presences: PresenceStores
+  me: WritableStore<TokenResult['user'] | null>
+}
+
+/** Passes the server's events on to rooms, other stores and the application's listeners. */
+export class EventDispatcher {
+  /** Whether events of the user's own topic were missed before the current subscription. */
+  hasGap = true
+
+  constructor(readonly options: EventDispatcherOptions) {}
+
+  /** Subscribes to the topics of a user, whose session has just begun. */
+  start({ appId, user }: TokenResult) {
+    const { connection, topics, events } = this.options.context
+    const topic = userTopic(appId, user.id)
+    connection.subscribe(topic, {
+      onSubscribed: ({ isRecovered }) => {
+        this.hasGap = !isRecovered
+      },
+      onEvent: (envelope, rev) => {
+        const event = envelope as UserEvent // the server validates events against the contract
+        this.#handleUserEvent(event)
+        events.emit({ ...event, topic, rev } as ChatEvent) // a payload fits its type
+      },
+      onAccessLost: () => {},
+    })
+    topics.start(appId)
+  }
+
+  handleChannelEvent(channelId: string, event: ChannelEvent) {
+    const { context, rooms, cache } = this.options
+    rooms.get(channelId)?.handleEvent(event)
+    cache.handleChannelEvent(channelId, event)
+    const topic = channelTopic(context.session()?.appId ?? '', channelId)
+    context.events.emit({ ...event, topic, channelId } as ChatEvent) // a payload fits its type
+    if (event.type === 'channel.deleted') this.handleAccessLost(channelId)
+  }
+
+  /** The user may not read the channel, or no longer. */
+  handleAccessLost(channelId: string) {
+    this.options.cache.remove(channelId)
+    this.options.rooms.get(channelId)?.handleAccessLost()
+  }
+
+  /** The channel's topic has some of these events too, but reaches only those subscribed to it. */
+  #handleUserEvent(event: UserEvent) {
+    const { context, rooms, cache, presences } = this.options
+    cache.handleUserEvent(event)
+    const { type, payload } = event
+    if (type === 'user.updated') this.#applyProfile(payload.user)
+    if (type === 'presence.online' || type === 'presence.offline') {
+      const { userId, lastActiveAt } = payload
+      presences.update(userId, { isOnline: type === 'presence.online', lastActiveAt })
+    }
+    if (type === 'channel.removed' || type === 'channel.deleted')
+      this.handleAccessLost(payload.channelId)
+    if (type === 'channel.added') {
+      context.topics.resubscribe(payload.channel.id)
+      rooms.get(payload.channel.id)?.handleAccessRegained()
+    }
+  }
+
+  #applyProfile(user: UserSummary) {
+    const { rooms, me } = this.options
+    for (const room of rooms.values()) room.applyProfile(user)
+    const known = me.getSnapshot()
+    if (known?.id === user.id) me.set({ ...known, ...user })
+  }
+}

@@ -1,0 +1,39 @@
+/** Whether two JSON-like values are equal. An undefined field equals an absent one. */
+export const isDeepEqual = (a: unknown, b: unknown): boolean =>
+  Object.is(a, b) || (isObject(a) && isObject(b) && hasEqualEntries(a, b, isDeepEqual))
+
+/** Whether two objects or arrays hold the same values, compared by identity. */
+export const isShallowEqual = (a: object, b: object) => hasEqualEntries(a, b, Object.is)
+
+/**
+ * `before` if `after` equals it: consumers that compare by identity, as React does, see no change.
+ */
+export const keepIfEqual = <T extends object>(
+  before: T,
+  after: T,
+  isEqual: (a: T, b: T) => boolean = isShallowEqual,
+): T => (isEqual(before, after) ? before : after)
+
+/** The same for snapshots of stores: `items` keep their identity even if another field changed. */
+export function keepSnapshotIfEqual<Snapshot extends object>(
+  before: Snapshot,
+  after: Snapshot,
+): Snapshot {
+  if (!('items' in before && 'items' in after)) return keepIfEqual(before, after)
+  const items = keepIfEqual(before.items as unknown[], after.items as unknown[]) // lists, both
+  return keepIfEqual(before, { ...after, items })
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+function hasEqualEntries(a: object, b: object, isEqual: (a: unknown, b: unknown) => boolean) {
+  if (Array.isArray(a) || Array.isArray(b))
+    return (
+      Array.isArray(a) &&
+      Array.isArray(b) &&
+      a.length === b.length &&
+      a.every((item, index) => isEqual(item, b[index]))
+    )
+  const fields = Object.keys({ ...a, ...b }) as (keyof typeof a)[]
+  return fields.every((field) => isEqual(a[field], b[field]))
+}

@@ -1,0 +1,50 @@
+import type { Outbox } from '../outbox.ts'
+import type { Attachment, Message, UserSummary } from '../types.ts'
+import { unsentMessage } from './selectors.ts'
+import type { ChatMessage } from './state.ts'
+
+/** A message to send. `clientId` identifies it across retries; it is generated if absent. */
+export type Draft = {
+  text: string
+  attachments?: Attachment[] | undefined
+  parentId?: string | undefined
+  clientId?: string | undefined
+}
+/** A message that was passed to `send`. */
+export type OutgoingMessage = {
+  clientId: string
+  /** The message as it is shown now: `pending`, `sent` or `failed`. */
+  readonly message: ChatMessage
+  /** The server's message; rejects if it is refused or discarded. `retry()` replaces it. */
+  readonly sent: Promise<Message>
+  /** Sends a failed message again. */
+  retry(): void
+  /** Removes an unsent message from the outbox. */
+  discard(): void
+}
+
+/** Puts a message into the outbox, unless it is there already, and returns a handle of it. */
+export function sendThroughOutbox(
+  { text, attachments = [], parentId, clientId = crypto.randomUUID() }: Draft,
+  { outbox, channelId, me }: { outbox: Outbox; channelId: string; me: UserSummary },
+): OutgoingMessage {
+  const outgoing = {
+    clientId,
+    channelId,
+    text,
+    attachments,
+    ...(parentId === undefined ? {} : { parentId }),
+  }
+  const entry = outbox.get(clientId) ?? outbox.add(outgoing)
+  return {
+    clientId,
+    get message(): ChatMessage {
+      return entry.message ? { ...entry.message, status: 'sent' } : unsentMessage(entry, me)
+    },
+    get sent() {
+      return entry.sent.promise
+    },
+    retry: () => outbox.retry(clientId),
+    discard: () => outbox.discard(clientId),
+  }
+}

@@ -1,0 +1,55 @@
+import type { ChatError } from '../error.ts'
+import type { Member, Message, PinnedMessage, UserSummary } from '../types.ts'
+
+/** A message as an application shows it: sent, or still waiting in the outbox. */
+export interface ChatMessage extends Message {
+  /**
+   * `pending` until the server has stored it; `failed` if the server refused it. An unsent message
+   * has its `clientId` as `id`.
+   */
+  status: 'sent' | 'pending' | 'failed'
+  /** Why it failed. */
+  error?: ChatError | undefined
+}
+
+/** How far a member has read. */
+export type ReadPosition = {
+  lastReadSeq: number
+  /** When they reached the position; null if that is not known. */
+  readAt: string | null
+}
+
+/** The loaded part of a timeline, by seq, without gaps. `to` is Infinity at the newest message. */
+export type TimelineWindow = { from: number; to: number }
+
+/**
+ * The server's state of a channel, as far as it was loaded. `messages` holds all messages that were
+ * loaded, in timelines or otherwise, tombstones included; each is kept up to date. The windows
+ * define which of them a timeline shows. Members, reads and pins are null until loaded.
+ */
+export type ChannelState = {
+  rev: number
+  messages: ReadonlyMap<string, ChatMessage>
+  mainWindow: TimelineWindow | null
+  threadWindows: ReadonlyMap<string, TimelineWindow>
+  members: ReadonlyMap<string, Member> | null
+  reads: Readonly<Record<string, ReadPosition>> | null
+  pins: readonly PinnedMessage[] | null
+  /** A message was pinned; events do not contain by whom, so the pins have to be reloaded. */
+  arePinsStale: boolean
+  typing: readonly UserSummary[]
+}
+
+export const emptyState: ChannelState = {
+  rev: 0,
+  messages: new Map(),
+  mainWindow: null,
+  threadWindows: new Map(),
+  members: null,
+  reads: null,
+  pins: null,
+  arePinsStale: false,
+  typing: [],
+}
+
+export const toChatMessage = (message: Message): ChatMessage => ({ ...message, status: 'sent' })
