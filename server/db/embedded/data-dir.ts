@@ -11,46 +11,46 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { type Account, accountFor, complaintOf } from './account.ts'
+import { type Account, accountFor, errorOutputOf } from './account.ts'
 
-/** Where lock, log and database files go, and who runs the server there: `dataDir`, or else a directory of the system's that its user can reach. */
-export const homeFor = async ({
-  dataDir,
-  onNotice,
-}: {
-  dataDir: string
-  onNotice?: (line: string) => void
-}) => {
-  const wanted = writable(dataDir)
-  const account = accountFor(join(wanted, 'postgres'))
-  const obstacle = account && (await barrier(wanted, account))
-  if (!account || !obstacle) return { home: wanted, account }
-  if (existsSync(join(wanted, 'postgres')))
-    throw new Error(`Database files ${wanted} are ${obstacle}`)
-  // Named after what was asked for: two checkouts are two databases.
-  const home = join(await privateDirectory(account), `data-${digest(wanted)}`)
-  makeDirectory(home)
-  onNotice?.(`Database files: ${home} (${wanted} is ${obstacle})`)
-  return { home, account: accountFor(join(home, 'postgres')) }
+type DataDirOptions = { dataDir: string; onNotice?: (line: string) => void }
+
+/**
+ * Chooses the directory of lock, log and database files, and the account that runs the server
+ * there. It is the requested directory, unless the account cannot enter it.
+ */
+export const chooseDataDir = async ({ dataDir, onNotice }: DataDirOptions) => {
+  const requested = createWritable(dataDir)
+  const account = accountFor(join(requested, 'postgres'))
+  const problem = account && (await accessProblem(requested, account))
+  if (!account || !problem) return { dataDir: requested, account }
+  if (existsSync(join(requested, 'postgres')))
+    throw new Error(`Database files ${requested} are ${problem}`)
+  // Named after the requested directory, so that two checkouts have two databases.
+  const chosen = join(await privateDirectory(account), `data-${digest(requested)}`)
+  createDirectory(chosen)
+  onNotice?.(`Database files: ${chosen} (${requested} is ${problem})`)
+  return { dataDir: chosen, account: accountFor(join(chosen, 'postgres')) }
 }
 
-/** A directory of our own that the account can enter and nobody else can write to, or slip his own in place of. */
+/** A directory that the account can enter, and that no other user can write to or replace. */
 export const privateDirectory = async (account: Account | undefined) => {
   const user = process.getuid?.() ?? 0
   const temporary = [tmpdir(), '/tmp'].map((directory) => join(directory, `parley-${user}`))
   const candidates = new Set(user === 0 ? ['/var/lib/parley', ...temporary] : temporary)
-  const refusals: string[] = []
+  const problems: string[] = []
   for (const directory of candidates) {
-    const refusal = unfit(directory) ?? (account && (await barrier(directory, account)))
-    if (!refusal) return realpathSync(directory)
-    refusals.push(`${directory}: ${refusal}`)
+    const problem =
+      privacyProblem(directory) ?? (account && (await accessProblem(directory, account)))
+    if (!problem) return realpathSync(directory)
+    problems.push(`${directory}: ${problem}`)
   }
-  throw new Error(`No directory for PostgreSQL's files, set DATABASE_URL. ${refusals.join('; ')}`)
+  throw new Error(`No directory for PostgreSQL's files, set DATABASE_URL. ${problems.join('; ')}`)
 }
 
 export const digest = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 12)
 
-const writable = (directory: string) => {
+const createWritable = (directory: string) => {
   try {
     mkdirSync(directory, { recursive: true })
     accessSync(directory, constants.W_OK)
@@ -60,35 +60,44 @@ const writable = (directory: string) => {
   }
 }
 
-/** Only trying tells: access lists, mounts and name spaces have their say besides the mode bits. */
-const barrier = async (directory: string, account: Account) =>
-  (await complaintOf('/bin/sh', ['-c', 'cd "$0"', directory], account)) &&
-  `out of reach of user ${account.name}`
+/** Tries it out: besides mode bits there are access lists, mounts and name spaces. */
+const accessProblem = async (directory: string, account: Account) => {
+  const error = await errorOutputOf('/bin/sh', ['-c', 'cd "$0"', directory], account)
+  return error && `out of reach of user ${account.name}`
+}
 
-const unfit = (directory: string) => {
-  // A socket's path has room for 103 bytes on macOS, 107 on Linux; what follows is "/socket-0123456789ab/.s.PGSQL.5432".
-  if (Buffer.byteLength(directory) > 68) return 'too long for the path of a socket'
+/**
+ * A socket's path may have 103 bytes on macOS and 107 on Linux, and
+ * "/socket-0123456789ab/.s.PGSQL.5432" is appended to the directory.
+ */
+const LONGEST_PATH_BYTES = 68
+
+const privacyProblem = (directory: string) => {
+  if (Buffer.byteLength(directory) > LONGEST_PATH_BYTES) return 'too long for the path of a socket'
   try {
-    makeDirectory(directory)
+    createDirectory(directory)
     accessSync(directory, constants.W_OK)
     const entry = lstatSync(directory)
-    if (!entry.isDirectory() || entry.uid !== process.getuid?.()) return 'not ours'
-    return pathTo(realpathSync(directory)).some(isOpenToOthers) ? 'others can change it' : undefined
+    if (!entry.isDirectory() || entry.uid !== process.getuid?.())
+      return 'not a directory of the user that runs the server'
+    const isReplaceable = pathTo(realpathSync(directory)).some(isWritableByOthers)
+    return isReplaceable ? 'writable by other users' : undefined
   } catch (error) {
     return String(error)
   }
 }
 
-const makeDirectory = (directory: string) => {
-  // The mode must not depend on the umask: the account has to get in.
+const createDirectory = (directory: string) => {
+  // The mode must not depend on the umask: the account has to be able to enter.
   if (mkdirSync(directory, { recursive: true })) chmodSync(directory, 0o755)
 }
 
 const pathTo = (directory: string): string[] =>
   directory === dirname(directory) ? [directory] : [directory, ...pathTo(dirname(directory))]
 
-const isOpenToOthers = (directory: string, index: number) => {
+/** In a sticky parent directory, others can create entries but not replace ours. */
+const isWritableByOthers = (directory: string, index: number) => {
   const { mode } = statSync(directory)
-  const isSticky = index > 0 && (mode & 0o1000) !== 0
-  return (mode & 0o022) !== 0 && !isSticky
+  const isStickyParent = index > 0 && (mode & 0o1000) !== 0
+  return (mode & 0o022) !== 0 && !isStickyParent
 }
