@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { sha256 } from './hash.ts'
 
-/** Who a token speaks for. */
+/** The user that a token identifies. */
 export type Claims = {
   appId: string
   userId: string
@@ -28,8 +28,9 @@ const Payload = z.object({
 const audience = { api: 'parley-api', ws: 'parley-ws' } as const
 
 /**
- * Signs and verifies user tokens (HS256). The first secret signs, all verify; `kid` tells which. The two purposes
- * have their own audience and subject, so that neither token is ever taken for the other.
+ * Signs and verifies user tokens (HS256). The first secret signs; all secrets verify, and `kid`
+ * names the one that signed. API and WebSocket tokens differ in audience and subject, so that
+ * neither is accepted in place of the other.
  */
 export async function createTokens(secrets: readonly string[]) {
   const keys = new Map(await Promise.all(secrets.map(importKey)))
@@ -52,7 +53,8 @@ export async function createTokens(secrets: readonly string[]) {
       .setExpirationTime(`${limits.tokenLifetimeSeconds}s`)
       .sign(key)
 
-  /** The claims of a valid token; `expired` or `invalid` otherwise. Whether it was revoked is for the caller to look up. */
+  /** The claims of a valid token, or why it is invalid. The caller checks whether it is revoked. */
+
   const verify = async (
     purpose: Purpose,
     token: string,
