@@ -1,22 +1,26 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
-import { fail } from '../../core/errors.ts'
+import { ApiError } from '../../core/errors.ts'
+import { once } from '../once.ts'
 import { asyncApiJson } from './asyncapi.ts'
 import { openApiJson } from './document.ts'
 
-/** The documents at /openapi.json and /docs/asyncapi.json; with `hasPage` also, at /docs, a page to read it and to try the operations. */
-export function docs(app: FastifyInstance, { hasPage }: { hasPage: boolean }) {
-  const json = madeOnce(openApiJson)
-  const asyncJson = madeOnce(asyncApiJson)
-  app.get('/openapi.json', (_, reply) => reply.type('application/json; charset=utf-8').send(json()))
-  app.get('/docs/asyncapi.json', (_, reply) =>
-    reply.type('application/json; charset=utf-8').send(asyncJson()),
-  )
+/**
+ * Serves the documents at /openapi.json and /docs/asyncapi.json. With `hasPage`, also serves a page
+ * at /docs to read the first and to try out the operations.
+ */
+export function serveDocs(app: FastifyInstance, { hasPage }: { hasPage: boolean }) {
+  const openApi = once(openApiJson)
+  const asyncApi = once(asyncApiJson)
+  app.get('/openapi.json', (_, reply) => reply.type(JSON_TYPE).send(openApi()))
+  app.get('/docs/asyncapi.json', (_, reply) => reply.type(JSON_TYPE).send(asyncApi()))
   if (!hasPage) return
-  // For files that the page does not have.
-  app.setNotFoundHandler(() => fail('NOT_FOUND', 'No such route'))
-  app.register(swagger, { mode: 'static', specification: { document: JSON.parse(json()) } })
+  // For files below /docs that the page does not have.
+  app.setNotFoundHandler(() => {
+    throw new ApiError('NOT_FOUND', 'No such route')
+  })
+  app.register(swagger, { mode: 'static', specification: { document: JSON.parse(openApi()) } })
   app.register(swaggerUi, {
     routePrefix: '/docs',
     theme: { title: 'Parley' },
@@ -25,15 +29,9 @@ export function docs(app: FastifyInstance, { hasPage }: { hasPage: boolean }) {
   })
 }
 
-const madeOnce = (make: () => string) => {
-  let made: string | undefined
-  return () => {
-    made ??= make()
-    return made
-  }
-}
+const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** The page loads nothing from elsewhere, and calls no other server. */
+/** The page loads files from this server only, and calls no other server. */
 const contentSecurityPolicy = {
   'default-src': ["'none'"],
   'script-src': ["'self'"],
