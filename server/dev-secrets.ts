@@ -10,7 +10,6 @@ export type Secrets = z.infer<typeof Secrets>
 /**
  * The secrets of a development server that has none configured: generated at its first start,
  * stored beside the database, readable by their owner only.
-
  */
 export function developmentSecrets(dataDir: string): Secrets {
   const file = join(dataDir, 'secrets.json')

@@ -40,7 +40,6 @@ export function createJobStaging(accepted: readonly Task[]) {
 export type JobStaging = ReturnType<typeof createJobStaging>
 
 /** Only jobs that a worker will run: none with JOBS=off, no pushes without a push provider. */
-
 export const acceptedTasks = ({ isOn, hasPush }: { isOn: boolean; hasPush: boolean }): Task[] => {
   if (!isOn) return []
   return hasPush

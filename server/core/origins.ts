@@ -8,7 +8,6 @@ export const isAllowedOrigin = (allowed: readonly string[], origin: string) =>
  * Whether a request may open a socket: from pages of the server's own address and of allowed
  * origins, and from programs, which send no origin.
  */
-
 export function mayConnect(
   { origin, host }: IncomingHttpHeaders,
   isAllowed: (origin: string) => boolean,

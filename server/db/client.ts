@@ -159,7 +159,6 @@ export const connectOnce = (url: string) =>
   postgres(url, { ...socketOf(url), max: 1, connect_timeout: 10, onnotice: () => {} })
 
 /** The socket directory of a URL like `postgres://user@%2Frun%2Fpg/name`. Postgres.js ignores it. */
-
 function socketOf(url: string) {
   const host = decodeURIComponent(new URL(url).hostname)
   return host.startsWith('/') ? { host } : {}

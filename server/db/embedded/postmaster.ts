@@ -209,7 +209,6 @@ const LARGEST_LOG_BYTES = 10 * 1024 * 1024
 const openLog = (path: string) => {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
   const start = size > LARGEST_LOG_BYTES ? 0 : size
-
   const descriptor = openSync(path, start === size ? 'a' : 'w', 0o600)
   const lastLines = () =>
     readFileSync(path).subarray(start).toString().trimEnd().split('\n').slice(-5).join('\n')

@@ -68,7 +68,6 @@ const statusOf = (pid: number) => {
   try {
     const line = readFileSync(`/proc/${pid}/stat`, 'utf8')
     // The program's name comes first, in brackets, and may contain spaces and brackets itself.
-
     const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
     return { state: fields[0], startTicks: fields[19] }
   } catch {
