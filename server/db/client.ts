@@ -11,7 +11,7 @@ export type Db = ReturnType<typeof createDb>
  */
 export type DbConnection = ReturnType<typeof openConnection>
 
-/** The database as operations see it: they can query, but not begin, commit or nest transactions. */
+/** The database for operations: they can query, but not begin, commit or nest transactions. */
 export type Tx = postgres.ISql
 
 /** A piece of SQL to be put into a query. */
@@ -158,7 +158,7 @@ export const openConnection = ({
 export const connectOnce = (url: string) =>
   postgres(url, { ...socketOf(url), max: 1, connect_timeout: 10, onnotice: () => {} })
 
-/** The socket directory of a URL like `postgres://user@%2Frun%2Fpg/name`. Postgres.js ignores it. */
+/** The socket directory of a URL like `postgres://user@%2Frun/name`, which Postgres.js ignores. */
 function socketOf(url: string) {
   const host = decodeURIComponent(new URL(url).hostname)
   return host.startsWith('/') ? { host } : {}
@@ -167,7 +167,6 @@ function socketOf(url: string) {
 /**
  * Whether an error means that the database is out of reach, stopping, overloaded or too slow,
  * rather than that a query is wrong.
-
  */
 export const isDatabaseUnavailable = (error: unknown) =>
   error instanceof Error &&

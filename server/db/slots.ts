@@ -1,7 +1,6 @@
 /**
  * A fixed number of slots, granted in the order in which they were requested. Waiting ends with an
  * error when `aborted` rejects.
-
  */
 export function createSlots(count: number) {
   const waiting = new Set<() => void>()
