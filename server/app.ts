@@ -9,14 +9,14 @@ import { createRevocations } from './core/revocations.ts'
 import { type Db, isDatabaseUnavailable } from './db/client.ts'
 import { operations } from './features/index.ts'
 import { createAuthenticate } from './http/authenticate.ts'
-import { createCall } from './http/call.ts'
+import { type CallDependencies, createCall } from './http/call.ts'
 import { createFastify, type FastifyOptions } from './http/fastify.ts'
 import { instrument } from './http/instrument.ts'
-import { docs } from './http/openapi/docs.ts'
-import { playground } from './http/playground.ts'
+import { serveDocs } from './http/openapi/docs.ts'
+import { servePlayground } from './http/playground.ts'
 import { createRateLimits, type RateLimits } from './http/rate-limits.ts'
-import { type Calls, rest } from './http/rest.ts'
-import { trpc } from './http/trpc.ts'
+import { type Calls, serveRest } from './http/rest.ts'
+import { serveTrpc } from './http/trpc.ts'
 import { createAdmission, serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
 import { createPostgresBroker } from './realtime/postgres-broker.ts'
 import { createRealtime } from './realtime/realtime.ts'
@@ -26,44 +26,47 @@ import { subscribeToTopic } from './realtime/trpc-subscription.ts'
 export type AppOptions = {
   db: Db
   metrics: Metrics
-  /** What operations and jobs publish; created first, so that both can be given it. */
+  /** Where operations and jobs publish events. Created first, because both depend on it. */
   bus: EventBus
   http: FastifyOptions & {
     rateLimits: RateLimits
     hasDocsPage: boolean
-    /** The demo app's API key; with it, /playground is served. */
+    /** The API key of the demo app. If it is set, /playground is served. */
     demoApiKey?: string | undefined
   }
   access: Pick<Services, 'tokens' | 'userAdminAccess'> & { adminKey: string | undefined }
-  /** Functions, because the port is only known once the server listens. */
+  /** Functions, because the port may only be known once the server listens. */
   urls: {
     publicUrl: () => string
     wsUrl: () => string
-    /** The page that accepts invites, with `{token}` in it. */
+    /** The page that accepts invites; contains `{token}`. */
     inviteUrl?: string | undefined
   }
   jobs: Pick<Services, 'erasure' | 'staging' | 'providerPreferences'>
   realtime: {
-    /** Where nodes meet: the same database as `db`. */
+    /** The database of `db`, through which the nodes notify each other. */
     databaseUrl: string
     presenceGraceSeconds: number
     timings?: Partial<Timings>
   }
 }
 
-/** The whole server, ready to listen: every operation over REST and tRPC, and real time. */
-export function buildApp({ db, metrics, bus, http, access, urls, jobs, realtime }: AppOptions) {
+/** The complete server, ready to listen: every operation over REST and tRPC, and real time. */
+export function buildApp(options: AppOptions) {
+  const { db, metrics, bus, http, urls } = options
+  const { tokens, adminKey, userAdminAccess } = options.access
   const app = createFastify(http)
   const revocations = createRevocations()
   const lastActive = createLastActive(db)
-  // A database that is away comes back by itself; anything else is a fault of ours.
-  const report = (error: unknown, problem: string) =>
-    isDatabaseUnavailable(error) ? app.log.warn(problem) : app.log.error({ err: error }, problem)
+  // An unavailable database is expected to come back; any other error is a bug.
+  const report = (error: unknown, problem: string) => {
+    if (isDatabaseUnavailable(error)) app.log.warn(problem)
+    else app.log.error({ err: error }, problem)
+  }
   const nodeId = randomUUID()
-  const broker = createPostgresBroker({ url: realtime.databaseUrl, nodeId, report })
-  const { tokens } = access
-  const live = createRealtime({
-    ...realtime,
+  const broker = createPostgresBroker({ url: options.realtime.databaseUrl, nodeId, report })
+  const realtime = createRealtime({
+    ...options.realtime,
     db,
     tokens,
     broker,
@@ -77,11 +80,11 @@ export function buildApp({ db, metrics, bus, http, access, urls, jobs, realtime 
   const services: Services = {
     tokens,
     version: limits.apiVersion,
-    userAdminAccess: access.userAdminAccess,
+    userAdminAccess,
     revocations,
     lastActive,
     publisher: bus.publisher,
-    ...jobs,
+    ...options.jobs,
     inviteUrl: inviteUrl(urls),
     get wsUrl() {
       return urls.wsUrl()
@@ -89,29 +92,32 @@ export function buildApp({ db, metrics, bus, http, access, urls, jobs, realtime 
   }
   const calls = createCalls(metrics, {
     db,
-    authenticate: createAuthenticate({ db, tokens, adminKey: access.adminKey, revocations }),
+    authenticate: createAuthenticate({ db, tokens, adminKey, revocations }),
     rateLimits: createRateLimits(http.rateLimits),
     services,
   })
   const admitSocket = createAdmission({
     isAllowedOrigin: (origin) => isAllowedOrigin(http.allowedOrigins, origin),
-    isClosing: live.isClosing,
+    isClosing: realtime.isClosing,
   })
-  serveWebSockets(app, { metrics, close: live.closeSessions })
-  serveEndpoint(app, { node: live.node, admitSocket })
-  rest(app, calls)
-  trpc(app, calls, { subscribe: (topic) => subscribeToTopic(live.node, topic), admitSocket })
-  docs(app, { hasPage: http.hasDocsPage })
-  const mint = calls.tokens.create?.call
-  if (http.demoApiKey !== undefined && mint)
-    playground(app, { mint, demoApiKey: http.demoApiKey, ...urls })
+  serveWebSockets(app, { metrics, close: realtime.closeSessions })
+  serveEndpoint(app, { node: realtime.node, admitSocket })
+  serveRest(app, calls)
+  serveTrpc(app, calls, {
+    subscribe: (topic) => subscribeToTopic(realtime.node, topic),
+    admitSocket,
+  })
+  serveDocs(app, { hasPage: http.hasDocsPage })
+  const mintToken = calls.tokens.create?.call
+  if (http.demoApiKey !== undefined && mintToken)
+    servePlayground(app, { mintToken, demoApiKey: http.demoApiKey, ...urls })
 
-  const unsubscribe = bus.subscribe(live.publisher)
-  app.addHook('onReady', live.start)
+  const unsubscribe = bus.subscribe(realtime.publisher)
+  app.addHook('onReady', realtime.start)
   app.addHook('onClose', async () => {
     unsubscribe()
-    await live.stop()
-    await lastActive.flush().catch(() => {}) // without a database there is nothing to write to
+    await realtime.stop()
+    await lastActive.flush().catch(() => {}) // the database may be unavailable
   })
   return app
 }
@@ -121,13 +127,13 @@ const inviteUrl =
   (token: string) =>
     (inviteUrl ?? `${publicUrl()}/invites/{token}`).replaceAll('{token}', token)
 
-/** Every operation as a measured call, under its noun and verb. */
-function createCalls(metrics: Metrics, edge: Parameters<typeof createCall>[0]) {
+/** Every operation as an instrumented call, by noun and verb. */
+function createCalls(metrics: Metrics, dependencies: CallDependencies) {
   const calls: { [noun: string]: Calls[keyof Calls] } = {}
   for (const [noun, group] of Object.entries(operations)) {
     const verbs: Calls[keyof Calls] = {}
     for (const [verb, implementation] of Object.entries(group)) {
-      const call = createCall(edge, implementation)
+      const call = createCall(dependencies, implementation)
       const operation = `${noun}.${verb}`
       verbs[verb] = { op: implementation.op, call: instrument(metrics, { operation, call }) }
     }

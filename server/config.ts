@@ -4,10 +4,10 @@ import { resolve } from 'node:path'
 import { formatIssues, limits } from '@parley/contract'
 import { z } from 'zod'
 
-/** The configuration. This is the only file that reads the environment; `.env.example` lists it all. */
+/** The configuration. Only this file reads the environment; `.env.example` lists every variable. */
 export type Config = ReturnType<typeof readConfig>
 
-/** Origins of development servers that may call when ALLOWED_ORIGINS is unset. */
+/** Development servers on these ports may call when ALLOWED_ORIGINS is unset. */
 const DEVELOPMENT_PORTS = [3000, 3002, 4500, 5173, 5175, 5500, 5502, 6001, 6007]
 export const developmentOrigins = DEVELOPMENT_PORTS.flatMap((port) => [
   `http://localhost:${port}`,
@@ -24,16 +24,19 @@ const wholeNumber = (min: number, max: number) =>
 const secret = z
   .string()
   .refine((value) => Buffer.byteLength(value) >= 32, 'expected at least 32 bytes')
-// biome-ignore format: one step a line says less
-const list = z.string().transform((value) => value.split(',').map((entry) => entry.trim()).filter(Boolean))
+const list = z.string().transform(splitList)
+const httpUrl = z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' })
 const origin = z
   .string()
   .refine(isOrigin, 'expected origins like https://example.com, without trailing slash, or *')
 const adminKey = z
   .string()
   .regex(/^[!-~]{16,}$/, 'expected at least 16 printable ASCII characters without space')
+const hostWithPort = z
+  .string()
+  .regex(/^[^\s/@]+:\d+$/, 'expected hosts with their ports like wiki.intranet:80')
 
-/** Every variable there is. */
+/** Every variable, with its format and default. */
 export const Variables = z.object({
   NODE_ENV: z.string().optional(),
   PORT: wholeNumber(0, 65_535).default(5501),
@@ -52,24 +55,15 @@ export const Variables = z.object({
   RATE_LIMIT_REQUESTS: wholeNumber(0, 1_000_000).default(limits.rates.requests),
   TRUST_PROXY: z.string().optional().transform(parseTrustProxy),
   USER_ADMIN_ACCESS: z.enum(['bearer', 'server']).optional(),
-  PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' }).optional(),
-  INVITE_URL: z
-    .url({ protocol: /^https?$/, error: 'expected an http(s) URL' })
+  PUBLIC_URL: httpUrl.optional(),
+  INVITE_URL: httpUrl
     .refine((url) => url.includes('{token}'), 'expected {token} where the token goes')
     .optional(),
   PRESENCE_GRACE_SECONDS: wholeNumber(0, 3_600).default(limits.presenceGraceSeconds),
   JOBS: z.enum(['on', 'external', 'off']).default('on'),
-  LINK_PREVIEW_ALLOW_HOSTS: list
-    .pipe(
-      z.array(
-        z.string().regex(/^[^\s/@]+:\d+$/, 'expected hosts with their ports like wiki.intranet:80'),
-      ),
-    )
-    .default([]),
+  LINK_PREVIEW_ALLOW_HOSTS: list.pipe(z.array(hostWithPort)).default([]),
   PUSH_SECRET_KEY: z.string().optional(),
-  PUSH_API_URL: z
-    .url({ protocol: /^https?$/, error: 'expected an http(s) URL' })
-    .default('http://localhost:3000'),
+  PUSH_API_URL: httpUrl.default('http://localhost:3000'),
   PUSH_TENANT_ID: z.string().optional(),
   PUSH_WORKFLOW_NEW_MESSAGE: z.string().default('new-message'),
   PUSH_WORKFLOW_MENTION: z.string().default('mention'),
@@ -80,76 +74,88 @@ export const Variables = z.object({
   LOG_LEVEL: z.enum(LOG_LEVELS, `expected one of ${LOG_LEVELS.join(', ')}`).default('info'),
 })
 
-/** Reads `.env` if there is one, then the environment. A bad value throws one line that names the variable. */
-export function readConfig(variables: NodeJS.ProcessEnv = loadProcessEnv()) {
-  const given = Object.fromEntries(
-    Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''),
-  )
+/**
+ * Reads the environment and, if there is one, `.env`; the environment takes precedence. Bad values
+ * throw an error of one line that names the variables.
+ */
+export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value))
   const parsed = Variables.safeParse(given)
   if (!parsed.success) {
     // Only the variable's name: a position in its list would not help to find the bad value.
     const issues = parsed.error.issues.map((issue) => ({ ...issue, path: issue.path.slice(0, 1) }))
     throw new Error(formatIssues(issues))
   }
-  const env = parsed.data
-  const isProduction = env.NODE_ENV === 'production'
-  if (isProduction && env.JWT_SECRET === undefined)
+  const variables = parsed.data
+  const isProduction = variables.NODE_ENV === 'production'
+  if (isProduction && variables.JWT_SECRET === undefined)
     throw new Error('JWT_SECRET: required with NODE_ENV=production')
-  const host = env.HOST ?? (isProduction ? '0.0.0.0' : '127.0.0.1')
+  const host = variables.HOST ?? (isProduction ? '0.0.0.0' : '127.0.0.1')
+  const userAdminAccess =
+    variables.USER_ADMIN_ACCESS ?? (isProduction ? ('server' as const) : ('bearer' as const))
   return {
     isProduction,
-    port: env.PORT,
+    port: variables.PORT,
     host,
-    databaseUrl: env.DATABASE_URL,
-    dataDir: resolve(env.DATA_DIR),
-    poolSize: env.DATABASE_POOL_SIZE,
-    adminKey: env.ADMIN_API_KEY,
-    jwtSecret: env.JWT_SECRET,
-    previousJwtSecrets: env.JWT_PREVIOUS_SECRETS,
-    allowedOrigins: env.ALLOWED_ORIGINS ?? developmentOrigins,
+    databaseUrl: variables.DATABASE_URL,
+    dataDir: resolve(variables.DATA_DIR),
+    poolSize: variables.DATABASE_POOL_SIZE,
+    adminKey: variables.ADMIN_API_KEY,
+    jwtSecret: variables.JWT_SECRET,
+    previousJwtSecrets: variables.JWT_PREVIOUS_SECRETS,
+    allowedOrigins: variables.ALLOWED_ORIGINS ?? developmentOrigins,
     rateLimits: {
-      tokens: env.RATE_LIMIT_TOKENS,
-      messages: env.RATE_LIMIT_MESSAGES,
-      requests: env.RATE_LIMIT_REQUESTS,
+      tokens: variables.RATE_LIMIT_TOKENS,
+      messages: variables.RATE_LIMIT_MESSAGES,
+      requests: variables.RATE_LIMIT_REQUESTS,
     },
-    trustProxy: env.TRUST_PROXY,
-    userAdminAccess:
-      env.USER_ADMIN_ACCESS ?? (isProduction ? ('server' as const) : ('bearer' as const)),
-    publicUrl: env.PUBLIC_URL?.replace(/\/+$/, ''),
-    inviteUrl: env.INVITE_URL,
-    presenceGraceSeconds: env.PRESENCE_GRACE_SECONDS,
-    jobs: env.JOBS,
-    previews: { allowedHosts: env.LINK_PREVIEW_ALLOW_HOSTS.map((entry) => entry.toLowerCase()) },
-    push: pushSettings(env),
-    metricsPort: env.METRICS_PORT,
-    logLevel: env.LOG_LEVEL,
-    isStartedByNpm: variables.npm_lifecycle_event !== undefined,
+    trustProxy: variables.TRUST_PROXY,
+    userAdminAccess,
+    publicUrl: variables.PUBLIC_URL?.replace(/\/+$/, ''),
+    inviteUrl: variables.INVITE_URL,
+    presenceGraceSeconds: variables.PRESENCE_GRACE_SECONDS,
+    jobs: variables.JOBS,
+    previews: {
+      allowedHosts: variables.LINK_PREVIEW_ALLOW_HOSTS.map((entry) => entry.toLowerCase()),
+    },
+    push: pushSettings(variables),
+    metricsPort: variables.METRICS_PORT,
+    logLevel: variables.LOG_LEVEL,
+    isStartedByNpm: environment.npm_lifecycle_event !== undefined,
   }
 }
 
-/** The push provider and what our five kinds of pushes are called there; nothing without a key. */
-const pushSettings = (env: z.output<typeof Variables>) =>
-  env.PUSH_SECRET_KEY === undefined
-    ? undefined
-    : {
-        secretKey: env.PUSH_SECRET_KEY,
-        apiUrl: env.PUSH_API_URL.replace(/\/+$/, ''),
-        tenantId: env.PUSH_TENANT_ID,
-        workflows: {
-          'new-message': env.PUSH_WORKFLOW_NEW_MESSAGE,
-          mention: env.PUSH_WORKFLOW_MENTION,
-          'channel-invite': env.PUSH_WORKFLOW_CHANNEL_INVITE,
-          reaction: env.PUSH_WORKFLOW_REACTION,
-          'thread-reply': env.PUSH_WORKFLOW_THREAD_REPLY,
-        },
-      }
+/** The push provider, and its workflow for each kind of push; undefined without a key. */
+function pushSettings(variables: z.output<typeof Variables>) {
+  if (variables.PUSH_SECRET_KEY === undefined) return undefined
+  return {
+    secretKey: variables.PUSH_SECRET_KEY,
+    apiUrl: variables.PUSH_API_URL.replace(/\/+$/, ''),
+    tenantId: variables.PUSH_TENANT_ID,
+    workflows: {
+      'new-message': variables.PUSH_WORKFLOW_NEW_MESSAGE,
+      mention: variables.PUSH_WORKFLOW_MENTION,
+      'channel-invite': variables.PUSH_WORKFLOW_CHANNEL_INVITE,
+      reaction: variables.PUSH_WORKFLOW_REACTION,
+      'thread-reply': variables.PUSH_WORKFLOW_THREAD_REPLY,
+    },
+  }
+}
 
 function loadProcessEnv() {
   if (existsSync('.env')) process.loadEnvFile('.env')
   return process.env
 }
 
-/** As browsers send it, so that it can be compared; web views have schemes of their own, like capacitor://localhost. */
+function splitList(value: string) {
+  const entries = value.split(',').map((entry) => entry.trim())
+  return entries.filter((entry) => entry !== '')
+}
+
+/**
+ * Whether it is `*` or an origin exactly as browsers send it, so that the two can be compared. Web
+ * views have schemes of their own, like capacitor://localhost.
+ */
 function isOrigin(value: string) {
   if (value === '*') return true
   if (!URL.canParse(value)) return false
@@ -159,13 +165,13 @@ function isOrigin(value: string) {
     : /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+$/.test(value)
 }
 
-/** A number of proxies in front of the server, or their addresses; never everybody. */
+/** The number of proxies in front of the server, or their addresses; never all addresses. */
 function parseTrustProxy(value: string | undefined, context: z.RefinementCtx) {
   if (value === undefined) return false as const
   const hops = /^\d+$/.test(value) ? Number(value) : undefined
   if (hops !== undefined) return (_: string, hop: number) => hop < hops
-  const isList = value.split(',').every((entry) => isNetwork(entry.trim()))
-  if (!isList)
+  const hasOnlyNetworks = value.split(',').every((entry) => isNetwork(entry.trim()))
+  if (!hasOnlyNetworks)
     context.addIssue({
       code: 'custom',
       message: 'expected a number of proxies, or addresses and networks like 10.0.0.0/8',
@@ -177,8 +183,7 @@ function isNetwork(entry: string) {
   const [address = '', bits] = entry.split('/')
   const version = isIP(address)
   if (version === 0) return false
-  return (
-    bits === undefined ||
-    (/^\d+$/.test(bits) && Number(bits) > 0 && Number(bits) <= (version === 4 ? 32 : 128))
-  )
+  if (bits === undefined) return true
+  const mostBits = version === 4 ? 32 : 128
+  return /^\d+$/.test(bits) && Number(bits) > 0 && Number(bits) <= mostBits
 }

@@ -7,19 +7,20 @@ import { newApiKey } from './core/api-keys.ts'
 const Secrets = z.object({ adminKey: z.string(), jwtSecret: z.string(), demoApiKey: z.string() })
 export type Secrets = z.infer<typeof Secrets>
 
-/** What development needs and nobody has configured: made once, kept beside the database, readable by its owner only. */
+/**
+ * The secrets of a development server that has none configured: generated at its first start,
+ * stored beside the database, readable by their owner only.
+ */
 export function developmentSecrets(dataDir: string): Secrets {
   const file = join(dataDir, 'secrets.json')
   if (!existsSync(file)) create(file)
   const { data } = Secrets.safeParse(parseJson(readFileSync(file, 'utf8')))
   if (!data)
-    throw new Error(
-      `${file}: expected the secrets of an earlier start; delete it to have new ones made`,
-    )
+    throw new Error(`${file} does not contain valid secrets: delete it to generate new ones`)
   return data
 }
 
-/** Whole or not at all, and never in place of another start's. */
+/** Linking is atomic: the file appears complete, and never replaces that of another start. */
 function create(file: string) {
   const secrets: Secrets = {
     adminKey: `ak_${random()}`,

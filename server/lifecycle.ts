@@ -1,21 +1,30 @@
-/** What a process has started and is to be stopped, in reverse order. */
-export type Stops = (() => Promise<unknown>)[]
+/** Stops something that the process has started. */
+export type StopFunction = () => Promise<unknown>
 
-/** The life of a process: it starts, and whatever was started is stopped in reverse order, on a signal or on a failure. */
-export function runProcess({
-  start,
-  stops,
-}: {
+/** A process that has not stopped after this time exits. */
+const STOP_TIMEOUT_MS = 14_000
+
+type ProcessOptions = {
   start: (stop: () => void) => Promise<void>
-  stops: Stops
-}) {
+  /** Filled by `start`. */
+  stopFunctions: StopFunction[]
+}
+
+/**
+ * Runs a process from start to exit. On a signal, or when the start fails, everything that was
+ * started is stopped in reverse order. A second signal exits at once.
+ */
+export function runProcess({ start, stopFunctions }: ProcessOptions) {
   let isStopping = false
-  const stop = async (code: number) => {
+  const stop = async (exitCode: number) => {
     isStopping = true
-    setTimeout(() => process.exit(code), 14_000).unref()
-    for (let end = stops.pop(); end; end = stops.pop())
-      await end().catch((error) => console.error(errorMessage(error)))
-    process.exit(code)
+    setTimeout(() => process.exit(exitCode), STOP_TIMEOUT_MS).unref()
+    for (let stopNext = stopFunctions.pop(); stopNext; stopNext = stopFunctions.pop())
+      await stopNext().catch((error) => console.error(errorMessage(error)))
+    process.exit(exitCode)
+  }
+  const stopOnce = () => {
+    if (!isStopping) void stop(0)
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
@@ -23,20 +32,28 @@ export function runProcess({
       void stop(0)
     })
   }
-  start(() => isStopping || void stop(0)).catch((error) => {
+  start(stopOnce).catch((error) => {
     if (isStopping) return
     console.error(errorMessage(error))
     void stop(1)
   })
 }
 
-/** Who ends npm ends the shell that npm has started us in, and neither tells us. */
+/**
+ * Stops when the parent process has ended. Ending npm ends the shell in which npm started us, and
+ * neither of them signals us.
+ */
 export function stopWithParent(stop: () => void) {
   const parent = process.ppid
-  setInterval(() => process.ppid !== parent && stop(), 500).unref()
+  setInterval(() => {
+    if (process.ppid !== parent) stop()
+  }, 500).unref()
 }
 
-/** What an error says in one line. Its cause knows better; of several addresses tried in vain the first will do. */
+/**
+ * The most specific message of an error, in one line: that of its cause, or of the first address if
+ * several were tried.
+ */
 export const errorMessage = (error: unknown): string => {
   if (error instanceof AggregateError && error.message === '') return errorMessage(error.errors[0])
   if (error instanceof Error && error.cause instanceof Error) return errorMessage(error.cause)

@@ -25,7 +25,7 @@ test('a new epoch names the numbering of events anew, each time otherwise', asyn
   for (const _ of [1, 2]) {
     const { stdout } = await newEpoch(world().databaseUrl)
     const [epoch, ...others] = await epochs()
-    expect(stdout).toBe(`Events are numbered anew, in epoch ${epoch?.value}\n`)
+    expect(stdout).toBe(`New event epoch: ${epoch?.value}\n`)
     expect(others).toEqual([])
     seen.push(epoch?.value)
   }
@@ -35,6 +35,6 @@ test('a new epoch names the numbering of events anew, each time otherwise', asyn
 test('a database out of reach is named in one line', async () => {
   await expect(newEpoch('postgres://parley:hunter2@localhost:1/parley')).rejects.toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/^The epoch is as it was: .*ECONNREFUSED[^\n]*\n$/),
+    stderr: expect.stringMatching(/^The event epoch was not changed: .*ECONNREFUSED[^\n]*\n$/),
   })
 })

@@ -98,7 +98,7 @@ test('a worker of its own does the work of a server, tells those who listen ther
   expect(ear.types).toEqual(['message.new', 'message.updated'])
   child.kill('SIGTERM')
   expect(await exited).toEqual([0, null])
-  expect(said()).toContain('carrying out jobs')
+  expect(said()).toContain('worker started')
 })
 
 test('where jobs are carried out, the clean-up is one of them, every minute', async () => {

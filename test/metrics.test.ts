@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { topics } from '@parley/contract'
-import { startMetrics } from '@parley/server/http/metrics'
+import { startMetricsServer } from '@parley/server/http/metrics-server'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { idle } from './support/idle.ts'
 import { page, servePages } from './support/pages.ts'
@@ -23,7 +23,7 @@ beforeAll(async () => {
     jobs: { push: provider.settings, previews: { allowedHosts: [web.host] } },
   })
   const port = await freePort()
-  stopMetrics = await startMetrics(world.metrics, {
+  stopMetrics = await startMetricsServer(world.metrics, {
     db: world.pool,
     poolSize: 10,
     port,

@@ -53,7 +53,7 @@ test('what can not start says why in one line, and ends with 1', async () => {
     [{ PORT: 'x', DATA_DIR: directory }, /^PORT: expected a whole number\n$/],
     [
       { ...production, DATABASE_URL: 'postgres://parley:hunter2@localhost:1/parley' },
-      /^The database can not be used: connect ECONNREFUSED \S+:1\n$/,
+      /^The database cannot be used: connect ECONNREFUSED \S+:1\n$/,
     ],
     [
       { ...production, DATABASE_URL: world().databaseUrl, PORT: String(port) },

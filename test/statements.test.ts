@@ -15,7 +15,9 @@ const onStatement = (statement: string) => void statements.push(statement)
 
 /** Not of an operation: looking up, every 5 s, whether a token was revoked, and writing, every 2 s, who was active. */
 const isElsewhere = (statement: string) =>
-  /^\s*select token_generation from users|update users u set last_active_at/.test(statement)
+  /^\s*select u\.token_generation\s+from users u|update users u\s+set last_active_at/.test(
+    statement,
+  )
 
 async function statementsOf(work: () => Promise<unknown>) {
   statements.length = 0

@@ -4,10 +4,11 @@ import { connectOnce } from '../db/client.ts'
 import { startEmbeddedPostgres } from '../db/embedded/index.ts'
 
 /**
- * Run after a backup was restored, before the servers start: events that were numbered after the backup are gone, and
- * their numbers come again. Under a new epoch nobody takes the new ones for those already seen. DESIGN.md §3.
+ * `npm run new-epoch`: to be run after a backup was restored, before the servers start. Events that
+ * were numbered after the backup are gone, and new events get the same numbers. The new epoch keeps
+ * clients from taking the new events for those that they have already seen.
  */
-async function beginEpoch() {
+async function startEpoch() {
   const { databaseUrl, dataDir } = readConfig()
   const embedded =
     databaseUrl === undefined
@@ -16,15 +17,18 @@ async function beginEpoch() {
   const db = connectOnce(databaseUrl ?? embedded?.url ?? '')
   try {
     const epoch = randomBytes(8).toString('hex')
-    await db`insert into service (key, value) values ('epoch', ${epoch}) on conflict (key) do update set value = excluded.value`
-    console.log(`Events are numbered anew, in epoch ${epoch}`)
+    await db`
+      insert into service (key, value)
+      values ('epoch', ${epoch})
+      on conflict (key) do update set value = excluded.value`
+    console.log(`New event epoch: ${epoch}`)
   } finally {
     await db.end({ timeout: 1 })
     await embedded?.stop()
   }
 }
 
-beginEpoch().catch((error) => {
-  console.error(`The epoch is as it was: ${error.message || error.code}`)
+startEpoch().catch((error) => {
+  console.error(`The event epoch was not changed: ${error.message || error.code}`)
   process.exitCode = 1
 })

@@ -2,16 +2,21 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { asyncApiJson } from '../http/openapi/asyncapi.ts'
 import { openApiJson } from '../http/openapi/document.ts'
 
-/** Writes openapi.json and asyncapi.json; with `--check` only tells whether they are what the contract says. */
+/**
+ * `npm run openapi`: writes openapi.json and asyncapi.json. With `--check` it only compares them
+ * with the contract.
+ */
 const documents = { 'openapi.json': openApiJson(), 'asyncapi.json': asyncApiJson() }
+const isCheck = process.argv.includes('--check')
 
 for (const [name, current] of Object.entries(documents)) {
   const file = new URL(`../../${name}`, import.meta.url)
-  if (!process.argv.includes('--check')) writeFileSync(file, current)
-  else if (!existsSync(file) || readFileSync(file, 'utf8') !== current) {
-    console.error(
-      `${name} is not what the contract says: run \`npm run openapi\` and commit the result`,
-    )
-    process.exitCode = 1
+  if (!isCheck) {
+    writeFileSync(file, current)
+    continue
   }
+  const isCurrent = existsSync(file) && readFileSync(file, 'utf8') === current
+  if (isCurrent) continue
+  console.error(`${name} is out of date: run \`npm run openapi\` and commit the result`)
+  process.exitCode = 1
 }

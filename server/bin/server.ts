@@ -13,14 +13,14 @@ import { locks } from '../db/locks.ts'
 import { migrate } from '../db/migrate.ts'
 import { developmentSecrets } from '../dev-secrets.ts'
 import { createApp } from '../features/apps.ts'
-import { startMetrics } from '../http/metrics.ts'
+import { startMetricsServer } from '../http/metrics-server.ts'
 import { createCleanup } from '../jobs/cleanup.ts'
 import { startJobs } from '../jobs/index.ts'
 import { createProviderPreferences } from '../jobs/push/preferences.ts'
-import { errorMessage, runProcess, type Stops, stopWithParent } from '../lifecycle.ts'
+import { errorMessage, runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
 
-/** Starts everything, in order. */
-const stops: Stops = []
+/** `npm start`: the server, with its database unless that is given, and its jobs. */
+const stopFunctions: StopFunction[] = []
 
 async function start(stop: () => void) {
   const config = readConfig()
@@ -28,24 +28,23 @@ async function start(stop: () => void) {
   const secrets = config.isProduction ? undefined : developmentSecrets(config.dataDir)
   const databaseUrl = config.databaseUrl ?? (await startEmbedded(config))
   const db = await openDatabase(databaseUrl, config)
-  const tokens = await createTokens([
-    config.jwtSecret ?? secrets?.jwtSecret ?? '',
-    ...config.previousJwtSecrets,
-  ])
+
+  const jwtSecret = config.jwtSecret ?? secrets?.jwtSecret ?? ''
+  const tokens = await createTokens([jwtSecret, ...config.previousJwtSecrets])
   const adminKey = config.adminKey ?? secrets?.adminKey
   const publicUrl = () => config.publicUrl ?? localUrl(config.host, app.server.address())
   const wsUrl = () => `${publicUrl().replace(/^http/, 'ws')}${endpointPath}`
 
-  const bus = createEventBus()
-  const cleanup = createCleanup({
-    db,
-    publisher: bus.publisher,
-    onError: (error) => app.log.error({ err: error }, 'clean-up failed'),
-  })
   const metrics = createMetrics()
+  const bus = createEventBus()
   const staging = createJobStaging(
     acceptedTasks({ isOn: config.jobs !== 'off', hasPush: config.push !== undefined }),
   )
+  const cleanup = createCleanup({
+    db,
+    publisher: bus.publisher,
+    onError: (error) => app.log.error({ err: error }, 'cleanup failed'),
+  })
   const app = buildApp({
     db,
     metrics,
@@ -60,38 +59,25 @@ async function start(stop: () => void) {
     },
     realtime: { databaseUrl, presenceGraceSeconds: config.presenceGraceSeconds },
   })
-  // Where jobs are carried out it is one of them.
-  stops.push(config.jobs === 'off' ? cleanup.start() : cleanup.stop, () => closeInTime(app))
+  // Unless jobs are off, the cleanup runs as one of them.
+  stopFunctions.push(config.jobs === 'off' ? cleanup.start() : cleanup.stop)
+  stopFunctions.push(() => closeInTime(app))
   await app.listen({ port: config.port, host: config.host })
-  if (config.jobs === 'on')
-    stops.push(
-      await startJobs({
-        ...config,
-        db,
-        databaseUrl,
-        staging,
-        publisher: bus.publisher,
-        metrics,
-        cleanup,
-        log: app.log,
-      }),
+
+  if (config.jobs === 'on') {
+    const { log } = app
+    const { publisher } = bus
+    stopFunctions.push(
+      await startJobs({ ...config, db, databaseUrl, staging, publisher, metrics, cleanup, log }),
     )
-  if (config.metricsPort !== undefined)
-    stops.push(
-      await startMetrics(metrics, {
-        db,
-        poolSize: config.poolSize,
-        port: config.metricsPort,
-        host: config.host,
-      }),
-    )
+  }
+  if (config.metricsPort !== undefined) {
+    const options = { db, poolSize: config.poolSize, port: config.metricsPort, host: config.host }
+    stopFunctions.push(await startMetricsServer(metrics, options))
+  }
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
-  if (config.isProduction && config.publicUrl === undefined)
-    warn(`PUBLIC_URL is unset: clients are told to connect to ${wsUrl()}`)
-  if (config.userAdminAccess === 'bearer')
-    warn(
-      'USER_ADMIN_ACCESS=bearer: any user may change and delete the others of its app. In production prefer "server".',
-    )
+
+  printWarnings(config, wsUrl())
   print({ 'Base URL': publicUrl(), WebSocket: wsUrl() })
   if (secrets)
     print({
@@ -102,50 +88,62 @@ async function start(stop: () => void) {
     })
 }
 
-async function openDatabase(url: string, { poolSize }: Config): Promise<Db> {
-  await migrate(url).catch((error) => {
-    throw new Error(`The database can not be used: ${errorMessage(error)}`)
-  })
-  const db = createDb({ url, poolSize, applicationName: 'parley' })
-  stops.push(() => db.end({ timeout: 3 }))
-  return db
-}
-
 async function startEmbedded({ dataDir, isProduction }: Config) {
   if (isProduction)
-    warn(
-      'DATABASE_URL is unset: using the embedded PostgreSQL. For production prefer a server of your own.',
-    )
+    warn('DATABASE_URL is unset: using the embedded PostgreSQL, which is meant for development.')
   const postgres = await startEmbeddedPostgres({ dataDir, onNotice: (line) => console.log(line) })
-  stops.push(() => postgres.stop())
+  stopFunctions.push(() => postgres.stop())
   return postgres.url
 }
 
-/** An app to try things with; its key stays the same over restarts. Two nodes that start at once make one. */
-const ensureDemoApp = (db: Db, apiKey: string) =>
-  db.use((db) =>
-    db.begin(async (tx) => {
-      await tx`select pg_advisory_xact_lock(${locks.demoApp})`
-      const [known] = await tx`select from api_keys where hash = ${sha256(apiKey)}`
-      if (!known) await createApp(tx, 'Demo', apiKey)
-    }),
-  )
-
-/** Where this machine reaches the server: "all addresses" is none to go to. */
-function localUrl(host: string, address: AddressInfo | string | null) {
-  const name = ['0.0.0.0', '::'].includes(host)
-    ? 'localhost'
-    : host.includes(':')
-      ? `[${host}]`
-      : host
-  return `http://${name}:${typeof address === 'object' ? address?.port : ''}`
+async function openDatabase(url: string, { poolSize }: Config): Promise<Db> {
+  await migrate(url).catch((error) => {
+    throw new Error(`The database cannot be used: ${errorMessage(error)}`)
+  })
+  const db = createDb({ url, poolSize, applicationName: 'parley' })
+  stopFunctions.push(() => db.end({ timeout: 3 }))
+  return db
 }
 
-/** Calls in progress may end, if they do. */
+/** The server's URL on this machine. A host that means all addresses cannot be connected to. */
+function localUrl(host: string, address: AddressInfo | string | null) {
+  const port = typeof address === 'object' ? address?.port : ''
+  if (host === '0.0.0.0' || host === '::') return `http://localhost:${port}`
+  const isIPv6 = host.includes(':')
+  return `http://${isIPv6 ? `[${host}]` : host}:${port}`
+}
+
+/** Gives calls in progress some time to finish. */
 async function closeInTime(app: ReturnType<typeof buildApp>) {
   const timer = setTimeout(() => app.server.closeAllConnections(), 6_000)
   await app.close()
   clearTimeout(timer)
+}
+
+/**
+ * Creates an app to try things out with. Its key stays the same across restarts. The lock lets two
+ * nodes that start at once create only one.
+ */
+const ensureDemoApp = (db: Db, apiKey: string) =>
+  db.use((db) =>
+    db.begin(async (tx) => {
+      await tx`select pg_advisory_xact_lock(${locks.demoApp})`
+      const [existing] = await tx`
+        select
+        from api_keys ak
+        where ak.hash = ${sha256(apiKey)}`
+      if (!existing) await createApp(tx, 'Demo', apiKey)
+    }),
+  )
+
+function printWarnings({ isProduction, publicUrl, userAdminAccess }: Config, wsUrl: string) {
+  if (isProduction && publicUrl === undefined)
+    warn(`PUBLIC_URL is unset: clients are told to connect to ${wsUrl}`)
+  if (userAdminAccess === 'bearer')
+    warn(
+      'USER_ADMIN_ACCESS=bearer: any user may change and delete other users of the app. ' +
+        'In production, prefer "server".',
+    )
 }
 
 const print = (lines: Record<string, string | undefined>) => {
@@ -154,4 +152,4 @@ const print = (lines: Record<string, string | undefined>) => {
 
 const warn = (line: string) => console.warn(`Warning: ${line}`)
 
-runProcess({ start, stops })
+runProcess({ start, stopFunctions })

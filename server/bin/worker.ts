@@ -6,30 +6,27 @@ import { createJobStaging } from '../core/jobs.ts'
 import { createMetrics, type Metrics } from '../core/metrics.ts'
 import { createDb } from '../db/client.ts'
 import { migrate } from '../db/migrate.ts'
-import { startMetrics } from '../http/metrics.ts'
+import { startMetricsServer } from '../http/metrics-server.ts'
 import { createCleanup } from '../jobs/cleanup.ts'
 import { startJobs } from '../jobs/index.ts'
-import { runProcess, type Stops, stopWithParent } from '../lifecycle.ts'
+import { runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
 import type { Broker } from '../realtime/broker.ts'
 import { hintOf } from '../realtime/hints.ts'
 import { createPostgresBroker } from '../realtime/postgres-broker.ts'
 
-/** Carries out the jobs of servers that run with JOBS=external, on their database and with their configuration. */
-const stops: Stops = []
+/** `npm run worker`: runs the jobs of servers with JOBS=external, on their database. */
+const stopFunctions: StopFunction[] = []
 
 async function start(stop: () => void) {
   const config = readConfig()
   if (config.isStartedByNpm) stopWithParent(stop)
-  const { databaseUrl } = config
+  const { databaseUrl, poolSize, metricsPort } = config
   if (databaseUrl === undefined)
     throw new Error('DATABASE_URL: required by a worker, which shares the database of its servers')
   await migrate(databaseUrl)
-  const db = createDb({
-    url: databaseUrl,
-    poolSize: config.poolSize,
-    applicationName: 'parley-worker',
-  })
-  stops.push(() => db.end({ timeout: 3 }))
+  const db = createDb({ url: databaseUrl, poolSize, applicationName: 'parley-worker' })
+  stopFunctions.push(() => db.end({ timeout: 3 }))
+
   const metrics = createMetrics()
   const log = pino({ level: config.logLevel, base: null })
   const broker = createPostgresBroker({
@@ -37,40 +34,35 @@ async function start(stop: () => void) {
     nodeId: randomUUID(),
     report: (error, problem) => log.warn({ err: error }, problem),
   })
-  stops.push(() => broker.stop())
-  const publisher = outletTo(broker, metrics)
+  stopFunctions.push(() => broker.stop())
+  const publisher = createBrokerPublisher(broker, metrics)
   const cleanup = createCleanup({
     db,
     publisher,
-    onError: (error) => log.error({ err: error }, 'clean-up failed'),
+    onError: (error) => log.error({ err: error }, 'cleanup failed'),
   })
-  stops.push(cleanup.stop)
-  stops.push(
-    await startJobs({
-      ...config,
-      db,
-      databaseUrl,
-      staging: createJobStaging([]),
-      publisher,
-      metrics,
-      cleanup,
-      log,
-    }),
-  )
-  if (config.metricsPort !== undefined)
-    stops.push(
-      await startMetrics(metrics, {
-        db,
-        poolSize: config.poolSize,
-        port: config.metricsPort,
-        host: config.host,
-      }),
-    )
-  log.info('carrying out jobs')
+  stopFunctions.push(cleanup.stop)
+
+  const stopJobs = await startJobs({
+    ...config,
+    db,
+    databaseUrl,
+    staging: createJobStaging([]),
+    publisher,
+    metrics,
+    cleanup,
+    log,
+  })
+  stopFunctions.push(stopJobs)
+  if (metricsPort !== undefined) {
+    const options = { db, poolSize, port: metricsPort, host: config.host }
+    stopFunctions.push(await startMetricsServer(metrics, options))
+  }
+  log.info('worker started')
 }
 
-/** A worker has no sockets of its own: it tells the nodes that have. */
-const outletTo = (
+/** A worker has no sockets: it sends its events to the nodes that have. */
+const createBrokerPublisher = (
   broker: Broker,
   { events: published }: Pick<Metrics, 'events'>,
 ): EventPublisher => ({
@@ -81,4 +73,4 @@ const outletTo = (
   broadcast: broker.send,
 })
 
-runProcess({ start, stops })
+runProcess({ start, stopFunctions })

@@ -1,27 +1,30 @@
 import type { DeviceRow } from '../db/rows.ts'
 
 /**
- * Work that a transaction can promise, by task: `ctx.enqueue` stores it with the write, a worker (server/jobs) carries
- * it out after the commit. Every payload is kept with the app's id.
+ * The jobs that a transaction can stage, by task: `ctx.enqueue` stores a job with the write, and a
+ * worker (server/jobs) runs it after the commit. Every payload is stored with the app's id.
  */
 export type Jobs = {
-  /** Makes the link previews of a message. */
+  /** Creates the link previews of a message. */
   preview: { messageId: string }
-  /** Tells members of a new message: in the order of their ids, those after this one. */
+  /** Pushes a new message to the channel's members, in the order of their ids, starting `after`. */
   'push-message': { messageId: string; after?: string }
-  /** Tells the author of a message of a reaction. */
+  /** Pushes a reaction to the author of the message. */
   'push-reaction': { messageId: string; userId: string; emoji: string }
-  /** Tells users that somebody made them members of a channel. */
+  /** Pushes to users that they were added to a channel. */
   'push-invite': { channelId: string; invitedBy: string; userIds: string[] }
-  /** Brings a user's profile to the push provider, or takes a deleted one away. */
+  /** Copies a user's profile to the push provider, or deletes that of a deleted user there. */
   subscriber: { userId: string }
-  /** Brings a user's device tokens of one kind to the push provider. */
+  /** Copies a user's device tokens of one kind to the push provider. */
   device: Pick<DeviceRow, 'userId' | 'provider'>
 }
 export type Task = keyof Jobs
 export type Job<T extends Task = Task> = { appId: string } & Jobs[T]
 
-/** Which work is accepted here; what is not is never stored. Whoever moves it on is woken after each commit. */
+/**
+ * Staged jobs are stored by the transaction and moved to the queue after its commit. Jobs that this
+ * server does not accept are never stored. `wake` is called after each commit that staged a job.
+ */
 export function createJobStaging(accepted: readonly Task[]) {
   const tasks = new Set<Task>(accepted)
   const listeners = new Set<() => void>()
@@ -38,7 +41,7 @@ export function createJobStaging(accepted: readonly Task[]) {
 }
 export type JobStaging = ReturnType<typeof createJobStaging>
 
-/** Nothing is promised where nobody would do it: JOBS=off, or no push provider. */
+/** Only jobs that a worker will run: none with JOBS=off, no pushes without a push provider. */
 export const acceptedTasks = ({ isOn, hasPush }: { isOn: boolean; hasPush: boolean }): Task[] => {
   if (!isOn) return []
   return hasPush

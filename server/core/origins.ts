@@ -4,7 +4,10 @@ import type { IncomingHttpHeaders } from 'node:http'
 export const isAllowedOrigin = (allowed: readonly string[], origin: string) =>
   allowed.includes('*') || allowed.includes(origin)
 
-/** Whether a socket may be opened: pages of the server's own address and of allowed origins; programs send no origin. */
+/**
+ * Whether a request may open a socket: from pages of the server's own address and of allowed
+ * origins, and from programs, which send no origin.
+ */
 export function mayConnect(
   { origin, host }: IncomingHttpHeaders,
   isAllowed: (origin: string) => boolean,

@@ -1,8 +1,11 @@
-/** What has ceased to be valid: all tokens of a user minted so far, or an API key. */
+/** What is no longer valid: all tokens of a user minted so far, or an API key. */
 export type Revoked = { appId: string; userId: string } | { keyHash: string }
 export type Revocations = ReturnType<typeof createRevocations>
 
-/** Tells whoever acts on somebody's credentials (caches, sockets) that they are void. To be published after the commit. */
+/**
+ * Notifies everything that relies on credentials (caches, sockets) when they are revoked. To be
+ * published after the commit.
+ */
 export function createRevocations() {
   const listeners = new Set<(revoked: Revoked) => void>()
   return {

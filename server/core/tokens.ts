@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { limits } from '@parley/contract'
-import { errors as joseErrors, jwtVerify, SignJWT } from 'jose'
+import { type JWTPayload, errors as joseErrors, jwtVerify, SignJWT } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { sha256 } from './hash.ts'
 
-/** Who a token speaks for. */
+/** The user that a token identifies. */
 export type Claims = {
   appId: string
   userId: string
@@ -28,8 +28,9 @@ const Payload = z.object({
 const audience = { api: 'parley-api', ws: 'parley-ws' } as const
 
 /**
- * Signs and verifies user tokens (HS256). The first secret signs, all verify; `kid` tells which. The two purposes
- * have their own audience and subject, so that neither token is ever taken for the other.
+ * Signs and verifies user tokens (HS256). The first secret signs; all secrets verify, and `kid`
+ * names the one that signed. API and WebSocket tokens differ in audience and subject, so that
+ * neither is accepted in place of the other.
  */
 export async function createTokens(secrets: readonly string[]) {
   const keys = new Map(await Promise.all(secrets.map(importKey)))
@@ -46,13 +47,13 @@ export async function createTokens(secrets: readonly string[]) {
       .setProtectedHeader({ alg: ALGORITHM, kid })
       .setIssuer(ISSUER)
       .setAudience(audience[purpose])
-      .setSubject(purpose === 'api' ? userId : `${appId}:${userId}`)
+      .setSubject(subjectPrefix(purpose, appId) + userId)
       .setJti(randomUUID())
       .setIssuedAt()
       .setExpirationTime(`${limits.tokenLifetimeSeconds}s`)
       .sign(key)
 
-  /** The claims of a valid token; `expired` or `invalid` otherwise. Whether it was revoked is for the caller to look up. */
+  /** The claims of a valid token, or why it is invalid. The caller checks whether it is revoked. */
   const verify = async (
     purpose: Purpose,
     token: string,
@@ -75,16 +76,8 @@ export async function createTokens(secrets: readonly string[]) {
           currentDate: new Date(now),
         },
       )
-      const { success, data } = Payload.safeParse(payload)
-      const prefix = purpose === 'api' ? '' : `${data?.app}:`
-      if (!success || !data.sub.startsWith(prefix)) return 'invalid'
-      const claims = {
-        appId: data.app,
-        userId: data.sub.slice(prefix.length),
-        generation: data.gen,
-        admin: data.admin,
-        expiresAt: data.exp,
-      }
+      const claims = claimsOf(purpose, payload)
+      if (!claims) return 'invalid'
       verified.set(cacheKey, claims)
       return claims
     } catch (error) {
@@ -95,6 +88,22 @@ export async function createTokens(secrets: readonly string[]) {
   }
   return { sign, verify }
 }
+
+function claimsOf(purpose: Purpose, payload: JWTPayload): Claims | undefined {
+  const { data } = Payload.safeParse(payload)
+  if (!data) return undefined
+  const prefix = subjectPrefix(purpose, data.app)
+  if (!data.sub.startsWith(prefix)) return undefined
+  return {
+    appId: data.app,
+    userId: data.sub.slice(prefix.length),
+    generation: data.gen,
+    admin: data.admin,
+    expiresAt: data.exp,
+  }
+}
+
+const subjectPrefix = (purpose: Purpose, appId: string) => (purpose === 'api' ? '' : `${appId}:`)
 
 async function importKey(secret: string) {
   const bytes = new TextEncoder().encode(secret)

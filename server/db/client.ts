@@ -1,41 +1,47 @@
 import postgres from 'postgres'
+import { createSlots } from './slots.ts'
+import { valueTypes } from './value-types.ts'
 
-/** One connection. Queries are tagged templates; each statement is prepared once, and those not waited for are pipelined. */
+/** The database, as a pool of connections. Each piece of work has one of them to itself. */
+export type Db = ReturnType<typeof createDb>
+
+/**
+ * One connection. Queries are tagged templates. Each statement is prepared once; statements that
+ * are not awaited are pipelined.
+ */
 export type DbConnection = ReturnType<typeof openConnection>
 
-/** What an operation sees of the database: it can query, but not begin, commit or nest a transaction. */
+/** The database for operations: they can query, but not begin, commit or nest transactions. */
 export type Tx = postgres.ISql
 
 /** A piece of SQL to be put into a query. */
 export type Fragment = postgres.PendingQuery<postgres.Row[]>
 export type PendingWrite = postgres.PendingQuery<postgres.Row[]>
 
-/** Whatever the database does, whoever asked is answered within 5 s. */
+/** Every call is answered within 5 s, whatever the database does. */
 const DEADLINE_MS = 4_500
-/** Longer than this no statement runs, nor does it take to connect. */
+/** The longest that a statement may run, or that connecting may take. */
 const STATEMENT_TIMEOUT_MS = 4_000
-/** A node that has stopped in the middle of a transaction must not hold its locks for ever. */
+/** A node that hangs in the middle of a transaction must not hold its locks forever. */
 const IDLE_IN_TRANSACTION_MS = 10_000
 
-/** The database, as so many connections that are lent to one piece of work each. */
-export type Db = ReturnType<typeof createDb>
-type Work<T> = (connection: DbConnection, signal: AbortSignal) => Promise<T>
-
-/**
- * A connection on which work fails for the database's sake, or does not end before its deadline, is closed for good
- * and its place given to a new one: a Postgres.js client whose connection broke may leave a query unsettled for ever.
- */
-export function createDb({
-  url,
-  poolSize,
-  ...options
-}: {
+/** Called with each statement as it is sent. */
+type OnStatement = (statement: string) => void
+type DbOptions = {
   url: string
   poolSize: number
   applicationName: string
   onStatement?: OnStatement
-}) {
-  const places = createSlots(poolSize)
+}
+type Work<T> = (connection: DbConnection, signal: AbortSignal) => Promise<T>
+
+/**
+ * Opens a pool. A connection is closed for good, and its slot goes to a new one, when the database
+ * fails its work or the work misses its deadline: a Postgres.js client whose connection broke may
+ * leave a query unsettled forever.
+ */
+export function createDb({ url, poolSize, ...options }: DbOptions) {
+  const slots = createSlots(poolSize)
   const lent = new Set<DbConnection>()
   const idle = new Set<DbConnection>()
 
@@ -57,16 +63,19 @@ export function createDb({
     lent.delete(connection)
     if (isDatabaseUnavailable(error)) void connection.end({ timeout: 0 })
     else idle.add(connection)
-    places.leave()
+    slots.release()
   }
 
-  /** Lends a connection. Work that has not ended by `until` fails as UNAVAILABLE, and what it wrote is undone. */
+  /**
+   * Lends a connection. Work that has not finished at `until` is rejected with a DeadlineError, and
+   * its transaction does not commit.
+   */
   const use = <T>(work: Work<T>, until = newDeadline()): Promise<T> =>
-    before(until, async (late, signal) => {
-      await places.take(late)
+    withDeadline(until, async (expired, signal) => {
+      await slots.acquire(expired)
       const connection = lend()
       try {
-        const result = await Promise.race([work(connection, signal), late])
+        const result = await Promise.race([work(connection, signal), expired])
         takeBack(connection)
         return result
       } catch (error) {
@@ -75,72 +84,41 @@ export function createDb({
       }
     })
 
-  const end = async (options: { timeout: number }) =>
-    void (await Promise.all([...idle, ...lent].map((connection) => connection.end(options))))
-  return { use, end, waiting: places.waiting }
+  const end = async (options: { timeout: number }) => {
+    await Promise.all([...idle, ...lent].map((connection) => connection.end(options)))
+  }
+  return { use, end, waiting: slots.waiting }
 }
 
-/** When a call that begins now must have its answer. */
+/** The time by which a call that starts now must be answered. */
 export const newDeadline = () => Date.now() + DEADLINE_MS
 
 /** The database did not answer in time. */
 export class DeadlineError extends Error {
-  readonly code = 'LATE'
+  override readonly name = 'DeadlineError'
+  readonly code = 'DEADLINE_EXCEEDED'
   constructor() {
     super('the database did not answer in time')
   }
 }
 
-async function before<T>(
+/** Runs `work` with a promise that rejects, and a signal that aborts, at the deadline. */
+async function withDeadline<T>(
   until: number,
-  work: (late: Promise<never>, signal: AbortSignal) => Promise<T>,
+  work: (expired: Promise<never>, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const abort = new AbortController()
-  const late = new Promise<never>((_, reject) =>
+  const expired = new Promise<never>((_, reject) =>
     abort.signal.addEventListener('abort', () => reject(abort.signal.reason)),
   )
   const timer = setTimeout(() => abort.abort(new DeadlineError()), until - Date.now())
   try {
-    return await work(late, abort.signal)
+    return await work(expired, abort.signal)
   } finally {
     clearTimeout(timer)
   }
 }
 
-/** So many may be in at once; the others wait their turn, but not longer than until they are late. */
-function createSlots(count: number) {
-  const waiting = new Set<() => void>()
-  let free = count
-
-  const leave = () => {
-    const [next] = waiting
-    if (!next) free += 1
-    else if (waiting.delete(next)) next()
-  }
-  const take = async (late: Promise<never>) => {
-    if (free > 0) {
-      free -= 1
-      return
-    }
-    let enter = () => {}
-    const turn = new Promise<void>((resolve) => {
-      enter = resolve
-      waiting.add(enter)
-    })
-    try {
-      await Promise.race([turn, late])
-    } catch (error) {
-      const wasLetIn = !waiting.delete(enter)
-      if (wasLetIn) leave()
-      throw error
-    }
-  }
-  return { take, leave, waiting: () => waiting.size }
-}
-
-/** A Postgres.js client of one connection, or of `max`: made when it is first used. */
-/** Is told of each statement that is sent, as it is sent. */
-type OnStatement = (statement: string) => void
 type ConnectionOptions = {
   url: string
   applicationName: string
@@ -149,6 +127,7 @@ type ConnectionOptions = {
   onStatement?: OnStatement | undefined
 }
 
+/** A Postgres.js client of one connection, or of `max`. It connects when it is first used. */
 export const openConnection = ({
   url,
   applicationName,
@@ -160,13 +139,14 @@ export const openConnection = ({
     ...socketOf(url),
     max,
     connect_timeout: STATEMENT_TIMEOUT_MS / 1000,
-    // The look-up of array types fails outside of any query when the connection breaks just then, which ends the process.
+    // If the connection breaks during the look-up of array types, the error is thrown outside of
+    // any query and ends the process.
     fetch_types: false,
     onnotice: () => {},
     ...(onClose && { onclose: onClose }),
     ...(onStatement && { debug: (_: number, statement: string) => onStatement(statement) }),
     transform: { column: { from: postgres.toCamel } },
-    types: { date: isoTimestamps, ...arrays },
+    types: valueTypes,
     connection: {
       application_name: applicationName,
       statement_timeout: STATEMENT_TIMEOUT_MS,
@@ -174,61 +154,35 @@ export const openConnection = ({
     },
   })
 
-/** A connection for work outside the service: migrations, administration. */
+/** A connection for work outside the service: migrations and administration. */
 export const connectOnce = (url: string) =>
   postgres(url, { ...socketOf(url), max: 1, connect_timeout: 10, onnotice: () => {} })
 
-/** The unix socket of an address like `postgres://user@%2Frun%2Fpostgres/name`, which Postgres.js does not read itself. */
+/** The socket directory of a URL like `postgres://user@%2Frun/name`, which Postgres.js ignores. */
 function socketOf(url: string) {
   const host = decodeURIComponent(new URL(url).hostname)
   return host.startsWith('/') ? { host } : {}
 }
 
-/** Timestamps leave the database as they go on the wire. */
-const isoTimestamps = {
-  to: 1184,
-  from: [1082, 1114, 1184],
-  serialize: (value: string | Date) => (value instanceof Date ? value.toISOString() : value),
-  parse: (value: string) => new Date(value).toISOString(),
-}
-
-type Element = string | number | boolean | null
-const arrayOf = (type: number, parse: (element: string) => Element) => ({
-  to: type,
-  from: [type],
-  serialize: (elements: Element[]) =>
-    `{${elements.map((element) => (element === null ? 'NULL' : `"${String(element).replace(/["\\]/g, '\\$&')}"`)).join()}}`,
-  parse: (text: string) =>
-    [...text.matchAll(/"((?:[^"\\]|\\.)*)"|([^{},]+)/gs)].map(([, quoted, bare = '']) =>
-      quoted === undefined
-        ? bare === 'NULL'
-          ? null
-          : parse(bare)
-        : parse(quoted.replace(/\\(.)/gs, '$1')),
-    ),
-})
-
-/** The arrays we send and receive, of one dimension: Postgres.js knows none by itself. */
-const arrays = {
-  textArray: arrayOf(1009, String),
-  uuidArray: arrayOf(2951, String),
-  intArray: arrayOf(1007, Number),
-  bigintArray: arrayOf(1016, Number),
-  boolArray: arrayOf(1000, (element) => element === 't'),
-  timestampArray: arrayOf(1185, isoTimestamps.parse),
-}
-
-/** Whether an error says that the database is out of reach, stopping, overloaded or too slow, rather than that a query is wrong. */
+/**
+ * Whether an error means that the database is out of reach, stopping, overloaded or too slow,
+ * rather than that a query is wrong.
+ */
 export const isDatabaseUnavailable = (error: unknown) =>
   error instanceof Error &&
   'code' in error &&
   typeof error.code === 'string' &&
-  (CONNECTION_CODES.has(error.code) || SQLSTATE_TROUBLE.test(error.code))
+  (CONNECTION_CODES.has(error.code) || UNAVAILABLE_SQLSTATES.test(error.code))
 
-// biome-ignore format: a list
+// biome-ignore format: a table of codes
 const CONNECTION_CODES = new Set([
-  'LATE', 'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT',
-  'ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EPIPE', 'ETIMEDOUT',
+  'DEADLINE_EXCEEDED',
+  'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT',
+  'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH',
+  'ENOENT', 'ENOTFOUND', 'EAI_AGAIN',
 ])
-/** Connection exceptions, resource shortage, operator intervention, system errors, lock timeout, serialization failure, read-only after a fail-over. */
-const SQLSTATE_TROUBLE = /^(08|53|57|58)...$|^(55P03|40001|40P01|25006)$/
+/**
+ * Connection exceptions, resource shortage, operator intervention, system errors; lock timeout,
+ * serialization failure, deadlock, and read-only transactions after a fail-over.
+ */
+const UNAVAILABLE_SQLSTATES = /^(08|53|57|58)...$|^(55P03|40001|40P01|25006)$/

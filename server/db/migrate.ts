@@ -5,9 +5,11 @@ import type postgres from 'postgres'
 import { connectOnce } from './client.ts'
 import { locks } from './locks.ts'
 
-/** Brings the database up to date; several nodes may start at once. Forward only. */
+const OLDEST_VERSION = 150_000
+
+/** Applies pending migrations, forward only. Several nodes may start at once. */
 export async function migrate(url: string) {
-  // A connection of its own: drizzle replaces the parsers of the client it is given.
+  // A separate connection, because drizzle replaces the parsers of the client that it is given.
   const client = connectOnce(url)
   try {
     await client`select pg_advisory_lock(${locks.migration})`
@@ -20,9 +22,10 @@ export async function migrate(url: string) {
   }
 }
 
+type ServerVersion = { version: number }
+
 async function requireVersion(client: postgres.Sql) {
-  const [row] = await client<
-    { version: number }[]
-  >`select current_setting('server_version_num')::int as version`
-  if (!row || row.version < 150_000) throw new Error('Parley needs PostgreSQL 15 or newer')
+  const [row] = await client<ServerVersion[]>`
+    select current_setting('server_version_num')::int as version`
+  if (!row || row.version < OLDEST_VERSION) throw new Error('Parley needs PostgreSQL 15 or newer')
 }

@@ -3,79 +3,98 @@ import { type Auth, limits } from '@parley/contract'
 import { LRUCache } from 'lru-cache'
 import { isApiKey } from '../core/api-keys.ts'
 import type { Caller } from '../core/context.ts'
-import { fail } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { sha256 } from '../core/hash.ts'
 import type { Revocations } from '../core/revocations.ts'
 import type { Tokens } from '../core/tokens.ts'
 import type { Db, Tx } from '../db/client.ts'
 
-/** The credentials of a request, as its headers carry them. */
+/** The credentials in a request's headers. */
 export type Credentials = {
   authorization?: string | undefined
   apiKey?: string | undefined
   adminKey?: string | undefined
 }
-/** `until`: when the answer must be there. */
+/** `until` is the deadline of the call. */
 export type Authenticate = (auth: Auth, credentials: Credentials, until: number) => Promise<Caller>
 
-/** How long a revoked token or a deleted key may still be taken for valid by another node. */
+/** How long another node may still accept a revoked token or a deleted key. */
 const CACHE_MS = limits.revocationSeconds * 1_000
 const CACHE_ENTRIES = 20_000
 
-type Options = { db: Db; tokens: Tokens; adminKey: string | undefined; revocations: Revocations }
+type AuthenticateOptions = {
+  db: Db
+  tokens: Tokens
+  adminKey: string | undefined
+  revocations: Revocations
+}
+type GenerationRow = { tokenGeneration: number }
+type AppRow = { appId: string }
 
-/** Tells who calls, or refuses: UNAUTHORIZED without credentials of the wanted kind, INVALID_TOKEN for a bad bearer token. */
-export function createAuthenticate({ db, tokens, adminKey, revocations }: Options): Authenticate {
-  const generations = createMemory<number>()
-  const apps = createMemory<string>()
-  revocations.subscribe((revoked) =>
-    'keyHash' in revoked ? apps.drop(revoked.keyHash) : generations.drop(userKey(revoked)),
-  )
+/**
+ * Identifies the caller. Throws UNAUTHORIZED if the required credentials are missing, INVALID_TOKEN
+ * if the bearer token is not valid.
+ */
+export function createAuthenticate({
+  db,
+  tokens,
+  adminKey,
+  revocations,
+}: AuthenticateOptions): Authenticate {
+  const generations = createCache<number>()
+  const apps = createCache<string>()
+  revocations.subscribe((revoked) => {
+    if ('keyHash' in revoked) apps.drop(revoked.keyHash)
+    else generations.drop(userKey(revoked))
+  })
 
   const user = async (token: string | undefined, until: number) => {
-    if (token === undefined) return fail('UNAUTHORIZED', 'Authorization: expected Bearer <token>')
+    if (token === undefined)
+      throw new ApiError('UNAUTHORIZED', 'Authorization: expected Bearer <token>')
     const claims = await tokens.verify('api', token)
-    if (claims === 'expired') return fail('INVALID_TOKEN', 'The token has expired')
-    if (claims === 'invalid') return fail('INVALID_TOKEN', 'The token is invalid')
+    if (claims === 'expired') throw new ApiError('INVALID_TOKEN', 'The token has expired')
+    if (claims === 'invalid') throw new ApiError('INVALID_TOKEN', 'The token is invalid')
     const { appId, userId, admin, generation } = claims
-    const known = await currentGeneration(claims, until)
-    // A token newer than what is remembered was minted after a revocation on another node.
-    if (known !== undefined && known < generation) generations.drop(userKey(claims))
-    const current =
-      known !== undefined && known < generation ? await currentGeneration(claims, until) : known
-    return current === generation
-      ? { appId, userId, admin }
-      : fail('INVALID_TOKEN', 'The token has been revoked')
+    let current = await currentGeneration(claims, until)
+    // A token newer than the cached generation was minted after a revocation on another node.
+    if (current !== undefined && current < generation) {
+      generations.drop(userKey(claims))
+      current = await currentGeneration(claims, until)
+    }
+    if (current !== generation) throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
+    return { appId, userId, admin }
   }
-  const currentGeneration = (
-    { appId, userId }: { appId: string; userId: string },
-    until: number,
-  ) => {
-    const select = (db: Tx) => db<{ tokenGeneration: number }[]>`
-      select token_generation from users where app_id = ${appId} and id = ${userId} and deleted_at is null`
-    return generations.recall(
-      userKey({ appId, userId }),
+  const currentGeneration = (user: UserKey, until: number) => {
+    const select = (db: Tx) => db<GenerationRow[]>`
+      select u.token_generation
+      from users u
+      where u.app_id = ${user.appId} and u.id = ${user.userId} and u.deleted_at is null`
+    return generations.load(
+      userKey(user),
       async () => (await db.use(select, until))[0]?.tokenGeneration,
     )
   }
 
   const app = async (apiKey: string | undefined, until: number) => {
     const hash = sha256(apiKey ?? '')
-    const select = (db: Tx) =>
-      db<{ appId: string }[]>`select app_id from api_keys where hash = ${hash}`
+    const select = (db: Tx) => db<AppRow[]>`
+      select ak.app_id
+      from api_keys ak
+      where ak.hash = ${hash}`
     const appId =
       apiKey !== undefined && isApiKey(apiKey)
-        ? await apps.recall(hash, async () => (await db.use(select, until))[0]?.appId)
+        ? await apps.load(hash, async () => (await db.use(select, until))[0]?.appId)
         : undefined
-    return appId === undefined
-      ? fail('UNAUTHORIZED', 'X-API-Key: expected a valid API key')
-      : { appId }
+    if (appId === undefined)
+      throw new ApiError('UNAUTHORIZED', 'X-API-Key: expected a valid API key')
+    return { appId }
   }
 
-  const admin = async (given: string | undefined) =>
-    adminKey !== undefined && given !== undefined && isSame(given, adminKey)
-      ? {}
-      : fail('UNAUTHORIZED', 'X-Admin-Key: expected the admin key')
+  const admin = (given: string | undefined) => {
+    if (adminKey === undefined || given === undefined || !isSame(given, adminKey))
+      throw new ApiError('UNAUTHORIZED', 'X-Admin-Key: expected the admin key')
+    return {}
+  }
 
   return async (auth, { authorization, apiKey, adminKey }, until) => {
     if (auth === 'none') return {}
@@ -87,27 +106,31 @@ export function createAuthenticate({ db, tokens, adminKey, revocations }: Option
   }
 }
 
-/** What follows `Bearer`, be it nothing; undefined for other schemes. */
+/** The text after `Bearer`, which may be empty; undefined for other schemes. */
 const bearerToken = (authorization = '') => /^bearer(?: +|$)(.*)/i.exec(authorization)?.[1]
 
-const userKey = ({ appId, userId }: { appId: string; userId: string }) => `${appId}:${userId}`
+type UserKey = { appId: string; userId: string }
+const userKey = ({ appId, userId }: UserKey) => `${appId}:${userId}`
 
-/** Remembers for a while what the database said, unless it was dropped while the database was being asked. */
-function createMemory<Value extends string | number>() {
-  const known = new LRUCache<string, Value>({ max: CACHE_ENTRIES, ttl: CACHE_MS })
+/**
+ * Caches values of the database for a while. A value that was loaded while any entry was dropped is
+ * not cached: it may be older than the revocation.
+ */
+function createCache<Value extends string | number>() {
+  const cached = new LRUCache<string, Value>({ max: CACHE_ENTRIES, ttl: CACHE_MS })
   let drops = 0
   return {
-    recall: async (key: string, ask: () => Promise<Value | undefined>) => {
-      const hit = known.get(key)
+    load: async (key: string, select: () => Promise<Value | undefined>) => {
+      const hit = cached.get(key)
       if (hit !== undefined) return hit
-      const before = drops
-      const value = await ask()
-      if (value !== undefined && drops === before) known.set(key, value)
+      const dropsBefore = drops
+      const value = await select()
+      if (value !== undefined && drops === dropsBefore) cached.set(key, value)
       return value
     },
     drop: (key: string) => {
       drops += 1
-      known.delete(key)
+      cached.delete(key)
     },
   }
 }

@@ -1,6 +1,6 @@
 import { formatIssues, type Limit, type Operation, pathParameters } from '@parley/contract'
 import { type Caller, runOperation, type Services, type WriteContext } from '../core/context.ts'
-import { ApiError, fail } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import {
   type Batch,
   type Command,
@@ -11,80 +11,78 @@ import {
 import { type Db, newDeadline } from '../db/client.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
 import { createGroupCommit } from './group-commit.ts'
-import type { createRateLimits, Window } from './rate-limits.ts'
+import type { createRateLimits, RateLimitWindow } from './rate-limits.ts'
 
-/** What a call needs to know of the request that carries it, and a way to answer with headers. */
-export type Request = {
+/** What a call needs of its request, over any protocol, and a way to set response headers. */
+export type CallRequest = {
   credentials: Credentials
   ip: string
   setHeader: (name: string, value: string) => void
 }
-export type Edge = {
+export type CallDependencies = {
   db: Db
   authenticate: Authenticate
   rateLimits: ReturnType<typeof createRateLimits>
   services: Services
 }
-/** Input that could not be read is passed as the Failure to be answered when its turn comes. */
-export type Call = (request: Request, input: unknown) => Promise<unknown>
+/** Input that could not be read is given as an ApiError, to be thrown when the input is parsed. */
+export type Call = (request: CallRequest, input: unknown) => Promise<unknown>
 
 /**
- * The one way into an operation, for REST, tRPC and batched tRPC alike: authenticate, count, parse, carry out. That is
- * also the order of refusals: 401, 429, 400, then what the operation itself refuses. All of it has one deadline.
+ * The only way into an operation, for REST, tRPC and batched tRPC: authenticate, count, parse, run.
+ * Errors come in the same order: 401, 429, 400, then those of the operation. One deadline covers
+ * all of it.
  */
-export function createCall(edge: Edge, implementation: Implementation): Call {
+export function createCall(dependencies: CallDependencies, implementation: Implementation): Call {
+  const { authenticate, rateLimits } = dependencies
   const { op } = implementation
   const { limit = 'requests' } = op
-  const run = createRunner(edge, implementation)
+  const run = createRunner(dependencies, implementation)
   return async (request, raw) => {
     const until = newDeadline()
-    // Token requests are counted by address, those with a bad key too.
-    const counted = limit === 'tokens' ? await edge.rateLimits.take(limit, request.ip) : undefined
-    showWindow(request, counted)
-    const caller = await edge.authenticate(op.auth, request.credentials, until)
-    const window = counted ?? (await edge.rateLimits.take(limit, bucketOf(limit, caller, request)))
-    showWindow(request, window)
+    // Token requests are counted by address before authentication, so that bad keys count too.
+    const counted = limit === 'tokens' ? await rateLimits.take(limit, request.ip) : undefined
+    setRateLimitHeaders(request, counted)
+    const caller = await authenticate(op.auth, request.credentials, until)
+    const window =
+      counted ?? (await rateLimits.take(limit, rateLimitKey(limit, caller, request.ip)))
+    setRateLimitHeaders(request, window)
     if (window?.isExceeded)
-      return answerRepeat(edge, implementation, { caller, raw, window, until })
+      return answerRepeat(dependencies, implementation, { caller, raw, window, until })
     const input = parse(op, raw) as never // by the schema that the implementation was typed with
-    return run({
-      caller,
-      input,
-      until,
-      onRepeat: async () => showWindow(request, await window?.giveBack()),
-    })
+    const onRepeat = async () => setRateLimitHeaders(request, await window?.giveBack())
+    return run({ caller, input, until, onRepeat })
   }
 }
 
-const bucketOf = (limit: Limit, caller: Caller, { ip }: Request) => {
+function rateLimitKey(limit: Limit, caller: Caller, ip: string) {
   if (!('appId' in caller)) return ip
-  return limit === 'messages' && 'userId' in caller
-    ? `${caller.appId}:${caller.userId}`
-    : caller.appId
+  const isByUser = limit === 'messages' && 'userId' in caller
+  return isByUser ? `${caller.appId}:${caller.userId}` : caller.appId
 }
 
-function showWindow({ setHeader }: Request, window: Window | undefined) {
+function setRateLimitHeaders({ setHeader }: CallRequest, window: RateLimitWindow | undefined) {
   if (!window) return
   setHeader('RateLimit-Limit', String(window.limit))
   setHeader('RateLimit-Remaining', String(window.remaining))
   setHeader('RateLimit-Reset', String(window.resetSeconds))
 }
 
-type Counted = { caller: Caller; raw: unknown; window: Window; until: number }
+type LimitedCall = { caller: Caller; raw: unknown; window: RateLimitWindow; until: number }
 
-/** A call over the limit is refused, unless it only repeats one that was carried out. */
+/** Refuses a call over the limit, unless it repeats one that has already succeeded. */
 async function answerRepeat(
-  { db, services }: Edge,
+  { db, services }: CallDependencies,
   implementation: Implementation,
-  { caller, raw, window, until }: Counted,
+  { caller, raw, window, until }: LimitedCall,
 ) {
-  const input =
-    implementation.kind === 'batch' ? implementation.op.input.safeParse(raw).data : undefined
-  const repeated =
-    implementation.kind === 'batch' && input
-      ? await db.use((db) => implementation.findRepeated({ db, caller, services }, input), until)
-      : undefined
-  if (repeated) return repeated
+  if (implementation.kind === 'batch') {
+    const { findRepeated, op } = implementation
+    const { data } = op.input.safeParse(raw)
+    const repeated =
+      data && (await db.use((db) => findRepeated({ db, caller, services }, data), until))
+    if (repeated) return repeated
+  }
   throw new ApiError(
     'RATE_LIMITED',
     `Too many calls: at most ${window.limit} a minute`,
@@ -96,18 +94,17 @@ function parse(op: Operation, raw: unknown) {
   if (raw instanceof ApiError) throw raw
   const parsed = op.input.safeParse(raw)
   if (parsed.success) return parsed.data
+  // An invalid id in the path cannot name anything: that is NOT_FOUND rather than a bad request.
   const ids = new Set(pathParameters(op.path).filter((name) => name.endsWith('Id')))
   const malformed = parsed.error.issues.filter(({ path: [first] }) => !ids.has(String(first)))
-  // An id in the path that can not exist names nothing.
-  return malformed.length === 0
-    ? fail('NOT_FOUND', 'Not found')
-    : fail('VALIDATION_ERROR', formatIssues(malformed))
+  if (malformed.length === 0) throw new ApiError('NOT_FOUND', 'Not found')
+  throw new ApiError('VALIDATION_ERROR', formatIssues(malformed))
 }
 
 type AcceptedCall = { caller: Caller; input: never; until: number; onRepeat: () => Promise<void> }
 type Runner = (accepted: AcceptedCall) => Promise<unknown>
 
-function createRunner({ db, services }: Edge, implementation: Implementation): Runner {
+function createRunner({ db, services }: CallDependencies, implementation: Implementation): Runner {
   const inTransaction: InTransaction = ({ caller, until }, work) =>
     db.use((db, signal) => runOperation(db, { caller, services, signal }, work), until)
   switch (implementation.kind) {
@@ -157,7 +154,7 @@ function createBatchRunner(
   { run, groupKeyOf }: Batch<Operation>,
 ): Runner {
   const attempt = createGroupCommit<Command<Operation>, Outcome>({
-    most: LARGEST_BATCH,
+    maxBatchSize: LARGEST_BATCH,
     run: async (commands, until) => {
       const [first] = commands
       if (!first) return []

@@ -12,47 +12,52 @@ import { statusOf, toErrorBody } from './errors.ts'
 type Exchange = { request: IncomingMessage; response: ServerResponse }
 type ClientError = Error & { code?: string; rawPacket?: Buffer }
 
-/** What Node.js would answer in its own form, or not at all, is answered in ours on the bare socket. */
-export function answerClientError(
+/**
+ * Responds to requests that Node.js does not pass on: malformed ones, CONNECT, and those with an
+ * unknown expectation. Node.js would respond in its own format or not at all, so our responses are
+ * written to the socket.
+ */
+export function handleClientErrors(
   server: Server,
-  greeting: (headers: IncomingHttpHeaders) => Record<string, string>,
+  commonHeaders: (headers: IncomingHttpHeaders) => Record<string, string>,
 ) {
   const latest = new WeakMap<Duplex, Exchange>()
   server.on('request', (request, response) => latest.set(request.socket, { request, response }))
 
   server.on('clientError', (error: ClientError, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy()
-    const origin = /^origin: *(\S+)/im.exec(error.rawPacket?.toString('latin1') ?? '')?.[1]
-    const answer = () =>
-      socket.end(
-        toText(
-          new ApiError('VALIDATION_ERROR', explain(error)),
-          greeting(origin === undefined ? {} : { origin }),
-        ),
-      )
+    const apiError = new ApiError('VALIDATION_ERROR', messageFor(error))
+    const origin = originIn(error.rawPacket)
+    const headers = commonHeaders(origin === undefined ? {} : { origin })
+    const respond = () => socket.end(toText(apiError, headers))
     const { request, response } = latest.get(socket) ?? {}
-    // An answer that is still owed to an earlier, whole request goes first.
-    if (request?.complete && response && !response.writableFinished) response.once('finish', answer)
-    else answer()
+    // The response to an earlier, complete request on this connection goes first.
+    const isPending = request?.complete && response && !response.writableFinished
+    if (isPending) response.once('finish', respond)
+    else respond()
   })
-  server.on('connect', ({ headers }, socket) =>
-    socket.end(toText(new ApiError('NOT_FOUND', 'No such route'), greeting(headers))),
-  )
-  // An expectation we do not know may be ignored (RFC 9110, 10.1.1).
+  server.on('connect', ({ headers }, socket) => {
+    const apiError = new ApiError('NOT_FOUND', 'No such route')
+    socket.end(toText(apiError, commonHeaders(headers)))
+  })
+  // Unknown expectations may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
 }
 
-const explain = ({ code }: ClientError) => {
+const originIn = (packet: Buffer | undefined) =>
+  /^origin: *(\S+)/im.exec(packet?.toString('latin1') ?? '')?.[1]
+
+const messageFor = ({ code }: ClientError) => {
   if (code === 'HPE_HEADER_OVERFLOW') return 'headers: expected at most 16 KB'
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'The request took too long to arrive'
   return 'Malformed HTTP'
 }
 
-function toText(failure: ApiError, greeting: Record<string, string>) {
-  const status = statusOf(failure)
-  const body = JSON.stringify(toErrorBody(failure))
+function toText(error: ApiError, commonHeaders: Record<string, string>) {
+  const status = statusOf(error)
+  const body = JSON.stringify(toErrorBody(error))
   const headers = {
-    ...greeting,
+    ...commonHeaders,
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(body),
     Connection: 'close',

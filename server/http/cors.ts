@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { limits } from '@parley/contract'
 import { isAllowedOrigin } from '../core/origins.ts'
 
-/** The headers that every answer to this origin carries, errors included. */
+/** The CORS headers of every response to the request's origin, including errors. */
 export function corsHeaders(
   allowed: readonly string[],
   { origin }: IncomingHttpHeaders,

@@ -3,7 +3,10 @@ import postgres from 'postgres'
 import { ApiError } from '../core/errors.ts'
 import { isDatabaseUnavailable } from '../db/client.ts'
 
-/** What an error of any source answers; whatever is not meant for the caller becomes INTERNAL_ERROR without its text. */
+/**
+ * The error that a client receives for any error that was thrown. Errors that are not meant for the
+ * client become INTERNAL_ERROR, without their message.
+ */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
   if (isDatabaseUnavailable(error))
@@ -16,7 +19,7 @@ export function toApiError(error: unknown): ApiError {
   return new ApiError('INTERNAL_ERROR', 'Something went wrong')
 }
 
-/** The status that the framework gives an error of its own. */
+/** The status that Fastify gives to its own errors. */
 const frameworkStatusOf = (error: unknown) =>
   error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number'
     ? error.statusCode
@@ -32,27 +35,23 @@ type Log = {
   warn: (object: object, message: string) => void
 }
 
-/** Faults of the server are logged with their stack, under the id of their request; the database's absence in a line. */
-export function report(log: Log, { failure, error }: { failure: ApiError; error: unknown }) {
-  if (failure.code === 'INTERNAL_ERROR')
-    log.error({ fault: describeFault(error) }, 'request failed')
-  if (failure.code === 'UNAVAILABLE')
-    log.warn({ fault: describeFault(error).message }, 'database unavailable')
+/**
+ * Logs bugs with their stack, and an unavailable database in one line; both with the id of the
+ * request. Errors that the client has caused are not logged.
+ */
+export function logError(log: Log, error: unknown, { code }: ApiError) {
+  if (code === 'INTERNAL_ERROR') log.error({ fault: describeError(error) }, 'request failed')
+  if (code === 'UNAVAILABLE')
+    log.warn({ fault: describeError(error).message }, 'database unavailable')
 }
 
-/** An error without what may be a user's: the values in messages, details and queries of the database. */
-export function describeFault(error: unknown) {
+/** Leaves out what may be user data: values in messages, details and queries of the database. */
+function describeError(error: unknown) {
   if (!(error instanceof Error)) return { message: typeof error }
   const stack = error.stack?.split('\n').filter((line) => /^\s+at /.test(line))
   if (!(error instanceof postgres.PostgresError)) return { message: error.message, stack }
   const { code, routine, table_name: table, constraint_name: constraint } = error
-  // Class 22: the data did not fit, and the message quotes it.
-  return {
-    message: code.startsWith('22') ? `PostgreSQL error ${code}` : error.message,
-    code,
-    routine,
-    table,
-    constraint,
-    stack,
-  }
+  // Class 22 means invalid data, which the message quotes.
+  const message = code.startsWith('22') ? `PostgreSQL error ${code}` : error.message
+  return { message, code, routine, table, constraint, stack }
 }

@@ -7,10 +7,10 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify'
-import { ApiError, fail } from '../core/errors.ts'
-import { answerClientError } from './client-errors.ts'
+import { ApiError } from '../core/errors.ts'
+import { handleClientErrors } from './client-errors.ts'
 import { corsHeaders } from './cors.ts'
-import { report, statusOf, toApiError, toErrorBody } from './errors.ts'
+import { logError, statusOf, toApiError, toErrorBody } from './errors.ts'
 
 export type FastifyOptions = {
   allowedOrigins: readonly string[]
@@ -18,24 +18,16 @@ export type FastifyOptions = {
   logLevel: string
 }
 
-/** A Fastify that answers in our form whatever happens to a request before it reaches an operation, or after. */
+/** A Fastify whose responses all have our headers and error format, before and after operations. */
 export function createFastify({
   allowedOrigins,
   trustProxy,
   logLevel,
 }: FastifyOptions): FastifyInstance {
-  const greeting = (id: string, headers: IncomingHttpHeaders) => ({
+  const commonHeaders = (id: string, headers: IncomingHttpHeaders) => ({
     'X-Request-Id': id,
     ...corsHeaders(allowedOrigins, headers),
   })
-  const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const failure = toApiError(error)
-    report(request.log, { failure, error })
-    if (failure.retryAfterSeconds !== undefined)
-      reply.header('Retry-After', String(failure.retryAfterSeconds))
-    return reply.code(statusOf(failure)).send(toErrorBody(failure))
-  }
-
   const app = Fastify({
     logger: { level: logLevel, base: null },
     logController: new LogController({
@@ -45,49 +37,53 @@ export function createFastify({
     genReqId: ({ headers }: IncomingMessage) => requestId(headers),
     bodyLimit: limits.bodyBytes,
     trustProxy,
-    // Longer than Node lets a path be: whether an id is too long is for its operation to say.
+    // More than the longest path that Node.js accepts: operations check the length of ids.
     routerOptions: { maxParamLength: 100_000 },
     requestTimeout: 30_000,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    // Node would answer in its own form.
+    // Node.js would respond in its own format.
     http: { requireHostHeader: false },
     frameworkErrors: (_, request, reply) => {
-      reply.headers(greeting(request.id, request.headers))
-      return answer(
-        new ApiError('VALIDATION_ERROR', 'path: expected valid percent-encoding'),
-        request,
-        reply,
-      )
+      reply.headers(commonHeaders(request.id, request.headers))
+      const message = 'path: expected valid percent-encoding'
+      return sendError(new ApiError('VALIDATION_ERROR', message), request, reply)
     },
     clientErrorHandler: () => {},
   })
-  answerClientError(app.server, (headers) => greeting(randomUUID(), headers))
+  handleClientErrors(app.server, (headers) => commonHeaders(randomUUID(), headers))
   closeConnections(app)
   app.addHook('onRequest', async (request, reply) => {
-    reply.headers(greeting(request.id, request.headers))
+    reply.headers(commonHeaders(request.id, request.headers))
     if (isPreflight(request)) return reply.code(204).send()
-    if (request.is404) return fail('NOT_FOUND', 'No such route')
+    if (request.is404) throw new ApiError('NOT_FOUND', 'No such route')
   })
-  app.addHook('onResponse', async (request, reply) => {
-    // The route, not the address: addresses may carry secrets.
-    const { method, routeOptions } = request
-    request.log.info(
-      {
-        method,
-        route: routeOptions.url ?? null,
-        status: reply.statusCode,
-        milliseconds: Math.round(reply.elapsedTime),
-      },
-      'request',
-    )
-  })
+  app.addHook('onResponse', async (request, reply) => logRequest(request, reply))
   readBodies(app)
-  app.setErrorHandler(answer)
+  app.setErrorHandler(sendError)
   return app
 }
 
-/** At the end every answer is its connection's last, and who waits for none is cut: to Node.js one that has yet to send is not idle. */
+function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
+  const apiError = toApiError(error)
+  logError(request.log, error, apiError)
+  const { retryAfterSeconds } = apiError
+  if (retryAfterSeconds !== undefined) reply.header('Retry-After', String(retryAfterSeconds))
+  return reply.code(statusOf(apiError)).send(toErrorBody(apiError))
+}
+
+/** Logs the route rather than the URL, which may contain secrets. */
+function logRequest({ log, method, routeOptions }: FastifyRequest, reply: FastifyReply) {
+  const route = routeOptions.url ?? null
+  const milliseconds = Math.round(reply.elapsedTime)
+  log.info({ method, route, status: reply.statusCode, milliseconds }, 'request completed')
+}
+
+/**
+ * When the server closes, every pending response becomes the last one on its connection. After them
+ * all remaining connections are closed: Node.js would keep those that have not sent a request yet,
+ * because it does not count them as idle.
+ */
 function closeConnections(app: FastifyInstance) {
   const unanswered = new Set<ServerResponse>()
   let isClosing = false
@@ -120,8 +116,9 @@ const isPreflight = ({ method, headers }: FastifyRequest) =>
   headers['access-control-request-method'] !== undefined
 
 /**
- * JSON objects in UTF-8, and nothing else; an empty body is no body, with any method and content type. A body that can
- * not be read becomes the Failure it is to be answered with: missing credentials come first.
+ * Reads JSON objects in UTF-8 and nothing else. An empty body counts as no body, with any method
+ * and content type. A body that cannot be read is replaced by an ApiError, which the call throws
+ * after authentication: missing credentials are reported first.
  */
 function readBodies(app: FastifyInstance) {
   const parseJson = app.getDefaultJsonParser('error', 'error')
@@ -133,23 +130,18 @@ function readBodies(app: FastifyInstance) {
     headers['content-type'] = isJson && !isEmpty ? 'application/json' : undefined
   })
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    const text = decode(body as Buffer) // parsed as a buffer, says the option
-    if (text === undefined) return done(null, badBody('expected UTF-8'))
+    const text = decode(body as Buffer) // because of parseAs
+    if (text === undefined) return done(null, bodyError('expected UTF-8'))
     if (text === '') return done(null, undefined)
-    parseJson(request, text, (error, value) =>
-      done(
-        null,
-        error
-          ? badBody(error.message)
-          : isObject(value)
-            ? value
-            : badBody('expected a JSON object'),
-      ),
-    )
+    parseJson(request, text, (error, value) => {
+      if (error) return done(null, bodyError(error.message))
+      done(null, isObject(value) ? value : bodyError('expected a JSON object'))
+    })
   })
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) =>
-    done(null, body.length === 0 ? undefined : badBody('expected Content-Type: application/json')),
-  )
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => {
+    const isEmpty = body.length === 0
+    done(null, isEmpty ? undefined : bodyError('expected Content-Type: application/json'))
+  })
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -162,4 +154,4 @@ const decode = (bytes: Buffer) => {
 }
 const isObject = (value: unknown) =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-const badBody = (problem: string) => new ApiError('VALIDATION_ERROR', `body: ${problem}`)
+const bodyError = (problem: string) => new ApiError('VALIDATION_ERROR', `body: ${problem}`)

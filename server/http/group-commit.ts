@@ -6,54 +6,63 @@ type Entry<Command, Result> = {
   resolve: (result: Result) => void
   reject: (error: unknown) => void
 }
-type Run<Command, Result> = (commands: Command[], until: number) => Promise<Result[]>
-
-/** With less than this left until its deadline a command is not begun: it would take the others down with it. */
-const LEAST_MS = 1_000
+type GroupCommitOptions<Command, Result> = {
+  /** Runs the commands of one batch; one result a command, in order. */
+  run: (commands: Command[], until: number) => Promise<Result[]>
+  maxBatchSize: number
+}
 
 /**
- * Group commit. Commands of one lane that arrive while others of it are being carried out wait, and are then carried
- * out together. A lane at rest adds no delay; a busy one holds one connection, however many wait in it; no lane waits
- * for another.
+ * A command with less time left is not run: the batch has the earliest deadline of its commands, so
+ * this one would make the others fail as well.
+ */
+const LEAST_REMAINING_MS = 1_000
+
+/**
+ * Group commit: commands that arrive while others with the same key are running wait, and then run
+ * as one batch. An idle key adds no delay, a busy key holds one connection however many commands
+ * wait for it, and keys do not wait for each other.
  */
 export function createGroupCommit<Command, Result>({
   run,
-  most,
-}: {
-  run: Run<Command, Result>
-  most: number
-}) {
-  const lanes = new Map<string, Entry<Command, Result>[]>()
+  maxBatchSize,
+}: GroupCommitOptions<Command, Result>) {
+  const queues = new Map<string, Entry<Command, Result>[]>()
 
-  const drain = async (lane: string, waiting: Entry<Command, Result>[]) => {
-    while (waiting.length > 0) {
-      const entries = waiting.splice(0, most)
-      for (const { reject } of entries.filter(isLate)) reject(new DeadlineError())
-      await settle(entries.filter((entry) => !isLate(entry)))
+  const drain = async (key: string, queue: Entry<Command, Result>[]) => {
+    while (queue.length > 0) {
+      const entries = queue.splice(0, maxBatchSize)
+      for (const { reject } of entries.filter(isExpiring)) reject(new DeadlineError())
+      await runBatch(entries.filter((entry) => !isExpiring(entry)))
     }
-    lanes.delete(lane)
+    queues.delete(key)
   }
-  const settle = async (entries: Entry<Command, Result>[]) => {
+  const runBatch = async (entries: Entry<Command, Result>[]) => {
     if (entries.length === 0) return
     const until = Math.min(...entries.map((entry) => entry.until))
     const commands = entries.map(({ command }) => command)
     try {
       const results = await run(commands, until)
-      for (const [place, { resolve }] of entries.entries()) resolve(results[place] as Result) // one a command, in order
+      entries.forEach(({ resolve }, index) => {
+        resolve(results[index] as Result) // `run` returns one result a command
+      })
     } catch (error) {
       for (const { reject } of entries) reject(error)
     }
   }
 
-  return (lane: string, command: Command, until: number) =>
+  return (key: string, command: Command, until: number) =>
     new Promise<Result>((resolve, reject) => {
       const entry = { command, until, resolve, reject }
-      const waiting = lanes.get(lane)
-      if (waiting) return void waiting.push(entry)
-      const started = [entry]
-      lanes.set(lane, started)
-      void drain(lane, started)
+      const waiting = queues.get(key)
+      if (waiting) {
+        waiting.push(entry)
+        return
+      }
+      const queue = [entry]
+      queues.set(key, queue)
+      void drain(key, queue)
     })
 }
 
-const isLate = ({ until }: { until: number }) => until - Date.now() < LEAST_MS
+const isExpiring = ({ until }: { until: number }) => until - Date.now() < LEAST_REMAINING_MS

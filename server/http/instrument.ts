@@ -2,20 +2,20 @@ import type { Metrics } from '../core/metrics.ts'
 import type { Call } from './call.ts'
 import { toApiError } from './errors.ts'
 
-/** A call that is measured, by what became of it. */
+/** Wraps a call so that its duration is measured, by outcome. */
 export const instrument =
   (
     { operations }: Pick<Metrics, 'operations'>,
     { operation, call }: { operation: string; call: Call },
   ): Call =>
   async (request, raw) => {
-    const end = operations.startTimer({ operation })
+    const stopTimer = operations.startTimer({ operation })
     try {
       const output = await call(request, raw)
-      end({ outcome: 'ok' })
+      stopTimer({ outcome: 'ok' })
       return output
     } catch (error) {
-      end({ outcome: toApiError(error).code })
+      stopTimer({ outcome: toApiError(error).code })
       throw error
     }
   }

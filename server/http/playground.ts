@@ -1,95 +1,81 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { ApiError, fail } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { mayConnect } from '../core/origins.ts'
 import type { Call } from './call.ts'
+import { once } from './once.ts'
 import { type Bundle, bundlePlayground } from './playground-bundle.ts'
-import { toRequest } from './rest.ts'
+import { toCallRequest } from './rest.ts'
 
-export type PlaygroundOptions = {
-  /** Mints the token of a user: the operation itself. */
-  mint: Call
+type PlaygroundOptions = {
+  /** The operation tokens.create. */
+  mintToken: Call
   demoApiKey: string
   publicUrl: () => string
   wsUrl: () => string
 }
 
-/** Who can be played; the demo app has tokens for nobody else. */
+/** The users that the playground offers. It hands out tokens for no other user. */
 const demoUsers = { ana: 'Ana Sousa', ben: 'Ben Okafor', cleo: 'Cleo Martin' }
-const Body = z.object({ userId: z.enum(Object.keys(demoUsers) as (keyof typeof demoUsers)[]) }) // all its keys
+const demoUserIds = Object.keys(demoUsers) as (keyof typeof demoUsers)[] // these are all its keys
+const TokenRequest = z.object({ userId: z.enum(demoUserIds) })
 
-/** In development only: /playground, where two users of the demo app chat side by side. The page is made when it is first asked for. */
-export function playground(
+/**
+ * Serves /playground, in development only: a page where two users of the demo app chat side by
+ * side. It is bundled when it is first requested.
+ */
+export function servePlayground(
   app: FastifyInstance,
-  { mint, demoApiKey, publicUrl, wsUrl }: PlaygroundOptions,
+  { mintToken, demoApiKey, publicUrl, wsUrl }: PlaygroundOptions,
 ) {
-  const bundle = madeOnce(bundlePlayground)
-  // Relative, for there may be a path before it.
+  const bundle = once(bundlePlayground)
   for (const path of ['/', '/playground'])
-    app.get(path, ({ url }, reply) =>
-      reply
-        .code(302)
-        .header('Location', `playground/${url.slice(path.length)}`)
-        .send(),
-    )
+    app.get(path, ({ url }, reply) => {
+      // A relative location, because a proxy may serve us below a path of its own.
+      const location = `playground/${url.slice(path.length)}`
+      return reply.code(302).header('Location', location).send()
+    })
   app.get('/playground/', async (_, reply) => {
     const headers = {
       'Content-Security-Policy': contentSecurityPolicy(wsUrl()),
       'Cache-Control': 'no-cache',
       'Referrer-Policy': 'no-referrer',
     }
-    return send(reply.headers(headers), await bundle(), 'index.html')
+    return sendFile(reply.headers(headers), await bundle(), 'index.html')
   })
-  app.get<{ Params: { file: string } }>('/playground/assets/:file', async ({ params }, reply) =>
-    send(
-      reply.header('Cache-Control', 'public, max-age=31536000, immutable'),
-      await bundle(),
-      `assets/${params.file}`,
-    ),
-  )
+  app.get<{ Params: { file: string } }>('/playground/assets/:file', async ({ params }, reply) => {
+    reply.header('Cache-Control', 'public, max-age=31536000, immutable')
+    return sendFile(reply, await bundle(), `assets/${params.file}`)
+  })
   app.post('/playground/token', async (request, reply) => {
     if (!isOwnPage(request, publicUrl()))
-      return fail('FORBIDDEN', `These tokens are for ${publicUrl()}/playground`)
+      throw new ApiError('FORBIDDEN', `These tokens are for ${publicUrl()}/playground`)
     if (request.body instanceof ApiError) throw request.body
-    const { data } = Body.safeParse(request.body)
+    const { data } = TokenRequest.safeParse(request.body)
     if (!data)
-      return fail(
-        'VALIDATION_ERROR',
-        `userId: expected one of ${Object.keys(demoUsers).join(', ')}`,
-      )
+      throw new ApiError('VALIDATION_ERROR', `userId: expected one of ${demoUserIds.join(', ')}`)
     reply.header('Cache-Control', 'no-store')
-    return mint(
-      { ...toRequest(request, reply), credentials: { apiKey: demoApiKey } },
+    return mintToken(
+      { ...toCallRequest(request, reply), credentials: { apiKey: demoApiKey } },
       { ...data, name: demoUsers[data.userId] },
     )
   })
 }
 
-/** Kept for the life of the process; what failed is tried again the next time. */
-function madeOnce<T>(make: () => Promise<T>) {
-  let made: Promise<T> | undefined
-  return () => {
-    made ??= make().catch((error) => {
-      made = undefined
-      throw error
-    })
-    return made
-  }
+const contentTypes: Record<string, string> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
 }
 
-const types: Record<string, string> = { html: 'text/html', js: 'text/javascript', css: 'text/css' }
-
-function send(reply: FastifyReply, bundle: Bundle, name: string) {
+function sendFile(reply: FastifyReply, bundle: Bundle, name: string) {
   const content = bundle.get(name)
-  const type = types[name.slice(name.lastIndexOf('.') + 1)]
-  if (content === undefined || !type) return fail('NOT_FOUND', 'No such file')
-  return reply
-    .header('X-Content-Type-Options', 'nosniff')
-    .type(`${type}; charset=utf-8`)
-    .send(content)
+  const contentType = contentTypes[name.slice(name.lastIndexOf('.') + 1)]
+  if (content === undefined || !contentType) throw new ApiError('NOT_FOUND', 'No such file')
+  return reply.header('X-Content-Type-Options', 'nosniff').type(contentType).send(content)
 }
 
-/** Not the page of another site, nor one that has made its name point here. */
+/** Refuses pages of other sites, and those whose domain name was made to point at this server. */
 function isOwnPage({ headers }: FastifyRequest, publicUrl: string) {
   const site = headers['sec-fetch-site']
   if (site !== undefined && site !== 'same-origin') return false
@@ -99,9 +85,9 @@ function isOwnPage({ headers }: FastifyRequest, publicUrl: string) {
   return isOwnName && mayConnect(headers, (origin) => origin === own.origin)
 }
 
-/** The page loads nothing from elsewhere, and talks to this server only. */
-const contentSecurityPolicy = (wsUrl: string) =>
-  Object.entries({
+/** The page loads files from this server only, and connects to no other server. */
+function contentSecurityPolicy(wsUrl: string) {
+  const sourcesOf = {
     'default-src': "'none'",
     'script-src': "'self'",
     'style-src': "'self'",
@@ -110,6 +96,7 @@ const contentSecurityPolicy = (wsUrl: string) =>
     'base-uri': "'none'",
     'form-action': "'none'",
     'frame-ancestors': "'none'",
-  })
-    .map(([directive, sources]) => `${directive} ${sources}`)
-    .join('; ')
+  }
+  const directives = Object.entries(sourcesOf).map(([name, sources]) => `${name} ${sources}`)
+  return directives.join('; ')
+}

@@ -3,51 +3,57 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 
 /** Calls allowed a minute; 0 turns a limit off. */
 export type RateLimits = Record<Exclude<Limit, 'none'>, number>
-/** The state of a caller's window after a call was counted in it. */
-export type Window = {
+
+/** A caller's window, after a call was counted in it. */
+export type RateLimitWindow = {
   limit: number
   remaining: number
   resetSeconds: number
   isExceeded: boolean
-  giveBack: () => Promise<Window>
+  /** Takes the call out of the count again. */
+  giveBack: () => Promise<RateLimitWindow>
 }
 
-/** Fixed windows of a minute from the first call, in which exactly so many calls pass. Each node counts for itself. */
+/**
+ * Counts calls in fixed windows of a minute that start with a caller's first call. Exactly the
+ * allowed number of calls passes in a window. Each node counts separately.
+ */
 export function createRateLimits(rates: RateLimits) {
-  const windows = {
-    tokens: createWindows(rates.tokens),
-    messages: createWindows(rates.messages),
-    requests: createWindows(rates.requests),
+  const counters = {
+    tokens: createCounter(rates.tokens),
+    messages: createCounter(rates.messages),
+    requests: createCounter(rates.requests),
   }
   /** Counts a call. */
-  const take = async (limit: Limit, key: string): Promise<Window | undefined> =>
-    limit === 'none' || rates[limit] === 0 ? undefined : windows[limit](key)
+  const take = async (limit: Limit, key: string): Promise<RateLimitWindow | undefined> =>
+    limit === 'none' || rates[limit] === 0 ? undefined : counters[limit](key)
   return { take }
 }
 
-function createWindows(limit: number) {
+function createCounter(limit: number) {
   const limiter = new RateLimiterMemory({ points: limit, duration: limits.rateWindowSeconds })
 
-  const take = async (key: string): Promise<Window> => {
+  return async (key: string): Promise<RateLimitWindow> => {
     const result = await limiter.consume(key).catch((error: unknown) => error)
     if (!(result instanceof RateLimiterRes)) throw result
     const isExceeded = result.consumedPoints > limit
-    // A refused call takes nothing, or a unit given back later would be of no use to anybody.
+    // A refused call must not be counted: otherwise a call given back later would free no room.
     if (isExceeded) await limiter.reward(key)
     const endsAt = Date.now() + result.msBeforeNext
-    const giveBack = async () =>
-      toWindow(Date.now() < endsAt ? await limiter.reward(key) : result, false)
     const toWindow = (
       { remainingPoints, msBeforeNext }: RateLimiterRes,
       isExceeded: boolean,
-    ): Window => ({
+    ): RateLimitWindow => ({
       limit,
       remaining: remainingPoints,
       resetSeconds: Math.max(1, Math.ceil(msBeforeNext / 1000)),
       isExceeded,
       giveBack,
     })
+    const giveBack = async () => {
+      const isOpen = Date.now() < endsAt
+      return toWindow(isOpen ? await limiter.reward(key) : result, false)
+    }
     return toWindow(result, isExceeded)
   }
-  return take
 }

@@ -3,15 +3,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { ApiError } from '../core/errors.ts'
 import type { operations } from '../features/index.ts'
-import type { Call, Request } from './call.ts'
+import type { Call, CallRequest } from './call.ts'
 
 /** Every operation as a call, by group and name. */
 export type Calls = {
   [Group in keyof typeof operations]: Record<string, { op: Operation; call: Call }>
 }
 
-/** One Fastify route an operation; path, query and body make up its input. */
-export function rest(app: FastifyInstance, calls: Calls) {
+/** Serves each operation as a route; path, query and body together are its input. */
+export function serveRest(app: FastifyInstance, calls: Calls) {
   for (const { op, call } of Object.values(calls).flatMap((group) => Object.values(group))) {
     const readInput =
       op.method === 'GET' || op.method === 'DELETE'
@@ -22,18 +22,20 @@ export function rest(app: FastifyInstance, calls: Calls) {
       url: op.path.replace(/\{(\w+)\}/g, ':$1'),
       ...(op.bodyLimit === undefined ? {} : { bodyLimit: op.bodyLimit }),
       handler: async (request, reply) => {
-        const input = readInput(request)
-        const output = await call(
-          toRequest(request, reply),
-          input instanceof ApiError ? input : { ...toObject(input), ...toObject(request.params) },
-        )
+        const given = readInput(request)
+        const input =
+          given instanceof ApiError ? given : { ...toObject(given), ...toObject(request.params) }
+        const output = await call(toCallRequest(request, reply), input)
         return reply.code(op.status ?? 200).send(output)
       },
     })
   }
 }
 
-export const toRequest = ({ headers, ip }: FastifyRequest, reply: FastifyReply): Request => ({
+export const toCallRequest = (
+  { headers, ip }: FastifyRequest,
+  reply: FastifyReply,
+): CallRequest => ({
   credentials: {
     authorization: headers.authorization,
     apiKey: single(headers['x-api-key']),
@@ -47,25 +49,27 @@ const single = (value: string | string[] | undefined) => (Array.isArray(value) ?
 const toObject = (value: unknown) => (typeof value === 'object' && value !== null ? value : {})
 
 /**
- * Query strings as the values they spell: whole numbers and booleans where the operation wants such, and only in their
- * plain form. Anything else stays the string it is, for the schema to refuse.
+ * Reads query strings as the types that the operation expects: whole numbers and booleans, in their
+ * plain form only. Any other value stays a string, for the schema to refuse.
  */
 function queryReader({ path, input }: Operation) {
   const inPath = new Set(pathParameters(path))
   const fields = Object.entries(input.shape).filter(([name]) => !inPath.has(name))
-  const kinds = new Map(fields.map(([name, schema]) => [name, innermost(schema)]))
-  return ({ query }: FastifyRequest) =>
-    Object.fromEntries(
-      Object.entries(toObject(query)).flatMap(([name, value]) => {
-        const kind = kinds.get(name)
-        return kind ? [[name, typeof value === 'string' ? fromQuery(kind, value) : value]] : []
-      }),
-    )
+  const types = new Map(fields.map(([name, schema]) => [name, innermost(schema)]))
+  return ({ query }: FastifyRequest) => {
+    const values: Record<string, unknown> = {}
+    for (const [name, value] of Object.entries(toObject(query))) {
+      const type = types.get(name)
+      if (!type) continue
+      values[name] = typeof value === 'string' ? fromQuery(type, value) : value
+    }
+    return values
+  }
 }
 
-const fromQuery = (kind: z.core.$ZodType, value: string) => {
-  if (kind instanceof z.ZodNumber && /^-?\d{1,15}$/.test(value)) return Number(value)
-  if (kind instanceof z.ZodBoolean && (value === 'true' || value === 'false'))
+const fromQuery = (type: z.core.$ZodType, value: string) => {
+  if (type instanceof z.ZodNumber && /^-?\d{1,15}$/.test(value)) return Number(value)
+  if (type instanceof z.ZodBoolean && (value === 'true' || value === 'false'))
     return value === 'true'
   return value
 }

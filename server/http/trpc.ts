@@ -4,27 +4,28 @@ import { fastifyRequestHandler } from '@trpc/server/adapters/fastify'
 import { getWSConnectionHandler } from '@trpc/server/adapters/ws'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../core/errors.ts'
-import type { Call, Request } from './call.ts'
-import { report, toApiError } from './errors.ts'
-import { type Calls, toRequest } from './rest.ts'
+import type { Call, CallRequest } from './call.ts'
+import { logError, toApiError } from './errors.ts'
+import { type Calls, toCallRequest } from './rest.ts'
 
-type Context = {
-  request: Request
+type TrpcContext = {
+  request: CallRequest
   log: FastifyRequest['log']
-  unreadable: ApiError | undefined
+  /** Why the request body could not be read. */
+  bodyError: ApiError | undefined
   wsToken?: string | undefined
 }
 
-/** The publications of a topic, for the holder of a wsToken. */
-export type Listen = (
-  wanted: TopicInput & { token: string; signal: AbortSignal | undefined },
+/** The events of a topic, for the holder of a wsToken. */
+type Subscribe = (
+  options: TopicInput & { token: string; signal: AbortSignal | undefined },
 ) => AsyncIterable<{ offset: number; envelope: Envelope }>
-type Options = {
-  subscribe: Listen
+type TrpcOptions = {
+  subscribe: Subscribe
   admitSocket: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 }
 
-const t = initTRPC.context<Context>().create({
+const t = initTRPC.context<TrpcContext>().create({
   isDev: false,
   errorFormatter: ({ shape, error }) => {
     const code = codeOf(error)
@@ -37,21 +38,13 @@ const t = initTRPC.context<Context>().create({
   },
 })
 
-/** Serves every operation as a tRPC procedure, batching included; the guards are those of REST. */
-export function trpc(app: FastifyInstance, calls: Calls, { subscribe, admitSocket }: Options) {
-  const router = t.router({
-    events: t.router({ topic: topicOf(subscribe) }),
-    ...Object.fromEntries(
-      Object.entries(calls).map(([name, group]) => [
-        name,
-        t.router(
-          Object.fromEntries(
-            Object.entries(group).map(([name, { op, call }]) => [name, procedure(op.method, call)]),
-          ),
-        ),
-      ]),
-    ),
-  })
+/** Serves every operation as a tRPC procedure, with batching and the same checks as over REST. */
+export function serveTrpc(
+  app: FastifyInstance,
+  calls: Calls,
+  { subscribe, admitSocket }: TrpcOptions,
+) {
+  const router = createRouter(calls, subscribe)
   app.register(async (scope) => {
     const handle = getWSConnectionHandler({
       wss: scope.websocketServer,
@@ -60,7 +53,7 @@ export function trpc(app: FastifyInstance, calls: Calls, { subscribe, admitSocke
       createContext: ({ req, info }) => ({
         request: { credentials: {}, ip: req.socket.remoteAddress ?? '', setHeader: () => {} },
         log: app.log,
-        unreadable: undefined,
+        bodyError: undefined,
         wsToken: info.connectionParams?.token,
       }),
     })
@@ -72,56 +65,58 @@ export function trpc(app: FastifyInstance, calls: Calls, { subscribe, admitSocke
     method: ['GET', 'POST'],
     url: '/trpc/:path',
     handler: (request, reply) => {
-      const unreadable = request.body instanceof ApiError ? request.body : undefined
-      if (unreadable) request.body = {}
-      // tRPC reads addresses and types by rules of its own: what matters here has been looked at.
+      const bodyError = request.body instanceof ApiError ? request.body : undefined
+      if (bodyError) request.body = {}
+      // tRPC applies rules of its own to host and content type. Ours were applied before.
       request.headers.host = 'trpc'
       if (request.method === 'POST') request.headers['content-type'] = 'application/json'
-      const createContext = () => ({
-        request: toRequest(request, reply),
-        log: request.log,
-        unreadable,
-      })
-      // The adapter would set a Vary of its own in place of ours.
-      const responseMeta = () => ({ headers: { vary: 'Origin, trpc-accept, accept' } })
       return fastifyRequestHandler({
         req: request,
         res: reply,
         path: request.params.path,
         router,
-        createContext,
-        responseMeta,
+        createContext: () => ({
+          request: toCallRequest(request, reply),
+          log: request.log,
+          bodyError,
+        }),
+        // Without this, the adapter would replace our Vary header with its own.
+        responseMeta: () => ({ headers: { vary: 'Origin, trpc-accept, accept' } }),
       })
     },
   })
 }
 
-/** Over HTTP there is no wsToken, and so nothing to hear. */
-const topicOf = (subscribe: Listen) =>
+function createRouter(calls: Calls, subscribe: Subscribe) {
+  const routers: Record<string, ReturnType<typeof t.router>> = {}
+  for (const [noun, group] of Object.entries(calls)) {
+    const procedures = Object.entries(group).map(([verb, { op, call }]) => [
+      verb,
+      createProcedure(op.method, call),
+    ])
+    routers[noun] = t.router(Object.fromEntries(procedures))
+  }
+  return t.router({ events: t.router({ topic: createSubscription(subscribe) }), ...routers })
+}
+
+/** Works over WebSockets only: requests over HTTP carry no wsToken. */
+const createSubscription = (subscribe: Subscribe) =>
   t.procedure.input(TopicInput).subscription(async function* ({ ctx, input, signal }) {
     try {
-      for await (const { offset, envelope } of subscribe({
-        ...input,
-        token: ctx.wsToken ?? '',
-        signal,
-      }))
-        yield tracked(String(offset), envelope)
+      const publications = subscribe({ ...input, token: ctx.wsToken ?? '', signal })
+      for await (const { offset, envelope } of publications) yield tracked(String(offset), envelope)
     } catch (error) {
       throw toTrpcError(ctx.log, error)
     }
   })
 
-const procedure = (method: string, call: Call) => {
-  const passed = t.procedure.input((input: unknown) => input)
-  const run = async ({
-    ctx: { request, log, unreadable },
-    input,
-  }: {
-    ctx: Context
-    input: unknown
-  }) => {
+function createProcedure(method: string, call: Call) {
+  // The input is parsed by the call itself.
+  const procedure = t.procedure.input((input: unknown) => input)
+  const run = async ({ ctx, input }: { ctx: TrpcContext; input: unknown }) => {
+    const { request, log, bodyError } = ctx
     try {
-      return await call(request, unreadable ?? input ?? {})
+      return await call(request, bodyError ?? input ?? {})
     } catch (error) {
       const { retryAfterSeconds } = toApiError(error)
       if (retryAfterSeconds !== undefined)
@@ -129,17 +124,14 @@ const procedure = (method: string, call: Call) => {
       throw toTrpcError(log, error)
     }
   }
-  return method === 'GET' ? passed.query(run) : passed.mutation(run)
+  return method === 'GET' ? procedure.query(run) : procedure.mutation(run)
 }
 
 function toTrpcError(log: FastifyRequest['log'], error: unknown) {
-  const failure = toApiError(error)
-  report(log, { failure, error })
-  return new TRPCError({
-    code: trpcCodes[errorStatus[failure.code]],
-    message: failure.message,
-    cause: failure,
-  })
+  const apiError = toApiError(error)
+  logError(log, error, apiError)
+  const { code, message } = apiError
+  return new TRPCError({ code: trpcCodes[errorStatus[code]], message, cause: apiError })
 }
 
 const trpcCodes = {
@@ -153,7 +145,7 @@ const trpcCodes = {
   503: 'SERVICE_UNAVAILABLE',
 } as const
 
-/** Our code for an error: of an operation, or of tRPC itself (unknown procedure, wrong method, unreadable input). */
+/** Our code for an error of an operation, or of tRPC itself (like an unknown procedure). */
 const codeOf = ({ cause, code }: TRPCError): ErrorCode => {
   if (cause instanceof ApiError) return cause.code
   if (code === 'NOT_FOUND' || code === 'METHOD_NOT_SUPPORTED') return 'NOT_FOUND'

@@ -1,42 +1,41 @@
 /**
- * Joins calls into one: who calls while a run is under way is served by the next, together with all who came meanwhile.
- * So a storm of reconnects asks the database a few large questions instead of thousands of small ones.
+ * Combines concurrent calls into batches: calls that arrive while a batch is running wait for the
+ * next one. A storm of reconnects becomes a few large queries instead of thousands of small ones.
+ * The first batch waits for the end of the current turn of the event loop, to collect more calls.
  */
 export function coalesce<Item, Result>(
   run: (items: Item[]) => Promise<Result[]>,
   { most }: { most: number },
 ) {
-  let waiting: {
-    item: Item
-    settle: (outcome: { result: Result } | { error: unknown }) => void
-  }[] = []
+  let waiting: Entry<Item, Result>[] = []
   let isRunning = false
 
-  const serve = async () => {
-    isRunning = true
+  const drain = async () => {
     while (waiting.length > 0) {
-      const batch = waiting.slice(0, most)
+      const entries = waiting.slice(0, most)
       waiting = waiting.slice(most)
       try {
-        const results = await run(batch.map(({ item }) => item))
-        batch.forEach(({ settle }, place) => {
-          settle({ result: results[place] as Result }) // one result an item, in order
+        const results = await run(entries.map(({ item }) => item))
+        entries.forEach(({ resolve }, index) => {
+          resolve(results[index] as Result) // `run` returns one result an item
         })
       } catch (error) {
-        for (const { settle } of batch) settle({ error })
+        for (const { reject } of entries) reject(error)
       }
     }
     isRunning = false
   }
   return (item: Item) =>
     new Promise<Result>((resolve, reject) => {
-      waiting.push({
-        item,
-        settle: (outcome) => ('error' in outcome ? reject(outcome.error) : resolve(outcome.result)),
-      })
-      if (!isRunning) {
-        isRunning = true
-        setImmediate(serve)
-      }
+      waiting.push({ item, resolve, reject })
+      if (isRunning) return
+      isRunning = true
+      setImmediate(drain)
     })
+}
+
+type Entry<Item, Result> = {
+  item: Item
+  resolve: (result: Result) => void
+  reject: (error: unknown) => void
 }

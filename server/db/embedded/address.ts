@@ -12,29 +12,36 @@ import {
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Account } from './account.ts'
-import { digest, privateDirectory } from './home.ts'
+import { digest, privateDirectory } from './data-dir.ts'
 import { isWindows, runningPostmaster } from './process.ts'
 
-type Place = { home: string; directory: string; account: Account | undefined }
+type AddressOptions = {
+  dataDir: string
+  clusterDirectory: string
+  account: Account | undefined
+}
 
-/** How we, and no other user of the machine, reach the server. */
+/** How this process, and no other user of the machine, reaches the server. */
 export type Address = {
   connection: { host: string; port: number; user: string; password?: string }
   url: string
   settings: Record<string, string>
   initdb: string[]
-  /** Before a server starts there. */
+  /** To be called before a server starts at this address. */
   open(): void
-  /** After it has ended. */
+  /** To be called after that server has ended. */
   close(): void
 }
 
-export const addressFor = (place: Place): Promise<Address> =>
-  isWindows ? networkAddress(place) : socketAddress(place)
+export const addressFor = (options: AddressOptions): Promise<Address> =>
+  isWindows ? networkAddress(options) : socketAddress(options)
 
-/** Directory and socket are open to their owner only (and to root): the kernel does what a password would. */
-const socketAddress = async ({ home, account }: Place) => {
-  const host = join(await privateDirectory(account), `socket-${digest(home)}`)
+/**
+ * Only the owner (and root) may enter the directory and use the socket: the kernel's permissions
+ * take the place of a password.
+ */
+const socketAddress = async ({ dataDir, account }: AddressOptions) => {
+  const host = join(await privateDirectory(account), `socket-${digest(dataDir)}`)
   const close = () => rmSync(host, { recursive: true, force: true })
   return {
     connection: { host, port: 5432, user: 'parley' },
@@ -47,7 +54,7 @@ const socketAddress = async ({ home, account }: Place) => {
     },
     initdb: ['--auth-local=trust', '--auth-host=scram-sha-256'],
     open: () => {
-      // A dead server's socket lock could name a process that lives by now.
+      // The socket lock of a dead server may name a pid that another process has by now.
       close()
       mkdirSync(host)
       chmodSync(host, 0o700)
@@ -57,12 +64,12 @@ const socketAddress = async ({ home, account }: Place) => {
   }
 }
 
-const networkAddress = async ({ home, directory }: Place) => {
-  const passwordFile = join(home, 'postgres.password')
+const networkAddress = async ({ dataDir, clusterDirectory }: AddressOptions) => {
+  const passwordFile = join(dataDir, 'postgres.password')
   if (!existsSync(passwordFile))
     writeFileSync(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 })
   const password = readFileSync(passwordFile, 'utf8')
-  const port = runningPostmaster(directory)?.port ?? (await freePort())
+  const port = runningPostmaster(clusterDirectory)?.port ?? (await freePort())
   return {
     connection: { host: '127.0.0.1', port, user: 'parley', password },
     url: `postgres://parley:${password}@127.0.0.1:${port}/parley`,

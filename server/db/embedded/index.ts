@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { addressFor } from './address.ts'
 import { binariesFor } from './binaries.ts'
-import { type Cluster, prepare } from './cluster.ts'
-import { homeFor } from './home.ts'
-import { lock } from './lock.ts'
+import { type Cluster, prepareCluster } from './cluster.ts'
+import { chooseDataDir } from './data-dir.ts'
+import { lockDirectory } from './lock.ts'
 import { startPostmaster } from './postmaster.ts'
 
 export type EmbeddedPostgres = {
@@ -13,54 +13,56 @@ export type EmbeddedPostgres = {
   user: string
   password?: string
   database: 'parley'
-  /** Where lock, log and database files are: the directory asked for, or the one `onNotice` told of. */
+  /** The directory of lock, log and database files: the requested one, or that of the notice. */
   dataDir: string
   /**
-   * Complete for psql, libpq and pg. Postgres.js decodes no socket directory in a URL and takes no `?host=` either:
-   * it needs the host beside it, `postgres(url, { host })`.
+   * Sufficient for psql, libpq and pg. Postgres.js understands neither a socket directory in a URL
+   * nor `?host=`, and needs the host as an option: `postgres(url, { host })`.
    */
   url: string
-  /** Ends the server, adopted or not, and gives `dataDir` free. */
+  /** Ends the server, whether started or adopted, and releases `dataDir`. */
   stop(): Promise<void>
 }
 
-/** Starts (or adopts) the PostgreSQL below `dataDir`; answers when it accepts connections. DESIGN.md §1. */
-export async function startEmbeddedPostgres(options: {
+type EmbeddedPostgresOptions = {
   dataDir: string
   settings?: Record<string, string>
   onNotice?: (line: string) => void
-}): Promise<EmbeddedPostgres> {
-  const { home, account } = await homeFor(options)
-  const release = lock(home)
+}
+
+/** Starts (or adopts) the PostgreSQL below `dataDir`. Resolves when it accepts connections. */
+export async function startEmbeddedPostgres(
+  options: EmbeddedPostgresOptions,
+): Promise<EmbeddedPostgres> {
+  const { dataDir, account } = await chooseDataDir(options)
+  const release = lockDirectory(dataDir)
   try {
-    const directory = join(home, 'postgres')
-    const address = await addressFor({ home, directory, account })
+    const directory = join(dataDir, 'postgres')
+    const address = await addressFor({ dataDir, clusterDirectory: directory, account })
     const cluster: Cluster = {
       directory,
       address,
       account,
       binaries: await binariesFor(account),
-      log: join(home, 'postgres.log'),
-      settings: { ...defaults, ...options.settings, ...address.settings },
+      log: join(dataDir, 'postgres.log'),
+      settings: { ...defaultSettings, ...options.settings, ...address.settings },
     }
-    await prepare(cluster)
+    await prepareCluster(cluster)
     const postmaster = await startPostmaster(cluster)
     let stopping: Promise<void> | undefined
     const stop = () => {
       stopping ??= postmaster.stop().finally(release)
       return stopping
     }
-    return {
-      ...address.connection,
-      database: 'parley',
-      dataDir: home,
-      url: address.url,
-      stop,
-    }
+    return { ...address.connection, database: 'parley', dataDir, url: address.url, stop }
   } catch (error) {
     release()
     throw error
   }
 }
 
-const defaults = { max_connections: '200', shared_buffers: '128MB', logging_collector: 'off' }
+const defaultSettings = {
+  max_connections: '200',
+  shared_buffers: '128MB',
+  logging_collector: 'off',
+}

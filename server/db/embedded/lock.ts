@@ -1,19 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { birthOf, codeOf, isAlive } from './process.ts'
+import { codeOf, isAlive, startTimeOf } from './process.ts'
 
-/** Makes this process the one owner of the directory, until it calls the answer or ends. */
-export const lock = (directory: string) => {
+/**
+ * Makes this process the only owner of the directory, until the process ends or calls the returned
+ * function.
+ */
+export const lockDirectory = (directory: string) => {
   const path = join(directory, 'parley.lock')
   const ticket = `${path}.${randomUUID()}`
-  writeFileSync(ticket, `${process.pid} ${birthOf(process.pid)}\n`)
+  writeFileSync(ticket, `${process.pid} ${startTimeOf(process.pid)}\n`)
   try {
-    claim(path, ticket)
+    acquire(path, ticket)
   } catch (error) {
-    throw error instanceof Held
-      ? new Error(`DATA_DIR ${directory} is in use by process ${error.pid}`)
-      : error
+    if (error instanceof LockHeldError)
+      throw new Error(`DATA_DIR ${directory} is in use by process ${error.pid}`)
+    throw error
   } finally {
     rmSync(ticket)
   }
@@ -25,40 +28,47 @@ export const lock = (directory: string) => {
   return release
 }
 
-class Held extends Error {
+class LockHeldError extends Error {
+  override readonly name = 'LockHeldError'
   constructor(readonly pid: number) {
     super(`held by process ${pid}`)
   }
 }
 
-/** A link is made whole or not at all, and by one only. */
-const claim = (path: string, ticket: string) => {
-  while (!isLinked(ticket, path)) {
+/** Linking is atomic: the lock file appears with its content, and only one process succeeds. */
+const acquire = (path: string, ticket: string) => {
+  while (!tryLink(ticket, path)) {
     const holder = readHolder(path)
-    if (holder && isHeld(holder)) throw new Held(holder.pid)
+    if (holder && isRunning(holder)) throw new LockHeldError(holder.pid)
     if (holder) removeStale(path, ticket)
   }
 }
 
-/** Who removes a stale lock must hold another: else a slow one removes what a quick one has just made in its place. */
+/**
+ * Removes the lock of a dead process, while holding a second lock: otherwise a slow process could
+ * remove the lock that a quick one has just acquired.
+ */
 const removeStale = (path: string, ticket: string) => {
   const guard = `${path}.takeover`
-  claim(guard, ticket)
+  acquire(guard, ticket)
   try {
     const holder = readHolder(path)
-    if (holder && !isHeld(holder)) rmSync(path)
+    if (holder && !isRunning(holder)) rmSync(path)
   } finally {
     rmSync(guard)
   }
 }
 
-const isHeld = ({ pid, birth }: { pid: number; birth: string }) => {
+type Holder = { pid: number; startTime: string }
+
+/** The start time shows whether the pid still belongs to the holder, or to a later process. */
+const isRunning = ({ pid, startTime }: Holder) => {
   if (!isAlive(pid)) return false
-  const now = birthOf(pid)
-  return now === '' || birth === '' || now === birth
+  const current = startTimeOf(pid)
+  return current === '' || startTime === '' || current === startTime
 }
 
-const isLinked = (ticket: string, path: string) => {
+const tryLink = (ticket: string, path: string) => {
   try {
     linkSync(ticket, path)
     return true
@@ -68,10 +78,10 @@ const isLinked = (ticket: string, path: string) => {
   }
 }
 
-const readHolder = (path: string) => {
+const readHolder = (path: string): Holder | undefined => {
   try {
-    const [pid, birth = ''] = readFileSync(path, 'utf8').trim().split(' ')
-    return { pid: Number(pid), birth }
+    const [pid, startTime = ''] = readFileSync(path, 'utf8').trim().split(' ')
+    return { pid: Number(pid), startTime }
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
     throw error

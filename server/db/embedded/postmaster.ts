@@ -4,63 +4,71 @@ import { closeSync, openSync, readFileSync, realpathSync, rmSync, statSync } fro
 import { join } from 'node:path'
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import postgres from 'postgres'
-import { runAs } from './account.ts'
+import { spawnOptionsFor } from './account.ts'
 import type { Address } from './address.ts'
 import type { Cluster } from './cluster.ts'
 import {
   isAlive,
+  isPidTaken,
   isPostmaster,
-  isTaken,
   isWindows,
   recordedPostmaster,
   runningPostmaster,
 } from './process.ts'
 
-/** A running server. It ends when stopped, or is told to when our process exits. */
+/** A running server. It ends when it is stopped, or after our process has exited. */
 type Postmaster = { pid: number; stop(): Promise<void> }
 
-/** The orphan that a killed process of ours has left, if it runs just as we would have it, else a new server. */
+/**
+ * Adopts the server that a killed process of ours left running, if it was started with the same
+ * settings; otherwise starts a new one.
+ */
 export const startPostmaster = async (cluster: Cluster) =>
   (await adopt(cluster)) ?? (await launch(cluster))
 
 const adopt = async (cluster: Cluster) => {
   const running = runningPostmaster(cluster.directory)
   if (!running) return undefined
-  const postmaster = keep(cluster, running.pid)
-  if (isStartedAsWanted(cluster) && (await isServing(cluster, running.pid))) return postmaster
+  const postmaster = supervise(cluster, running.pid)
+  if (hasSameCommand(cluster) && (await isServing(cluster, running.pid))) return postmaster
   await postmaster.stop()
   return undefined
 }
 
 const launch = async (cluster: Cluster, deadline = Date.now() + 10_000): Promise<Postmaster> => {
-  forgetStranger(cluster.directory)
+  removeForeignPid(cluster.directory)
   cluster.address.open()
   const log = openLog(cluster.log)
-  const postmaster = keep(cluster, await spawnServer(cluster, log.descriptor))
+  const postmaster = supervise(cluster, await spawnServer(cluster, log.descriptor))
   try {
-    await serving(cluster, postmaster.pid)
+    await untilServing(cluster, postmaster.pid)
     return postmaster
   } catch (error) {
     await postmaster.stop()
     const lines = log.lastLines()
-    // The sessions of a killed server end a moment after it.
-    if (!lines.includes('shared memory block') || Date.now() > deadline)
+    // The sessions of a killed server end a moment after it: then it is worth trying again.
+    const isRetryable = lines.includes('shared memory block')
+    if (!isRetryable || Date.now() > deadline)
       throw new Error(`PostgreSQL did not start; ${lines || error}`)
   }
   await delay(100)
   return launch(cluster, deadline)
 }
 
-/** A dead server's record is PostgreSQL's to clear; but it gives up if the pid is taken, by a stranger or by the dead. */
-const forgetStranger = (directory: string) => {
+/**
+ * Removes the pid file of a dead server if another process, or a zombie, has its pid by now:
+ * PostgreSQL would refuse to start. In all other cases PostgreSQL removes the file itself.
+ */
+const removeForeignPid = (directory: string) => {
   const recorded = recordedPostmaster(directory)
-  if (recorded && isTaken(recorded.pid)) rmSync(join(directory, 'postmaster.pid'))
+  if (recorded && isPidTaken(recorded.pid)) rmSync(join(directory, 'postmaster.pid'))
 }
 
 const spawnServer = async (cluster: Cluster, log: number) => {
-  // In a process group of its own a terminal's Ctrl-C does not reach it: it must outlive our connections.
+  // In a process group of its own, so that a terminal's Ctrl-C does not reach it: the server must
+  // outlive our connections.
   const child = spawn(serverProgram(cluster), serverArguments(cluster), {
-    ...runAs(cluster.account),
+    ...spawnOptionsFor(cluster.account),
     detached: true,
     stdio: ['ignore', log, log],
   })
@@ -78,29 +86,31 @@ const serverArguments = ({ directory, settings }: Cluster) => [
   ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
 ]
 
-/** PostgreSQL notes the command that started it: another socket, or fsync off, is not what we want. */
-const isStartedAsWanted = (cluster: Cluster) => {
-  const wanted = [
-    realpathSync(serverProgram(cluster)),
-    ...serverArguments(cluster).map((argument) => `"${argument}"`),
-  ]
-  return (
-    readFileSync(join(cluster.directory, 'postmaster.opts'), 'utf8').trimEnd() === wanted.join(' ')
-  )
+/**
+ * PostgreSQL records the command that started it. A server with another socket, or with fsync off,
+ * is not adopted.
+ */
+const hasSameCommand = (cluster: Cluster) => {
+  const recorded = readFileSync(join(cluster.directory, 'postmaster.opts'), 'utf8').trimEnd()
+  const quotedArguments = serverArguments(cluster).map((argument) => `"${argument}"`)
+  return recorded === [realpathSync(serverProgram(cluster)), ...quotedArguments].join(' ')
 }
 
 const isServing = async (cluster: Cluster, pid: number) => {
   try {
-    await serving(cluster, pid)
+    await untilServing(cluster, pid)
     return true
   } catch {
     return false
   }
 }
 
-/** Answers once the database does. It is made here and not with the files, so that a first start cut short is made good. */
-const serving = async ({ directory, address }: Cluster, pid: number) => {
-  await readiness(directory, pid)
+/**
+ * Resolves when the database answers. The database is created here rather than with the files, so
+ * that a first start that was interrupted is completed by the next one.
+ */
+const untilServing = async ({ directory, address }: Cluster, pid: number) => {
+  await untilReady(directory, pid)
   try {
     await execute(address, { database: 'parley', statement: 'select 1' })
   } catch (error) {
@@ -110,12 +120,14 @@ const serving = async ({ directory, address }: Cluster, pid: number) => {
   }
 }
 
-const readiness = async (directory: string, pid: number) => {
-  for (const deadline = Date.now() + 60_000; Date.now() < deadline; await delay(5)) {
+const untilReady = async (directory: string, pid: number) => {
+  const deadline = Date.now() + 60_000
+  while (Date.now() < deadline) {
     const recorded = recordedPostmaster(directory)
-    if (recorded?.pid === pid && recorded.status === 'ready') return
-    if (!isAlive(pid) || (recorded?.pid === pid && recorded.status === 'stopping'))
-      throw new Error('the server has ended')
+    const status = recorded?.pid === pid ? recorded.status : undefined
+    if (status === 'ready') return
+    if (!isAlive(pid) || status === 'stopping') throw new Error('the server has ended')
+    await delay(5)
   }
   throw new Error('the server was not ready in time')
 }
@@ -139,40 +151,51 @@ const execute = async (
   }
 }
 
-const keep = (cluster: Cluster, pid: number): Postmaster => {
+/** Ties the server to this process: it is interrupted when the process exits. */
+const supervise = (cluster: Cluster, pid: number): Postmaster => {
   const server = { pid, ...cluster }
   const interrupt = () => {
-    signal(server, 'INT')
+    sendSignal(server, 'INT')
     cluster.address.close()
   }
   process.on('exit', interrupt)
   const stop = async () => {
-    await end(server)
+    await terminate(server)
     process.off('exit', interrupt)
     cluster.address.close()
   }
   return { pid, stop }
 }
 
-type Server = Pick<Cluster, 'directory' | 'binaries'> & { pid: number }
+type ServerProcess = Pick<Cluster, 'directory' | 'binaries'> & { pid: number }
 
-/** At first it may finish its writing; then it has to recover at its next start; then it is killed. */
-const end = async (server: Server) => {
+/** After INT the server finishes writing; after QUIT it has to recover when it starts next. */
+const terminate = async (server: ServerProcess) => {
   if (!isPostmaster(server)) return
-  for (const [name, patience] of Object.entries({ INT: 10_000, QUIT: 2_000, KILL: 1_000 })) {
-    signal(server, name)
-    for (const deadline = Date.now() + patience; Date.now() < deadline; await delay(5)) {
-      // A child of ours is buried in this turn of the event loop: from then on its pid is free.
-      if (!isAlive(server.pid)) return nextTurn()
-    }
+  for (const [name, timeout] of Object.entries({ INT: 10_000, QUIT: 2_000, KILL: 1_000 })) {
+    sendSignal(server, name)
+    if (await hasEndedWithin(timeout, server.pid)) return
   }
   throw new Error(`PostgreSQL (process ${server.pid}) cannot be stopped`)
 }
 
-const signal = (server: Server, name: string) => {
+const hasEndedWithin = async (timeout: number, pid: number) => {
+  const deadline = Date.now() + timeout
+  while (Date.now() < deadline) {
+    if (!isAlive(pid)) {
+      // Node reaps a child of ours in this turn of the event loop; after that its pid is free.
+      await nextTurn()
+      return true
+    }
+    await delay(5)
+  }
+  return false
+}
+
+const sendSignal = (server: ServerProcess, name: string) => {
   if (!isPostmaster(server)) return
   try {
-    // Windows has no signals; PostgreSQL brings its own.
+    // Windows has no signals; PostgreSQL emulates them.
     if (isWindows) execFileSync(join(server.binaries, 'pg_ctl'), ['kill', name, String(server.pid)])
     else process.kill(server.pid, `SIG${name}`)
   } catch {
@@ -180,9 +203,12 @@ const signal = (server: Server, name: string) => {
   }
 }
 
+const LARGEST_LOG_BYTES = 10 * 1024 * 1024
+
+/** Appends to the log, or starts it over when it has grown too large. */
 const openLog = (path: string) => {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
-  const start = size > 10 * 1024 * 1024 ? 0 : size
+  const start = size > LARGEST_LOG_BYTES ? 0 : size
   const descriptor = openSync(path, start === size ? 'a' : 'w', 0o600)
   const lastLines = () =>
     readFileSync(path).subarray(start).toString().trimEnd().split('\n').slice(-5).join('\n')

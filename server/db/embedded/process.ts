@@ -5,11 +5,11 @@ import { join } from 'node:path'
 export const isWindows = process.platform === 'win32'
 const isLinux = process.platform === 'linux'
 
-/** A zombie is dead: where nobody buries it, it would hold its lock for ever. */
-export const isAlive = (pid: number) => isTaken(pid) && statusOf(pid)?.state !== 'Z'
+/** A zombie counts as dead: if its parent never reaps it, it would hold its lock forever. */
+export const isAlive = (pid: number) => isPidTaken(pid) && statusOf(pid)?.state !== 'Z'
 
-/** Whether the system has given the pid to something, be it dead. */
-export const isTaken = (pid: number) => {
+/** Whether the pid belongs to a process, dead (a zombie) or alive. */
+export const isPidTaken = (pid: number) => {
   if (!(pid > 0)) return false
   try {
     process.kill(pid, 0)
@@ -19,30 +19,29 @@ export const isTaken = (pid: number) => {
   }
 }
 
-/** Tells a process from another that has had the same pid; empty where the system does not say. */
-export const birthOf = (pid: number) => {
+/** Distinguishes processes that have had the same pid. Empty if the system does not provide it. */
+export const startTimeOf = (pid: number) => {
   const status = statusOf(pid)
-  return status
-    ? `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${status.startTicks}`
-    : ''
+  if (!status) return ''
+  const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  return `${bootId}/${status.startTicks}`
 }
 
-/** The server that runs on the directory, by what that says about it. */
+/** The server that runs on the directory, if the one recorded there is alive. */
 export const runningPostmaster = (directory: string) => {
   const recorded = recordedPostmaster(directory)
   return recorded && isPostmaster({ pid: recorded.pid, directory }) ? recorded : undefined
 }
 
-/** Whether the process is the server of this directory, and not one that has got its pid. */
+/** Whether the process is the server of this directory, rather than another one with its pid. */
 export const isPostmaster = ({ pid, directory }: { pid: number; directory: string }) =>
   isAlive(pid) && commandLine(pid).includes(isWindows ? 'postgres.exe' : ` -D ${directory} `)
 
+/** What the server's pid file says. It is left behind when a server is killed. */
 export const recordedPostmaster = (directory: string) => {
   try {
-    const [pid, , , port, , , , status = ''] = readFileSync(
-      join(directory, 'postmaster.pid'),
-      'utf8',
-    ).split('\n')
+    const lines = readFileSync(join(directory, 'postmaster.pid'), 'utf8').split('\n')
+    const [pid, , , port, , , , status = ''] = lines
     return { pid: Number(pid), port: Number(port), status: status.trim() }
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
@@ -68,7 +67,7 @@ const statusOf = (pid: number) => {
   if (!isLinux) return undefined
   try {
     const line = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The program's name comes before, in brackets, and may hold spaces and brackets itself.
+    // The program's name comes first, in brackets, and may contain spaces and brackets itself.
     const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
     return { state: fields[0], startTicks: fields[19] }
   } catch {

@@ -2,26 +2,25 @@ import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
 import { ApiError } from '../../core/errors.ts'
+import { once } from '../once.ts'
 import { asyncApiJson } from './asyncapi.ts'
 import { openApiJson } from './document.ts'
 
 /**
- * Serves the documents at /openapi.json and /docs/asyncapi.json. With `hasPage`, /docs is a page to
- * read the former and to try the operations.
+ * Serves the documents at /openapi.json and /docs/asyncapi.json. With `hasPage`, also serves a page
+ * at /docs to read the first and to try out the operations.
  */
-export function docs(app: FastifyInstance, { hasPage }: { hasPage: boolean }) {
-  const json = createdOnce(openApiJson)
-  const asyncJson = createdOnce(asyncApiJson)
-  app.get('/openapi.json', (_, reply) => reply.type('application/json; charset=utf-8').send(json()))
-  app.get('/docs/asyncapi.json', (_, reply) =>
-    reply.type('application/json; charset=utf-8').send(asyncJson()),
-  )
+export function serveDocs(app: FastifyInstance, { hasPage }: { hasPage: boolean }) {
+  const openApi = once(openApiJson)
+  const asyncApi = once(asyncApiJson)
+  app.get('/openapi.json', (_, reply) => reply.type(JSON_TYPE).send(openApi()))
+  app.get('/docs/asyncapi.json', (_, reply) => reply.type(JSON_TYPE).send(asyncApi()))
   if (!hasPage) return
-  // For files that the page does not have.
+  // For files below /docs that the page does not have.
   app.setNotFoundHandler(() => {
     throw new ApiError('NOT_FOUND', 'No such route')
   })
-  app.register(swagger, { mode: 'static', specification: { document: JSON.parse(json()) } })
+  app.register(swagger, { mode: 'static', specification: { document: JSON.parse(openApi()) } })
   app.register(swaggerUi, {
     routePrefix: '/docs',
     theme: { title: 'Parley' },
@@ -30,15 +29,9 @@ export function docs(app: FastifyInstance, { hasPage }: { hasPage: boolean }) {
   })
 }
 
-const createdOnce = (create: () => string) => {
-  let created: string | undefined
-  return () => {
-    created ??= create()
-    return created
-  }
-}
+const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** The page loads nothing from other servers and calls none. */
+/** The page loads files from this server only, and calls no other server. */
 const contentSecurityPolicy = {
   'default-src': ["'none'"],
   'script-src': ["'self'"],

@@ -1,20 +1,26 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { collectDefaultMetrics } from 'prom-client'
-import { type Metrics, observeDatabase } from '../core/metrics.ts'
+import { observeDatabase } from '../core/database-metrics.ts'
+import type { Metrics } from '../core/metrics.ts'
 import type { Db } from '../db/client.ts'
 
-/** `GET /metrics` on a port of its own, which is not for strangers. Answers with what ends it. */
-export async function startMetrics(
+type MetricsServerOptions = { db: Db; poolSize: number; port: number; host: string }
+
+/**
+ * Serves `GET /metrics` on a separate port, which should not be reachable from the internet.
+ * Returns a function that stops it.
+ */
+export async function startMetricsServer(
   metrics: Metrics,
-  { db, poolSize, port, host }: { db: Db; poolSize: number; port: number; host: string },
+  { db, poolSize, port, host }: MetricsServerOptions,
 ) {
   const { registry } = metrics
   collectDefaultMetrics({ register: registry })
-  const askDatabase = observeDatabase(metrics, { db, poolSize })
+  const updateDatabaseMetrics = observeDatabase(metrics, { db, poolSize })
   const server = createServer(async (request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') return response.writeHead(404).end()
-    await askDatabase()
+    await updateDatabaseMetrics()
     response.writeHead(200, { 'content-type': registry.contentType }).end(await registry.metrics())
   }).listen(port, host)
   await once(server, 'listening')

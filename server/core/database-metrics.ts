@@ -1,0 +1,110 @@
+import { Gauge, type Registry } from 'prom-client'
+import type { Db, Tx } from '../db/client.ts'
+import type { Metrics } from './metrics.ts'
+
+/** The metrics that are read from the database. Returns a function that updates them. */
+export function observeDatabase(
+  { registry }: Pick<Metrics, 'registry'>,
+  { db, poolSize }: { db: Db; poolSize: number },
+) {
+  const gauges = createGauges(registry)
+  gauges.poolSize.set(poolSize)
+
+  const update = async () => {
+    gauges.poolWaiting.set(db.waiting())
+    for (const gauge of [gauges.jobs, gauges.oldestJob, gauges.connections]) gauge.reset()
+    const [jobs, connections] = await Promise.all([selectJobs(db), selectConnections(db)])
+    for (const { task, state, count, oldest } of jobs) {
+      gauges.jobs.set({ task, state }, count)
+      if (state === 'waiting') gauges.oldestJob.set({ task }, oldest)
+    }
+    for (const { state, count } of connections) gauges.connections.set({ state }, count)
+  }
+  return () =>
+    update().then(
+      () => gauges.up.set(1),
+      () => gauges.up.set(0),
+    )
+}
+
+function createGauges(registry: Registry) {
+  const registers = [registry]
+  return {
+    jobs: new Gauge({
+      name: 'parley_jobs_waiting',
+      help: 'Jobs by task and state: waiting to run, or dead (given up).',
+      labelNames: ['task', 'state'] as const,
+      registers,
+    }),
+    oldestJob: new Gauge({
+      name: 'parley_jobs_oldest_seconds',
+      help: 'Seconds for which the oldest waiting job has been due.',
+      labelNames: ['task'] as const,
+      registers,
+    }),
+    connections: new Gauge({
+      name: 'parley_database_connections',
+      help: "The service's connections to the database, from all nodes, by state.",
+      labelNames: ['state'] as const,
+      registers,
+    }),
+    up: new Gauge({
+      name: 'parley_database_up',
+      help: 'Whether the database answered when this was collected.',
+      registers,
+    }),
+    poolSize: new Gauge({
+      name: 'parley_database_pool_size',
+      help: "The size of this process's connection pool.",
+      registers,
+    }),
+    poolWaiting: new Gauge({
+      name: 'parley_database_pool_waiting',
+      help: 'Calls waiting for a connection from the pool.',
+      registers,
+    }),
+  }
+}
+
+type QueueRow = { exists: boolean }
+type JobsRow = { task: string; state: string; count: number; oldest: number }
+
+/**
+ * Counts staged jobs, which also wait, and queued ones. The queue's tables exist once a worker has
+ * run.
+ */
+const selectJobs = (db: Db) =>
+  db.use(async (db) => {
+    const [queue] = await db<QueueRow[]>`
+      select to_regclass('graphile_worker._private_jobs') is not null as exists`
+    return db<JobsRow[]>`
+      select
+        task, state,
+        count(*)::int,
+        greatest(extract(epoch from now() - min(due)), 0)::float as oldest
+      from (
+        select sj.task, 'waiting' as state, sj.created_at as due
+        from staged_jobs sj
+        ${queue?.exists ? unionQueuedJobs(db) : db``}
+      ) jobs
+      group by task, state`
+  })
+
+const unionQueuedJobs = (db: Tx) => db`
+  union all
+  select
+    task_identifier,
+    case when attempts < max_attempts or locked_at is not null then 'waiting' else 'dead' end,
+    run_at
+  from graphile_worker.jobs`
+
+type ConnectionsRow = { state: string; count: number }
+
+const selectConnections = (db: Db) =>
+  db.use(
+    (db) => db<ConnectionsRow[]>`
+      select coalesce(state, 'unknown') as state, count(*)::int
+      from pg_stat_activity
+      where datname = current_database() and application_name like 'parley%'
+      group by 1`,
+  )

@@ -1,0 +1,38 @@
+/** How Postgres.js converts values: timestamps to ISO 8601 strings, and the arrays we use. */
+
+/** Timestamps leave the database in the format of the API. */
+const isoTimestamps = {
+  to: 1184,
+  from: [1082, 1114, 1184],
+  serialize: (value: string | Date) => (value instanceof Date ? value.toISOString() : value),
+  parse: (value: string) => new Date(value).toISOString(),
+}
+
+type Element = string | number | boolean | null
+
+/** A one-dimensional array type. Postgres.js knows array types only if it looks them up. */
+const arrayOf = (type: number, parse: (element: string) => Element) => ({
+  to: type,
+  from: [type],
+  serialize: (elements: Element[]) => `{${elements.map(serializeElement).join()}}`,
+  parse: (text: string) => {
+    const elements = text.matchAll(/"((?:[^"\\]|\\.)*)"|([^{},]+)/gs)
+    return [...elements].map(([, quoted, bare = '']) => {
+      if (quoted !== undefined) return parse(quoted.replace(/\\(.)/gs, '$1'))
+      return bare === 'NULL' ? null : parse(bare)
+    })
+  },
+})
+
+const serializeElement = (element: Element) =>
+  element === null ? 'NULL' : `"${String(element).replace(/["\\]/g, '\\$&')}"`
+
+export const valueTypes = {
+  date: isoTimestamps,
+  textArray: arrayOf(1009, String),
+  uuidArray: arrayOf(2951, String),
+  intArray: arrayOf(1007, Number),
+  bigintArray: arrayOf(1016, Number),
+  boolArray: arrayOf(1000, (element) => element === 't'),
+  timestampArray: arrayOf(1185, isoTimestamps.parse),
+}
