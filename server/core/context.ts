@@ -1,5 +1,6 @@
 import {
   type Auth,
+  type Envelope,
   type EphemeralChannelEvent,
   type EphemeralChannelEventType,
   type EphemeralUserEvent,
@@ -128,7 +129,10 @@ export async function runInTransaction<T>(
 
 type BroadcastContext = { caller: { appId: string }; services: Pick<Services, 'publisher'> }
 
-/** Sends an ephemeral event to who is subscribed to a channel, at once: in a transaction, after its commit only. */
+/**
+ * Sends an ephemeral event to a channel's topic, at once. Inside a transaction call it from
+ * `afterCommit`.
+ */
 export const broadcast = <T extends EphemeralChannelEventType>(
   { caller, services }: BroadcastContext,
   type: T,
@@ -136,22 +140,19 @@ export const broadcast = <T extends EphemeralChannelEventType>(
     onlyFor,
     ...payload
   }: EphemeralChannelEvent<T> & { channelId: string; onlyFor?: string | undefined },
-) =>
-  services.publisher.broadcast({
-    kind: 'event',
-    topic: topics.channel(caller.appId, payload.channelId),
-    envelope: JSON.stringify({ type, payload }),
-    onlyFor,
-  })
+) => {
+  const topic = topics.channel(caller.appId, payload.channelId)
+  const event = { type, payload } as unknown as Envelope // the payload of that type, less `onlyFor`
+  services.publisher.broadcast({ kind: 'event', topic, ...event, onlyFor })
+}
 
-/** Sends an ephemeral event to a user's own topic, likewise. */
+/** Sends an ephemeral event to a user's topic, likewise. */
 export const broadcastToUser = <T extends EphemeralUserEventType>(
   { caller, services }: BroadcastContext,
   userId: string,
   { type, payload }: { type: T; payload: EphemeralUserEvent<T> },
-) =>
-  services.publisher.broadcast({
-    kind: 'event',
-    topic: topics.user(caller.appId, userId),
-    envelope: JSON.stringify({ type, payload }),
-  })
+) => {
+  const topic = topics.user(caller.appId, userId)
+  const event = { type, payload } as Envelope // the payload of that type
+  services.publisher.broadcast({ kind: 'event', topic, ...event })
+}

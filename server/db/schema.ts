@@ -402,12 +402,16 @@ export const connections = pgTable(
 /** The running servers; one that has not said for 45 s that it lives is taken for dead. */
 export const nodes = pgTable('nodes', { id: text().primaryKey(), beatAt: createdAt() })
 
-/** The staging and the recovery stream in one: a row for each rev of a channel and each offset of a user's stream. */
+/**
+ * The outbox and the recovery log in one: a row for each rev of a channel and each offset of a
+ * user's stream. `envelope` is `{type, payload}` as JSON; `type` repeats its type for queries.
+ */
 export const events = pgTable(
   'events',
   {
     topic: text().notNull(),
     offset: integer().notNull(),
+    type: text().notNull(),
     envelope: text().notNull(),
     messageId: uuid(),
     createdAt: createdAt(),

@@ -1,5 +1,5 @@
-import { type Envelope, parseTopic } from '@parley/contract'
-import type { EphemeralNote, EventPublisher } from '../core/event-bus.ts'
+import { parseTopic } from '@parley/contract'
+import type { EphemeralEvent, EphemeralNote, EventPublisher } from '../core/event-bus.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Revocations } from '../core/revocations.ts'
 import type { Broker, Note } from './broker.ts'
@@ -45,7 +45,7 @@ export function createDispatcher({
       applyChange(note, { unread, audience })
     } else if (note.kind === 'event') {
       if (!isOwn && !typists.admit(note, { isOwn })) return
-      hub.broadcast(note.topic, note.envelope, note.onlyFor)
+      hub.broadcast([note.topic], note, note.onlyFor)
       noteTold(unread, note)
     } else if (note.kind === 'profile') audience.profile(note)
     else if (note.kind === 'presence') audience.presence(note)
@@ -81,15 +81,10 @@ export function createDispatcher({
 }
 
 /** The unread loop must know what users are told by others. */
-function noteTold(
-  unread: UnreadNotifier,
-  { topic, envelope }: Extract<EphemeralNote, { kind: 'event' }>,
-) {
+function noteTold(unread: UnreadNotifier, { topic, type, payload }: EphemeralEvent) {
   const user = parseTopic(topic)
   if (user?.kind !== 'user') return
-  if (envelope.startsWith('{"type":"channel.deleted"')) unread.left(user)
-  if (!/^\{"type":"channel\.(total_)?unread_changed"/.test(envelope)) return
-  const { type, payload } = JSON.parse(envelope) as Envelope // written by broadcastTo
+  if (type === 'channel.deleted') unread.left(user)
   if (type === 'channel.unread_changed') unread.told(user, payload.channelId, payload.count)
   if (type === 'channel.total_unread_changed') unread.toldTotal(user, payload.count)
 }

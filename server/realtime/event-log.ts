@@ -57,7 +57,7 @@ async function selectGrants(db: Tx, frames: SubscribeRequest[][]): Promise<Subsc
     (Place & {
       top: number | null
       epoch: string
-      missed: [number, string, string | null][] | null
+      missed: [number, DurablePublication['type'], string, string | null][] | null
     })[]
   >`
     select r.type, r.role, r.workspace_role, r.epoch, r.top, missed.missed
@@ -79,7 +79,7 @@ async function selectGrants(db: Tx, frames: SubscribeRequest[][]): Promise<Subsc
       ) placed
     ) r
     left join lateral (
-      select json_agg(json_build_array(k."offset", k.envelope, k.message_id) order by k."offset") as missed
+      select json_agg(json_build_array(k."offset", k.type, k.envelope, k.message_id) order by k."offset") as missed
       from events k where k.topic = r.topic and k."offset" > r.since and k."offset" <= r.top
     ) missed on r.since is not null and r.missing <= ${limits.realtime.recoverable}
     order by r.place`
@@ -91,8 +91,9 @@ async function selectGrants(db: Tx, frames: SubscribeRequest[][]): Promise<Subsc
       ? {
           top,
           epoch,
-          missed: (missed ?? []).map(([offset, envelope, messageId]) => ({
+          missed: (missed ?? []).map(([offset, type, envelope, messageId]) => ({
             offset,
+            type,
             envelope,
             messageId,
           })),
@@ -109,7 +110,7 @@ type Place = {
 const selectAfter = (db: Tx, positions: [string, number][]) => db<
   (DurablePublication & { topic: string })[]
 >`
-  select e.topic, e."offset", e.envelope, e.message_id
+  select e.topic, e."offset", e.type, e.envelope, e.message_id
   from unnest(${positions.map(([topic]) => topic)}::text[], ${positions.map(([, after]) => after)}::int[]) as r (topic, after)
   cross join lateral (select * from events e where e.topic = r.topic and e."offset" > r.after order by e."offset" limit 500) e
   order by e.topic, e."offset"`
@@ -140,6 +141,6 @@ async function selectHistory(db: Tx, topic: string, { after, isReverse, limit }:
     after === null ? db`true` : isReverse ? db`"offset" < ${after}` : db`"offset" > ${after}`
   const order = isReverse ? db`desc` : db`asc`
   const publications = await db<DurablePublication[]>`
-    select "offset", envelope, message_id from events where topic = ${topic} and ${beyond} order by "offset" ${order} limit ${most}`
+    select "offset", type, envelope, message_id from events where topic = ${topic} and ${beyond} order by "offset" ${order} limit ${most}`
   return [...publications]
 }

@@ -1,18 +1,11 @@
-import { type Envelope, parseTopic } from '@parley/contract'
+import { parseTopic } from '@parley/contract'
 import type { StoredEvent } from '../core/event-buffer.ts'
 import type { Change, Hint } from './broker.ts'
 import type { UnreadNotifier } from './unread.ts'
 import type { createUserFanout } from './user-fanout.ts'
 
 /** What a durable event changes for users beyond its own topic; undefined for most. */
-function changeOf(envelope: string): Change | undefined {
-  if (
-    !/^\{"type":"(message\.(new|deleted)|channel\.(member_joined|member_left|updated|deleted))"/.test(
-      envelope,
-    )
-  )
-    return undefined
-  const event = JSON.parse(envelope) as Envelope // written by News
+function changeOf(event: StoredEvent): Change | undefined {
   if (event.type === 'message.new')
     return { type: event.type, userId: event.payload.message.userId }
   if (event.type === 'channel.member_joined' || event.type === 'channel.member_left')
@@ -25,8 +18,9 @@ function changeOf(envelope: string): Change | undefined {
 }
 
 /** What other nodes are told of a durable event. */
-export function hintOf({ topic, offset, envelope }: StoredEvent): Hint {
-  const change = changeOf(envelope)
+export function hintOf(event: StoredEvent): Hint {
+  const { topic, offset } = event
+  const change = changeOf(event)
   return { kind: 'hint', topic, offset, ...(change ? { change } : {}) }
 }
 

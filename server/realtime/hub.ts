@@ -2,7 +2,7 @@ import { type Envelope, parseTopic, topics as topicNames } from '@parley/contrac
 import type { StoredEvent } from '../core/event-buffer.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { EventLog, SubscribeGrant } from './event-log.ts'
-import type { DurablePublication } from './publication.ts'
+import type { Delivery, DurablePublication } from './publication.ts'
 import type { User } from './sessions.ts'
 import { type Subscriber, Subscription, Topic } from './topic.ts'
 
@@ -103,8 +103,13 @@ export class Hub {
     if (topic?.hasHole) this.#mend(topic)
   }
 
-  broadcast(name: string, envelope: string, onlyFor?: string | undefined) {
-    this.#topics.get(name)?.broadcast(envelope, onlyFor)
+  /** Sends an ephemeral event to topics, serialised once and only if there is a subscriber here. */
+  broadcast(names: string[], { type, payload }: Envelope, onlyFor?: string | undefined) {
+    const subscribed = names.flatMap((name) => this.#topics.get(name) ?? [])
+    if (subscribed.length === 0) return
+    const envelope = JSON.stringify({ type, payload })
+    const publication = { offset: null, type, payload, envelope, messageId: null }
+    for (const topic of subscribed) topic.broadcast(publication, onlyFor)
   }
 
   /** Compares all topics with the database, in one statement, and fetches what was missed. */
@@ -135,9 +140,7 @@ export class Hub {
   #join(subscriber: Subscriber, request: TopicRequest): Joining {
     const topic =
       this.#topics.get(request.topic) ??
-      new Topic(request.topic, this.told.metrics, (publication) =>
-        this.#delivered(request.topic, publication),
-      )
+      new Topic(request.topic, this.told.metrics, (delivery) => this.#delivered(delivery))
     this.#topics.set(request.topic, topic)
     const asked = request.recover?.epoch === this.#epoch ? request.recover.offset : null
     const remembered = asked === null ? undefined : topic.after(asked)
@@ -186,10 +189,11 @@ export class Hub {
   }
 
   /** What a user is told in his own topic of his channels has consequences elsewhere. */
-  #delivered(name: string, { envelope }: DurablePublication) {
-    if (!/^\{"type":"channel\.(added|removed)"/.test(envelope)) return
-    const user = parseTopic(name)
-    const event = JSON.parse(envelope) as Envelope // written by News
+  #delivered(delivery: Delivery) {
+    const { type } = delivery.publication
+    if (type !== 'channel.added' && type !== 'channel.removed') return
+    const user = parseTopic(delivery.topic)
+    const { event } = delivery
     if (user?.kind !== 'user') return
     this.told.onOwn(user, event)
     // He is to hear it in the channel's topic too, which ends his subscription.

@@ -3,6 +3,7 @@ import type { Tx } from '../db/client.ts'
 import type { User } from './sessions.ts'
 
 const MOST_CONNECTED = 1_000
+const BADGE_EVENTS = ['message.new', 'message.deleted', 'channel.member_joined']
 
 /** The generation that the tokens of each user must have; undefined for a user who is deleted. */
 export async function selectGenerations(db: Tx, users: User[]): Promise<(number | undefined)[]> {
@@ -21,7 +22,7 @@ export async function selectMarking(
 ): Promise<{ channelId: string; offset: number }[]> {
   const rows = await db<{ topic: string; offset: number }[]>`
     select topic, max("offset") as "offset" from events
-    where created_at > now() - ${seconds} * interval '1 second' and topic like 'chat:%' and envelope ~ '^{"type":"(message.new|message.deleted|channel.member_joined)"'
+    where created_at > now() - ${seconds} * interval '1 second' and topic like 'chat:%' and type = any(${BADGE_EVENTS})
     group by topic`
   return rows.flatMap(({ topic, offset }) => {
     const ref = parseTopic(topic)
@@ -33,7 +34,7 @@ export async function selectMarking(
 export async function selectRemoved(db: Tx, seconds: number): Promise<User[]> {
   const rows = await db<{ topic: string }[]>`
     select distinct topic from events
-    where created_at > now() - ${seconds} * interval '1 second' and topic like 'user:%' and envelope like '{"type":"workspace.removed"%'`
+    where created_at > now() - ${seconds} * interval '1 second' and topic like 'user:%' and type = 'workspace.removed'`
   return rows.flatMap(({ topic }) => {
     const ref = parseTopic(topic)
     return ref?.kind === 'user' ? [ref] : []

@@ -48,7 +48,7 @@ export function createRealtime({
     if (event.type === 'channel.removed') unread.left(user)
   }
   const hub = new Hub(createEventLog(db), { metrics, report, onOwn })
-  const tell = (topic: string, envelope: string) => hub.broadcast(topic, envelope)
+  const tell = (topics: string[], event: Envelope) => hub.broadcast(topics, event)
   const audience = createUserFanout({ db, nodeId, sessions, tell, report })
   const unread = new UnreadNotifier({
     db,

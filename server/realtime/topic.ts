@@ -1,5 +1,5 @@
 import type { Metrics } from '../core/metrics.ts'
-import { Delivery, type DurablePublication } from './publication.ts'
+import { Delivery, type DurablePublication, type Publication } from './publication.ts'
 
 const RING_ENTRIES = 256
 const RING_CHARACTERS = 256 * 1024
@@ -22,7 +22,7 @@ export class Topic {
     readonly name: string,
     readonly metrics: Pick<Metrics, 'deliveries'>,
     /** Is told of each durable publication, once its subscriptions are. */
-    readonly onDelivered: (publication: DurablePublication) => void,
+    readonly onDelivered: (delivery: Delivery) => void,
   ) {}
 
   /** Whether something is known to be missing before it can go on. */
@@ -70,8 +70,8 @@ export class Topic {
   }
 
   /** Sends something that has no place in the order. */
-  broadcast(envelope: string, onlyFor?: string | undefined) {
-    this.#send(new Delivery(this.name, { offset: null, envelope, messageId: null }, onlyFor))
+  broadcast(publication: Publication, onlyFor?: string | undefined) {
+    this.#send(new Delivery(this.name, publication, onlyFor))
   }
 
   /** All publications after `offset` up to the position; undefined when they are not all remembered. */
@@ -108,27 +108,29 @@ export class Topic {
   #deliver(publication: DurablePublication) {
     this.position = publication.offset
     this.#remember(publication)
-    this.#send(new Delivery(this.name, publication))
-    this.onDelivered(publication)
+    const delivery = new Delivery(this.name, publication)
+    this.#send(delivery)
+    this.onDelivered(delivery)
   }
 
   #send(delivery: Delivery) {
     for (const subscription of this.#subscriptions) subscription.take(delivery)
   }
 
-  #remember(publication: DurablePublication) {
-    if (publication.envelope.startsWith('{"type":"message.deleted"'))
-      this.#forgetContent(publication)
+  /** Without the payload, which would double what the ring holds. */
+  #remember({ offset, type, envelope, messageId }: DurablePublication) {
+    const publication = { offset, type, envelope, messageId }
+    if (type === 'message.deleted') this.#forgetContent(publication)
     this.#ring.push(publication)
-    this.#ringCharacters += publication.envelope.length
+    this.#ringCharacters += envelope.length
     while (this.#ring.length > RING_ENTRIES || this.#ringCharacters > RING_CHARACTERS)
       this.#ringCharacters -= this.#ring.shift()?.envelope.length ?? 0
   }
 
   /** What was deleted is not told again: as in the database, its earlier events become its tombstone. */
-  #forgetContent({ messageId, envelope }: DurablePublication) {
+  #forgetContent({ messageId, type, envelope }: DurablePublication) {
     this.#ring = this.#ring.map((kept) =>
-      messageId !== null && kept.messageId === messageId ? { ...kept, envelope } : kept,
+      messageId !== null && kept.messageId === messageId ? { ...kept, type, envelope } : kept,
     )
     this.#ringCharacters = this.#ring.reduce((sum, kept) => sum + kept.envelope.length, 0)
   }

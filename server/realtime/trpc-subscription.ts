@@ -3,7 +3,7 @@ import { ApiError, fail } from '../core/errors.ts'
 import type { Claims } from '../core/tokens.ts'
 import type { RealtimeNode } from './node.ts'
 import { type Closing, closings } from './protocol/codes.ts'
-import type { Delivery } from './publication.ts'
+import { type Delivery, eventOf } from './publication.ts'
 import type { Session } from './sessions.ts'
 import type { Ending, Subscriber } from './topic.ts'
 
@@ -51,12 +51,12 @@ export async function* subscribeToTopic(
       let { offset } = subscribed.position
       for (const publication of subscribed.publications) {
         offset = publication.offset
-        yield { offset, envelope: JSON.parse(publication.envelope) }
+        yield { offset, envelope: eventOf(publication) }
       }
       subscribed.release()
-      for await (const { publication } of feed.read()) {
-        offset = publication.offset ?? offset
-        yield { offset, envelope: JSON.parse(publication.envelope) }
+      for await (const delivery of feed.read()) {
+        offset = delivery.publication.offset ?? offset
+        yield { offset, envelope: delivery.event }
       }
     } finally {
       subscribed.subscription.leave()

@@ -246,8 +246,8 @@ export class UnreadNotifier {
     if (known?.isWhole && known.total !== totalOf(known)) this.#tellTotal(known)
   }
 
-  #send({ appId, userId }: User, envelope: Envelope) {
-    this.options.tell(topics.user(appId, userId), JSON.stringify(envelope))
+  #send({ appId, userId }: User, event: Envelope) {
+    this.options.tell([topics.user(appId, userId)], event)
   }
 }
 

@@ -2,6 +2,7 @@ import { type Envelope, limits, parseTopic, topics } from '@parley/contract'
 import type { Db, Tx } from '../db/client.ts'
 import type { Presence, Profile } from './broker.ts'
 import { coalesce } from './coalesce.ts'
+import { eventOf, type Publication } from './publication.ts'
 import type { Sessions, User } from './sessions.ts'
 
 /** What it takes to tell the users of this node something in their own topics. */
@@ -9,7 +10,7 @@ export type UserFanoutOptions = {
   db: Db
   nodeId: string
   sessions: Sessions
-  tell: (topic: string, envelope: string) => void
+  tell: (topics: string[], event: Envelope) => void
   report: (error: unknown, problem: string) => void
 }
 
@@ -22,36 +23,41 @@ export function createUserFanout({ db, nodeId, sessions, tell, report }: UserFan
     (questions) => db.use((db) => selectCompanions(db, nodeId, questions)),
     { most: 500 },
   )
-  const tellUser = (user: User, envelope: Envelope) =>
-    tell(topics.user(user.appId, user.userId), JSON.stringify(envelope))
+  const tellUsers = (users: User[], event: Envelope) =>
+    tell(
+      users.map(({ appId, userId }) => topics.user(appId, userId)),
+      event,
+    )
   const orReport = (work: Promise<void>) =>
     void work.catch((error: unknown) => report(error, 'could not tell those concerned'))
 
   const presence = async ({ appId, userId, isOnline, lastActiveAt }: Presence) => {
-    const envelope: Envelope = {
+    const companions = await companionsOf({ appId, userId, isSmallOnly: true })
+    tellUsers([{ appId, userId }, ...companions], {
       type: isOnline ? 'presence.online' : 'presence.offline',
       payload: { userId, lastActiveAt },
-    }
-    const companions = await companionsOf({ appId, userId, isSmallOnly: true })
-    for (const user of [{ appId, userId }, ...companions]) tellUser(user, envelope)
+    })
   }
   const profile = async ({ appId, user }: Profile) => {
     const companions = await companionsOf({ appId, userId: user.id, isSmallOnly: false })
-    for (const companion of [{ appId, userId: user.id }, ...companions])
-      tellUser(companion, { type: 'user.updated', payload: { user } })
+    tellUsers([{ appId, userId: user.id }, ...companions], {
+      type: 'user.updated',
+      payload: { user },
+    })
   }
   /** A copy of a channel's event for its members. */
   const copy = async (topic: string, offset: number) => {
     const ref = parseTopic(topic)
     if (ref?.kind !== 'chat') return
     const rows = await db.use(
-      (db) => db<(User & { envelope: string })[]>`
-      select k.app_id, k.user_id, e.envelope
+      (db) => db<(User & Pick<Publication, 'type' | 'envelope'>)[]>`
+      select k.app_id, k.user_id, e.type, e.envelope
       from events e join members m on m.channel_id = ${ref.channelId}
       join connections k on k.node_id = ${nodeId} and k.app_id = m.app_id and k.user_id = m.user_id
       where e.topic = ${topic} and e."offset" = ${offset}`,
     )
-    for (const { envelope, ...user } of rows) tell(topics.user(user.appId, user.userId), envelope)
+    const [row] = rows
+    if (row) tellUsers(rows, eventOf(row))
   }
   const isNobodyHere = () => sessions.isEmpty
   return {

@@ -183,7 +183,8 @@ test('a total that was read before a message came, and is told after it, is put 
   late.send({
     kind: 'event',
     topic: own(ben),
-    envelope: JSON.stringify({ type: 'channel.total_unread_changed', payload: { count: 0 } }),
+    type: 'channel.total_unread_changed',
+    payload: { count: 0 },
   })
   await bens.until(() => counts(bens, 'channel.total_unread_changed').includes(0))
   await bens.until(() => counts(bens, 'channel.total_unread_changed').at(-1) === 1)

@@ -78,7 +78,10 @@ const writeGraves = (
   with gone as (select * from jsonb_to_recordset(${db.json(graves)}) as g (id uuid, rev int, "replyCount" int, "deletedAt" timestamptz, envelope text)),
     reactions as (delete from reactions where message_id in (select id from gone)),
     pins as (delete from pins where message_id in (select id from gone)),
-    kept as (update events e set envelope = gone.envelope from gone where e.message_id = gone.id),
+    kept as (
+      update events e set type = 'message.deleted', envelope = gone.envelope
+      from gone where e.message_id = gone.id
+    ),
     threads as (
       update messages m set reply_count = t."replyCount", rev = t.rev
       from jsonb_to_recordset(${db.json(threads)}) as t (id uuid, "replyCount" int, rev int)
