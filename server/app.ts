@@ -17,7 +17,7 @@ import { playground } from './http/playground.ts'
 import { createRateLimits, type RateLimits } from './http/rate-limits.ts'
 import { type Calls, rest } from './http/rest.ts'
 import { trpc } from './http/trpc.ts'
-import { createAdmission, serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
+import { createSocketGuard, serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
 import { createPostgresBroker } from './realtime/postgres-broker.ts'
 import { createRealtime } from './realtime/realtime.ts'
 import type { Timings } from './realtime/timings.ts'
@@ -93,14 +93,17 @@ export function buildApp({ db, metrics, bus, http, access, urls, jobs, realtime 
     rateLimits: createRateLimits(http.rateLimits),
     services,
   })
-  const admitSocket = createAdmission({
+  const guardSocket = createSocketGuard({
     isAllowedOrigin: (origin) => isAllowedOrigin(http.allowedOrigins, origin),
     isClosing: live.isClosing,
   })
   serveWebSockets(app, { metrics, close: live.closeSessions })
-  serveEndpoint(app, { node: live.node, admitSocket })
+  serveEndpoint(app, { node: live.node, guardSocket })
   rest(app, calls)
-  trpc(app, calls, { subscribe: (topic) => subscribeToTopic(live.node, topic), admitSocket })
+  trpc(app, calls, {
+    subscribe: (topic) => subscribeToTopic(live.node, topic),
+    admitSocket: guardSocket,
+  })
   docs(app, { hasPage: http.hasDocsPage })
   const mint = calls.tokens.create?.call
   if (http.demoApiKey !== undefined && mint)

@@ -7,7 +7,7 @@ import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-test('a stored event has the type of its envelope, also once its message is deleted', async () => {
+test('an event has the type of its envelope, before and after its message is deleted', async () => {
   const [ana] = await world().users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({
     type: 'group',
@@ -29,7 +29,7 @@ test('a stored event has the type of its envelope, also once its message is dele
   expect(rows).toHaveLength(0)
 })
 
-test('the migration gives the events of before the types of their envelopes', async () => {
+test('the migration sets the type of existing events from their envelopes', async () => {
   const url = await createEmptyDatabase()
   await migrateUpTo(url, '0004_indexes')
   const sql = connectOnce(url)

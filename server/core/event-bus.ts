@@ -1,7 +1,7 @@
 import type { Envelope, UserSummary } from '@parley/contract'
 import type { StoredEvent } from './event-buffer.ts'
 
-/** Takes events once they are committed. Callers do not wait for it, and it cannot fail an operation. */
+/** Takes committed events. Callers do not wait for it, and it cannot fail an operation. */
 export type EventPublisher = {
   publish(events: StoredEvent[]): void
   broadcast(note: EphemeralNote): void

@@ -1,42 +1,44 @@
+type Pending<Item, Result> = {
+  item: Item
+  resolve: (result: Result) => void
+  reject: (error: unknown) => void
+}
+
 /**
- * Joins calls into one: who calls while a run is under way is served by the next, together with all who came meanwhile.
- * So a storm of reconnects asks the database a few large questions instead of thousands of small ones.
+ * Joins concurrent calls into batches: calls that arrive during a run are served together by the
+ * next one. So a storm of reconnects costs a few large queries instead of thousands of small ones.
+ * `run` returns one result for each item, in order.
  */
 export function coalesce<Item, Result>(
   run: (items: Item[]) => Promise<Result[]>,
-  { most }: { most: number },
+  { maxBatch }: { maxBatch: number },
 ) {
-  let waiting: {
-    item: Item
-    settle: (outcome: { result: Result } | { error: unknown }) => void
-  }[] = []
+  let pending: Pending<Item, Result>[] = []
   let isRunning = false
 
-  const serve = async () => {
-    isRunning = true
-    while (waiting.length > 0) {
-      const batch = waiting.slice(0, most)
-      waiting = waiting.slice(most)
-      try {
-        const results = await run(batch.map(({ item }) => item))
-        batch.forEach(({ settle }, place) => {
-          settle({ result: results[place] as Result }) // one result an item, in order
-        })
-      } catch (error) {
-        for (const { settle } of batch) settle({ error })
+  const runBatch = async (batch: Pending<Item, Result>[]) => {
+    try {
+      const results = await run(batch.map(({ item }) => item))
+      for (const [index, { resolve }] of batch.entries()) {
+        resolve(results[index] as Result) // one result for each item
       }
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+  }
+  const runAll = async () => {
+    while (pending.length > 0) {
+      const batch = pending.slice(0, maxBatch)
+      pending = pending.slice(maxBatch)
+      await runBatch(batch)
     }
     isRunning = false
   }
   return (item: Item) =>
     new Promise<Result>((resolve, reject) => {
-      waiting.push({
-        item,
-        settle: (outcome) => ('error' in outcome ? reject(outcome.error) : resolve(outcome.result)),
-      })
-      if (!isRunning) {
-        isRunning = true
-        setImmediate(serve)
-      }
+      pending.push({ item, resolve, reject })
+      if (isRunning) return
+      isRunning = true
+      setImmediate(runAll)
     })
 }

@@ -1,6 +1,6 @@
 import type { Envelope } from '@parley/contract'
 
-/** An event as a topic carries it. `envelope` is the event as JSON, the form in which it is sent. */
+/** An event as a topic carries it. `envelope` is the event as JSON, which is what is sent. */
 export type Publication = {
   /** Null for an ephemeral event. */
   offset: number | null
@@ -20,17 +20,20 @@ export const eventOf = ({
 }: Pick<Publication, 'type' | 'payload' | 'envelope'>): Envelope =>
   payload === undefined ? JSON.parse(envelope) : ({ type, payload } as Envelope) // of one event
 
-/** The two encodings of frames. */
-export type Framing = 'json' | 'protobuf'
+/** The two encodings of the protocol. */
+export type Encoding = 'json' | 'protobuf'
 /** Encodes a push in one of them. */
 export type PushEncoder = {
-  framing: Framing
+  encoding: Encoding
   encodePush(channel: string, publication: Publication): Buffer
 }
 
-/** A publication on its way to a topic's subscriptions: encoded once for each framing, and parsed at most once. */
+/**
+ * A publication on its way to a topic's subscriptions: serialised once for each encoding, and
+ * parsed at most once.
+ */
 export class Delivery {
-  readonly #frames: { [F in Framing]?: Buffer } = {}
+  readonly #pushes: { [E in Encoding]?: Buffer } = {}
   #event: Envelope | undefined
 
   constructor(
@@ -45,10 +48,12 @@ export class Delivery {
     return this.#event
   }
 
-  in(codec: PushEncoder): Buffer {
-    const encoded = this.#frames[codec.framing] ?? codec.encodePush(this.topic, this.publication)
-    this.#frames[codec.framing] = encoded
-    return encoded
+  /** The push for a subscriber that uses this codec. */
+  encode(codec: PushEncoder): Buffer {
+    const { encoding } = codec
+    const push = this.#pushes[encoding] ?? codec.encodePush(this.topic, this.publication)
+    this.#pushes[encoding] = push
+    return push
   }
 
   /** Whether this publication ends the user's subscription to the topic. */
