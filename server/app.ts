@@ -17,7 +17,7 @@ import { servePlayground } from './http/playground.ts'
 import { createRateLimits, type RateLimits } from './http/rate-limits.ts'
 import { type Calls, serveRest } from './http/rest.ts'
 import { serveTrpc } from './http/trpc.ts'
-import { createAdmission, serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
+import { createSocketGuard, serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
 import { createPostgresBroker } from './realtime/postgres-broker.ts'
 import { createRealtime } from './realtime/realtime.ts'
 import type { Timings } from './realtime/timings.ts'
@@ -96,16 +96,16 @@ export function buildApp(options: AppOptions) {
     rateLimits: createRateLimits(http.rateLimits),
     services,
   })
-  const admitSocket = createAdmission({
+  const guardSocket = createSocketGuard({
     isAllowedOrigin: (origin) => isAllowedOrigin(http.allowedOrigins, origin),
     isClosing: realtime.isClosing,
   })
   serveWebSockets(app, { metrics, close: realtime.closeSessions })
-  serveEndpoint(app, { node: realtime.node, admitSocket })
+  serveEndpoint(app, { node: realtime.node, guardSocket })
   serveRest(app, calls)
   serveTrpc(app, calls, {
     subscribe: (topic) => subscribeToTopic(realtime.node, topic),
-    admitSocket,
+    admitSocket: guardSocket,
   })
   serveDocs(app, { hasPage: http.hasDocsPage })
   const mintToken = calls.tokens.create?.call

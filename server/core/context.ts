@@ -1,5 +1,6 @@
 import {
   type Auth,
+  type Envelope,
   type EphemeralChannelEvent,
   type EphemeralChannelEventType,
   type EphemeralUserEvent,
@@ -14,7 +15,7 @@ import type { LastActive } from './last-active.ts'
 import type { Revocations } from './revocations.ts'
 import type { Tokens } from './tokens.ts'
 
-/** Who calls, as the credentials say. `userOrKey`: a null `userId` is the app's backend. */
+/** The caller, as authenticated. `userOrKey`: a null `userId` is the app's backend. */
 export type Caller<A extends Auth = Auth> = {
   none: object
   admin: object
@@ -36,41 +37,41 @@ export type Services = {
   erasure: Erasure
   publisher: EventPublisher
   staging: JobStaging
-  /** A user's preferences as the push provider keeps them; empty without one, or when it does not answer soon. */
+  /** A user's preferences at the push provider; empty without one, or when it responds too late. */
   providerPreferences: (userId: string) => Promise<ProviderPreferences>
 }
 export type ProviderPreferences = { channels: unknown[]; workflows: unknown[] }
-/** Who administers users with a bearer token: everybody, or only holders of an admin token (DESIGN §6). */
+/** Who may administer users by a bearer token: every user, or only holders of an admin token. */
 export type UserAdminAccess = 'bearer' | 'server'
-/** What operations ask of the clean-up: to run soon, or to be done with these deleted users now. */
+/** The clean-up as operations use it: `wake` runs it soon, `erase` erases deleted users now. */
 export type Erasure = {
   wake: () => void
   erase: (users: { appId: string; userIds: string[] }, until: number) => Promise<void>
 }
 
-/** What a reading operation may touch: single statements, no transaction. */
+/** What a reading operation may use: single statements, no transaction. */
 export type Context<A extends Auth = Auth> = { db: Tx; caller: Caller<A>; services: Services }
 
-/** What an operation may touch that holds no connection: `read` lends one. */
+/** What an operation that holds no connection may use: `read` lends one. */
 export type ConnectionlessContext<A extends Auth = Auth> = Omit<Context<A>, 'db'> & {
   read: <T>(work: (db: Tx) => Promise<T>) => Promise<T>
 }
 
-/** What a transaction offers. Its writes and its news commit together or not at all. */
+/** What a transaction offers. Its writes, events and jobs commit together or not at all. */
 export type Transaction = {
   db: Tx
   emit: EventBuffer['emit']
   emitToUser: EventBuffer['emitToUser']
   nextSeq: EventBuffer['nextSeq']
-  /** Promises work for after the commit, if this server is set up to do it. */
+  /** Stages a job, which runs only if this transaction commits. */
   enqueue: EventBuffer['enqueue']
-  /** A write whose answer nobody waits for: it is sent together with the news, before the commit. */
+  /** Queues a write without a result: it is sent together with the events, before the commit. */
   write(query: PendingWrite): void
-  /** What is to happen outside the database once, and only if, this has committed. */
+  /** Queues an effect outside the database, to run once the transaction has committed. */
   afterCommit(effect: () => void): void
 }
 
-/** What a writing operation may touch. */
+/** What a writing operation may use. */
 export type WriteContext<A extends Auth = Auth> = Context<A> & Transaction
 
 /** Runs an operation in one transaction. */
@@ -87,7 +88,7 @@ export const runOperation = <A extends Auth, T>(
       publisher: services.publisher,
       staging: services.staging,
     },
-    (change) => work({ ...change, caller, services }),
+    (transaction) => work({ ...transaction, caller, services }),
   )
 
 type TransactionOptions = {
@@ -97,38 +98,45 @@ type TransactionOptions = {
   staging?: JobStaging
 }
 
-/** Runs `work` in one transaction. The news goes last, in one flight with the writes nobody waited for; once committed it is handed on. */
+/**
+ * Runs `work` in one transaction. Events are written last, pipelined with the queued writes, and
+ * published after the commit.
+ */
 export async function runInTransaction<T>(
   db: DbConnection,
   { appId, signal, publisher, staging }: TransactionOptions,
-  work: (change: Transaction) => Promise<T>,
+  work: (transaction: Transaction) => Promise<T>,
 ): Promise<T> {
-  const news = new EventBuffer(appId, staging)
+  const buffer = new EventBuffer(appId, staging)
   const effects: (() => void)[] = []
+  type Outcome = { result: T; events: StoredEvent[] }
   const { result, events } = (await db.begin(async (tx) => {
     const writes: PendingWrite[] = []
     const result = await work({
       db: tx,
-      emit: news.emit.bind(news),
-      emitToUser: news.emitToUser.bind(news),
-      nextSeq: news.nextSeq.bind(news),
-      enqueue: news.enqueue.bind(news),
+      emit: buffer.emit.bind(buffer),
+      emitToUser: buffer.emitToUser.bind(buffer),
+      nextSeq: buffer.nextSeq.bind(buffer),
+      enqueue: buffer.enqueue.bind(buffer),
       write: (query) => void writes.push(query),
       afterCommit: (effect) => void effects.push(effect),
     })
-    const [, events] = await Promise.all([Promise.all(writes), news.write(tx)])
+    const [, events] = await Promise.all([Promise.all(writes), buffer.write(tx)])
     signal?.throwIfAborted()
     return { result, events }
-  })) as { result: T; events: StoredEvent[] } // Postgres.js unwraps arrays of promises in its type; here is none
+  })) as Outcome // Postgres.js unwraps arrays of promises in its type; there are none
   if (events.length > 0) publisher.publish(events)
-  news.wakeJobs()
+  buffer.wakeJobs()
   for (const effect of effects) effect()
   return result
 }
 
 type BroadcastContext = { caller: { appId: string }; services: Pick<Services, 'publisher'> }
 
-/** Sends an ephemeral event to who is subscribed to a channel, at once: in a transaction, after its commit only. */
+/**
+ * Sends an ephemeral event to a channel's topic, at once. Inside a transaction call it from
+ * `afterCommit`.
+ */
 export const broadcast = <T extends EphemeralChannelEventType>(
   { caller, services }: BroadcastContext,
   type: T,
@@ -136,22 +144,19 @@ export const broadcast = <T extends EphemeralChannelEventType>(
     onlyFor,
     ...payload
   }: EphemeralChannelEvent<T> & { channelId: string; onlyFor?: string | undefined },
-) =>
-  services.publisher.broadcast({
-    kind: 'event',
-    topic: topics.channel(caller.appId, payload.channelId),
-    envelope: JSON.stringify({ type, payload }),
-    onlyFor,
-  })
+) => {
+  const topic = topics.channel(caller.appId, payload.channelId)
+  const event = { type, payload } as unknown as Envelope // the payload of that type, less `onlyFor`
+  services.publisher.broadcast({ kind: 'event', topic, ...event, onlyFor })
+}
 
-/** Sends an ephemeral event to a user's own topic, likewise. */
+/** Sends an ephemeral event to a user's topic, likewise. */
 export const broadcastToUser = <T extends EphemeralUserEventType>(
   { caller, services }: BroadcastContext,
   userId: string,
   { type, payload }: { type: T; payload: EphemeralUserEvent<T> },
-) =>
-  services.publisher.broadcast({
-    kind: 'event',
-    topic: topics.user(caller.appId, userId),
-    envelope: JSON.stringify({ type, payload }),
-  })
+) => {
+  const topic = topics.user(caller.appId, userId)
+  const event = { type, payload } as Envelope // the payload of that type
+  services.publisher.broadcast({ kind: 'event', topic, ...event })
+}

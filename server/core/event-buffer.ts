@@ -1,6 +1,7 @@
 import {
   type ChannelEvent,
   type ChannelEventType,
+  type Envelope,
   topics,
   type UserEvent,
   type UserEventType,
@@ -9,66 +10,69 @@ import type { Fragment, Tx } from '../db/client.ts'
 import type { ChannelRow } from '../db/rows.ts'
 import type { JobStaging, Jobs, Task } from './jobs.ts'
 
-/** A channel whose row this transaction has locked. Only such a channel can change and have news. */
+/** A channel whose row this transaction has locked. Only such a channel can change and emit. */
 export type LockedChannel = ChannelRow & LockedCounters
 export type LockedCounters = Pick<ChannelRow, 'id' | 'rev' | 'lastSeq'> & {
   readonly isLocked: true
 }
 
-/** A durable event as it was stored: `offset` is its place in its topic. */
-export type StoredEvent = {
+/**
+ * A durable event in the process that committed it. `offset` is its position in its topic;
+ * `envelope` is `{type, payload}` as JSON, the form in which it is stored and sent.
+ */
+export type StoredEvent = Envelope & {
   topic: string
   offset: number
   envelope: string
   messageId: string | null
 }
+type UserEventDraft = Envelope & { userId: string; envelope: string }
 
 /**
- * The durable events of one transaction, and the work it promises. Each event of a channel takes its next `rev`; `write` stores them with the
- * channels' new counters in one statement, whatever their number, so that a rev and its event can not be parted.
+ * The durable events of one transaction, and the jobs it stages. Each event of a channel takes the
+ * channel's next `rev`; `write` stores all events with the channels' new counters in one statement,
+ * so that a rev and its event cannot be separated.
  */
 export class EventBuffer {
   readonly #counters = new Map<string, { rev: number; lastSeq: number }>()
   readonly #channelEvents: StoredEvent[] = []
-  readonly #userEvents: { userId: string; envelope: string }[] = []
-
+  readonly #userEvents: UserEventDraft[] = []
   readonly #jobs: { task: Task; payload: string }[] = []
 
   constructor(
     readonly appId: string,
-    /** Without one nothing is promised. */
+    /** Without it no jobs are staged. */
     readonly staging: JobStaging | undefined,
   ) {}
 
-  /** Stages an event of a locked channel: `payload` is told the rev that the event takes. */
+  /** Emits an event of a locked channel. `payload` is called with the rev that the event takes. */
   emit<T extends ChannelEventType>(
     channel: LockedCounters,
     type: T,
     payload: (rev: number) => ChannelEvent<T>,
     messageId: string | null = null,
   ) {
-    const counters = this.#of(channel)
+    const counters = this.#countersOf(channel)
     counters.rev += 1
     const content = payload(counters.rev)
-    const envelope = JSON.stringify({ type, payload: content })
     this.#channelEvents.push({
+      ...serialise(type, content),
       topic: topics.channel(this.appId, channel.id),
       offset: counters.rev,
-      envelope,
       messageId,
     })
     return content
   }
 
-  /** Stages an event of a user's own topic. */
+  /** Emits an event of a user's own topic. */
   emitToUser<T extends UserEventType>(userId: string, type: T, payload: UserEvent<T>) {
-    this.#userEvents.push({ userId, envelope: JSON.stringify({ type, payload }) })
+    this.#userEvents.push({ ...serialise(type, payload), userId })
   }
 
-  /** Stages work for after the commit, unless this server does no such work. */
+  /** Stages a job that runs after the commit, unless this server accepts no such jobs. */
   enqueue<T extends Task>(task: T, payload: Jobs[T]) {
-    if (this.staging?.accepts(task))
-      this.#jobs.push({ task, payload: JSON.stringify({ appId: this.appId, ...payload }) })
+    if (!this.staging?.accepts(task)) return
+    this.#jobs.push({ task, payload: JSON.stringify({ appId: this.appId, ...payload }) })
   }
 
   wakeJobs() {
@@ -77,70 +81,120 @@ export class EventBuffer {
 
   /** The seq of a channel's next message. */
   nextSeq(channel: LockedCounters) {
-    return ++this.#of(channel).lastSeq
+    const counters = this.#countersOf(channel)
+    counters.lastSeq += 1
+    return counters.lastSeq
   }
 
-  #of(channel: LockedCounters) {
-    const known = this.#counters.get(channel.id) ?? { rev: channel.rev, lastSeq: channel.lastSeq }
-    this.#counters.set(channel.id, known)
-    return known
+  #countersOf({ id, rev, lastSeq }: LockedCounters) {
+    const counters = this.#counters.get(id) ?? { rev, lastSeq }
+    this.#counters.set(id, counters)
+    return counters
   }
 
-  /** Stores all this, in statements that are sent together; answers with what has to be told once it is committed. */
+  /** Stores everything, in statements that are sent together. Returns the events to publish. */
   async write(tx: Tx): Promise<StoredEvent[]> {
     const jobs = this.#jobs.length > 0 ? this.#writeJobs(tx) : undefined
     const hasChannels = this.#counters.size > 0
-    const [, , userEvents] = await Promise.all([
+    const [, , userRows] = await Promise.all([
       hasChannels
-        ? this.#writeChannelEvents(tx, jobs ? tx`, promised as (${jobs})` : tx``)
+        ? this.#writeChannelEvents(tx, jobs ? tx`, staged as (${jobs})` : tx``)
         : undefined,
       hasChannels ? undefined : jobs,
       this.#userEvents.length > 0 ? this.#writeUserEvents(tx) : [],
     ])
-    return [...this.#channelEvents, ...userEvents]
+    return [...this.#channelEvents, ...this.#withOffsets(userRows)]
   }
 
   #writeJobs(tx: Tx) {
+    const tasks = this.#jobs.map(({ task }) => task)
+    const payloads = this.#jobs.map(({ payload }) => payload)
     return tx`
       insert into staged_jobs (task, payload)
-      select task, payload::json from unnest(${this.#jobs.map(({ task }) => task)}::text[], ${this.#jobs.map(({ payload }) => payload)}::text[]) as j (task, payload)`
+      select task, payload::json
+      from unnest(${tasks}::text[], ${payloads}::text[]) as given (task, payload)`
   }
 
-  #writeChannelEvents(tx: Tx, promises: Fragment) {
-    const counters = [...this.#counters]
+  #writeChannelEvents(tx: Tx, staged: Fragment) {
+    const ids = [...this.#counters.keys()]
+    const counters = [...this.#counters.values()]
+    const revs = counters.map(({ rev }) => rev)
+    const lastSeqs = counters.map(({ lastSeq }) => lastSeq)
     const events = this.#channelEvents
+    const eventTopics = events.map(({ topic }) => topic)
+    const offsets = events.map(({ offset }) => offset)
+    const types = events.map(({ type }) => type)
+    const envelopes = events.map(({ envelope }) => envelope)
+    const messageIds = events.map(({ messageId }) => messageId)
     return tx`
       with counted as (
         update channels c
-        set rev = n.rev, last_seq = n.last_seq,
-          last_activity_at = case when n.last_seq > c.last_seq then clock_timestamp() else c.last_activity_at end
-        from unnest(
-          ${counters.map(([id]) => id)}::uuid[], ${counters.map(([, count]) => count.rev)}::int[], ${counters.map(([, count]) => count.lastSeq)}::int[]
-        ) as n (id, rev, last_seq)
-        where c.id = n.id
-      )${promises}
-      insert into events (topic, "offset", envelope, message_id)
-      select * from unnest(
-        ${events.map((event) => event.topic)}::text[], ${events.map((event) => event.offset)}::int[],
-        ${events.map((event) => event.envelope)}::text[], ${events.map((event) => event.messageId)}::uuid[]
+        set
+          rev = given.rev,
+          last_seq = given.last_seq,
+          last_activity_at = case
+            when given.last_seq > c.last_seq then clock_timestamp()
+            else c.last_activity_at
+          end
+        from unnest(${ids}::uuid[], ${revs}::int[], ${lastSeqs}::int[]) as given (id, rev, last_seq)
+        where c.id = given.id
+      )${staged}
+      insert into events (topic, "offset", type, envelope, message_id)
+      select *
+      from unnest(
+        ${eventTopics}::text[], ${offsets}::int[],
+        ${types}::text[], ${envelopes}::text[], ${messageIds}::uuid[]
       )`
   }
 
-  // Streams are locked in the order of their users, so that two transactions never wait for each other.
+  // Streams are locked in the order of their users, so that transactions never deadlock on them.
   #writeUserEvents(tx: Tx) {
-    return tx<StoredEvent[]>`
-      with news as (
-        select user_id, envelope, row_number() over (partition by user_id order by place) as number, count(*) over (partition by user_id) as total
-        from unnest(${this.#userEvents.map((event) => event.userId)}::text[], ${this.#userEvents.map((event) => event.envelope)}::text[])
-          with ordinality as n (user_id, envelope, place)
+    const userIds = this.#userEvents.map(({ userId }) => userId)
+    const types = this.#userEvents.map(({ type }) => type)
+    const envelopes = this.#userEvents.map(({ envelope }) => envelope)
+    return tx<{ topic: string; offset: number }[]>`
+      with emitted as (
+        select
+          user_id, type, envelope,
+          row_number() over (partition by user_id order by index) as number,
+          count(*) over (partition by user_id) as total
+        from unnest(${userIds}::text[], ${types}::text[], ${envelopes}::text[])
+          with ordinality as given (user_id, type, envelope, index)
       ), streams as (
-        insert into user_streams as s (app_id, user_id, last_offset)
-        select ${this.appId}, user_id, max(total) from news group by user_id order by user_id
-        on conflict (app_id, user_id) do update set last_offset = s.last_offset + excluded.last_offset
+        insert into user_streams as us (app_id, user_id, last_offset)
+        select ${this.appId}, user_id, max(total)
+        from emitted
+        group by user_id
+        order by user_id
+        on conflict (app_id, user_id) do update
+        set last_offset = us.last_offset + excluded.last_offset
         returning user_id, last_offset
       )
-      insert into events (topic, "offset", envelope)
-      select ${topics.user(this.appId, '')} || user_id, last_offset - total + number, envelope from news join streams using (user_id)
-      returning topic, "offset", envelope, message_id`
+      insert into events (topic, "offset", type, envelope)
+      select
+        ${topics.user(this.appId, '')} || user_id,
+        last_offset - total + number,
+        type, envelope
+      from emitted
+      join streams using (user_id)
+      returning topic, "offset"`
   }
+
+  /** The users' events with the offsets they were given: consecutive in each topic, in order. */
+  #withOffsets(rows: { topic: string; offset: number }[]): StoredEvent[] {
+    const next = new Map<string, number>()
+    for (const { topic, offset } of rows)
+      next.set(topic, Math.min(offset, next.get(topic) ?? offset))
+    return this.#userEvents.map(({ userId, ...event }) => {
+      const topic = topics.user(this.appId, userId)
+      const offset = next.get(topic) ?? 0
+      next.set(topic, offset + 1)
+      return { ...event, topic, offset, messageId: null }
+    })
+  }
+}
+
+const serialise = (type: Envelope['type'], payload: Envelope['payload']) => {
+  const event = { type, payload } as Envelope // the payload of that type, as `emit` demands
+  return { ...event, envelope: JSON.stringify(event) }
 }

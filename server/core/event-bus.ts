@@ -1,29 +1,39 @@
-import type { UserSummary } from '@parley/contract'
+import type { Envelope, UserSummary } from '@parley/contract'
 import type { StoredEvent } from './event-buffer.ts'
 
-/** Where news goes once it is committed. Nothing here is waited for, and nothing here can fail an operation. */
+/** Takes committed events. Callers do not wait for it, and it cannot fail an operation. */
 export type EventPublisher = {
   publish(events: StoredEvent[]): void
-  broadcast(signal: EphemeralNote): void
+  broadcast(note: EphemeralNote): void
 }
 
-/** What all nodes are told and nobody stores. */
+/** An ephemeral event of a topic, for everyone subscribed or for the subscriptions of one user. */
+export type EphemeralEvent = Envelope & {
+  kind: 'event'
+  topic: string
+  onlyFor?: string | undefined
+}
+
+/** What is sent to all nodes and never stored. */
 export type EphemeralNote =
-  /** An ephemeral event of a topic; for the subscriptions of one user only, if that is said. */
-  | { kind: 'event'; topic: string; envelope: string; onlyFor?: string | undefined }
-  /** A user has a new name or image: those who share a channel with him hear of it. */
+  | EphemeralEvent
+  /** A user has a new name or image: their co-members are notified. */
   | { kind: 'profile'; appId: string; user: UserSummary }
-  /** What a user may read has changed other than by membership: his subscriptions are judged anew. */
+  /** A user's access changed other than by channel membership: recheck their subscriptions. */
   | { kind: 'rights'; appId: string; userId: string }
 
 export type EventBus = ReturnType<typeof createEventBus>
 
-/** An publisher for those who are made before real time is: what they say reaches whoever has subscribed by then. */
+/** Connects publishers with listeners, so that publishers can be created before their listeners. */
 export function createEventBus() {
   const listeners = new Set<EventPublisher>()
   const publisher: EventPublisher = {
-    publish: (events) => listeners.forEach((listener) => void listener.publish(events)),
-    broadcast: (signal) => listeners.forEach((listener) => void listener.broadcast(signal)),
+    publish: (events) => {
+      for (const listener of listeners) listener.publish(events)
+    },
+    broadcast: (note) => {
+      for (const listener of listeners) listener.broadcast(note)
+    },
   }
   const subscribe = (listener: EventPublisher) => {
     listeners.add(listener)

@@ -3,25 +3,22 @@ import type { EphemeralNote } from '../core/event-bus.ts'
 import type { Revoked } from '../core/revocations.ts'
 
 /**
- * What nodes tell each other. Any of it may be lost, doubled or reordered: durable events are hinted at only, and read
- * from the log; the rest is worth nothing later.
+ * What nodes send each other. Any note may be lost, duplicated or reordered: durable events are
+ * only hinted at and read from the log, and ephemeral notes are not worth replaying.
  */
-export type Note =
-  /** A durable event is stored. `change` is what it means for counts and lists of users who are connected elsewhere. */
-  | { kind: 'hint'; topic: string; offset: number; change?: Change | undefined }
-  | EphemeralNote
-  /** Credentials that are void: caches forget them, sockets are closed. */
-  | { kind: 'revoked'; revoked: Revoked }
-  | {
-      kind: 'presence'
-      appId: string
-      userId: string
-      isOnline: boolean
-      lastActiveAt: string | null
-    }
+export type NodeNote = EventHint | EphemeralNote | RevokedNote | PresenceNote
 
-/** An event that changes what users are told in their own topics; `userId`: who wrote, joined or left. */
-export type Change = {
+/** A durable event is stored. */
+export type EventHint = {
+  kind: 'hint'
+  topic: string
+  offset: number
+  /** What it changes for users who are not subscribed to the topic. */
+  change?: HintedChange | undefined
+}
+
+/** A change of unread counts or channel lists. `userId` is the author, or who joined or left. */
+export type HintedChange = {
   type:
     | 'message.new'
     | 'message.deleted'
@@ -31,14 +28,23 @@ export type Change = {
     | 'channel.deleted'
   userId?: string
 }
-export type Hint = Extract<Note, { kind: 'hint' }>
-export type Presence = Extract<Note, { kind: 'presence' }>
-export type Profile = { appId: string; user: UserSummary }
 
-/** Carries notes between the nodes of one database. A node does not hear its own. */
+/** Credentials were revoked: caches drop them, and their sockets are closed. */
+export type RevokedNote = { kind: 'revoked'; revoked: Revoked }
+
+export type PresenceNote = {
+  kind: 'presence'
+  appId: string
+  userId: string
+  isOnline: boolean
+  lastActiveAt: string | null
+}
+export type ProfileChange = { appId: string; user: UserSummary }
+
+/** Carries notes between the nodes of one database. A node does not receive its own. */
 export interface Broker {
-  /** `onGap` is told whenever notes may have been missed. */
-  start(listener: { onNote(note: Note): void; onGap(): void }): Promise<void>
-  send(note: Note): void
+  /** `onGap` is called whenever notes may have been missed. */
+  start(listener: { onNote(note: NodeNote): void; onGap(): void }): Promise<void>
+  send(note: NodeNote): void
   stop(): Promise<void>
 }

@@ -1,41 +1,44 @@
+type Pending<Item, Result> = {
+  item: Item
+  resolve: (result: Result) => void
+  reject: (error: unknown) => void
+}
+
 /**
- * Combines concurrent calls into batches: calls that arrive while a batch is running wait for the
- * next one. A storm of reconnects becomes a few large queries instead of thousands of small ones.
- * The first batch waits for the end of the current turn of the event loop, to collect more calls.
+ * Joins concurrent calls into batches: calls that arrive during a run are served together by the
+ * next one. So a storm of reconnects costs a few large queries instead of thousands of small ones.
+ * `run` returns one result for each item, in order.
  */
 export function coalesce<Item, Result>(
   run: (items: Item[]) => Promise<Result[]>,
-  { most }: { most: number },
+  { maxBatch }: { maxBatch: number },
 ) {
-  let waiting: Entry<Item, Result>[] = []
+  let pending: Pending<Item, Result>[] = []
   let isRunning = false
 
-  const drain = async () => {
-    while (waiting.length > 0) {
-      const entries = waiting.slice(0, most)
-      waiting = waiting.slice(most)
-      try {
-        const results = await run(entries.map(({ item }) => item))
-        entries.forEach(({ resolve }, index) => {
-          resolve(results[index] as Result) // `run` returns one result an item
-        })
-      } catch (error) {
-        for (const { reject } of entries) reject(error)
+  const runBatch = async (batch: Pending<Item, Result>[]) => {
+    try {
+      const results = await run(batch.map(({ item }) => item))
+      for (const [index, { resolve }] of batch.entries()) {
+        resolve(results[index] as Result) // one result for each item
       }
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+  }
+  const runAll = async () => {
+    while (pending.length > 0) {
+      const batch = pending.slice(0, maxBatch)
+      pending = pending.slice(maxBatch)
+      await runBatch(batch)
     }
     isRunning = false
   }
   return (item: Item) =>
     new Promise<Result>((resolve, reject) => {
-      waiting.push({ item, resolve, reject })
+      pending.push({ item, resolve, reject })
       if (isRunning) return
       isRunning = true
-      setImmediate(drain)
+      setImmediate(runAll)
     })
-}
-
-type Entry<Item, Result> = {
-  item: Item
-  resolve: (result: Result) => void
-  reject: (error: unknown) => void
 }

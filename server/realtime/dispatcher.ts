@@ -1,19 +1,19 @@
-import { type Envelope, parseTopic } from '@parley/contract'
-import type { EphemeralNote, EventPublisher } from '../core/event-bus.ts'
+import { parseTopic } from '@parley/contract'
+import type { EphemeralEvent, EphemeralNote, EventPublisher } from '../core/event-bus.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Revocations } from '../core/revocations.ts'
-import type { Broker, Note } from './broker.ts'
-import { applyChange, hintOf } from './hints.ts'
+import type { Broker, NodeNote, RevokedNote } from './broker.ts'
+import { applyHint, hintOf } from './hints.ts'
 import type { Hub } from './hub.ts'
 import { closings } from './protocol/codes.ts'
 import type { Sessions, User } from './sessions.ts'
 import { TypingTracker } from './typing-tracker.ts'
 import type { UnreadNotifier } from './unread.ts'
-import type { createUserFanout } from './user-fanout.ts'
+import type { UserFanout } from './user-fanout.ts'
 
-type Options = {
+type DispatcherOptions = {
   hub: Hub
-  audience: ReturnType<typeof createUserFanout>
+  userFanout: UserFanout
   unread: UnreadNotifier
   sessions: Sessions
   broker: Broker
@@ -23,93 +23,94 @@ type Options = {
   report: (error: unknown, problem: string) => void
 }
 
-/** Takes in what this node's operations say, which other nodes are told, and what other nodes say. */
-export function createDispatcher({
-  hub,
-  audience,
-  unread,
-  sessions,
-  broker,
-  revocations,
-  metrics,
-  typingMs,
-  report,
-}: Options) {
-  const typists = new TypingTracker((stop) => broadcast(stop), typingMs)
-  const revoked = followRevocations({ sessions, broker, revocations })
+/**
+ * Dispatches what this node's operations publish, to its own users and to the other nodes, and what
+ * other nodes send, to its own users.
+ */
+export function createDispatcher(options: DispatcherOptions) {
+  const { hub, userFanout, unread, sessions, broker, metrics, report } = options
+  const typing = new TypingTracker((stop) => broadcast(stop), options.typingMs)
+  const revocations = followRevocations(options)
 
-  /** What a note means for this node's users. */
-  const receive = (note: Note, { isOwn }: { isOwn: boolean }) => {
-    if (note.kind === 'hint') {
-      hub.hear(note.topic, note.offset)
-      applyChange(note, { unread, audience })
-    } else if (note.kind === 'event') {
-      if (!isOwn && !typists.admit(note, { isOwn })) return
-      hub.broadcast(note.topic, note.envelope, note.onlyFor)
-      noteTold(unread, note)
-    } else if (note.kind === 'profile') audience.profile(note)
-    else if (note.kind === 'presence') audience.presence(note)
-    else if (note.kind === 'revoked') revoked.receive(note)
-    else recheck(note)
+  /** Applies a note to the users of this node. */
+  const apply = (note: NodeNote) => {
+    switch (note.kind) {
+      case 'hint':
+        hub.handleHint(note.topic, note.offset)
+        return applyHint(note, { unread, userFanout })
+      case 'event':
+        hub.broadcast([note.topic], note, note.onlyFor)
+        return trackCounts(unread, note)
+      case 'profile':
+        return userFanout.profileChanged(note)
+      case 'presence':
+        return userFanout.presenceChanged(note)
+      case 'revoked':
+        return revocations.receive(note)
+      case 'rights':
+        return recheck(note)
+    }
   }
-  /** Ends what the user may not hear any more, what he is just being let in to included. */
-  const recheck = (user: User) => {
-    const names = sessions.of(user).flatMap(({ topics }) => [...topics])
-    hub
-      .recheck(user, [...new Set(names)])
-      .catch((error) => report(error, 'could not judge subscriptions anew'))
+  /** Handles a note from another node. */
+  const receive = (note: NodeNote) => {
+    if (note.kind === 'event' && !typing.track(note, { isOwn: false })) return
+    apply(note)
   }
-  const broadcast = (sent: EphemeralNote) => {
-    if (sent.kind === 'event' && !typists.admit(sent, { isOwn: true })) return
-    receive(sent, { isOwn: true })
-    broker.send(sent)
+  const broadcast = (note: EphemeralNote) => {
+    if (note.kind === 'event' && !typing.track(note, { isOwn: true })) return
+    apply(note)
+    broker.send(note)
   }
   const publish: EventPublisher['publish'] = (events) => {
     metrics.events.inc(events.length)
     hub.publish(events)
     for (const event of events) {
       const hint = hintOf(event)
-      applyChange(hint, { unread, audience })
+      applyHint(hint, { unread, userFanout })
       broker.send(hint)
     }
   }
+  /** Ends the user's subscriptions, pending ones included, to topics that they may not read. */
+  const recheck = (user: User) => {
+    const names = new Set(sessions.of(user).flatMap(({ topics }) => [...topics]))
+    hub.recheck(user, [...names]).catch((error) => report(error, 'subscription recheck failed'))
+  }
   const stop = () => {
-    revoked.stop()
-    typists.stop()
+    revocations.stop()
+    typing.stop()
   }
   return { publisher: { broadcast, publish }, receive, recheck, stop }
 }
 
-/** The unread loop must know what users are told by others. */
-function noteTold(
-  unread: UnreadNotifier,
-  { topic, envelope }: Extract<EphemeralNote, { kind: 'event' }>,
-) {
+/** Operations also send users their counts: the unread notifier has to know what they sent. */
+function trackCounts(unread: UnreadNotifier, { topic, type, payload }: EphemeralEvent) {
   const user = parseTopic(topic)
   if (user?.kind !== 'user') return
-  if (envelope.startsWith('{"type":"channel.deleted"')) unread.left(user)
-  if (!/^\{"type":"channel\.(total_)?unread_changed"/.test(envelope)) return
-  const { type, payload } = JSON.parse(envelope) as Envelope // written by broadcastTo
-  if (type === 'channel.unread_changed') unread.told(user, payload.channelId, payload.count)
-  if (type === 'channel.total_unread_changed') unread.toldTotal(user, payload.count)
+  if (type === 'channel.deleted') unread.memberLeft(user)
+  if (type === 'channel.unread_changed') unread.noteCount(user, payload.channelId, payload.count)
+  if (type === 'channel.total_unread_changed') unread.noteTotal(user, payload.count)
 }
 
-/** Closes the sockets of those whose tokens are void. What another node has revoked is told to this node's listeners, and must not go back. */
+/**
+ * Closes the sockets of users whose tokens are revoked, and sends revocations to the other nodes.
+ * A revocation from another node is published to this node's listeners, but not sent back.
+ */
 function followRevocations({
   sessions,
   broker,
   revocations,
-}: Pick<Options, 'sessions' | 'broker' | 'revocations'>) {
-  let isEcho = false
+}: Pick<DispatcherOptions, 'sessions' | 'broker' | 'revocations'>) {
+  let isFromOtherNode = false
   const stop = revocations.subscribe((revoked) => {
-    if ('userId' in revoked)
+    if ('userId' in revoked) {
       for (const session of sessions.of(revoked)) session.close(closings.forced)
-    if (!isEcho) broker.send({ kind: 'revoked', revoked })
+    }
+    if (!isFromOtherNode) broker.send({ kind: 'revoked', revoked })
   })
-  const receive = ({ revoked }: Extract<Note, { kind: 'revoked' }>) => {
-    isEcho = true
+  const receive = ({ revoked }: RevokedNote) => {
+    isFromOtherNode = true
     revocations.publish(revoked)
-    isEcho = false
+    isFromOtherNode = false
   }
   return { receive, stop }
 }

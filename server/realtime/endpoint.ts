@@ -2,7 +2,7 @@ import websocket from '@fastify/websocket'
 import { endpointPath, limits } from '@parley/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
-import { fail } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { mayConnect } from '../core/origins.ts'
 import { handleCommands } from './connection/commands.ts'
@@ -12,10 +12,10 @@ import type { Codec } from './protocol/codec.ts'
 import { json } from './protocol/json.ts'
 import { protobuf } from './protocol/protobuf.ts'
 
-/** What a client that does not answer the closing handshake is given. */
+/** How long a client has to answer the closing handshake. */
 const HANDSHAKE_MS = 5_000
 
-/** Serves WebSockets: their sizes and origins are judged before anything else. */
+/** Serves WebSockets, with limits on the size of their frames. */
 export function serveWebSockets(
   app: FastifyInstance,
   { metrics, close }: { metrics: Pick<Metrics, 'sockets'>; close: () => Promise<void> },
@@ -41,44 +41,47 @@ export function serveWebSockets(
   })
 }
 
-/** The endpoint of the protocol, in both framings. */
+/** Serves the endpoint of the protocol, in both encodings. */
 export function serveEndpoint(
   app: FastifyInstance,
-  { node, admitSocket }: { node: RealtimeNode; admitSocket: ReturnType<typeof createAdmission> },
+  { node, guardSocket }: { node: RealtimeNode; guardSocket: ReturnType<typeof createSocketGuard> },
 ) {
   app.register(async (scope) => {
     scope.route({
       method: 'GET',
       url: endpointPath,
-      preHandler: admitSocket,
-      handler: () => fail('NOT_FOUND', 'This address is for WebSockets'),
-      wsHandler: (socket, request) =>
-        connect(socket, codecOf(socket.protocol, request.query), node),
+      preHandler: guardSocket,
+      handler: () => {
+        throw new ApiError('NOT_FOUND', 'This address is for WebSockets')
+      },
+      wsHandler: (socket, request) => {
+        const codec = codecOf(socket.protocol, request.query)
+        openConnection(socket, codec, node)
+      },
     })
   })
 }
 
-/** Who may open a socket; others are refused while it is still HTTP. */
-export const createAdmission =
-  ({
-    isAllowedOrigin,
-    isClosing,
-  }: {
-    isAllowedOrigin: (origin: string) => boolean
-    isClosing: () => boolean
-  }) =>
+type SocketGuardOptions = {
+  isAllowedOrigin: (origin: string) => boolean
+  isClosing: () => boolean
+}
+
+/** Refuses sockets by their origin, or while the server stops, before they are upgraded. */
+export const createSocketGuard =
+  ({ isAllowedOrigin, isClosing }: SocketGuardOptions) =>
   async (request: FastifyRequest, reply: FastifyReply) => {
     if (!request.ws) return
-    if (isClosing()) return fail('UNAVAILABLE', 'The server is stopping')
+    if (isClosing()) throw new ApiError('UNAVAILABLE', 'The server is stopping')
     if (!mayConnect(request.headers, isAllowedOrigin))
-      return fail('FORBIDDEN', 'This origin is not allowed')
-    // The answer is the socket's from now on: its request and reply need not stay in memory with it.
+      throw new ApiError('FORBIDDEN', 'This origin is not allowed')
+    // The socket is upgraded: its request and reply need not stay in memory with it.
     reply.raw.detachSocket(request.raw.socket)
   }
 
-function connect(socket: WebSocket, codec: Codec, node: RealtimeNode) {
+function openConnection(socket: WebSocket, codec: Codec, node: RealtimeNode) {
   const connection = new Connection({ socket, codec, node, handle: handleCommands })
-  // The plugin's listener holds on to the request.
+  // The plugin's listener retains the request.
   socket.removeAllListeners('error')
   socket.on('error', ignore)
   socket.on('message', (frame: Buffer, isBinary: boolean) => connection.receive(frame, isBinary))
@@ -94,10 +97,11 @@ export const terminateLater = (socket: WebSocket) => {
 const chooseProtocol = (offered: Set<string>) =>
   ['centrifuge-protobuf', 'centrifuge-json'].find((protocol) => offered.has(protocol)) ?? false
 
+type CodecQuery = { format?: unknown; cf_protocol?: unknown }
+
 const codecOf = (protocol: string, query: unknown) => {
-  const { format, cf_protocol } = query as { format?: unknown; cf_protocol?: unknown } // Fastify's parser makes an object
-  return protocol === 'centrifuge-protobuf' ||
-    (protocol === '' && (format === 'protobuf' || cf_protocol === 'protobuf'))
-    ? protobuf
-    : json
+  const { format, cf_protocol } = query as CodecQuery // Fastify parses queries into objects
+  if (protocol === 'centrifuge-protobuf') return protobuf
+  const isProtobufAsked = format === 'protobuf' || cf_protocol === 'protobuf'
+  return protocol === '' && isProtobufAsked ? protobuf : json
 }

@@ -5,141 +5,218 @@ import { mayRead } from '../features/access.ts'
 import { coalesce } from './coalesce.ts'
 import type { DurablePublication } from './publication.ts'
 
-/** Somebody's wish to hear a topic; `since` asks for the publications after that offset too. */
-export type SubscribeRequest = {
+/** A subscribe request to authorise. With `since`, the publications after it are returned. */
+type SubscribeRequest = {
   appId: string
   userId: string
   topic: string
   since: number | null
 }
-/** Where the topic stood, and what was missed: seen by one statement together with the right. Null: no right, or no such topic. */
-export type SubscribeGrant = { top: number; epoch: string; missed: DurablePublication[] } | null
+/**
+ * The topic's last offset and the missed publications, read by the statement that checked the
+ * right. Null: no right, or no such topic.
+ */
+export type SubscribeGrant = {
+  lastOffset: number
+  epoch: string
+  missed: DurablePublication[]
+} | null
+
+/** Positions in topics: the offset that each has been read up to. */
+type TopicPosition = [topic: string, after: number]
 
 export type EventLog = ReturnType<typeof createEventLog>
 
-/** How many frames one statement answers; a frame may carry a thousand topics. */
-const FRAMES_A_STATEMENT = 20
+/** How many frames one statement authorises; a frame may hold a thousand topics. */
+const FRAMES_PER_STATEMENT = 20
 
-/** What the hub asks the database. */
+/** What the hub reads from the database. */
 export function createEventLog(db: Db) {
-  /** Judges all wishes of a frame by one snapshot. Frames that come at the same time share a statement. */
-  const admit = coalesce<SubscribeRequest[], SubscribeGrant[]>(
+  /** Authorises all requests of a frame by one snapshot. Concurrent frames share a statement. */
+  const authorise = coalesce<SubscribeRequest[], SubscribeGrant[]>(
     async (frames) => {
       const grants = await db.use((db) => selectGrants(db, frames))
       return frames.map((frame) => grants.splice(0, frame.length))
     },
-    { most: FRAMES_A_STATEMENT },
+    { maxBatch: FRAMES_PER_STATEMENT },
   )
-  const epoch = async () => {
-    const [row] = await db.use(
-      (db) => db<{ value: string }[]>`select value from service where key = 'epoch'`,
-    )
-    return row?.value ?? ''
-  }
   return {
-    admit,
-    epoch,
-    /** The publications after each position, ascending; at most so many a topic. */
-    read: (positions: [topic: string, after: number][]) =>
-      db.use((db) => selectAfter(db, positions)),
-    /** The topics that stand further than these positions, those of channels that are purged too. */
-    ahead: (positions: [topic: string, after: number][]) =>
-      db.use((db) => selectAhead(db, positions)),
-    history: (topic: string, range: Range) => db.use((db) => selectHistory(db, topic, range)),
+    authorise,
+    epoch: () => db.use(selectEpoch),
+    /** The publications after each position, ascending; up to 500 for each topic. */
+    readAfter: (positions: TopicPosition[]) => db.use((db) => selectAfter(db, positions)),
+    /** The topics with an offset beyond these positions, those of purged channels included. */
+    findAdvanced: (positions: TopicPosition[]) => db.use((db) => selectAdvanced(db, positions)),
+    history: (topic: string, range: HistoryRange) =>
+      db.use((db) => selectHistory(db, topic, range)),
   }
 }
 
-/** A frame is answered with a limited number of missed publications; the topics after that are not recovered, which clients are made for. */
-async function selectGrants(db: Tx, frames: SubscribeRequest[][]): Promise<SubscribeGrant[]> {
-  const wishes = frames.flat()
-  const refs = wishes.map(({ topic }) => parseTopic(topic))
-  const rows = await db<
-    (Place & {
-      top: number | null
-      epoch: string
-      missed: [number, string, string | null][] | null
-    })[]
-  >`
-    select r.type, r.role, r.workspace_role, r.epoch, r.top, missed.missed
-    from (
-      select *, sum(greatest(top - since, 0)) over (partition by frame order by place) as missing
-      from (
-        select r.topic, r.since, r.frame, r.place, c.type, m.role, w.role as workspace_role, e.value as epoch,
-          case when r.channel_id is null then coalesce(s.last_offset, 0) else c.rev end as top
-        from unnest(
-          ${wishes.map(({ topic }) => topic)}::text[], ${refs.map((ref) => (ref?.kind === 'chat' ? ref.channelId : null))}::uuid[],
-          ${wishes.map(({ appId }) => appId)}::uuid[], ${wishes.map(({ userId }) => userId)}::text[], ${wishes.map(({ since }) => since)}::int[],
-          ${frames.flatMap((frame, index) => frame.map(() => index))}::int[]
-        ) with ordinality as r (topic, channel_id, app_id, user_id, since, frame, place)
-        join service e on e.key = 'epoch'
-        left join channels c on c.id = r.channel_id and c.app_id = r.app_id and c.deleted_at is null
-        left join members m on m.channel_id = c.id and m.user_id = r.user_id
-        left join workspace_members w on w.workspace_id = c.workspace_id and w.user_id = r.user_id
-        left join user_streams s on r.channel_id is null and s.app_id = r.app_id and s.user_id = r.user_id
-      ) placed
-    ) r
-    left join lateral (
-      select json_agg(json_build_array(k."offset", k.envelope, k.message_id) order by k."offset") as missed
-      from events k where k.topic = r.topic and k."offset" > r.since and k."offset" <= r.top
-    ) missed on r.since is not null and r.missing <= ${limits.realtime.recoverable}
-    order by r.place`
-  return rows.map(({ top, epoch, missed, ...place }, index) => {
-    const isAllowed =
-      refs[index]?.kind === 'user' ||
-      (place.type !== null && mayRead({ ...place, type: place.type }))
-    return isAllowed && top !== null
-      ? {
-          top,
-          epoch,
-          missed: (missed ?? []).map(([offset, envelope, messageId]) => ({
-            offset,
-            envelope,
-            messageId,
-          })),
-        }
-      : null
-  })
+async function selectEpoch(db: Tx) {
+  const [row] = await db<{ value: string }[]>`
+    select value
+    from service
+    where key = 'epoch'`
+  return row?.value ?? ''
 }
-type Place = {
+
+type MissedEvent = [
+  offset: number,
+  type: DurablePublication['type'],
+  envelope: string,
+  messageId: string | null,
+]
+type GrantRow = {
   type: ChannelType | null
   role: MemberRow['role'] | null
   workspaceRole: string | null
+  epoch: string
+  lastOffset: number | null
+  missed: MissedEvent[] | null
 }
 
-const selectAfter = (db: Tx, positions: [string, number][]) => db<
-  (DurablePublication & { topic: string })[]
->`
-  select e.topic, e."offset", e.envelope, e.message_id
-  from unnest(${positions.map(([topic]) => topic)}::text[], ${positions.map(([, after]) => after)}::int[]) as r (topic, after)
-  cross join lateral (select * from events e where e.topic = r.topic and e."offset" > r.after order by e."offset" limit 500) e
-  order by e.topic, e."offset"`
+/**
+ * The missed publications that one frame is sent are limited: topics beyond that are not
+ * recovered, and clients load their current state.
+ */
+async function selectGrants(db: Tx, frames: SubscribeRequest[][]): Promise<SubscribeGrant[]> {
+  const requests = frames.flat()
+  const refs = requests.map(({ topic }) => parseTopic(topic))
+  const topics = requests.map(({ topic }) => topic)
+  const channelIds = refs.map((ref) => (ref?.kind === 'chat' ? ref.channelId : null))
+  const appIds = requests.map(({ appId }) => appId)
+  const userIds = requests.map(({ userId }) => userId)
+  const sinces = requests.map(({ since }) => since)
+  const frameIndexes = frames.flatMap((frame, index) => frame.map(() => index))
+  const rows = await db<GrantRow[]>`
+    select
+      requested.type, requested.role, requested.workspace_role,
+      requested.epoch, requested.last_offset,
+      missed.missed
+    from (
+      select
+        *,
+        sum(greatest(last_offset - since, 0)) over (partition by frame order by index) as missing
+      from (
+        select
+          given.topic, given.since, given.frame, given.index,
+          c.type, m.role, wm.role as workspace_role, s.value as epoch,
+          case
+            when given.channel_id is null then coalesce(us.last_offset, 0)
+            else c.rev
+          end as last_offset
+        from unnest(
+          ${topics}::text[], ${channelIds}::uuid[],
+          ${appIds}::uuid[], ${userIds}::text[],
+          ${sinces}::int[], ${frameIndexes}::int[]
+        ) with ordinality as given (topic, channel_id, app_id, user_id, since, frame, index)
+        join service s on s.key = 'epoch'
+        left join channels c
+          on c.id = given.channel_id and c.app_id = given.app_id and c.deleted_at is null
+        left join members m on m.channel_id = c.id and m.user_id = given.user_id
+        left join workspace_members wm
+          on wm.workspace_id = c.workspace_id and wm.user_id = given.user_id
+        left join user_streams us
+          on given.channel_id is null
+          and us.app_id = given.app_id
+          and us.user_id = given.user_id
+      ) located
+    ) requested
+    left join lateral (
+      select
+        json_agg(
+          json_build_array(e."offset", e.type, e.envelope, e.message_id)
+          order by e."offset"
+        ) as missed
+      from events e
+      where e.topic = requested.topic
+        and e."offset" > requested.since
+        and e."offset" <= requested.last_offset
+    ) missed
+      on requested.since is not null
+      and requested.missing <= ${limits.realtime.recoverable}
+    order by requested.index`
+  return rows.map((row, index) => toGrant(row, { isOwnTopic: refs[index]?.kind === 'user' }))
+}
 
-function selectAhead(db: Tx, positions: [string, number][]) {
-  const refs = positions.map(([topic]) => parseTopic(topic))
-  return db<{ topic: string; top: number }[]>`
-    select * from (
-      select r.topic, r.after, coalesce(c.rev, s.last_offset, (select max(e."offset") from events e where e.topic = r.topic)) as top
+function toGrant(
+  { lastOffset, epoch, missed, ...access }: GrantRow,
+  { isOwnTopic }: { isOwnTopic: boolean },
+): SubscribeGrant {
+  const { type } = access
+  const isAllowed = isOwnTopic || (type !== null && mayRead({ ...access, type }))
+  if (!isAllowed || lastOffset === null) return null
+  const publications = (missed ?? []).map(([offset, type, envelope, messageId]) => ({
+    offset,
+    type,
+    envelope,
+    messageId,
+  }))
+  return { lastOffset, epoch, missed: publications }
+}
+
+type LoggedPublication = DurablePublication & { topic: string }
+
+function selectAfter(db: Tx, positions: TopicPosition[]) {
+  const topics = positions.map(([topic]) => topic)
+  const afters = positions.map(([, after]) => after)
+  return db<LoggedPublication[]>`
+    select e.topic, e."offset", e.type, e.envelope, e.message_id
+    from unnest(${topics}::text[], ${afters}::int[]) as given (topic, after)
+    cross join lateral (
+      select *
+      from events e
+      where e.topic = given.topic and e."offset" > given.after
+      order by e."offset"
+      limit 500
+    ) e
+    order by e.topic, e."offset"`
+}
+
+function selectAdvanced(db: Tx, positions: TopicPosition[]) {
+  const topics = positions.map(([topic]) => topic)
+  const afters = positions.map(([, after]) => after)
+  const refs = topics.map((topic) => parseTopic(topic))
+  const channelIds = refs.map((ref) => (ref?.kind === 'chat' ? ref.channelId : null))
+  const appIds = refs.map((ref) => ref?.appId ?? null)
+  const userIds = refs.map((ref) => (ref?.kind === 'user' ? ref.userId : null))
+  return db<{ topic: string; lastOffset: number }[]>`
+    select *
+    from (
+      select
+        given.topic, given.after,
+        coalesce(
+          c.rev,
+          us.last_offset,
+          (select max(e."offset") from events e where e.topic = given.topic)
+        ) as last_offset
       from unnest(
-        ${positions.map(([topic]) => topic)}::text[], ${refs.map((ref) => (ref?.kind === 'chat' ? ref.channelId : null))}::uuid[],
-        ${refs.map((ref) => ref?.appId ?? null)}::uuid[], ${refs.map((ref) => (ref?.kind === 'user' ? ref.userId : null))}::text[],
-        ${positions.map(([, after]) => after)}::int[]
-      ) as r (topic, channel_id, app_id, user_id, after)
-      left join channels c on c.id = r.channel_id
-      left join user_streams s on s.app_id = r.app_id and s.user_id = r.user_id
-    ) t where top > after`
+        ${topics}::text[], ${channelIds}::uuid[],
+        ${appIds}::uuid[], ${userIds}::text[],
+        ${afters}::int[]
+      ) as given (topic, channel_id, app_id, user_id, after)
+      left join channels c on c.id = given.channel_id
+      left join user_streams us on us.app_id = given.app_id and us.user_id = given.user_id
+    ) located
+    where last_offset > after`
 }
 
-/** A part of a topic's history; a negative `limit` means all that is kept. */
-export type Range = { after: number | null; isReverse: boolean; limit: number }
+/** A range of a topic's history; a negative `limit` means everything that is kept. */
+type HistoryRange = { after: number | null; isReverse: boolean; limit: number }
 
-/** Where a topic stands, and the asked part of what is kept of it. */
-async function selectHistory(db: Tx, topic: string, { after, isReverse, limit }: Range) {
-  const most =
-    limit < 0 ? limits.realtime.recoverable : Math.min(limit, limits.realtime.recoverable)
-  const beyond =
-    after === null ? db`true` : isReverse ? db`"offset" < ${after}` : db`"offset" > ${after}`
-  const order = isReverse ? db`desc` : db`asc`
+async function selectHistory(db: Tx, topic: string, { after, isReverse, limit }: HistoryRange) {
+  const most = limits.realtime.recoverable
+  const direction = isReverse ? db`desc` : db`asc`
   const publications = await db<DurablePublication[]>`
-    select "offset", envelope, message_id from events where topic = ${topic} and ${beyond} order by "offset" ${order} limit ${most}`
+    select "offset", type, envelope, message_id
+    from events
+    where topic = ${topic} and ${beyond(db, { after, isReverse })}
+    order by "offset" ${direction}
+    limit ${limit < 0 ? most : Math.min(limit, most)}`
   return [...publications]
+}
+
+function beyond(db: Tx, { after, isReverse }: Pick<HistoryRange, 'after' | 'isReverse'>) {
+  if (after === null) return db`true`
+  return isReverse ? db`"offset" < ${after}` : db`"offset" > ${after}`
 }

@@ -1,47 +1,52 @@
-import { type Envelope, parseTopic } from '@parley/contract'
+import { parseTopic } from '@parley/contract'
 import type { StoredEvent } from '../core/event-buffer.ts'
-import type { Change, Hint } from './broker.ts'
+import type { EventHint, HintedChange } from './broker.ts'
 import type { UnreadNotifier } from './unread.ts'
-import type { createUserFanout } from './user-fanout.ts'
+import type { UserFanout } from './user-fanout.ts'
 
-/** What a durable event changes for users beyond its own topic; undefined for most. */
-function changeOf(envelope: string): Change | undefined {
-  if (
-    !/^\{"type":"(message\.(new|deleted)|channel\.(member_joined|member_left|updated|deleted))"/.test(
-      envelope,
-    )
-  )
-    return undefined
-  const event = JSON.parse(envelope) as Envelope // written by News
-  if (event.type === 'message.new')
-    return { type: event.type, userId: event.payload.message.userId }
-  if (event.type === 'channel.member_joined' || event.type === 'channel.member_left')
-    return { type: event.type, userId: event.payload.userId }
-  return event.type === 'message.deleted' ||
-    event.type === 'channel.updated' ||
-    event.type === 'channel.deleted'
-    ? { type: event.type }
-    : undefined
-}
-
-/** What other nodes are told of a durable event. */
-export function hintOf({ topic, offset, envelope }: StoredEvent): Hint {
-  const change = changeOf(envelope)
+/** What other nodes are sent for a durable event. */
+export function hintOf(event: StoredEvent): EventHint {
+  const { topic, offset } = event
+  const change = changeOf(event)
   return { kind: 'hint', topic, offset, ...(change ? { change } : {}) }
 }
 
-type Concerned = { unread: UnreadNotifier; audience: ReturnType<typeof createUserFanout> }
+/** What a durable event changes for users beyond its own topic; undefined for most events. */
+function changeOf({ type, payload }: StoredEvent): HintedChange | undefined {
+  switch (type) {
+    case 'message.new':
+      return { type, userId: payload.message.userId }
+    case 'channel.member_joined':
+    case 'channel.member_left':
+      return { type, userId: payload.userId }
+    case 'message.deleted':
+    case 'channel.updated':
+    case 'channel.deleted':
+      return { type }
+    default:
+      return undefined
+  }
+}
 
-/** Passes the change of such a hint on to those of this node's users whom it concerns. */
-export function applyChange({ topic, offset, change }: Hint, { unread, audience }: Concerned) {
-  if (!change) return
+/** Applies a hinted change to the users of this node that it concerns. */
+export function applyHint(
+  { topic, offset, change }: EventHint,
+  { unread, userFanout }: { unread: UnreadNotifier; userFanout: UserFanout },
+) {
   const channel = parseTopic(topic)
-  if (channel?.kind !== 'chat') return
+  if (!change || channel?.kind !== 'chat') return
   const { appId, channelId } = channel
-  if (change.type === 'message.new') unread.mark(channelId, { offset, author: change.userId })
-  if (change.type === 'message.deleted' || change.type === 'channel.member_joined')
-    unread.mark(channelId, { offset })
-  if (change.type === 'channel.member_left') unread.left({ appId, userId: change.userId ?? '' })
-  if (change.type === 'channel.deleted') unread.gone(channelId)
-  if (change.type === 'channel.updated') audience.copy(topic, offset)
+  switch (change.type) {
+    case 'message.new':
+      return unread.markDirty(channelId, { offset, author: change.userId })
+    case 'message.deleted':
+    case 'channel.member_joined':
+      return unread.markDirty(channelId, { offset })
+    case 'channel.member_left':
+      return unread.memberLeft({ appId, userId: change.userId ?? '' })
+    case 'channel.deleted':
+      return unread.channelDeleted(channelId)
+    case 'channel.updated':
+      return userFanout.channelUpdated(topic, offset)
+  }
 }

@@ -5,7 +5,7 @@ import type { Session } from './sessions.ts'
 import type { Timings } from './timings.ts'
 import type { WriteBuffer } from './write-buffer.ts'
 
-/** What a connection needs of the node it is on. */
+/** What a connection needs from the node that it is on. */
 export type RealtimeNode = {
   hub: Hub
   writeBuffer: WriteBuffer
@@ -13,11 +13,11 @@ export type RealtimeNode = {
   timings: Timings
   nodeId: string
   report(error: unknown, problem: string): void
-  /** Notes the session; answers with the generation that the user's tokens must have. */
-  arrived(session: Session): Promise<number | undefined>
-  left(session: Session): void
+  /** Registers the session. Resolves to the generation that the user's tokens must have. */
+  register(session: Session): Promise<number | undefined>
+  unregister(session: Session): void
   generation(user: Pick<Claims, 'appId' | 'userId'>): Promise<number | undefined>
-  /** The users connected to some node who are members of a channel, or a user's own connections. */
+  /** The connected members of a channel, or a user's own connections, on all nodes. */
   connectedTo(topic: string): Promise<{ user: string; client: string }[]>
   terminateLater(socket: WebSocket): void
 }

@@ -1,178 +1,250 @@
-import type { Db, DbConnection } from '../db/client.ts'
-import type { Presence } from './broker.ts'
+import type { Db, DbConnection, Tx } from '../db/client.ts'
+import type { PresenceNote } from './broker.ts'
 import { coalesce } from './coalesce.ts'
 import { keyOf, type Sessions, type User } from './sessions.ts'
 
-type Options = {
+type PresenceOptions = {
   db: Db
   nodeId: string
   sessions: Sessions
-  /** So long a user without sockets still counts as online. */
+  /** How long a user without sockets still counts as online. */
   graceMs: number
   deadAfterMs: number
-  onChange: (presence: Presence) => void
+  onChange: (presence: PresenceNote) => void
   report: (error: unknown, problem: string) => void
 }
-type Present = { user: User; registered: Promise<unknown>; leaving: NodeJS.Timeout | undefined }
+type Present = {
+  user: User
+  /** Resolves once the user's row is written. */
+  written: Promise<unknown>
+  leaving: NodeJS.Timeout | undefined
+}
 
-/** Who is online: the users with sockets on a live node, by the `connections` table. This keeps the rows of one node. */
+/**
+ * Maintains who is online: the users with sockets on a live node, by the `connections` table. Each
+ * node writes its own rows, and removes those of dead nodes.
+ */
 export class PresenceTracker {
   readonly #present = new Map<string, Present>()
-  /** What has been written of them. */
-  readonly #registered = new WeakSet<Promise<unknown>>()
-  readonly #change: (item: Move) => Promise<unknown>
+  /** The writes that have been completed. */
+  readonly #completed = new WeakSet<Promise<unknown>>()
+  readonly #write: (change: PresenceChange) => Promise<unknown>
 
-  constructor(readonly options: Options) {
-    this.#change = coalesce((moves) => this.#write(moves), { most: 1_000 })
+  constructor(readonly options: PresenceOptions) {
+    this.#write = coalesce((changes) => this.#writeAll(changes), { maxBatch: 1_000 })
   }
 
-  /** The user's first socket here. Resolves once it is known to all nodes' queries. */
-  arrive(user: User): Promise<unknown> {
+  /** The user's first socket here was opened. Resolves once the queries of all nodes see it. */
+  userConnected(user: User): Promise<unknown> {
     const known = this.#present.get(keyOf(user))
     clearTimeout(known?.leaving)
-    const registered = known?.registered ?? this.#change({ user, isArriving: true })
-    this.#present.set(keyOf(user), { user, registered, leaving: undefined })
-    registered.then(
-      () => this.#registered.add(registered),
+    const written = known?.written ?? this.#write({ user, isOnline: true })
+    this.#present.set(keyOf(user), { user, written, leaving: undefined })
+    written.then(
+      () => this.#completed.add(written),
       () => this.#present.delete(keyOf(user)),
     )
-    return registered
+    return written
   }
 
-  /** The user's last socket here is gone: within the grace he may come back unnoticed. */
-  depart(user: User) {
+  /** The user's last socket here was closed. A return within the grace goes unnoticed. */
+  userDisconnected(user: User) {
     const known = this.#present.get(keyOf(user))
     if (!known) return
     clearTimeout(known.leaving)
     known.leaving = setTimeout(() => {
       if (this.options.sessions.has(user)) return
       this.#present.delete(keyOf(user))
-      this.#change({ user, isArriving: false }).catch((error) =>
-        this.options.report(error, 'could not note who left'),
+      this.#write({ user, isOnline: false }).catch((error) =>
+        this.options.report(error, 'presence write failed'),
       )
     }, this.options.graceMs)
   }
 
-  /** Says that this node lives, and puts back rows that a crash of the database or a rash burial took; answers whether there were such. */
-  async beat() {
+  /**
+   * Writes this node's heartbeat, and restores rows that a crash of the database or a premature
+   * removal took. Returns whether there were such rows.
+   */
+  async heartbeat() {
     const { db, nodeId } = this.options
-    const settled = [...this.#present].flatMap(([key, { registered }]) =>
-      this.#registered.has(registered) ? [key] : [],
+    const expected = [...this.#present].flatMap(([key, { written }]) =>
+      this.#completed.has(written) ? [key] : [],
     )
-    const [, [row]] = await Promise.all([
-      db.use(
-        (db) =>
-          db`insert into nodes (id, beat_at) values (${nodeId}, now()) on conflict (id) do update set beat_at = now()`,
-      ),
-      db.use(
-        (db) =>
-          db<
-            { count: number }[]
-          >`select count(*)::int as count from connections where node_id = ${nodeId}`,
-      ),
+    const [, count] = await Promise.all([
+      db.use((db) => writeHeartbeat(db, nodeId)),
+      db.use((db) => countConnections(db, nodeId)),
     ])
-    const isRobbed =
-      row !== undefined && row.count < settled.filter((key) => this.#present.has(key)).length
-    if (isRobbed)
-      await Promise.all(
-        [...this.#present.values()].map(({ user }) => this.#change({ user, isArriving: true })),
-      )
-    return isRobbed
+    const stillPresent = expected.filter((key) => this.#present.has(key))
+    const hasLostRows = count < stillPresent.length
+    if (hasLostRows) {
+      const users = [...this.#present.values()].map(({ user }) => user)
+      await Promise.all(users.map((user) => this.#write({ user, isOnline: true })))
+    }
+    return hasLostRows
   }
 
-  /** Buries nodes that have not said for long that they live: their users are offline, unless another node has them. */
-  async sweep() {
+  /**
+   * Removes nodes whose heartbeat is too old. Their users are offline, unless they are connected to
+   * another node.
+   */
+  async removeDeadNodes() {
     const { db, deadAfterMs } = this.options
-    const dead = await db.use(
-      (db) =>
-        db<
-          { id: string }[]
-        >`select id from nodes where beat_at < now() - ${deadAfterMs} * interval '1 millisecond'`,
-    )
-    for (const { id } of dead)
-      this.#tell(false, await db.use((db) => bury(db, { dead: id, deadAfterMs })))
+    const dead = await db.use((db) => selectDeadNodes(db, deadAfterMs))
+    for (const { id } of dead) {
+      const offline = await db.use((db) => removeDeadNode(db, { id, deadAfterMs }))
+      this.#publish(false, offline)
+    }
   }
 
-  /** Leaves the rows to the nodes that stay: they count for the grace, then somebody buries this node. */
+  /** Ages the heartbeat, so that another node removes the rows of this node after the grace. */
   async stop() {
     const { db, nodeId, graceMs, deadAfterMs } = this.options
     for (const { leaving } of this.#present.values()) clearTimeout(leaving)
+    const ageMs = Math.max(0, deadAfterMs - graceMs)
     await db.use(
-      (db) =>
-        db`update nodes set beat_at = now() - ${Math.max(0, deadAfterMs - graceMs)} * interval '1 millisecond' where id = ${nodeId}`,
+      (db) => db`
+        update nodes
+        set beat_at = now() - ${ageMs} * interval '1 millisecond'
+        where id = ${nodeId}`,
     )
   }
 
-  async #write(moves: Move[]) {
-    // The last word on a user counts.
-    const wanted = [...new Map(moves.map((move) => [keyOf(move.user), move])).values()]
-    const changed = await this.options.db.use((db) => move(db, { ...this.options, moves: wanted }))
-    for (const isOnline of [true, false])
-      this.#tell(
-        isOnline,
-        changed.filter((change) => change.isArriving === isOnline),
-      )
-    return moves
+  async #writeAll(changes: PresenceChange[]) {
+    // Of several changes of a user the last one counts.
+    const last = new Map(changes.map((change) => [keyOf(change.user), change]))
+    const changed = await this.options.db.use((db) =>
+      writePresence(db, { ...this.options, changes: [...last.values()] }),
+    )
+    for (const isOnline of [true, false]) {
+      const users = changed.filter((user) => user.isOnline === isOnline)
+      this.#publish(isOnline, users)
+    }
+    return changes
   }
 
-  #tell(isOnline: boolean, users: (User & { lastActiveAt: string | null })[]) {
-    for (const { appId, userId, lastActiveAt } of users)
+  #publish(isOnline: boolean, users: ActiveUser[]) {
+    for (const { appId, userId, lastActiveAt } of users) {
       this.options.onChange({ kind: 'presence', appId, userId, isOnline, lastActiveAt })
+    }
   }
 }
 
-type Move = { user: User; isArriving: boolean }
-type Changed = User & { isArriving: boolean; lastActiveAt: string | null }
+type PresenceChange = { user: User; isOnline: boolean }
+type ActiveUser = User & { lastActiveAt: string | null }
+type ChangedUser = ActiveUser & { isOnline: boolean }
 
-/** Writes who came and who left; answers with those who have no other live node, to whom it makes a difference. */
-const move = (
+const writeHeartbeat = (db: Tx, nodeId: string) => db`
+  insert into nodes (id, beat_at)
+  values (${nodeId}, now())
+  on conflict (id) do update
+  set beat_at = now()`
+
+async function countConnections(db: Tx, nodeId: string) {
+  const [row] = await db<{ count: number }[]>`
+    select count(*)::int as count
+    from connections
+    where node_id = ${nodeId}`
+  return row?.count ?? 0
+}
+
+/** Writes who connected and who left. Returns the users who are on no other live node. */
+const writePresence = (
   db: DbConnection,
-  { nodeId, deadAfterMs, moves }: Pick<Options, 'nodeId' | 'deadAfterMs'> & { moves: Move[] },
+  {
+    nodeId,
+    deadAfterMs,
+    changes,
+  }: Pick<PresenceOptions, 'nodeId' | 'deadAfterMs'> & { changes: PresenceChange[] },
 ) =>
   db.begin(async (tx) => {
-    const apps = moves.map(({ user }) => user.appId)
-    const ids = moves.map(({ user }) => user.userId)
-    // Two nodes that write about the same user take turns; each then sees what the other has written.
+    const appIds = changes.map(({ user }) => user.appId)
+    const userIds = changes.map(({ user }) => user.userId)
+    const online = changes.map(({ isOnline }) => String(isOnline))
+    // Nodes that write about the same user take turns; each then sees what the other has written.
     await tx`
-      select from users u join unnest(${apps}::uuid[], ${ids}::text[]) as w (app_id, user_id) on u.app_id = w.app_id and u.id = w.user_id
-      order by u.app_id, u.id for no key update of u`
-    return tx<Changed[]>`
-      with wanted as (
-        select * from unnest(${apps}::uuid[], ${ids}::text[], ${moves.map(({ isArriving }) => String(isArriving))}::text[]::boolean[]) as w (app_id, user_id, is_arriving)
+      select
+      from users u
+      join unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
+        on u.app_id = given.app_id and u.id = given.user_id
+      order by u.app_id, u.id
+      for no key update of u`
+    return tx<ChangedUser[]>`
+      with given as (
+        select *
+        from unnest(${appIds}::uuid[], ${userIds}::text[], ${online}::text[]::boolean[])
+          as given (app_id, user_id, is_online)
       ), added as (
-        insert into connections (node_id, app_id, user_id) select ${nodeId}, app_id, user_id from wanted where is_arriving
-        on conflict do nothing returning app_id, user_id
+        insert into connections (node_id, app_id, user_id)
+        select ${nodeId}, app_id, user_id
+        from given
+        where is_online
+        on conflict do nothing
+        returning app_id, user_id
       ), removed as (
-        delete from connections k using wanted w
-        where not w.is_arriving and k.node_id = ${nodeId} and k.app_id = w.app_id and k.user_id = w.user_id returning k.app_id, k.user_id
+        delete from connections con
+        using given
+        where not given.is_online
+          and con.node_id = ${nodeId}
+          and con.app_id = given.app_id
+          and con.user_id = given.user_id
+        returning con.app_id, con.user_id
       )
-      select w.*, u.last_active_at from wanted w
+      select given.*, u.last_active_at
+      from given
       join (select * from added union all select * from removed) changed using (app_id, user_id)
-      join users u on u.app_id = w.app_id and u.id = w.user_id
+      join users u on u.app_id = given.app_id and u.id = given.user_id
       where not exists (
-        select from connections o join nodes n on n.id = o.node_id
-        where o.app_id = w.app_id and o.user_id = w.user_id and o.node_id <> ${nodeId} and n.beat_at > now() - ${deadAfterMs} * interval '1 millisecond'
+        select
+        from connections other
+        join nodes n on n.id = other.node_id
+        where other.app_id = given.app_id
+          and other.user_id = given.user_id
+          and other.node_id <> ${nodeId}
+          and n.beat_at > now() - ${deadAfterMs} * interval '1 millisecond'
       )`
-  }) as Promise<Changed[]> // Postgres.js unwraps arrays of promises in its type; these are rows
+  }) as Promise<ChangedUser[]> // Postgres.js unwraps arrays of promises in its type; these are rows
 
-/** Takes a dead node's rows away, if no other node does; answers with the users who are offline by that. */
-const bury = (db: DbConnection, { dead, deadAfterMs }: { dead: string; deadAfterMs: number }) =>
+const selectDeadNodes = (db: Tx, deadAfterMs: number) => db<{ id: string }[]>`
+  select id
+  from nodes
+  where beat_at < now() - ${deadAfterMs} * interval '1 millisecond'`
+
+/** Removes a dead node, unless another node does. Returns the users who are offline by that. */
+const removeDeadNode = (
+  db: DbConnection,
+  { id, deadAfterMs }: { id: string; deadAfterMs: number },
+) =>
   db.begin(async (tx) => {
-    const [node] =
-      await tx`select id from nodes where id = ${dead} and beat_at < now() - ${deadAfterMs} * interval '1 millisecond' for update skip locked`
+    const [node] = await tx`
+      select id
+      from nodes
+      where id = ${id} and beat_at < now() - ${deadAfterMs} * interval '1 millisecond'
+      for update skip locked`
     if (!node) return []
     await tx`
-      select from users u join connections k on k.app_id = u.app_id and k.user_id = u.id where k.node_id = ${dead} order by u.app_id, u.id for no key update of u`
-    const [, gone] = await Promise.all([
-      tx`delete from nodes where id = ${dead}`,
-      tx<
-        (User & { lastActiveAt: string | null })[]
-      >`delete from connections k using users u where k.node_id = ${dead} and u.app_id = k.app_id and u.id = k.user_id
-        returning k.app_id, k.user_id, u.last_active_at`,
+      select
+      from users u
+      join connections con on con.app_id = u.app_id and con.user_id = u.id
+      where con.node_id = ${id}
+      order by u.app_id, u.id
+      for no key update of u`
+    const [, removed] = await Promise.all([
+      tx`delete from nodes where id = ${id}`,
+      tx<ActiveUser[]>`
+        delete from connections con
+        using users u
+        where con.node_id = ${id} and u.app_id = con.app_id and u.id = con.user_id
+        returning con.app_id, con.user_id, u.last_active_at`,
     ])
-    return tx<(User & { lastActiveAt: string | null })[]>`
-      select g.app_id, g.user_id, u.last_active_at
-      from unnest(${gone.map(({ appId }) => appId)}::uuid[], ${gone.map(({ userId }) => userId)}::text[]) as g (app_id, user_id)
-      join users u on u.app_id = g.app_id and u.id = g.user_id
-      where not exists (select from connections o join nodes n on n.id = o.node_id where o.app_id = g.app_id and o.user_id = g.user_id)`
-  }) as Promise<(User & { lastActiveAt: string | null })[]> // as above
+    const appIds = removed.map(({ appId }) => appId)
+    const userIds = removed.map(({ userId }) => userId)
+    return tx<ActiveUser[]>`
+      select given.app_id, given.user_id, u.last_active_at
+      from unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
+      join users u on u.app_id = given.app_id and u.id = given.user_id
+      where not exists (
+        select
+        from connections other
+        where other.app_id = given.app_id and other.user_id = given.user_id
+      )`
+  }) as Promise<ActiveUser[]> // as above

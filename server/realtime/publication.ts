@@ -1,44 +1,67 @@
-/** What is published to a topic. A null `offset`: ephemeral. */
-export type Publication = { offset: number | null; envelope: string; messageId: string | null }
+import type { Envelope } from '@parley/contract'
+
+/** An event as a topic carries it. `envelope` is the event as JSON, which is what is sent. */
+export type Publication = {
+  /** Null for an ephemeral event. */
+  offset: number | null
+  type: Envelope['type']
+  envelope: string
+  messageId: string | null
+  /** Present in the process that made the event; others parse the envelope where they need it. */
+  payload?: Envelope['payload'] | undefined
+}
 export type DurablePublication = Publication & { offset: number }
 
-/** The two ways that frames are written. */
-export type Framing = 'json' | 'protobuf'
-/** Writes a push in one of them. */
+/** The only place that parses envelopes. */
+export const eventOf = ({
+  type,
+  payload,
+  envelope,
+}: Pick<Publication, 'type' | 'payload' | 'envelope'>): Envelope =>
+  payload === undefined ? JSON.parse(envelope) : ({ type, payload } as Envelope) // of one event
+
+/** The two encodings of the protocol. */
+export type Encoding = 'json' | 'protobuf'
+/** Encodes a push in one of them. */
 export type PushEncoder = {
-  framing: Framing
+  encoding: Encoding
   encodePush(channel: string, publication: Publication): Buffer
 }
 
-/** A publication on its way to the subscriptions of a topic: encoded once a framing, however many they are. */
+/**
+ * A publication on its way to a topic's subscriptions: serialised once for each encoding, and
+ * parsed at most once.
+ */
 export class Delivery {
-  readonly #frames: { [F in Framing]?: Buffer } = {}
-  /** Whose subscriptions end with this publication. */
-  readonly #ends: { userId: string } | 'all' | null
+  readonly #pushes: { [E in Encoding]?: Buffer } = {}
+  #event: Envelope | undefined
 
   constructor(
     readonly topic: string,
     readonly publication: Publication,
-    /** The only user to hear of it, if that is said. */
+    /** The only user who receives it, if set. */
     readonly onlyFor?: string | undefined,
-  ) {
-    this.#ends = publication.offset === null ? null : endsOf(publication.envelope)
+  ) {}
+
+  get event(): Envelope {
+    this.#event ??= eventOf(this.publication)
+    return this.#event
   }
 
-  in(codec: PushEncoder): Buffer {
-    const encoded = this.#frames[codec.framing] ?? codec.encodePush(this.topic, this.publication)
-    this.#frames[codec.framing] = encoded
-    return encoded
+  /** The push for a subscriber that uses this codec. */
+  encode(codec: PushEncoder): Buffer {
+    const { encoding } = codec
+    const push = this.#pushes[encoding] ?? codec.encodePush(this.topic, this.publication)
+    this.#pushes[encoding] = push
+    return push
   }
 
+  /** Whether this publication ends the user's subscription to the topic. */
   ends(userId: string) {
-    return this.#ends !== null && (this.#ends === 'all' || this.#ends.userId === userId)
+    const { offset, type } = this.publication
+    if (offset === null) return false
+    if (type === 'channel.deleted') return true
+    if (type !== 'channel.member_left') return false
+    return this.event.type === 'channel.member_left' && this.event.payload.userId === userId
   }
-}
-
-function endsOf(envelope: string) {
-  if (envelope.startsWith('{"type":"channel.deleted"')) return 'all'
-  if (!envelope.startsWith('{"type":"channel.member_left"')) return null
-  const { payload } = JSON.parse(envelope) as { payload: { userId: string } } // written by News
-  return { userId: payload.userId }
 }

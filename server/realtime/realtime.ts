@@ -20,7 +20,9 @@ import { UnreadNotifier } from './unread.ts'
 import { createUserFanout } from './user-fanout.ts'
 import { WriteBuffer } from './write-buffer.ts'
 
-export type RealtimeOptions = {
+type Report = (error: unknown, problem: string) => void
+
+type RealtimeOptions = {
   db: Db
   tokens: Tokens
   broker: Broker
@@ -28,156 +30,171 @@ export type RealtimeOptions = {
   presenceGraceSeconds: number
   timings?: Partial<Timings> | undefined
   metrics: Metrics
-  report: (error: unknown, problem: string) => void
+  report: Report
   revocations: Revocations
   lastActive: LastActive
 }
-export type Realtime = ReturnType<typeof createRealtime>
 
-/** Real time on this node: takes in what operations say and what other nodes say, and tells those who are subscribed. */
+/**
+ * Real time on this node: delivers what operations and other nodes publish to the subscribers that
+ * are connected here.
+ */
 export function createRealtime({
   presenceGraceSeconds,
   timings: given,
   ...options
 }: RealtimeOptions) {
-  const { db, broker, nodeId, metrics, report, revocations } = options
+  const { broker, report } = options
   const timings = { ...defaults, ...given }
-  const sessions = new Sessions()
-  const onOwn = (user: User, event: Envelope) => {
-    if (event.type === 'channel.added') unread.shown(user, event.payload.channel)
-    if (event.type === 'channel.removed') unread.left(user)
-  }
-  const hub = new Hub(createEventLog(db), { metrics, report, onOwn })
-  const tell = (topic: string, envelope: string) => hub.broadcast(topic, envelope)
-  const audience = createUserFanout({ db, nodeId, sessions, tell, report })
-  const unread = new UnreadNotifier({
-    db,
-    nodeId,
-    sessions,
-    tell,
-    report,
-    pauseMs: timings.unreadPauseMs,
-  })
-  const presences = new PresenceTracker({
-    db, nodeId, sessions, report, graceMs: presenceGraceSeconds * 1_000, deadAfterMs: timings.deadAfterMs,
-    onChange: (presence) => {
-      audience.presence(presence)
-      broker.send(presence)
-    },
-  }) // biome-ignore format: a list
-  const intake = createDispatcher({
-    hub,
-    audience,
-    unread,
-    sessions,
-    broker,
-    revocations,
-    metrics,
-    typingMs: timings.typingMs,
-    report,
-  })
-  const reconcile = createReconciliation({
-    db,
-    hub,
-    sessions,
-    presences,
-    unread,
-    recheck: intake.recheck,
-  })
-  const clock = createClock(report)
+  const graceMs = presenceGraceSeconds * 1_000
+  const parts = connectParts({ ...options, timings, graceMs })
+  const { hub, unread, presence, sessions, dispatcher, reconcile } = parts
+  const schedule = createSchedule(report)
   let isClosing = false
 
   return {
-    publisher: intake.publisher,
-    node: createNode({ ...options, hub, sessions, presences, unread, timings }),
+    publisher: dispatcher.publisher,
+    node: createRealtimeNode({ ...options, ...parts, timings }),
     isClosing: () => isClosing,
     start: async () => {
-      await Promise.all([hub.start(), presences.beat()])
-      const onGap = () =>
-        void reconcile().catch((error) => isClosing || report(error, 'could not catch up'))
-      await broker.start({ onNote: (note) => intake.receive(note, { isOwn: false }), onGap })
-      clock.every(timings.reconcileMs, {
+      await Promise.all([hub.start(), presence.heartbeat()])
+      const onGap = () => {
+        reconcile().catch((error) => {
+          if (!isClosing) report(error, 'reconciliation after a broker gap failed')
+        })
+      }
+      await broker.start({ onNote: dispatcher.receive, onGap })
+      schedule.every(timings.reconcileMs, {
         work: reconcile,
-        problem: 'could not compare with the database',
+        problem: 'reconciliation failed',
       })
-      clock.every(timings.beatMs, {
-        work: () => presences.beat(),
-        problem: 'could not say that this node lives',
+      schedule.every(timings.beatMs, {
+        work: () => presence.heartbeat(),
+        problem: 'heartbeat write failed',
       })
     },
     closeSessions: () => {
       isClosing = true
-      return sessions.sendAway(timings.shutdownMs)
+      return sessions.drain(timings.shutdownMs)
     },
     stop: async () => {
-      clock.stop()
-      intake.stop()
+      schedule.stop()
+      dispatcher.stop()
       unread.stop()
-      await presences.stop().catch((error) => report(error, 'could not say that this node stops'))
+      await presence.stop().catch((error) => report(error, 'last heartbeat write failed'))
       await broker.stop()
     },
   }
 }
 
-type Parts = Pick<RealtimeOptions, 'db' | 'tokens' | 'nodeId' | 'report' | 'lastActive'> & {
+type PartsOptions = Omit<RealtimeOptions, 'timings' | 'presenceGraceSeconds'> & {
+  timings: Timings
+  graceMs: number
+}
+
+/** Creates the parts of real time and connects them. */
+function connectParts({ timings, graceMs, ...options }: PartsOptions) {
+  const { db, broker, nodeId, metrics, report, revocations } = options
+  const { typingMs, deadAfterMs, unreadPauseMs } = timings
+  const sessions = new Sessions()
+  const onChannelsChanged = (user: User, event: Envelope) => {
+    if (event.type === 'channel.added') unread.channelAdded(user, event.payload.channel)
+    if (event.type === 'channel.removed') unread.memberLeft(user)
+  }
+  const hub = new Hub(createEventLog(db), { metrics, report, onChannelsChanged })
+  const broadcast = (topics: string[], event: Envelope) => hub.broadcast(topics, event)
+  const local = { db, nodeId, sessions, broadcast, report }
+  const userFanout = createUserFanout(local)
+  const unread = new UnreadNotifier({ ...local, pauseMs: unreadPauseMs })
+  const presence = new PresenceTracker({
+    db,
+    nodeId,
+    sessions,
+    report,
+    graceMs,
+    deadAfterMs,
+    onChange: (change) => {
+      userFanout.presenceChanged(change)
+      broker.send(change)
+    },
+  })
+  const dispatcher = createDispatcher({
+    hub,
+    userFanout,
+    unread,
+    sessions,
+    broker,
+    revocations,
+    metrics,
+    typingMs,
+    report,
+  })
+  const { recheck } = dispatcher
+  const reconcile = createReconciliation({ db, hub, sessions, presence, unread, recheck })
+  return { hub, unread, presence, sessions, dispatcher, reconcile }
+}
+
+type NodeParts = Pick<RealtimeOptions, 'db' | 'tokens' | 'nodeId' | 'report' | 'lastActive'> & {
   hub: Hub
   sessions: Sessions
-  presences: PresenceTracker
+  presence: PresenceTracker
   unread: UnreadNotifier
   timings: Timings
 }
 
-/** What this node is to its connections. */
-function createNode({
-  db,
-  tokens,
-  nodeId,
-  report,
-  lastActive,
-  hub,
-  sessions,
-  presences,
-  unread,
-  timings,
-}: Parts): RealtimeNode {
+/** This node as its connections see it. */
+function createRealtimeNode(parts: NodeParts): RealtimeNode {
+  const { db, tokens, nodeId, report, lastActive, hub, sessions, presence, unread, timings } = parts
   const generation = coalesce<User, number | undefined>(
     (users) => db.use((db) => selectGenerations(db, users)),
-    { most: 1_000 },
+    { maxBatch: 1_000 },
   )
   return {
-    hub, tokens, timings, nodeId, report, generation, terminateLater,
+    hub,
+    tokens,
+    timings,
+    nodeId,
+    report,
+    generation,
+    terminateLater,
     writeBuffer: new WriteBuffer(),
     connectedTo: (topic) => db.use((db) => selectConnected(db, topic)),
-    arrived: async (session) => {
+    register: async (session) => {
       sessions.add(session)
       lastActive.touch(session)
-      const [known] = await Promise.all([generation(session), presences.arrive(session)])
-      return known
+      const [current] = await Promise.all([generation(session), presence.userConnected(session)])
+      return current
     },
-    left: (session) => {
+    unregister: (session) => {
       if (!sessions.remove(session)) return
       unread.forget(session)
-      presences.depart(session)
+      presence.userDisconnected(session)
     },
-  } // biome-ignore format: a list
+  }
 }
 
-/** Work that is done again and again, never twice at once. */
-function createClock(report: RealtimeOptions['report']) {
+/** Runs work at intervals, never twice at once. */
+function createSchedule(report: Report) {
   const timers: NodeJS.Timeout[] = []
   const every = (
     milliseconds: number,
     { work, problem }: { work: () => Promise<unknown>; problem: string },
   ) => {
     let isRunning = false
-    const run = () => {
+    const run = async () => {
       if (isRunning) return
       isRunning = true
-      work()
-        .catch((error) => report(error, problem))
-        .finally(() => (isRunning = false))
+      try {
+        await work()
+      } catch (error) {
+        report(error, problem)
+      }
+      isRunning = false
     }
     timers.push(setInterval(run, milliseconds))
   }
-  return { every, stop: () => timers.forEach(clearInterval) }
+  const stop = () => {
+    for (const timer of timers) clearInterval(timer)
+  }
+  return { every, stop }
 }

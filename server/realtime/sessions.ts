@@ -1,12 +1,12 @@
 import { type Closing, closings } from './protocol/codes.ts'
 
-/** A user's connection of either kind: a socket of the protocol, or a tRPC subscription. */
+/** A user's connection of either kind: a WebSocket of the protocol, or a tRPC subscription. */
 export interface Session {
   readonly appId: string
   readonly userId: string
-  /** That of its token. */
+  /** The generation of its token. */
   readonly generation: number
-  /** What it is subscribed to. */
+  /** The topics it is subscribed to. */
   readonly topics: Iterable<string>
   close(closing: Closing): void
 }
@@ -15,15 +15,13 @@ export interface Session {
 export class Sessions {
   readonly #byUser = new Map<string, Set<Session>>()
 
-  /** Says whether it is the user's first. */
   add(session: Session) {
     const known = this.#byUser.get(keyOf(session))
     if (known) known.add(session)
     else this.#byUser.set(keyOf(session), new Set([session]))
-    return known === undefined
   }
 
-  /** Says whether it was the user's last. */
+  /** Returns whether it was the user's last. */
   remove(session: Session) {
     const sessions = this.#byUser.get(keyOf(session))
     if (!sessions?.delete(session) || sessions.size > 0) return false
@@ -49,14 +47,14 @@ export class Sessions {
     )
   }
 
-  /** Sends the clients elsewhere, one after another, so that they do not all knock at the next door at once. */
-  async sendAway(milliseconds: number) {
-    const leaving = [...this.#byUser.values()].flatMap((sessions) => [...sessions])
-    const pauseMs = milliseconds / Math.max(1, leaving.length)
+  /** Closes all sessions, spread over a time: so that not all clients reconnect at once. */
+  async drain(milliseconds: number) {
+    const sessions = [...this.#byUser.values()].flatMap((sessions) => [...sessions])
+    const pauseMs = milliseconds / Math.max(1, sessions.length)
     const startedAt = Date.now()
-    for (const [place, session] of leaving.entries()) {
-      const early = startedAt + place * pauseMs - Date.now()
-      if (early > 5) await new Promise((resolve) => setTimeout(resolve, early))
+    for (const [index, session] of sessions.entries()) {
+      const waitMs = startedAt + index * pauseMs - Date.now()
+      if (waitMs > 5) await new Promise((resolve) => setTimeout(resolve, waitMs))
       session.close(closings.shutdown)
     }
   }

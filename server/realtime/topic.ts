@@ -1,33 +1,38 @@
 import type { Metrics } from '../core/metrics.ts'
-import { Delivery, type DurablePublication } from './publication.ts'
+import { Delivery, type DurablePublication, type Publication } from './publication.ts'
 
 const RING_ENTRIES = 256
 const RING_CHARACTERS = 256 * 1024
-/** Publications that came before their turn and are kept for it; what is beyond is read again. */
-const AHEAD_ENTRIES = 1_000
+/** How many publications that arrived too early are kept; any beyond that are read from the log. */
+const EARLY_ENTRIES = 1_000
 
-/** A topic that somebody on this node is subscribed to: puts its durable publications in strict order, and remembers the last ones. */
+/**
+ * A topic with subscriptions on this node. It puts its durable publications in strict order and
+ * remembers the last ones, for clients that reconnect.
+ */
 export class Topic {
-  /** Up to here everything was delivered; null until the database has said where the topic stands. */
+  /** Everything up to this offset was delivered; null until the database has returned an offset. */
   position: number | null = null
-  /** When the last subscription went. */
+  /** When the last subscription left. */
   idleSince: number | null = null
   readonly #subscriptions = new Set<Subscription>()
-  readonly #ahead = new Map<number, DurablePublication>()
-  #known = 0
+  /** Publications beyond a gap, by offset. */
+  readonly #early = new Map<number, DurablePublication>()
+  /** The highest offset known to exist. */
+  #lastOffset = 0
   #ring: DurablePublication[] = []
   #ringCharacters = 0
 
   constructor(
     readonly name: string,
     readonly metrics: Pick<Metrics, 'deliveries'>,
-    /** Is told of each durable publication, once its subscriptions are. */
-    readonly onDelivered: (publication: DurablePublication) => void,
+    /** Called with each durable publication, after its subscriptions have received it. */
+    readonly onDelivered: (delivery: Delivery) => void,
   ) {}
 
-  /** Whether something is known to be missing before it can go on. */
-  get hasHole() {
-    return this.position !== null && this.#known > this.position
+  /** Whether a publication is known to exist that has not been delivered yet. */
+  get hasGap() {
+    return this.position !== null && this.#lastOffset > this.position
   }
 
   get isEmpty() {
@@ -47,111 +52,114 @@ export class Topic {
     return this.#subscriptions.has(subscription)
   }
 
-  /** The database has answered for everything up to `top`. The first answer says where this topic begins. */
-  begin(top: number) {
-    this.position ??= top
-    this.heardOf(top)
-    this.#advance()
+  /** The database has returned `lastOffset` as the topic's. The first call sets the position. */
+  start(lastOffset: number) {
+    this.position ??= lastOffset
+    this.noteOffset(lastOffset)
+    this.#deliverEarly()
   }
 
-  /** There is a publication with this offset. */
-  heardOf(offset: number) {
-    this.#known = Math.max(this.#known, offset)
+  /** A publication with this offset exists. */
+  noteOffset(offset: number) {
+    this.#lastOffset = Math.max(this.#lastOffset, offset)
   }
 
-  /** Takes a durable publication in: dropped if known, delivered if it is its turn, else kept until then. */
+  /** Drops a durable publication that was delivered, delivers the next one, keeps a later one. */
   accept(publication: DurablePublication) {
-    this.heardOf(publication.offset)
-    if (this.position !== null && publication.offset <= this.position) return
-    if (this.position !== null && publication.offset === this.position + 1)
-      this.#deliver(publication)
-    else if (this.#ahead.size < AHEAD_ENTRIES) this.#ahead.set(publication.offset, publication)
-    this.#advance()
+    const { offset } = publication
+    this.noteOffset(offset)
+    if (this.position !== null && offset <= this.position) return
+    if (this.position !== null && offset === this.position + 1) this.#deliver(publication)
+    else if (this.#early.size < EARLY_ENTRIES) this.#early.set(offset, publication)
+    this.#deliverEarly()
   }
 
-  /** Sends something that has no place in the order. */
-  broadcast(envelope: string, onlyFor?: string | undefined) {
-    this.#send(new Delivery(this.name, { offset: null, envelope, messageId: null }, onlyFor))
+  /** Sends an ephemeral publication, which has no place in the order. */
+  broadcast(publication: Publication, onlyFor?: string | undefined) {
+    this.#send(new Delivery(this.name, publication, onlyFor))
   }
 
-  /** All publications after `offset` up to the position; undefined when they are not all remembered. */
+  /** All publications after `offset` up to the position; undefined unless all are remembered. */
   after(offset: number): DurablePublication[] | undefined {
-    if (
-      this.position === null ||
-      offset > this.position ||
-      offset < this.position - this.#ring.length
-    )
-      return undefined
-    return this.#ring.slice(this.#ring.length - (this.position - offset))
+    if (this.position === null || offset > this.position) return undefined
+    const missing = this.position - offset
+    if (missing > this.#ring.length) return undefined
+    return this.#ring.slice(this.#ring.length - missing)
   }
 
-  endAll(ending: Ending) {
-    for (const subscription of this.#subscriptions) subscription.end(ending)
+  endAll(reason: EndReason) {
+    for (const subscription of this.#subscriptions) subscription.end(reason)
   }
 
-  endFor(userId: string, ending: Ending) {
-    for (const subscription of this.#subscriptions)
-      if (subscription.subscriber.userId === userId) subscription.end(ending)
+  endFor(userId: string, reason: EndReason) {
+    for (const subscription of this.#subscriptions) {
+      if (subscription.subscriber.userId === userId) subscription.end(reason)
+    }
   }
 
-  #advance() {
-    if (this.position === null || this.#ahead.size === 0) return
-    for (
-      let next = this.#ahead.get(this.position + 1);
-      next;
-      next = this.#ahead.get(this.position + 1)
-    )
+  #deliverEarly() {
+    if (this.position === null || this.#early.size === 0) return
+    let next = this.#early.get(this.position + 1)
+    while (next) {
       this.#deliver(next)
-    for (const offset of this.#ahead.keys()) if (offset <= this.position) this.#ahead.delete(offset)
+      next = this.#early.get(this.position + 1)
+    }
+    for (const offset of this.#early.keys()) {
+      if (offset <= this.position) this.#early.delete(offset)
+    }
   }
 
   #deliver(publication: DurablePublication) {
     this.position = publication.offset
     this.#remember(publication)
-    this.#send(new Delivery(this.name, publication))
-    this.onDelivered(publication)
+    const delivery = new Delivery(this.name, publication)
+    this.#send(delivery)
+    this.onDelivered(delivery)
   }
 
   #send(delivery: Delivery) {
-    for (const subscription of this.#subscriptions) subscription.take(delivery)
+    for (const subscription of this.#subscriptions) subscription.receive(delivery)
   }
 
-  #remember(publication: DurablePublication) {
-    if (publication.envelope.startsWith('{"type":"message.deleted"'))
-      this.#forgetContent(publication)
+  /** Keeps a publication without its payload, which would double the size of the ring. */
+  #remember({ offset, type, envelope, messageId }: DurablePublication) {
+    const publication = { offset, type, envelope, messageId }
+    if (type === 'message.deleted') this.#replaceByTombstone(publication)
     this.#ring.push(publication)
-    this.#ringCharacters += publication.envelope.length
-    while (this.#ring.length > RING_ENTRIES || this.#ringCharacters > RING_CHARACTERS)
+    this.#ringCharacters += envelope.length
+    while (this.#ring.length > RING_ENTRIES || this.#ringCharacters > RING_CHARACTERS) {
       this.#ringCharacters -= this.#ring.shift()?.envelope.length ?? 0
+    }
   }
 
-  /** What was deleted is not told again: as in the database, its earlier events become its tombstone. */
-  #forgetContent({ messageId, envelope }: DurablePublication) {
+  /** As in the database, the earlier events of a deleted message become its tombstone. */
+  #replaceByTombstone({ messageId, type, envelope }: DurablePublication) {
     this.#ring = this.#ring.map((kept) =>
-      messageId !== null && kept.messageId === messageId ? { ...kept, envelope } : kept,
+      messageId !== null && kept.messageId === messageId ? { ...kept, type, envelope } : kept,
     )
     this.#ringCharacters = this.#ring.reduce((sum, kept) => sum + kept.envelope.length, 0)
   }
 }
 
-/** Who hears the publications of a topic: a socket, or a tRPC subscription. */
+/** Receives the publications of a topic: a WebSocket connection, or a tRPC subscription. */
 export interface Subscriber {
   readonly userId: string
-  hear(delivery: Delivery): void
-  /** The subscription was ended from this side. */
-  ended(topic: string, ending: Ending): void
+  deliver(delivery: Delivery): void
+  /** The server ended the subscription. */
+  subscriptionEnded(topic: string, reason: EndReason): void
 }
 
-/** Lost right, or a history that is no longer kept: the subscriber may then start anew. */
-export type Ending = 'no longer allowed' | 'insufficient state'
+/** The right was lost, or the log no longer reaches back far enough: then one may resubscribe. */
+export type EndReason = 'no longer allowed' | 'insufficient state'
 
 /**
- * One subscriber's place in a topic. It holds back what it hears until `release` says from where on: so nothing is lost
- * and nothing doubled between the query that answered for the past and live delivery.
+ * A subscriber's subscription to a topic. It buffers deliveries until `release` sets the position
+ * to continue from: so nothing is lost or duplicated between the query for past publications and
+ * live delivery.
  */
 export class Subscription {
   #position = 0
-  #held: Delivery[] | null = []
+  #buffered: Delivery[] | null = []
 
   constructor(
     readonly topic: Topic,
@@ -160,18 +168,18 @@ export class Subscription {
     topic.join(this)
   }
 
-  take(delivery: Delivery) {
+  receive(delivery: Delivery) {
     if (delivery.onlyFor !== undefined && delivery.onlyFor !== this.subscriber.userId) return
-    if (this.#held) this.#held.push(delivery)
+    if (this.#buffered) this.#buffered.push(delivery)
     else this.#deliver(delivery)
   }
 
-  /** Everything up to `position` has been answered for; all after it is now delivered. */
+  /** The subscriber has everything up to `position`: whatever comes after is delivered from now. */
   release(position: number) {
-    const held = this.#held ?? []
+    const buffered = this.#buffered ?? []
     this.#position = position
-    this.#held = null
-    for (const delivery of held) this.#deliver(delivery)
+    this.#buffered = null
+    for (const delivery of buffered) this.#deliver(delivery)
   }
 
   get isOver() {
@@ -182,9 +190,9 @@ export class Subscription {
     this.topic.leave(this)
   }
 
-  end(ending: Ending) {
+  end(reason: EndReason) {
     this.leave()
-    this.subscriber.ended(this.topic.name, ending)
+    this.subscriber.subscriptionEnded(this.topic.name, reason)
   }
 
   #deliver(delivery: Delivery) {
@@ -194,7 +202,7 @@ export class Subscription {
       if (offset <= this.#position) return
       this.#position = offset
     }
-    this.subscriber.hear(delivery)
+    this.subscriber.deliver(delivery)
     this.topic.metrics.deliveries.inc()
     if (delivery.ends(this.subscriber.userId)) this.end('no longer allowed')
   }

@@ -1,19 +1,19 @@
 import type { Envelope, TopicInput } from '@parley/contract'
-import { ApiError, fail } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Claims } from '../core/tokens.ts'
 import type { RealtimeNode } from './node.ts'
 import { type Closing, closings } from './protocol/codes.ts'
-import type { Delivery } from './publication.ts'
+import { type Delivery, eventOf } from './publication.ts'
 import type { Session } from './sessions.ts'
-import type { Ending, Subscriber } from './topic.ts'
+import type { EndReason, Subscriber } from './topic.ts'
 
-/** An envelope with the offset of the last durable one, itself or before it. */
-export type Item = { offset: number; envelope: Envelope }
+/** An event with the offset of the last durable one up to it. */
+type TopicItem = { offset: number; envelope: Envelope }
 
-/** What one who listens may leave unread before he is cut off. */
-const MOST_WAITING = 2_000
+/** How many deliveries a subscriber may leave unread before it is disconnected. */
+const MAX_UNREAD = 2_000
 
-/** The publications of one topic as an async iterable: the thin second face of the hub, for tRPC. */
+/** Subscribes to one topic for tRPC: its publications as an async iterable. */
 export async function* subscribeToTopic(
   node: RealtimeNode,
   {
@@ -23,57 +23,61 @@ export async function* subscribeToTopic(
     lastEventId,
     signal,
   }: TopicInput & { token: string; signal: AbortSignal | undefined },
-): AsyncGenerator<Item> {
+): AsyncGenerator<TopicItem> {
   const claims = await node.tokens.verify('ws', token)
   if (claims === 'expired' || claims === 'invalid')
-    return fail('INVALID_TOKEN', `The wsToken is ${claims}`)
-  const feed = new Feed(claims, topic)
+    throw new ApiError('INVALID_TOKEN', `The wsToken is ${claims}`)
+  const subscriber = new TrpcSubscriber(claims, topic)
   const expiry = setTimeout(
-    () => feed.close(closings.expired),
+    () => subscriber.close(closings.expired),
     claims.expiresAt * 1000 - Date.now() + node.timings.expiryGraceMs,
   )
-  const stop = () => feed.close(closings.shutdown)
-  signal?.addEventListener('abort', stop)
+  const abort = () => subscriber.close(closings.shutdown)
+  signal?.addEventListener('abort', abort)
   try {
-    if ((await node.arrived(feed)) !== claims.generation)
-      return fail('INVALID_TOKEN', 'The wsToken has been revoked')
+    if ((await node.register(subscriber)) !== claims.generation)
+      throw new ApiError('INVALID_TOKEN', 'The wsToken has been revoked')
     const after = lastEventId === undefined ? since : Number(lastEventId)
-    const [subscribed] = await node.hub.subscribe(feed, [
-      { topic, recover: after === undefined ? null : { epoch: node.hub.epoch, offset: after } },
-    ])
-    if (!subscribed) return fail('FORBIDDEN', 'There is no such topic, or not for you')
-    try {
-      if (after !== undefined && !subscribed.wasRecovered)
-        return fail(
-          'VALIDATION_ERROR',
-          'since: expected an offset of which everything that followed is still kept',
-        )
-      let { offset } = subscribed.position
-      for (const publication of subscribed.publications) {
-        offset = publication.offset
-        yield { offset, envelope: JSON.parse(publication.envelope) }
-      }
-      subscribed.release()
-      for await (const { publication } of feed.read()) {
-        offset = publication.offset ?? offset
-        yield { offset, envelope: JSON.parse(publication.envelope) }
-      }
-    } finally {
-      subscribed.subscription.leave()
-    }
+    yield* readTopic(node, { subscriber, topic, after })
   } finally {
     clearTimeout(expiry)
-    signal?.removeEventListener('abort', stop)
-    node.left(feed)
+    signal?.removeEventListener('abort', abort)
+    node.unregister(subscriber)
   }
 }
 
-class Feed implements Subscriber, Session {
+async function* readTopic(
+  { hub }: RealtimeNode,
+  { subscriber, topic, after }: { subscriber: TrpcSubscriber; topic: string; after?: number },
+): AsyncGenerator<TopicItem> {
+  const recover = after === undefined ? null : { epoch: hub.epoch, offset: after }
+  const [subscribed] = await hub.subscribe(subscriber, [{ topic, recover }])
+  if (!subscribed)
+    throw new ApiError('FORBIDDEN', 'This topic does not exist, or you may not read it')
+  try {
+    if (after !== undefined && !subscribed.wasRecovered)
+      throw new ApiError('VALIDATION_ERROR', 'since: events after this offset are no longer kept')
+    let { offset } = subscribed.position
+    for (const publication of subscribed.publications) {
+      offset = publication.offset
+      yield { offset, envelope: eventOf(publication) }
+    }
+    subscribed.release()
+    for await (const { publication, event } of subscriber.deliveries()) {
+      offset = publication.offset ?? offset
+      yield { offset, envelope: event }
+    }
+  } finally {
+    subscribed.subscription.leave()
+  }
+}
+
+class TrpcSubscriber implements Subscriber, Session {
   readonly appId: string
   readonly userId: string
   readonly generation: number
   readonly topics: string[]
-  #waiting: Delivery[] = []
+  #unread: Delivery[] = []
   #end: ApiError | undefined
   #wake = () => {}
 
@@ -84,45 +88,42 @@ class Feed implements Subscriber, Session {
     this.topics = [topic]
   }
 
-  hear(delivery: Delivery) {
-    if (this.#waiting.push(delivery) > MOST_WAITING) this.close(closings.slow)
+  deliver(delivery: Delivery) {
+    if (this.#unread.push(delivery) > MAX_UNREAD) this.close(closings.slow)
     this.#wake()
   }
 
-  ended(_: string, ending: Ending) {
-    this.#finish(
-      new ApiError(
-        ending === 'no longer allowed' ? 'FORBIDDEN' : 'UNAVAILABLE',
-        `The subscription has ended: ${ending}`,
-      ),
-    )
+  subscriptionEnded(_: string, reason: EndReason) {
+    const code = reason === 'no longer allowed' ? 'FORBIDDEN' : 'UNAVAILABLE'
+    this.#finish(new ApiError(code, `The subscription has ended: ${reason}`))
   }
 
   close({ code, reason }: Closing) {
+    const isTokenVoid = code === closings.forced.code || code === closings.expired.code
     this.#finish(
       new ApiError(
-        code === closings.forced.code || code === closings.expired.code
-          ? 'INVALID_TOKEN'
-          : 'UNAVAILABLE',
+        isTokenVoid ? 'INVALID_TOKEN' : 'UNAVAILABLE',
         `The connection was closed: ${reason}`,
       ),
     )
   }
 
-  /** What is heard, until the end, which it throws. */
-  async *read() {
+  /** Yields deliveries until the subscription ends, then throws why it ended. */
+  async *deliveries() {
     while (true) {
-      const deliveries = this.#waiting
-      this.#waiting = []
-      yield* deliveries
-      if (this.#waiting.length > 0) continue
+      const unread = this.#unread
+      this.#unread = []
+      yield* unread
+      if (this.#unread.length > 0) continue
       if (this.#end) throw this.#end
-      await new Promise<void>((resolve) => (this.#wake = resolve))
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
     }
   }
 
-  #finish(failure: ApiError) {
-    this.#end ??= failure
+  #finish(error: ApiError) {
+    this.#end ??= error
     this.#wake()
   }
 }

@@ -1,34 +1,36 @@
-import type { EphemeralNote } from '../core/event-bus.ts'
+import type { EphemeralEvent } from '../core/event-bus.ts'
 
-type Event = Extract<EphemeralNote, { kind: 'event' }>
+/** How much later other nodes forget a typing user: the stop is on its way to them. */
+const REMOTE_DELAY_MS = 1_000
 
-/** Ends what typists forget to end. Every node hears of every typist; the one that was called last sees to his stop. */
+/**
+ * Stops the typing of users whose client does not. Every node tracks all of them; the node that
+ * received the last `typing.start` sends the stop.
+ */
 export class TypingTracker {
-  /** By topic and user; a timer of one's own, or that of a typist of another node. */
+  /** The timers of typing users, by topic and user. */
   readonly #typing = new Map<string, NodeJS.Timeout>()
 
   constructor(
-    readonly onStop: (stop: Event) => void,
+    readonly onStop: (stop: EphemeralEvent) => void,
     readonly typingMs: number,
   ) {}
 
-  /** Takes note of a signal; false for the stop of somebody who does not type, which is no news. */
-  admit(event: Event, { isOwn }: { isOwn: boolean }): boolean {
-    const isStart = event.envelope.startsWith('{"type":"typing.start"')
-    if (!isStart && !event.envelope.startsWith('{"type":"typing.stop"')) return true
-    const { payload } = JSON.parse(event.envelope) as { payload: { userId: string } } // written by broadcast
+  /** Tracks an event. Returns false for a stop of a user who is not typing: it is not sent on. */
+  track(event: EphemeralEvent, { isOwn }: { isOwn: boolean }): boolean {
+    if (event.type !== 'typing.start' && event.type !== 'typing.stop') return true
+    const { type, payload } = event
     const key = `${event.topic} ${payload.userId}`
-    const known = this.#typing.get(key)
-    clearTimeout(known)
+    const timer = this.#typing.get(key)
+    clearTimeout(timer)
     this.#typing.delete(key)
-    if (!isStart) return known !== undefined
+    if (type === 'typing.stop') return timer !== undefined
     const onTimeout = () => {
-      if (isOwn)
-        this.onStop({ ...event, envelope: JSON.stringify({ type: 'typing.stop', payload }) })
+      if (isOwn) this.onStop({ ...event, type: 'typing.stop', payload })
       else this.#typing.delete(key)
     }
-    // Elsewhere a little longer: the stop is on its way.
-    this.#typing.set(key, setTimeout(onTimeout, isOwn ? this.typingMs : this.typingMs + 1_000))
+    const milliseconds = isOwn ? this.typingMs : this.typingMs + REMOTE_DELAY_MS
+    this.#typing.set(key, setTimeout(onTimeout, milliseconds))
     return true
   }
 

@@ -1,135 +1,112 @@
 import { type Envelope, topics } from '@parley/contract'
-import type { Tx } from '../db/client.ts'
-import { isLargeLivestreamRow } from '../features/access.ts'
-import { unread } from '../features/reads.ts'
+import type { ChannelOffset } from './queries.ts'
 import { keyOf, type User } from './sessions.ts'
+import { totalOf, UnreadCache, type UserCounts } from './unread-cache.ts'
+import { selectCountsOfChannels, selectCountsOfUsers, type UnreadCount } from './unread-counts.ts'
 import type { UserFanoutOptions } from './user-fanout.ts'
 
-type Options = UserFanoutOptions & { pauseMs: number }
-type Count = User & { channelId: string; count: number }
-/** What a user is known to have unread. `isTold`: by us; else he may or may not know. Not `isWhole`: only what he was told is known. */
-type Known = {
-  user: User
-  since: number
-  isWhole: boolean
-  counts: Map<string, { count: number; isTold: boolean }>
-  total?: number
-}
+type UnreadOptions = UserFanoutOptions & { pauseMs: number }
 
-/** So long after a user's counts are first read, it is uncertain which of them he knows. */
+/** How long after loading a user's counts their client may still show older ones. */
 const UNCERTAIN_MS = 20_000
-/** When the database could not be asked, it is left alone for so long. */
+/** How long to wait after the database failed. */
 const RETRY_MS = 1_000
 
 /**
- * Tells the connected users of this node their unread counts, absolute: one statement for all channels in which something
- * happened, the next when that has ended and a pause has passed. So a flood of messages costs no more than it must.
+ * Sends the connected users of this node their unread counts, as absolute numbers. One statement
+ * counts all channels in which something happened; the next one runs after it and a pause, so that
+ * a flood of messages does not become a flood of statements.
  */
 export class UnreadNotifier {
-  /** Channels to look at; with the only author of what happened there, whose own badge does not move. */
+  /**
+   * Channels to count, each with the only author of what happened there, whose own count does not
+   * change; null if there are several authors.
+   */
   #dirty = new Map<string, string | null>()
-  /** Users whose channels have become fewer. */
-  #leavers = new Map<string, User>()
-  /** Users who were told a total that was read before what we have told them, or may have been. */
-  #crossed = new Map<string, User>()
-  /** The last event of a channel that was looked at. */
-  #marked = new Map<string, number>()
-  readonly #known = new Map<string, Known>()
+  /** Users who have fewer channels than before: all their counts are loaded again. */
+  #shrunk = new Map<string, User>()
+  /** Users whose last total may be stale (computed before a count we have sent since). */
+  #staleTotals = new Map<string, User>()
+  /** The last event of each channel that was counted. */
+  #countedOffsets = new Map<string, number>()
+  readonly #cache: UnreadCache
   #timer: NodeJS.Timeout | undefined
   #isRunning = false
   #isStopped = false
   #endedAt = 0
 
-  constructor(readonly options: Options) {}
+  constructor(readonly options: UnreadOptions) {
+    this.#cache = new UnreadCache(options.sessions)
+  }
 
-  /** An event of a channel may move badges. */
-  mark(
+  /** An event of a channel may change the counts of its members. */
+  markDirty(
     channelId: string,
     { offset, author = null }: { offset: number; author?: string | null | undefined },
   ) {
-    this.#marked.set(channelId, Math.max(offset, this.#marked.get(channelId) ?? 0))
-    if (!this.options.sessions.isEmpty) this.#look(channelId, author)
+    this.#countedOffsets.set(channelId, Math.max(offset, this.#countedOffsets.get(channelId) ?? 0))
+    if (!this.options.sessions.isEmpty) this.#recount(channelId, author)
   }
 
-  /** There are events of these channels that this node may not have heard of. Of all others it has now heard long ago. */
-  check(recent: { channelId: string; offset: number }[]) {
-    const missed = recent.filter(
-      ({ channelId, offset }) => offset > (this.#marked.get(channelId) ?? 0),
-    )
-    const marked = this.#marked
-    this.#marked = new Map(
-      recent.flatMap(({ channelId }) =>
-        marked.has(channelId) ? [[channelId, marked.get(channelId) ?? 0]] : [],
-      ),
-    )
-    for (const each of missed) this.mark(each.channelId, each)
-  }
-
-  /** What was looked at may have told nobody. */
-  doubt() {
-    this.#marked = new Map()
-  }
-
-  #look(channelId: string, author: string | null) {
-    const isSame = !this.#dirty.has(channelId) || this.#dirty.get(channelId) === author
-    this.#dirty.set(channelId, isSame ? author : null)
-    this.#schedule()
-  }
-
-  /** The user has been told a count elsewhere; it is looked at again, in case it crossed with one of ours. */
-  told(user: User, channelId: string, count: number) {
-    if (!this.options.sessions.has(user)) return
-    const known = this.#knownOf(user)
-    // He may have left it since.
-    if (!known.isWhole || known.counts.has(channelId))
-      known.counts.set(channelId, { count, isTold: true })
-    this.#look(channelId, null)
-  }
-
-  /** The user has been told his total elsewhere; it is compared with what we know, once that is up to date. */
-  toldTotal(user: User, count: number) {
-    if (!this.options.sessions.has(user)) return
-    this.#knownOf(user).total = count
-    this.#crossed.set(keyOf(user), user)
-    this.#schedule()
-  }
-
-  /** The user was shown a channel that is new to him, with this count; it may have another by now, told to him before. */
-  shown(user: User, { id, unreadCount }: { id: string; unreadCount: number }) {
-    if (!this.options.sessions.has(user)) return
-    this.#knownOf(user).counts.set(id, { count: unreadCount, isTold: true })
-    this.#look(id, null)
-  }
-
-  /** A member has left a channel, or it is gone: his total is another. */
-  left(user: User) {
-    if (!this.options.sessions.has(user)) return
-    this.#leavers.set(keyOf(user), user)
-    this.#schedule()
-  }
-
-  /** A channel is gone for all who are known to count it. */
-  gone(channelId: string) {
-    for (const { user, counts } of this.#known.values()) if (counts.has(channelId)) this.left(user)
-  }
-
-  #isWhole(user: User) {
-    return this.#known.get(keyOf(user))?.isWhole === true
-  }
-
-  #knownOf(user: User): Known {
-    const known = this.#known.get(keyOf(user)) ?? {
-      user,
-      since: Date.now(),
-      isWhole: false,
-      counts: new Map(),
+  /**
+   * Counts the channels whose recent changes this node has missed. Channels without recent changes
+   * are dropped from memory.
+   */
+  handleChanges(recent: ChannelOffset[]) {
+    const counted = this.#countedOffsets
+    const missed = recent.filter(({ channelId, offset }) => offset > (counted.get(channelId) ?? 0))
+    this.#countedOffsets = new Map()
+    for (const { channelId } of recent) {
+      const offset = counted.get(channelId)
+      if (offset !== undefined) this.#countedOffsets.set(channelId, offset)
     }
-    this.#known.set(keyOf(user), known)
-    return known
+    for (const each of missed) this.markDirty(each.channelId, each)
+  }
+
+  /** Presence rows were lost: earlier counts may have reached no one, recount recent events. */
+  invalidateAll() {
+    this.#countedOffsets = new Map()
+  }
+
+  /** An operation has sent the user a count. It may have crossed one of ours: count again. */
+  noteCount(user: User, channelId: string, count: number) {
+    if (!this.options.sessions.has(user)) return
+    const known = this.#cache.getOrCreate(user)
+    // The user may have left the channel since.
+    const isMember = !known.isComplete || known.counts.has(channelId)
+    if (isMember) known.counts.set(channelId, { count, isSent: true })
+    this.#recount(channelId, null)
+  }
+
+  /** An operation has sent the user a total. It is compared with ours once that is up to date. */
+  noteTotal(user: User, count: number) {
+    if (!this.options.sessions.has(user)) return
+    this.#cache.getOrCreate(user).total = count
+    this.#staleTotals.set(keyOf(user), user)
+    this.#schedule()
+  }
+
+  /** The user was sent a channel that is new to them. Its count may have changed since. */
+  channelAdded(user: User, { id, unreadCount }: { id: string; unreadCount: number }) {
+    if (!this.options.sessions.has(user)) return
+    this.#cache.getOrCreate(user).counts.set(id, { count: unreadCount, isSent: true })
+    this.#recount(id, null)
+  }
+
+  /** The user has left a channel, or it was deleted: their total changes. */
+  memberLeft(user: User) {
+    if (!this.options.sessions.has(user)) return
+    this.#shrunk.set(keyOf(user), user)
+    this.#schedule()
+  }
+
+  /** Affects all users with a known count in the channel. */
+  channelDeleted(channelId: string) {
+    for (const user of this.#cache.usersOf(channelId)) this.memberLeft(user)
   }
 
   forget(user: User) {
-    this.#known.delete(keyOf(user))
+    this.#cache.forget(user)
   }
 
   stop() {
@@ -137,136 +114,109 @@ export class UnreadNotifier {
     this.#isStopped = true
   }
 
+  #recount(channelId: string, author: string | null) {
+    const isSame = !this.#dirty.has(channelId) || this.#dirty.get(channelId) === author
+    this.#dirty.set(channelId, isSame ? author : null)
+    this.#schedule()
+  }
+
   #schedule() {
     if (this.#timer !== undefined || this.#isRunning || this.#isStopped) return
-    this.#timer = setTimeout(
-      () => void this.#run(),
-      Math.max(0, this.#endedAt + this.options.pauseMs - Date.now()),
-    )
+    const waitMs = this.#endedAt + this.options.pauseMs - Date.now()
+    this.#timer = setTimeout(() => void this.#run(), Math.max(0, waitMs))
   }
 
   async #run() {
     this.#timer = undefined
     this.#isRunning = true
-    const [dirty, leavers, crossed] = [this.#dirty, this.#leavers, this.#crossed]
+    const [dirty, shrunk, staleTotals] = [this.#dirty, this.#shrunk, this.#staleTotals]
     this.#dirty = new Map()
-    this.#leavers = new Map()
-    this.#crossed = new Map()
+    this.#shrunk = new Map()
+    this.#staleTotals = new Map()
     try {
-      if (dirty.size > 0) await this.#count(dirty)
-      // Last, so that no count read before somebody left stays with him.
-      if (leavers.size > 0) await this.#drop([...leavers.values()])
-      for (const key of crossed.keys()) this.#correct(this.#known.get(key))
+      if (dirty.size > 0) await this.#countChannels(dirty)
+      // Last, so that no count read before a user left a channel stays with them.
+      if (shrunk.size > 0) await this.#reload([...shrunk.values()])
+      for (const user of staleTotals.values()) this.#correctTotal(this.#cache.get(user))
       this.#endedAt = Date.now()
     } catch (error) {
-      for (const [key, user] of leavers) this.#leavers.set(key, user)
-      for (const [key, user] of crossed) this.#crossed.set(key, user)
-      for (const [channelId, author] of dirty) this.#look(channelId, author)
-      if (!this.#isStopped) this.options.report(error, 'could not count unread messages')
+      for (const [key, user] of shrunk) this.#shrunk.set(key, user)
+      for (const [key, user] of staleTotals) this.#staleTotals.set(key, user)
+      for (const [channelId, author] of dirty) this.#recount(channelId, author)
+      if (!this.#isStopped) this.options.report(error, 'unread count failed')
       this.#endedAt = Date.now() + RETRY_MS
     }
     this.#isRunning = false
-    if (this.#dirty.size + this.#leavers.size + this.#crossed.size > 0) this.#schedule()
+    if (this.#dirty.size + this.#shrunk.size + this.#staleTotals.size > 0) this.#schedule()
   }
 
-  async #count(dirty: Map<string, string | null>) {
+  async #countChannels(dirty: Map<string, string | null>) {
     const { db, nodeId } = this.options
-    const rows = await db.use((db) => selectCounts(db, { nodeId, channelIds: [...dirty.keys()] }))
-    const unknown = rows.filter((row) => !this.#isWhole(row))
-    const strangers = new Map(
-      unknown.map(({ appId, userId }) => [keyOf({ appId, userId }), { appId, userId }]),
-    )
-    if (strangers.size > 0) await this.#learn([...strangers.values()])
-    const changed = new Set(
-      rows.flatMap((row) => this.#tell(row, dirty.get(row.channelId) ?? null) ?? []),
-    )
-    for (const known of changed) this.#tellTotal(known)
+    const channelIds = [...dirty.keys()]
+    const rows = await db.use((db) => selectCountsOfChannels(db, { nodeId, channelIds }))
+    const newUsers = new Map<string, User>()
+    for (const { appId, userId } of rows) {
+      const user = { appId, userId }
+      if (!this.#cache.isComplete(user)) newUsers.set(keyOf(user), user)
+    }
+    if (newUsers.size > 0) await this.#loadInitial([...newUsers.values()])
+    const changed = new Set<UserCounts>()
+    for (const row of rows) {
+      const known = this.#sendCount(row, dirty.get(row.channelId) ?? null)
+      if (known) changed.add(known)
+    }
+    for (const known of changed) this.#sendTotal(known)
   }
 
-  /** Forgets the counts of channels that these users are in no more. In the others they may be members anew, with another count. */
-  async #drop(users: User[]) {
-    const rows = await this.options.db.use((db) => selectAllCounts(db, users))
-    const theirs = new Set(rows.map((row) => `${keyOf(row)} ${row.channelId}`))
-    const strangers = users.filter((user) => !this.#isWhole(user))
-    this.#meet(strangers, rows)
-    for (const row of rows) this.#tell(row, row.userId)
+  /**
+   * Loads all counts of users who have left a channel, and forgets those of channels they left. A
+   * user may be a member of the others again, with another count.
+   */
+  async #reload(users: User[]) {
+    const rows = await this.options.db.use((db) => selectCountsOfUsers(db, users))
+    const current = new Set(rows.map((row) => `${keyOf(row)} ${row.channelId}`))
+    const newUsers = users.filter((user) => !this.#cache.isComplete(user))
+    this.#cache.complete(newUsers, rows)
+    for (const row of rows) this.#sendCount(row, row.userId)
     for (const user of users) {
-      const known = this.#known.get(keyOf(user))
+      const known = this.#cache.get(user)
       if (!known) continue
-      for (const channelId of known.counts.keys())
-        if (!theirs.has(`${keyOf(user)} ${channelId}`)) known.counts.delete(channelId)
-      this.#tellTotal(known)
+      for (const channelId of known.counts.keys()) {
+        if (!current.has(`${keyOf(user)} ${channelId}`)) known.counts.delete(channelId)
+      }
+      this.#sendTotal(known)
     }
   }
 
-  /** Reads all counts of users who had nothing to be told so far. */
-  async #learn(users: User[]) {
-    this.#meet(users, await this.options.db.use((db) => selectAllCounts(db, users)))
+  /** Loads initial counts for users seen for the first time. */
+  async #loadInitial(users: User[]) {
+    this.#cache.complete(users, await this.options.db.use((db) => selectCountsOfUsers(db, users)))
   }
 
-  #meet(users: User[], rows: Count[]) {
-    const counts = new Map(users.map((user) => [keyOf(user), new Map<string, number>()]))
-    for (const { channelId, count, ...user } of rows) counts.get(keyOf(user))?.set(channelId, count)
-    for (const user of users) {
-      if (!this.options.sessions.has(user)) continue
-      const known = this.#knownOf(user)
-      const told = known.counts
-      known.since = Date.now()
-      known.isWhole = true
-      known.counts = new Map(
-        [...(counts.get(keyOf(user)) ?? [])].map(([channelId, count]) => [
-          channelId,
-          told.get(channelId) ?? { count, isTold: false },
-        ]),
-      )
-    }
-  }
-
-  /** Answers with whom it has told something. */
-  #tell({ channelId, count, ...user }: Count, author: string | null) {
-    const known = this.#known.get(keyOf(user))
+  /** Sends a count unless the user knows it. Returns the user's counts if it was sent. */
+  #sendCount({ channelId, count, ...user }: UnreadCount, author: string | null) {
+    const known = this.#cache.get(user)
     if (!known) return undefined
     const last = known.counts.get(channelId)
-    const isUncertain =
-      !last?.isTold && author !== user.userId && Date.now() - known.since < UNCERTAIN_MS
+    const isRecent = Date.now() - known.since < UNCERTAIN_MS
+    const isUncertain = !last?.isSent && author !== user.userId && isRecent
     if (last?.count === count && !isUncertain) return undefined
-    known.counts.set(channelId, { count, isTold: true })
+    known.counts.set(channelId, { count, isSent: true })
     this.#send(user, { type: 'channel.unread_changed', payload: { channelId, count } })
     return known
   }
 
-  #tellTotal(known: Known) {
-    known.total = totalOf(known)
-    this.#send(known.user, {
-      type: 'channel.total_unread_changed',
-      payload: { count: known.total },
-    })
+  #sendTotal(known: UserCounts) {
+    const count = totalOf(known)
+    known.total = count
+    this.#send(known.user, { type: 'channel.total_unread_changed', payload: { count } })
   }
 
-  #correct(known: Known | undefined) {
-    if (known?.isWhole && known.total !== totalOf(known)) this.#tellTotal(known)
+  #correctTotal(known: UserCounts | undefined) {
+    if (known?.isComplete && known.total !== totalOf(known)) this.#sendTotal(known)
   }
 
-  #send({ appId, userId }: User, envelope: Envelope) {
-    this.options.tell(topics.user(appId, userId), JSON.stringify(envelope))
+  #send({ appId, userId }: User, event: Envelope) {
+    this.options.broadcast([topics.user(appId, userId)], event)
   }
 }
-
-const totalOf = ({ counts }: Known) => [...counts.values()].reduce((sum, one) => sum + one.count, 0)
-
-/** The members connected to this node of these channels, with their counts. In crowds nobody is told. */
-const selectCounts = (
-  db: Tx,
-  { nodeId, channelIds }: { nodeId: string; channelIds: string[] },
-) => db<Count[]>`
-  select m.app_id, m.user_id, m.channel_id, ${unread(db)} as count
-  from channels c
-  join members m on m.channel_id = c.id
-  join connections k on k.node_id = ${nodeId} and k.app_id = m.app_id and k.user_id = m.user_id
-  where c.id = any(${channelIds}::uuid[]) and c.deleted_at is null and not ${isLargeLivestreamRow(db)}`
-
-const selectAllCounts = (db: Tx, users: User[]) => db<Count[]>`
-  select m.app_id, m.user_id, m.channel_id, ${unread(db)} as count
-  from unnest(${users.map(({ appId }) => appId)}::uuid[], ${users.map(({ userId }) => userId)}::text[]) as r (app_id, user_id)
-  join members m on m.app_id = r.app_id and m.user_id = r.user_id
-  join channels c on c.id = m.channel_id and c.deleted_at is null`

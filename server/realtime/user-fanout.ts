@@ -1,82 +1,109 @@
 import { type Envelope, limits, parseTopic, topics } from '@parley/contract'
 import type { Db, Tx } from '../db/client.ts'
 import { isLargeLivestreamRow } from '../features/access.ts'
-import type { Presence, Profile } from './broker.ts'
+import type { PresenceNote, ProfileChange } from './broker.ts'
 import { coalesce } from './coalesce.ts'
+import { eventOf, type Publication } from './publication.ts'
 import type { Sessions, User } from './sessions.ts'
 
-/** What it takes to tell the users of this node something in their own topics. */
+/** What it takes to send the users of this node events in their own topics. */
 export type UserFanoutOptions = {
   db: Db
   nodeId: string
   sessions: Sessions
-  tell: (topic: string, envelope: string) => void
+  broadcast: (topics: string[], event: Envelope) => void
   report: (error: unknown, problem: string) => void
 }
 
-/**
- * What users of this node are told in their own topics because of others: each node finds out for its own, so that
- * nothing has to travel for each of them.
- */
-export function createUserFanout({ db, nodeId, sessions, tell, report }: UserFanoutOptions) {
-  const companionsOf = coalesce<Question, User[]>(
-    (questions) => db.use((db) => selectCompanions(db, nodeId, questions)),
-    { most: 500 },
-  )
-  const tellUser = (user: User, envelope: Envelope) =>
-    tell(topics.user(user.appId, user.userId), JSON.stringify(envelope))
-  const orReport = (work: Promise<void>) =>
-    void work.catch((error: unknown) => report(error, 'could not tell those concerned'))
+export type UserFanout = ReturnType<typeof createUserFanout>
 
-  const presence = async ({ appId, userId, isOnline, lastActiveAt }: Presence) => {
-    const envelope: Envelope = {
+/**
+ * Sends users events in their own topics about what others do. Each node looks up its own users, so
+ * that one note between nodes is enough, however many users it concerns.
+ */
+export function createUserFanout({ db, nodeId, sessions, broadcast, report }: UserFanoutOptions) {
+  const coMembersOf = coalesce<CoMemberQuery, User[]>(
+    (queries) => db.use((db) => selectCoMembers(db, nodeId, queries)),
+    { maxBatch: 500 },
+  )
+  const sendTo = (users: User[], event: Envelope) => {
+    const userTopics = users.map(({ appId, userId }) => topics.user(appId, userId))
+    broadcast(userTopics, event)
+  }
+
+  const sendPresence = async ({ appId, userId, isOnline, lastActiveAt }: PresenceNote) => {
+    const coMembers = await coMembersOf({ appId, userId, isSmallOnly: true })
+    sendTo([{ appId, userId }, ...coMembers], {
       type: isOnline ? 'presence.online' : 'presence.offline',
       payload: { userId, lastActiveAt },
-    }
-    const companions = await companionsOf({ appId, userId, isSmallOnly: true })
-    for (const user of [{ appId, userId }, ...companions]) tellUser(user, envelope)
+    })
   }
-  const profile = async ({ appId, user }: Profile) => {
-    const companions = await companionsOf({ appId, userId: user.id, isSmallOnly: false })
-    for (const companion of [{ appId, userId: user.id }, ...companions])
-      tellUser(companion, { type: 'user.updated', payload: { user } })
+  const sendProfile = async ({ appId, user }: ProfileChange) => {
+    const userId = user.id
+    const coMembers = await coMembersOf({ appId, userId, isSmallOnly: false })
+    sendTo([{ appId, userId }, ...coMembers], { type: 'user.updated', payload: { user } })
   }
-  /** A copy of a channel's event for its members. */
-  const copy = async (topic: string, offset: number) => {
-    const ref = parseTopic(topic)
-    if (ref?.kind !== 'chat') return
-    const rows = await db.use(
-      (db) => db<(User & { envelope: string })[]>`
-      select k.app_id, k.user_id, e.envelope
-      from events e join members m on m.channel_id = ${ref.channelId}
-      join connections k on k.node_id = ${nodeId} and k.app_id = m.app_id and k.user_id = m.user_id
-      where e.topic = ${topic} and e."offset" = ${offset}`,
-    )
-    for (const { envelope, ...user } of rows) tell(topics.user(user.appId, user.userId), envelope)
+  const copyToMembers = async (topic: string, offset: number) => {
+    const channel = parseTopic(topic)
+    if (channel?.kind !== 'chat') return
+    const { channelId } = channel
+    const rows = await db.use((db) => selectCopies(db, { nodeId, channelId, topic, offset }))
+    const [first] = rows
+    if (first) sendTo(rows, eventOf(first))
   }
-  const isNobodyHere = () => sessions.isEmpty
+
+  /** Runs `work` in the background, unless no user is connected here. */
+  const run = (work: () => Promise<void>) => {
+    if (sessions.isEmpty) return
+    work().catch((error: unknown) => report(error, 'user fan-out failed'))
+  }
   return {
-    presence: (change: Presence) => isNobodyHere() || orReport(presence(change)),
-    profile: (change: Profile) => isNobodyHere() || orReport(profile(change)),
-    copy: (topic: string, offset: number) => isNobodyHere() || orReport(copy(topic, offset)),
+    presenceChanged: (change: PresenceNote) => run(() => sendPresence(change)),
+    profileChanged: (change: ProfileChange) => run(() => sendProfile(change)),
+    /** Sends members a copy of a channel's event. */
+    channelUpdated: (topic: string, offset: number) => run(() => copyToMembers(topic, offset)),
   }
 }
 
-type Question = User & { isSmallOnly: boolean }
+type EventCopy = User & Pick<Publication, 'type' | 'envelope'>
 
-/** The users connected to this node who share a channel with each of these: any but a crowd, or small ones only. */
-async function selectCompanions(db: Tx, nodeId: string, questions: Question[]): Promise<User[][]> {
-  const rows = await db<(User & { place: number })[]>`
-    select distinct r.place::int, k.app_id, k.user_id
-    from unnest(
-      ${questions.map(({ appId }) => appId)}::uuid[], ${questions.map(({ userId }) => userId)}::text[], ${questions.map(({ isSmallOnly }) => String(isSmallOnly))}::text[]::boolean[]
-    ) with ordinality as r (app_id, user_id, is_small_only, place)
-    join members m on m.app_id = r.app_id and m.user_id = r.user_id
-    join channels c on c.id = m.channel_id and c.deleted_at is null
-      and case when r.is_small_only then c.type <> 'livestream' and c.member_count <= ${limits.largeLivestreamMembers} else not ${isLargeLivestreamRow(db)} end
-    join members o on o.channel_id = c.id and o.user_id <> r.user_id
-    join connections k on k.node_id = ${nodeId} and k.app_id = o.app_id and k.user_id = o.user_id`
-  const companions = questions.map((): User[] => [])
-  for (const { place, ...user } of rows) companions[place - 1]?.push(user)
-  return companions
+/** An event of a channel, for each of its members who is connected to this node. */
+const selectCopies = (
+  db: Tx,
+  where: { nodeId: string; channelId: string; topic: string; offset: number },
+) => db<EventCopy[]>`
+  select con.app_id, con.user_id, e.type, e.envelope
+  from events e
+  join members m on m.channel_id = ${where.channelId}
+  join connections con
+    on con.node_id = ${where.nodeId} and con.app_id = m.app_id and con.user_id = m.user_id
+  where e.topic = ${where.topic} and e."offset" = ${where.offset}`
+
+/** Large livestreams never make co-members; with `isSmallOnly` no large channel does. */
+type CoMemberQuery = User & { isSmallOnly: boolean }
+
+/** The users connected to this node who share a channel with each of these users. */
+async function selectCoMembers(db: Tx, nodeId: string, queries: CoMemberQuery[]) {
+  const appIds = queries.map(({ appId }) => appId)
+  const userIds = queries.map(({ userId }) => userId)
+  const smallOnly = queries.map(({ isSmallOnly }) => String(isSmallOnly))
+  const rows = await db<(User & { index: number })[]>`
+    select distinct given.index::int, con.app_id, con.user_id
+    from unnest(${appIds}::uuid[], ${userIds}::text[], ${smallOnly}::text[]::boolean[])
+      with ordinality as given (app_id, user_id, is_small_only, index)
+    join members m on m.app_id = given.app_id and m.user_id = given.user_id
+    join channels c
+      on c.id = m.channel_id
+      and c.deleted_at is null
+      and case
+        when given.is_small_only
+          then c.type <> 'livestream' and c.member_count <= ${limits.largeLivestreamMembers}
+        else not ${isLargeLivestreamRow(db)}
+      end
+    join members other on other.channel_id = c.id and other.user_id <> given.user_id
+    join connections con
+      on con.node_id = ${nodeId} and con.app_id = other.app_id and con.user_id = other.user_id`
+  const coMembers = queries.map((): User[] => [])
+  for (const { index, ...user } of rows) coMembers[index - 1]?.push(user)
+  return coMembers
 }

@@ -1,20 +1,20 @@
 import type { Codec } from './protocol/codec.ts'
 
-/** Something with messages to be written at the end of the tick. */
-export interface Writer {
-  write(writeBuffer: WriteBuffer): void
+/** A socket with messages to be written at the end of the tick. */
+export interface BufferedSocket {
+  flush(writeBuffer: WriteBuffer): void
 }
 
-/** Gathers what all sockets have to write in a tick, so that each is written to once, and equal frames are made once. */
+/** Flushes all sockets once a tick: one write for each socket; equal frames are built once. */
 export class WriteBuffer {
-  #writers: Writer[] = []
+  #sockets: BufferedSocket[] = []
   #last: { codec: Codec; messages: readonly Buffer[]; frame: Buffer } | undefined
 
-  add(writer: Writer) {
-    if (this.#writers.push(writer) === 1) setImmediate(() => this.#flush())
+  add(socket: BufferedSocket) {
+    if (this.#sockets.push(socket) === 1) setImmediate(() => this.#flush())
   }
 
-  /** Subscribers of the same topics have the same messages to hear: the frame of the one before is used again. */
+  /** Subscribers of the same topics have the same messages: they reuse the last frame. */
   frame(codec: Codec, messages: readonly Buffer[]): Buffer {
     const [first] = messages
     if (messages.length === 1 && first) return first
@@ -26,12 +26,12 @@ export class WriteBuffer {
   }
 
   #flush() {
-    const writers = this.#writers
-    this.#writers = []
-    for (const writer of writers) writer.write(this)
+    const sockets = this.#sockets
+    this.#sockets = []
+    for (const socket of sockets) socket.flush(this)
     this.#last = undefined
   }
 }
 
 const isSame = (a: readonly Buffer[], b: readonly Buffer[]) =>
-  a.length === b.length && a.every((message, place) => message === b[place])
+  a.length === b.length && a.every((message, index) => message === b[index])

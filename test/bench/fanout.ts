@@ -1,4 +1,4 @@
-import { topics } from '@parley/contract'
+import { type Envelope, topics } from '@parley/contract'
 import { WebSocketServer } from 'ws'
 import { openCrowd, percentile, print, startNode, withDatabase } from './support.ts'
 
@@ -16,13 +16,6 @@ await withDatabase(async (databaseUrl) => {
   const node = await startNode(databaseUrl)
   const { app, channelId, user, publisher } = node
   const topic = topics.channel(app.id, channelId)
-  const envelope = JSON.stringify({
-    type: 'message.new',
-    payload: {
-      channelId,
-      message: { id: channelId, channelId, userId: 'ana', text: 'x'.repeat(400) },
-    },
-  })
 
   print(
     'memory an idle, subscribed socket (KiB)',
@@ -38,11 +31,7 @@ await withDatabase(async (databaseUrl) => {
       ],
     })
     const ours = await measure(crowd, (offset) =>
-      publisher.broadcast({
-        kind: 'event',
-        topic,
-        envelope: envelope.replace('"text"', `"n":${offset},"text"`),
-      }),
+      publisher.broadcast({ kind: 'event', topic, ...sample(channelId, { n: offset }) }),
     )
     await crowd.close()
 
@@ -50,7 +39,7 @@ await withDatabase(async (databaseUrl) => {
     const bareCrowd = await openCrowd({ url: bare.url, count, hello: [] })
     const theirs = await measure(bareCrowd, (offset) =>
       bare.publish(
-        `{"push":{"channel":"${topic}","pub":{"data":${envelope.replace('"text"', `"n":${offset},"text"`)}}}}`,
+        `{"push":{"channel":"${topic}","pub":{"data":${JSON.stringify(sample(channelId, { n: offset }))}}}}`,
       ),
     )
     await bareCrowd.close()
@@ -68,9 +57,15 @@ await withDatabase(async (databaseUrl) => {
     })
   }
 
-  await latency(node, { topic, envelope, token: user.wsToken })
+  await latency(node, { topic, token: user.wsToken })
   await node.stop()
 })
+
+/** A message with a mark that the receiving process reads. */
+const sample = (channelId: string, mark: { n: number } | { at: number }) => {
+  const message = { id: channelId, channelId, userId: 'ana', ...mark, text: 'x'.repeat(400) }
+  return { type: 'message.new', payload: { channelId, message } } as unknown as Envelope // no whole message
+}
 
 type Crowd = Awaited<ReturnType<typeof openCrowd>>
 
@@ -144,7 +139,7 @@ async function memoryOf(
 /** 1,000 durable events a second in 50 channels of 20 subscribers, handed to the hub as after a commit: until the last byte is read. */
 async function latency(
   node: Awaited<ReturnType<typeof startNode>>,
-  { topic: first, envelope, token }: { topic: string; envelope: string; token: string },
+  { topic: first, token }: { topic: string; token: string },
 ) {
   const names = [first, ...node.moreChannels.map((id) => topics.channel(node.app.id, id))]
   const crowds = await openCrowd({
@@ -165,17 +160,9 @@ async function latency(
       const topic = names[sent % names.length] ?? first
       const offset = (offsets.get(topic) ?? 0) + 1
       offsets.set(topic, offset)
-      node.publisher.publish([
-        {
-          topic,
-          offset,
-          envelope: envelope.replace(
-            '"text"',
-            `"at":${performance.timeOrigin + performance.now()},"text"`,
-          ),
-          messageId: null,
-        },
-      ])
+      const event = sample(node.channelId, { at: performance.timeOrigin + performance.now() })
+      const envelope = JSON.stringify(event)
+      node.publisher.publish([{ ...event, topic, offset, envelope, messageId: null }])
     }
     await new Promise((resolve) => setImmediate(resolve))
   }

@@ -110,7 +110,7 @@ describe('the reply to a subscribe', () => {
       [1, 2, 3].map(async () => {
         const { topic, id } = await lively()
         await world()
-          .db`insert into events (topic, "offset", envelope) select ${topic}, n, '{"type":"typing.stop","payload":{}}' from generate_series(6, 2000) n`
+          .db`insert into events (topic, "offset", type, envelope) select ${topic}, n, 'typing.stop', '{"type":"typing.stop","payload":{}}' from generate_series(6, 2000) n`
         await world().db`update channels set rev = 2000 where id = ${id}`
         return topic
       }),
@@ -308,7 +308,7 @@ test('a node that cannot hear the others catches up with the database by itself'
   const { appId, db } = world()
   // As if written by a node that died before it could tell anybody.
   await db`with counted as (update channels set rev = rev + 1 where id = ${id} returning rev)
-    insert into events (topic, "offset", envelope) select ${topics.channel(appId, id)}, rev, '{"type":"channel.updated","payload":{}}' from counted`
+    insert into events (topic, "offset", type, envelope) select ${topics.channel(appId, id)}, rev, 'channel.updated', '{"type":"channel.updated","payload":{}}' from counted`
   await raw.until(({ push }) => push?.pub?.offset === 6)
 })
 
@@ -318,7 +318,7 @@ test('a node that did not hear of a deletion learns of it, even when nothing els
   await raw.ask({ id: 2, subscribe: { channel: topic } })
   const { db } = world()
   await db.begin(async (db) => {
-    await db`insert into events (topic, "offset", envelope) values (${topic}, 6, ${JSON.stringify({ type: 'channel.deleted', payload: { channelId: id } })})`
+    await db`insert into events (topic, "offset", type, envelope) values (${topic}, 6, 'channel.deleted', ${JSON.stringify({ type: 'channel.deleted', payload: { channelId: id } })})`
     await db`delete from messages where channel_id = ${id}`
     await db`delete from members where channel_id = ${id}`
     await db`delete from channels where id = ${id}`

@@ -183,7 +183,8 @@ test('a total that was read before a message came, and is told after it, is put 
   late.send({
     kind: 'event',
     topic: own(ben),
-    envelope: JSON.stringify({ type: 'channel.total_unread_changed', payload: { count: 0 } }),
+    type: 'channel.total_unread_changed',
+    payload: { count: 0 },
   })
   await bens.until(() => counts(bens, 'channel.total_unread_changed').includes(0))
   await bens.until(() => counts(bens, 'channel.total_unread_changed').at(-1) === 1)
@@ -201,7 +202,7 @@ test('counts that the database could not tell are told once it can', async () =>
   await db.begin(async (tx) => {
     await tx`lock table connections in access exclusive mode`
     await ana.messages.send({ channelId, text: 'b' })
-    const counting = db`pid <> pg_backend_pid() and wait_event_type = 'Lock' and query like '%join connections k on k.node_id%'`
+    const counting = db`pid <> pg_backend_pid() and wait_event_type = 'Lock' and query like '%join connections con%'`
     await until(
       async () =>
         (await db`select pg_terminate_backend(pid) from pg_stat_activity where ${counting}`)

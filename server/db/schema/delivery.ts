@@ -12,12 +12,16 @@ import {
 import { appId } from './apps.ts'
 import { createdAt, instant } from './columns.ts'
 
-/** Outbox and recovery log: a row for each rev of a channel and each offset of a user stream. */
+/**
+ * The outbox and the recovery log in one: a row for each rev of a channel and each offset of a
+ * user's stream. `envelope` is `{type, payload}` as JSON; `type` repeats its type for queries.
+ */
 export const events = pgTable(
   'events',
   {
     topic: text().notNull(),
     offset: integer().notNull(),
+    type: text().notNull(),
     envelope: text().notNull(),
     messageId: uuid(),
     createdAt: createdAt(),

@@ -90,7 +90,7 @@ const writeTombstones = (db: Tx, tombstones: { id: string }[], threads: Thread[]
   ),
   events as (
     update events e
-    set envelope = deleted.envelope
+    set type = 'message.deleted', envelope = deleted.envelope
     from deleted
     where e.message_id = deleted.id
   ),

@@ -1,34 +1,44 @@
 import { limits } from '@parley/contract'
 import type { Subscribed } from '../hub.ts'
-import type { Command, CommandOf, Results } from '../protocol/codec.ts'
+import type { Command, CommandOf, ReplyResults } from '../protocol/codec.ts'
 import { closings, errors, type ProtocolError } from '../protocol/codes.ts'
 import type { Connection } from './index.ts'
 
-/** The client asks to be refused (error 112) rather than started anew when what it missed is no longer kept. */
+/** Flag: fail with 112 instead of subscribing without recovery. */
 const REJECT_UNRECOVERED = 2
 
-/** Carries out the next command of a connection, or the next subscribes in a row. */
+type SubscribeCommand = CommandOf<'subscribe'>
+type PresenceCommand = CommandOf<'presence'> | CommandOf<'presence_stats'>
+
+/** Handles the next command of a connection, or the next consecutive subscribes. */
 export async function handleCommands(connection: Connection, commands: Command[]) {
   const [command] = commands
   if (!command || command.name === 'pong' || command.name === 'send') return
   if (command.name === 'connect') return connect(connection, command)
   if (connection.stage === 'new') return connection.close(closings.badRequest)
-  const subscribes = commands.filter((each) => each.name === 'subscribe')
-  if (subscribes.length > 0) return subscribe(connection, subscribes)
-  if (command.name === 'unsubscribe') return unsubscribe(connection, command)
-  if (command.name === 'refresh') return refresh(connection, command)
-  if (command.name === 'history') return history(connection, command)
-  if (command.name === 'presence' || command.name === 'presence_stats')
-    return presence(connection, command)
-  if (command.name === 'sub_refresh' && connection.subscriptions.has(command.request.channel))
-    return connection.reply({ id: command.id, sub_refresh: {} })
-  // Clients write through REST.
-  connection.refuse(
-    command,
-    command.name === 'publish' || command.name === 'sub_refresh'
-      ? errors.permissionDenied
-      : errors.notAvailable,
-  )
+  switch (command.name) {
+    case 'subscribe':
+      return subscribe(
+        connection,
+        commands.filter((each) => each.name === 'subscribe'),
+      )
+    case 'unsubscribe':
+      return unsubscribe(connection, command)
+    case 'refresh':
+      return refresh(connection, command)
+    case 'history':
+      return history(connection, command)
+    case 'presence':
+    case 'presence_stats':
+      return presence(connection, command)
+    case 'sub_refresh':
+      return refreshSubscription(connection, command)
+    case 'publish':
+      // Clients write over REST.
+      return connection.replyError(command, errors.permissionDenied)
+    default:
+      return connection.replyError(command, errors.notAvailable)
+  }
 }
 
 async function connect(connection: Connection, { id, request: { token } }: CommandOf<'connect'>) {
@@ -38,79 +48,84 @@ async function connect(connection: Connection, { id, request: { token } }: Comma
   if (claims === 'invalid') return connection.close(closings.invalidToken)
   if (claims === 'expired') {
     connection.reply({ id, error: errors.tokenExpired })
-    connection.stage = 'refused'
+    connection.stage = 'rejected'
     return
   }
   if (isClosed(connection)) return
   connection.begin(claims)
-  // Known to this node before the look at the token's generation, so that no revocation slips in between.
-  if ((await node.arrived(connection)) !== claims.generation)
-    return connection.close(closings.invalidToken)
-  const data = { appId: claims.appId, userId: claims.userId, userTopic: connection.ownTopic }
-  const { pingMs } = node.timings
+  // Registered before the token's generation is read, so that no revocation is missed in between.
+  const generation = await node.register(connection)
+  if (generation !== claims.generation) return connection.close(closings.invalidToken)
+  const { appId, userId } = claims
   connection.reply({
     id,
     connect: {
       client: connection.id,
       version: limits.apiVersion,
-      ...expiry(claims),
-      data,
-      ping: Math.max(1, Math.round(pingMs / 1000)),
+      ...expiryOf(claims),
+      data: { appId, userId, userTopic: connection.userTopic },
+      ping: Math.max(1, Math.round(node.timings.pingMs / 1000)),
       pong: true,
       node: node.nodeId,
     },
   })
 }
 
-const expiry = ({ expiresAt }: { expiresAt: number }) => ({
+const expiryOf = ({ expiresAt }: { expiresAt: number }) => ({
   expires: true as const,
   ttl: Math.max(1, Math.round(expiresAt - Date.now() / 1000)),
 })
 
-async function subscribe(connection: Connection, commands: CommandOf<'subscribe'>[]) {
-  const { node, subscriptions } = connection
-  const wanted = new Map<string, CommandOf<'subscribe'>>()
-  const refusals = new Map<CommandOf<'subscribe'>, ProtocolError>()
-  for (const command of commands) {
-    const { channel } = command.request
-    if (subscriptions.has(channel) || wanted.has(channel))
-      refusals.set(command, errors.alreadySubscribed)
-    else if (subscriptions.size + wanted.size >= limits.realtime.topicsPerSocket)
-      refusals.set(command, errors.limitExceeded)
-    else wanted.set(channel, command)
-  }
-  const requests = [...wanted.values()].map(({ request: { channel, recover, epoch, offset } }) => ({
+async function subscribe(connection: Connection, commands: SubscribeCommand[]) {
+  const { node, joining } = connection
+  const { accepted, rejected } = checkSubscribes(connection, commands)
+  const requests = accepted.map(({ request: { channel, recover, epoch, offset } }) => ({
     topic: channel,
     recover: recover ? { epoch, offset } : null,
   }))
-  for (const topic of wanted.keys()) connection.joining.add(topic)
-  const answers = await node.hub.subscribe(connection, requests).catch((error: unknown) => {
-    node.report(error, 'could not subscribe')
+  for (const { topic } of requests) joining.add(topic)
+  const results = await node.hub.subscribe(connection, requests).catch((error: unknown) => {
+    node.report(error, 'subscribe failed')
     return undefined
   })
-  connection.joining.clear()
-  const byTopic = new Map(requests.map(({ topic }, index) => [topic, answers?.[index] ?? null]))
+  joining.clear()
+  const byTopic = new Map(requests.map(({ topic }, index) => [topic, results?.[index] ?? null]))
   for (const command of commands) {
-    const refusal = refusals.get(command) ?? (answers ? undefined : errors.internal)
-    if (refusal) connection.refuse(command, refusal)
-    else answer(connection, command, byTopic.get(command.request.channel) ?? null)
+    const error = rejected.get(command) ?? (results ? undefined : errors.internal)
+    if (error) connection.replyError(command, error)
+    else replySubscribe(connection, command, byTopic.get(command.request.channel) ?? null)
   }
 }
 
-function answer(
+/** Which subscribes may be sent to the hub, and why the others may not. */
+function checkSubscribes({ subscriptions }: Connection, commands: SubscribeCommand[]) {
+  const accepted = new Map<string, SubscribeCommand>()
+  const rejected = new Map<SubscribeCommand, ProtocolError>()
+  for (const command of commands) {
+    const { channel } = command.request
+    if (subscriptions.has(channel) || accepted.has(channel))
+      rejected.set(command, errors.alreadySubscribed)
+    else if (subscriptions.size + accepted.size >= limits.realtime.topicsPerSocket)
+      rejected.set(command, errors.limitExceeded)
+    else accepted.set(channel, command)
+  }
+  return { accepted: [...accepted.values()], rejected }
+}
+
+function replySubscribe(
   connection: Connection,
-  command: CommandOf<'subscribe'>,
+  command: SubscribeCommand,
   subscribed: Subscribed | null,
 ) {
   const { id, request } = command
-  if (!subscribed) return connection.refuse(command, errors.permissionDenied)
+  if (!subscribed) return connection.replyError(command, errors.permissionDenied)
   const { subscription, position, wasRecovered, publications } = subscribed
-  // Ended while it was being answered: asking again tells why.
-  if (subscription.isOver) return connection.refuse(command, errors.internal)
-  const isRejected = request.recover && !wasRecovered && (request.flag & REJECT_UNRECOVERED) !== 0
-  if (isRejected || isClosed(connection)) {
+  // It ended while the command was handled: the reply to a retry will say why.
+  if (subscription.isOver) return connection.replyError(command, errors.internal)
+  const mustRecover = request.recover && (request.flag & REJECT_UNRECOVERED) !== 0
+  if ((mustRecover && !wasRecovered) || isClosed(connection)) {
     subscription.leave()
-    return connection.refuse(command, errors.unrecoverablePosition)
+    return connection.replyError(command, errors.unrecoverablePosition)
   }
   connection.subscriptions.set(request.channel, subscription)
   connection.reply({
@@ -119,7 +134,7 @@ function answer(
       recoverable: true,
       positioned: true,
       epoch: position.epoch,
-      ...offsetOf(position.offset),
+      ...offsetField(position.offset),
       ...(request.recover ? { was_recovering: true } : {}),
       ...(wasRecovered ? { recovered: true, publications } : {}),
     },
@@ -139,63 +154,71 @@ function unsubscribe(
 async function refresh(connection: Connection, command: CommandOf<'refresh'>) {
   const { node, appId, userId } = connection
   const claims = await node.tokens.verify('ws', command.request.token)
-  if (claims === 'expired') return connection.refuse(command, errors.tokenExpired)
+  if (claims === 'expired') return connection.replyError(command, errors.tokenExpired)
   if (claims === 'invalid' || claims.appId !== appId || claims.userId !== userId)
     return connection.close(closings.invalidToken)
-  if ((await node.generation(claims)) !== claims.generation)
-    return connection.close(closings.invalidToken)
+  const generation = await node.generation(claims)
+  if (generation !== claims.generation) return connection.close(closings.invalidToken)
   if (isClosed(connection)) return
   connection.expireAt(claims.expiresAt)
   connection.reply({
     id: command.id,
-    refresh: { client: connection.id, version: limits.apiVersion, ...expiry(claims) },
+    refresh: { client: connection.id, version: limits.apiVersion, ...expiryOf(claims) },
   })
+}
+
+/** Subscriptions do not expire, so there is nothing to refresh. */
+function refreshSubscription(connection: Connection, command: CommandOf<'sub_refresh'>) {
+  if (!connection.subscriptions.has(command.request.channel))
+    return connection.replyError(command, errors.permissionDenied)
+  connection.reply({ id: command.id, sub_refresh: {} })
 }
 
 async function history(connection: Connection, command: CommandOf<'history'>) {
+  const { hub } = connection.node
   const { channel, limit, since, reverse } = command.request
-  const [grant] = await connection.node.hub.look(connection, [channel])
-  if (!grant) return connection.refuse(command, errors.permissionDenied)
-  const { epoch, top } = grant
+  const [grant] = await hub.authorise(connection, [channel])
+  if (!grant) return connection.replyError(command, errors.permissionDenied)
+  const { epoch, lastOffset } = grant
   if (since && since.epoch !== '' && since.epoch !== epoch)
-    return connection.refuse(command, errors.unrecoverablePosition)
-  const publications =
-    limit === 0
-      ? []
-      : await connection.node.hub.log.history(channel, {
-          after: since?.offset ?? null,
-          isReverse: reverse,
-          limit,
-        })
+    return connection.replyError(command, errors.unrecoverablePosition)
+  const range = { after: since?.offset ?? null, isReverse: reverse, limit }
+  const publications = limit === 0 ? [] : await hub.log.history(channel, range)
   connection.reply({
     id: command.id,
-    history: { epoch, ...offsetOf(top), ...(publications.length > 0 ? { publications } : {}) },
+    history: {
+      epoch,
+      ...offsetField(lastOffset),
+      ...(publications.length > 0 ? { publications } : {}),
+    },
   })
 }
 
-async function presence(
-  connection: Connection,
-  command: CommandOf<'presence'> | CommandOf<'presence_stats'>,
-) {
+async function presence(connection: Connection, command: PresenceCommand) {
+  const { node } = connection
   const { channel } = command.request
-  const [grant] = await connection.node.hub.look(connection, [channel])
-  if (!grant) return connection.refuse(command, errors.permissionDenied)
-  const connected = await connection.node.connectedTo(channel)
-  if (command.name === 'presence')
-    return connection.reply({ id: command.id, presence: listed(connected) })
-  const users = new Set(connected.map(({ user }) => user))
-  connection.reply({
-    id: command.id,
-    presence_stats:
-      connected.length === 0 ? {} : { num_clients: connected.length, num_users: users.size },
-  })
+  const [grant] = await node.hub.authorise(connection, [channel])
+  if (!grant) return connection.replyError(command, errors.permissionDenied)
+  const clients = await node.connectedTo(channel)
+  const { id } = command
+  if (command.name === 'presence') connection.reply({ id, presence: presenceOf(clients) })
+  else connection.reply({ id, presence_stats: statsOf(clients) })
 }
 
-const listed = (connected: { user: string; client: string }[]): Results['presence'] =>
-  connected.length === 0
-    ? {}
-    : { presence: Object.fromEntries(connected.map((each) => [each.client, each])) }
+type Client = { user: string; client: string }
 
-const offsetOf = (offset: number) => (offset === 0 ? {} : { offset })
-// A function, because an await in between may have changed it.
+const presenceOf = (clients: Client[]): ReplyResults['presence'] => {
+  if (clients.length === 0) return {}
+  return { presence: Object.fromEntries(clients.map((each) => [each.client, each])) }
+}
+
+const statsOf = (clients: Client[]): ReplyResults['presence_stats'] => {
+  if (clients.length === 0) return {}
+  const users = new Set(clients.map(({ user }) => user))
+  return { num_clients: clients.length, num_users: users.size }
+}
+
+/** The protocol leaves out an offset of zero. */
+const offsetField = (offset: number) => (offset === 0 ? {} : { offset })
+// A function, because the stage may have changed during an await.
 const isClosed = ({ stage }: Connection) => stage === 'closed'

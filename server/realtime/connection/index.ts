@@ -13,36 +13,48 @@ import {
 } from '../protocol/codes.ts'
 import type { Delivery } from '../publication.ts'
 import type { Session } from '../sessions.ts'
-import type { Ending, Subscriber, Subscription } from '../topic.ts'
-import type { WriteBuffer, Writer } from '../write-buffer.ts'
+import type { EndReason, Subscriber, Subscription } from '../topic.ts'
+import type { BufferedSocket, WriteBuffer } from '../write-buffer.ts'
 
-/** Commands that one frame may bring at once, and how many a second a connection earns on top. */
-const COMMANDS_AT_ONCE = 2_500
-const COMMANDS_A_SECOND = 100
-/** Refused commands after which the connection is closed. */
-const REFUSALS = 1_000
+/** A token bucket of commands: its size, and how many a connection earns in a second. */
+const COMMAND_BURST = 2_500
+const COMMANDS_PER_SECOND = 100
+/** The number of rejected commands after which the connection is closed. */
+const MAX_REJECTED = 1_000
 
-/** Carries out the next command of a connection, or the next subscribes in a row. */
-export type CommandHandler = (connection: Connection, commands: Command[]) => Promise<void> | void
+/** Handles the next command of a connection, or the next consecutive subscribes. */
+type CommandHandler = (connection: Connection, commands: Command[]) => Promise<void> | void
 
-/** One socket of the protocol: its user, its subscriptions, its clocks. What its commands mean is in commands.ts. */
-export class Connection implements Session, Subscriber, Writer {
+type ConnectionOptions = {
+  socket: WebSocket
+  codec: Codec
+  node: RealtimeNode
+  handle: CommandHandler
+}
+
+/**
+ * One WebSocket of the protocol: its user, its subscriptions, its timers and its buffers. The
+ * commands are implemented in commands.ts.
+ */
+export class Connection implements Session, Subscriber, BufferedSocket {
   readonly id = randomUUID()
   appId = ''
   userId = ''
   generation = 0
   readonly subscriptions = new Map<string, Subscription>()
-  /** Topics whose subscribe is being answered. */
+  /** Topics with a subscribe command that is being handled. */
   readonly joining = new Set<string>()
-  stage: 'new' | 'connected' | 'refused' | 'closed' = 'new'
-  #inbox: Command[] = []
-  #isWorking = false
+  /** `rejected`: the token had expired. The client knows, and no further command is handled. */
+  stage: 'new' | 'connected' | 'rejected' | 'closed' = 'new'
+  #commands: Command[] = []
+  #isHandling = false
   #messages: Buffer[] = []
   #allowedBytes: number = limits.realtime.bufferedBytes
+  /** For the connect command first, later for pings and pongs. */
   #timer: NodeJS.Timeout
   #expiry: NodeJS.Timeout | undefined
   #isAwaitingPong = false
-  #credit = COMMANDS_AT_ONCE
+  #credit = COMMAND_BURST
   #creditedAt = Date.now()
 
   readonly socket: WebSocket
@@ -50,12 +62,7 @@ export class Connection implements Session, Subscriber, Writer {
   readonly node: RealtimeNode
   readonly #handle: CommandHandler
 
-  constructor({
-    socket,
-    codec,
-    node,
-    handle,
-  }: { socket: WebSocket; codec: Codec; node: RealtimeNode; handle: CommandHandler }) {
+  constructor({ socket, codec, node, handle }: ConnectionOptions) {
     this.socket = socket
     this.codec = codec
     this.node = node
@@ -67,51 +74,58 @@ export class Connection implements Session, Subscriber, Writer {
     return [...this.subscriptions.keys(), ...this.joining]
   }
 
+  get userTopic() {
+    return topics.user(this.appId, this.userId)
+  }
+
+  /** Accepts the commands of a frame. */
   receive(frame: Buffer, isBinary: boolean) {
-    if (this.stage === 'closed' || this.stage === 'refused') return
+    if (this.stage === 'closed' || this.stage === 'rejected') return
     try {
       if (isBinary !== this.codec.isBinary) throw new Error('expected the other kind of frame')
       for (const command of this.codec.decode(frame)) this.#accept(command)
     } catch {
       return this.close(closings.badRequest)
     }
-    if (!this.#isWorking) void this.#work()
+    if (!this.#isHandling) void this.#handleAll()
   }
 
-  /** Strictly in order: the next command waits until this one is answered. Subscribes in a row are one question. */
-  async #work() {
-    this.#isWorking = true
+  /** Handles commands strictly in order. Consecutive subscribes are handled together. */
+  async #handleAll() {
+    this.#isHandling = true
     try {
-      while (this.#inbox.length > 0 && (this.stage === 'new' || this.stage === 'connected'))
-        await this.#handle(this, this.#take())
+      while (this.#commands.length > 0 && (this.stage === 'new' || this.stage === 'connected'))
+        await this.#handle(this, this.#nextCommands())
     } catch (error) {
-      this.node.report(error, 'a command failed')
+      this.node.report(error, 'realtime command failed')
       this.close(closings.serverError)
     }
-    this.#inbox = []
-    this.#isWorking = false
+    this.#commands = []
+    this.#isHandling = false
   }
 
-  #take(): Command[] {
-    const end = this.#inbox.findIndex(({ name }) => name !== 'subscribe')
-    return this.#inbox.splice(0, Math.max(1, end === -1 ? this.#inbox.length : end))
+  #nextCommands(): Command[] {
+    const end = this.#commands.findIndex(({ name }) => name !== 'subscribe')
+    const subscribes = end === -1 ? this.#commands.length : end
+    return this.#commands.splice(0, Math.max(1, subscribes))
   }
 
   #accept(command: Command) {
-    if (command.name === 'pong') return this.#pong()
-    const now = Date.now()
-    this.#credit =
-      Math.min(
-        COMMANDS_AT_ONCE,
-        this.#credit + ((now - this.#creditedAt) / 1000) * COMMANDS_A_SECOND,
-      ) - 1
-    this.#creditedAt = now
-    if (this.#credit < -REFUSALS) this.close(closings.tooManyRequests)
-    else if (this.#credit >= 0 || this.stage === 'new') this.#inbox.push(command)
-    else this.refuse(command, errors.tooManyRequests)
+    if (command.name === 'pong') return this.#handlePong()
+    this.#takeCredit()
+    if (this.#credit < -MAX_REJECTED) this.close(closings.tooManyRequests)
+    else if (this.#credit >= 0 || this.stage === 'new') this.#commands.push(command)
+    else this.replyError(command, errors.tooManyRequests)
   }
 
-  /** From now on a user's connection. */
+  #takeCredit() {
+    const now = Date.now()
+    const earned = ((now - this.#creditedAt) / 1000) * COMMANDS_PER_SECOND
+    this.#credit = Math.min(COMMAND_BURST, this.#credit + earned) - 1
+    this.#creditedAt = now
+  }
+
+  /** The connection is a user's from now on. */
   begin({ appId, userId, generation, expiresAt }: Claims) {
     this.generation = generation
     this.appId = appId
@@ -119,19 +133,18 @@ export class Connection implements Session, Subscriber, Writer {
     this.stage = 'connected'
     this.expireAt(expiresAt)
     const { pingMs } = this.node.timings
-    this.#pingIn(pingMs / 2 + (Math.random() * pingMs) / 2)
+    // Spread over time, so that not all connections are pinged at once.
+    this.#pingAfter(pingMs / 2 + (Math.random() * pingMs) / 2)
   }
 
-  /** The token is good until then, and a little longer to get a new one. */
+  /** Closes when the token has expired, after a grace in which the client can refresh it. */
   expireAt(seconds: number) {
     clearTimeout(this.#expiry)
-    this.#expiry = setTimeout(
-      () => this.close(closings.expired),
-      seconds * 1000 - Date.now() + this.node.timings.expiryGraceMs,
-    )
+    const milliseconds = seconds * 1000 - Date.now() + this.node.timings.expiryGraceMs
+    this.#expiry = setTimeout(() => this.close(closings.expired), milliseconds)
   }
 
-  #pingIn(milliseconds: number) {
+  #pingAfter(milliseconds: number) {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
       this.#isAwaitingPong = true
@@ -140,34 +153,32 @@ export class Connection implements Session, Subscriber, Writer {
     }, milliseconds)
   }
 
-  #pong() {
+  #handlePong() {
     if (!this.#isAwaitingPong) return this.close(closings.badRequest)
     this.#isAwaitingPong = false
-    this.#pingIn(this.node.timings.pingMs)
+    this.#pingAfter(this.node.timings.pingMs)
   }
 
   reply(reply: Reply) {
     const message = this.codec.encodeReply(reply)
-    // An answer may be larger than what is allowed to wait: it was asked for.
-    this.#allowedBytes = Math.max(
-      limits.realtime.bufferedBytes + message.length,
-      this.#allowedBytes,
-    )
+    // A reply may exceed the limit for buffered messages: the client requested it.
+    const { bufferedBytes } = limits.realtime
+    this.#allowedBytes = Math.max(bufferedBytes + message.length, this.#allowedBytes)
     this.#send(message)
   }
 
-  refuse(command: Command, error: ProtocolError) {
+  replyError(command: Command, error: ProtocolError) {
     if (command.name !== 'pong' && command.id > 0) this.reply({ id: command.id, error })
   }
 
-  hear(delivery: Delivery) {
-    this.#send(delivery.in(this.codec))
+  deliver(delivery: Delivery) {
+    this.#send(delivery.encode(this.codec))
   }
 
-  ended(topic: string, ending: Ending) {
-    // Who has no answer to his subscribe yet is told by that.
+  subscriptionEnded(topic: string, reason: EndReason) {
+    // Without a reply to the subscribe yet, that reply will say so instead.
     if (this.subscriptions.delete(topic))
-      this.#send(this.codec.encodeUnsubscribe(topic, unsubscribes[ending]))
+      this.#send(this.codec.encodeUnsubscribe(topic, unsubscribes[reason]))
   }
 
   #send(message: Buffer) {
@@ -175,30 +186,30 @@ export class Connection implements Session, Subscriber, Writer {
     if (this.#messages.push(message) === 1) this.node.writeBuffer.add(this)
   }
 
-  /** Writes what has gathered, unless the client does not read what it was sent before. */
-  write(writeBuffer: WriteBuffer) {
+  /** Writes the buffered messages, or closes if the client does not read earlier ones. */
+  flush(writeBuffer: WriteBuffer) {
     if (this.stage === 'closed' || this.#messages.length === 0) return
-    const waiting = this.socket.bufferedAmount
-    if (waiting > this.#allowedBytes) return this.close(closings.slow)
-    if (waiting === 0) this.#allowedBytes = limits.realtime.bufferedBytes
+    const unwritten = this.socket.bufferedAmount
+    if (unwritten > this.#allowedBytes) return this.close(closings.slow)
+    const { bufferedBytes } = limits.realtime
+    if (unwritten === 0) this.#allowedBytes = bufferedBytes
     const messages = this.#messages
     this.#messages = []
     const frame = writeBuffer.frame(this.codec, messages)
-    if (frame.length > this.#allowedBytes)
-      this.#allowedBytes = frame.length + limits.realtime.bufferedBytes
+    if (frame.length > this.#allowedBytes) this.#allowedBytes = frame.length + bufferedBytes
     this.socket.send(frame, { binary: this.codec.isBinary })
   }
 
-  /** Closes from this side; what was answered before still goes out. */
+  /** Closes from the server's side, after writing the buffered messages. */
   close({ code, reason }: Closing) {
     if (this.stage === 'closed') return
-    if (code !== closings.slow.code) this.write(this.node.writeBuffer)
+    if (code !== closings.slow.code) this.flush(this.node.writeBuffer)
     this.closed()
     this.socket.close(code, reason)
     this.node.terminateLater(this.socket)
   }
 
-  /** The socket is gone, or going. */
+  /** The socket is closed, or about to be. */
   closed() {
     if (this.stage === 'closed') return
     const wasConnected = this.userId !== ''
@@ -207,10 +218,6 @@ export class Connection implements Session, Subscriber, Writer {
     clearTimeout(this.#expiry)
     for (const subscription of this.subscriptions.values()) subscription.leave()
     this.subscriptions.clear()
-    if (wasConnected) this.node.left(this)
-  }
-
-  get ownTopic() {
-    return topics.user(this.appId, this.userId)
+    if (wasConnected) this.node.unregister(this)
   }
 }

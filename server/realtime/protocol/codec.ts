@@ -2,16 +2,17 @@ import { z } from 'zod'
 import type { Publication, PushEncoder } from '../publication.ts'
 import type { ProtocolError } from './codes.ts'
 
-/** One of the two ways commands and replies are written into frames. */
+/** Decodes commands from frames, and encodes replies and pushes, in one of the two encodings. */
 export type Codec = PushEncoder & {
   isBinary: boolean
   /** The commands of a frame; throws for anything malformed. */
   decode(frame: Buffer): Command[]
   encodeReply(reply: Reply): Buffer
+  /** The push that ends a subscription. */
   encodeUnsubscribe(channel: string, unsubscribe: { code: number; reason: string }): Buffer
-  /** Several encoded messages as one frame. */
+  /** Joins encoded messages into one frame. */
   join(messages: readonly Buffer[]): Buffer
-  /** The ping, a frame of its own. */
+  /** A whole frame. */
   ping: Buffer
 }
 
@@ -43,8 +44,8 @@ const requests = {
   sub_refresh: z.object({ channel: z.string().default('') }),
 }
 type Requests = typeof requests
-export type RequestName = keyof Requests
-/** A command with exactly one request, or the answer to a ping. */
+type RequestName = keyof Requests
+/** A command with exactly one request, or a pong. */
 export type Command =
   | {
       [Name in RequestName]: { id: number; name: Name; request: z.output<Requests[Name]> }
@@ -52,29 +53,28 @@ export type Command =
   | { name: 'pong' }
 export type CommandOf<Name extends RequestName> = Extract<Command, { name: Name }>
 
-const MAX_ID = 2 ** 32 - 1
+/** The protocol's ids are unsigned 32-bit integers. */
+const Id = count.max(2 ** 32 - 1)
 const names = Object.keys(requests) as RequestName[] // Object.keys forgets the literal names
 
-/** A decoded message as a command. Both framings decode to the same fields. */
-export function toCommand(message: unknown): Command {
+/** Parses a decoded message. Both encodings decode to the same fields. */
+export function parseCommand(message: unknown): Command {
   if (typeof message !== 'object' || message === null || Array.isArray(message))
     throw new Error('expected an object')
   const fields = new Map(Object.entries(message))
-  const given = names.filter((name) => (fields.get(name) ?? undefined) !== undefined)
-  const [name] = given
-  const id = z
-    .int()
-    .min(0)
-    .max(MAX_ID)
-    .parse(fields.get('id') ?? 0)
+  const present = names.filter((name) => (fields.get(name) ?? undefined) !== undefined)
+  const [name] = present
+  const id = Id.parse(fields.get('id') ?? 0)
   if (name === undefined && id === 0) return { name: 'pong' }
-  if (name === undefined || given.length > 1) throw new Error('expected exactly one known request')
+  if (name === undefined || present.length > 1)
+    throw new Error('expected exactly one known request')
   if (id === 0 && name !== 'send') throw new Error('expected an id')
-  return { id, name, request: requests[name].parse(fields.get(name)) } as Command // the schema of that name
+  const request = requests[name].parse(fields.get(name))
+  return { id, name, request } as Command // parsed by the schema of that name
 }
 
 type Expiry = { expires?: true; ttl?: number }
-export type Results = {
+export type ReplyResults = {
   connect: {
     client: string
     version: string
@@ -99,8 +99,8 @@ export type Results = {
   refresh: { client: string; version: string } & Expiry
   sub_refresh: object
 }
-/** Fields with a default value are left out. */
+/** A reply. Fields with their default value are left out. */
 export type Reply = { id: number } & (
   | { error: ProtocolError }
-  | { [Name in keyof Results]: { [Key in Name]: Results[Key] } }[keyof Results]
+  | { [Name in keyof ReplyResults]: { [Key in Name]: ReplyResults[Key] } }[keyof ReplyResults]
 )

@@ -1,4 +1,4 @@
-/** Close codes of the protocol; below 3500 the client connects again. */
+/** Close codes of the protocol. Below 3500 the client reconnects. */
 export const closings = {
   shutdown: { code: 3001, reason: 'shutdown' },
   serverError: { code: 3004, reason: 'internal server error' },
@@ -13,7 +13,7 @@ export const closings = {
 } as const
 export type Closing = (typeof closings)[keyof typeof closings]
 
-/** Error replies; a temporary one is worth another try. */
+/** Error replies. The client may retry after a temporary one. */
 export const errors = {
   internal: { code: 100, message: 'internal server error', temporary: true },
   permissionDenied: { code: 103, message: 'permission denied' },
@@ -26,7 +26,7 @@ export const errors = {
 } as const
 export type ProtocolError = (typeof errors)[keyof typeof errors]
 
-/** Why a subscription ends from the server's side; from 2500 on the client subscribes again. */
+/** Codes for subscriptions that the server ends. From 2500 on the client resubscribes. */
 export const unsubscribes = {
   'no longer allowed': { code: 2000, reason: 'server unsubscribe' },
   'insufficient state': { code: 2500, reason: 'insufficient state' },

@@ -1,19 +1,22 @@
 import type { Publication } from '../publication.ts'
-import { type Codec, type Reply, toCommand } from './codec.ts'
+import { type Codec, parseCommand, type Reply } from './codec.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 const NEWLINE = Buffer.from('\n')
 
-/** One JSON object a message, several on lines of a frame. Envelopes are JSON already and are put in as they are. */
+/**
+ * A message is a JSON object, and a frame holds one on each line. Envelopes are JSON already and
+ * are inserted as they are.
+ */
 export const json: Codec = {
-  framing: 'json',
+  encoding: 'json',
   isBinary: false,
   decode: (frame) =>
     utf8
       .decode(frame)
       .split('\n')
       .filter((line) => line.trim() !== '')
-      .map((line) => toCommand(JSON.parse(line))),
+      .map((line) => parseCommand(JSON.parse(line))),
   encodeReply: (reply) => Buffer.from(writeReply(reply)),
   encodePush: (channel, publication) =>
     Buffer.from(
@@ -23,7 +26,7 @@ export const json: Codec = {
     Buffer.from(JSON.stringify({ push: { channel, unsubscribe } })),
   join: (messages) =>
     Buffer.concat(
-      messages.flatMap((message, place) => (place === 0 ? [message] : [NEWLINE, message])),
+      messages.flatMap((message, index) => (index === 0 ? [message] : [NEWLINE, message])),
     ),
   ping: Buffer.from('{}'),
 }
@@ -42,7 +45,7 @@ function writeReply(reply: Reply) {
   return JSON.stringify(reply)
 }
 
-/** The result is the reply's last field and not empty: the publications go in before its brace. */
+/** The result is the reply's last field and not empty: publications go before its closing brace. */
 const withPublications = (reply: object, publications: Publication[] = []) => {
   const text = JSON.stringify(reply)
   return publications.length === 0

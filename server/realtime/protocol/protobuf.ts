@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import protobufjs from 'protobufjs'
 import type { Publication } from '../publication.ts'
-import { type Codec, type Reply, toCommand } from './codec.ts'
+import { type Codec, parseCommand, type Reply } from './codec.ts'
 
 const schema = protobufjs.parse(
   readFileSync(new URL('./centrifuge.proto', import.meta.url), 'utf8'),
@@ -10,20 +10,20 @@ const schema = protobufjs.parse(
 const CommandMessage = schema.lookupType('Command')
 const ReplyMessage = schema.lookupType('Reply')
 
-/** Messages behind their length, one after another. JSON inside them (envelopes, data) is bytes. */
+/** Each message follows its length. JSON inside messages (envelopes, data) is bytes. */
 export const protobuf: Codec = {
-  framing: 'protobuf',
+  encoding: 'protobuf',
   isBinary: true,
   decode: (frame) => {
     const reader = protobufjs.Reader.create(frame)
     const commands = []
     while (reader.pos < reader.len) {
       const message = CommandMessage.decodeDelimited(reader)
-      commands.push(toCommand(CommandMessage.toObject(message, { longs: Number })))
+      commands.push(parseCommand(CommandMessage.toObject(message, { longs: Number })))
     }
     return commands
   },
-  encodeReply: (reply) => encode(toWire(reply)),
+  encodeReply: (reply) => encode(toMessage(reply)),
   encodePush: (channel, publication) =>
     encode({ push: { channel, pub: toPublication(publication) } }),
   encodeUnsubscribe: (channel, unsubscribe) => encode({ push: { channel, unsubscribe } }),
@@ -33,7 +33,7 @@ export const protobuf: Codec = {
 
 const encode = (reply: object) => Buffer.from(ReplyMessage.encodeDelimited(reply).finish())
 
-const toWire = (reply: Reply): object => {
+const toMessage = (reply: Reply): object => {
   if ('connect' in reply)
     return {
       ...reply,

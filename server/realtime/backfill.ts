@@ -1,0 +1,62 @@
+import type { Metrics } from '../core/metrics.ts'
+import type { EventLog } from './event-log.ts'
+import type { Topic } from './topic.ts'
+
+const TOPICS_PER_READ = 500
+
+type BackfillOptions = {
+  log: Pick<EventLog, 'readAfter'>
+  metrics: Pick<Metrics, 'holes'>
+  report: (error: unknown, problem: string) => void
+  topicOf: (name: string) => Topic | undefined
+  /** Called when the log no longer holds the publications that a topic misses. */
+  onUnrecoverable: (topic: Topic) => void
+}
+
+/** Fills the gaps of topics from the log: one statement for all topics that have one. */
+export class Backfill {
+  readonly #pending = new Set<Topic>()
+  #isRunning = false
+
+  constructor(readonly options: BackfillOptions) {}
+
+  fillGap(topic: Topic) {
+    this.#pending.add(topic)
+    if (this.#isRunning) return
+    this.#isRunning = true
+    setImmediate(() => void this.#run())
+  }
+
+  async #run() {
+    try {
+      while (this.#pending.size > 0) await this.#fillSome()
+    } catch (error) {
+      // The next reconciliation retries.
+      this.#pending.clear()
+      this.options.report(error, 'gap read failed')
+    } finally {
+      this.#isRunning = false
+    }
+  }
+
+  async #fillSome() {
+    const { log, metrics, topicOf, onUnrecoverable } = this.options
+    const topics = [...this.#pending].slice(0, TOPICS_PER_READ)
+    for (const topic of topics) this.#pending.delete(topic)
+    const positions = new Map(topics.map((topic) => [topic.name, topic.position ?? 0]))
+    const rows = await log.readAfter([...positions])
+    metrics.holes.inc(rows.length)
+    const firstOffsets = new Map<string, number>()
+    for (const { topic: name, ...publication } of rows) {
+      if (!firstOffsets.has(name)) firstOffsets.set(name, publication.offset)
+      topicOf(name)?.accept(publication)
+    }
+    for (const topic of topics) {
+      const first = firstOffsets.get(topic.name)
+      const isStillMissing = first !== undefined && first > (topic.position ?? 0) + 1
+      const hasProgressed = topic.position !== positions.get(topic.name)
+      if (isStillMissing) onUnrecoverable(topic)
+      else if (topic.hasGap && hasProgressed) this.#pending.add(topic)
+    }
+  }
+}

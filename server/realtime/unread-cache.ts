@@ -1,0 +1,76 @@
+import { keyOf, type Sessions, type User } from './sessions.ts'
+import type { UnreadCount } from './unread-counts.ts'
+
+/** The unread counts of a user, as far as they are loaded. */
+export type UserCounts = {
+  user: User
+  /** When all counts were loaded, or the user was first seen. */
+  since: number
+  /** Whether all counts were loaded. Before that, only counts that were sent are here. */
+  isComplete: boolean
+  /** `isSent`: the server has sent this count. Otherwise the client may know it or not. */
+  counts: Map<string, { count: number; isSent: boolean }>
+  /** The last total that was sent. */
+  total?: number
+}
+
+/** The unread counts of the users connected to this node. */
+export class UnreadCache {
+  readonly #users = new Map<string, UserCounts>()
+
+  constructor(readonly sessions: Sessions) {}
+
+  get(user: User): UserCounts | undefined {
+    return this.#users.get(keyOf(user))
+  }
+
+  getOrCreate(user: User): UserCounts {
+    const known = this.get(user)
+    if (known) return known
+    const created: UserCounts = {
+      user,
+      since: Date.now(),
+      isComplete: false,
+      counts: new Map(),
+    }
+    this.#users.set(keyOf(user), created)
+    return created
+  }
+
+  isComplete(user: User) {
+    return this.get(user)?.isComplete === true
+  }
+
+  /** The users with a known count in the channel. */
+  usersOf(channelId: string): User[] {
+    const known = [...this.#users.values()].filter(({ counts }) => counts.has(channelId))
+    return known.map(({ user }) => user)
+  }
+
+  /** Adds all counts of these users, and keeps those that were already sent. */
+  complete(users: User[], rows: UnreadCount[]) {
+    const loaded = new Map(users.map((user) => [keyOf(user), new Map<string, number>()]))
+    for (const { channelId, count, ...user } of rows) loaded.get(keyOf(user))?.set(channelId, count)
+    for (const user of users) {
+      if (!this.sessions.has(user)) continue
+      const known = this.getOrCreate(user)
+      const sent = known.counts
+      known.since = Date.now()
+      known.isComplete = true
+      known.counts = new Map()
+      for (const [channelId, count] of loaded.get(keyOf(user)) ?? []) {
+        known.counts.set(channelId, sent.get(channelId) ?? { count, isSent: false })
+      }
+    }
+  }
+
+  forget(user: User) {
+    this.#users.delete(keyOf(user))
+  }
+}
+
+export function totalOf({ counts }: UserCounts) {
+  let total = 0
+  for (const { count } of counts.values()) total += count
+  return total
+}

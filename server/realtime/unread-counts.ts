@@ -1,0 +1,31 @@
+import type { Tx } from '../db/client.ts'
+import { isLargeLivestreamRow } from '../features/access.ts'
+import { unread } from '../features/reads.ts'
+import type { User } from './sessions.ts'
+
+export type UnreadCount = User & { channelId: string; count: number }
+
+/** The counts of these channels' members on this node. Large livestreams are left out. */
+export const selectCountsOfChannels = (
+  db: Tx,
+  { nodeId, channelIds }: { nodeId: string; channelIds: string[] },
+) => db<UnreadCount[]>`
+  select m.app_id, m.user_id, m.channel_id, ${unread(db)} as count
+  from channels c
+  join members m on m.channel_id = c.id
+  join connections con
+    on con.node_id = ${nodeId} and con.app_id = m.app_id and con.user_id = m.user_id
+  where c.id = any(${channelIds}::uuid[])
+    and c.deleted_at is null
+    and not ${isLargeLivestreamRow(db)}`
+
+/** The counts of these users in all their channels. */
+export const selectCountsOfUsers = (db: Tx, users: User[]) => {
+  const appIds = users.map(({ appId }) => appId)
+  const userIds = users.map(({ userId }) => userId)
+  return db<UnreadCount[]>`
+    select m.app_id, m.user_id, m.channel_id, ${unread(db)} as count
+    from unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
+    join members m on m.app_id = given.app_id and m.user_id = given.user_id
+    join channels c on c.id = m.channel_id and c.deleted_at is null`
+}
