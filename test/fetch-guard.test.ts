@@ -1,4 +1,4 @@
-import { isPublic } from '@parley/server/jobs/previews/address'
+import { isPublicAddress } from '@parley/server/jobs/previews/address'
 import { createFetch } from '@parley/server/jobs/previews/fetch'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { serveNames } from './support/names.ts'
@@ -118,8 +118,8 @@ test('addresses of the public internet are public', () => {
     '2606:4700:4700::1111',
     '2a00:1450:4001:800::200e',
   ])
-    expect([address, isPublic(address)]).toEqual([address, true])
-  expect(isPublic('nonsense')).toBe(false)
+    expect([address, isPublicAddress(address)]).toEqual([address, true])
+  expect(isPublicAddress('nonsense')).toBe(false)
 })
 
 describe('proxies', () => {

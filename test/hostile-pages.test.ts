@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { createFetch } from '@parley/server/jobs/previews/fetch'
-import { look } from '@parley/server/jobs/previews/look'
+import { findPreview } from '@parley/server/jobs/previews/find-preview'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { page, servePages } from './support/pages.ts'
 
@@ -13,7 +13,7 @@ afterAll(() => web.stop())
 const html = { 'content-type': 'text/html' }
 const fetch = () => createFetch({ allowedHosts: [web.host] })
 const lookAt = (path: string) =>
-  look(`${web.url}${path}`, { fetch: fetch(), signal: AbortSignal.timeout(30_000) })
+  findPreview(`${web.url}${path}`, { fetch: fetch(), signal: AbortSignal.timeout(30_000) })
 const find = async (
   path: string,
   content: string | Buffer,

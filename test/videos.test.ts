@@ -1,5 +1,5 @@
 import { createFetch, type Fetch } from '@parley/server/jobs/previews/fetch'
-import { look } from '@parley/server/jobs/previews/look'
+import { findPreview } from '@parley/server/jobs/previews/find-preview'
 import { expect, onTestFinished, test } from 'vitest'
 import { servePages } from './support/pages.ts'
 
@@ -15,7 +15,7 @@ const site = (answer?: string) => {
   return { asked, fetch }
 }
 const find = (url: string, { fetch } = site()) =>
-  look(url, { fetch, signal: new AbortController().signal })
+  findPreview(url, { fetch, signal: new AbortController().signal })
 
 const ID = 'dQw4w9WgXcQ'
 test.each([
@@ -141,7 +141,10 @@ test('the sites are asked over HTTP', async () => {
   web.pages[`/api/oembed.json?url=${encodeURIComponent('https://vimeo.com/1')}`] = (response) =>
     response.writeHead(200, asJson).end(told)
   for (const url of [`https://youtu.be/${ID}`, 'https://vimeo.com/1']) {
-    const { preview, isComplete } = await look(url, { fetch, signal: new AbortController().signal })
+    const { preview, isComplete } = await findPreview(url, {
+      fetch,
+      signal: new AbortController().signal,
+    })
     expect(preview).toMatchObject({
       title: 'Never',
       authorName: 'Rick',
@@ -162,7 +165,7 @@ test.each([
 ])('a video is described by its URL where its site %s', async (_, status, headers, body) => {
   const { web, fetch, youTube } = await standIn()
   web.pages[youTube] = (response) => response.writeHead(status, headers).end(body)
-  const { preview, isComplete } = await look(`https://youtu.be/${ID}`, {
+  const { preview, isComplete } = await findPreview(`https://youtu.be/${ID}`, {
     fetch,
     signal: new AbortController().signal,
   })
