@@ -1,7 +1,7 @@
 import { limits } from '@parley/contract'
 import type { Db, DbConnection } from '../db/client.ts'
 
-/** Deletes rows that nobody can see any more, at most this many per statement. */
+/** How many rows one statement deletes. */
 export const BATCH = 1_000
 
 /** Read marks may be thinned this late, should no clean-up run for a while. */
