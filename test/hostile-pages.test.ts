@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { createFetch } from '@parley/server/jobs/previews/fetch'
-import { look } from '@parley/server/jobs/previews/look'
+import { findPreview } from '@parley/server/jobs/previews/find-preview'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { page, servePages } from './support/pages.ts'
 
@@ -13,7 +13,7 @@ afterAll(() => web.stop())
 const html = { 'content-type': 'text/html' }
 const fetch = () => createFetch({ allowedHosts: [web.host] })
 const lookAt = (path: string) =>
-  look(`${web.url}${path}`, { fetch: fetch(), signal: AbortSignal.timeout(30_000) })
+  findPreview(`${web.url}${path}`, { fetch: fetch(), signal: AbortSignal.timeout(30_000) })
 const find = async (
   path: string,
   content: string | Buffer,
@@ -22,7 +22,7 @@ const find = async (
   web.pages[path] = (response) => response.writeHead(200, headers).end(content)
   return (await lookAt(path)).preview
 }
-/** The longest time that other work had to wait. */
+/** The longest time for which `work` blocked the event loop. */
 async function longestPause(work: () => Promise<unknown>) {
   let longest = 0
   let last = performance.now()
@@ -35,7 +35,7 @@ async function longestPause(work: () => Promise<unknown>) {
   return Math.max(longest, performance.now() - last)
 }
 
-test('pages that never end, drip, stall or say nothing are over in eight seconds', async () => {
+test('slow, stalled, silent and redirecting pages are given up in eight seconds', async () => {
   web.pages['/drip'] = (response) => {
     response.writeHead(200, html)
     const timer = setInterval(() => response.write('<b>'), 50)
@@ -53,17 +53,17 @@ test('pages that never end, drip, stall or say nothing are over in eight seconds
     const timer = setInterval(() => response.writeProcessing(), 20)
     response.on('close', () => clearInterval(timer))
   }
-  web.pages['/in-turn'] = (response) =>
-    void setTimeout(() => response.writeHead(302, { location: '/in-turn' }).end(), 3_000)
+  web.pages['/redirect'] = (response) =>
+    void setTimeout(() => response.writeHead(302, { location: '/redirect' }).end(), 3_000)
   const start = Date.now()
   const found = await Promise.all(
-    ['/drip', '/stall', '/silent', '/header', '/informal', '/in-turn'].map(lookAt),
+    ['/drip', '/stall', '/silent', '/header', '/informal', '/redirect'].map(lookAt),
   )
   expect(found.map(({ preview }) => preview)).toEqual(Array(6).fill(null))
   expect(Date.now() - start).toBeLessThan(10_000)
 }, 15_000)
 
-test('an endless page is read up to half a megabyte, and what it says by then is shown', async () => {
+test('an endless page is read up to half a megabyte, and gets its preview from that', async () => {
   let sent = 0
   web.pages['/endless'] = (response) => {
     response.writeHead(200, html).write('<title>Endless</title>')
@@ -78,14 +78,14 @@ test('an endless page is read up to half a megabyte, and what it says by then is
   expect(sent).toBeLessThan(20e6)
 })
 
-test('a page that is compressed although we did not ask for it is not unpacked', async () => {
+test('a page that is compressed, unasked, is not decompressed', async () => {
   const bomb = gzipSync(Buffer.alloc(50e6))
   expect(await find('/bomb', bomb, { ...html, 'content-encoding': 'gzip' })).toBeNull()
   expect(await find('/brotli', 'x', { ...html, 'content-encoding': 'br' })).toBeNull()
   expect(await find('/twice', bomb, { ...html, 'content-encoding': 'identity, gzip' })).toBeNull()
 })
 
-test('what is not a page has no preview', async () => {
+test('other content types and failed responses have no preview', async () => {
   const content = '<title>No</title>'
   for (const type of [
     'image/svg+xml',
@@ -110,6 +110,7 @@ test('what is not a page has no preview', async () => {
   expect(await find('/blank', page('<title>  </title>'))).toBeNull()
 })
 
+const numbers = (length: number) => Array.from({ length }, (_, index) => index)
 const HALF_MEGABYTE = 512 * 1024
 const monsters = {
   'deeply nested': '<div>'.repeat(HALF_MEGABYTE / 5),
@@ -120,25 +121,32 @@ const monsters = {
   'one attribute': `<meta content="${'x'.repeat(HALF_MEGABYTE)}" property="og:title">`,
   'a million entities': '&amp;'.repeat(100_000),
   'all opening': '<'.repeat(HALF_MEGABYTE),
-  'comments': '<!--'.repeat(HALF_MEGABYTE / 4),
+  comments: '<!--'.repeat(HALF_MEGABYTE / 4),
   'an endless title': `<title>${'x &'.repeat(HALF_MEGABYTE / 3)}`,
   'many metas': '<meta property="og:title" content="x">'.repeat(13_000),
-  'different metas': Array.from({ length: 13_000 }, (_, index) => `<meta property="og:${index}" content="x">`).join(''),
-  'spaces': `<title>${' '.repeat(HALF_MEGABYTE)}`,
-  'scripts': '<script>'.repeat(HALF_MEGABYTE / 8),
-  'cdata': '<![CDATA['.repeat(HALF_MEGABYTE / 9),
-} // biome-ignore format: a table
-test.each(Object.entries(monsters))('a page of %s keeps nobody waiting', async (name, content) => {
-  const pause = await longestPause(() => find(`/${name.replaceAll(' ', '-')}`, content))
-  expect(pause).toBeLessThan(400)
-})
+  'different metas': numbers(13_000)
+    .map((n) => `<meta property="og:${n}" content="x">`)
+    .join(''),
+  spaces: `<title>${' '.repeat(HALF_MEGABYTE)}`,
+  scripts: '<script>'.repeat(HALF_MEGABYTE / 8),
+  cdata: '<![CDATA['.repeat(HALF_MEGABYTE / 9),
+}
+test.each(Object.entries(monsters))(
+  'a page of %s does not block the event loop',
+  async (name, content) => {
+    const pause = await longestPause(() => find(`/${name.replaceAll(' ', '-')}`, content))
+    expect(pause).toBeLessThan(400)
+  },
+)
 
-test('facts are found where pages have them', async () => {
+test('page facts come from Open Graph, else from Twitter tags, else from plain HTML', async () => {
   const facts = await find(
     '/fallbacks',
-    page(
-      '<title>Plain</title><meta name="twitter:title" content="Twitter"><meta name="description" content="Described"><meta name="twitter:image" content="pic.png">',
-    ),
+    page(`
+      <title>Plain</title>
+      <meta name="twitter:title" content="Twitter">
+      <meta name="description" content="Described">
+      <meta name="twitter:image" content="pic.png">`),
   )
   expect(facts).toMatchObject({
     title: 'Twitter',
@@ -166,9 +174,10 @@ test('facts are found where pages have them', async () => {
   expect(
     await find(
       '/first',
-      page(
-        '<meta property="og:title" content=""><meta property="og:title" content="First"><meta property="og:title" content="Second">',
-      ),
+      page(`
+        <meta property="og:title" content="">
+        <meta property="og:title" content="First">
+        <meta property="og:title" content="Second">`),
     ),
   ).toMatchObject({ title: 'First' })
   expect(
@@ -179,7 +188,7 @@ test('facts are found where pages have them', async () => {
   ).toMatchObject({ title: 'Og' })
 })
 
-test('an image is an http(s) address, made absolute', async () => {
+test('an image URL is made absolute, and dropped unless it is http(s)', async () => {
   const imageOf = async (address: string) =>
     (
       await find(
@@ -202,19 +211,19 @@ test('an image is an http(s) address, made absolute', async () => {
 
 test.each([
   [
-    'header',
+    'by the header',
     Buffer.from(page('<title>Grüße</title>'), 'latin1'),
     { 'content-type': 'text/html; charset=ISO-8859-1' },
     'Grüße',
   ],
   [
-    'meta charset',
+    'by meta charset',
     Buffer.from(page('<meta charset="windows-1252"><title>Grüße</title>'), 'latin1'),
     html,
     'Grüße',
   ],
   [
-    'meta http-equiv',
+    'by meta http-equiv',
     Buffer.concat([
       Buffer.from('<meta http-equiv="Content-Type" content="text/html; charset=Shift_JIS"><title>'),
       Buffer.from([0x93, 0xfa, 0x96, 0x7b]),
@@ -243,43 +252,43 @@ test.each([
     html,
     '你好',
   ],
-  ['utf-8 by itself', Buffer.from(page('<title>Grüße 👋</title>')), html, 'Grüße 👋'],
-  ['not utf-8 after all', Buffer.from(page('<title>Grüße</title>'), 'latin1'), html, 'Grüße'],
+  ['utf-8 by default', Buffer.from(page('<title>Grüße 👋</title>')), html, 'Grüße 👋'],
+  ['windows-1252 if not utf-8', Buffer.from(page('<title>Grüße</title>'), 'latin1'), html, 'Grüße'],
   [
-    'utf-16 by its mark',
+    'utf-16 by byte order mark',
     Buffer.from(`\ufeff${page('<title>Grüße</title>')}`, 'utf16le'),
     html,
     'Grüße',
   ],
   [
-    'a charset nobody knows',
+    'an unknown charset as utf-8',
     Buffer.from(page('<meta charset="klingon"><title>Grüße</title>')),
     html,
     'Grüße',
   ],
   [
-    'control characters',
+    'without control characters',
     Buffer.from(page('<title>a\u0000b\u0007c\u2028d</title>')),
     html,
     /^a\S? ?b c d$/,
   ],
-])('charsets: %s', async (_, content, headers, title) => {
+])('a page is decoded: %s', async (_, content, headers, title) => {
   const found = (await find('/charset', content, headers))?.title
   if (typeof title === 'string') expect(found).toBe(title)
   else expect(found).toMatch(title)
 })
 
-test('what is shown is of bounded length', async () => {
+test('the texts of a preview have bounded lengths', async () => {
   const long = '👍'.repeat(2_000)
-  const found = await find(
+  const preview = await find(
     '/long',
-    page(
-      `<meta property="og:title" content="${long}"><meta property="og:description" content="${long}"><meta property="og:site_name" content="${long}">`,
-    ),
+    page(`
+      <meta property="og:title" content="${long}">
+      <meta property="og:description" content="${long}">
+      <meta property="og:site_name" content="${long}">`),
   )
-  expect([
-    [...(found?.title ?? '')].length,
-    [...(found?.description ?? '')].length,
-    [...(found?.siteName ?? '')].length,
-  ]).toEqual([300, 1_000, 100])
+  const lengthOf = (text: string | null | undefined) => [...(text ?? '')].length
+  expect(lengthOf(preview?.title)).toBe(300)
+  expect(lengthOf(preview?.description)).toBe(1_000)
+  expect(lengthOf(preview?.siteName)).toBe(100)
 })

@@ -50,7 +50,7 @@ const scrape = async () => {
   return response.text()
 }
 
-test('what happens is counted, measured and shown', async () => {
+test('metrics count and time operations, pushes, previews and jobs', async () => {
   const [ana] = await world.users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({
     type: 'group',
@@ -78,17 +78,18 @@ test('what happens is counted, measured and shown', async () => {
   expect(text).toContain('process_cpu_seconds_total')
 })
 
-test('jobs that wait, and those given up, are shown with their age', async () => {
-  await world.db`select graphile_worker.add_job('somebody-elses', '{}', run_at := now() - interval '5 minutes')`
+test('metrics show waiting jobs and the age of the oldest', async () => {
+  await world.db`
+    select graphile_worker.add_job('unknown', '{}', run_at := now() - interval '5 minutes')`
   const text = await scrape()
-  expect(text).toContain('parley_jobs_waiting{task="somebody-elses",state="waiting"} 1')
-  expect(text).toMatch(/parley_jobs_oldest_seconds\{task="somebody-elses"\} 30\d/)
+  expect(text).toContain('parley_jobs_waiting{task="unknown",state="waiting"} 1')
+  expect(text).toMatch(/parley_jobs_oldest_seconds\{task="unknown"\} 30\d/)
 })
 
 const sample = (text: string, name: string) =>
   Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
 
-test('sockets, what is published and delivered to them, and what had to be read from the log are counted', async () => {
+test('metrics count sockets, published events, deliveries and filled gaps', async () => {
   const other = await createWorld({ databaseUrl: world.databaseUrl })
   onTestFinished(() => other.stop())
   const [dora, emil] = await world.users('dora', 'emil')
@@ -98,7 +99,7 @@ test('sockets, what is published and delivered to them, and what had to be read 
     memberIds: ['emil'],
   })
   const clients = [centrifugeOf(world, dora), centrifugeOf(world, emil)]
-  const ears = await Promise.all(
+  const observers = await Promise.all(
     clients.map((client) => listen(client, topics.channel(world.appId, channelId))),
   )
   const before = await scrape()
@@ -106,7 +107,7 @@ test('sockets, what is published and delivered to them, and what had to be read 
 
   await dora.messages.send({ channelId, text: 'from here' })
   await other.api({ token: emil.token }).messages.send({ channelId, text: 'from another node' })
-  for (const ear of ears) await ear.untilType('message.new', 2)
+  for (const observer of observers) await observer.untilType('message.new', 2)
   const after = await scrape()
   const growth = (name: string) => sample(after, name) - sample(before, name)
   expect(growth('parley_events_total')).toBe(1)
@@ -117,19 +118,19 @@ test('sockets, what is published and delivered to them, and what had to be read 
   await until(async () => sample(await scrape(), 'parley_sockets_open') === 0)
 })
 
-test('who waits for a connection to the database is counted', async () => {
+test('metrics show how many callers wait for a database connection', async () => {
   let release = () => {}
   const released = new Promise<void>((resolve) => (release = resolve))
   const borrowed = Array.from({ length: 13 }, () => world.pool.use(() => released))
-  const asked = scrape()
+  const scraped = scrape()
   await until(() => world.pool.waiting() >= 5)
   release()
   await Promise.all(borrowed)
-  expect(sample(await asked, 'parley_database_pool_waiting')).toBeGreaterThanOrEqual(3)
+  expect(sample(await scraped, 'parley_database_pool_waiting')).toBeGreaterThanOrEqual(3)
   expect(sample(await scrape(), 'parley_database_pool_waiting')).toBe(0)
 })
 
-test('there is nothing else at that port', async () => {
+test('the metrics port serves only GET /metrics', async () => {
   expect((await fetch(url.replace('/metrics', '/'))).status).toBe(404)
   expect((await fetch(url, { method: 'POST' })).status).toBe(404)
 })

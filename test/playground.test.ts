@@ -11,7 +11,7 @@ const world = useWorld()
 const inProduction = useWorld()
 const children = useChildren()
 const directory = mkdtempSync(join(tmpdir(), 'parley-playground-'))
-let server: ReturnType<typeof start>
+let server: ReturnType<typeof start> | undefined
 let url: string
 let demoKey: string
 beforeAll(async () => {
@@ -27,7 +27,7 @@ beforeAll(async () => {
   url = await server.url()
   demoKey = await server.value('Demo API key')
 })
-// Also when it did not get as far as to tell where it is.
+// Also if it did not get as far as printing its address.
 afterAll(async () => {
   server?.kill('SIGTERM')
   await server?.code
@@ -35,30 +35,36 @@ afterAll(async () => {
 })
 
 const json = { 'Content-Type': 'application/json' }
-const own = () => ({
+const ownHeaders = () => ({
   ...json,
   Host: new URL(url).host,
   Origin: url,
   'Sec-Fetch-Site': 'same-origin',
 })
-const ask = (userId: unknown, headers: Record<string, string> = own()) =>
+const requestToken = (userId: unknown, headers: Record<string, string> = ownHeaders()) =>
   post(url, '/playground/token', { headers, body: JSON.stringify({ userId }) })
 
-test('npm start says where it is, and its address and the server’s own lead to the page, whatever is asked of it', async () => {
-  expect(await server.value('Playground')).toBe(`${url}/playground`)
+test('npm start prints the playground address, and / and /playground redirect to it', async () => {
+  expect(await server?.value('Playground')).toBe(`${url}/playground`)
   for (const path of ['/', '/playground']) {
-    const led = await fetch(`${url}${path}?user=ana`)
-    expect([led.status, led.url]).toEqual([200, `${url}/playground/?user=ana`])
+    const redirected = await fetch(`${url}${path}?user=ana`)
+    expect([redirected.status, redirected.url]).toEqual([200, `${url}/playground/?user=ana`])
     const { headers } = await post(url, path, { method: 'GET' })
     expect(headers.location).toBe('playground/')
   }
 })
 
-test('the page and all it loads come from this server, and it may talk to no other', async () => {
+test('the page loads everything from this server and may connect to no other', async () => {
   const page = await fetch(`${url}/playground/`)
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
-  const policy = `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' ${url.replace('http', 'ws')};`
-  expect(page.headers.get('content-security-policy')).toContain(policy)
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    `connect-src 'self' ${url.replace('http', 'ws')};`,
+  ]
+  expect(page.headers.get('content-security-policy')).toContain(policy.join('; '))
   const html = await page.text()
   const addresses = [...html.matchAll(/(?:src|href)="([^"]*)"/g)]
     .map(([, address = '']) => address)
@@ -78,35 +84,32 @@ test('the page and all it loads come from this server, and it may talk to no oth
     expectError(await post(url, `/playground/${path}`, { method: 'GET' }), 'NOT_FOUND')
 })
 
-test('the page gets tokens of demo users of the demo app, and they are nowhere in the log', async () => {
-  const answer = await ask('ana')
-  expect([
-    answer.status,
-    answer.headers['cache-control'],
-    answer.headers['access-control-allow-origin'],
-  ]).toEqual([200, 'no-store', undefined])
-  const { token, wsToken, user, appId } = JSON.parse(answer.body)
+test('the page gets tokens of demo users, and no token is logged', async () => {
+  const { status, headers, body } = await requestToken('ana')
+  expect(status).toBe(200)
+  expect(headers['cache-control']).toBe('no-store')
+  expect(headers['access-control-allow-origin']).toBeUndefined()
+  const { token, wsToken, user, appId } = JSON.parse(body)
   expect(user).toEqual({ id: 'ana', name: 'Ana Sousa', image: null })
-  expect(appId).toBe(
-    (await createApi({ url, apiKey: demoKey }).tokens.create({ userId: 'zoe' })).appId,
-  )
+  const demoApp = createApi({ url, apiKey: demoKey })
+  expect(appId).toBe((await demoApp.tokens.create({ userId: 'zoe' })).appId)
   expect((await createApi({ url, token }).channels.list()).channels).toEqual([])
-  for (const secret of [token, wsToken]) expect(server.output()).not.toContain(secret)
+  for (const secret of [token, wsToken]) expect(server?.output()).not.toContain(secret)
 })
 
 test.each([['zoe'], ['Ana'], ['__proto__'], [''], [null], [['ana']], [undefined]])(
-  'there is no token for %j',
+  'a token for %j is refused',
   async (userId) => {
-    expectError(await ask(userId), 'VALIDATION_ERROR')
+    expectError(await requestToken(userId), 'VALIDATION_ERROR')
   },
 )
 
-test('a body that can not be read is refused', async () => {
+test('an invalid body of a token request is refused', async () => {
   expectError(
-    await post(url, '/playground/token', { headers: own(), body: '{"userId":' }),
+    await post(url, '/playground/token', { headers: ownHeaders(), body: '{"userId":' }),
     'VALIDATION_ERROR',
   )
-  expectError(await post(url, '/playground/token', { headers: own() }), 'VALIDATION_ERROR')
+  expectError(await post(url, '/playground/token', { headers: ownHeaders() }), 'VALIDATION_ERROR')
 })
 
 test.each([
@@ -114,17 +117,20 @@ test.each([
   ['a development server that may call the API', { Origin: 'http://localhost:3000' }],
   ['another port', { Origin: 'http://127.0.0.1:1' }],
   ['a sandboxed page', { Origin: 'null' }],
-  ['a page that says it is from elsewhere', { 'Sec-Fetch-Site': 'cross-site' }],
-  ['a name that was made to point here', { Host: 'evil.example', Origin: 'http://evil.example' }],
-])('the page of %s gets none', async (_, headers) => {
-  expectError(await ask('ana', { ...own(), ...headers }), 'FORBIDDEN')
+  ['a page that its browser calls cross-site', { 'Sec-Fetch-Site': 'cross-site' }],
+  [
+    'a foreign name that resolves to this server',
+    { Host: 'evil.example', Origin: 'http://evil.example' },
+  ],
+])('a token is refused to %s', async (_, headers) => {
+  expectError(await requestToken('ana', { ...ownHeaders(), ...headers }), 'FORBIDDEN')
 })
 
-test('it is no part of the documented API', async () => {
+test('the playground is not part of the documented API', async () => {
   expect(await (await fetch(`${url}/openapi.json`)).text()).not.toContain('playground')
 })
 
-test('in production there is nothing of it', async () => {
+test('the playground does not exist in production', async () => {
   const node = children.start({ ...production, DATABASE_URL: inProduction().databaseUrl }, tmpdir())
   const address = await node.url()
   for (const path of ['/playground', '/playground/', '/playground/assets/index.js'])

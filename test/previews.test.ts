@@ -27,7 +27,7 @@ beforeAll(async () => {
     '/c': page('<title>C</title>'),
     '/d': page('<title>D</title>'),
   })
-  // Nobody compares with the log: what sockets hear, they were told.
+  // Nodes do not compare themselves with the event log, so sockets get only what they are sent.
   world = await createWorld({
     timings: { reconcileMs: 600_000 },
     jobs: { previews: { allowedHosts: [web.host] } },
@@ -45,21 +45,23 @@ const get = (messageId: string) => ana.messages.get({ channelId, messageId })
 const previewed = (messageId: string) => until(async () => (await get(messageId)).linkPreviews)
 const titles = async (messageId: string) =>
   (await get(messageId)).linkPreviews?.map(({ title }) => title)
-/** Nothing is left to be done. */
+/** Waits until no jobs are staged or queued, not even failed ones. */
 const idle = () =>
   until(async () => {
-    const [row] = await world.db<
-      { count: number }[]
-    >`select (select count(*) from staged_jobs)::int + (select count(*) from graphile_worker.jobs)::int as count`
+    const [row] = await world.db<{ count: number }[]>`
+      select (select count(*) from staged_jobs)::int
+        + (select count(*) from graphile_worker.jobs)::int as count`
     return row?.count === 0
   })
-const updatesOf = async (messageId: string) =>
-  (await channelEventsOf(world, channelId)).filter(
+async function updatesOf(messageId: string) {
+  const events = await channelEventsOf(world, channelId)
+  return events.filter(
     ({ type, payload }) =>
       type === 'message.updated' && (payload.message as { id: string }).id === messageId,
   )
+}
 
-test('a message with a link gets its preview, once, and the channel is told', async () => {
+test('a message with a link gets its preview in a single message.updated event', async () => {
   const sent = await send(`look ${web.url}/article, good`)
   expect(sent.linkPreviews).toBeUndefined()
   const [preview] = await previewed(sent.id)
@@ -79,7 +81,7 @@ test('a message with a link gets its preview, once, and the channel is told', as
   ])
 })
 
-test('the first three different links have previews, in order; code links to nothing', async () => {
+test('the first three different links outside code have previews, in order', async () => {
   const { id } = await send(
     `\`${web.url}/d\` ${web.url}/b ${web.url}/a ${web.url}/b (${web.url}/c). ${web.url}/d`,
   )
@@ -87,38 +89,39 @@ test('the first three different links have previews, in order; code links to not
   expect(await titles(id)).toEqual(['B', 'A', 'C'])
 })
 
-test('a URL is looked at once a day, and one that was missed again soon', async () => {
+test('a preview is cached for a day, and a miss for a minute', async () => {
   web.pages['/once'] = page('<title>Once</title>')
   const first = await send(`${web.url}/once`)
   await previewed(first.id)
   const second = await send(`again ${web.url}/once`)
   await previewed(second.id)
-  expect(web.timesAsked('/once')).toBe(1)
+  expect(web.requestsFor('/once')).toBe(1)
   await world.db`update link_previews set expires_at = expires_at - interval '1 day'`
   await previewed((await send(`${web.url}/once`)).id)
-  expect(web.timesAsked('/once')).toBe(2)
+  expect(web.requestsFor('/once')).toBe(2)
   await send(`${web.url}/nowhere`)
-  await until(() => web.timesAsked('/nowhere') === 1)
+  await until(() => web.requestsFor('/nowhere') === 1)
   await idle()
-  const [missed] = await world.db<
-    { seconds: number }[]
-  >`select extract(epoch from expires_at - now())::int as seconds from link_previews where preview is null`
+  const [missed] = await world.db<{ seconds: number }[]>`
+    select extract(epoch from lp.expires_at - now())::int as seconds
+    from link_previews lp
+    where lp.preview is null`
   expect(missed?.seconds).toBeLessThanOrEqual(60)
 })
 
-/** A page that answers when it is told to. */
+/** A page that answers when `answer` is called. */
 function slowPage(path: string, content: string) {
   let answer = () => {}
-  const isAsked = new Promise<void>((resolve) => {
+  const requested = new Promise<void>((resolve) => {
     web.pages[path] = (response) => {
       answer = () => response.writeHead(200, { 'content-type': 'text/html' }).end(content)
       resolve()
     }
   })
-  return { isAsked, answer: () => answer() }
+  return { requested, answer: () => answer() }
 }
 
-test('who listens hears of the preview as soon as it is made, once, on other nodes too', async () => {
+test('subscribers on every node get one event as soon as a preview is made', async () => {
   const other = await createWorld({
     databaseUrl: world.databaseUrl,
     timings: { reconcileMs: 600_000 },
@@ -126,32 +129,34 @@ test('who listens hears of the preview as soon as it is made, once, on other nod
   onTestFinished(() => other.stop())
   const clients = [centrifugeOf(world, ana), centrifugeOf(other, ana)]
   onTestFinished(() => clients.forEach((client) => void client.disconnect()))
-  const ears = await Promise.all(
+  const observers = await Promise.all(
     clients.map((client) => listen(client, topics.channel(world.appId, channelId))),
   )
-  const slow = slowPage('/heard', article)
-  const { id } = await send(`${web.url}/heard`)
-  await slow.isAsked
+  const slow = slowPage('/slow', article)
+  const { id } = await send(`${web.url}/slow`)
+  await slow.requested
   slow.answer()
-  for (const ear of ears)
-    await ear.until((heard) => heard.some(({ envelope }) => envelope.type === 'message.updated'))
+  for (const observer of observers)
+    await observer.until((events) =>
+      events.some(({ envelope }) => envelope.type === 'message.updated'),
+    )
   await idle()
   await send('after it')
-  for (const ear of ears) await ear.untilType('message.new', 2)
+  for (const observer of observers) await observer.untilType('message.new', 2)
   const message = await get(id)
-  for (const ear of ears) {
-    expect(ear.types).toEqual(['message.new', 'message.updated', 'message.new'])
-    expect(ear.heard[1]).toEqual({
+  for (const observer of observers) {
+    expect(observer.types).toEqual(['message.new', 'message.updated', 'message.new'])
+    expect(observer.heard[1]).toEqual({
       offset: message.rev,
       envelope: expect.objectContaining({ payload: { channelId, message } }),
     })
   }
 })
 
-test('a message deleted during the fetch stays deleted', async () => {
+test('a message deleted while its link is fetched gets no preview', async () => {
   const slow = slowPage('/deleted', page('<title>Late</title>'))
   const { id } = await send(`${web.url}/deleted`)
-  await slow.isAsked
+  await slow.requested
   await ana.messages.delete({ channelId, messageId: id })
   slow.answer()
   await idle()
@@ -164,10 +169,10 @@ test('a message deleted during the fetch stays deleted', async () => {
   expect(await updatesOf(id)).toEqual([])
 })
 
-test('an edit during the fetch keeps the old link out and brings the new one in', async () => {
+test('a message edited while its link is fetched gets the previews of its new text', async () => {
   const slow = slowPage('/old', page('<title>Old</title>'))
   const { id } = await send(`${web.url}/old`)
-  await slow.isAsked
+  await slow.requested
   await ana.messages.edit({ channelId, messageId: id, text: `rather ${web.url}/a` })
   await previewed(id)
   slow.answer()
@@ -176,7 +181,7 @@ test('an edit during the fetch keeps the old link out and brings the new one in'
   expect(await updatesOf(id)).toHaveLength(2)
 })
 
-test('an edit drops the preview of a link it drops at once, and keeps the others', async () => {
+test('an edit removes at once the previews of links it removes, and keeps the others', async () => {
   const { id } = await send(`${web.url}/a ${web.url}/b`)
   await previewed(id)
   const edited = await ana.messages.edit({ channelId, messageId: id, text: `only ${web.url}/b` })
@@ -188,26 +193,30 @@ test('an edit drops the preview of a link it drops at once, and keeps the others
   expect(await updatesOf(id)).toHaveLength(3)
 })
 
-test('a message of a channel that was deleted during the fetch is left alone', async () => {
+test('a message whose channel is deleted while its link is fetched is not updated', async () => {
   const gone = await ana.channels.create({ type: 'group', name: 'Gone' })
   const slow = slowPage('/gone', page('<title>Gone</title>'))
   await ana.messages.send({ channelId: gone.id, text: `${web.url}/gone` })
-  await slow.isAsked
+  await slow.requested
   await ana.channels.delete({ channelId: gone.id })
   slow.answer()
   await idle()
   expect((await channelEventsOf(world, gone.id)).at(-1)?.type).toBe('channel.deleted')
 })
 
-test('the same job run twice changes the message once', async () => {
+test('a preview job that runs twice updates the message once', async () => {
   const { id } = await send(`${web.url}/a twice`)
   await previewed(id)
-  await world.db`insert into staged_jobs (task, payload) select 'preview', ${world.db.json({ appId: world.appId, messageId: id })} from generate_series(1, 2)`
+  const job = world.db.json({ appId: world.appId, messageId: id })
+  await world.db`
+    insert into staged_jobs (task, payload)
+    select 'preview', ${job}
+    from generate_series(1, 2)`
   await idle()
   expect(await updatesOf(id)).toHaveLength(1)
 })
 
-test('nothing is promised for a message without links, nor anywhere with JOBS=off', async () => {
+test('no preview is staged for a message without links, nor with JOBS=off', async () => {
   await idle()
   const before = await world.db`select last_value from staged_jobs_id_seq`
   await send('no links here, http is a protocol')
@@ -226,10 +235,10 @@ test('nothing is promised for a message without links, nor anywhere with JOBS=of
   }
 })
 
-test('a hanging page delays no other preview', async () => {
+test('a hanging page does not delay other previews', async () => {
   const slow = slowPage('/hanging', page('<title>Hanging</title>'))
   const hanging = await send(`${web.url}/hanging`)
-  await slow.isAsked
+  await slow.requested
   const quick = await send(`${web.url}/c quickly`)
   await previewed(quick.id)
   expect(await titles(hanging.id)).toBeUndefined()
@@ -237,7 +246,7 @@ test('a hanging page delays no other preview', async () => {
   await previewed(hanging.id)
 })
 
-test('a video is described by its URL even when its site can not be reached', async () => {
+test('a video gets a preview from its URL when its site cannot be reached', async () => {
   const { id } = await send('https://youtu.be/dQw4w9WgXcQ?t=1 https://vimeo.com/76979871')
   expect(await previewed(id)).toEqual([
     {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { idle } from './support/idle.ts'
-import { insertCrowd } from './support/inserted.ts'
+import { insertCrowd, insertMembers } from './support/inserted.ts'
 import { serveProvider } from './support/provider.ts'
 import { until } from './support/until.ts'
 import { createWorld, type User, type World } from './support/world.ts'
@@ -11,18 +11,19 @@ let world: World
 let ana: User
 let ben: User
 let channelId: string
-const complaints: string[] = []
+const errors: string[] = []
 const log = {
   debug: () => {},
   info: () => {},
   warn: () => {},
-  error: (_: object, message: string) => void complaints.push(message),
+  error: (_: object, message: string) => void errors.push(message),
 }
 beforeAll(async () => {
   provider = await serveProvider()
   world = await createWorld({ jobs: { push: provider.settings, log } })
   ;[ana, ben] = await world.users('ana', 'ben')
-  channelId = (await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })).id
+  const channel = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })
+  channelId = channel.id
 })
 afterAll(async () => {
   await world.stop()
@@ -32,45 +33,46 @@ beforeEach(async () => {
   provider.behave()
   await idle(world)
   provider.forget()
-  complaints.length = 0
+  errors.length = 0
 })
 
 const send = (text: string) => ana.messages.send({ channelId, text })
-const gaps = () =>
+/** The milliseconds between the calls to the provider. */
+const pauses = () =>
   provider.calls.slice(1).map(({ at }, index) => at - (provider.calls[index]?.at ?? 0))
 
-test('a provider in trouble is tried again, later each time', async () => {
+test('a provider that answers 500 is retried after growing pauses', async () => {
   provider.behave(provider.answer(500))
   await send('trouble')
   await until(() => provider.calls.length === 2)
   provider.behave()
   await idle(world)
-  const [first = 0, second = 0] = gaps()
+  const [first = 0, second = 0] = pauses()
   expect(first).toBeGreaterThanOrEqual(240)
   expect(second).toBeGreaterThanOrEqual(490)
   expect(new Set(provider.triggered().map(({ transactionId }) => transactionId)).size).toBe(1)
   expect(provider.calls).toHaveLength(3)
 })
 
-test('a provider that is busy is left alone as long as it asks for', async () => {
+test('a provider that answers 429 is retried after the pause it asks for', async () => {
   provider.behave((response) => {
     response.writeHead(429, { 'retry-after': '1' }).end()
     provider.behave()
   })
   await send('busy')
   await until(() => provider.calls.length === 2)
-  expect(gaps()[0]).toBeGreaterThanOrEqual(990)
+  expect(pauses()[0]).toBeGreaterThanOrEqual(990)
 })
 
-test('what the provider refuses is not tried again, and is told', async () => {
+test('a push that the provider refuses is logged and not retried', async () => {
   provider.behave(provider.answer(401))
   await send('refused')
   await idle(world)
   expect(provider.calls).toHaveLength(1)
-  expect(complaints).toEqual(['push refused'])
+  expect(errors).toEqual(['push refused'])
 })
 
-test('a push that the provider can not take holds up none beside it', async () => {
+test('a push that the provider finds invalid does not stop others of its batch', async () => {
   const crowd = await insertCrowd(world, 'crowd', 20)
   const group = await ana.channels.create({ type: 'group', name: 'Crowd', memberIds: crowd })
   await idle(world)
@@ -85,10 +87,10 @@ test('a push that the provider can not take holds up none beside it', async () =
   await ana.messages.send({ channelId: group.id, text: 'hello all' })
   await idle(world)
   expect(taken).toEqual(new Set(crowd.filter((id) => id !== 'crowd7')))
-  expect(complaints).toEqual(['push refused'])
+  expect(errors).toEqual(['push refused'])
 })
 
-test('a provider that hangs, or is not there, slows down neither sends nor previews nor reads', async () => {
+test('a hanging provider delays neither sends nor reads of preferences', async () => {
   const hanging: ServerResponse[] = []
   provider.behave((response) => void hanging.push(response))
   for (let index = 0; index < 10; index++) await send(`waiting ${index}`)
@@ -96,26 +98,26 @@ test('a provider that hangs, or is not there, slows down neither sends nor previ
   const start = Date.now()
   for (let index = 0; index < 10; index++) await send(`not waiting ${index}`)
   expect(Date.now() - start).toBeLessThan(1_000)
-  const asked = Date.now()
+  const readAt = Date.now()
   expect((await ben.preferences.get()).providerPreferences).toEqual({ channels: [], workflows: [] })
-  expect(Date.now() - asked).toBeLessThan(2_500)
+  expect(Date.now() - readAt).toBeLessThan(2_500)
   provider.behave()
   for (const response of hanging) response.writeHead(201).end()
   await idle(world)
   expect(provider.kindsFor('ben')).toHaveLength(20)
 })
 
-test('a thousand members are a handful of statements and ten calls', async () => {
+test('a message to a thousand members takes ten calls to the provider', async () => {
   const crowd = await insertCrowd(world, 'member', 1000)
   const group = await ana.channels.create({ type: 'group', name: 'Many' })
-  await world.db`insert into members (app_id, channel_id, user_id, role) select ${world.appId}, ${group.id}, id, 'member' from unnest(${crowd}::text[]) as c (id)`
+  await insertMembers(world, group.id, crowd)
   await ana.messages.send({ channelId: group.id, text: 'hello all' })
   await until(() => provider.triggered().length === 1000)
   expect(provider.calls.map(({ path }) => path)).toEqual(Array(10).fill('/v1/events/trigger/bulk'))
   expect(new Set(provider.triggered().map(({ to }) => to)).size).toBe(1000)
 })
 
-test("the provider's own preferences are passed on", async () => {
+test('preferences include those that the provider keeps', async () => {
   const workflow = {
     enabled: true,
     channels: { push: true },
@@ -141,8 +143,8 @@ test("the provider's own preferences are passed on", async () => {
     ],
     workflows: [workflow],
   })
-  for (const nonsense of ['', '[]', '{"data":null}']) {
-    provider.behave((response) => response.writeHead(200).end(nonsense))
+  for (const invalid of ['', '[]', '{"data":null}']) {
+    provider.behave((response) => response.writeHead(200).end(invalid))
     expect((await ben.preferences.get()).providerPreferences).toEqual({
       channels: [],
       workflows: [],
@@ -150,7 +152,7 @@ test("the provider's own preferences are passed on", async () => {
   }
 })
 
-test('without a key nothing is promised and nothing is asked', async () => {
+test('without a push provider nothing is staged', async () => {
   const off = await createWorld({ jobs: {} })
   try {
     const dora = await off.user('dora')
@@ -166,16 +168,15 @@ test('without a key nothing is promised and nothing is asked', async () => {
       channels: [],
       workflows: [],
     })
-    const [sequence] = await off.db<
-      { isCalled: boolean }[]
-    >`select is_called from staged_jobs_id_seq`
+    const [sequence] = await off.db<{ isCalled: boolean }[]>`
+      select is_called from staged_jobs_id_seq`
     expect(sequence?.isCalled).toBe(false)
   } finally {
     await off.stop()
   }
 })
 
-test('a tenant prefix and other workflow names are taken from the configuration', async () => {
+test('the tenant prefix and the workflow ids are configurable', async () => {
   const workflows = { ...provider.settings.workflows, 'new-message': 'acme-message' }
   const tenant = await createWorld({
     jobs: { push: { ...provider.settings, tenantId: 'acme', workflows } },
@@ -190,24 +191,22 @@ test('a tenant prefix and other workflow names are taken from the configuration'
       to: 'acme:emil',
       transactionId: `${id}:emil:acme-message`,
     })
-    expect(
-      provider.calls
-        .filter(({ path }) => path === '/v2/subscribers')
-        .map(({ body }) => body.subscriberId)
-        .sort(),
-    ).toEqual(['acme:dora', 'acme:emil'])
+    const saved = provider.calls.filter(({ path }) => path === '/v2/subscribers')
+    const subscriberIds = saved.map(({ body }) => body.subscriberId)
+    expect(subscriberIds.sort()).toEqual(['acme:dora', 'acme:emil'])
   } finally {
     await tenant.stop()
   }
 })
 
-test('a provider that was away for a while loses nothing', async () => {
+test('pushes staged while the provider is down are sent when it is back', async () => {
   const { port } = new URL(provider.settings.apiUrl)
   await provider.stop()
   const { id } = await send('while you were out')
-  await until(
-    async () => (await world.db`select from graphile_worker.jobs where run_at > now()`).length > 0,
-  )
+  await until(async () => {
+    const waiting = await world.db`select from graphile_worker.jobs where run_at > now()`
+    return waiting.length > 0
+  })
   provider = await serveProvider({ port: Number(port) })
   await until(() =>
     provider.triggered().some(({ transactionId }) => transactionId === `${id}:ben:new-message`),

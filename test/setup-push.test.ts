@@ -8,23 +8,25 @@ beforeAll(async () => {
 })
 afterAll(() => provider.stop())
 
-test('the five workflows are created where they are missing, under their configured names', async () => {
-  const there = new Set(['mention'])
+test('setup:push creates missing workflows by their configured ids, and keeps others', async () => {
+  const existing = new Set(['mention'])
+  const statusOf = (method: string, path: string) => {
+    if (method === 'POST') return 201
+    return existing.has(path.split('/').at(-1) ?? '') ? 200 : 404
+  }
   provider.behave((response, { method, path, body }) => {
-    if (method === 'POST') there.add(String(body.workflowId))
-    response
-      .writeHead(method === 'POST' ? 201 : there.has(path.split('/').at(-1) ?? '') ? 200 : 404)
-      .end('{}')
+    if (method === 'POST') existing.add(String(body.workflowId))
+    response.writeHead(statusOf(method, path)).end('{}')
   })
   const push = {
     ...provider.settings,
     workflows: { ...provider.settings.workflows, reaction: 'acme-reaction' },
   }
-  const said: string[] = []
-  await setUpPush(push, (line) => said.push(line))
-  expect(said).toEqual([
+  const lines: string[] = []
+  await setUpPush(push, (line) => lines.push(line))
+  expect(lines).toEqual([
     'new-message: created',
-    'mention: is there',
+    'mention: exists',
     'channel-invite: created',
     'acme-reaction: created',
     'thread-reply: created',
@@ -43,7 +45,7 @@ test('the five workflows are created where they are missing, under their configu
   expect(provider.calls.filter(({ method }) => method === 'POST')).toEqual([])
 })
 
-test('a provider that refuses is told of', async () => {
+test('setup:push fails when the provider refuses', async () => {
   provider.behave(provider.answer(401))
   await expect(setUpPush(provider.settings, () => {})).rejects.toThrow('401')
 })

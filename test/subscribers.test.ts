@@ -5,17 +5,18 @@ import { useWorldWithProvider } from './support/world.ts'
 const { world, provider } = useWorldWithProvider()
 beforeEach(() => void provider().forget())
 
-const told = () => provider().calls.map(({ method, path, body }) => ({ method, path, body }))
+/** The calls that the provider received. */
+const calls = () => provider().calls.map(({ method, path, body }) => ({ method, path, body }))
 
-test('a user is registered at the first token, and again only when the profile changes', async () => {
+test('a user becomes a subscriber with the first token, updated with the profile', async () => {
   await world().backend.users.sync({ users: [{ id: 'ana', name: 'Old' }] })
   await world().backend.users.put({ userId: 'ana', name: 'Older' })
   await idle(world())
-  expect(told()).toEqual([])
+  expect(calls()).toEqual([])
   const profile = { name: 'Ana', image: 'https://example.com/ana.png' }
   await world().backend.tokens.create({ userId: 'ana', email: 'ana@example.com', ...profile })
   await idle(world())
-  expect(told()).toEqual([
+  expect(calls()).toEqual([
     {
       method: 'POST',
       path: '/v2/subscribers',
@@ -30,38 +31,38 @@ test('a user is registered at the first token, and again only when the profile c
   await world().backend.tokens.create({ userId: 'ana', ...profile })
   await world().backend.users.put({ userId: 'ana', custom: { plan: 'pro' } })
   await idle(world())
-  expect(told()).toHaveLength(1)
+  expect(calls()).toHaveLength(1)
   await world().backend.users.put({ userId: 'ana', name: 'Anna', image: null })
   await idle(world())
-  expect(told()[1]).toEqual({
+  expect(calls()[1]).toEqual({
     method: 'POST',
     path: '/v2/subscribers',
     body: { subscriberId: 'ana', firstName: 'Anna', email: 'ana@example.com', avatar: null },
   })
 })
 
-test('the tokens of each kind of device are set, all of them, and withdrawn with the last', async () => {
+test('the provider gets all device tokens of a kind, none once the last is deleted', async () => {
   const ben = await world().user('ben')
   await idle(world())
   provider().forget()
   const path = '/v1/subscribers/ben/credentials'
   await ben.devices.create({ platform: 'android', provider: 'fcm', token: 'f1', deviceId: 'phone' })
   await idle(world())
-  expect(told().at(-1)).toEqual({
+  expect(calls().at(-1)).toEqual({
     method: 'PUT',
     path,
     body: { providerId: 'fcm', credentials: { deviceTokens: ['f1'] } },
   })
   await ben.devices.create({ platform: 'android', provider: 'fcm', token: 'f2' })
   await idle(world())
-  expect(told().at(-1)).toEqual({
+  expect(calls().at(-1)).toEqual({
     method: 'PUT',
     path,
     body: { providerId: 'fcm', credentials: { deviceTokens: ['f1', 'f2'] } },
   })
   await ben.devices.create({ platform: 'ios', provider: 'apns', token: 'a1' })
   await idle(world())
-  expect(told().at(-1)).toEqual({
+  expect(calls().at(-1)).toEqual({
     method: 'PUT',
     path,
     body: { providerId: 'apns', credentials: { deviceTokens: ['a1'] } },
@@ -73,44 +74,44 @@ test('the tokens of each kind of device are set, all of them, and withdrawn with
     deviceId: 'tablet',
   })
   await idle(world())
-  expect(told().at(-1)).toEqual({
+  expect(calls().at(-1)).toEqual({
     method: 'PUT',
     path,
     body: { providerId: 'expo', credentials: { deviceTokens: ['ExponentPushToken[r1]'] } },
   })
   await ben.devices.delete({ deviceId: 'phone' })
   await idle(world())
-  expect(told().at(-1)).toEqual({
+  expect(calls().at(-1)).toEqual({
     method: 'PUT',
     path,
     body: { providerId: 'fcm', credentials: { deviceTokens: ['f2'] } },
   })
   await ben.devices.delete({ deviceId: 'tablet' })
   await idle(world())
-  expect(told().at(-1)).toEqual({ method: 'DELETE', path: `${path}/expo`, body: {} })
+  expect(calls().at(-1)).toEqual({ method: 'DELETE', path: `${path}/expo`, body: {} })
 })
 
-test('a token that moves to another user is taken from the first', async () => {
+test('a device token that moves to another user is removed from the first', async () => {
   const [cleo, dora] = await world().users('cleo', 'dora')
   await cleo.devices.create({ platform: 'ios', provider: 'apns', token: 'shared' })
   await idle(world())
   provider().forget()
   await dora.devices.create({ platform: 'ios', provider: 'apns', token: 'shared' })
   await idle(world())
-  expect(told()).toContainEqual({
+  expect(calls()).toContainEqual({
     method: 'DELETE',
     path: '/v1/subscribers/cleo/credentials/apns',
     body: {},
   })
-  expect(told()).toContainEqual({
+  expect(calls()).toContainEqual({
     method: 'PUT',
     path: '/v1/subscribers/dora/credentials',
     body: { providerId: 'apns', credentials: { deviceTokens: ['shared'] } },
   })
 })
 
-test('deleted users are removed, singly and in bulk, and one who comes back is registered anew', async () => {
-  await world().users('x/y'.replace('/', ':'), 'emil', 'fred')
+test('deleted users are removed as subscribers, and recreated ones are added again', async () => {
+  await world().users('x:y', 'emil', 'fred')
   await idle(world())
   provider().forget()
   provider().behave(provider().answer(404))
@@ -118,7 +119,7 @@ test('deleted users are removed, singly and in bulk, and one who comes back is r
   await world().backend.users.bulkDelete({ userIds: ['fred', 'x:y', 'nobody'] })
   await idle(world())
   expect(
-    told()
+    calls()
       .map(({ method, path }) => `${method} ${path}`)
       .sort(),
   ).toEqual([
@@ -130,7 +131,7 @@ test('deleted users are removed, singly and in bulk, and one who comes back is r
   provider().forget()
   await world().user('emil')
   await idle(world())
-  expect(told()).toMatchObject([
+  expect(calls()).toMatchObject([
     { method: 'POST', path: '/v2/subscribers', body: { subscriberId: 'emil' } },
   ])
 })

@@ -1,23 +1,25 @@
 import { createFetch, type Fetch } from '@parley/server/jobs/previews/fetch'
-import { look } from '@parley/server/jobs/previews/look'
+import { findPreview } from '@parley/server/jobs/previews/find-preview'
 import { expect, onTestFinished, test } from 'vitest'
 import { servePages } from './support/pages.ts'
 
-/** The video sites, which are not to be reached from here: they answer this, or nothing. */
-const site = (answer?: string) => {
-  const asked: string[] = []
+/** A fake video site: it answers every URL with this, or not at all. */
+const fakeSite = (answer?: string) => {
+  const requested: string[] = []
   const fetch: Fetch = async (address) => {
-    asked.push(address)
+    requested.push(address)
     return answer === undefined
       ? undefined
       : { url: new URL(address), contentType: 'application/json', body: Buffer.from(answer) }
   }
-  return { asked, fetch }
+  return { requested, fetch }
 }
-const find = (url: string, { fetch } = site()) =>
-  look(url, { fetch, signal: new AbortController().signal })
+const find = (url: string, { fetch } = fakeSite()) =>
+  findPreview(url, { fetch, signal: new AbortController().signal })
 
 const ID = 'dQw4w9WgXcQ'
+const WATCH_URL = encodeURIComponent(`https://www.youtube.com/watch?v=${ID}`)
+const O_EMBED_PATH = `/oembed?format=json&url=${WATCH_URL}`
 test.each([
   `https://www.youtube.com/watch?v=${ID}`,
   `https://youtube.com/watch?list=PL1&v=${ID}&t=42s`,
@@ -28,7 +30,7 @@ test.each([
   `https://www.youtube.com/live/${ID}?feature=share`,
   `https://www.youtube.com/embed/${ID}`,
   `https://www.youtube-nocookie.com/embed/${ID}`,
-])('a YouTube video: %s', async (url) => {
+])('a YouTube URL has a video preview: %s', async (url) => {
   expect((await find(url)).preview).toMatchObject({
     url,
     type: 'video',
@@ -52,7 +54,7 @@ test.each([
     'https://player.vimeo.com/video/76979871?h=abcdef0123',
     'https://player.vimeo.com/video/76979871?h=abcdef0123',
   ],
-])('a Vimeo video: %s', async (url, embedUrl) => {
+])('a Vimeo URL has a video preview: %s', async (url, embedUrl) => {
   expect((await find(url)).preview).toMatchObject({
     url,
     type: 'video',
@@ -70,14 +72,14 @@ test.each([
   `https://notyoutu.be/${ID}`,
   'https://vimeo.com/about',
   'https://vimeo.com/76979871x',
-])('an ordinary page: %s', async (url) => {
-  const nowhere = site()
-  expect((await find(url, nowhere)).preview).toBeNull()
-  expect(nowhere.asked).toEqual([url])
+])('a URL that is no video is fetched as a page: %s', async (url) => {
+  const site = fakeSite()
+  expect((await find(url, site)).preview).toBeNull()
+  expect(site.requested).toEqual([url])
 })
 
-test('its site tells the title, the thumbnail and the name of the channel', async () => {
-  const told = site(
+test('a video preview has the title, thumbnail and author name that its site gives', async () => {
+  const site = fakeSite(
     JSON.stringify({
       title: 'A <b>song</b>',
       author_name: 'Rick',
@@ -85,63 +87,60 @@ test('its site tells the title, the thumbnail and the name of the channel', asyn
       html: '<script>',
     }),
   )
-  const { preview, isComplete } = await find(`https://youtu.be/${ID}`, told)
+  const { preview, isComplete } = await find(`https://youtu.be/${ID}`, site)
   expect(preview).toMatchObject({
     title: 'A <b>song</b>',
     authorName: 'Rick',
     image: 'https://i.example.com/1.jpg',
   })
   expect(isComplete).toBe(true)
-  expect(told.asked).toEqual([
-    `https://www.youtube.com/oembed?format=json&url=${encodeURIComponent(`https://www.youtube.com/watch?v=${ID}`)}`,
-  ])
+  expect(site.requested).toEqual([`https://www.youtube.com${O_EMBED_PATH}`])
 })
 
-test('nonsense of its site is left out, and it is asked again soon', async () => {
-  for (const nonsense of [
+test('an invalid answer of a video site leaves the preview incomplete', async () => {
+  for (const invalid of [
     '',
     '[]',
     '{"title":1}',
     '{"title":"x","thumbnail_url":"javascript:alert(1)"}',
     'null',
   ]) {
-    const { preview, isComplete } = await find('https://vimeo.com/1', site(nonsense))
+    const { preview, isComplete } = await find('https://vimeo.com/1', fakeSite(invalid))
     expect(preview).toMatchObject({ title: 'Vimeo video', image: null, videoId: '1' })
     expect(isComplete).toBe(false)
   }
 })
 
-/** The video sites are this machine: what is asked of them is asked here, through the guard. */
-async function standIn() {
+/** Sends the requests for video sites to a local server, through the real fetch. */
+async function serveVideoSite() {
   const web = await servePages()
   onTestFinished(async () => void (await web.stop()))
   const guarded = createFetch({ allowedHosts: [web.host] })
   const fetch: Fetch = (address, options) =>
     guarded(address.replace(/^https:\/\/(www\.youtube|vimeo)\.com/, web.url), options)
-  return {
-    web,
-    fetch,
-    youTube: `/oembed?format=json&url=${encodeURIComponent(`https://www.youtube.com/watch?v=${ID}`)}`,
-  }
+  return { web, fetch }
 }
-const told = JSON.stringify({
+const oEmbed = JSON.stringify({
   title: 'Never',
   author_name: 'Rick',
   thumbnail_url: 'https://i.example.com/1.jpg',
 })
 const asJson = { 'content-type': 'application/json; charset=utf-8' }
 
-test('the sites are asked over HTTP', async () => {
-  const { web, fetch, youTube } = await standIn()
+test('video sites are fetched over HTTP as JSON', async () => {
+  const { web, fetch } = await serveVideoSite()
   const accepted: unknown[] = []
-  web.pages[youTube] = (response, { headers }) => {
+  web.pages[O_EMBED_PATH] = (response, { headers }) => {
     accepted.push(headers.accept)
-    response.writeHead(200, asJson).end(told)
+    response.writeHead(200, asJson).end(oEmbed)
   }
   web.pages[`/api/oembed.json?url=${encodeURIComponent('https://vimeo.com/1')}`] = (response) =>
-    response.writeHead(200, asJson).end(told)
+    response.writeHead(200, asJson).end(oEmbed)
   for (const url of [`https://youtu.be/${ID}`, 'https://vimeo.com/1']) {
-    const { preview, isComplete } = await look(url, { fetch, signal: new AbortController().signal })
+    const { preview, isComplete } = await findPreview(url, {
+      fetch,
+      signal: new AbortController().signal,
+    })
     expect(preview).toMatchObject({
       title: 'Never',
       authorName: 'Rick',
@@ -153,16 +152,16 @@ test('the sites are asked over HTTP', async () => {
 })
 
 test.each([
-  ['refuses', 404, asJson, told],
-  ['fails', 500, asJson, told],
-  ['shows a page', 200, { 'content-type': 'text/html' }, '<title>Consent</title>'],
-  ['compresses', 200, { ...asJson, 'content-encoding': 'gzip' }, told],
-  ['never ends', 200, asJson, `${told.slice(0, -1)},"html":"${'x'.repeat(600_000)}"}`],
-  ['sends us to a private address', 302, { location: 'http://169.254.169.254/' }, ''],
-])('a video is described by its URL where its site %s', async (_, status, headers, body) => {
-  const { web, fetch, youTube } = await standIn()
-  web.pages[youTube] = (response) => response.writeHead(status, headers).end(body)
-  const { preview, isComplete } = await look(`https://youtu.be/${ID}`, {
+  ['refuses', 404, asJson, oEmbed],
+  ['fails', 500, asJson, oEmbed],
+  ['answers with a page', 200, { 'content-type': 'text/html' }, '<title>Consent</title>'],
+  ['compresses its answer', 200, { ...asJson, 'content-encoding': 'gzip' }, oEmbed],
+  ['never ends', 200, asJson, `${oEmbed.slice(0, -1)},"html":"${'x'.repeat(600_000)}"}`],
+  ['redirects to a private address', 302, { location: 'http://169.254.169.254/' }, ''],
+])('a video gets a preview from its URL when its site %s', async (_, status, headers, body) => {
+  const { web, fetch } = await serveVideoSite()
+  web.pages[O_EMBED_PATH] = (response) => response.writeHead(status, headers).end(body)
+  const { preview, isComplete } = await findPreview(`https://youtu.be/${ID}`, {
     fetch,
     signal: new AbortController().signal,
   })
@@ -172,5 +171,5 @@ test.each([
     image: `https://i.ytimg.com/vi/${ID}/hqdefault.jpg`,
   })
   expect(isComplete).toBe(false)
-  expect(web.asked).toEqual([youTube])
+  expect(web.requested).toEqual([O_EMBED_PATH])
 })

@@ -1,16 +1,10 @@
 import { usePresence, useStore } from '@parley/client/react'
 import { useSession } from './session.ts'
 
-/** Drawn from a name and an id: initials, in a colour that stays. */
-export function Avatar({
-  id,
-  name,
-  size = 'medium',
-}: {
-  id: string
-  name: string
-  size?: 'small' | 'medium'
-}) {
+type Props = { id: string; name: string; size?: 'small' | 'medium' }
+
+/** The initials of a name, in a colour that depends on the id. */
+export function Avatar({ id, name, size = 'medium' }: Props) {
   const initials = name
     .split(/\s+/)
     .slice(0, 2)
@@ -23,16 +17,8 @@ export function Avatar({
   )
 }
 
-/** With a dot that tells whether its user is online. */
-export function PresentAvatar({
-  id,
-  name,
-  size = 'medium',
-}: {
-  id: string
-  name: string
-  size?: 'small' | 'medium'
-}) {
+/** An avatar with a dot that shows whether its user is online. */
+export function PresentAvatar({ id, name, size = 'medium' }: Props) {
   const { userId, network } = useSession()
   const isUp = useStore(network.isUp)
   const isOnline = usePresence(id) && (isUp || id !== userId)

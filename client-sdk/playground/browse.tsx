@@ -1,28 +1,28 @@
 import type { Channel } from '@parley/client'
 import { useChat } from '@parley/client/react'
 import { type FormEvent, useCallback, useEffect, useState } from 'react'
-import { ChannelFace } from './channel-list.tsx'
+import { ChannelIcon } from './channel-icon.tsx'
 import { Dialog, Refusal } from './dialog.tsx'
 import { plural } from './format.ts'
-import { describe } from './toasts.tsx'
+import { describeError } from './toasts.tsx'
 
 type Props = { onDone: (channelId: string) => void; onClose: () => void }
 
-/** Channels that one may join; more of them with an invite. */
+/** The channels that the user can join. An invite to a workspace adds more. */
 export function BrowseDialog({ onDone, onClose }: Props) {
   const { api } = useChat()
-  const [found, setFound] = useState<Channel[]>()
+  const [channels, setChannels] = useState<Channel[]>()
   const [invite, setInvite] = useState('')
-  const [refusal, setRefusal] = useState<ReturnType<typeof describe>>()
-  const refuse = useCallback((error: unknown) => setRefusal(describe(error)), [])
-  const look = useCallback(
+  const [refusal, setRefusal] = useState<ReturnType<typeof describeError>>()
+  const refuse = useCallback((error: unknown) => setRefusal(describeError(error)), [])
+  const search = useCallback(
     () =>
       api.channels
         .list({ discover: true, limit: 100 })
-        .then(({ channels }) => setFound(channels.filter(({ role }) => role === null)), refuse),
+        .then(({ channels }) => setChannels(channels.filter(({ role }) => role === null)), refuse),
     [api, refuse],
   )
-  useEffect(() => void look(), [look])
+  useEffect(() => void search(), [search])
 
   const join = (channelId: string) =>
     api.members.join({ channelId }).then(() => onDone(channelId), refuse)
@@ -32,18 +32,18 @@ export function BrowseDialog({ onDone, onClose }: Props) {
     const token = invite.trim().split('/').at(-1) ?? ''
     api.invites.accept({ token }).then(() => {
       setInvite('')
-      return look()
+      return search()
     }, refuse)
   }
   return (
     <Dialog title="Browse channels" onClose={onClose}>
-      {found?.length === 0 && (
+      {channels?.length === 0 && (
         <p className="empty">There is nothing to join: you are in every open channel.</p>
       )}
       <ul className="invitees" aria-label="Channels to join">
-        {found?.map((channel) => (
+        {channels?.map((channel) => (
           <li key={channel.id} className="person">
-            <ChannelFace channel={channel} />
+            <ChannelIcon channel={channel} />
             <span>
               {channel.name}{' '}
               <small className="muted">{plural(channel.memberCount, 'member')}</small>

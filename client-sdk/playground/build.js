@@ -1,6 +1,6 @@
 import { build } from 'vite'
 
-// Run by the server when the playground is first asked for: tells its files, by name.
+// The server runs this at the first visit. It prints the bundled files as JSON, by name.
 const result = await build({
   root: import.meta.dirname,
   base: './',
@@ -8,9 +8,13 @@ const result = await build({
   envDir: false,
   publicDir: false,
   logLevel: 'error',
-  // The sources of the SDK, not what was last built of it.
+  // Use the SDK's sources, not its last build.
   resolve: { conditions: ['parley-source', 'module', 'browser', 'production'] },
   oxc: { jsx: { runtime: 'automatic' } },
   build: { write: false, target: 'es2022', modulePreload: { polyfill: false } },
 })
-console.log(JSON.stringify(result.output.map((file) => [file.fileName, file.type === 'chunk' ? file.code : file.source])))
+const files = result.output.map((file) => [
+  file.fileName,
+  file.type === 'chunk' ? file.code : file.source,
+])
+console.log(JSON.stringify(files))

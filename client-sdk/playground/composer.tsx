@@ -1,32 +1,40 @@
 import { useTyping } from '@parley/client/react'
-import { type FormEvent, type KeyboardEvent, useId, useLayoutEffect, useRef, useState } from 'react'
+import {
+  type FormEvent,
+  type KeyboardEvent,
+  type RefObject,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
 import { EmojiButton } from './emoji.tsx'
 import { Icon } from './icons.tsx'
 import { MentionList, useMentions } from './mentions.tsx'
 import { useSession } from './session.ts'
 
 type Props = {
-  /** Where it is: what was typed and not sent is kept by it. */
-  place: string
+  /** Text that was typed and not sent is kept under this key. */
+  draftKey: string
   channelId: string
   label: string
   hasFocus?: boolean
   onSend: (text: string) => void
 }
 
-/** Where messages are written: Enter sends, Shift+Enter begins a line, @ offers members. */
-export function Composer({ place, channelId, label, hasFocus = false, onSend }: Props) {
+/** A message being written: Enter sends, Shift+Enter starts a line, @ offers members. */
+export function Composer({ draftKey, channelId, label, hasFocus = false, onSend }: Props) {
   const { drafts } = useSession()
   const { keystroke } = useTyping(channelId)
-  const [text, setText] = useState(() => drafts.get(place) ?? '')
+  const [text, setText] = useState(() => drafts.get(draftKey) ?? '')
   const field = useRef<HTMLTextAreaElement>(null)
   const listId = useId()
   const change = (next: string) => {
     setText(next)
-    drafts.set(place, next)
+    drafts.set(draftKey, next)
   }
   const mentions = useMentions(field, { text, onChange: change })
-  useFittingHeight(field, text)
+  useGrowingHeight(field, text)
 
   const send = () => {
     if (text.trim() === '') return
@@ -40,8 +48,8 @@ export function Composer({ place, channelId, label, hasFocus = false, onSend }: 
     send()
   }
   const insert = (emoji: string) => {
-    const at = field.current?.selectionStart ?? text.length
-    change(text.slice(0, at) + emoji + text.slice(at))
+    const caret = field.current?.selectionStart ?? text.length
+    change(text.slice(0, caret) + emoji + text.slice(caret))
     field.current?.focus()
   }
   return (
@@ -53,16 +61,16 @@ export function Composer({ place, channelId, label, hasFocus = false, onSend }: 
         field.current?.focus()
       }}
     >
-      {mentions.found.length > 0 && <MentionList id={listId} mentions={mentions} />}
+      {mentions.matches.length > 0 && <MentionList id={listId} mentions={mentions} />}
       <textarea
         ref={field}
         rows={1}
-        // biome-ignore lint/a11y/noAutofocus: only where it was opened to type in it
+        // biome-ignore lint/a11y/noAutofocus: only where the user opened it to type
         autoFocus={hasFocus}
         aria-label={label}
         aria-autocomplete="list"
-        aria-controls={mentions.found.length > 0 ? listId : undefined}
-        aria-activedescendant={mentions.chosen && `${listId}-${mentions.chosen.userId}`}
+        aria-controls={mentions.matches.length > 0 ? listId : undefined}
+        aria-activedescendant={mentions.selected && `${listId}-${mentions.selected.userId}`}
         placeholder={label}
         value={text}
         onChange={(event) => {
@@ -70,7 +78,7 @@ export function Composer({ place, channelId, label, hasFocus = false, onSend }: 
           keystroke()
         }}
         onKeyDown={onKeyDown}
-        onSelect={mentions.look}
+        onSelect={mentions.update}
         onBlur={mentions.close}
       />
       <EmojiButton label="Insert emoji" verb="Insert" onChoose={insert} />
@@ -87,14 +95,14 @@ export function Composer({ place, channelId, label, hasFocus = false, onSend }: 
   )
 }
 
-const TALLEST_PX = 160
+const MAX_HEIGHT_PX = 160
 
-/** As tall as its text, up to a point. */
-function useFittingHeight(field: React.RefObject<HTMLTextAreaElement | null>, text: string) {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it is the text that makes it taller
+/** Makes a field as tall as its text, up to MAX_HEIGHT_PX. */
+function useGrowingHeight(field: RefObject<HTMLTextAreaElement | null>, text: string) {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the height depends on the text
   useLayoutEffect(() => {
     if (!field.current) return
     field.current.style.height = 'auto'
-    field.current.style.height = `${Math.min(TALLEST_PX, field.current.scrollHeight)}px`
+    field.current.style.height = `${Math.min(MAX_HEIGHT_PX, field.current.scrollHeight)}px`
   }, [field, text])
 }

@@ -1,195 +1,85 @@
-import type { Channel } from '@parley/client'
-import { useLastActive, useMembers, useMessages, usePins } from '@parley/client/react'
-import { useCallback, useMemo, useState } from 'react'
-import { PresentAvatar } from './avatar.tsx'
-import { ChannelFace } from './channel-list.tsx'
+import type { Channel, MessagesSnapshot } from '@parley/client'
+import { type MessageActions, useMembers, useMessages } from '@parley/client/react'
+import { useCallback, useState } from 'react'
+import { ChannelHeader } from './channel-header.tsx'
 import { Composer } from './composer.tsx'
-import { agoOf, plural } from './format.ts'
-import { Icon } from './icons.tsx'
 import { InviteDialog } from './invite.tsx'
 import { MessageList } from './message-list.tsx'
+import { type OpenChannel, OpenChannelContext } from './open-channel.ts'
 import { Pins } from './pins.tsx'
-import { type Room, RoomContext, useRoom } from './room.ts'
 import { useSession } from './session.ts'
 import { Thread } from './thread.tsx'
-import { useTell } from './toasts.tsx'
+import { useToasts } from './toasts.tsx'
 import { Typing } from './typing.tsx'
 
-type Drawer = { kind: 'thread'; parentId: string } | { kind: 'pins' }
+type OpenDrawer = { kind: 'thread'; parentId: string } | { kind: 'pins' }
 
-/** An open channel: its messages, and beside them a thread or the pinned ones. */
+/** An open channel: its messages, and beside them a thread or the pinned messages. */
 export function Conversation({ channel, onBack }: { channel: Channel; onBack: () => void }) {
   const { userId: me } = useSession()
-  const { attempt } = useTell()
+  const { attempt } = useToasts()
   const messages = useMessages(channel.id)
+  // The actions are the same for as long as a channel is open, so memoised rows render only once.
+  const [actions] = useState(() => actionsOf(messages))
   const { items: members } = useMembers(channel.id)
-  const [drawer, setDrawer] = useState<Drawer>()
+  const [drawer, setDrawer] = useState<OpenDrawer>()
   const [isInviting, setInviting] = useState(false)
-  /** The message that is to be looked at; each time a new object. */
+  /** The message to scroll to. A new object scrolls there again. */
   const [target, setTarget] = useState<{ id: string }>()
   const [unreadSince] = useState(() => (channel.unreadCount > 0 ? channel.lastReadSeq : undefined))
-  const {
-    send,
-    edit,
-    delete: remove,
-    react,
-    unreact,
-    pin,
-    unpin,
-    retry,
-    discard,
-    markRead,
-    loadOlder,
-    loadNewer,
-    jumpTo,
-    jumpToLatest,
-  } = messages
-  const actions = useMemo(
-    () => ({
-      send,
-      edit,
-      delete: remove,
-      react,
-      unreact,
-      pin,
-      unpin,
-      retry,
-      discard,
-      markRead,
-      loadOlder,
-      loadNewer,
-      jumpTo,
-      jumpToLatest,
-    }),
-    [
-      send,
-      edit,
-      remove,
-      react,
-      unreact,
-      pin,
-      unpin,
-      retry,
-      discard,
-      markRead,
-      loadOlder,
-      loadNewer,
-      jumpTo,
-      jumpToLatest,
-    ],
-  )
-  const isShown = (id: string) => messages.items.some((message) => message.id === id)
   const show = async (id: string) => {
-    if (!isShown(id)) await attempt(jumpTo(id))
-    setDrawer(undefined) // it may lie over the messages
+    const isLoaded = messages.items.some((message) => message.id === id)
+    if (!isLoaded) await attempt(actions.jumpTo(id))
+    setDrawer(undefined) // on a narrow screen it covers the messages
     setTarget({ id })
   }
   const openThread = useCallback((parentId: string) => setDrawer({ kind: 'thread', parentId }), [])
-  const close = useCallback(() => setDrawer(undefined), [])
-  const room: Room = { channel, me, members, actions, openThread, show, isThread: false }
+  const closeDrawer = useCallback(() => setDrawer(undefined), [])
+  const togglePins = () => setDrawer(drawer?.kind === 'pins' ? undefined : { kind: 'pins' })
+  const openChannel: OpenChannel = {
+    channel,
+    me,
+    members,
+    actions,
+    openThread,
+    show,
+    isThread: false,
+  }
   return (
-    <RoomContext.Provider value={room}>
+    <OpenChannelContext.Provider value={openChannel}>
       <div className="room" data-drawer={drawer !== undefined}>
         <section className="conversation" aria-label={channel.name}>
-          <RoomHeader
-            onBack={onBack}
-            onInvite={() => setInviting(true)}
-            onPins={() => setDrawer(drawer?.kind === 'pins' ? undefined : { kind: 'pins' })}
-          />
+          <ChannelHeader onBack={onBack} onInvite={() => setInviting(true)} onPins={togglePins} />
           <MessageList
             list={messages}
             label={`Messages in ${channel.name}`}
             unreadSince={unreadSince}
             target={target}
-            onRead={markRead}
+            onRead={actions.markRead}
           />
           <Typing channelId={channel.id} />
           <Composer
-            place={channel.id}
+            draftKey={channel.id}
             channelId={channel.id}
             label={`Message ${channel.name}`}
-            onSend={(text) => send({ text })}
+            onSend={(text) => actions.send({ text })}
           />
         </section>
         {drawer?.kind === 'thread' && (
-          <Thread key={drawer.parentId} parentId={drawer.parentId} onClose={close} />
+          <Thread key={drawer.parentId} parentId={drawer.parentId} onClose={closeDrawer} />
         )}
-        {drawer?.kind === 'pins' && <Pins onClose={close} />}
+        {drawer?.kind === 'pins' && <Pins onClose={closeDrawer} />}
       </div>
       {isInviting && <InviteDialog channel={channel} onClose={() => setInviting(false)} />}
-    </RoomContext.Provider>
+    </OpenChannelContext.Provider>
   )
 }
 
-function RoomHeader({
-  onBack,
-  onInvite,
-  onPins,
-}: {
-  onBack: () => void
-  onInvite: () => void
-  onPins: () => void
-}) {
-  const { channel, members, me } = useRoom()
-  const pins = usePins(channel.id)
-  const other =
-    channel.type === 'messaging' ? members.find(({ userId }) => userId !== me) : undefined
-  return (
-    <header className="room-header">
-      <button
-        type="button"
-        className="icon-button room-back"
-        aria-label="Back to channels"
-        onClick={onBack}
-      >
-        <Icon name="back" />
-      </button>
-      <ChannelFace channel={channel} />
-      <div className="room-title">
-        <h3>{channel.name}</h3>
-        <p>
-          {other ? (
-            <LastActive userId={other.userId} />
-          ) : (
-            (channel.description ?? plural(channel.memberCount, 'member'))
-          )}
-        </p>
-      </div>
-      {!other && (
-        <ul className="faces" aria-label="Members">
-          {members.slice(0, 4).map(({ userId, user }) => (
-            <li key={userId}>
-              <PresentAvatar id={userId} name={user.name} size="small" />
-            </li>
-          ))}
-        </ul>
-      )}
-      {channel.type !== 'messaging' && (
-        <button
-          type="button"
-          className="icon-button"
-          aria-label="Invite people"
-          title="Invite people"
-          onClick={onInvite}
-        >
-          <Icon name="personAdd" />
-        </button>
-      )}
-      <button
-        type="button"
-        className="icon-button"
-        aria-label={`Pinned messages: ${pins.items.length}`}
-        title="Pinned messages"
-        onClick={onPins}
-      >
-        <Icon name="pin" />
-        {pins.items.length > 0 && <span className="count">{pins.items.length}</span>}
-      </button>
-    </header>
-  )
-}
-
-function LastActive({ userId }: { userId: string }) {
-  const { isOnline, lastActiveAt } = useLastActive(userId)
-  return isOnline ? 'Online' : agoOf(lastActiveAt)
-}
+const actionsOf = ({
+  items,
+  status,
+  error,
+  hasOlder,
+  hasNewer,
+  ...actions
+}: MessagesSnapshot & MessageActions): MessageActions => actions

@@ -4,31 +4,31 @@ import { type FormEvent, useState } from 'react'
 import { Dialog, Refusal } from './dialog.tsx'
 import { firstName } from './format.ts'
 import { PeoplePicker } from './people.tsx'
-import { describe } from './toasts.tsx'
+import { describeError } from './toasts.tsx'
 
 const kinds = [
-  { type: 'group', title: 'Group', about: 'Any member may add people' },
-  { type: 'public', title: 'Public', about: 'Everybody may find and join it' },
+  { type: 'group', title: 'Group', about: 'Any member can add people' },
+  { type: 'public', title: 'Public', about: 'Anyone can find and join it' },
   { type: 'private', title: 'Private', about: 'Its owner adds people' },
   { type: 'team', title: 'Team', about: 'For the people of your workspace' },
-  { type: 'messaging', title: 'Direct', about: 'You and one other' },
+  { type: 'messaging', title: 'Direct', about: 'You and one other person' },
 ] as const
 
 type Props = { onDone: (channelId: string) => void; onClose: () => void }
 
-/** Makes a channel of any type and opens it. */
+/** Creates a channel of any type, and opens it. */
 export function CreateDialog({ onDone, onClose }: Props) {
   const { api } = useChat()
   const me = useMe()
   const [type, setType] = useState<Channel['type']>('group')
   const [name, setName] = useState('')
   const [memberIds, setMemberIds] = useState<string[]>([])
-  const [refusal, setRefusal] = useState<ReturnType<typeof describe>>()
+  const [refusal, setRefusal] = useState<ReturnType<typeof describeError>>()
   const [isBusy, setBusy] = useState(false)
   const isDirect = type === 'messaging'
   const isReady = isDirect ? memberIds.length === 1 : name.trim() !== ''
 
-  const choose = (kind: Channel['type']) => {
+  const chooseType = (kind: Channel['type']) => {
     setType(kind)
     setMemberIds([])
   }
@@ -36,16 +36,16 @@ export function CreateDialog({ onDone, onClose }: Props) {
     event.preventDefault()
     setBusy(true)
     try {
-      const place = type === 'team' ? { workspaceId: await workspaceOf(api) } : {}
+      const workspace = type === 'team' ? { workspaceId: await workspaceOf(api) } : {}
       const { id } = await api.channels.create({
         type,
         memberIds,
-        ...place,
+        ...workspace,
         ...(isDirect ? {} : { name: name.trim() }),
       })
       onDone(id)
     } catch (error) {
-      setRefusal(describe(error))
+      setRefusal(describeError(error))
       setBusy(false)
     }
   }
@@ -61,7 +61,7 @@ export function CreateDialog({ onDone, onClose }: Props) {
                   type="radio"
                   name="type"
                   checked={type === kind.type}
-                  onChange={() => choose(kind.type)}
+                  onChange={() => chooseType(kind.type)}
                 />
                 <strong>{kind.title}</strong>
                 <span>{kind.about}</span>
@@ -103,7 +103,7 @@ export function CreateDialog({ onDone, onClose }: Props) {
   )
 }
 
-/** The user's own workspace, made if need be. */
+/** A workspace that the user owns or administers. It is created if there is none. */
 async function workspaceOf({ workspaces }: UserApi) {
   const own = (await workspaces.list()).workspaces.find(({ role }) => role !== 'member')
   return (own ?? (await workspaces.create({ name: 'Playground', type: 'company' }))).id

@@ -1,19 +1,15 @@
 import type { ChatMessage } from '@parley/client'
 import { Dialog } from './dialog.tsx'
 import { plainText } from './message-text.tsx'
-import { useRoom } from './room.ts'
-import { useTell } from './toasts.tsx'
+import { useOpenChannel } from './open-channel.ts'
+import { useToasts } from './toasts.tsx'
 
-/** Asks once more before a message is gone. */
-export function DeleteDialog({
-  message: { id, text },
-  onClose,
-}: {
-  message: ChatMessage
-  onClose: () => void
-}) {
-  const { actions } = useRoom()
-  const { attempt } = useTell()
+type Props = { message: ChatMessage; onClose: () => void }
+
+/** Asks for confirmation before a message is deleted. */
+export function DeleteDialog({ message: { id, text }, onClose }: Props) {
+  const { actions } = useOpenChannel()
+  const { attempt } = useToasts()
   const remove = () => {
     onClose()
     void attempt(actions.delete(id))
@@ -21,7 +17,7 @@ export function DeleteDialog({
   return (
     <Dialog title="Delete this message?" onClose={onClose}>
       <p className="delete-text">{plainText(text)}</p>
-      <p className="muted">It will be gone for everybody.</p>
+      <p className="muted">It will be deleted for everyone.</p>
       <footer>
         <button type="button" className="button button-quiet" onClick={onClose}>
           Keep

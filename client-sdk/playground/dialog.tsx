@@ -1,10 +1,10 @@
 import { type ReactNode, useEffect, useId, useRef } from 'react'
 import { Icon } from './icons.tsx'
-import { keepEscape } from './popover.tsx'
+import { stopEscape } from './popover.tsx'
 
 type Props = { title: string; onClose: () => void; children: ReactNode }
 
-/** A modal dialog as browsers have it: Escape closes it, and the focus goes back to where it was. */
+/** The browser's modal dialog: Escape closes it, and the focus returns. */
 export function Dialog({ title, onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
@@ -19,8 +19,11 @@ export function Dialog({ title, onClose, children }: Props) {
       className="dialog"
       aria-labelledby={id}
       onCancel={onClose}
-      onKeyDown={keepEscape}
-      onClick={(event) => event.target === dialog.current && onClose()}
+      onKeyDown={stopEscape}
+      onClick={({ target }) => {
+        const isBackdrop = target === dialog.current
+        if (isBackdrop) onClose()
+      }}
     >
       <div className="dialog-body">
         <header>
@@ -35,7 +38,7 @@ export function Dialog({ title, onClose, children }: Props) {
   )
 }
 
-/** What was refused, where it was asked for. */
+/** Why the server refused what the dialog asked for. */
 export const Refusal = ({ refusal }: { refusal: { text: string; code: string } | undefined }) =>
   refusal ? (
     <p className="refusal" role="alert">

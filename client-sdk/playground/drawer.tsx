@@ -1,16 +1,13 @@
 import { type ReactNode, useEffect, useState } from 'react'
 import { Icon } from './icons.tsx'
 
-/** A panel beside the channel, or over it where it is narrow. Escape closes it, and the focus goes back to where it was. */
-export function Drawer({
-  title,
-  onClose,
-  children,
-}: {
-  title: string
-  onClose: () => void
-  children: ReactNode
-}) {
+type Props = { title: string; onClose: () => void; children: ReactNode }
+
+/**
+ * A panel beside the channel, or over it on a narrow screen. Escape closes it, and the focus
+ * returns.
+ */
+export function Drawer({ title, onClose, children }: Props) {
   const [opener] = useState(() => document.activeElement)
   useEffect(
     () => () => {
@@ -22,7 +19,9 @@ export function Drawer({
     <aside
       className="drawer"
       aria-label={title}
-      onKeyDown={({ key }) => key === 'Escape' && onClose()}
+      onKeyDown={({ key }) => {
+        if (key === 'Escape') onClose()
+      }}
     >
       <header className="room-header">
         <h3>{title}</h3>

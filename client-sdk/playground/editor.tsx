@@ -1,18 +1,14 @@
 import type { ChatMessage } from '@parley/client'
 import { type KeyboardEvent, useState } from 'react'
-import { useRoom } from './room.ts'
-import { useTell } from './toasts.tsx'
+import { useOpenChannel } from './open-channel.ts'
+import { useToasts } from './toasts.tsx'
 
-/** A message's text while it is being changed. */
-export function Editor({
-  message: { id, text: before },
-  onClose,
-}: {
-  message: ChatMessage
-  onClose: () => void
-}) {
-  const { actions } = useRoom()
-  const { attempt } = useTell()
+type Props = { message: ChatMessage; onClose: () => void }
+
+/** Edits the text of a message. */
+export function Editor({ message: { id, text: before }, onClose }: Props) {
+  const { actions } = useOpenChannel()
+  const { attempt } = useToasts()
   const [text, setText] = useState(before)
   const save = () => {
     if (text.trim() !== '' && text !== before) void attempt(actions.edit(id, { text: text.trim() }))
@@ -28,7 +24,7 @@ export function Editor({
   return (
     <div className="editor">
       <textarea
-        // biome-ignore lint/a11y/noAutofocus: it was opened to type in it
+        // biome-ignore lint/a11y/noAutofocus: the user opened it to type
         autoFocus
         className="input"
         aria-label="Edit message"

@@ -1,11 +1,11 @@
 const time = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' })
 const day = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' })
 const shortDay = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
-const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'short' })
+const dateAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'short' })
 const DAY_MS = 86_400_000
 
 export const timeOf = (iso: string) => time.format(new Date(iso))
-export const wholeTimeOf = (iso: string) => whole.format(new Date(iso))
+export const wholeTimeOf = (iso: string) => dateAndTime.format(new Date(iso))
 
 export function dayOf(iso: string, now = new Date()) {
   const date = new Date(iso)
@@ -13,7 +13,7 @@ export function dayOf(iso: string, now = new Date()) {
   return isSameDay(date, new Date(now.getTime() - DAY_MS)) ? 'Yesterday' : day.format(date)
 }
 
-/** As short as it can be: the time today, the day before that. */
+/** The time of today, else the day. */
 export const shortTimeOf = (iso: string, now = new Date()) =>
   isSameDay(new Date(iso), now) ? timeOf(iso) : shortDay.format(new Date(iso))
 
@@ -22,9 +22,8 @@ export function agoOf(iso: string | null, now = Date.now()) {
   const minutes = Math.floor((now - Date.parse(iso)) / 60_000)
   if (minutes < 2) return 'Active a moment ago'
   if (minutes < 60) return `Active ${minutes} min ago`
-  return minutes < 1_440
-    ? `Active ${Math.floor(minutes / 60)} h ago`
-    : `Active ${Math.floor(minutes / 1_440)} d ago`
+  const hours = Math.floor(minutes / 60)
+  return hours < 24 ? `Active ${hours} h ago` : `Active ${Math.floor(hours / 24)} d ago`
 }
 
 const isSameDay = (a: Date, b: Date) => a.toDateString() === b.toDateString()

@@ -21,7 +21,10 @@ const shapes = {
   ),
   hash: <path d="M5 9h15M4 15h15M10 4L8 20M16 4l-2 16" />,
   link: (
-    <path d="M10 14a4 4 0 0 0 6 .5l3-3a4 4 0 0 0-6-6l-1.5 1.5M14 10a4 4 0 0 0-6-.5l-3 3a4 4 0 0 0 6 6l1.5-1.5" />
+    <>
+      <path d="M10 14a4 4 0 0 0 6 .5l3-3a4 4 0 0 0-6-6l-1.5 1.5" />
+      <path d="M14 10a4 4 0 0 0-6-.5l-3 3a4 4 0 0 0 6 6l1.5-1.5" />
+    </>
   ),
   lock: (
     <>
@@ -63,7 +66,7 @@ const shapes = {
 
 export type IconName = keyof typeof shapes
 
-/** A picture beside words, or in a button that has a name: never read out. */
+/** A decorative icon beside a text or in a labelled button: screen readers skip it. */
 export const Icon = ({ name, size = 18 }: { name: IconName; size?: number }) => (
   <svg
     className="icon"

@@ -5,20 +5,20 @@ import { Avatar } from './avatar.tsx'
 import { Dialog, Refusal } from './dialog.tsx'
 import { Icon } from './icons.tsx'
 import { usePeople } from './people.tsx'
-import { describe } from './toasts.tsx'
+import { describeError } from './toasts.tsx'
 
-/** Brings people into a channel: one by one, or to a team with a link. */
+/** Adds people to a channel one by one, or invites them to its workspace with a link. */
 export function InviteDialog({ channel, onClose }: { channel: Channel; onClose: () => void }) {
   const { api } = useChat()
   const { items: members } = useMembers(channel.id)
   const people = usePeople()
-  const [refusal, setRefusal] = useState<ReturnType<typeof describe>>()
+  const [refusal, setRefusal] = useState<ReturnType<typeof describeError>>()
   const isMember = (id: string) => members.some(({ userId }) => userId === id)
   const add = (id: string) => {
     setRefusal(undefined)
     api.members
       .add({ channelId: channel.id, userIds: [id] })
-      .catch((error) => setRefusal(describe(error)))
+      .catch((error) => setRefusal(describeError(error)))
   }
   return (
     <Dialog title={`Invite to ${channel.name}`} onClose={onClose}>
@@ -45,7 +45,7 @@ export function InviteDialog({ channel, onClose }: { channel: Channel; onClose: 
       {channel.workspaceId && (
         <InviteLink
           workspaceId={channel.workspaceId}
-          onRefused={(error) => setRefusal(describe(error))}
+          onRefused={(error) => setRefusal(describeError(error))}
         />
       )}
       <Refusal refusal={refusal} />
@@ -58,28 +58,24 @@ export function InviteDialog({ channel, onClose }: { channel: Channel; onClose: 
   )
 }
 
-/** Whoever has the link may join the workspace, and with it its team channels. */
-function InviteLink({
-  workspaceId,
-  onRefused,
-}: {
-  workspaceId: string
-  onRefused: (error: unknown) => void
-}) {
+type LinkProps = { workspaceId: string; onRefused: (error: unknown) => void }
+
+/** A link that lets anyone join the workspace, and its team channels. */
+function InviteLink({ workspaceId, onRefused }: LinkProps) {
   const { api } = useChat()
   const [url, setUrl] = useState<string>()
-  const make = () =>
+  const createLink = () =>
     api.invites.create({ workspaceId }).then(({ inviteUrl }) => setUrl(inviteUrl), onRefused)
   if (!url)
     return (
-      <button type="button" className="button button-quiet" onClick={make}>
-        <Icon name="link" /> Make an invite link to the workspace
+      <button type="button" className="button button-quiet" onClick={createLink}>
+        <Icon name="link" /> Create an invite link to the workspace
       </button>
     )
   return (
     <label className="field">
       <span className="field-name">
-        Invite link, shown this once. The other side takes it under “Browse channels”.
+        Invite link, shown only once. Paste it under “Browse channels” on the other side.
       </span>
       <input className="input" readOnly value={url} onFocus={(event) => event.target.select()} />
     </label>

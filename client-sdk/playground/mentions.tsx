@@ -1,80 +1,84 @@
 import type { Member } from '@parley/client'
 import { type KeyboardEvent, type RefObject, useLayoutEffect, useRef, useState } from 'react'
 import { Avatar } from './avatar.tsx'
-import { useRoom } from './room.ts'
+import { useOpenChannel } from './open-channel.ts'
 
-const BEGUN = /(?:^|\s)@([\p{L}\p{N}_.-]*)$/u
-const MOST = 6
+/** A mention whose name is still being typed, up to the caret. */
+const UNFINISHED = /(?:^|\s)@([\p{L}\p{N}_.-]*)$/u
+const MAX_MATCHES = 6
 
 export type Mentions = ReturnType<typeof useMentions>
 
-/** Offers members while a mention is being typed. */
+/** Finds members for the mention that is being typed. */
 export function useMentions(
   field: RefObject<HTMLTextAreaElement | null>,
   { text, onChange }: { text: string; onChange: (text: string) => void },
 ) {
-  const { members, me } = useRoom()
-  const [begun, setBegun] = useState<string>()
-  const [place, setPlace] = useState(0)
+  const { members, me } = useOpenChannel()
+  const [prefix, setPrefix] = useState<string>()
+  const [selectedIndex, setSelectedIndex] = useState(0)
   const caret = useRef<number>(undefined)
   useLayoutEffect(() => {
     if (caret.current === undefined) return
     field.current?.setSelectionRange(caret.current, caret.current)
     caret.current = undefined
   })
-  const found =
-    begun === undefined
+  const matches =
+    prefix === undefined
       ? []
-      : members.filter((member) => member.userId !== me && isMatch(member, begun)).slice(0, MOST)
-  const chosen = found[Math.min(place, found.length - 1)]
+      : members
+          .filter((member) => member.userId !== me && isMatch(member, prefix))
+          .slice(0, MAX_MATCHES)
+  const selected = matches[Math.min(selectedIndex, matches.length - 1)]
 
-  const look = () => {
+  const update = () => {
     const { value = text, selectionEnd = text.length } = field.current ?? {}
-    setBegun(BEGUN.exec(value.slice(0, selectionEnd))?.[1]?.toLowerCase())
-    setPlace(0)
+    setPrefix(UNFINISHED.exec(value.slice(0, selectionEnd))?.[1]?.toLowerCase())
+    setSelectedIndex(0)
   }
-  const close = () => setBegun(undefined)
+  const close = () => setPrefix(undefined)
   const choose = ({ userId }: Member) => {
     const end = field.current?.selectionEnd ?? text.length
-    const start = end - (begun?.length ?? 0)
+    const start = end - (prefix?.length ?? 0)
     caret.current = start + userId.length + 1
     onChange(`${text.slice(0, start)}${userId} ${text.slice(end)}`)
     close()
   }
-  /** Whether the key was for the list. */
+  /** Returns whether the key was for the list of matches. */
   const onKeyDown = (event: KeyboardEvent) => {
-    if (!chosen) return false
+    if (!selected) return false
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (step) setPlace((found.indexOf(chosen) + step + found.length) % found.length)
-    else if ((event.key === 'Enter' && !event.shiftKey) || event.key === 'Tab') choose(chosen)
+    const isChoice = (event.key === 'Enter' && !event.shiftKey) || event.key === 'Tab'
+    if (step) {
+      const index = matches.indexOf(selected) + step + matches.length
+      setSelectedIndex(index % matches.length)
+    } else if (isChoice) choose(selected)
     else if (event.key === 'Escape') close()
     else return false
     event.preventDefault()
     event.stopPropagation()
     return true
   }
-  return { found, chosen, look, close, choose, onKeyDown }
+  return { matches, selected, update, close, choose, onKeyDown }
 }
 
-const isMatch = ({ userId, user }: Member, begun: string) =>
-  userId.toLowerCase().startsWith(begun) || user.name.toLowerCase().split(' ').some((word) => word.startsWith(begun)) // biome-ignore format: a line
+const isMatch = ({ userId, user }: Member, prefix: string) => {
+  const words = [userId, ...user.name.split(' ')]
+  return words.some((word) => word.toLowerCase().startsWith(prefix))
+}
 
-export const MentionList = ({
-  id,
-  mentions: { found, chosen, choose },
-}: {
-  id: string
-  mentions: Mentions
-}) => (
+type ListProps = { id: string; mentions: Mentions }
+
+export const MentionList = ({ id, mentions: { matches, selected, choose } }: ListProps) => (
   <div className="mentions" id={id} role="listbox" aria-label="Members">
-    {found.map((member) => (
-      // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the text
-      // biome-ignore lint/a11y/useKeyWithClickEvents: keys are heard there
+    {matches.map((member) => (
+      // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the text field
+      // biome-ignore lint/a11y/useKeyWithClickEvents: the text field handles the keys
       <div
         key={member.userId}
         id={`${id}-${member.userId}`}
         role="option"
-        aria-selected={member === chosen}
+        aria-selected={member === selected}
         onMouseDown={(event) => event.preventDefault()}
         onClick={() => choose(member)}
       >

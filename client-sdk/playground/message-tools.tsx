@@ -1,26 +1,27 @@
 import type { ChatMessage } from '@parley/client'
 import { EmojiButton } from './emoji.tsx'
 import { Icon, type IconName } from './icons.tsx'
-import { useRoom } from './room.ts'
-import { useTell } from './toasts.tsx'
+import { useOpenChannel } from './open-channel.ts'
+import { useToasts } from './toasts.tsx'
 
-/** How long a message of one's own can be deleted. */
-const DELETABLE_MS = 15 * 60_000
+/** How long authors can delete a message: the server's `deleteWindowSeconds`. */
+const DELETE_WINDOW_MS = 15 * 60_000
 
 type Props = {
   message: ChatMessage
   onMode: (mode: 'edit' | 'delete') => void
+  /** Keeps the tools shown while a menu is open. */
   onHold: (isHeld: boolean) => void
 }
 
-/** What can be done with a message. */
+/** The buttons for what the user can do with a message. */
 export function MessageTools({
   message: { id, parentId, pinned, userId, createdAt },
   onMode,
   onHold,
 }: Props) {
-  const { actions, me, openThread, isThread } = useRoom()
-  const { attempt } = useTell()
+  const { actions, me, openThread, isThread } = useOpenChannel()
+  const { attempt } = useToasts()
   const isMine = userId === me
   return (
     <div className="tools" role="toolbar" aria-label="Message">
@@ -39,7 +40,7 @@ export function MessageTools({
         onClick={() => void attempt(pinned ? actions.unpin(id) : actions.pin(id))}
       />
       {isMine && <Tool label="Edit" icon="edit" onClick={() => onMode('edit')} />}
-      {isMine && Date.now() - Date.parse(createdAt) < DELETABLE_MS && (
+      {isMine && Date.now() - Date.parse(createdAt) < DELETE_WINDOW_MS && (
         <Tool label="Delete" icon="delete" onClick={() => onMode('delete')} />
       )}
     </div>

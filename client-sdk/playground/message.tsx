@@ -1,50 +1,44 @@
 import type { ChatMessage } from '@parley/client'
-import { useConnection } from '@parley/client/react'
 import { memo, useState } from 'react'
 import { Avatar } from './avatar.tsx'
 import { DeleteDialog } from './delete.tsx'
+import { Delivery } from './delivery.tsx'
 import { Editor } from './editor.tsx'
 import { replies, timeOf, wholeTimeOf } from './format.ts'
 import { Icon } from './icons.tsx'
 import { MessageText, plainText } from './message-text.tsx'
 import { MessageTools } from './message-tools.tsx'
+import { useLoadedMessage, useOpenChannel } from './open-channel.ts'
 import { LinkPreviews } from './previews.tsx'
 import { Reactions } from './reactions.tsx'
-import { useKnown, useRoom } from './room.ts'
-
-export type Active = {
-  hovered?: string | undefined
-  focused?: string | undefined
-  held?: string | undefined
-}
+import type { ActiveMessage } from './use-active-message.ts'
 
 type Props = {
   message: ChatMessage
-  /** Follows another of the same author at once: needs no name. */
+  /** It closely follows another message of the same author, so it shows no name. */
   isGrouped: boolean
   isActive: boolean
   isInTabOrder: boolean
   isTarget: boolean
-  onActive: (change: Active) => void
+  onActive: (change: ActiveMessage) => void
 }
 
-/** A message with all that hangs on it. */
-export const MessageRow = memo(function MessageRow({
-  message,
-  isGrouped,
-  isActive,
-  isInTabOrder,
-  isTarget,
-  onActive,
-}: Props) {
-  const { me, isThread } = useRoom()
-  const { id, user, text, createdAt, editedAt, pinned, status, mentions } = message
+/** A key that stays the same once an outgoing message is stored. */
+export const keyOf = ({ clientId, id }: ChatMessage) => clientId ?? id
+
+/** A message with its previews, reactions and replies; its tools while it is active. */
+export const MessageRow = memo(function MessageRow(props: Props) {
+  const { message, isGrouped, isActive, isInTabOrder, isTarget, onActive } = props
+  const { me, isThread } = useOpenChannel()
+  const { id, user, createdAt, status, mentions } = message
   const [mode, setMode] = useState<'edit' | 'delete'>()
-  const key = message.clientId ?? id
+  const key = keyOf(message)
+  const grouped = isGrouped ? 'message-grouped' : ''
+  const targeted = isTarget ? 'message-target' : ''
   return (
     <article
       id={isThread ? undefined : `message-${me}-${id}`}
-      className={`message ${isGrouped ? 'message-grouped' : ''} ${isTarget ? 'message-target' : ''}`}
+      className={`message ${grouped} ${targeted}`}
       data-row
       data-status={status}
       data-mentions-me={mentions.includes(me)}
@@ -52,9 +46,9 @@ export const MessageRow = memo(function MessageRow({
       tabIndex={isInTabOrder ? 0 : -1}
       onPointerEnter={() => onActive({ hovered: key })}
       onFocus={() => onActive({ focused: key })}
-      onBlur={({ currentTarget, relatedTarget }) =>
-        currentTarget.contains(relatedTarget) || onActive({ focused: undefined })
-      }
+      onBlur={({ currentTarget, relatedTarget }) => {
+        if (!currentTarget.contains(relatedTarget)) onActive({ focused: undefined })
+      }}
     >
       <div className="message-side">
         {isGrouped ? (
@@ -64,33 +58,12 @@ export const MessageRow = memo(function MessageRow({
         )}
       </div>
       <div className="message-main">
-        {!isGrouped && (
-          <header>
-            <strong>{user.name}</strong>
-            <time dateTime={createdAt} title={wholeTimeOf(createdAt)}>
-              {timeOf(createdAt)}
-            </time>
-            {pinned && (
-              <span className="mark">
-                <Icon name="pin" size={12} /> Pinned
-              </span>
-            )}
-          </header>
-        )}
+        {!isGrouped && <MessageHeader message={message} />}
         {message.parentId && <Quote parentId={message.parentId} />}
         {mode === 'edit' ? (
           <Editor message={message} onClose={() => setMode(undefined)} />
         ) : (
-          <div className="message-text">
-            <MessageText text={text} mentions={mentions} />
-            {editedAt && <span className="mark"> (edited)</span>}
-            {isGrouped && pinned && (
-              <span className="mark">
-                {' '}
-                <Icon name="pin" size={12} /> Pinned
-              </span>
-            )}
-          </div>
+          <MessageBody message={message} isGrouped={isGrouped} />
         )}
         <LinkPreviews previews={message.linkPreviews} />
         <Reactions message={message} />
@@ -109,10 +82,35 @@ export const MessageRow = memo(function MessageRow({
   )
 })
 
-/** What a reply answers. */
+const MessageHeader = ({ message: { user, createdAt, pinned } }: Pick<Props, 'message'>) => (
+  <header>
+    <strong>{user.name}</strong>
+    <time dateTime={createdAt} title={wholeTimeOf(createdAt)}>
+      {timeOf(createdAt)}
+    </time>
+    {pinned && <PinnedMark />}
+  </header>
+)
+
+const MessageBody = ({ message, isGrouped }: Pick<Props, 'message' | 'isGrouped'>) => (
+  <div className="message-text">
+    <MessageText text={message.text} mentions={message.mentions} />
+    {message.editedAt && <span className="mark"> (edited)</span>}
+    {isGrouped && message.pinned && <PinnedMark hasSpace />}
+  </div>
+)
+
+const PinnedMark = ({ hasSpace = false }: { hasSpace?: boolean }) => (
+  <span className="mark">
+    {hasSpace && ' '}
+    <Icon name="pin" size={12} /> Pinned
+  </span>
+)
+
+/** The message that a reply answers. */
 function Quote({ parentId }: { parentId: string }) {
-  const { openThread, isThread } = useRoom()
-  const parent = useKnown(parentId)
+  const { openThread, isThread } = useOpenChannel()
+  const parent = useLoadedMessage(parentId)
   if (isThread) return null
   return (
     <button type="button" className="quote" onClick={() => openThread(parentId)}>
@@ -122,38 +120,12 @@ function Quote({ parentId }: { parentId: string }) {
   )
 }
 
-function ThreadLink({ message: { id, replyCount } }: { message: ChatMessage }) {
-  const { openThread, isThread } = useRoom()
+function ThreadLink({ message: { id, replyCount } }: Pick<Props, 'message'>) {
+  const { openThread, isThread } = useOpenChannel()
   if (replyCount === 0 || isThread) return null
   return (
     <button type="button" className="thread-link" onClick={() => openThread(id)}>
       <Icon name="thread" size={14} /> {replies(replyCount)}
     </button>
-  )
-}
-
-/** A message on its way says so; one that was refused says why, and waits for a decision. */
-function Delivery({ message: { status, error, clientId } }: { message: ChatMessage }) {
-  const { actions } = useRoom()
-  const isLive = useConnection().status === 'live'
-  if (status === 'sent' || clientId === null) return null
-  if (status === 'pending')
-    return <p className="delivery">{isLive ? 'Sending…' : 'Waiting for the network'}</p>
-  return (
-    <p className="delivery delivery-failed" role="alert">
-      <span>
-        Not sent: {error?.message} <code>{error?.code}</code>
-      </span>
-      <button type="button" className="button button-small" onClick={() => actions.retry(clientId)}>
-        Retry
-      </button>
-      <button
-        type="button"
-        className="button button-small button-quiet"
-        onClick={() => actions.discard(clientId)}
-      >
-        Discard
-      </button>
-    </p>
   )
 }

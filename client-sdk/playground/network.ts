@@ -1,9 +1,9 @@
 import type { Store } from '@parley/client'
 
-/** A store that is set from outside. */
-export type Settable<T> = Store<T> & { set: (next: T) => void }
+/** A store that its owner can set. */
+export type WritableStore<T> = Store<T> & { set: (next: T) => void }
 
-export function createSettable<T>(initial: T): Settable<T> {
+export function createWritableStore<T>(initial: T): WritableStore<T> {
   const listeners = new Set<() => void>()
   let snapshot = initial
   return {
@@ -20,7 +20,7 @@ export function createSettable<T>(initial: T): Settable<T> {
   }
 }
 
-/** One user's way to the server. While it is down his calls fail, his socket is gone, and no other can be opened. */
+/** A user's connection to the server, with a switch. While it is off, calls and sockets fail. */
 export type Network = {
   isUp: Store<boolean>
   fetch: typeof fetch
@@ -29,13 +29,13 @@ export type Network = {
 }
 
 export function createNetwork(): Network {
-  const isUp = createSettable(true)
+  const isUp = createWritableStore(true)
   const sockets = new Set<WebSocket>()
   let outage = new AbortController()
   return {
     isUp,
     fetch: (input, init) => {
-      if (!isUp.getSnapshot()) return Promise.reject(new TypeError('there is no network'))
+      if (!isUp.getSnapshot()) return Promise.reject(new TypeError('the network is off'))
       const signals = [outage.signal, ...(init?.signal ? [init.signal] : [])]
       return fetch(input, { ...init, signal: AbortSignal.any(signals) })
     },
@@ -43,16 +43,16 @@ export function createNetwork(): Network {
       isUp.set(next)
       if (next) {
         outage = new AbortController()
-        window.dispatchEvent(new Event('online')) // as a browser says it
+        window.dispatchEvent(new Event('online')) // what a browser does
         return
       }
-      outage.abort(new TypeError('the network is gone'))
-      for (const socket of sockets) lose(socket)
+      outage.abort(new TypeError('the network went off'))
+      for (const socket of sockets) breakSocket(socket)
       sockets.clear()
     },
     webSocket: new Proxy(WebSocket, {
       construct: (Real, [url, protocols]: ConstructorParameters<typeof WebSocket>) => {
-        if (!isUp.getSnapshot()) return deadSocket()
+        if (!isUp.getSnapshot()) return createFailingSocket()
         const socket = new Real(url, protocols)
         sockets.add(socket)
         socket.addEventListener('close', () => sockets.delete(socket))
@@ -62,17 +62,17 @@ export function createNetwork(): Network {
   }
 }
 
-/** Ends a socket as a network does that is gone: without a farewell that the program could hear. */
-function lose(socket: WebSocket) {
+/** Breaks a socket as a lost network does: abnormally (1006), without a closing handshake. */
+function breakSocket(socket: WebSocket) {
   const { onclose } = socket
   socket.onopen = socket.onmessage = socket.onerror = socket.onclose = null
   socket.close()
   onclose?.call(socket, new CloseEvent('close', { code: 1006 }))
 }
 
-/** A socket that finds nobody. */
-function deadSocket(): WebSocket {
-  const socket = new EventTarget() as WebSocket // as much of it as is used before it opens
+/** A socket that fails to connect. */
+function createFailingSocket(): WebSocket {
+  const socket = new EventTarget() as WebSocket // as much of one as is used before it opens
   Object.assign(socket, { readyState: WebSocket.CLOSED, send: () => {}, close: () => {} })
   setTimeout(() => {
     socket.onerror?.(new Event('error'))

@@ -4,7 +4,7 @@ import { Avatar } from './avatar.tsx'
 import { plural } from './format.ts'
 import { useSession } from './session.ts'
 
-/** Who this is, how he stands with the server, what he has unread, and the switch that cuts his network. */
+/** The user of a pane, their connection and unread messages, and the switch for their network. */
 export function PaneHeader() {
   const { userId, network } = useSession()
   const name = useMe()?.name ?? userId
@@ -43,7 +43,7 @@ export function PaneHeader() {
   )
 }
 
-const words = {
+const statusTexts = {
   live: 'Live',
   connecting: 'Connecting…',
   'catching-up': 'Catching up…',
@@ -56,17 +56,17 @@ function ConnectionStatus() {
   return (
     <p className={`connection connection-${status}`}>
       <span className="dot" aria-hidden="true" />
-      {/* Read out when it changes, and not at each attempt. */}
+      {/* Announced when it changes, but not at each attempt. */}
       <span role="status" className="sr-only">
         {status === 'live' ? 'Connected' : 'Not connected'}
       </span>
-      <span>{words[status]}</span>
+      <span>{statusTexts[status]}</span>
       {seconds !== undefined && <span className="connection-next">· next try in {seconds} s</span>}
     </p>
   )
 }
 
-/** Seconds to the next attempt to connect. */
+/** The seconds until the next attempt to connect. */
 function useCountdown() {
   const connection = useConnection()
   const [seconds, setSeconds] = useState<number>()
@@ -74,18 +74,18 @@ function useCountdown() {
     const { reconnectInMs } = connection
     if (reconnectInMs === null) return setSeconds(undefined)
     const at = Date.now() + reconnectInMs
-    const tell = () => setSeconds(Math.max(0, Math.ceil((at - Date.now()) / 1000)))
-    tell()
-    const timer = setInterval(tell, 250)
+    const update = () => setSeconds(Math.max(0, Math.ceil((at - Date.now()) / 1000)))
+    update()
+    const timer = setInterval(update, 250)
     return () => clearInterval(timer)
   }, [connection])
   return seconds
 }
 
-/** What waits to be sent. While all is well messages pass through too quickly to tell of. */
+/** The messages that wait to be sent. Hidden while the user is live: then they pass at once. */
 function OutboxStrip() {
-  const { waiting, network } = useSession()
-  const messages = useStore(waiting)
+  const { outbox, network } = useSession()
+  const messages = useStore(outbox)
   const isUp = useStore(network.isUp)
   const { status } = useConnection()
   const { items } = useChannels()
@@ -98,7 +98,7 @@ function OutboxStrip() {
         Outbox <span className="badge badge-quiet">{messages.length}</span>
         <span className="outbox-note">
           {messages.length === 0
-            ? 'Write something: it waits here.'
+            ? 'Messages you write will wait here.'
             : 'Sent in order once the network is back.'}
         </span>
       </summary>

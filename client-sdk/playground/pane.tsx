@@ -10,7 +10,7 @@ import { Toasts } from './toasts.tsx'
 
 type Props = { session: Session; isShown: boolean; isAlone: boolean }
 
-/** One user with a client of his own: everything below speaks for him. */
+/** One user with their own client: every component below acts for them. */
 export const Pane = ({ session, isShown, isAlone }: Props) => (
   <SessionContext.Provider value={session}>
     <ChatProvider client={session.client}>
@@ -20,15 +20,15 @@ export const Pane = ({ session, isShown, isAlone }: Props) => (
       >
         <Toasts>
           <PaneHeader />
-          <Rooms />
+          <Channels />
         </Toasts>
       </section>
     </ChatProvider>
   </SessionContext.Provider>
 )
 
-/** The list of channels and the one that is open; where it is narrow, one at a time. */
-function Rooms() {
+/** The list of channels and the open channel; on a narrow screen, one of the two. */
+function Channels() {
   const { items, status } = useChannels()
   const [openId, setOpenId] = useState<string>()
   const [isListShown, setListShown] = useState(true)
@@ -54,16 +54,21 @@ function Rooms() {
       {channel ? (
         <Conversation key={channel.id} channel={channel} onBack={() => setListShown(true)} />
       ) : (
-        <div className="empty room">
-          {status === 'loading'
-            ? 'Loading…'
-            : openId
-              ? 'You are not in this channel any more.'
-              : 'Choose a channel, or make one.'}
-        </div>
+        <NoChannel isLoading={status === 'loading'} wasOpen={openId !== undefined} />
       )}
       {dialog === 'create' && <CreateDialog onDone={open} onClose={() => setDialog(undefined)} />}
       {dialog === 'browse' && <BrowseDialog onDone={open} onClose={() => setDialog(undefined)} />}
     </div>
   )
+}
+
+const NoChannel = ({ isLoading, wasOpen }: { isLoading: boolean; wasOpen: boolean }) => (
+  <div className="empty room">{noChannelText({ isLoading, wasOpen })}</div>
+)
+
+function noChannelText({ isLoading, wasOpen }: { isLoading: boolean; wasOpen: boolean }) {
+  if (isLoading) return 'Loading…'
+  return wasOpen
+    ? 'You are no longer a member of this channel.'
+    : 'Choose a channel, or create one.'
 }

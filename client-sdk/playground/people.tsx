@@ -10,12 +10,14 @@ export function usePeople() {
   const { userId } = useSession()
   const [people, setPeople] = useState<User[]>()
   useEffect(() => {
-    const ended = new AbortController()
-    chat.api.users.list({ limit: 100 }, { signal: ended.signal }).then(
+    const unmounted = new AbortController()
+    chat.api.users.list({ limit: 100 }, { signal: unmounted.signal }).then(
       ({ users }) => setPeople(users.filter(({ id }) => id !== userId)),
-      () => ended.signal.aborted || setPeople([]),
+      () => {
+        if (!unmounted.signal.aborted) setPeople([])
+      },
     )
-    return () => ended.abort()
+    return () => unmounted.abort()
   }, [chat, userId])
   return people
 }
@@ -26,21 +28,18 @@ type Props = {
   onChoose: (ids: string[]) => void
 }
 
-/** Who shall be in it: some, or one. */
+/** Chooses several users, or one. */
 export function PeoplePicker({ kind, chosen, onChoose }: Props) {
   const people = usePeople()
-  const toggle = (id: string) =>
-    onChoose(
-      kind === 'radio'
-        ? [id]
-        : chosen.includes(id)
-          ? chosen.filter((other) => other !== id)
-          : [...chosen, id],
-    )
+  const toggle = (id: string) => {
+    if (kind === 'radio') return onChoose([id])
+    const others = chosen.filter((other) => other !== id)
+    onChoose(chosen.includes(id) ? others : [...chosen, id])
+  }
   return (
     <fieldset className="field">
       <legend>{kind === 'radio' ? 'With' : 'People'}</legend>
-      {people?.length === 0 && <p className="empty">There is nobody else yet.</p>}
+      {people?.length === 0 && <p className="empty">There are no other users yet.</p>}
       <div className="people">
         {people?.map(({ id, name }) => (
           <label key={id} className="person">

@@ -5,27 +5,31 @@ type Props = {
   label: string
   icon: IconName
   onOpenChange?: (isOpen: boolean) => void
-  /** What is in it, while it is open. */
+  /** Its content, while it is open. */
   children: (close: () => void) => ReactNode
 }
-/** What it is placed for: it is this wide, and at most so high. */
-const [WIDTH, HEIGHT, GAP] = [296, 168, 6]
+/** The size that its position allows for, in pixels: its width, and its greatest height. */
+const [WIDTH, MAX_HEIGHT] = [296, 168]
+/** Its distance to the button, and to the edges of the window. */
+const [GAP, MARGIN] = [6, 8]
 
-/** Escape closes what is nearest, and nothing that it is in. */
-export const keepEscape = (event: KeyboardEvent) =>
-  event.key === 'Escape' && event.stopPropagation()
+/** Makes Escape close only the innermost popover or dialog. */
+export const stopEscape = (event: KeyboardEvent) => {
+  if (event.key === 'Escape') event.stopPropagation()
+}
 
-/** A button with something that pops up beside it, as browsers have it: Escape and a click elsewhere close it. */
+/** A button with a browser popover beside it: Escape and a click elsewhere close it. */
 export function PopoverButton({ label, icon, onOpenChange, children }: Props) {
   const id = useId()
   const button = useRef<HTMLButtonElement>(null)
   const popover = useRef<HTMLDivElement>(null)
   const [isOpen, setOpen] = useState(false)
-  const place = () => {
+  const setPosition = () => {
     if (!button.current || !popover.current) return
     const { left, top, bottom } = button.current.getBoundingClientRect()
-    const isBelow = top < HEIGHT + GAP
-    popover.current.style.left = `${Math.max(8, Math.min(left, innerWidth - WIDTH - 8))}px`
+    const isBelow = top < MAX_HEIGHT + GAP
+    const rightmost = innerWidth - WIDTH - MARGIN
+    popover.current.style.left = `${Math.max(MARGIN, Math.min(left, rightmost))}px`
     popover.current.style.top = isBelow ? `${bottom + GAP}px` : 'auto'
     popover.current.style.bottom = isBelow ? 'auto' : `${innerHeight - top + GAP}px`
   }
@@ -42,14 +46,14 @@ export function PopoverButton({ label, icon, onOpenChange, children }: Props) {
       >
         <Icon name={icon} size={17} />
       </button>
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: keys are heard for what is inside */}
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: handles keys of its content */}
       <div
         ref={popover}
         id={id}
         popover="auto"
         className="popover"
-        onBeforeToggle={place}
-        onKeyDown={keepEscape}
+        onBeforeToggle={setPosition}
+        onKeyDown={stopEscape}
         onToggle={({ newState }) => {
           setOpen(newState === 'open')
           onOpenChange?.(newState === 'open')

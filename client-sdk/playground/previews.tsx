@@ -1,6 +1,6 @@
 import type { LinkPreview } from '@parley/client'
 
-/** What the links lead to. Their images are left out: this page loads nothing from elsewhere. */
+/** The link previews of a message, without images: this page loads nothing from other sites. */
 export const LinkPreviews = ({ previews = [] }: { previews: readonly LinkPreview[] | undefined }) =>
   previews.map(({ url, title, description, siteName }) => (
     <a key={url} className="preview" href={url} target="_blank" rel="noreferrer">

@@ -1,12 +1,12 @@
 import type { ChatMessage } from '@parley/client'
 import { firstName, namesOf } from './format.ts'
-import { useRoom } from './room.ts'
-import { useTell } from './toasts.tsx'
+import { useOpenChannel } from './open-channel.ts'
+import { useToasts } from './toasts.tsx'
 
-/** Who reacted with what; a click adds one's own, or takes it back. */
+/** The reactions to a message. A click adds or removes the user's own. */
 export function Reactions({ message: { id, reactions } }: { message: ChatMessage }) {
-  const { actions } = useRoom()
-  const { attempt } = useTell()
+  const { actions } = useOpenChannel()
+  const { attempt } = useToasts()
   if (reactions.length === 0) return null
   return (
     <ul className="reactions" aria-label="Reactions">

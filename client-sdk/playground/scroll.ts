@@ -1,101 +1,119 @@
 import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
 
-/** So near the end counts as being there. */
+/** How near the end counts as being at the end. */
 const END_PX = 48
+/** How near an edge starts loading. */
+const EDGE_MARGIN = '300px 0px'
+
+type ScrollOptions = {
+  /** The key of the user's newest unsent message: a new one scrolls to the end. */
+  lastOwnKey: string | undefined
+  /** Whether the newest messages are loaded: else the list has no end to stay at. */
+  isLive: boolean
+}
 
 /**
- * Keeps a list of messages where its reader has it: at the end while he is at the end, else on the row that he sees
- * first, whatever is loaded above or grows. A list that is not live has no end to stay at.
+ * Keeps the scroll position while messages load or grow: at the end if the reader is there, else at
+ * the first visible row.
  */
-export function useScroll({ lastOwn, isLive }: { lastOwn: string | undefined; isLive: boolean }) {
+export function useScroll({ lastOwnKey, isLive }: ScrollOptions) {
   const box = useRef<HTMLDivElement>(null)
   const content = useRef<HTMLDivElement>(null)
-  const [place] = useState(() => createPlace(box))
+  const [position] = useState(() => createScrollPosition(box))
   useLayoutEffect(() => {
-    place.isLive = isLive
-  }, [place, isLive])
+    position.isLive = isLive
+  }, [position, isLive])
   useLayoutEffect(() => {
     if (!box.current || !content.current) return
-    const observer = new ResizeObserver(place.keep)
+    const observer = new ResizeObserver(position.restore)
     observer.observe(content.current)
     observer.observe(box.current)
     return () => observer.disconnect()
-  }, [place])
-  // Who writes wants to see what he wrote.
+  }, [position])
   useLayoutEffect(() => {
-    if (lastOwn !== undefined) place.toEnd()
-  }, [place, lastOwn])
-  return { box, content, place }
+    if (lastOwnKey !== undefined) position.toEnd()
+  }, [position, lastOwnKey])
+  return { box, content, position }
 }
 
-/** Where the reader is. */
-function createPlace(box: RefObject<HTMLElement | null>) {
+function createScrollPosition(box: RefObject<HTMLElement | null>) {
   let isAtEnd = true
-  let first: { row: Element; top: number } | undefined
+  let firstVisible: { row: Element; top: number } | undefined
   const topOf = (element: Element) => element.getBoundingClientRect().top
-  const place = {
+  const position = {
     isLive: true,
     remember: () => {
       if (!box.current) return
       const { scrollHeight, scrollTop, clientHeight } = box.current
       const top = topOf(box.current)
       isAtEnd = scrollHeight - scrollTop - clientHeight < END_PX
-      const row = [...box.current.querySelectorAll('[data-row]')].find(
-        (each) => each.getBoundingClientRect().bottom > top,
-      )
-      first = row && { row, top: topOf(row) - top }
+      const rows = [...box.current.querySelectorAll('[data-row]')]
+      const row = rows.find((candidate) => candidate.getBoundingClientRect().bottom > top)
+      firstVisible = row && { row, top: topOf(row) - top }
     },
-    keep: () => {
+    restore: () => {
       if (!box.current) return
-      if (isAtEnd && place.isLive) box.current.scrollTop = box.current.scrollHeight
-      else if (first?.row.isConnected)
-        box.current.scrollTop += topOf(first.row) - topOf(box.current) - first.top
-      place.remember()
+      if (isAtEnd && position.isLive) {
+        box.current.scrollTop = box.current.scrollHeight
+      } else if (firstVisible?.row.isConnected) {
+        const top = topOf(firstVisible.row) - topOf(box.current)
+        box.current.scrollTop += top - firstVisible.top
+      }
+      position.remember()
     },
     toEnd: () => {
       isAtEnd = true
       if (box.current) box.current.scrollTop = box.current.scrollHeight
     },
   }
-  return place
+  return position
 }
 
-/** Whether an element is seen by somebody. */
-export function useIsSeen(element: RefObject<Element | null>) {
-  const [isSeen, setSeen] = useState(false)
+/** Whether an element is in view, in a visible tab. */
+export function useIsVisible(element: RefObject<Element | null>) {
+  const [isVisible, setVisible] = useState(false)
   useEffect(() => {
     if (!element.current) return
     let isInView = false
-    const tell = () => setSeen(isInView && document.visibilityState === 'visible')
+    const update = () => setVisible(isInView && document.visibilityState === 'visible')
     const observer = new IntersectionObserver(([entry]) => {
       isInView = entry?.isIntersecting ?? false
-      tell()
+      update()
     })
     observer.observe(element.current)
-    document.addEventListener('visibilitychange', tell)
+    document.addEventListener('visibilitychange', update)
     return () => {
       observer.disconnect()
-      document.removeEventListener('visibilitychange', tell)
+      document.removeEventListener('visibilitychange', update)
     }
   }, [element])
-  return isSeen
+  return isVisible
 }
 
-/** Calls back when an edge of the box comes near; again after each change of `again`, if it is near still. */
-export function useNear(
-  element: RefObject<Element | null>,
-  { box, again, onNear }: { box: RefObject<Element | null>; again: unknown; onNear: () => void },
+type NearEdgeOptions = {
+  box: RefObject<Element | null>
+  /** The edge is checked again when this changes: one load may not move it away. */
+  recheckOn: unknown
+  onNear: () => void
+}
+
+/** Calls `onNear` when an edge of the box comes near. */
+export function useNearEdge(
+  edge: RefObject<Element | null>,
+  { box, recheckOn, onNear }: NearEdgeOptions,
 ) {
   const latest = useRef(onNear)
   latest.current = onNear
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what is loaded may be too little to move the edge away
+  // biome-ignore lint/correctness/useExhaustiveDependencies: recheckOn observes the edge again
   useEffect(() => {
-    if (!element.current) return
+    if (!edge.current) return
     const observer = new IntersectionObserver(
-      ([entry]) => entry?.isIntersecting && latest.current(),
-      { root: box.current, rootMargin: '300px 0px' },
+      ([entry]) => {
+        if (entry?.isIntersecting) latest.current()
+      },
+      { root: box.current, rootMargin: EDGE_MARGIN },
     )
-    observer.observe(element.current)
+    observer.observe(edge.current)
     return () => observer.disconnect()
-  }, [element, box, again])
+  }, [edge, box, recheckOn])
 }

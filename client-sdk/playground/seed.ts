@@ -1,13 +1,13 @@
 import { createApi, type UserApi } from '@parley/client'
 import { serverUrl, tokenOf } from './session.ts'
 
-/** What the first channel is about until the last one is made. */
+/** The description of the first channel until the demo is complete. */
 const PREPARING = 'Being prepared…'
 
 /**
- * Something to look at on the first visit; nothing happens once it is there, or Ana has channels of another origin.
- * Every channel and message has a key of its own, so that those who do this at once make one set, and who comes after an
- * interruption completes it.
+ * Creates the demo on the first visit. It does nothing once the demo is complete, or if Ana has
+ * other channels. Every channel and message has a `clientId`, so several pages at once create one
+ * demo, and a later visit completes an interrupted one.
  */
 export async function seed() {
   const [ana, ben, cleo] = await Promise.all([userOf('ana'), userOf('ben'), userOf('cleo')])
@@ -19,32 +19,32 @@ export async function seed() {
   await seedWelcome(ana, { ben, cleo })
   await ana.channels.update({
     channelId,
-    description: 'Each word begins as the one before it ends',
+    description: 'Each word starts with the last letter of the one before',
   })
 }
 
 type Others = { ben: UserApi; cleo: UserApi }
-const everybody = { memberIds: ['ben', 'cleo'] }
+const withBenAndCleo = { memberIds: ['ben', 'cleo'] }
 
 async function userOf(userId: string): Promise<UserApi> {
   const { token } = await tokenOf(userId)()
   return createApi({ url: serverUrl, token })
 }
 
-/** More than a page of messages, to scroll in. */
+/** More than one page of messages, to scroll through. */
 async function seedWordChain(ana: UserApi, players: UserApi[]) {
   const { id: channelId } = await ana.channels.create({
     type: 'group',
     name: 'Word chain',
     description: PREPARING,
     clientId: 'seed-words',
-    ...everybody,
+    ...withBenAndCleo,
   })
-  for (const [place, text] of words.entries())
-    await players[place % players.length]?.messages.send({
+  for (const [index, text] of words.entries())
+    await players[index % players.length]?.messages.send({
       channelId,
       text,
-      clientId: `seed-word-${place}`,
+      clientId: `seed-word-${index}`,
     })
   await Promise.all(players.map((player) => player.reads.mark({ channelId })))
   return channelId
@@ -71,7 +71,7 @@ async function seedLaunch(ana: UserApi, { ben, cleo }: Others) {
     type: 'private',
     name: 'Launch week',
     clientId: 'seed-launch',
-    ...everybody,
+    ...withBenAndCleo,
   })
   const plan = await cleo.messages.send({
     channelId,
@@ -98,23 +98,23 @@ async function seedLaunch(ana: UserApi, { ben, cleo }: Others) {
 }
 
 async function seedWelcome(ana: UserApi, { ben, cleo }: Others) {
-  const about = 'Say hello, and try things'
+  const description = 'Say hello, and try things'
   const { id: channelId } = await ana.channels.create({
     type: 'public',
     name: 'Welcome',
-    description: about,
+    description,
     clientId: 'seed-welcome',
-    ...everybody,
+    ...withBenAndCleo,
   })
   const hello =
-    'Welcome to the playground! You are Ana and Ben at once: what one writes, the other sees.'
+    'Welcome to the playground! You are both Ana and Ben: what one writes, the other sees.'
   const first = await cleo.messages.send({ channelId, text: hello, clientId: 'seed-welcome-1' })
   const tips =
-    'Point at a message to react, reply or pin it. Type @ to mention somebody, `code` for code.'
+    'Point at a message to react, reply or pin it. Type @ to mention someone, `code` for code.'
   const second = await cleo.messages.send({ channelId, text: tips, clientId: 'seed-welcome-2' })
   await cleo.messages.send({
     channelId,
-    text: 'Then take Ben offline with the switch above, write a few lines, and bring him back.',
+    text: 'Then take Ben offline with the switch above, write a few lines, and bring Ben back.',
     clientId: 'seed-welcome-3',
   })
   await ben.messages.send({
@@ -130,11 +130,12 @@ async function seedWelcome(ana: UserApi, { ben, cleo }: Others) {
   ])
 }
 
-// Each begins as the one before it ends.
+// Each word starts with the last letter of the one before.
 const words =
-  `apple elephant tiger rainbow window water river rabbit table eagle emerald dolphin nest tomato orange engine
-  echo olive east train night turtle earth honey yellow walnut tulip piano ocean needle evening garden notebook kettle
-  envelope eleven nectar ruby yarn north hammer raven nutmeg guitar rocket tango oasis sunrise easel lantern narwhal
-  lemon nine elbow wagon nickel lily yonder rhythm melon net tea anchor rose ember`
+  `apple elephant tiger rainbow window water river rabbit table eagle emerald dolphin nest tomato
+  orange engine echo olive east train night turtle earth honey yellow walnut tulip piano ocean
+  needle evening garden notebook kettle envelope eleven nectar ruby yarn north hammer raven
+  nutmeg guitar rocket tango oasis sunrise easel lantern narwhal lemon nine elbow wagon nickel
+  lily yonder rhythm melon net tea anchor rose ember`
     .trim()
     .split(/\s+/)

@@ -8,27 +8,27 @@ import {
   type TokenProvider,
 } from '@parley/client'
 import { createContext, useContext } from 'react'
-import { createNetwork, createSettable, type Network } from './network.ts'
+import { createNetwork, createWritableStore, type Network } from './network.ts'
 
-/** Where the server is: the folder above the page. */
+/** The server's address: the folder above this page. */
 export const serverUrl = new URL('..', location.href).href.replace(/\/$/, '')
-/** The same for sockets: the token's address may name this machine otherwise. */
+/** Its WebSocket. The address in the token may use another name for this machine. */
 const wsUrl = `${serverUrl.replace(/^http/, 'ws')}/connection/websocket`
 
-/** One of the users that this page plays. */
+/** One of the users of this page. */
 export type Session = {
   userId: string
   client: ChatClient
   network: Network
-  /** What waits in the outbox, oldest first. */
-  waiting: Store<readonly Outgoing[]>
-  /** What was typed and not sent, by place. */
+  /** The messages that wait to be sent, oldest first. */
+  outbox: Store<readonly Outgoing[]>
+  /** Text that was typed and not sent, by the key of its composer. */
   drafts: Map<string, string>
 }
 
 export function createSession(userId: string): Session {
   const network = createNetwork()
-  const { storage, waiting } = watched(indexedDbStorage('parley-playground'))
+  const { storage, outbox } = observeStorage(indexedDbStorage('parley-playground'))
   const client = createChatClient({
     url: serverUrl,
     token: tokenOf(userId, network.fetch),
@@ -36,10 +36,10 @@ export function createSession(userId: string): Session {
     fetch: network.fetch,
     webSocket: network.webSocket,
   })
-  return { userId, client, network, waiting, drafts: new Map() }
+  return { userId, client, network, outbox, drafts: new Map() }
 }
 
-/** Asks the server for a token, as an application's backend would be asked. */
+/** Gets tokens from the playground's server, as an app gets them from its own backend. */
 export const tokenOf =
   (userId: string, via: typeof fetch = fetch): TokenProvider =>
   async () => {
@@ -48,35 +48,32 @@ export const tokenOf =
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ userId }),
     })
-    if (!response.ok)
-      throw new Error(`there is no token for ${userId}: ${(await response.json()).error.message}`)
-    return { ...(await response.json()), wsUrl }
+    const body = await response.json()
+    if (!response.ok) throw new Error(`unable to get a token for ${userId}: ${body.error.message}`)
+    return { ...body, wsUrl }
   }
 
-/** A storage that tells what is in it: what is told is kept, also when the page is left now. */
-function watched(storage: OutboxStorage) {
-  const waiting = createSettable<readonly Outgoing[]>([])
+/** A storage whose content is also a store. It changes only after the content is saved. */
+function observeStorage(storage: OutboxStorage) {
+  const outbox = createWritableStore<readonly Outgoing[]>([])
   const others = (clientId: string) =>
-    waiting.getSnapshot().filter((kept) => kept.clientId !== clientId)
+    outbox.getSnapshot().filter((message) => message.clientId !== clientId)
   return {
-    waiting,
+    outbox,
     storage: {
       load: async (owner) => {
-        const kept = await storage.load(owner)
-        waiting.set(kept)
-        return kept
+        const messages = await storage.load(owner)
+        outbox.set(messages)
+        return messages
       },
       put: async (owner, message) => {
         await storage.put(owner, message)
-        waiting.set(
-          [...others(message.clientId), message].sort((a, b) =>
-            a.createdAt.localeCompare(b.createdAt),
-          ),
-        )
+        const messages = [...others(message.clientId), message]
+        outbox.set(messages.sort((a, b) => a.createdAt.localeCompare(b.createdAt)))
       },
       delete: async (owner, clientId) => {
         await storage.delete(owner, clientId)
-        waiting.set(others(clientId))
+        outbox.set(others(clientId))
       },
     } satisfies OutboxStorage,
   }
@@ -84,9 +81,9 @@ function watched(storage: OutboxStorage) {
 
 export const SessionContext = createContext<Session | null>(null)
 
-/** Whose pane this is. */
+/** The session of the pane around a component. */
 export function useSession(): Session {
   const session = useContext(SessionContext)
-  if (!session) throw new Error('there is no pane above')
+  if (!session) throw new Error('useSession needs a SessionContext above')
   return session
 }

@@ -4,7 +4,7 @@ import { Icon } from './icons.tsx'
 const themes = ['auto', 'light', 'dark'] as const
 const KEY = 'parley-playground-theme'
 
-/** Light, dark, or as the system has it; remembered. */
+/** Switches between light, dark and the system's theme, and remembers the choice. */
 export function ThemeSwitch() {
   const [theme, setTheme] = useState(
     () => themes.find((known) => known === localStorage.getItem(KEY)) ?? 'auto',

@@ -5,15 +5,15 @@ import { Drawer } from './drawer.tsx'
 import { replies } from './format.ts'
 import { MessageRow } from './message.tsx'
 import { MessageList } from './message-list.tsx'
-import { RoomContext, useRoom } from './room.ts'
+import { OpenChannelContext, useOpenChannel } from './open-channel.ts'
 
-/** The replies to a message, beside the channel. */
+/** A message and its replies, in a drawer beside the channel. */
 export function Thread({ parentId, onClose }: { parentId: string; onClose: () => void }) {
-  const room = useRoom()
-  const thread = useThread(room.channel.id, parentId)
-  const inside = useMemo(() => ({ ...room, isThread: true }), [room])
+  const openChannel = useOpenChannel()
+  const thread = useThread(openChannel.channel.id, parentId)
+  const threadChannel = useMemo(() => ({ ...openChannel, isThread: true }), [openChannel])
   return (
-    <RoomContext.Provider value={inside}>
+    <OpenChannelContext.Provider value={threadChannel}>
       <Drawer title="Thread" onClose={onClose}>
         {thread.parent && (
           <div className="thread-parent">
@@ -33,13 +33,13 @@ export function Thread({ parentId, onClose }: { parentId: string; onClose: () =>
         )}
         <MessageList list={thread} label="Replies" />
         <Composer
-          place={parentId}
-          channelId={room.channel.id}
+          draftKey={parentId}
+          channelId={openChannel.channel.id}
           label="Reply"
           hasFocus
           onSend={(text) => thread.send({ text })}
         />
       </Drawer>
-    </RoomContext.Provider>
+    </OpenChannelContext.Provider>
   )
 }

@@ -11,41 +11,36 @@ import {
 import { Icon } from './icons.tsx'
 
 type Toast = { key: number; text: string; code?: string | undefined }
-type Tell = {
-  /** Says a thing that went well, or as it was asked. */
-  say: (text: string) => void
-  /** Tells what went wrong with something the user did; `undefined` then. */
-  attempt: <T>(work: Promise<T>) => Promise<T | undefined>
+type ToastActions = {
+  /** Shows the error if an action of the user fails, and then resolves with undefined. */
+  attempt: <T>(action: Promise<T>) => Promise<T | undefined>
 }
 
 const SHOWN_MS = 6_000
-const Context = createContext<Tell | null>(null)
+const Context = createContext<ToastActions | null>(null)
 
-/** Short notices at the foot of a pane; they go by themselves. */
+/** Short notices at the foot of a pane. Each disappears after SHOWN_MS. */
 export function Toasts({ children }: { children: ReactNode }) {
   const [toasts, setToasts] = useState<Toast[]>([])
-  const next = useRef(0)
-  const drop = useCallback(
+  const nextKey = useRef(0)
+  const remove = useCallback(
     (key: number) => setToasts((shown) => shown.filter((toast) => toast.key !== key)),
     [],
   )
   const add = useCallback(
     (toast: Omit<Toast, 'key'>) => {
-      const key = next.current++
+      const key = nextKey.current++
       setToasts((shown) => [...shown.slice(-2), { ...toast, key }])
-      setTimeout(() => drop(key), SHOWN_MS)
+      setTimeout(() => remove(key), SHOWN_MS)
     },
-    [drop],
+    [remove],
   )
-  const tell = useMemo<Tell>(
-    () => ({
-      say: (text) => add({ text }),
-      attempt: (work) => work.catch((error) => void add(describe(error))),
-    }),
+  const actions = useMemo<ToastActions>(
+    () => ({ attempt: (action) => action.catch((error) => void add(describeError(error))) }),
     [add],
   )
   return (
-    <Context.Provider value={tell}>
+    <Context.Provider value={actions}>
       {children}
       <div className="toasts" role="status">
         {toasts.map(({ key, text, code }) => (
@@ -56,7 +51,7 @@ export function Toasts({ children }: { children: ReactNode }) {
               type="button"
               className="icon-button"
               aria-label="Dismiss"
-              onClick={() => drop(key)}
+              onClick={() => remove(key)}
             >
               <Icon name="close" size={14} />
             </button>
@@ -67,13 +62,14 @@ export function Toasts({ children }: { children: ReactNode }) {
   )
 }
 
-export const describe = (error: unknown) =>
+/** The text and the code of an error, to show them. */
+export const describeError = (error: unknown) =>
   isChatError(error)
     ? { text: error.message, code: error.code }
     : { text: String(error), code: 'ERROR' }
 
-export function useTell(): Tell {
-  const tell = useContext(Context)
-  if (!tell) throw new Error('there is no pane above')
-  return tell
+export function useToasts(): ToastActions {
+  const actions = useContext(Context)
+  if (!actions) throw new Error('useToasts needs Toasts above')
+  return actions
 }

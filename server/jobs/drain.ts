@@ -1,86 +1,130 @@
 import type { JobStaging } from '../core/jobs.ts'
 import type { Db } from '../db/client.ts'
 import type { Log } from './log.ts'
-import { MAX_ATTEMPTS, settings, type WorkTask } from './tasks.ts'
+import { MAX_ATTEMPTS, type QueuedTask, taskSettings } from './tasks.ts'
 import type { Timings } from './timings.ts'
 
-const PORTION = 1_000
-/** Promises of this age wait for a process that there may not be. */
-const FORSAKEN_SECONDS = 60
+const JOBS_PER_DRAIN = 1_000
+/** The age at which unclaimed jobs are reported: possibly no worker handles their task. */
+const UNCLAIMED_SECONDS = 60
 
-type Draining = { db: Db; tasks: WorkTask[]; staging: JobStaging; timings: Timings; log: Log }
+type DrainingOptions = {
+  db: Db
+  tasks: QueuedTask[]
+  staging: JobStaging
+  timings: Timings
+  log: Log
+}
 
-/** Hands promised work of these tasks to the queue, soon after this process commits it, and within about a second for all others. */
-export function startDraining({ db, tasks, staging, timings, log }: Draining) {
+/**
+ * Moves staged jobs of these tasks to the queue: soon after this process commits them, and at the
+ * next poll for jobs staged by other processes. Returns a function that stops this.
+ */
+export function startDraining({ db, tasks, staging, timings, log }: DrainingOptions) {
   let timer: NodeJS.Timeout | undefined
   let current: Promise<void> | undefined
   let isStopped = false
+  let isWoken = false
+  let isReported = false
 
-  const next = (milliseconds: number) => {
+  const scheduleRun = (milliseconds: number) => {
     clearTimeout(timer)
     if (!isStopped) timer = setTimeout(run, milliseconds)
+  }
+  const reportUnclaimed = (unclaimed: QueuedTask[]) => {
+    if (unclaimed.length === 0 || isReported) return
+    isReported = true
+    log.warn({ tasks: unclaimed }, 'staged jobs unclaimed: this process does not handle their task')
+  }
+  const drain = async () => {
+    try {
+      const { moved, unclaimed } = await moveStagedJobs(db, tasks)
+      reportUnclaimed(unclaimed)
+      return { isMoreStaged: moved === JOBS_PER_DRAIN }
+    } catch (error) {
+      log.warn({ err: error }, 'draining staged jobs failed, will retry')
+      return { isMoreStaged: false }
+    }
   }
   const run = () => {
     timer = undefined
     isWoken = false
-    current = drain(db, tasks)
-      .then(({ moved, forsaken }) => {
-        if (forsaken.length > 0 && !isTold)
-          log.warn({ tasks: forsaken }, 'jobs wait that this process can not do')
-        isTold ||= forsaken.length > 0
-        return moved
-      })
-      .catch((error: unknown) => {
-        log.warn({ err: error }, 'staged jobs wait')
-        return 0
-      })
-      .then((moved) => {
-        current = undefined
-        next(moved === PORTION ? 0 : isWoken ? timings.gatherMs : timings.pollMs)
-      })
+    current = drain().then(({ isMoreStaged }) => {
+      current = undefined
+      if (isMoreStaged) scheduleRun(0)
+      else scheduleRun(isWoken ? timings.gatherMs : timings.pollMs)
+    })
   }
-  let isWoken = false
-  let isTold = false
-  const forget = staging.onWake(() => {
+  const unsubscribe = staging.onWake(() => {
     if (isWoken) return
     isWoken = true
-    if (!current) next(timings.gatherMs)
+    if (!current) scheduleRun(timings.gatherMs)
   })
 
   run()
   return async () => {
     isStopped = true
-    forget()
+    unsubscribe()
     clearTimeout(timer)
     await current
   }
 }
 
-/** One statement, so that nothing is lost or doubled; several may drain at once. A user's own jobs keep their order. */
-const drain = (db: Db, tasks: WorkTask[]) =>
+type Drained = { moved: number; unclaimed: QueuedTask[] }
+
+/**
+ * Moves staged jobs to the queue, in batches by task. It is one statement, so no job is lost or
+ * duplicated, and several processes may drain at once. The named queues keep a user's own jobs in
+ * order.
+ */
+const moveStagedJobs = (db: Db, tasks: QueuedTask[]) =>
   db.use(async (db) => {
-    const [row] = await db<{ moved: number; forsaken: WorkTask[] }[]>`
+    const batchSizes = tasks.map((task) => taskSettings[task].batchSize)
+    const [row] = await db<Drained[]>`
       with taken as (
         delete from staged_jobs
-        where id in (select id from staged_jobs where task = any(${tasks}::text[]) order by id limit ${PORTION} for update skip locked)
+        where id in (
+          select sj.id
+          from staged_jobs sj
+          where sj.task = any(${tasks}::text[])
+          order by sj.id
+          limit ${JOBS_PER_DRAIN}
+          for update skip locked
+        )
         returning id, task, payload, created_at
-      ), placed as (
-        select t.*, (row_number() over (partition by task order by id) - 1) / s.at_once as portion,
-          case when task in ('subscriber', 'device') then 'subscribers-' || (hashtext(payload->>'userId') & 7) end as queue
-        from taken t
-        join unnest(${tasks}::text[], ${tasks.map((task) => settings[task].atOnce)}::int[]) as s (task, at_once) using (task)
-      ), jobs as (
-        select task, queue, json_build_object('jobs', json_agg(payload order by id), 'since', min(created_at), 'tries', 0) as payload
-        from placed group by task, portion, queue order by min(id)
+      ), batched as (
+        select taken.*,
+          (row_number() over (partition by task order by id) - 1) / given.batch_size as batch,
+          case when task in ('subscriber', 'device')
+            then 'subscribers-' || (hashtext(payload->>'userId') & 7)
+          end as queue
+        from taken
+        join unnest(${tasks}::text[], ${batchSizes}::int[]) as given (task, batch_size) using (task)
+      ), batches as (
+        select task, queue,
+          json_build_object(
+            'jobs', json_agg(payload order by id),
+            'since', min(created_at),
+            'tries', 0
+          ) as payload
+        from batched
+        group by task, batch, queue
+        order by min(id)
       ), added as (
         select from graphile_worker.add_jobs(array(
-          select (task, payload, queue, null, ${MAX_ATTEMPTS}::int, null, null, null)::graphile_worker.job_spec from jobs
+          select (
+            task, payload, queue, null, ${MAX_ATTEMPTS}::int, null, null, null
+          )::graphile_worker.job_spec
+          from batches
         ))
       )
-      select count(*)::int as moved, array(
-        select distinct task from staged_jobs
-        where task <> all(${tasks}::text[]) and created_at < now() - make_interval(secs => ${FORSAKEN_SECONDS})
-      ) as forsaken
-      from taken, (select count(*) from added) a`
-    return row ?? { moved: 0, forsaken: [] }
+      select count(*)::int as moved,
+        array(
+          select distinct sj.task
+          from staged_jobs sj
+          where sj.task <> all(${tasks}::text[])
+            and sj.created_at < now() - make_interval(secs => ${UNCLAIMED_SECONDS})
+        ) as unclaimed
+      from taken, (select count(*) from added) counted`
+    return row ?? { moved: 0, unclaimed: [] }
   })

@@ -1,12 +1,14 @@
 import { Logger } from 'graphile-worker'
 
-/** Where jobs tell what happened: Fastify's logger, or one like it. */
+/** The logger of background work: Fastify's, or one like it. */
 export type Log = Record<
   'info' | 'warn' | 'error' | 'debug',
   (facts: object, message: string) => void
 >
 
-/** The queue's own remarks: only its troubles are ours. */
+/**
+ * Passes graphile-worker's log lines on. Its info lines are routine, so they become debug lines.
+ */
 export const queueLogger = (log: Log) =>
   new Logger(() => (level, message) => {
     if (level === 'error') log.error({}, message)

@@ -1,14 +1,17 @@
-/** The clocks of jobs, in milliseconds. Tests shorten them. */
+/** How often and how long background work waits, in milliseconds. Tests shorten these. */
 export const timings = {
-  /** Promises of the same moment travel together. */
+  /**
+   * How long to wait after a commit before draining, so that jobs staged close together share one
+   * drain.
+   */
   gatherMs: 200,
-  /** So often we look for what others have promised, and for jobs that are due. */
+  /** How often to look for jobs staged by other processes, and for jobs that are due. */
   pollMs: 1_000,
-  /** The pause before a job that was put off is tried again; it doubles each time, up to sixty times this. */
+  /** The pause before the first retry. It doubles with each retry, up to 60 times this. */
   backOffMs: 1_000,
-  /** A worker that has not been heard of for three beats is dead. */
-  beatMs: 10_000,
-  /** So long the jobs in progress may go on in a process that stops. */
+  /** The interval between heartbeats. A worker that misses three counts as dead. */
+  heartbeatMs: 10_000,
+  /** How long jobs in progress may continue once the process stops. */
   graceMs: 3_000,
 }
 export type Timings = typeof timings

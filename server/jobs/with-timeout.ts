@@ -1,6 +1,7 @@
 /**
- * Lets work go on for so long, or until it is called off. (Not by AbortSignal.any over a timeout: Node 20 may collect
- * the timeout as garbage, and then it never comes.)
+ * Runs `work` with a signal that aborts after `milliseconds`, or when `signal` does. This is not
+ * AbortSignal.any with a timeout signal: Node 20 may garbage-collect the timeout, and then it never
+ * fires.
  */
 export async function withTimeout<T>(
   milliseconds: number,
@@ -8,14 +9,14 @@ export async function withTimeout<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController()
-  const callOff = () => controller.abort(signal?.reason)
+  const abort = () => controller.abort(signal?.reason)
   const timer = setTimeout(() => controller.abort(), milliseconds)
-  signal?.addEventListener('abort', callOff)
-  if (signal?.aborted) callOff()
+  signal?.addEventListener('abort', abort)
+  if (signal?.aborted) abort()
   try {
     return await work(controller.signal)
   } finally {
     clearTimeout(timer)
-    signal?.removeEventListener('abort', callOff)
+    signal?.removeEventListener('abort', abort)
   }
 }

@@ -10,34 +10,41 @@ import {
 } from 'playwright-core'
 import { expect } from 'vitest'
 
-/** Where pictures of the pages go; not part of the repository. */
-const pictures = join(import.meta.dirname, '../.screenshots')
-const patience = 10_000
+/** Where screenshots go. The folder is not part of the repository. */
+const screenshots = join(import.meta.dirname, '../.screenshots')
+const TIMEOUT_MS = 10_000
 
-/** The Chromium of this machine. It stays by itself: asks nobody for updates, and needs no sandbox of its own. */
+/** The Chromium of this machine, without its own sandbox and without background requests. */
 export function launchChromium(): Promise<Browser> {
-  const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] // biome-ignore format: a list
+  const args = [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+  ]
   return chromium.launch({ executablePath: findChromium(), args })
 }
 
 function findChromium() {
-  const named = process.env.CHROMIUM
-  const places = (process.env.PATH ?? '')
-    .split(delimiter)
-    .flatMap((folder) =>
-      ['chromium', 'chromium-browser', 'google-chrome'].map((name) => join(folder, name)),
-    )
-  const found = named ?? places.find((place) => existsSync(place))
-  if (found && existsSync(found)) return found
+  const configured = process.env.CHROMIUM
+  const names = ['chromium', 'chromium-browser', 'google-chrome']
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  const candidates = folders.flatMap((folder) => names.map((name) => join(folder, name)))
+  const path = configured ?? candidates.find((candidate) => existsSync(candidate))
+  if (path && existsSync(path)) return path
+  const where = configured ? `at ${configured}` : 'on PATH'
   throw new Error(
-    `there is no Chromium${named ? ` at ${named}` : ' on PATH'}: install it (apt-get install chromium), or set CHROMIUM to its path`,
+    `no Chromium ${where}: install it (apt-get install chromium) or set CHROMIUM to its path`,
   )
 }
 
-/** What went wrong in a page that nobody asked for: errors, warnings, refused and failed requests. */
+/** The errors, warnings and failed requests of a page. */
 export type Problems = string[]
 
-/** A page in a context of its own, as of another person; whatever goes wrong in it is noted. */
+/** Opens a page in its own browser context, as another person would, and collects its problems. */
 export async function openPage(
   browser: Browser,
   { problems, ...options }: BrowserContextOptions & { problems: Problems },
@@ -47,48 +54,46 @@ export async function openPage(
     reducedMotion: 'reduce',
     ...options,
   })
-  context.setDefaultTimeout(patience)
+  context.setDefaultTimeout(TIMEOUT_MS)
   const page = await context.newPage()
-  page.on(
-    'console',
-    (message) =>
-      ['error', 'warning'].includes(message.type()) &&
-      problems.push(`${message.type()}: ${message.text()}`),
-  )
+  page.on('console', (message) => {
+    const type = message.type()
+    if (type === 'error' || type === 'warning') problems.push(`${type}: ${message.text()}`)
+  })
   page.on('pageerror', (error) => problems.push(`thrown: ${error.message}`))
-  page.on(
-    'response',
-    (response) =>
-      response.status() >= 400 && problems.push(`${response.status()}: ${response.url()}`),
-  )
+  page.on('response', (response) => {
+    const status = response.status()
+    if (status >= 400) problems.push(`${status}: ${response.url()}`)
+  })
   page.on('requestfailed', (request) => {
     const reason = request.failure()?.errorText ?? ''
-    // Whose page was left no longer waits for an answer.
+    // Leaving a page aborts its requests.
     if (reason !== 'net::ERR_ABORTED') problems.push(`${reason}: ${request.url()}`)
   })
   return page
 }
 
-export const isSeen = (locator: Locator) => locator.first().waitFor()
-export const isGone = (locator: Locator) => locator.first().waitFor({ state: 'hidden' })
+/** Waits until an element is visible. */
+export const expectVisible = (locator: Locator) => locator.first().waitFor()
+/** Waits until an element is gone or hidden. */
+export const expectHidden = (locator: Locator) => locator.first().waitFor({ state: 'hidden' })
 
-/** A picture, to be looked at. */
-export async function picture(page: Page, name: string) {
-  mkdirSync(pictures, { recursive: true })
-  await page.screenshot({ path: join(pictures, `${name}.png`) })
+/** Saves a screenshot, for people to look at. */
+export async function screenshot(page: Page, name: string) {
+  mkdirSync(screenshots, { recursive: true })
+  await page.screenshot({ path: join(screenshots, `${name}.png`) })
 }
 
-/** Nothing keeps people from using the page, as far as rules can tell. */
+/** Expects no serious accessibility problem that axe can find. */
 export async function expectAccessible(page: Page) {
   await page.evaluate(axe.source)
-  const { violations } = await page.evaluate(() =>
-    (globalThis as unknown as { axe: typeof axe }).axe.run(),
-  ) // it was just put there
-  const found = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-  expect(
-    found.map(
-      ({ id, nodes }) =>
-        `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(' | ')}`,
-    ),
-  ).toEqual([])
+  const { violations } = await page.evaluate(
+    () => (globalThis as unknown as { axe: typeof axe }).axe.run(), // defined by the line above
+  )
+  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  const summaries = serious.map(({ id, nodes }) => {
+    const places = nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`)
+    return `${id}: ${places.join(' | ')}`
+  })
+  expect(summaries).toEqual([])
 }

@@ -3,27 +3,25 @@ import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
 
 type Addresses = string[] | (() => string[])
+const TYPE_A = 1
 
-/** A name server that knows these names, and resolvers that ask it. IPv4 only; a name it does not know does not exist. */
+/** A fake name server, and resolvers that use it. It is IPv4 only; other names do not exist. */
 export async function serveNames(names: Record<string, Addresses>) {
   const socket = createSocket('udp4')
-  const asked: string[] = []
+  const queried: string[] = []
   socket.on('message', (query, peer) => {
     const { name, end, type } = readQuestion(query)
-    asked.push(name)
+    queried.push(name)
     const entry = names[name]
-    const addresses = type === 1 ? (typeof entry === 'function' ? entry() : (entry ?? [])) : []
-    socket.send(
-      answer(query.subarray(0, end), { addresses, exists: entry !== undefined }),
-      peer.port,
-      peer.address,
-    )
+    const addresses = type === TYPE_A ? addressesOf(entry) : []
+    const response = answer(query.subarray(0, end), { addresses, exists: entry !== undefined })
+    socket.send(response, peer.port, peer.address)
   })
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
   const server = `127.0.0.1:${socket.address().port}`
   return {
-    asked,
+    queried,
     resolver: () => {
       const resolver = new Resolver({ timeout: 500, tries: 1 })
       resolver.setServers([server])
@@ -33,17 +31,20 @@ export async function serveNames(names: Record<string, Addresses>) {
   }
 }
 
+const addressesOf = (entry: Addresses | undefined) =>
+  typeof entry === 'function' ? entry() : (entry ?? [])
+
 function readQuestion(query: Buffer) {
   const labels: string[] = []
-  let place = 12
-  for (let length = query[place] ?? 0; length > 0; length = query[place] ?? 0) {
-    labels.push(query.toString('latin1', place + 1, place + 1 + length))
-    place += 1 + length
+  let position = 12
+  for (let length = query[position] ?? 0; length > 0; length = query[position] ?? 0) {
+    labels.push(query.toString('latin1', position + 1, position + 1 + length))
+    position += 1 + length
   }
   return {
     name: labels.join('.').toLowerCase(),
-    type: query.readUInt16BE(place + 1),
-    end: place + 5,
+    type: query.readUInt16BE(position + 1),
+    end: position + 5,
   }
 }
 

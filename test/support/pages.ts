@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net'
 
 type Answer = string | Buffer | ((response: ServerResponse, request: IncomingMessage) => void)
 
-/** The web, as far as tests need it: pages by path, and what was asked for. */
+/** A fake web server: it serves pages by path, and records the requested paths. */
 export async function servePages(pages: Record<string, Answer> = {}, { port = 0 } = {}) {
-  const asked: string[] = []
+  const requested: string[] = []
   const server = createServer((request, response) => {
     const path = request.url ?? ''
-    asked.push(path)
+    requested.push(path)
     const page = pages[path]
     if (typeof page === 'function') return page(response, request)
     if (page === undefined) return response.writeHead(404).end()
@@ -21,8 +21,8 @@ export async function servePages(pages: Record<string, Answer> = {}, { port = 0 
     host,
     url: `http://${host}`,
     pages,
-    asked,
-    timesAsked: (path: string) => asked.filter((other) => other === path).length,
+    requested,
+    requestsFor: (path: string) => requested.filter((other) => other === path).length,
     stop: () => {
       server.closeAllConnections()
       return new Promise((resolve) => server.close(resolve))
@@ -30,6 +30,6 @@ export async function servePages(pages: Record<string, Answer> = {}, { port = 0 
   }
 }
 
-/** A page of this head. */
+/** An HTML page with this head. */
 export const page = (head: string) =>
   `<!doctype html><html><head>${head}</head><body><p>Hello</p></body></html>`

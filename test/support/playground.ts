@@ -4,21 +4,24 @@ import { join } from 'node:path'
 import { connectOnce } from '@parley/server/db/client'
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { afterEach, beforeAll, expect, inject } from 'vitest'
-import { launchChromium, openPage, type Problems, picture } from './browser.ts'
+import { launchChromium, openPage, type Problems, screenshot } from './browser.ts'
 import { page as pageOf, servePages } from './pages.ts'
 import { databaseUrl } from './postgres.ts'
 import { start } from './start.ts'
 
-/** A server with a playground that nobody has visited, and a browser. After each test nothing may have gone wrong in it. */
+/**
+ * A server whose playground has had no visits, and a browser. A test fails if its pages had
+ * problems that it did not expect.
+ */
 export function usePlayground() {
   const problems: Problems = []
   const pages: Page[] = []
-  let stage: { url: string; browser: Browser; web: Awaited<ReturnType<typeof servePages>> }
+  let fixture: { url: string; browser: Browser; web: Awaited<ReturnType<typeof servePages>> }
   beforeAll(async () => {
     const web = await servePages({
-      '/soup': pageOf(
-        '<title>Soup of the day</title><meta name="description" content="Pumpkin, with ginger">',
-      ),
+      '/soup': pageOf(`
+        <title>Soup of the day</title>
+        <meta name="description" content="Pumpkin, with ginger">`),
     })
     const directory = mkdtempSync(join(tmpdir(), 'parley-browser-'))
     const name = `parley_browser_${process.pid}`
@@ -36,9 +39,9 @@ export function usePlayground() {
       DATA_DIR: directory,
     }
     const server = start(variables, directory)
-    stage = { url: await server.value('Playground'), browser: await launchChromium(), web }
+    fixture = { url: await server.value('Playground'), browser: await launchChromium(), web }
     return async () => {
-      await stage.browser.close()
+      await fixture.browser.close()
       server.kill('SIGTERM')
       await server.code
       await web.stop()
@@ -48,20 +51,21 @@ export function usePlayground() {
     }
   })
   afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail')
-      for (const [place, page] of pages.entries()) await picture(page, `when-it-failed-${place}`)
+    if (task.result?.state === 'fail') {
+      for (const [index, page] of pages.entries()) await screenshot(page, `failed-${index}`)
+    }
     expect(problems.splice(0)).toEqual([])
   })
   return {
     problems,
-    url: () => stage.url,
-    web: () => stage.web.url,
-    /** The playground in a context of its own. */
+    url: () => fixture.url,
+    web: () => fixture.web.url,
+    /** Opens the playground in its own browser context. */
     open: async (query = '', options: BrowserContextOptions = {}) => {
-      const page = await openPage(stage.browser, { problems, ...options })
+      const page = await openPage(fixture.browser, { problems, ...options })
       pages.push(page)
       page.once('close', () => pages.splice(pages.indexOf(page), 1))
-      await page.goto(stage.url + query)
+      await page.goto(fixture.url + query)
       return page
     },
   }
@@ -76,13 +80,14 @@ export const message = (page: Page | Locator, text: string) =>
 export const composer = (page: Page, channel = 'Kitchen') =>
   page.getByRole('textbox', { name: `Message ${channel}` })
 
+/** Writes and sends a message. */
 export async function say(page: Page, text: string) {
   await composer(page).fill(text)
   await composer(page).press('Enter')
 }
 
-/** Uses a tool of a message. */
-export async function use(article: Locator, tool: string) {
+/** Hovers over a message, and clicks one of its tools. */
+export async function useTool(article: Locator, tool: string) {
   await article.hover()
   await article.getByRole('button', { name: tool, exact: true }).click()
 }

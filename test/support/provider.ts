@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export type Call = {
+type Call = {
   method: string
   path: string
   key: string | undefined
@@ -15,10 +15,10 @@ type Behaviour = (response: ServerResponse, call: Call) => void
 const accept: Behaviour = (response) =>
   response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":{}}')
 
-/** The push provider, as far as tests need it: takes down what it is told, and answers as it is told to. */
+/** A fake push provider: it records calls, and answers as the test wants. */
 export async function serveProvider({ port: wanted = 0 } = {}) {
   const calls: Call[] = []
-  const double = { behaviour: accept }
+  let current = accept
   const server = createServer(async (request, response) => {
     let text = ''
     for await (const chunk of request) text += chunk
@@ -30,7 +30,7 @@ export async function serveProvider({ port: wanted = 0 } = {}) {
       at: Date.now(),
     }
     calls.push(call)
-    double.behaviour(response, call)
+    current(response, call)
   }).listen(wanted, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo // it listens on a port
@@ -40,8 +40,9 @@ export async function serveProvider({ port: wanted = 0 } = {}) {
       .flatMap(({ body }) => ('events' in body ? (body.events as Trigger[]) : [body as Trigger]))
   return {
     calls,
+    /** Every push that was sent, repeats included. */
     triggered,
-    /** Pushes to one user, as kinds. */
+    /** The kinds of the pushes to one user. */
     kindsFor: (userId: string) =>
       triggered().flatMap(({ to, name }) => (to === userId ? [name] : [])),
     settings: {
@@ -56,8 +57,9 @@ export async function serveProvider({ port: wanted = 0 } = {}) {
         'thread-reply': 'thread-reply',
       },
     },
+    /** Answers the calls from now on; without an argument, accepts them. */
     behave: (behaviour: Behaviour = accept) => {
-      double.behaviour = behaviour
+      current = behaviour
     },
     answer:
       (status: number, headers: Record<string, string> = {}): Behaviour =>

@@ -1,31 +1,34 @@
 import ipaddr from 'ipaddr.js'
 
-/** Whether an IP address, in any spelling, is one of the public internet: the only kind that previews are fetched from. */
-export function isPublic(address: string) {
+/**
+ * Whether an IP address, in any spelling, is on the public internet. Previews come from there only.
+ */
+export function isPublicAddress(address: string) {
   if (!ipaddr.isValid(address)) return false
   const parsed = ipaddr.parse(address)
   if (parsed.range() !== 'unicast') return false
-  // Outside of 2000::/3 nothing is assigned, but much is translated: IPv4-compatible, local NAT64, site-local.
+  // Nothing outside 2000::/3 is assigned, but much of it is translated to other networks:
+  // IPv4-compatible, local NAT64 and site-local addresses.
   return parsed instanceof ipaddr.IPv6
     ? parsed.match(GLOBAL_UNICAST)
     : parsed.toString() !== AZURE_METADATA
 }
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3')
-/** Public by its number, yet answered by the machine's own host. */
+/** The number is public, but the host of a virtual machine answers there. */
 const AZURE_METADATA = '168.63.129.16'
 
-/** Whether a URL may be asked for at all, whatever its host resolves to. */
-export const isPlain = ({ protocol, port, username, password }: URL) =>
+/** Whether a URL is http(s) on the default port, without credentials. Others are never fetched. */
+export const isPlainHttpUrl = ({ protocol, port, username, password }: URL) =>
   (protocol === 'http:' || protocol === 'https:') &&
   port === '' &&
   username === '' &&
   password === ''
 
-/** The host of a URL without the brackets of IPv6. */
+/** The host of a URL, an IPv6 address without its brackets. */
 export const hostOf = ({ hostname }: URL) => hostname.replace(/^\[(.*)\]$/, '$1')
 
-export const isAddress = (host: string) => ipaddr.isValid(host)
+export const isIpAddress = (host: string) => ipaddr.isValid(host)
 
-/** `host:port`, the port given or that of the scheme. */
-export const originOf = ({ protocol, hostname, port }: URL) =>
+/** `host:port`, with the scheme's default port if the URL names none. */
+export const hostAndPortOf = ({ protocol, hostname, port }: URL) =>
   `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`

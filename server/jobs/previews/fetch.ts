@@ -4,34 +4,39 @@ import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { withTimeout } from '../with-timeout.ts'
-import { hostOf, isAddress, isPlain, isPublic, originOf } from './address.ts'
+import { hostAndPortOf, hostOf, isIpAddress, isPlainHttpUrl, isPublicAddress } from './address.ts'
 
-/** What a URL answered with: at most so much of it. */
-export type Fetched = { url: URL; contentType: string; body: Buffer }
+type ContentType = 'html' | 'json'
+/** The response to a URL. The body is cut at MAX_BYTES. */
+export type FetchResult = { url: URL; contentType: string; body: Buffer }
 export type Fetch = (
   address: string,
-  options: { type: 'html' | 'json'; signal: AbortSignal },
-) => Promise<Fetched | undefined>
+  options: { type: ContentType; signal: AbortSignal },
+) => Promise<FetchResult | undefined>
 
-/** `resolver` makes the one that a single request uses. */
+/** `resolver` makes a new resolver for each request. */
 export type FetchOptions = { allowedHosts: readonly string[]; resolver?: () => Resolver }
 
-const TOTAL_MS = 8_000
+const TOTAL_TIMEOUT_MS = 8_000
 const MAX_BYTES = 512 * 1024
 const MAX_REDIRECTS = 3
-const types = {
-  html: /^(text\/html|application\/xhtml\+xml)\s*(;|$)/i,
-  json: /^application\/json\s*(;|$)/i,
+const contentTypes: Record<ContentType, { accept: string; pattern: RegExp }> = {
+  html: {
+    accept: 'text/html, application/xhtml+xml',
+    pattern: /^(text\/html|application\/xhtml\+xml)\s*(;|$)/i,
+  },
+  json: { accept: 'application/json', pattern: /^application\/json\s*(;|$)/i },
 }
-const accepted = { html: 'text/html, application/xhtml+xml', json: 'application/json' }
 
-/** We will not, or can not, show what is there. */
-class UnfetchableError extends Error {}
+/** The URL must not be fetched, or its response cannot be used. */
+class UnfetchableError extends Error {
+  override readonly name = 'UnfetchableError'
+}
 
 /**
- * Fetches what strangers point us to, from the public internet only. Each hop's URL is judged, then its host, then every
- * address it resolves to; the connection goes to just these addresses. `allowedHosts` (`host:port`) are trusted.
- * Whatever can not be had, for whatever reason, is undefined.
+ * Fetches URLs that strangers chose, from the public internet only. Each hop's URL is checked, then
+ * its host, then every address it resolves to; the connection goes to exactly those addresses.
+ * `allowedHosts` (`host:port`) are trusted. Returns undefined if there is no usable response.
  */
 export function createFetch({
   allowedHosts,
@@ -40,60 +45,65 @@ export function createFetch({
   const allowed = new Set(allowedHosts)
 
   const open = async (url: URL, options: { accept: string; signal: AbortSignal }) => {
-    if (allowed.has(originOf(url)) && url.username === '' && url.password === '')
-      return get(url, options)
-    if (!isPlain(url)) throw new UnfetchableError(`not a plain http(s) URL: ${url.protocol}`)
+    const hasCredentials = url.username !== '' || url.password !== ''
+    if (allowed.has(hostAndPortOf(url)) && !hasCredentials) return get(url, options)
+    if (!isPlainHttpUrl(url)) throw new UnfetchableError(`not a plain http(s) URL: ${url.protocol}`)
     const host = hostOf(url)
-    if (isAddress(host)) return isPublic(host) ? get(url, options) : refuse(host)
+    if (isIpAddress(host)) {
+      if (!isPublicAddress(host)) throw new UnfetchableError(`not public: ${host}`)
+      return get(url, options)
+    }
     const addresses = await resolve(resolver(), host, options.signal)
-    return addresses.length > 0 && addresses.every(({ address }) => isPublic(address))
-      ? get(url, { ...options, lookup: only(addresses) })
-      : refuse(host)
+    const arePublic = addresses.every(({ address }) => isPublicAddress(address))
+    if (addresses.length === 0 || !arePublic) throw new UnfetchableError(`not public: ${host}`)
+    return get(url, { ...options, lookup: lookupReturning(addresses) })
   }
 
   const follow = async (
     url: URL,
-    options: { type: 'html' | 'json'; signal: AbortSignal },
+    { type, signal }: { type: ContentType; signal: AbortSignal },
     redirects = 0,
-  ): Promise<Fetched> => {
-    const response = await open(url, { accept: accepted[options.type], signal: options.signal })
+  ): Promise<FetchResult> => {
+    const response = await open(url, { accept: contentTypes[type].accept, signal })
     const { statusCode = 0, headers } = response
     if (statusCode >= 300 && statusCode < 400 && headers.location !== undefined) {
       response.destroy()
       if (redirects === MAX_REDIRECTS || !URL.canParse(headers.location, url.href))
-        throw new UnfetchableError('redirected too often, or nowhere')
-      return follow(new URL(headers.location, url), options, redirects + 1)
+        throw new UnfetchableError('too many redirects, or an invalid one')
+      return follow(new URL(headers.location, url), { type, signal }, redirects + 1)
     }
     const contentType = headers['content-type'] ?? ''
-    const isFit =
+    const isUsable =
       statusCode === 200 &&
-      types[options.type].test(contentType) &&
+      contentTypes[type].pattern.test(contentType) &&
       (headers['content-encoding'] ?? 'identity') === 'identity'
-    if (!isFit) response.destroy()
-    return isFit ? { url, contentType, body: await read(response) } : refuse(url.host)
+    if (!isUsable) {
+      response.destroy()
+      throw new UnfetchableError(`unusable response from ${url.host}`)
+    }
+    return { url, contentType, body: await readBody(response) }
   }
 
   return async (address, { type, signal }) => {
     if (!URL.canParse(address)) return undefined
     try {
-      return await withTimeout(TOTAL_MS, signal, (signal) =>
+      return await withTimeout(TOTAL_TIMEOUT_MS, signal, (signal) =>
         follow(new URL(address), { type, signal }),
       )
     } catch (error) {
       signal.throwIfAborted()
-      // The network's and the page's troubles carry a code; ours would not.
-      if (error instanceof UnfetchableError || (error instanceof Error && 'code' in error))
-        return undefined
+      // Network and protocol errors carry a code; an error without one is a bug here.
+      const hasCode = error instanceof Error && 'code' in error
+      if (error instanceof UnfetchableError || hasCode) return undefined
       throw error
     }
   }
 }
 
-const refuse = (what: string): never => {
-  throw new UnfetchableError(`not fetched: ${what}`)
-}
-
-/** Every address of a host. Not by the system's resolver: that one blocks threads which the server needs, and knows private names. */
+/**
+ * Every address of a host, by DNS. The system's resolver would block threads that the server needs,
+ * and knows private names.
+ */
 async function resolve(
   resolver: Resolver,
   host: string,
@@ -101,16 +111,18 @@ async function resolve(
 ): Promise<LookupAddress[]> {
   const cancel = () => resolver.cancel()
   signal.addEventListener('abort', cancel, { once: true })
-  const [four, six] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+  const [v4, v6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
   signal.removeEventListener('abort', cancel)
   return [
-    ...(four.status === 'fulfilled' ? four.value.map((address) => ({ address, family: 4 })) : []),
-    ...(six.status === 'fulfilled' ? six.value.map((address) => ({ address, family: 6 })) : []),
+    ...(v4.status === 'fulfilled' ? v4.value.map((address) => ({ address, family: 4 })) : []),
+    ...(v6.status === 'fulfilled' ? v6.value.map((address) => ({ address, family: 6 })) : []),
   ]
 }
 
-/** Connects to these addresses, whatever the name resolves to by then. */
-const only =
+/**
+ * Pins a connection to addresses that were checked, even if the name resolves differently by then.
+ */
+const lookupReturning =
   (addresses: LookupAddress[]): LookupFunction =>
   (_host, { all }, done) => {
     const [first] = addresses
@@ -122,15 +134,15 @@ const get = (
   url: URL,
   { accept, signal, lookup }: { accept: string; signal: AbortSignal; lookup?: LookupFunction },
 ) =>
-  new Promise<IncomingMessage>((answer, reject) => {
+  new Promise<IncomingMessage>((onResponse, reject) => {
     const { request } = url.protocol === 'https:' ? https : http
     const headers = { accept, 'accept-encoding': 'identity', 'user-agent': 'Parley link preview' }
-    request(url, { agent: false, headers, signal, ...(lookup && { lookup }) }, answer)
+    request(url, { agent: false, headers, signal, ...(lookup && { lookup }) }, onResponse)
       .on('error', reject)
       .end()
   })
 
-async function read(response: IncomingMessage) {
+async function readBody(response: IncomingMessage) {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { limits } from '@parley/contract'
 import { Parser } from 'htmlparser2'
-import type { Fetched } from './fetch.ts'
+import type { FetchResult } from './fetch.ts'
 
-/** What a page says of itself. */
+/** What a page says about itself. */
 export type PageFacts = {
   title: string | null
   description: string | null
@@ -12,26 +12,27 @@ export type PageFacts = {
   type: 'website' | 'video' | 'article'
 }
 
-/** Pieces small enough that the server's other work goes on between them. */
-const PIECE = 16 * 1024
-/** The parser's cost grows with the square of the depth. No page for people is this deep. */
+/** How much is parsed at once. Other work of the process runs in between. */
+const CHUNK_LENGTH = 16 * 1024
+/** The parser's cost grows with the square of the depth. No real page is this deep. */
 const MAX_DEPTH = 500
-const MAX_VALUE = 4_096
+/** A title deeper than this belongs to a drawing. */
+const MAX_TITLE_DEPTH = 3
+const MAX_VALUE_LENGTH = 4_096
 
-/** Open graph first, then what Twitter and plain HTML have. */
-export async function readPage({ url, contentType, body }: Fetched): Promise<PageFacts> {
-  const { meta, title } = await collect(decode(body, contentType))
-  const first = (...names: string[]) => names.map((name) => meta.get(name)).find((value) => value)
-  const type = first('og:type') ?? ''
+/** Reads Open Graph tags first, then Twitter's and plain HTML. */
+export async function readPage({ url, contentType, body }: FetchResult): Promise<PageFacts> {
+  const { meta, title } = await collectTags(decode(body, contentType))
+  const firstOf = (...names: string[]) => names.map((name) => meta.get(name)).find((value) => value)
   const { titleLength, descriptionLength, siteNameLength } = limits.linkPreview
   return {
-    title: clean(first('og:title', 'twitter:title') ?? title, titleLength),
-    description: clean(
-      first('og:description', 'twitter:description', 'description'),
+    title: toSingleLine(firstOf('og:title', 'twitter:title') ?? title, titleLength),
+    description: toSingleLine(
+      firstOf('og:description', 'twitter:description', 'description'),
       descriptionLength,
     ),
-    image: absolute(
-      first(
+    image: absoluteHttpUrl(
+      firstOf(
         'og:image',
         'og:image:url',
         'og:image:secure_url',
@@ -41,84 +42,87 @@ export async function readPage({ url, contentType, body }: Fetched): Promise<Pag
       ),
       url,
     ),
-    siteName: clean(
-      first('og:site_name', 'application-name') ?? url.hostname.replace(/^www\./, ''),
+    siteName: toSingleLine(
+      firstOf('og:site_name', 'application-name') ?? url.hostname.replace(/^www\./, ''),
       siteNameLength,
     ),
-    type: type.startsWith('video') ? 'video' : type === 'article' ? 'article' : 'website',
+    type: pageTypeOf(firstOf('og:type') ?? ''),
   }
 }
 
+function pageTypeOf(ogType: string): PageFacts['type'] {
+  if (ogType.startsWith('video')) return 'video'
+  return ogType === 'article' ? 'article' : 'website'
+}
+
 /** The first value of each name, and the first title. */
-async function collect(html: string) {
+async function collectTags(html: string) {
   const meta = new Map<string, string>()
   let title = ''
   let isTitle = false
   let depth = 0
-  const note = (name: string | undefined, value: string | undefined) => {
+  const addMeta = (name: string | undefined, value: string | undefined) => {
     const key = name?.trim().toLowerCase() ?? ''
-    if (key && value && !meta.has(key)) meta.set(key, value.slice(0, MAX_VALUE))
+    if (key && value && !meta.has(key)) meta.set(key, value.slice(0, MAX_VALUE_LENGTH))
   }
   const parser = new Parser({
     onopentag: (name, attributes) => {
       depth += 1
-      if (name === 'meta')
-        for (const key of [attributes.property, attributes.name]) note(key, attributes.content)
-      if (name === 'link' && attributes.rel === 'image_src') note('image_src', attributes.href)
-      isTitle = name === 'title' && title === '' && depth <= TITLE_DEPTH
+      if (name === 'meta') {
+        addMeta(attributes.property, attributes.content)
+        addMeta(attributes.name, attributes.content)
+      }
+      if (name === 'link' && attributes.rel === 'image_src') addMeta('image_src', attributes.href)
+      isTitle = name === 'title' && title === '' && depth <= MAX_TITLE_DEPTH
     },
     ontext: (text) => {
-      if (isTitle && title.length < MAX_VALUE) title += text
+      if (isTitle && title.length < MAX_VALUE_LENGTH) title += text
     },
     onclosetag: () => {
       depth -= 1
       isTitle = false
     },
   })
-  for (let start = 0; start < html.length && depth < MAX_DEPTH; start += PIECE) {
-    parser.write(html.slice(start, start + PIECE))
+  for (let start = 0; start < html.length && depth < MAX_DEPTH; start += CHUNK_LENGTH) {
+    parser.write(html.slice(start, start + CHUNK_LENGTH))
     await setImmediate()
   }
   return { meta, title }
 }
-/** A title deeper down is that of a drawing. */
-const TITLE_DEPTH = 3
 
-/** By the byte order mark, the header, the page's own word, and else UTF-8, or what browsers take for it. */
+/** Decodes by the byte order mark, the header or the page's own declaration, else as UTF-8. */
 function decode(body: Buffer, contentType: string) {
-  const declared =
-    CHARSET.exec(contentType)?.[1] ?? CHARSET.exec(body.subarray(0, 1_024).toString('latin1'))?.[1]
-  const encoding =
-    body[0] === 0xfe && body[1] === 0xff
-      ? 'utf-16be'
-      : body[0] === 0xff && body[1] === 0xfe
-        ? 'utf-16le'
-        : declared
+  const encoding = declaredEncoding(body, contentType)
   try {
-    return new TextDecoder(encoding ?? 'utf-8', { fatal: encoding === undefined }).decode(body, {
-      stream: true,
-    })
+    const decoder = new TextDecoder(encoding ?? 'utf-8', { fatal: encoding === undefined })
+    return decoder.decode(body, { stream: true })
   } catch {
-    // Not UTF-8 after all, or a charset nobody knows.
+    // Not UTF-8 (browsers then assume windows-1252), or an unknown charset.
     return new TextDecoder(encoding === undefined ? 'windows-1252' : 'utf-8').decode(body)
   }
 }
+
+function declaredEncoding(body: Buffer, contentType: string) {
+  if (body[0] === 0xfe && body[1] === 0xff) return 'utf-16be'
+  if (body[0] === 0xff && body[1] === 0xfe) return 'utf-16le'
+  const head = body.subarray(0, 1_024).toString('latin1')
+  return CHARSET.exec(contentType)?.[1] ?? CHARSET.exec(head)?.[1]
+}
 const CHARSET = /charset\s*=\s*["']?([\w:.-]{1,40})/i
 
-/** One line of text that JSON and Postgres can hold, or nothing. */
-export function clean(text: string | undefined, maxLength: number) {
+/** Text as one line that JSON and Postgres can store, or null if nothing is left. */
+export function toSingleLine(text: string | undefined, maxLength: number) {
   const line = (text ?? '')
-    .slice(0, MAX_VALUE)
+    .slice(0, MAX_VALUE_LENGTH)
     .toWellFormed()
     .replace(/[\p{Cc}\p{Z}]+/gu, ' ')
     .trim()
   return [...line].slice(0, maxLength).join('') || null
 }
 
-function absolute(address: string | undefined, base: URL) {
+function absoluteHttpUrl(address: string | undefined, base: URL) {
   if (address === undefined || !URL.canParse(address.trim(), base.href)) return null
   const { protocol, href } = new URL(address.trim(), base)
-  return (protocol === 'http:' || protocol === 'https:') && href.length <= limits.urlLength
-    ? href
-    : null
+  const isHttp = protocol === 'http:' || protocol === 'https:'
+  return isHttp && href.length <= limits.urlLength ? href : null
 }

@@ -1,7 +1,7 @@
 import type { LinkPreview } from '@parley/contract'
 
-/** A video as its URL alone describes it, and where its site tells more. */
-export type Video = { preview: LinkPreview & { title: string }; oEmbed: string }
+/** The preview that a video's URL alone gives, and the URL where its site describes the video. */
+export type Video = { preview: LinkPreview & { title: string }; oEmbedUrl: string }
 
 const YOUTUBE_HOSTS = new Set([
   'youtube.com',
@@ -13,49 +13,48 @@ const YOUTUBE_HOSTS = new Set([
 ])
 const VIMEO_HOSTS = new Set(['vimeo.com', 'www.vimeo.com', 'player.vimeo.com'])
 
-/** The video of the two video sites that a URL leads to, if it does. */
+/** The YouTube or Vimeo video that a URL leads to, if any. */
 export function videoAt(address: string): Video | undefined {
   const url = new URL(address)
-  return youTube(address, youTubeId(url)) ?? vimeo(address, url)
+  return youTube(address, url) ?? vimeo(address, url)
+}
+
+function youTube(address: string, url: URL): Video | undefined {
+  const videoId = youTubeId(url)
+  if (!videoId || !/^[\w-]{11}$/.test(videoId)) return undefined
+  const page = `https://www.youtube.com/watch?v=${videoId}`
+  return {
+    preview: {
+      url: address,
+      title: 'YouTube video',
+      description: null,
+      image: `https://i.ytimg.com/vi/${videoId}/hqdefault.jpg`,
+      siteName: 'YouTube',
+      type: 'video',
+      videoId,
+      embedUrl: `https://www.youtube.com/embed/${videoId}`,
+    },
+    oEmbedUrl: `https://www.youtube.com/oembed?format=json&url=${encodeURIComponent(page)}`,
+  }
 }
 
 function youTubeId({ hostname, pathname, searchParams }: URL) {
   const [, first = '', second = ''] = pathname.split('/')
-  const id =
-    hostname === 'youtu.be'
-      ? first
-      : YOUTUBE_HOSTS.has(hostname)
-        ? ['embed', 'shorts', 'live', 'v'].includes(first)
-          ? second
-          : searchParams.get('v')
-        : null
-  return id && /^[\w-]{11}$/.test(id) ? id : undefined
+  if (hostname === 'youtu.be') return first
+  if (!YOUTUBE_HOSTS.has(hostname)) return undefined
+  return ['embed', 'shorts', 'live', 'v'].includes(first) ? second : searchParams.get('v')
 }
 
-const youTube = (url: string, videoId: string | undefined): Video | undefined =>
-  videoId === undefined
-    ? undefined
-    : {
-        preview: {
-          url,
-          title: 'YouTube video',
-          description: null,
-          image: `https://i.ytimg.com/vi/${videoId}/hqdefault.jpg`,
-          siteName: 'YouTube',
-          type: 'video',
-          videoId,
-          embedUrl: `https://www.youtube.com/embed/${videoId}`,
-        },
-        oEmbed: `https://www.youtube.com/oembed?format=json&url=${encodeURIComponent(`https://www.youtube.com/watch?v=${videoId}`)}`,
-      }
+const VIMEO_PATH =
+  /^(?:\/video|\/channels\/[^/]+|\/groups\/[^/]+\/videos)?\/(\d{1,20})(?:\/([0-9a-f]{6,20}))?\/?$/
 
-/** vimeo.com/1, /1/<key of an unlisted video>, /channels/x/1, /groups/x/videos/1; player.vimeo.com/video/1?h=<key>. */
+/**
+ * On vimeo.com: /1, /1/<key of an unlisted video>, /channels/x/1 and /groups/x/videos/1.
+ * On player.vimeo.com: /video/1?h=<key>.
+ */
 function vimeo(address: string, { hostname, pathname, searchParams }: URL): Video | undefined {
   if (!VIMEO_HOSTS.has(hostname)) return undefined
-  const [, videoId, pathKey] =
-    /^(?:\/video|\/channels\/[^/]+|\/groups\/[^/]+\/videos)?\/(\d{1,20})(?:\/([0-9a-f]{6,20}))?\/?$/.exec(
-      pathname,
-    ) ?? []
+  const [, videoId, pathKey] = VIMEO_PATH.exec(pathname) ?? []
   if (videoId === undefined) return undefined
   const key = pathKey ?? /^[0-9a-f]{6,20}$/.exec(searchParams.get('h') ?? '')?.[0]
   const page = `https://vimeo.com/${videoId}${key ? `/${key}` : ''}`
@@ -70,6 +69,6 @@ function vimeo(address: string, { hostname, pathname, searchParams }: URL): Vide
       videoId,
       embedUrl: `https://player.vimeo.com/video/${videoId}${key ? `?h=${key}` : ''}`,
     },
-    oEmbed: `https://vimeo.com/api/oembed.json?url=${encodeURIComponent(page)}`,
+    oEmbedUrl: `https://vimeo.com/api/oembed.json?url=${encodeURIComponent(page)}`,
   }
 }

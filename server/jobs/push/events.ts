@@ -1,6 +1,6 @@
-import type { Kind, Payloads, PushSettings } from './settings.ts'
+import type { PushKind, PushPayloads, PushSettings } from './settings.ts'
 
-/** One push to one user, as the provider is told of it. The same `transactionId` is delivered once. */
+/** One push to one user, as sent to the provider. It delivers each `transactionId` once. */
 export type PushEvent = {
   name: string
   to: string
@@ -8,36 +8,39 @@ export type PushEvent = {
   transactionId: string
 }
 
-/** How users are called at the provider. */
+/** The id that a user has at the provider. */
 export const subscriberId = ({ tenantId }: Pick<PushSettings, 'tenantId'>, userId: string) =>
   tenantId === undefined ? userId : `${tenantId}:${userId}`
 
-/** `about` is what happened; with the user and the workflow it makes a push the same however often its job runs. */
-export function pushEvent<K extends Kind>(
+/**
+ * `subject` names what happened. With the user and the workflow it makes the push's transaction id,
+ * so a job that runs twice sends the same push.
+ */
+export function pushEvent<K extends PushKind>(
   settings: PushSettings,
   kind: K,
-  { about, userId, payload }: { about: string; userId: string; payload: Payloads[K] },
+  { subject, userId, payload }: { subject: string; userId: string; payload: PushPayloads[K] },
 ): PushEvent {
   const name = settings.workflows[kind]
   return {
     name,
     to: subscriberId(settings, userId),
     payload,
-    transactionId: `${about}:${userId}:${name}`,
+    transactionId: `${subject}:${userId}:${name}`,
   }
 }
 
-const PREVIEW_GRAPHEMES = 100
+const EXCERPT_GRAPHEMES = 100
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
-/** The beginning of a text in one line, no character cut in two. */
-export function previewOf(text: string) {
+/** The beginning of a text on one line. No visible character is cut in two. */
+export function excerptOf(text: string) {
   const line = text.replace(/\s+/gu, ' ').trim()
-  if (line.length <= PREVIEW_GRAPHEMES) return line
+  if (line.length <= EXCERPT_GRAPHEMES) return line
   let end = 0
   let count = 0
   for (const { index, segment } of graphemes.segment(line)) {
-    if (count === PREVIEW_GRAPHEMES) break
+    if (count === EXCERPT_GRAPHEMES) break
     count += 1
     end = index + segment.length
   }

@@ -4,9 +4,11 @@ import type { PushSettings } from './settings.ts'
 
 const none: ProviderPreferences = { channels: [], workflows: [] }
 
-/** Asks the provider, and makes do without an answer. */
+/**
+ * Reads a user's preferences at the provider. They are empty without a provider, or if it fails.
+ */
 export function createProviderPreferences(push: PushSettings | undefined) {
   if (!push) return async () => none
-  const { preferencesOf } = createProvider(push)
-  return (userId: string) => preferencesOf(userId).catch(() => none)
+  const { getPreferences } = createProvider(push)
+  return (userId: string) => getPreferences(userId).catch(() => none)
 }

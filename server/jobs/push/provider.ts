@@ -1,34 +1,13 @@
 import { z } from 'zod'
-import { withTimeout } from '../with-timeout.ts'
 import { type PushEvent, subscriberId } from './events.ts'
+import { createProviderCall, ProviderRefusedError } from './provider-call.ts'
 import type { PushSettings } from './settings.ts'
 
-/** The provider did not answer, had trouble of its own, or asked us to come back later. */
-export class ProviderUnavailableError extends Error {
-  constructor(
-    message: string,
-    readonly retryAfterSeconds = 0,
-    options?: ErrorOptions,
-  ) {
-    super(message, options)
-  }
-}
-/** The provider will never do this. */
-export class ProviderRefusedError extends Error {
-  constructor(
-    message: string,
-    readonly status: number,
-  ) {
-    super(message)
-  }
-}
-
-const CALL_MS = 10_000
-/** Somebody waits for the answer. */
-const ASK_MS = 2_000
-/** The most that the provider takes at once. */
-export const EVENTS_A_CALL = 100
-/** Its names for the kinds of device tokens. */
+/** Shorter than for other calls: a request to our own API waits for the answer. */
+const PREFERENCES_TIMEOUT_MS = 2_000
+/** How many events the provider accepts in one call. */
+export const MAX_EVENTS_PER_CALL = 100
+/** The provider's names for the kinds of device tokens. */
 const providerIds = { fcm: 'fcm', apns: 'apns', relay: 'expo' } as const
 
 export type Subscriber = {
@@ -37,47 +16,16 @@ export type Subscriber = {
   email: string | null
   image: string | null
 }
+type DeviceTokens = { provider: keyof typeof providerIds; tokens: string[]; signal: AbortSignal }
 export type Provider = ReturnType<typeof createProvider>
 
-/** The push provider's API, as far as we use it: that of Novu. */
+/** The part of the push provider's API that we use. The provider is Novu. */
 export function createProvider(settings: PushSettings) {
-  const { apiUrl, secretKey } = settings
-  const call = async (
-    method: string,
-    path: string,
-    {
-      body,
-      milliseconds = CALL_MS,
-      signal,
-    }: { body?: object; milliseconds?: number; signal?: AbortSignal },
-  ) => {
-    const headers = {
-      authorization: `ApiKey ${secretKey}`,
-      ...(body ? { 'content-type': 'application/json' } : {}),
-    }
-    const init = {
-      method,
-      headers,
-      redirect: 'error',
-      ...(body ? { body: JSON.stringify(body) } : {}),
-    } as const
-    const { status, retryAfterSeconds, text } = await withTimeout(milliseconds, signal, (signal) =>
-      request(`${apiUrl}${path}`, { ...init, signal }),
-    )
-    const what = `${method} ${path} answered ${status}: ${text.slice(0, 200)}`
-    if (status === 408 || status === 429 || status >= 500)
-      throw new ProviderUnavailableError(what, retryAfterSeconds)
-    if (status >= 400) throw new ProviderRefusedError(what, status)
-    return text
-  }
-  const pathOf = (userId: string) => encodeURIComponent(subscriberId(settings, userId))
-  /** What is not there needs no removing. */
-  const unlessGone = (error: unknown) => {
-    if (!(error instanceof ProviderRefusedError && error.status === 404)) throw error
-  }
+  const call = createProviderCall(settings)
+  const pathId = (userId: string) => encodeURIComponent(subscriberId(settings, userId))
 
   return {
-    /** Tells of up to a hundred pushes; those it knows already it takes for done. */
+    /** Sends up to MAX_EVENTS_PER_CALL pushes. The provider accepts repeats, and ignores them. */
     trigger: ([first, ...others]: [PushEvent, ...PushEvent[]], signal: AbortSignal) =>
       others.length === 0
         ? call('POST', '/v1/events/trigger', { body: first, signal })
@@ -90,48 +38,40 @@ export function createProvider(settings: PushSettings) {
       }),
 
     removeSubscriber: (userId: string, signal: AbortSignal) =>
-      call('DELETE', `/v2/subscribers/${pathOf(userId)}`, { signal }).catch(unlessGone),
+      call('DELETE', `/v2/subscribers/${pathId(userId)}`, { signal }).catch(ignoreNotFound),
 
-    /** Sets the device tokens of one kind, all of them; none withdraws the kind. */
-    setTokens: (
-      userId: string,
-      {
-        provider,
-        tokens,
-        signal,
-      }: { provider: keyof typeof providerIds; tokens: string[]; signal: AbortSignal },
-    ) => {
-      const path = `/v1/subscribers/${pathOf(userId)}/credentials`
+    /** Replaces the user's device tokens of one kind. */
+    setTokens: (userId: string, { provider, tokens, signal }: DeviceTokens) => {
+      const path = `/v1/subscribers/${pathId(userId)}/credentials`
       const providerId = providerIds[provider]
-      return tokens.length === 0
-        ? call('DELETE', `${path}/${providerId}`, { signal }).catch(unlessGone)
-        : call('PUT', path, { body: { providerId, credentials: { deviceTokens: tokens } }, signal })
+      if (tokens.length === 0)
+        return call('DELETE', `${path}/${providerId}`, { signal }).catch(ignoreNotFound)
+      const body = { providerId, credentials: { deviceTokens: tokens } }
+      return call('PUT', path, { body, signal })
     },
 
-    /** The provider's own preferences of a user. */
-    preferencesOf: async (userId: string) =>
-      Preferences.parse(
-        JSON.parse(
-          await call('GET', `/v2/subscribers/${pathOf(userId)}/preferences`, {
-            milliseconds: ASK_MS,
-          }),
-        ),
-      ).data,
+    /** The preferences that the provider itself keeps for a user. */
+    getPreferences: async (userId: string) => {
+      const path = `/v2/subscribers/${pathId(userId)}/preferences`
+      const body = await call('GET', path, { timeoutMs: PREFERENCES_TIMEOUT_MS })
+      return PreferencesResponse.parse(JSON.parse(body)).data
+    },
 
     hasWorkflow: async (id: string) => {
-      try {
-        await call('GET', `/v2/workflows/${encodeURIComponent(id)}`, {})
-        return true
-      } catch (error) {
-        unlessGone(error)
-        return false
-      }
+      const workflow = await call('GET', `/v2/workflows/${encodeURIComponent(id)}`).catch(
+        ignoreNotFound,
+      )
+      return workflow !== undefined
     },
     createWorkflow: (workflow: object) => call('POST', '/v2/workflows', { body: workflow }),
   }
 }
 
-const Preferences = z.object({
+function ignoreNotFound(error: unknown): undefined {
+  if (!(error instanceof ProviderRefusedError && error.status === 404)) throw error
+}
+
+const PreferencesResponse = z.object({
   data: z
     .object({
       global: z.object({ channels: z.record(z.string(), z.unknown()) }),
@@ -142,28 +82,3 @@ const Preferences = z.object({
       workflows,
     })),
 })
-
-/** No answer is an answer that comes later. */
-async function request(url: string, init: RequestInit) {
-  try {
-    const response = await fetch(url, init)
-    return {
-      status: response.status,
-      retryAfterSeconds: secondsUntil(response.headers.get('retry-after')),
-      text: await response.text(),
-    }
-  } catch (error) {
-    throw new ProviderUnavailableError(`${init.method} ${new URL(url).pathname} got no answer`, 0, {
-      cause: error,
-    })
-  }
-}
-
-/** `Retry-After` in seconds or as a date; at most ten minutes. */
-function secondsUntil(retryAfter: string | null) {
-  if (retryAfter === null) return 0
-  const seconds = /^\d+$/.test(retryAfter)
-    ? Number(retryAfter)
-    : (Date.parse(retryAfter) - Date.now()) / 1000
-  return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), 600) : 0
-}

@@ -1,68 +1,118 @@
 import type { Preferences } from '@parley/contract'
 import type { Job } from '../../core/jobs.ts'
 import type { Db } from '../../db/client.ts'
-import type { Relation } from './rules.ts'
+import type { MessageRelation } from './rules.ts'
 
-/** Who might be told of something, and all that the decision and the text depend on. Each answer is one statement. */
+/** Users who may get a push, with all that the decision and its text depend on. */
+
 type Recipient = { userId: string; chosen: Partial<Preferences> | null }
-type Place = { channelId: string; channelName: string }
 
 /** A member of a message's channel other than its author. */
-export type Reader = Recipient & Relation
-/** A message, some of its readers, and the member to go on after if there may be more. */
-export type Read = Place & {
+export type MessageRecipient = Recipient & MessageRelation
+
+/** A message with one page of its recipients. */
+export type MessageRecipients = {
   appId: string
   messageId: string
   threadId: string | null
   text: string
+  channelId: string
+  channelName: string
   senderId: string
   senderName: string
   senderAvatar: string
-  readers: Reader[]
+  recipients: MessageRecipient[]
+  /** The last member of this page; null if it is the last page. */
   lastId: string | null
 }
 
-/** So many members are looked at at once, whatever the number of messages. */
-const PAGE = 1_000
+/** How many members one job looks at, divided among its messages. */
+const MEMBERS_PER_JOB = 1_000
 
-/** A mention names a member by id, else by name with spaces as dashes in any case. In a thread are those who wrote in it. */
-export const selectRead = (db: Db, jobs: Job<'push-message'>[]) => {
-  const share = Math.ceil(PAGE / jobs.length)
+/**
+ * Reads a page of recipients of each message, in the order of their ids. A mention names a member
+ * by id, or by name in any case with dashes for spaces. The members of a thread are its authors.
+ */
+export const selectMessageRecipients = (db: Db, jobs: Job<'push-message'>[]) => {
+  const appIds = jobs.map(({ appId }) => appId)
+  const messageIds = jobs.map(({ messageId }) => messageId)
+  const afters = jobs.map(({ after }) => after ?? '')
+  const pageSize = Math.ceil(MEMBERS_PER_JOB / jobs.length)
   return db.use(
-    (db) => db<Read[]>`
-  select m.app_id, m.id as message_id, m.parent_id as thread_id, m.text, m.channel_id, coalesce(c.name, author.display_name) as channel_name,
-    author.id as sender_id, author.display_name as sender_name, coalesce(author.image, '') as sender_avatar, page.readers, page.last_id
-  from unnest(
-    ${jobs.map(({ appId }) => appId)}::uuid[], ${jobs.map(({ messageId }) => messageId)}::uuid[], ${jobs.map(({ after }) => after ?? '')}::text[]
-  ) as j (app_id, message_id, after)
-  join messages m on m.app_id = j.app_id and m.id = j.message_id and m.deleted_at is null
-  join channels c on c.id = m.channel_id and c.deleted_at is null
-  join users author on author.app_id = m.app_id and author.id = m.user_id and author.deleted_at is null
-  left join lateral (
-    select array_agg(lower(name)) as names from unnest(m.mentions) name
-    where not exists (select from members g where g.channel_id = m.channel_id and g.user_id = name)
-  ) named on cardinality(m.mentions) > 0
-  left join lateral (
-    select array_agg(distinct r.user_id) as user_ids from messages r where r.id = m.parent_id or (r.parent_id = m.parent_id and r.deleted_at is null)
-  ) thread on m.parent_id is not null
-  cross join lateral (
-    select case when count(*) = ${share}::int then max(f.user_id) end as last_id,
-      coalesce(json_agg(json_build_object(
-        'userId', f.user_id, 'isMuted', f.muted, 'chosen', p.chosen,
-        'isMentioned', f.user_id = any(m.mentions) or coalesce(lower(replace(u.display_name, ' ', '-')) = any(named.names), false),
-        'isInThread', coalesce(f.user_id = any(thread.user_ids), false)
-      )) filter (where u.id is not null), '[]') as readers
-    from (
-      select app_id, user_id, muted from members where channel_id = m.channel_id and user_id > j.after and user_id <> m.user_id order by user_id limit ${share}
-    ) f
-    left join users u on u.app_id = f.app_id and u.id = f.user_id and u.deleted_at is null
-    left join preferences p on p.app_id = f.app_id and p.user_id = f.user_id
-  ) page`,
+    (db) => db<MessageRecipients[]>`
+      select msg.app_id, msg.id as message_id, msg.parent_id as thread_id, msg.text,
+        msg.channel_id, coalesce(c.name, author.display_name) as channel_name,
+        author.id as sender_id,
+        author.display_name as sender_name,
+        coalesce(author.image, '') as sender_avatar,
+        page.recipients, page.last_id
+      from unnest(${appIds}::uuid[], ${messageIds}::uuid[], ${afters}::text[])
+        as given (app_id, message_id, after)
+      join messages msg
+        on msg.app_id = given.app_id
+        and msg.id = given.message_id
+        and msg.deleted_at is null
+      join channels c on c.id = msg.channel_id and c.deleted_at is null
+      join users author
+        on author.app_id = msg.app_id
+        and author.id = msg.user_id
+        and author.deleted_at is null
+      left join lateral (
+        select array_agg(lower(name)) as names
+        from unnest(msg.mentions) name
+        where not exists (
+          select
+          from members mentioned
+          where mentioned.channel_id = msg.channel_id
+            and mentioned.user_id = name
+        )
+      ) named on cardinality(msg.mentions) > 0
+      left join lateral (
+        select array_agg(distinct other.user_id) as user_ids
+        from messages other
+        where other.id = msg.parent_id
+          or (other.parent_id = msg.parent_id and other.deleted_at is null)
+      ) thread on msg.parent_id is not null
+      cross join lateral (
+        select case when count(*) = ${pageSize}::int then max(candidate.user_id) end as last_id,
+          coalesce(
+            json_agg(
+              json_build_object(
+                'userId', candidate.user_id,
+                'chosen', pref.chosen,
+                'isMuted', candidate.muted,
+                'isMentioned', candidate.user_id = any(msg.mentions)
+                  or coalesce(
+                    lower(replace(u.display_name, ' ', '-')) = any(named.names),
+                    false
+                  ),
+                'isInThread', coalesce(candidate.user_id = any(thread.user_ids), false)
+              )
+            ) filter (where u.id is not null),
+            '[]'
+          ) as recipients
+        from (
+          select m.app_id, m.user_id, m.muted
+          from members m
+          where m.channel_id = msg.channel_id
+            and m.user_id > given.after
+            and m.user_id <> msg.user_id
+          order by m.user_id
+          limit ${pageSize}
+        ) candidate
+        left join users u
+          on u.app_id = candidate.app_id
+          and u.id = candidate.user_id
+          and u.deleted_at is null
+        left join preferences pref
+          on pref.app_id = candidate.app_id
+          and pref.user_id = candidate.user_id
+      ) page`,
   )
 }
 
-/** A reaction that is still there, and the author of its message if he is still a member. */
-export type Reacted = Recipient & {
+/** The author of a message that still has the reaction, while they are a member of its channel. */
+export type ReactionRecipient = Recipient & {
   messageId: string
   channelId: string
   text: string
@@ -71,38 +121,71 @@ export type Reacted = Recipient & {
   reactorName: string
 }
 
-export const selectReacted = (db: Db, jobs: Job<'push-reaction'>[]) =>
-  db.use(
-    (db) => db<Reacted[]>`
-  select m.id as message_id, m.channel_id, m.text, r.emoji, reactor.id as reactor_id, reactor.display_name as reactor_name, m.user_id, p.chosen
-  from unnest(
-    ${jobs.map(({ appId }) => appId)}::uuid[], ${jobs.map(({ messageId }) => messageId)}::uuid[], ${jobs.map(({ userId }) => userId)}::text[],
-    ${jobs.map(({ emoji }) => emoji)}::text[]
-  ) as j (app_id, message_id, user_id, emoji)
-  join messages m on m.app_id = j.app_id and m.id = j.message_id and m.deleted_at is null and m.user_id <> j.user_id
-  join channels c on c.id = m.channel_id and c.deleted_at is null
-  join reactions r on r.message_id = m.id and r.user_id = j.user_id and r.emoji = j.emoji
-  join users reactor on reactor.app_id = r.app_id and reactor.id = r.user_id and reactor.deleted_at is null
-  join members f on f.channel_id = m.channel_id and f.user_id = m.user_id
-  left join preferences p on p.app_id = m.app_id and p.user_id = m.user_id`,
+export const selectReactionRecipients = (db: Db, jobs: Job<'push-reaction'>[]) => {
+  const appIds = jobs.map(({ appId }) => appId)
+  const messageIds = jobs.map(({ messageId }) => messageId)
+  const userIds = jobs.map(({ userId }) => userId)
+  const emojis = jobs.map(({ emoji }) => emoji)
+  return db.use(
+    (db) => db<ReactionRecipient[]>`
+      select msg.id as message_id, msg.channel_id, msg.text,
+        r.emoji, reactor.id as reactor_id, reactor.display_name as reactor_name,
+        msg.user_id, pref.chosen
+      from unnest(
+        ${appIds}::uuid[], ${messageIds}::uuid[], ${userIds}::text[], ${emojis}::text[]
+      ) as given (app_id, message_id, user_id, emoji)
+      join messages msg
+        on msg.app_id = given.app_id
+        and msg.id = given.message_id
+        and msg.deleted_at is null
+        and msg.user_id <> given.user_id
+      join channels c on c.id = msg.channel_id and c.deleted_at is null
+      join reactions r
+        on r.message_id = msg.id
+        and r.user_id = given.user_id
+        and r.emoji = given.emoji
+      join users reactor
+        on reactor.app_id = r.app_id
+        and reactor.id = r.user_id
+        and reactor.deleted_at is null
+      join members m on m.channel_id = msg.channel_id and m.user_id = msg.user_id
+      left join preferences pref on pref.app_id = msg.app_id and pref.user_id = msg.user_id`,
   )
+}
 
-/** Who was made a member and still is one. */
-export type Invited = Recipient &
-  Place & { channelDescription: string; invitedBy: string; invitedByName: string; joinedAt: string }
+/** A user who was added to a channel and is still a member. */
+export type InviteRecipient = Recipient & {
+  channelId: string
+  channelName: string
+  channelDescription: string
+  invitedBy: string
+  invitedByName: string
+  joinedAt: string
+}
 
-export const selectInvited = (
+export const selectInviteRecipients = (
   db: Db,
   { appId, channelId, invitedBy, userIds }: Job<'push-invite'>,
 ) =>
   db.use(
-    (db) => db<Invited[]>`
-  select c.id as channel_id, coalesce(c.name, '') as channel_name, coalesce(c.description, '') as channel_description,
-    inviter.id as invited_by, inviter.display_name as invited_by_name, f.user_id, f.joined_at, p.chosen
-  from channels c
-  join users inviter on inviter.app_id = c.app_id and inviter.id = ${invitedBy} and inviter.deleted_at is null
-  join members f on f.channel_id = c.id and f.user_id = any(${userIds}) and f.user_id <> inviter.id
-  join users u on u.app_id = f.app_id and u.id = f.user_id and u.deleted_at is null
-  left join preferences p on p.app_id = f.app_id and p.user_id = f.user_id
-  where c.app_id = ${appId} and c.id = ${channelId} and c.deleted_at is null`,
+    (db) => db<InviteRecipient[]>`
+      select c.id as channel_id,
+        coalesce(c.name, '') as channel_name,
+        coalesce(c.description, '') as channel_description,
+        inviter.id as invited_by, inviter.display_name as invited_by_name,
+        m.user_id, m.joined_at, pref.chosen
+      from channels c
+      join users inviter
+        on inviter.app_id = c.app_id
+        and inviter.id = ${invitedBy}
+        and inviter.deleted_at is null
+      join members m
+        on m.channel_id = c.id
+        and m.user_id = any(${userIds})
+        and m.user_id <> inviter.id
+      join users u on u.app_id = m.app_id and u.id = m.user_id and u.deleted_at is null
+      left join preferences pref on pref.app_id = m.app_id and pref.user_id = m.user_id
+      where c.app_id = ${appId}
+        and c.id = ${channelId}
+        and c.deleted_at is null`,
   )

@@ -1,23 +1,25 @@
 import type { Preferences } from '@parley/contract'
-import type { Kind } from './settings.ts'
+import type { PushKind } from './settings.ts'
 
-const flags = {
+const preferenceOf = {
   'new-message': 'newMessages',
   mention: 'mentions',
   'channel-invite': 'channelInvites',
   reaction: 'reactions',
   'thread-reply': 'threadReplies',
-} as const
+} as const satisfies Record<PushKind, keyof Preferences>
 
-/** What a message is to somebody. */
-export type Relation = { isMentioned: boolean; isInThread: boolean; isMuted: boolean }
+/** How a user relates to a message in one of their channels. */
+export type MessageRelation = { isMentioned: boolean; isInThread: boolean; isMuted: boolean }
 
-/** The one push that a user gets for a message: the most personal that he wants, if any. */
+export type MessagePushKind = Extract<PushKind, 'mention' | 'thread-reply' | 'new-message'>
+
+/** The one push that a user gets for a message: the most personal kind they want, if any. */
 export const kindFor = (
-  { isMentioned, isInThread, isMuted }: Relation,
+  { isMentioned, isInThread, isMuted }: MessageRelation,
   preferences: Preferences,
   now: Date,
-): Kind | undefined => {
+): MessagePushKind | undefined => {
   if (isSilent(preferences, now)) return undefined
   if (isMentioned && preferences.mentions) return 'mention'
   if (isInThread && preferences.threadReplies) return 'thread-reply'
@@ -25,13 +27,13 @@ export const kindFor = (
 }
 
 /** Whether a user wants this kind of push now. */
-export const isWanted = (kind: Kind, preferences: Preferences, now: Date) =>
-  !isSilent(preferences, now) && preferences[flags[kind]]
+export const isWanted = (kind: PushKind, preferences: Preferences, now: Date) =>
+  !isSilent(preferences, now) && preferences[preferenceOf[kind]]
 
 const isSilent = (preferences: Preferences, now: Date) =>
   !preferences.pushEnabled || isQuiet(preferences, now)
 
-/** Quiet hours by the clock on the user's wall: from the first minute to before the last, over midnight if need be. */
+/** Whether `now` is in the user's quiet hours. They may cross midnight; the end is excluded. */
 export function isQuiet(
   { quietHoursEnabled, quietHoursStart: start, quietHoursEnd: end, timezone }: Preferences,
   now: Date,
@@ -41,17 +43,17 @@ export function isQuiet(
   return start <= end ? start <= time && time < end : start <= time || time < end
 }
 
-/** Making one costs far more than using it; there are about 600 zones. */
+/** A formatter for each of the about 600 timezones: making one costs far more than using it. */
 const clocks = new Map<string, Intl.DateTimeFormat>()
 function clockOf(timeZone: string) {
-  const clock =
-    clocks.get(timeZone) ??
-    new Intl.DateTimeFormat('en-GB', {
-      timeZone,
-      hour: '2-digit',
-      minute: '2-digit',
-      hourCycle: 'h23',
-    })
+  const existing = clocks.get(timeZone)
+  if (existing) return existing
+  const clock = new Intl.DateTimeFormat('en-GB', {
+    timeZone,
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  })
   clocks.set(timeZone, clock)
   return clock
 }

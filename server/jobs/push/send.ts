@@ -2,20 +2,19 @@ import type { Metrics } from '../../core/metrics.ts'
 import type { Log } from '../log.ts'
 import { RetryLaterError } from '../tasks.ts'
 import type { PushEvent } from './events.ts'
-import {
-  EVENTS_A_CALL,
-  type Provider,
-  ProviderRefusedError,
-  ProviderUnavailableError,
-} from './provider.ts'
+import { MAX_EVENTS_PER_CALL, type Provider } from './provider.ts'
+import { ProviderRefusedError, ProviderUnavailableError } from './provider-call.ts'
 
-type Context = { signal: AbortSignal; metrics: Metrics; log: Log }
+type SendContext = { signal: AbortSignal; metrics: Metrics; log: Log }
 
-/** Tells the provider, a hundred at a time. What it can not take now is left for later, what it refuses is given up. */
-export async function sendAll(provider: Provider, events: PushEvent[], context: Context) {
-  for (let start = 0; start < events.length; start += EVENTS_A_CALL) {
+/**
+ * Sends pushes, MAX_EVENTS_PER_CALL at a time. While the provider is unavailable the remaining
+ * pushes are put off. Pushes that it refuses are given up.
+ */
+export async function sendAll(provider: Provider, events: PushEvent[], context: SendContext) {
+  for (let start = 0; start < events.length; start += MAX_EVENTS_PER_CALL) {
     try {
-      await sendPortion(provider, events.slice(start, start + EVENTS_A_CALL), context)
+      await sendBatch(provider, events.slice(start, start + MAX_EVENTS_PER_CALL), context)
     } catch (error) {
       const [first, ...others] = events.slice(start)
       if (!(error instanceof ProviderUnavailableError) || !first) throw error
@@ -25,11 +24,11 @@ export async function sendAll(provider: Provider, events: PushEvent[], context: 
   }
 }
 
-/** A portion that is refused for its content is halved, until only what is wrong with it is given up. */
-async function sendPortion(
+/** Halves a batch that is refused for its content, until only the invalid pushes are given up. */
+async function sendBatch(
   provider: Provider,
   events: PushEvent[],
-  context: Context,
+  context: SendContext,
 ): Promise<void> {
   const [first, ...others] = events
   if (!first) return
@@ -38,16 +37,15 @@ async function sendPortion(
     context.metrics.pushes.inc({ outcome: 'accepted' }, events.length)
   } catch (error) {
     if (!(error instanceof ProviderRefusedError)) throw error
-    const isContent = error.status === 400 || error.status === 422
-    if (others.length === 0 || !isContent) {
+    const isContentRefused = error.status === 400 || error.status === 422
+    if (others.length === 0 || !isContentRefused) {
       context.metrics.pushes.inc({ outcome: 'refused' }, events.length)
-      return context.log.error(
-        { err: error, pushes: events.length, transactionId: first.transactionId },
-        'push refused',
-      )
+      const { transactionId } = first
+      context.log.error({ err: error, pushes: events.length, transactionId }, 'push refused')
+      return
     }
     const half = Math.ceil(events.length / 2)
-    await sendPortion(provider, events.slice(0, half), context)
-    await sendPortion(provider, events.slice(half), context)
+    await sendBatch(provider, events.slice(0, half), context)
+    await sendBatch(provider, events.slice(half), context)
   }
 }

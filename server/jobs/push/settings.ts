@@ -1,5 +1,7 @@
-/** The kinds of pushes, and what each tells: all of it strings. */
-export type Payloads = {
+/**
+ * The payload of each kind of push. Its fields are strings, as the provider's templates want them.
+ */
+export type PushPayloads = {
   'new-message': Record<
     | 'senderId'
     | 'senderName'
@@ -32,12 +34,12 @@ export type Payloads = {
     string
   >
 }
-export type Kind = keyof Payloads
+export type PushKind = keyof PushPayloads
 
-/** The push provider, and what our kinds of pushes are called there. */
+/** The push provider, and the workflow there for each kind of push. */
 export type PushSettings = {
   secretKey: string
   apiUrl: string
   tenantId: string | undefined
-  workflows: Record<Kind, string>
+  workflows: Record<PushKind, string>
 }

@@ -1,15 +1,18 @@
 import { createProvider } from './provider.ts'
-import type { Kind, Payloads, PushSettings } from './settings.ts'
+import type { PushKind, PushPayloads, PushSettings } from './settings.ts'
 
-type Template<K extends Kind> = {
+type Template<K extends PushKind> = {
   name: string
   subject: string
   body: string
-  fields: (keyof Payloads[K])[]
+  fields: (keyof PushPayloads[K])[]
 }
 
-/** What people read, by kind; the provider fills in the fields. They are free to change it there. */
-const templates: { [K in Kind]: Template<K> } = {
+/**
+ * The texts of each kind, in which the provider fills in the payload. Operators may change them
+ * there.
+ */
+const templates: { [K in PushKind]: Template<K> } = {
   'new-message': {
     name: 'New message',
     subject: '{{payload.senderName}} · {{payload.channelName}}',
@@ -57,17 +60,17 @@ const templates: { [K in Kind]: Template<K> } = {
   },
 }
 
-/** Creates the five workflows at the provider. Those that are there stay as they are. */
-export async function setUpPush(push: PushSettings, say: (line: string) => void) {
+/** Creates the workflow of each kind at the provider. Existing ones stay as they are. */
+export async function setUpPush(push: PushSettings, print: (line: string) => void) {
   const provider = createProvider(push)
   for (const [kind, template] of Object.entries(templates)) {
-    const workflowId = push.workflows[kind as Kind] // entries forget the names
+    const workflowId = push.workflows[kind as PushKind] // entries are typed string
     if (await provider.hasWorkflow(workflowId)) {
-      say(`${workflowId}: is there`)
+      print(`${workflowId}: exists`)
       continue
     }
     await provider.createWorkflow(workflow(workflowId, template))
-    say(`${workflowId}: created`)
+    print(`${workflowId}: created`)
   }
 }
 

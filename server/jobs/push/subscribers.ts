@@ -1,76 +1,82 @@
 import type { Db } from '../../db/client.ts'
 import type { Log } from '../log.ts'
 import { type Handlers, RetryLaterError } from '../tasks.ts'
-import {
-  type Provider,
-  ProviderRefusedError,
-  ProviderUnavailableError,
-  type Subscriber,
-} from './provider.ts'
+import type { Provider, Subscriber } from './provider.ts'
+import { ProviderRefusedError, ProviderUnavailableError } from './provider-call.ts'
 
-/** Brings the provider what we know of a user now, whatever it was when the job was promised: so order and repeats do not matter. */
+type SubscribersOptions = { db: Db; provider: Provider; log: Log }
+
+/**
+ * Copies a user's profile and device tokens to the provider. It reads them when the job runs, so
+ * the order of jobs does not matter, nor does running one twice.
+ */
 export function createSubscribers({
   db,
   provider,
   log,
-}: {
-  db: Db
-  provider: Provider
-  log: Log
-}): Pick<Handlers, 'subscriber' | 'device'> {
-  const subscriber: Handlers['subscriber'] = async ([job], { signal }) =>
-    unlessRefused(log, async () => {
+}: SubscribersOptions): Pick<Handlers, 'subscriber' | 'device'> {
+  const subscriber: Handlers['subscriber'] = ([job], { signal }) => {
+    const copyProfile = async () => {
       const user = await selectSubscriber(db, job)
       if (user) await provider.saveSubscriber(user, signal)
       else await provider.removeSubscriber(job.userId, signal)
-    }).catch(
-      orLater((error) => new RetryLaterError('subscriber', [job], error.retryAfterSeconds, error)),
-    )
+    }
+    return copyProfile().catch((error: unknown) => {
+      if (error instanceof ProviderUnavailableError)
+        throw new RetryLaterError('subscriber', [job], error.retryAfterSeconds, error)
+      logIfRefused(log, error)
+    })
+  }
 
-  const device: Handlers['device'] = async ([job], { signal }) =>
-    unlessRefused(log, async () => {
-      const { appId, userId, provider: kind } = job
+  const device: Handlers['device'] = ([job], { signal }) => {
+    const copyTokens = async () => {
       const user = await selectSubscriber(db, job)
       if (!user) return
-      const tokens = await db.use(
-        (db) => db<{ token: string }[]>`
-        select token from devices where app_id = ${appId} and user_id = ${userId} and provider = ${kind} order by created_at, id`,
-      )
-      // Tokens are kept with a subscriber, who may have been here before there was a provider.
+      const tokens = await selectTokens(db, job)
+      // Tokens belong to a subscriber, and the user may be older than the provider's set-up.
       if (tokens.length > 0) await provider.saveSubscriber(user, signal)
-      await provider.setTokens(userId, {
-        provider: kind,
-        tokens: tokens.map(({ token }) => token),
-        signal,
-      })
-    }).catch(
-      orLater((error) => new RetryLaterError('device', [job], error.retryAfterSeconds, error)),
-    )
+      await provider.setTokens(job.userId, { provider: job.provider, tokens, signal })
+    }
+    return copyTokens().catch((error: unknown) => {
+      if (error instanceof ProviderUnavailableError)
+        throw new RetryLaterError('device', [job], error.retryAfterSeconds, error)
+      logIfRefused(log, error)
+    })
+  }
 
   return { subscriber, device }
 }
 
+/** Trying again would not help, so a refusal is only logged. */
+function logIfRefused(log: Log, error: unknown) {
+  if (!(error instanceof ProviderRefusedError)) throw error
+  log.error({ err: error }, 'subscriber refused')
+}
+
 async function selectSubscriber(db: Db, { appId, userId }: { appId: string; userId: string }) {
   const [user] = await db.use(
-    (db) =>
-      db<
-        Subscriber[]
-      >`select id, display_name as name, email, image from users where app_id = ${appId} and id = ${userId} and deleted_at is null`,
+    (db) => db<Subscriber[]>`
+      select u.id, u.display_name as name, u.email, u.image
+      from users u
+      where u.app_id = ${appId}
+        and u.id = ${userId}
+        and u.deleted_at is null`,
   )
   return user
 }
 
-/** A refusal is told to those who run the service; trying again would not help. */
-async function unlessRefused(log: Log, work: () => Promise<void>) {
-  try {
-    await work()
-  } catch (error) {
-    if (!(error instanceof ProviderRefusedError)) throw error
-    log.error({ err: error }, 'subscriber refused')
-  }
+async function selectTokens(
+  db: Db,
+  { appId, userId, provider }: { appId: string; userId: string; provider: string },
+) {
+  const devices = await db.use(
+    (db) => db<{ token: string }[]>`
+      select d.token
+      from devices d
+      where d.app_id = ${appId}
+        and d.user_id = ${userId}
+        and d.provider = ${provider}
+      order by d.created_at, d.id`,
+  )
+  return devices.map(({ token }) => token)
 }
-
-const orLater =
-  (later: (error: ProviderUnavailableError) => RetryLaterError) => (error: unknown) => {
-    throw error instanceof ProviderUnavailableError ? later(error) : error
-  }

@@ -1,19 +1,19 @@
 import { type LinkPreview, limits } from '@parley/contract'
 import { z } from 'zod'
 import type { Fetch } from './fetch.ts'
-import { clean, readPage } from './page.ts'
+import { readPage, toSingleLine } from './page.ts'
 import { type Video, videoAt } from './videos.ts'
 
-/** What was found behind a URL, and whether that was all there is to find. */
-export type Finding = { url: string; preview: LinkPreview | null; isComplete: boolean }
+/** What a URL leads to. `isComplete` is false if its site gave no usable answer. */
+export type PreviewResult = { url: string; preview: LinkPreview | null; isComplete: boolean }
 
-/** Finds out what a URL leads to. A video has a preview even when its site does not answer. */
-export async function look(
+/** Finds the preview of a URL. A video has one even when its site does not answer. */
+export async function findPreview(
   url: string,
   { fetch, signal }: { fetch: Fetch; signal: AbortSignal },
-): Promise<Finding> {
+): Promise<PreviewResult> {
   const video = videoAt(url)
-  if (video) return lookAtVideo(video, { fetch, signal })
+  if (video) return findVideoPreview(video, { fetch, signal })
   const page = await fetch(url, { type: 'html', signal })
   const facts = page && (await readPage(page))
   const isWorthShowing = facts && (facts.title ?? facts.description ?? facts.image) !== null
@@ -29,29 +29,29 @@ const OEmbed = z.object({
     .optional(),
 })
 
-async function lookAtVideo(
-  { preview, oEmbed }: Video,
+async function findVideoPreview(
+  { preview, oEmbedUrl }: Video,
   { fetch, signal }: { fetch: Fetch; signal: AbortSignal },
-): Promise<Finding> {
-  const answer = await fetch(oEmbed, { type: 'json', signal })
-  const told = answer && parse(answer.body)
-  if (!told) return { url: preview.url, preview, isComplete: false }
+): Promise<PreviewResult> {
+  const response = await fetch(oEmbedUrl, { type: 'json', signal })
+  const facts = response && parseOEmbed(response.body)
+  if (!facts) return { url: preview.url, preview, isComplete: false }
   const { titleLength, siteNameLength } = limits.linkPreview
-  const authorName = clean(told.author_name, siteNameLength)
+  const authorName = toSingleLine(facts.author_name, siteNameLength)
   return {
     url: preview.url,
     preview: {
       ...preview,
-      title: clean(told.title, titleLength) ?? preview.title,
-      image: told.thumbnail_url ?? preview.image,
+      title: toSingleLine(facts.title, titleLength) ?? preview.title,
+      image: facts.thumbnail_url ?? preview.image,
       ...(authorName ? { authorName } : {}),
     },
     isComplete: true,
   }
 }
 
-/** What a stranger's JSON says, if it is what it should be. */
-function parse(body: Buffer) {
+/** Undefined if the body is not the JSON that oEmbed defines. */
+function parseOEmbed(body: Buffer) {
   try {
     return OEmbed.safeParse(JSON.parse(body.toString('utf8'))).data
   } catch {

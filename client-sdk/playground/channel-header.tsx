@@ -1,0 +1,86 @@
+import { useLastActive, usePins } from '@parley/client/react'
+import { PresentAvatar } from './avatar.tsx'
+import { ChannelIcon } from './channel-icon.tsx'
+import { agoOf, plural } from './format.ts'
+import { Icon } from './icons.tsx'
+import { useOpenChannel } from './open-channel.ts'
+
+type Props = { onBack: () => void; onInvite: () => void; onPins: () => void }
+
+/** The name of the open channel, its members, and the buttons for invites and pins. */
+export function ChannelHeader({ onBack, onInvite, onPins }: Props) {
+  const { channel, members, me } = useOpenChannel()
+  const isDirect = channel.type === 'messaging'
+  const other = isDirect ? members.find(({ userId }) => userId !== me) : undefined
+  return (
+    <header className="room-header">
+      <button
+        type="button"
+        className="icon-button room-back"
+        aria-label="Back to channels"
+        onClick={onBack}
+      >
+        <Icon name="back" />
+      </button>
+      <ChannelIcon channel={channel} />
+      <div className="room-title">
+        <h3>{channel.name}</h3>
+        <p>
+          {other ? (
+            <LastActive userId={other.userId} />
+          ) : (
+            (channel.description ?? plural(channel.memberCount, 'member'))
+          )}
+        </p>
+      </div>
+      {!other && <MemberAvatars />}
+      {!isDirect && (
+        <button
+          type="button"
+          className="icon-button"
+          aria-label="Invite people"
+          title="Invite people"
+          onClick={onInvite}
+        >
+          <Icon name="personAdd" />
+        </button>
+      )}
+      <PinsButton onClick={onPins} />
+    </header>
+  )
+}
+
+function LastActive({ userId }: { userId: string }) {
+  const { isOnline, lastActiveAt } = useLastActive(userId)
+  return isOnline ? 'Online' : agoOf(lastActiveAt)
+}
+
+function MemberAvatars() {
+  const { members } = useOpenChannel()
+  return (
+    <ul className="faces" aria-label="Members">
+      {members.slice(0, 4).map(({ userId, user }) => (
+        <li key={userId}>
+          <PresentAvatar id={userId} name={user.name} size="small" />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function PinsButton({ onClick }: { onClick: () => void }) {
+  const { channel } = useOpenChannel()
+  const { items } = usePins(channel.id)
+  return (
+    <button
+      type="button"
+      className="icon-button"
+      aria-label={`Pinned messages: ${items.length}`}
+      title="Pinned messages"
+      onClick={onClick}
+    >
+      <Icon name="pin" />
+      {items.length > 0 && <span className="count">{items.length}</span>}
+    </button>
+  )
+}

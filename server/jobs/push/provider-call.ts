@@ -1,0 +1,81 @@
+import { withTimeout } from '../with-timeout.ts'
+import type { PushSettings } from './settings.ts'
+
+/** The provider did not answer, had trouble of its own, or asked us to come back later. */
+export class ProviderUnavailableError extends Error {
+  override readonly name = 'ProviderUnavailableError'
+  constructor(
+    message: string,
+    readonly retryAfterSeconds = 0,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+  }
+}
+
+/** The provider refused the call. Trying again would not help. */
+export class ProviderRefusedError extends Error {
+  override readonly name = 'ProviderRefusedError'
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
+    super(message)
+  }
+}
+
+const TIMEOUT_MS = 10_000
+const MAX_RETRY_AFTER_SECONDS = 600
+
+type CallOptions = { body?: object; timeoutMs?: number; signal?: AbortSignal }
+
+/** Calls the provider's API. Resolves with the body, or throws one of the two errors above. */
+export const createProviderCall =
+  ({ apiUrl, secretKey }: Pick<PushSettings, 'apiUrl' | 'secretKey'>) =>
+  async (
+    method: string,
+    path: string,
+    { body, timeoutMs = TIMEOUT_MS, signal }: CallOptions = {},
+  ) => {
+    const init = {
+      method,
+      headers: {
+        authorization: `ApiKey ${secretKey}`,
+        ...(body ? { 'content-type': 'application/json' } : {}),
+      },
+      redirect: 'error',
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    } as const
+    const { status, retryAfterSeconds, text } = await withTimeout(timeoutMs, signal, (signal) =>
+      request(`${apiUrl}${path}`, { ...init, signal }),
+    )
+    const message = `${method} ${path} answered ${status}: ${text.slice(0, 200)}`
+    if (status === 408 || status === 429 || status >= 500)
+      throw new ProviderUnavailableError(message, retryAfterSeconds)
+    if (status >= 400) throw new ProviderRefusedError(message, status)
+    return text
+  }
+
+async function request(url: string, init: RequestInit) {
+  try {
+    const response = await fetch(url, init)
+    return {
+      status: response.status,
+      retryAfterSeconds: secondsUntil(response.headers.get('retry-after')),
+      text: await response.text(),
+    }
+  } catch (error) {
+    const message = `${init.method} ${new URL(url).pathname} got no answer`
+    throw new ProviderUnavailableError(message, 0, { cause: error })
+  }
+}
+
+/** Reads `Retry-After`, in seconds or as a date, up to MAX_RETRY_AFTER_SECONDS. */
+function secondsUntil(retryAfter: string | null) {
+  if (retryAfter === null) return 0
+  const seconds = /^\d+$/.test(retryAfter)
+    ? Number(retryAfter)
+    : (Date.parse(retryAfter) - Date.now()) / 1000
+  if (!Number.isFinite(seconds)) return 0
+  return Math.min(Math.max(seconds, 0), MAX_RETRY_AFTER_SECONDS)
+}

@@ -1,0 +1,134 @@
+import { limits } from '@parley/contract'
+import type { Db, DbConnection } from '../db/client.ts'
+
+/** How many rows one statement deletes. */
+export const BATCH = 1_000
+
+/** Read marks may be thinned this late, should no clean-up run for a while. */
+const THINNING_WINDOW_DAYS = 7
+
+/** `signal` ends every loop between two statements. */
+type RetentionContext = { db: Pick<Db, 'use'>; signal: AbortSignal }
+
+export async function purgeChannels(context: RetentionContext) {
+  const deleted = await context.db.use(
+    (db) => db<{ id: string }[]>`
+      select c.id
+      from channels c
+      where c.deleted_at is not null
+      order by c.deleted_at
+      limit ${BATCH}`,
+  )
+  for (const { id } of deleted) await purgeChannel(context, id)
+}
+
+async function purgeChannel(context: RetentionContext, id: string) {
+  await repeatUntilNone(
+    context,
+    (db) => db`
+      delete from messages
+      where id in (
+        select msg.id
+        from messages msg
+        where msg.channel_id = ${id}
+        limit ${BATCH}
+        for update skip locked
+      )`,
+  )
+  await repeatUntilNone(
+    context,
+    (db) => db`
+      delete from members
+      where channel_id = ${id}
+        and user_id in (
+          select m.user_id
+          from members m
+          where m.channel_id = ${id}
+          limit ${BATCH}
+          for update skip locked
+        )`,
+  )
+  await context.db.use(
+    (db) => db`
+    delete from channels
+    where id = ${id}
+      and deleted_at is not null`,
+  )
+}
+
+export const expireEvents = (context: RetentionContext) =>
+  repeatUntilNone(
+    context,
+    (db) => db`
+      delete from events
+      where (topic, "offset") in (
+        select e.topic, e."offset"
+        from events e
+        where e.created_at < now() - ${limits.eventsKeptHours} * interval '1 hour'
+        limit ${BATCH}
+      )`,
+  )
+
+export const expireInvites = (context: RetentionContext) =>
+  repeatUntilNone(
+    context,
+    (db) => db`
+      delete from workspace_invites
+      where id in (
+        select wi.id
+        from workspace_invites wi
+        where wi.expires_at < now()
+        limit ${BATCH}
+      )`,
+  )
+
+export const expirePreviews = (context: RetentionContext) =>
+  repeatUntilNone(
+    context,
+    (db) => db`
+      delete from link_previews
+      where (app_id, url_hash) in (
+        select lp.app_id, lp.url_hash
+        from link_previews lp
+        where lp.expires_at < now()
+        limit ${BATCH}
+        for update skip locked
+      )`,
+  )
+
+/**
+ * Keeps only a member's last read mark of each day: every message read that day still has a mark at
+ * or after it. The window bounds what is scanned.
+ */
+export const thinReadMarks = (context: RetentionContext) => {
+  const newestDays = limits.readMarksKeptDays
+  const oldestDays = limits.readMarksKeptDays + THINNING_WINDOW_DAYS
+  return repeatUntilNone(
+    context,
+    (db) => db`
+      delete from read_marks
+      where (channel_id, user_id, seq) in (
+        select rm.channel_id, rm.user_id, rm.seq
+        from read_marks rm
+        where rm.read_at < now() - ${newestDays} * interval '1 day'
+          and rm.read_at > now() - ${oldestDays} * interval '1 day'
+          and exists (
+            select
+            from read_marks later
+            where later.channel_id = rm.channel_id
+              and later.user_id = rm.user_id
+              and later.seq > rm.seq
+              and date_trunc('day', later.read_at, 'UTC') = date_trunc('day', rm.read_at, 'UTC')
+          )
+        limit ${BATCH}
+      )`,
+  )
+}
+
+async function repeatUntilNone(
+  { db, signal }: RetentionContext,
+  remove: (db: DbConnection) => PromiseLike<{ count: number }>,
+) {
+  const step = () => db.use(async (connection) => (await remove(connection)).count)
+  while ((await step()) > 0) signal.throwIfAborted()
+}

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { idle } from './support/idle.ts'
+import { insertCrowd, insertMembers } from './support/inserted.ts'
+import { usePushChannel } from './support/push.ts'
+
+const { world, provider, current, settle, send, pushesTo } = usePushChannel()
+
+test('2,500 members get one push each, in pages, although the provider fails once', async () => {
+  const { ana, ben, cleo, channelId } = current()
+  const crowd = await insertCrowd(world(), `${ana.id}-crowd`, 2_500)
+  await insertMembers(world(), channelId, crowd)
+  let calls = 0
+  provider().behave((response, call) => {
+    calls += 1
+    provider().answer(calls === 5 ? 503 : 200)(response, call)
+  })
+  const jobsDone = async () => {
+    const metrics = await world().metrics.registry.metrics()
+    return Number(/push-message",outcome="done"} (\d+)/.exec(metrics)?.[1] ?? 0)
+  }
+  const before = await jobsDone()
+  const { id } = await send(`hello @${crowd[2_499]}`)
+  await idle(world())
+  const pushes = provider().triggered()
+  const kinds = new Map(pushes.map(({ to, name }) => [to, name]))
+  expect([...kinds.keys()].sort()).toEqual([...crowd, ben.id, cleo.id].sort())
+  // The batch that the provider failed was sent again.
+  expect(pushes).toHaveLength(2_502 + 100)
+  expect(kinds.get(crowd[2_499] ?? '')).toBe('mention')
+  expect(new Set(pushes.map(({ payload }) => payload.messageId))).toEqual(new Set([id]))
+  expect((await jobsDone()) - before).toBe(3)
+})
+
+test('messages of large and small channels in one batch reach every member once', async () => {
+  const { ana, ben, channelId } = current()
+  const crowd = await insertCrowd(world(), `${ana.id}-crowd`, 700)
+  await insertMembers(world(), channelId, crowd)
+  const other = await ana.channels.create({ type: 'messaging', memberIds: [ben.id] })
+  await settle()
+  const sent = await Promise.all([
+    send('one'),
+    send('two'),
+    ana.messages.send({ channelId: other.id, text: 'three' }),
+  ])
+  await idle(world())
+  const pushes = provider().triggered()
+  const ids = pushes.map(({ transactionId }) => transactionId)
+  expect(ids).toHaveLength(2 * 702 + 1)
+  expect(new Set(ids).size).toBe(ids.length)
+  for (const { id } of sent)
+    expect(pushesTo(ben.id).filter(({ payload }) => payload.messageId === id)).toHaveLength(1)
+})

@@ -1,0 +1,55 @@
+import { createEventBus } from '@parley/server/core/event-bus'
+import { createDb } from '@parley/server/db/client'
+import { createCleanup } from '@parley/server/jobs/cleanup'
+import { expect, onTestFinished, vi } from 'vitest'
+import { channelEventsOf, upTo } from './events.ts'
+import { patient } from './until.ts'
+import type { World } from './world.ts'
+
+/** The clean-up of a second node on the same database. */
+export function cleanupElsewhere({ databaseUrl }: Pick<World, 'databaseUrl'>) {
+  const db = createDb({
+    url: databaseUrl,
+    poolSize: 4,
+    applicationName: 'parley-test-elsewhere',
+  })
+  const errors: unknown[] = []
+  const cleanup = createCleanup({
+    db,
+    publisher: createEventBus().publisher,
+    onError: (error) => errors.push(error),
+  })
+  onTestFinished(async () => {
+    await cleanup.stop()
+    await db.end({ timeout: 1 })
+    expect(errors).toEqual([])
+  })
+  return cleanup
+}
+
+/** Waits until all deleted users are erased, by whichever node. */
+export const erased = ({ cleanup, db }: World) =>
+  vi.waitFor(async () => {
+    await cleanup.run()
+    const waiting = await db`
+      select id
+      from users
+      where deleted_at is not null
+        and forgotten_at is null`
+    expect(waiting).toEqual([])
+  }, patient)
+
+type Counts = { rev: number; memberCount: number; members: number }
+
+/** Expects that the channel's events have every rev, and that its counter equals its members. */
+export async function expectCompleteHistory(world: World, channelId: string) {
+  const events = await channelEventsOf(world, channelId)
+  const [channel] = await world.db<Counts[]>`
+    select c.rev, c.member_count,
+      (select count(*)::int from members m where m.channel_id = c.id) as members
+    from channels c
+    where c.id = ${channelId}`
+  expect(events.map(({ offset }) => offset)).toEqual(upTo(channel?.rev ?? -1))
+  expect(channel?.memberCount).toBe(channel?.members)
+  return events
+}

@@ -1,0 +1,134 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import { page, servePages } from './pages.ts'
+import { serveProvider } from './provider.ts'
+import { until } from './until.ts'
+import { createWorld, SECRET, type User, type World } from './world.ts'
+
+type NodeOptions = { timings?: { heartbeatMs: number }; log?: typeof silentLog }
+type Fixture = {
+  web: Awaited<ReturnType<typeof servePages>>
+  provider: Awaited<ReturnType<typeof serveProvider>>
+  world: World
+  ana: User
+  channelId: string
+}
+
+export const silentLog = {
+  debug: () => {},
+  info: () => {},
+  warn: (_: object, _message: string) => {},
+  error: (_: object, _message: string) => {},
+}
+
+/**
+ * A server that stages jobs but runs none (JOBS=external), where ana has a group channel with ben.
+ * Each test starts the processes that run its jobs; they are stopped after it.
+ */
+export function useStagingWorld() {
+  let fixture: Fixture | undefined
+  const current = () => {
+    if (!fixture) throw new Error('the staging world exists only while tests run')
+    return fixture
+  }
+  const processes: { stop: () => Promise<unknown> }[] = []
+  beforeAll(async () => {
+    const web = await servePages({ '/page': page('<title>Page</title>') })
+    const provider = await serveProvider()
+    // Nodes do not compare themselves with the event log here, so sockets get only what they are
+    // sent.
+    const world = await createWorld({
+      timings: { reconcileMs: 600_000 },
+      jobs: { isElsewhere: true, push: provider.settings },
+    })
+    const [ana] = await world.users('ana', 'ben')
+    const channel = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })
+    fixture = { web, provider, world, ana, channelId: channel.id }
+  })
+  // A test starts without the jobs that others left, given up or not yet done.
+  beforeEach(async () => {
+    const { world, provider } = current()
+    await world.db`truncate staged_jobs`
+    await world.db`
+      do $$ begin
+        if to_regclass('graphile_worker._private_jobs') is not null then
+          delete from graphile_worker._private_jobs;
+        end if;
+      end $$`
+    provider.forget()
+  })
+  afterEach(async () => {
+    for (const { stop } of processes.splice(0)) await stop()
+    fixture?.provider.behave()
+  })
+  afterAll(async () => {
+    await fixture?.world.stop()
+    await Promise.all([fixture?.web.stop(), fixture?.provider.stop()])
+  })
+  const stopAfterTest = <T extends { stop: () => Promise<unknown> }>(process: T) => {
+    processes.push(process)
+    return process
+  }
+
+  /** Starts a node on the same database that runs jobs. */
+  const startNode = async (options: NodeOptions = {}) => {
+    const { world, provider, web } = current()
+    const jobs = { push: provider.settings, previews: { allowedHosts: [web.host] }, ...options }
+    return stopAfterTest(await createWorld({ databaseUrl: world.databaseUrl, jobs }))
+  }
+  /** Starts a node that runs jobs but has no push provider. */
+  const startNodeWithoutProvider = async (log: typeof silentLog) => {
+    const { world, web } = current()
+    const jobs = { previews: { allowedHosts: [web.host] }, log }
+    return stopAfterTest(await createWorld({ databaseUrl: world.databaseUrl, jobs }))
+  }
+  /** Starts `npm run worker`. */
+  const startWorker = (variables: Record<string, string>) => stopAfterTest(spawnWorker(variables))
+  const stopLast = () => processes.pop()?.stop()
+
+  const send = (text: string) => {
+    const { ana, channelId } = current()
+    return ana.messages.send({ channelId, text })
+  }
+  /** Waits for the previews of a message, and returns it. */
+  const withPreviews = (messageId: string) => {
+    const { ana, channelId } = current()
+    const read = async () => {
+      const message = await ana.messages.get({ channelId, messageId })
+      return message.linkPreviews && { ...message, linkPreviews: message.linkPreviews }
+    }
+    return until(read, { seconds: 15 })
+  }
+  return {
+    current,
+    startNode,
+    startNodeWithoutProvider,
+    startWorker,
+    stopLast,
+    send,
+    withPreviews,
+  }
+}
+
+function spawnWorker(variables: Record<string, string>) {
+  const child = spawn(
+    process.execPath,
+    ['--conditions=parley-source', '--import', 'tsx', 'server/bin/worker.ts'],
+    {
+      cwd: fileURLToPath(new URL('../..', import.meta.url)),
+      env: { PATH: process.env.PATH, NODE_ENV: 'production', JWT_SECRET: SECRET, ...variables },
+    },
+  )
+  let output = ''
+  const append = (chunk: unknown) => (output += chunk)
+  child.stdout.on('data', append)
+  child.stderr.on('data', append)
+  const exited = once(child, 'exit')
+  const stop = async () => {
+    child.kill('SIGKILL')
+    return exited
+  }
+  return { child, exited, output: () => output, stop }
+}

@@ -1,0 +1,109 @@
+import { topics } from '@parley/contract'
+import { expect, onTestFinished, test } from 'vitest'
+import { idle } from './support/idle.ts'
+import { silentLog, useStagingWorld } from './support/jobs.ts'
+import { page } from './support/pages.ts'
+import { centrifugeOf, listen } from './support/realtime.ts'
+import { until } from './support/until.ts'
+
+const staging = useStagingWorld()
+const { startNode, startNodeWithoutProvider, startWorker, stopLast, send, withPreviews } = staging
+
+const startPreviewWorker = () => {
+  const { world, web } = staging.current()
+  return startWorker({ DATABASE_URL: world.databaseUrl, LINK_PREVIEW_ALLOW_HOSTS: web.host })
+}
+
+/** A page that never answers the first request, and has this title from the second on. */
+function serveOnSecondRequest(path: string, title: string) {
+  const { web } = staging.current()
+  let requests = 0
+  web.pages[path] = (response) => {
+    requests += 1
+    if (requests === 1) return
+    response.writeHead(200, { 'content-type': 'text/html' }).end(page(`<title>${title}</title>`))
+  }
+  return { url: `${web.url}${path}`, requests: () => requests }
+}
+
+test('a separate worker runs jobs, publishes their events, and exits on SIGTERM', async () => {
+  const { world, web, provider, ana, channelId } = staging.current()
+  const client = centrifugeOf(world, ana)
+  onTestFinished(() => client.disconnect())
+  const observer = await listen(client, topics.channel(world.appId, channelId))
+  const { child, exited, output } = startWorker({
+    DATABASE_URL: world.databaseUrl,
+    LINK_PREVIEW_ALLOW_HOSTS: web.host,
+    PUSH_SECRET_KEY: 'key',
+    PUSH_API_URL: provider.settings.apiUrl,
+  })
+  const { id } = await send(`${web.url}/page`)
+  const { rev } = await withPreviews(id)
+  await observer.until(
+    (events) =>
+      events.some(({ envelope, offset }) => envelope.type === 'message.updated' && offset === rev),
+    2_000,
+  )
+  await until(() => provider.kindsFor('ben').includes('new-message'))
+  await idle(world)
+  expect(observer.types).toEqual(['message.new', 'message.updated'])
+  child.kill('SIGTERM')
+  expect(await exited).toEqual([0, null])
+  expect(output()).toContain('carrying out jobs')
+})
+
+test('a worker without DATABASE_URL exits with an error that names it', async () => {
+  const { exited, output } = startWorker({})
+  expect(await exited).toEqual([1, null])
+  expect(output()).toMatch(/^DATABASE_URL: required by a worker.*\n$/)
+})
+
+test('the job of a killed worker is run by another worker', async () => {
+  const { world } = staging.current()
+  const { url, requests } = serveOnSecondRequest('/twice', 'At last')
+  const { id } = await send(url)
+  const { child, exited } = startPreviewWorker()
+  await until(() => requests() === 1, { seconds: 15 })
+  child.kill('SIGKILL')
+  await exited
+  await startNode({ timings: { heartbeatMs: 300 } })
+  expect((await withPreviews(id)).linkPreviews[0]?.title).toBe('At last')
+  await idle(world)
+})
+
+test('a job that its stopping worker interrupted is run later', async () => {
+  const { world } = staging.current()
+  const { url, requests } = serveOnSecondRequest('/stopped', 'Later')
+  const { id } = await send(url)
+  await startNode()
+  await until(() => requests() === 1)
+  const start = Date.now()
+  await stopLast()
+  expect(Date.now() - start).toBeLessThan(4_500)
+  // Skip the pause after a failure.
+  await world.db`update graphile_worker._private_jobs set run_at = now()`
+  await startNode()
+  await withPreviews(id)
+})
+
+test('without a push provider, pushes are left to others and reported once', async () => {
+  const { world, web, provider } = staging.current()
+  const warnings: string[] = []
+  const log = { ...silentLog, warn: (_: object, message: string) => void warnings.push(message) }
+  await startNodeWithoutProvider(log)
+  provider.forget()
+  const { id } = await send(`look ${web.url}/page`)
+  // The previews were made, so the process has drained jobs since the message was sent.
+  await withPreviews(id)
+  const staged = () => world.db`select task from staged_jobs`
+  expect(await staged()).toEqual([{ task: 'push-message' }])
+  await world.db`update staged_jobs set created_at = now() - interval '2 minutes'`
+  await until(() => warnings.length > 0)
+  await withPreviews((await send(`again ${web.url}/page`)).id)
+  expect(warnings).toEqual(['staged jobs unclaimed: this process does not handle their task'])
+  expect(await staged()).toHaveLength(2)
+  await startNode()
+  await until(() => provider.triggered().length === 2)
+  await idle(world)
+  expect(provider.kindsFor('ben')).toEqual(['new-message', 'new-message'])
+})
