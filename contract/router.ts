@@ -33,7 +33,7 @@ type TopicSubscription = TRPCSubscriptionProcedure<{
 }>
 
 /** What a tRPC error carries: the codes and statuses of REST errors. */
-export type ErrorShape = Omit<TRPCDefaultErrorShape, 'data'> & {
+type ErrorShape = Omit<TRPCDefaultErrorShape, 'data'> & {
   data: { code: ErrorCode; httpStatus: number; path?: string }
 }
 

@@ -7,7 +7,7 @@ import { useOpenChannel } from './open-channel.ts'
 const UNFINISHED = /(?:^|\s)@([\p{L}\p{N}_.-]*)$/u
 const MAX_MATCHES = 6
 
-export type Mentions = ReturnType<typeof useMentions>
+type Mentions = ReturnType<typeof useMentions>
 
 /** Finds members for the mention that is being typed. */
 export function useMentions(

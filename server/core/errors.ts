@@ -1,17 +1,15 @@
 import type { ErrorCode } from '@parley/contract'
 
-/** An answer the caller can act on. Anything else that is thrown is a bug and becomes INTERNAL_ERROR. */
+/** An error that the caller can act on. Anything else that is thrown is a bug: INTERNAL_ERROR. */
 export class ApiError extends Error {
+  override readonly name = 'ApiError'
+
   constructor(
     readonly code: ErrorCode,
     message: string,
-    /** Seconds after which trying again makes sense. */
+    /** Seconds after which the caller should retry. */
     readonly retryAfterSeconds?: number,
   ) {
     super(message)
   }
-}
-
-export const fail = (code: ErrorCode, message: string): never => {
-  throw new ApiError(code, message)
 }

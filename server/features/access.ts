@@ -146,7 +146,7 @@ type AccessFacts = {
 }
 type AccessRule = (facts: AccessFacts) => boolean
 
-export const isMember: AccessRule = ({ role }) => role !== null
+const isMember: AccessRule = ({ role }) => role !== null
 export const mayJoin: AccessRule = ({ type, workspaceRole }) =>
   isOpen(type) || (type === 'team' && workspaceRole !== null)
 export const mayRead: AccessRule = (facts) => isMember(facts) || mayJoin(facts)

@@ -8,7 +8,7 @@ import type { User } from './sessions.ts'
 import { type Subscriber, Subscription, Topic } from './topic.ts'
 
 /** A position in a topic's history. */
-export type Position = { epoch: string; offset: number }
+type Position = { epoch: string; offset: number }
 type TopicRequest = { topic: string; recover: Position | null }
 /** `release` starts live delivery; call it once the reply with these publications is on its way. */
 export type Subscribed = {

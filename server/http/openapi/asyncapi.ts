@@ -12,7 +12,7 @@ import { isRecord, simplifySchema } from './document.ts'
 import { exampleOf, type Schema, type Schemas } from './examples.ts'
 
 /** The events as an AsyncAPI 3 document: topics, envelopes and payloads, from the contract. */
-export function asyncApiDocument() {
+function asyncApiDocument() {
   const schemas: Schemas = {}
   const channelMessages = {
     ...messagesOf('channel', { events: channelEvents, isDurable: true }, schemas),

@@ -27,7 +27,7 @@ import {
  * The contract as an OpenAPI 3.1 document. trpc-to-openapi turns the schemas into parameters and
  * bodies. Statuses, errors, security and examples come from the operations.
  */
-export function openApiDocument(): OpenAPIObject {
+function openApiDocument(): OpenAPIObject {
   const { info, paths: generated, components } = simplify(generate())
   const paths: Paths = {}
   for (const { op } of operations) {
