@@ -1,8 +1,7 @@
-import { openConnection } from '@parley/server/db/client'
-import { afterAll, expect, inject, test } from 'vitest'
-import { databaseUrl } from './support/postgres.ts'
+import { expect, inject, test } from 'vitest'
 import { type DeclaredQuery, declaredQueries } from './support/sql/declared.ts'
 import { sentStatements } from './support/sql/sent.ts'
+import { useWorld } from './support/world.ts'
 
 /** Runs after all other files: it looks at what they have sent (see vitest.config.ts). */
 
@@ -29,6 +28,9 @@ const kinds: Record<number, string> = {
   3802: 'json',
 }
 
+// With jobs, so that the tables of their queue are there.
+const world = useWorld({ jobs: {} })
+
 test('every query of the server answers the rows that its declared type says', async () => {
   const statements = sentStatements(inject('statements'))
   const matches = declaredQueries().map((query) => ({
@@ -47,13 +49,6 @@ test('every query of the server answers the rows that its declared type says', a
   ).toEqual([])
 })
 
-const template = openConnection({
-  url: databaseUrl(inject('databaseUrl'), inject('template')),
-  applicationName: 'parley-test-sql',
-  max: 4,
-})
-afterAll(() => template.end())
-
 /** Whether a statement has all the parts of a query, in their order, with anything in the place of parameters. */
 function isSentBy({ parts }: DeclaredQuery, statement: string) {
   const last = parts.at(-1) ?? ''
@@ -67,7 +62,7 @@ function isSentBy({ parts }: DeclaredQuery, statement: string) {
 }
 
 async function compare({ place, columns }: DeclaredQuery, statement: string) {
-  const described = await template.unsafe(statement).describe()
+  const described = await world().db.unsafe(statement).describe()
   const answered = new Map(
     described.columns.map(({ name, type }) => [name, kinds[type] ?? `type ${type}`]),
   )
