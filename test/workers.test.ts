@@ -49,7 +49,7 @@ test('a separate worker runs jobs, publishes their events, and exits on SIGTERM'
   expect(observer.types).toEqual(['message.new', 'message.updated'])
   child.kill('SIGTERM')
   expect(await exited).toEqual([0, null])
-  expect(output()).toContain('carrying out jobs')
+  expect(output()).toContain('worker started')
 })
 
 test('a worker without DATABASE_URL exits with an error that names it', async () => {

@@ -181,7 +181,7 @@ function selectAdvanced(db: Tx, positions: TopicPosition[]) {
   const appIds = refs.map((ref) => ref?.appId ?? null)
   const userIds = refs.map((ref) => (ref?.kind === 'user' ? ref.userId : null))
   return db<{ topic: string; lastOffset: number }[]>`
-    select *
+    select located.topic, located.last_offset
     from (
       select
         given.topic, given.after,
@@ -198,7 +198,7 @@ function selectAdvanced(db: Tx, positions: TopicPosition[]) {
       left join channels c on c.id = given.channel_id
       left join user_streams us on us.app_id = given.app_id and us.user_id = given.user_id
     ) located
-    where last_offset > after`
+    where located.last_offset > located.after`
 }
 
 /** A range of a topic's history; a negative `limit` means everything that is kept. */

@@ -10,6 +10,8 @@ export type DeclaredQuery = {
   /** Its text between the parameters. */
   parts: string[]
   columns: Map<string, Kind[]>
+  /** Columns that some of the rows of this type do not have. */
+  optional: Set<string>
 }
 
 const root = join(import.meta.dirname, '../../..')
@@ -41,16 +43,18 @@ function declaredQuery(
   const { line } = file.getLineAndCharacterOfPosition(node.getStart())
   const row = checker.getTypeArguments(checker.getTypeFromTypeNode(rows) as ts.TypeReference)[0] // rows are an array
   if (!row) throw new Error(`${file.fileName}:${line + 1}: expected the type of an array of rows`)
-  const columns = checker
-    .getPropertiesOfType(row)
-    .map((column): [string, Kind[]] => [
-      column.name,
-      kindsOf(checker, checker.getTypeOfSymbolAtLocation(column, node)),
-    ])
+  const properties = checker.getPropertiesOfType(row)
+  const columns = properties.map((column): [string, Kind[]] => [
+    column.name,
+    kindsOf(checker, checker.getTypeOfSymbolAtLocation(column, node)),
+  ])
   return {
     place: `${relative(root, file.fileName)}:${line + 1}`,
     parts: partsOf(node.template),
     columns: new Map(columns),
+    optional: new Set(
+      properties.filter(({ flags }) => flags & ts.SymbolFlags.Optional).map(({ name }) => name),
+    ),
   }
 }
 
