@@ -7,9 +7,9 @@ const world = useWorld()
 
 test('a backend mints both tokens for a user, with what a front end needs', async () => {
   const { backend, appId, api } = world()
-  const minted = await backend.tokens.create({ userId: 'ana', name: 'Ana', email: 'ana@example.com', image: 'https://example.com/ana.png' })
+  const minted = await backend.tokens.create({ userId: 'ivy', name: 'Ivy', email: 'ivy@example.com', image: 'https://example.com/ivy.png' })
   expect(minted).toMatchObject({
-    user: { id: 'ana', name: 'Ana', email: 'ana@example.com', image: 'https://example.com/ana.png' },
+    user: { id: 'ivy', name: 'Ivy', email: 'ivy@example.com', image: 'https://example.com/ivy.png' },
     expiresIn: 86_400,
     appId,
     wsUrl: 'ws://test/connection/websocket',
