@@ -3,6 +3,7 @@ import { channelEventsOf, upTo } from './support/events.ts'
 import { withoutCleanup } from './support/locks.ts'
 import { complaint, forbidden, invalid, notFound, refusal, refusals, unauthorized } from './support/refusal.ts'
 import { rest } from './support/rest.ts'
+import { workedMs } from './support/worked.ts'
 import { ADMIN_KEY, useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -165,9 +166,9 @@ describe('mentions', () => {
   test('are found in the longest texts at once', async () => {
     const { say } = await talk()
     for (const text of ['@', '`', '``` ', '@.', '@-a', '`` ', '@a`', '``a`'].map((part) => part.repeat(10_000 / part.length))) {
-      const before = performance.now()
+      const before = workedMs()
       await say(text)
-      expect(performance.now() - before).toBeLessThan(1_000)
+      expect(workedMs() - before).toBeLessThan(1_000)
     }
   })
 })
