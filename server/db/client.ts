@@ -10,10 +10,14 @@ export type Tx = postgres.ISql
 export type Fragment = postgres.PendingQuery<postgres.Row[]>
 export type PendingWrite = postgres.PendingQuery<postgres.Row[]>
 
-/** Whatever the database does, whoever asked is answered within 5 s. */
-const DEADLINE_MS = 4_500
-/** Longer than this no statement runs, nor does it take to connect. */
-const STATEMENT_TIMEOUT_MS = 4_000
+/** How long the database may take. Tests that are about something else give it longer. */
+export const patience = {
+  /** Whatever the database does, whoever asked is answered within 5 s. */
+  callMs: 4_500,
+  /** Longer than this no statement runs, nor does it take to connect. */
+  statementMs: 4_000,
+}
+export type Patience = typeof patience
 /** A node that has stopped in the middle of a transaction must not hold its locks for ever. */
 const IDLE_IN_TRANSACTION_MS = 10_000
 
@@ -25,13 +29,13 @@ type Work<T> = (connection: Connection, signal: AbortSignal) => Promise<T>
  * A connection on which work fails for the database's sake, or does not end before its deadline, is closed for good
  * and its place given to a new one: a Postgres.js client whose connection broke may leave a query unsettled for ever.
  */
-export function connect({ url, poolSize, ...options }: { url: string; poolSize: number; applicationName: string; onStatement?: OnStatement }) {
+export function connect({ url, poolSize, patience: { callMs, statementMs } = patience, ...options }: PoolOptions) {
   const places = createPlaces(poolSize)
   const lent = new Set<Connection>()
   const idle = new Set<Connection>()
 
   const open = () => {
-    const connection: Connection = openConnection({ url, ...options, onClose: () => idle.delete(connection) })
+    const connection: Connection = openConnection({ url, statementMs, ...options, onClose: () => idle.delete(connection) })
     return connection
   }
   const lend = () => {
@@ -47,6 +51,8 @@ export function connect({ url, poolSize, ...options }: { url: string; poolSize: 
     places.leave()
   }
 
+  /** When a call that begins now must have its answer. */
+  const newDeadline = () => Date.now() + callMs
   /** Lends a connection. Work that has not ended by `until` fails as UNAVAILABLE, and what it wrote is undone. */
   const use = <T>(work: Work<T>, until = newDeadline()): Promise<T> =>
     before(until, async (late, signal) => {
@@ -63,11 +69,8 @@ export function connect({ url, poolSize, ...options }: { url: string; poolSize: 
     })
 
   const end = async (options: { timeout: number }) => void (await Promise.all([...idle, ...lent].map((connection) => connection.end(options))))
-  return { use, end, waiting: places.waiting }
+  return { use, end, newDeadline, waiting: places.waiting }
 }
-
-/** When a call that begins now must have its answer. */
-export const newDeadline = () => Date.now() + DEADLINE_MS
 
 /** The database did not answer in time. */
 export class Late extends Error {
@@ -122,13 +125,21 @@ function createPlaces(count: number) {
 /** A Postgres.js client of one connection, or of `max`: made when it is first used. */
 /** Is told of each statement that is sent, as it is sent. */
 type OnStatement = (statement: string) => void
-type ConnectionOptions = { url: string; applicationName: string; max?: number; onClose?: () => unknown; onStatement?: OnStatement | undefined }
+type PoolOptions = { url: string; poolSize: number; applicationName: string; onStatement?: OnStatement; patience?: Patience }
+type ConnectionOptions = {
+  url: string
+  applicationName: string
+  max?: number
+  onClose?: () => unknown
+  onStatement?: OnStatement | undefined
+  statementMs?: number
+}
 
-export const openConnection = ({ url, applicationName, max = 1, onClose, onStatement }: ConnectionOptions) =>
+export const openConnection = ({ url, applicationName, max = 1, onClose, onStatement, statementMs = patience.statementMs }: ConnectionOptions) =>
   postgres(url, {
     ...socketOf(url),
     max,
-    connect_timeout: STATEMENT_TIMEOUT_MS / 1000,
+    connect_timeout: statementMs / 1000,
     // The look-up of array types fails outside of any query when the connection breaks just then, which ends the process.
     fetch_types: false,
     onnotice: () => {},
@@ -136,7 +147,7 @@ export const openConnection = ({ url, applicationName, max = 1, onClose, onState
     ...(onStatement && { debug: (_: number, statement: string) => onStatement(statement) }),
     transform: { column: { from: postgres.toCamel } },
     types: { date: isoTimestamps, ...arrays },
-    connection: { application_name: applicationName, statement_timeout: STATEMENT_TIMEOUT_MS, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS },
+    connection: { application_name: applicationName, statement_timeout: statementMs, idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS },
   })
 
 /** A connection for work outside the service: migrations, administration. */

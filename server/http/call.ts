@@ -1,7 +1,7 @@
 import { type Limit, type Operation, pathParameters } from '@parley/contract'
 import type { z } from 'zod'
 import { type Caller, type Ctx, type Services, transact } from '../context.ts'
-import { type Db, newDeadline } from '../db/client.ts'
+import type { Db } from '../db/client.ts'
 import { Failure, fail, NotYet } from '../failure.ts'
 import type { Batch, Command, Implementation, Outcome } from '../implement.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
@@ -23,7 +23,7 @@ export function createCall(edge: Edge, implementation: Implementation): Call {
   const { limit = 'requests' } = op
   const carryOut = executor(edge, implementation)
   return async (request, raw) => {
-    const until = newDeadline()
+    const until = edge.db.newDeadline()
     // Token requests are counted by address, those with a bad key too.
     const counted = limit === 'tokens' ? await edge.rates.take(limit, request.ip) : undefined
     showWindow(request, counted)

@@ -1,7 +1,7 @@
 import type { Api, Credentials } from '@parley/client'
 import type { TokenResult } from '@parley/contract'
 import { type AppOptions, buildApp } from '@parley/server/app'
-import { connect, connectOnce, openConnection } from '@parley/server/db/client'
+import { connect, connectOnce, openConnection, type Patience } from '@parley/server/db/client'
 import { createCleanup } from '@parley/server/jobs/cleanup'
 import { type JobsOptions, startJobs } from '@parley/server/jobs/index'
 import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
@@ -27,6 +27,8 @@ type WorldOptions = Partial<
   Pick<AppOptions, 'rates' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'userAdminAccess' | 'timings' | 'presenceGraceSeconds' | 'inviteUrl'>
 > & {
   poolSize?: number
+  /** Without, a machine that is busy with something else is no reason for a call to fail. */
+  patience?: Patience
   onStatement?: (statement: string) => void
   databaseUrl?: string
   /** Without, nothing is promised and nothing is done: JOBS=off; elsewhere: JOBS=external. */
@@ -34,10 +36,10 @@ type WorldOptions = Partial<
 }
 
 /** A running server on a database of its own, or on one that is given, with one app. */
-export async function createWorld({ jobs, onStatement, ...options }: WorldOptions = {}) {
+export async function createWorld({ jobs, onStatement, patience = { callMs: 120_000, statementMs: 120_000 }, ...options }: WorldOptions = {}) {
   const database = options.databaseUrl === undefined ? await cloneDatabase() : { url: options.databaseUrl, drop: async () => {} }
-  const pool = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test', ...(onStatement && { onStatement }) })
-  const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10 })
+  const pool = connect({ url: database.url, poolSize: options.poolSize ?? 10, applicationName: 'parley-test', patience, ...(onStatement && { onStatement }) })
+  const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10, statementMs: patience.statementMs })
   const tokens = await createTokens([SECRET])
   const relay = createRelay()
   const cleanup = createCleanup({ db: pool, outlet: relay.outlet, onError: (error) => console.error(error) })
