@@ -61,7 +61,7 @@ const lively = async (size: number) => {
   return { ana, channelId, operations, all: { ...operations, ...changes } }
 }
 
-const isWork = (statement: string) => !/^\s*(begin|commit)/i.test(statement)
+const isWork = (statement: string) => !/^\s*(begin|commit)/i.test(statement) && !isElsewhere(statement)
 const workOf = async (operation: () => Promise<unknown>) => (await statementsOf(operation)).filter(isWork)
 
 test('a send takes four statements beside begin and commit, pages of messages and channels two, a read three', async () => {
