@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { topics } from '@parley/contract'
-import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { idle } from './support/idle.ts'
 import { page, servePages } from './support/pages.ts'
 import { serveProvider } from './support/provider.ts'
@@ -31,6 +31,12 @@ beforeAll(async () => {
 afterEach(async () => {
   for (const { stop } of running.splice(0)) await stop()
   provider.behave()
+})
+// What was left before, given up or not yet done, is not a test's to do.
+beforeEach(async () => {
+  await world.db`truncate staged_jobs`
+  await world.db`do $$ begin if to_regclass('graphile_worker._private_jobs') is not null then delete from graphile_worker._private_jobs; end if; end $$`
+  provider.forget()
 })
 afterAll(async () => {
   await world.stop()

@@ -11,6 +11,7 @@ import {
   unauthorized,
 } from './support/refusal.ts'
 import { rest } from './support/rest.ts'
+import { workedMs } from './support/worked.ts'
 import { ADMIN_KEY, useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -245,9 +246,9 @@ describe('mentions', () => {
     for (const text of ['@', '`', '``` ', '@.', '@-a', '`` ', '@a`', '``a`'].map((part) =>
       part.repeat(10_000 / part.length),
     )) {
-      const before = performance.now()
+      const before = workedMs()
       await say(text)
-      expect(performance.now() - before).toBeLessThan(1_000)
+      expect(workedMs() - before).toBeLessThan(1_000)
     }
   })
 })

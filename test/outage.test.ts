@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isChatError } from '@parley/client'
+import { patience } from '@parley/server/db/client'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '@parley/server/db/embedded/index'
 import { migrate } from '@parley/server/db/migrate'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
@@ -12,7 +13,7 @@ import { patient } from './support/until.ts'
 import { createWorld, type User, useWorld, type World } from './support/world.ts'
 
 const POOL = 3
-const world = useWorld({ poolSize: POOL })
+const world = useWorld({ poolSize: POOL, patience })
 
 test('a call that the database holds up is UNAVAILABLE within 5 s, and nothing of it is written', async () => {
   const ana = await world().user('ana')
@@ -57,7 +58,7 @@ let fragile: World
 beforeAll(async () => {
   server = await startServer()
   await migrate(server.url)
-  fragile = await createWorld({ poolSize: POOL, databaseUrl: server.url })
+  fragile = await createWorld({ poolSize: POOL, databaseUrl: server.url, patience })
 })
 afterAll(async () => {
   await fragile?.stop()

@@ -40,10 +40,11 @@ const gaps = () =>
   provider.calls.slice(1).map(({ at }, index) => at - (provider.calls[index]?.at ?? 0))
 
 test('a provider in trouble is tried again, later each time', async () => {
-  provider.behave(provider.answer(500))
+  provider.behave((...call) => {
+    if (provider.calls.length === 2) provider.behave()
+    provider.answer(500)(...call)
+  })
   await send('trouble')
-  await until(() => provider.calls.length === 2)
-  provider.behave()
   await idle(world)
   const [first = 0, second = 0] = gaps()
   expect(first).toBeGreaterThanOrEqual(240)
@@ -58,7 +59,7 @@ test('a provider that is busy is left alone as long as it asks for', async () =>
     provider.behave()
   })
   await send('busy')
-  await until(() => provider.calls.length === 2)
+  await until(() => provider.calls.length >= 2)
   expect(gaps()[0]).toBeGreaterThanOrEqual(990)
 })
 

@@ -2,7 +2,7 @@ import { isChatError } from '@parley/client'
 import { expect, test } from 'vitest'
 import { channelEventsOf, upTo } from './support/events.ts'
 import { insertCrowd } from './support/inserted.ts'
-import { whileLocked } from './support/locks.ts'
+import { whileLocked, withoutCleanup } from './support/locks.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -167,16 +167,18 @@ test('two reactions that wait for the channel together are both in the last even
 test('a send that waits while the channel is deleted is not found, and leaves nothing', async () => {
   const { ana, ben, channelId } = await talk()
   await ben.messages.send({ channelId, text: 'warm' })
-  const calls = await whileLocked(world(), channelId, async (waiting) => {
-    const deleted = outcome(ana.channels.delete({ channelId }))
-    await waiting(1)
-    const sent = outcome(ben.messages.send({ channelId, text: 'late' }))
-    await waiting(2)
-    return { deleted, sent }
+  await withoutCleanup(world(), async () => {
+    const calls = await whileLocked(world(), channelId, async (waiting) => {
+      const deleted = outcome(ana.channels.delete({ channelId }))
+      await waiting(1)
+      const sent = outcome(ben.messages.send({ channelId, text: 'late' }))
+      await waiting(2)
+      return { deleted, sent }
+    })
+    expect([await calls.deleted, await calls.sent]).toEqual(['done', 'NOT_FOUND'])
+    expect(await rowsOf(channelId)).toHaveLength(1)
+    expect((await channelEventsOf(world(), channelId)).at(-1)?.type).toBe('channel.deleted')
   })
-  expect([await calls.deleted, await calls.sent]).toEqual(['done', 'NOT_FOUND'])
-  expect(await rowsOf(channelId)).toHaveLength(1)
-  expect((await channelEventsOf(world(), channelId)).at(-1)?.type).toBe('channel.deleted')
 })
 
 test('whoever leaves at the same time, a channel with members has an owner', async () => {

@@ -74,7 +74,8 @@ const lively = async (size: number) => {
   return { ana, channelId, operations, all: { ...operations, ...changes } }
 }
 
-const isWork = (statement: string) => !/^\s*(begin|commit)/i.test(statement)
+const isWork = (statement: string) =>
+  !/^\s*(begin|commit)/i.test(statement) && !isElsewhere(statement)
 const workOf = async (operation: () => Promise<unknown>) =>
   (await statementsOf(operation)).filter(isWork)
 

@@ -8,17 +8,17 @@ const world = useWorld()
 test('a backend mints both tokens for a user, with what a front end needs', async () => {
   const { backend, appId, api } = world()
   const minted = await backend.tokens.create({
-    userId: 'ana',
-    name: 'Ana',
-    email: 'ana@example.com',
-    image: 'https://example.com/ana.png',
+    userId: 'ivy',
+    name: 'Ivy',
+    email: 'ivy@example.com',
+    image: 'https://example.com/ivy.png',
   })
   expect(minted).toMatchObject({
     user: {
-      id: 'ana',
-      name: 'Ana',
-      email: 'ana@example.com',
-      image: 'https://example.com/ana.png',
+      id: 'ivy',
+      name: 'Ivy',
+      email: 'ivy@example.com',
+      image: 'https://example.com/ivy.png',
     },
     expiresIn: 86_400,
     appId,

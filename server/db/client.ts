@@ -10,10 +10,14 @@ export type Tx = postgres.ISql
 export type Fragment = postgres.PendingQuery<postgres.Row[]>
 export type PendingWrite = postgres.PendingQuery<postgres.Row[]>
 
-/** Whatever the database does, whoever asked is answered within 5 s. */
-const DEADLINE_MS = 4_500
-/** Longer than this no statement runs, nor does it take to connect. */
-const STATEMENT_TIMEOUT_MS = 4_000
+/** How long the database may take. Tests that are about something else give it longer. */
+export const patience = {
+  /** Whatever the database does, whoever asked is answered within 5 s. */
+  callMs: 4_500,
+  /** Longer than this no statement runs, nor does it take to connect. */
+  statementMs: 4_000,
+}
+export type Patience = typeof patience
 /** A node that has stopped in the middle of a transaction must not hold its locks for ever. */
 const IDLE_IN_TRANSACTION_MS = 10_000
 
@@ -28,13 +32,9 @@ type Work<T> = (connection: DbConnection, signal: AbortSignal) => Promise<T>
 export function createDb({
   url,
   poolSize,
+  patience: { callMs, statementMs } = patience,
   ...options
-}: {
-  url: string
-  poolSize: number
-  applicationName: string
-  onStatement?: OnStatement
-}) {
+}: PoolOptions) {
   const places = createSlots(poolSize)
   const lent = new Set<DbConnection>()
   const idle = new Set<DbConnection>()
@@ -42,6 +42,7 @@ export function createDb({
   const open = () => {
     const connection: DbConnection = openConnection({
       url,
+      statementMs,
       ...options,
       onClose: () => idle.delete(connection),
     })
@@ -60,6 +61,8 @@ export function createDb({
     places.leave()
   }
 
+  /** When a call that begins now must have its answer. */
+  const newDeadline = () => Date.now() + callMs
   /** Lends a connection. Work that has not ended by `until` fails as UNAVAILABLE, and what it wrote is undone. */
   const use = <T>(work: Work<T>, until = newDeadline()): Promise<T> =>
     before(until, async (late, signal) => {
@@ -77,11 +80,8 @@ export function createDb({
 
   const end = async (options: { timeout: number }) =>
     void (await Promise.all([...idle, ...lent].map((connection) => connection.end(options))))
-  return { use, end, waiting: places.waiting }
+  return { use, end, newDeadline, waiting: places.waiting }
 }
-
-/** When a call that begins now must have its answer. */
-export const newDeadline = () => Date.now() + DEADLINE_MS
 
 /** The database did not answer in time. */
 export class DeadlineError extends Error {
@@ -141,12 +141,20 @@ function createSlots(count: number) {
 /** A Postgres.js client of one connection, or of `max`: made when it is first used. */
 /** Is told of each statement that is sent, as it is sent. */
 type OnStatement = (statement: string) => void
+type PoolOptions = {
+  url: string
+  poolSize: number
+  applicationName: string
+  onStatement?: OnStatement
+  patience?: Patience
+}
 type ConnectionOptions = {
   url: string
   applicationName: string
   max?: number
   onClose?: () => unknown
   onStatement?: OnStatement | undefined
+  statementMs?: number
 }
 
 export const openConnection = ({
@@ -155,11 +163,12 @@ export const openConnection = ({
   max = 1,
   onClose,
   onStatement,
+  statementMs = patience.statementMs,
 }: ConnectionOptions) =>
   postgres(url, {
     ...socketOf(url),
     max,
-    connect_timeout: STATEMENT_TIMEOUT_MS / 1000,
+    connect_timeout: statementMs / 1000,
     // The look-up of array types fails outside of any query when the connection breaks just then, which ends the process.
     fetch_types: false,
     onnotice: () => {},
@@ -169,7 +178,7 @@ export const openConnection = ({
     types: { date: isoTimestamps, ...arrays },
     connection: {
       application_name: applicationName,
-      statement_timeout: STATEMENT_TIMEOUT_MS,
+      statement_timeout: statementMs,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     },
   })

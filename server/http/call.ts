@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { type Caller, runOperation, type Services, type WriteContext } from '../core/context.ts'
 import { ApiError, fail, RequiresFirstError } from '../core/errors.ts'
 import type { Batch, Command, Implementation, Outcome } from '../core/operation.ts'
-import { type Db, newDeadline } from '../db/client.ts'
+import type { Db } from '../db/client.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
 import { createGroupCommit } from './group-commit.ts'
 import type { createRateLimits, Window } from './rate-limits.ts'
@@ -32,7 +32,7 @@ export function createCall(edge: Edge, implementation: Implementation): Call {
   const { limit = 'requests' } = op
   const carryOut = executor(edge, implementation)
   return async (request, raw) => {
-    const until = newDeadline()
+    const until = edge.db.newDeadline()
     // Token requests are counted by address, those with a bad key too.
     const counted = limit === 'tokens' ? await edge.rateLimits.take(limit, request.ip) : undefined
     showWindow(request, counted)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isChatError } from '@parley/client'
 import { topics } from '@parley/contract'
+import { patience } from '@parley/server/db/client'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '@parley/server/db/embedded/index'
 import { migrate } from '@parley/server/db/migrate'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -26,8 +27,8 @@ beforeAll(async () => {
   server = await start()
   await migrate(server.url)
   nodes = [
-    await createWorld({ databaseUrl: server.url }),
-    await createWorld({ databaseUrl: server.url }),
+    await createWorld({ databaseUrl: server.url, patience }),
+    await createWorld({ databaseUrl: server.url, patience }),
   ]
 }, 60_000)
 afterAll(async () => {

@@ -5,7 +5,7 @@ import { createEventBus } from '@parley/server/core/event-bus'
 import { acceptedTasks, createJobStaging } from '@parley/server/core/jobs'
 import { createMetrics } from '@parley/server/core/metrics'
 import { createTokens } from '@parley/server/core/tokens'
-import { connectOnce, createDb, openConnection } from '@parley/server/db/client'
+import { connectOnce, createDb, openConnection, type Patience } from '@parley/server/db/client'
 import { createCleanup } from '@parley/server/jobs/cleanup'
 import { type JobsOptions, startJobs } from '@parley/server/jobs/index'
 import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
@@ -30,6 +30,8 @@ type WorldOptions = Partial<
     Pick<AppOptions['realtime'], 'timings' | 'presenceGraceSeconds'>
 > & {
   poolSize?: number
+  /** Without, a machine that is busy with something else is no reason for a call to fail. */
+  patience?: Patience
   onStatement?: (statement: string) => void
   databaseUrl?: string
   /** Without, nothing is promised and nothing is done: JOBS=off; elsewhere: JOBS=external. */
@@ -39,7 +41,12 @@ type WorldOptions = Partial<
 }
 
 /** A running server on a database of its own, or on one that is given, with one app. */
-export async function createWorld({ jobs, onStatement, ...options }: WorldOptions = {}) {
+export async function createWorld({
+  jobs,
+  onStatement,
+  patience = { callMs: 120_000, statementMs: 120_000 },
+  ...options
+}: WorldOptions = {}) {
   const database =
     options.databaseUrl === undefined
       ? await cloneDatabase()
@@ -48,9 +55,15 @@ export async function createWorld({ jobs, onStatement, ...options }: WorldOption
     url: database.url,
     poolSize: options.poolSize ?? 10,
     applicationName: 'parley-test',
+    patience,
     ...(onStatement && { onStatement }),
   })
-  const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10 })
+  const db = openConnection({
+    url: database.url,
+    applicationName: 'parley-test-direct',
+    max: 10,
+    statementMs: patience.statementMs,
+  })
   const tokens = await createTokens([SECRET])
   const bus = createEventBus()
   const cleanup = createCleanup({
