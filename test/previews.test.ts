@@ -141,7 +141,7 @@ test('who listens hears of the preview as soon as it is made, once, on other nod
   const message = await get(id)
   for (const ear of ears) {
     expect(ear.types).toEqual(['message.new', 'message.updated', 'message.new'])
-    expect(ear.heard[1]).toEqual({
+    expect(ear.received[1]).toEqual({
       offset: message.rev,
       envelope: expect.objectContaining({ payload: { channelId, message } }),
     })

@@ -40,14 +40,14 @@ async function holds(history: Step[]) {
     const evesOwn = await listen(eves, own(witness.id))
     const rooms = await Promise.all(
       channelIds.map(async (channelId) => ({
-        ear: await listen(eves, topics.channel(world.appId, channelId)),
+        listener: await listen(eves, topics.channel(world.appId, channelId)),
         replica: await replicaOfChannel(witness, channelId),
       })),
     )
     const lists = await Promise.all(
       users.map(async (user, place) => ({
         user,
-        ear: await listen(theirs[place] as (typeof theirs)[number], own(user.id)),
+        listener: await listen(theirs[place] as (typeof theirs)[number], own(user.id)),
         replica: await replicaOfUser(user),
       })),
     )
@@ -55,29 +55,31 @@ async function holds(history: Step[]) {
     await world.cleanup.run()
 
     // A new face is told to those who share a channel with it at that moment.
-    const constant = new Set(rooms.flatMap(({ ear, replica }) => {
-      const left = ear.heard.flatMap(({ envelope }) => (envelope.type === 'channel.member_left' ? [envelope.payload.userId] : []))
+    const constant = new Set(rooms.flatMap(({ listener, replica }) => {
+      const left = listener.received.flatMap(({ envelope }) => (envelope.type === 'channel.member_left' ? [envelope.payload.userId] : []))
       return Object.keys(replica.after([]).members).filter((id) => !left.includes(id))
     })) // biome-ignore format: short
-    for (const { ear, replica } of rooms) {
+    for (const { listener, replica } of rooms) {
       const { rev } = await replica.fetched()
-      await ear.until((heard) => rev === replica.rev || heard.some(({ offset }) => offset === rev))
-      const offsets = ear.heard.flatMap(({ offset }) =>
+      await listener.until(
+        (received) => rev === replica.rev || received.some(({ offset }) => offset === rev),
+      )
+      const offsets = listener.received.flatMap(({ offset }) =>
         offset !== undefined && offset > replica.rev ? [offset] : [],
       )
       expect(offsets).toEqual(
         Array.from({ length: rev - replica.rev }, (_, index) => replica.rev + 1 + index),
       )
       await soon(async () => {
-        const known = { heard: evesOwn.heard, constant }
-        expect(withFaces(replica.after(ear.heard), known)).toEqual(
+        const known = { heard: evesOwn.received, constant }
+        expect(withFaces(replica.after(listener.received), known)).toEqual(
           withFaces(await replica.fetched(), known),
         )
       })
     }
-    for (const { user, ear, replica } of lists)
+    for (const { user, listener, replica } of lists)
       await soon(async () =>
-        expect(replica.after(ear.heard), user.id).toEqual(await replica.fetched()),
+        expect(replica.after(listener.received), user.id).toEqual(await replica.fetched()),
       )
     return done
   } finally {

@@ -62,7 +62,7 @@ test.each(endings)(
     })
     const clients = nodes.map((node) => centrifugeOf(node, ben))
     const drops: unknown[] = []
-    const ears = await Promise.all(
+    const listeners = await Promise.all(
       clients.map((client) => listen(client, topics.channel(world.appId, channelId))),
     )
     const badges = await Promise.all(
@@ -91,7 +91,7 @@ test.each(endings)(
       }
     }
     const chats = [chat(world, 'here'), chat(other, 'there')]
-    await ears[0]?.untilType('message.new', 20)
+    await listeners[0]?.untilType('message.new', 20)
     await end()
     await delay(OUTAGE_MS)
     await server.stop()
@@ -101,20 +101,20 @@ test.each(endings)(
     isOver = true
     await Promise.all(chats)
 
-    for (const ear of ears) {
-      await ear.untilType('message.new', acknowledged.length)
-      expect(ear.heard.flatMap(({ offset }) => offset ?? [])).toEqual(
+    for (const listener of listeners) {
+      await listener.untilType('message.new', acknowledged.length)
+      expect(listener.received.flatMap(({ offset }) => offset ?? [])).toEqual(
         acknowledged.map((_, index) => index + 3),
       )
-      const heard = ear.heard.flatMap(({ envelope }) =>
+      const heard = listener.received.flatMap(({ envelope }) =>
         envelope.type === 'message.new' ? [envelope.payload.message.clientId] : [],
       )
       expect(heard.sort()).toEqual([...acknowledged].sort())
     }
     for (const badge of badges)
       await badge.until(
-        (heard) =>
-          heard
+        (received) =>
+          received
             .flatMap(({ envelope }) =>
               envelope.type === 'channel.total_unread_changed' ? [envelope.payload.count] : [],
             )

@@ -1,5 +1,5 @@
 import type { Channel, Envelope, Message, UserSummary } from '@parley/contract'
-import type { Heard } from './realtime.ts'
+import type { ReceivedEvent } from './realtime.ts'
 import type { User } from './world.ts'
 
 /** What a client that has fetched a channel once makes of its events. `rev` is where the fetched state stood. */
@@ -8,7 +8,7 @@ export async function replicaOfChannel(user: User, channelId: string) {
   return {
     rev: state.rev,
     fetched: () => fetchChannel(user, channelId),
-    after: (heard: Heard[]) => {
+    after: (heard: ReceivedEvent[]) => {
       for (const { offset, envelope } of heard)
         if (offset !== undefined && offset > state.rev) state = next(state, { offset, envelope })
       return state
@@ -98,7 +98,7 @@ export async function replicaOfUser(user: User) {
   const before = await fetchList(user)
   return {
     fetched: () => fetchList(user),
-    after: (heard: Heard[]) => heard.reduce(nextList, before),
+    after: (heard: ReceivedEvent[]) => heard.reduce(nextList, before),
   }
 }
 
@@ -127,7 +127,7 @@ const entry = ({
 })
 type ListState = Awaited<ReturnType<typeof fetchList>>
 
-function nextList(state: ListState, { envelope: { type, payload } }: Heard): ListState {
+function nextList(state: ListState, { envelope: { type, payload } }: ReceivedEvent): ListState {
   const { channels } = state
   const change = (id: string, changes: Partial<ListState['channels'][string]>) => {
     const known = channels[id]
@@ -157,7 +157,7 @@ function nextList(state: ListState, { envelope: { type, payload } }: Heard): Lis
 /** The same with the latest face of everybody of whom a new one was heard, and without the faces of all but those who were there all the time. */
 export function withFaces<T>(
   state: T,
-  { heard, constant }: { heard: Heard[]; constant: Set<string> },
+  { heard, constant }: { heard: ReceivedEvent[]; constant: Set<string> },
 ): T {
   const faces = new Map(
     heard.flatMap(({ envelope }) =>

@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest'
+import type { TopicListener } from '../support/realtime.ts'
+import { createWorld, useWorld } from '../support/world.ts'
+import { createGroup, payloads, useListeners } from './listeners.ts'
+
+const world = useWorld({
+  presenceGraceSeconds: 0,
+  timings: { typingMs: 300, deadAfterMs: 1_500, beatMs: 300, reconcileMs: 300 },
+})
+const { connect, listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
+
+describe('typing', () => {
+  test('it stops by itself, once, also when it was told several times; a stop of nothing is no news', async () => {
+    const [ana, ben] = await newUsers()
+    const channelId = await createGroup(ana, ben)
+    const anas = await listenAs(ana, channelTopic(channelId))
+    await ben.typing.set({ channelId, typing: false })
+    await ben.typing.set({ channelId })
+    await ben.typing.set({ channelId })
+    await anas.untilType('typing.stop')
+    await ana.messages.send({ channelId, text: 'done' })
+    await anas.untilType('message.new')
+    expect(anas.types).toEqual(['typing.start', 'typing.start', 'typing.stop', 'message.new'])
+    expect(payloads(anas, 'typing.stop')).toEqual([
+      { channelId, userId: ben.id, user: { id: ben.id, name: ben.id, image: null } },
+    ])
+  })
+
+  test('it can be ended, on another node too', async () => {
+    const [ana, ben] = await newUsers()
+    const other = await createWorld({
+      timings: { typingMs: 60_000 },
+      databaseUrl: world().databaseUrl,
+    })
+    const channelId = await createGroup(ana, ben)
+    const [here, there] = [
+      await listenAs(ana, channelTopic(channelId)),
+      await listenAs(ana, channelTopic(channelId), other),
+    ]
+    const elsewhere = other.api({ token: ben.token })
+    await elsewhere.typing.set({ channelId })
+    await Promise.all([here, there].map((each) => each.untilType('typing.start')))
+    await ben.typing.set({ channelId, typing: false })
+    await Promise.all([here, there].map((each) => each.untilType('typing.stop')))
+    await other.stop()
+  })
+
+  test('it is for members', async () => {
+    const [ana, ben] = await newUsers()
+    const channelId = await createGroup(ana)
+    await expect(ben.typing.set({ channelId })).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  })
+})
+
+describe('presence', () => {
+  const state = (received: TopicListener, userId: string) =>
+    received.received.flatMap(({ envelope }) =>
+      (envelope.type === 'presence.online' || envelope.type === 'presence.offline') &&
+      envelope.payload.userId === userId
+        ? [envelope.type]
+        : [],
+    )
+
+  test('who shares a channel hears when a user comes with his first socket, and goes with his last', async () => {
+    const [ana, ben] = await newUsers()
+    await createGroup(ana, ben)
+    const anas = await listenAs(ana, userTopic(ana))
+    const [first, second] = [connect(ben), connect(ben)]
+    await Promise.all([first.ready(), second.ready()])
+    await anas.until(() => state(anas, ben.id).length === 1)
+    first.disconnect()
+    second.disconnect()
+    await anas.untilType('presence.offline')
+    expect(state(anas, ben.id)).toEqual(['presence.online', 'presence.offline'])
+    expect(payloads(anas, 'presence.offline')[0]).toEqual({
+      userId: ben.id,
+      lastActiveAt: expect.any(String),
+    })
+  })
+
+  test('a user on two nodes is there until he has left both', async () => {
+    const [ana, ben] = await newUsers()
+    const other = await createWorld({ presenceGraceSeconds: 0, databaseUrl: world().databaseUrl })
+    await createGroup(ana, ben)
+    const anas = await listenAs(ana, userTopic(ana))
+    const [here, there] = [connect(ben), connect(ben, other)]
+    await Promise.all([here.ready(), there.ready()])
+    here.disconnect()
+    await there.presence(userTopic(ben)).catch(() => {})
+    there.disconnect()
+    await anas.untilType('presence.offline')
+    expect(state(anas, ben.id)).toEqual(['presence.online', 'presence.offline'])
+    await other.stop()
+  })
+
+  test('the users of a node that no longer beats are offline', async () => {
+    const [ana, ben] = await newUsers()
+    await createGroup(ana, ben)
+    const anas = await listenAs(ana, userTopic(ana))
+    await world().db`insert into nodes (id) values ('dead')`
+    await world()
+      .db`insert into connections (node_id, app_id, user_id) values ('dead', ${world().appId}, ${ben.id})`
+    await anas.until(() => state(anas, ben.id).includes('presence.offline'))
+  })
+})
+
+test('a new name is told to those who share a channel', async () => {
+  const [ana, ben] = await newUsers()
+  await createGroup(ana, ben)
+  const anas = await listenAs(ana, userTopic(ana))
+  await world().user(ben.id, { name: 'Benedict' })
+  await anas.untilType('user.updated')
+  expect(payloads(anas, 'user.updated')).toEqual([
+    { user: { id: ben.id, name: 'Benedict', image: null } },
+  ])
+})
+
+test('members hear of a changed and a deleted channel in their own topic, on every node', async () => {
+  const [ana, ben] = await newUsers()
+  const other = await createWorld({ databaseUrl: world().databaseUrl })
+  const channelId = await createGroup(ana, ben)
+  const [here, there] = [
+    await listenAs(ben, userTopic(ben)),
+    await listenAs(ben, userTopic(ben), other),
+  ]
+  await ana.channels.update({ channelId, name: 'New name' })
+  for (const each of [here, there]) await each.untilType('channel.updated')
+  await ana.channels.delete({ channelId })
+  for (const each of [here, there]) {
+    await each.untilType('channel.deleted')
+    expect(payloads(each, 'channel.updated')).toEqual([
+      { channelId, channel: expect.objectContaining({ name: 'New name' }) },
+    ])
+  }
+  await other.stop()
+})
+
+test('members hear of each of many deleted channels, however soon its members are forgotten', async () => {
+  const [ana, ben] = await newUsers()
+  const other = await createWorld({ databaseUrl: world().databaseUrl })
+  const channelIds = await Promise.all(Array.from({ length: 30 }, () => createGroup(ana, ben)))
+  const listeners = [
+    await listenAs(ben, userTopic(ben)),
+    await listenAs(ben, userTopic(ben), other),
+  ]
+  await Promise.all(channelIds.map((channelId) => ana.channels.delete({ channelId })))
+  for (const each of listeners) {
+    await each.untilType('channel.deleted', channelIds.length)
+    const told = each.received.flatMap(({ envelope }) =>
+      envelope.type === 'channel.deleted' ? [envelope.payload.channelId] : [],
+    )
+    expect(told.sort()).toEqual([...channelIds].sort())
+  }
+  await other.stop()
+})
