@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { topics } from '@parley/contract'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { inCrowds } from '../support/history.ts'
+import { inBatches } from '../support/batches.ts'
 import { openProxy } from '../support/proxy.ts'
 import { centrifugeOf, framings, listen, type TopicListener } from '../support/realtime.ts'
 import { RawSocket } from '../support/socket.ts'
@@ -137,7 +137,7 @@ test('garbage by the ten thousand closes its sockets and hurts nobody else', asy
     10_000,
   )
   const codes = new Map<number, number>()
-  await inCrowds(garbage, 100, async (frame) => {
+  await inBatches(garbage, 100, async (frame) => {
     const raw = await RawSocket.open(world(), {
       protocols: [Math.random() < 0.5 ? 'centrifuge-json' : 'centrifuge-protobuf'],
     })
@@ -162,7 +162,7 @@ test('2,000 sockets cut at once all recover what they missed', async () => {
   }
   const clients: ReturnType<typeof client>[] = []
   const listeners: TopicListener[] = []
-  await inCrowds(upTo(2_000), 100, async (index) => {
+  await inBatches(upTo(2_000), 100, async (index) => {
     const each = client(index)
     clients.push(each)
     listeners.push(await listen(each, chat(channelId)))
