@@ -4,7 +4,7 @@ import { ADMIN_KEY, useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-test('the operator makes an app, whose key works at once and is kept as a hash only', async () => {
+test('the operator creates an app, whose key works at once and is stored as a hash only', async () => {
   const { api, db } = world()
   const app = await api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Acme Talk' })
   expect(app.name).toBe('Acme Talk')
@@ -16,7 +16,7 @@ test('the operator makes an app, whose key works at once and is kept as a hash o
   expect(kept?.tables).not.toContain(app.apiKey)
 })
 
-test('apps of one name are different apps', async () => {
+test('apps with the same name are different apps', async () => {
   const operator = world().api({ adminKey: ADMIN_KEY })
   const [one, two] = await Promise.all([
     operator.apps.create({ name: 'Twin' }),
@@ -26,7 +26,7 @@ test('apps of one name are different apps', async () => {
   expect(one.apiKey).not.toBe(two.apiKey)
 })
 
-test('making apps is for the operator', async () => {
+test('only the operator creates apps', async () => {
   const { api, apiKey, user } = world()
   const { token } = await user('ana')
   for (const credentials of [
@@ -47,7 +47,7 @@ test('an app has a name of 1 to 255 characters', async () => {
   expect((await operator.apps.create({ name: '🦄'.repeat(255) })).name).toBe('🦄'.repeat(255))
 })
 
-test('keys are made and deleted by id; a deleted one is refused at once, the others and user tokens stay', async () => {
+test('a deleted API key is refused at once; other keys and user tokens stay valid', async () => {
   const { api, operator } = world()
   const app = await operator.apps.create({ name: 'Keys' })
   const second = await operator.apps.createKey({ appId: app.id })
@@ -65,7 +65,7 @@ test('keys are made and deleted by id; a deleted one is refused at once, the oth
   expect(await api({ token }).channels.list()).toEqual({ channels: [] })
 })
 
-test('a key is deleted under its own app only, and keys are for the operator', async () => {
+test('an API key is deleted under its own app only, and only by the operator', async () => {
   const { operator, appId, backend } = world()
   const app = await operator.apps.create({ name: 'Mine' })
   expect(await refusal(operator.apps.deleteKey({ appId, keyId: app.keyId }))).toEqual(notFound)

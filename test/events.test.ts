@@ -79,7 +79,7 @@ test("channels and settings rebuilt from a user's events equal the fetched ones,
   })
 })
 
-test('the text of a deleted message is in no event, not even of those who were added while it was the last', async () => {
+test('the text of a deleted message is in no event, not even of users added while it was the last message', async () => {
   const [ana] = await world().users('ana', 'ben', 'cem')
   const { id: channelId } = await ana.channels.create({
     type: 'group',
@@ -98,7 +98,7 @@ test('the text of a deleted message is in no event, not even of those who were a
   expect(await world().db`select topic from events where envelope like '%unspeakable%'`).toEqual([])
 })
 
-test('what changes nothing is told nobody', async () => {
+test('no-op changes emit no events', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({
     type: 'public',

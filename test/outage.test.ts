@@ -15,7 +15,7 @@ import { createWorld, type User, useWorld, type World } from './support/world.ts
 const POOL = 3
 const world = useWorld({ poolSize: POOL, patience })
 
-test('a call that the database holds up is UNAVAILABLE within 5 s, and nothing of it is written', async () => {
+test('a call blocked by the database is UNAVAILABLE within 5 s and writes nothing', async () => {
   const ana = await world().user('ana')
   const { id } = await ana.channels.create({ type: 'group', name: 'Talk' })
   const answers = await whileLocked(world(), id, async () => ({
@@ -66,7 +66,7 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-test('connections that have fallen silent are given up: the next calls go on with others', async () => {
+test('silent database connections are replaced for the next calls', async () => {
   const ana = await fragile.user('ana')
   const { id } = await ana.channels.create({ type: 'group', name: 'Silence' })
   await expectEveryPlaceUsable(fragile, ana, id)
@@ -87,7 +87,7 @@ test('connections that have fallen silent are given up: the next calls go on wit
   }
 })
 
-test('idle connections that the database has closed are not lent again', async () => {
+test('idle connections that the database has closed are not reused', async () => {
   const ana = await fragile.user('ana')
   const { id } = await ana.channels.create({ type: 'group', name: 'Idle' })
   await expectEveryPlaceUsable(fragile, ana, id)
@@ -100,7 +100,7 @@ for (const [name, end] of Object.entries({
   killed: () => server.kill(),
   stopped: () => server.stop(),
 })) {
-  test(`a database that is ${name} under traffic and started again loses nothing acknowledged, and no place`, async () => {
+  test(`no acknowledged message and no pool slot is lost when the database is ${name} under traffic and restarted`, async () => {
     const users = await fragile.users('ana', 'ben', 'eve', 'dan')
     const { id } = await users[0].channels.create({
       type: 'group',

@@ -5,7 +5,7 @@ import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-test('who never said otherwise has the defaults', async () => {
+test('a new user has the default preferences', async () => {
   const ana = await world().user('ana')
   expect(await ana.preferences.get()).toEqual({
     preferences: defaultPreferences,
@@ -17,7 +17,7 @@ test('who never said otherwise has the defaults', async () => {
   }) // biome-ignore format: a list
 })
 
-test('each of them can be changed', async () => {
+test('every preference can be changed', async () => {
   const fay = await world().user('fay')
   const changed = {
     pushEnabled: false, newMessages: false, mentions: false, reactions: false, channelInvites: false, threadReplies: false,
@@ -28,7 +28,7 @@ test('each of them can be changed', async () => {
   expect((await fay.preferences.get()).preferences).toEqual(changed)
 })
 
-test('a change keeps the others, for oneself only', async () => {
+test('a change keeps the other preferences and affects no other user', async () => {
   const [ben, cem] = await world().users('ben', 'cem')
   await ben.preferences.update({ mentions: false, quietHoursStart: '23:59' })
   const changed = {
@@ -45,7 +45,7 @@ test('a change keeps the others, for oneself only', async () => {
   expect((await cem.preferences.get()).preferences).toEqual(defaultPreferences)
 })
 
-test('changes of different preferences at once are all kept', async () => {
+test('concurrent changes of different preferences are all kept', async () => {
   const dora = await world().user('dora')
   await Promise.all([
     dora.preferences.update({ mentions: false }),
@@ -63,7 +63,7 @@ test('changes of different preferences at once are all kept', async () => {
 test.each([
   { sound: true }, { mentions: 'yes' }, { mentions: null }, { quietHoursStart: '24:00' }, { quietHoursEnd: '8:00' }, { quietHoursEnd: '08:60' },
   { timezone: 'Mars/Olympus' }, { timezone: '+02:00' }, { timezone: '' }, { mentions: false, unknown: 1 },
-])('%j is refused, and changes nothing', async (patch) => {
+])('the preferences %j are refused and change nothing', async (patch) => {
   const eve = await world().user('eve')
   expect(await refusal(eve.preferences.update(patch as never))).toEqual(invalid)
   expect((await eve.preferences.get()).preferences).toEqual(defaultPreferences)

@@ -29,7 +29,7 @@ const rowsOf = (channelId: string) => world().db<
 >`
   select seq, rev, user_id, deleted_at from messages where channel_id = ${channelId} order by seq`
 
-test('many who send at once get seq 1 to n without a gap, and every rev has one event', async () => {
+test('concurrent sends get seq 1 to n without a gap, and every rev has one event', async () => {
   const crowd = await insertCrowd(world(), 'sender', 8)
   const { ana, channelId } = await talk()
   await ana.members.add({ channelId, userIds: crowd })
@@ -49,7 +49,7 @@ test('many who send at once get seq 1 to n without a gap, and every rev has one 
     expect((await sender.channels.get({ channelId })).unreadCount).toBe(105)
 })
 
-test('what one user sends in order stays in order beside the others', async () => {
+test('messages of one user keep their order beside concurrent sends of others', async () => {
   const { ana, ben, cem, channelId } = await talk()
   // biome-ignore format: a loop each
   await Promise.all([ana, ben, cem].map(async (user) => {
@@ -62,7 +62,7 @@ test('what one user sends in order stays in order beside the others', async () =
     )
 })
 
-test('replies at once are all counted', async () => {
+test('concurrent replies are all counted', async () => {
   const { ana, ben, cem, channelId } = await talk()
   const root = await ana.messages.send({ channelId, text: 'root' })
   await Promise.all(
@@ -79,7 +79,7 @@ test('replies at once are all counted', async () => {
   expect(counts).toEqual(upTo(24))
 })
 
-test('who has just been deleted makes no channel, though this server has not heard of it yet', async () => {
+test('a deleted user creates no channel, even before this node learns of the deletion', async () => {
   await talk()
   const dan = await world().user('dan')
   await dan.channels.list()
@@ -89,7 +89,7 @@ test('who has just been deleted makes no channel, though this server has not hea
   ).toBe('INVALID_TOKEN')
 })
 
-test('a deletion wins over an edit at the same time, whichever comes first', async () => {
+test('a deletion wins over a concurrent edit, whichever comes first', async () => {
   const { ana, channelId } = await talk()
   for (const round of upTo(15)) {
     const ref = {
@@ -110,7 +110,7 @@ test('a deletion wins over an edit at the same time, whichever comes first', asy
   expect(await world().db`select from events where envelope like '%secret%'`).toHaveLength(0)
 })
 
-test('a removal and a send that wait for the channel together: nothing of a removed member is stored after his removal', async () => {
+test('no message of a removed member is stored after a removal that runs beside their send', async () => {
   for (const round of upTo(6)) {
     const { ana, ben, channelId } = await talk()
     await ben.messages.send({ channelId, text: 'warm' })
@@ -141,7 +141,7 @@ test('a removal and a send that wait for the channel together: nothing of a remo
   }
 })
 
-test('two reactions that wait for the channel together are both in the last event', async () => {
+test('concurrent reactions are all in the last event', async () => {
   const { ana, ben, cem, channelId } = await talk()
   const ref = { channelId, messageId: (await ana.messages.send({ channelId, text: 'hi' })).id }
   const calls = await whileLocked(world(), channelId, async (waiting) => {
@@ -164,7 +164,7 @@ test('two reactions that wait for the channel together are both in the last even
   expect(told.at(-1)).toEqual(reactions.map((reaction) => ({ ...reaction, own: false })))
 })
 
-test('a send that waits while the channel is deleted is not found, and leaves nothing', async () => {
+test('a send that waits while the channel is deleted is not found and stores nothing', async () => {
   const { ana, ben, channelId } = await talk()
   await ben.messages.send({ channelId, text: 'warm' })
   await withoutCleanup(world(), async () => {
@@ -181,7 +181,7 @@ test('a send that waits while the channel is deleted is not found, and leaves no
   })
 })
 
-test('whoever leaves at the same time, a channel with members has an owner', async () => {
+test('a channel with members has an owner, however many leave at once', async () => {
   for (const round of upTo(12)) {
     const { ana, ben, cem, channelId } = await talk()
     if (round % 2) await ana.members.update({ channelId, userId: 'ben', role: 'owner' })
@@ -195,7 +195,7 @@ test('whoever leaves at the same time, a channel with members has an owner', asy
   }
 })
 
-test('two owners who step down at once do not both', async () => {
+test('of two owners who step down at once, one stays owner', async () => {
   const { ana, ben, channelId } = await talk()
   for (const _ of upTo(6)) {
     const owner = (await ana.channels.get({ channelId })).role === 'owner' ? ana : ben
@@ -209,7 +209,7 @@ test('two owners who step down at once do not both', async () => {
   }
 })
 
-test('two removals of each other at once: one of them was first', async () => {
+test('of two owners who remove each other at once, one is removed', async () => {
   const { ana, ben, cem, channelId } = await talk()
   await ana.members.update({ channelId, userId: 'ben', role: 'owner' })
   const results = await Promise.all([
@@ -222,7 +222,7 @@ test('two removals of each other at once: one of them was first', async () => {
   ).toHaveLength(1)
 })
 
-test('of several pins at once below the limit exactly as many succeed as there is room', async () => {
+test('concurrent pins never exceed the limit', async () => {
   const { ana, ben, channelId } = await talk()
   const ids = (
     await Promise.all(upTo(104).map((n) => ana.messages.send({ channelId, text: `${n}` })))
@@ -239,7 +239,7 @@ test('of several pins at once below the limit exactly as many succeed as there i
   expect((await ana.pins.list({ channelId })).messages).toHaveLength(100)
 })
 
-test('joining twenty times at once is joining once', async () => {
+test('joining twenty times at once is the same as joining once', async () => {
   const { channelId } = await talk('public')
   const dora = await world().user('dora')
   await Promise.all(
@@ -258,7 +258,7 @@ test('joining twenty times at once is joining once', async () => {
   ).toHaveLength(1)
 })
 
-test('who leaves a public channel while he sends is a member of it again with each message', async () => {
+test('a user who leaves a public channel while sending joins it again with each message', async () => {
   const { channelId } = await talk('public')
   const dora = await world().user('dora')
   for (const n of upTo(20)) {
@@ -274,7 +274,7 @@ test('who leaves a public channel while he sends is a member of it again with ea
   expect(await rowsOf(channelId)).toHaveLength(20)
 })
 
-test('many added to many channels at once, in any order, wait for nobody in a circle', async () => {
+test('adding the same users to many channels at once causes no deadlock', async () => {
   const crowd = await insertCrowd(world(), 'many', 40)
   const ana = await world().user('ana')
   const channels = await Promise.all(

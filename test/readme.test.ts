@@ -6,7 +6,7 @@ import { ADMIN_KEY, useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-test('the tour of the README works when pasted', async () => {
+test('the tour of the README works when pasted into a shell', async () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   const tour = readme.slice(
     readme.indexOf('## Five-minute tour'),

@@ -19,7 +19,7 @@ async function talk(count: number, ...ids: string[]) {
   return { channelId: channel.id, messages, ana, others }
 }
 
-test('a receipt marks everything up to a message read, and leaves what follows unread', async () => {
+test('a receipt marks everything up to a message read and leaves later messages unread', async () => {
   const { channelId, messages, others } = await talk(5, 'r-ana', 'r-ben')
   const ben = others[0] as User
   expect(await ben.receipts.mark({ channelId, messageId: messages[2] ?? '' })).toEqual({
@@ -34,7 +34,7 @@ test('a receipt marks everything up to a message read, and leaves what follows u
   expect(await ben.channels.get({ channelId })).toMatchObject({ lastReadSeq: 3, unreadCount: 2 })
 })
 
-test('readers have the exact time, and the author is not one of them', async () => {
+test('receipts give the exact time of each reader, without the author', async () => {
   const { channelId, messages, ana, others } = await talk(3, 'e-ana', 'e-ben', 'e-cem')
   const [ben, cem] = others as [User, User]
   await ben.receipts.mark({ channelId, messageId: messages[0] ?? '' })
@@ -66,7 +66,7 @@ test('readers have the exact time, and the author is not one of them', async () 
   )
 })
 
-test('what one sends oneself is not read by oneself, and counts for nobody', async () => {
+test('authors are not counted as readers of their own messages', async () => {
   const { channelId, messages, ana } = await talk(2, 's-ana', 's-ben')
   await ana.reads.mark({ channelId })
   expect(await ana.receipts.get({ channelId, messageId: messages[1] ?? '' })).toEqual({
@@ -76,7 +76,7 @@ test('what one sends oneself is not read by oneself, and counts for nobody', asy
   })
 })
 
-test('a query answers for many messages, and leaves out what is unknown, deleted or elsewhere', async () => {
+test('a receipt query omits messages that are unknown, deleted or in another channel', async () => {
   const { channelId, messages, ana, others } = await talk(4, 'q-ana', 'q-ben')
   const elsewhere = await talk(1, 'q-ana', 'q-ben')
   const [first = '', second = '', third = '', fourth = ''] = messages
@@ -100,7 +100,7 @@ test('a query answers for many messages, and leaves out what is unknown, deleted
   ).toEqual(notFound)
 })
 
-test('of more than 100 readers a hundred are shown and all are counted', async () => {
+test('at most 100 readers are shown, and all are counted', async () => {
   const { db, appId } = world()
   const { channelId, messages, ana } = await talk(2, 'c-ana')
   const crowd = await insertCrowd(world(), 'crowd', 150)
@@ -114,7 +114,7 @@ test('of more than 100 readers a hundred are shown and all are counted', async (
   expect(late.receipts[messages[1] ?? '']?.readCount).toBe(150 - behind)
 })
 
-test('read status tells how far each member has read', async () => {
+test('read status shows how far each member has read', async () => {
   const { channelId, messages, ana, others } = await talk(3, 't-ana', 't-ben', 't-cem')
   await others[0]?.receipts.mark({ channelId, messageId: messages[1] ?? '' })
   const { members } = await ana.receipts.status({ channelId })
@@ -125,7 +125,7 @@ test('read status tells how far each member has read', async () => {
   ])
 })
 
-test('receipts are for those who may read; marking is for members', async () => {
+test('users who may read a channel get its receipts, and only members mark messages read', async () => {
   const { channelId, messages, ana } = await talk(1, 'p-ana', 'p-ben')
   const [eve, messageId = ''] = [await world().user('p-eve'), messages[0]]
   for (const call of [

@@ -168,7 +168,7 @@ async function breakDown(table: string, work: () => Promise<void>) {
   await world().db.unsafe(`alter table renamed rename to ${table}`)
 }
 
-test('what opens something is neither in the database nor in the log, and what people say is not in the log', async () => {
+test("credentials appear neither in the database nor in logs, and users' content appears in no log", async () => {
   const node = start(
     {
       ...production,

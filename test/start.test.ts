@@ -43,7 +43,7 @@ const isRefused = (url: string) =>
 
 const hasEnded = (dataDir: string) => !existsSync(join(dataDir, 'postgres/postmaster.pid'))
 
-test('what can not start says why in one line, and ends with 1', async () => {
+test('a failed start prints one line with the reason and exits with 1', async () => {
   const taken = createServer().listen(0, '127.0.0.1')
   const { port } = (await vi.waitFor(
     () => taken.address() ?? Promise.reject(new Error('not yet')),
@@ -66,7 +66,7 @@ test('what can not start says why in one line, and ends with 1', async () => {
   taken.close()
 })
 
-test('in development everything is made that is missing; Ctrl-C stops it, and the next start finds it again', async () => {
+test('in development missing secrets and data are created, kept across a restart, and Ctrl-C stops the server', async () => {
   const dataDir = join(directory, 'embedded')
   writeFileSync(join(directory, '.env'), `DATA_DIR=${dataDir}\nHOST=127.0.0.1\nPORT=1\n`) // the environment goes first
   const first = start({})
@@ -114,7 +114,7 @@ test('in development everything is made that is missing; Ctrl-C stops it, and th
 })
 
 test.skipIf(process.platform === 'win32')(
-  'who ends npm start ends the server and its database with it',
+  'ending npm start ends the server and its database',
   async () => {
     const dataDir = join(directory, 'npm')
     const npm = spawn('npm', ['start'], {
@@ -140,7 +140,7 @@ test.skipIf(process.platform === 'win32')(
   },
 )
 
-test('a start that fails stops what it has started', async () => {
+test('a failed start stops what it had started', async () => {
   const dataDir = join(directory, 'embedded')
   const failing = start({ DATA_DIR: dataDir, HOST: '203.0.113.1' })
   expect(await failing.code).toBe(1)
@@ -148,7 +148,7 @@ test('a start that fails stops what it has started', async () => {
   expect(hasEnded(dataDir)).toBe(true)
 })
 
-test('two that start at once on an empty database share it, and their secrets', async () => {
+test('two servers started at once on an empty database share it and their secrets', async () => {
   const name = `parley_start_${process.pid}`
   const admin = connectOnce(inject('databaseUrl'))
   await admin.unsafe(`create database ${name}`)
@@ -179,7 +179,7 @@ test('two that start at once on an empty database share it, and their secrets', 
   await admin.end()
 })
 
-test('a change of ALLOWED_ORIGINS takes effect with the next start', async () => {
+test('ALLOWED_ORIGINS takes effect with the next start', async () => {
   const cwd = join(directory, 'origins')
   mkdirSync(cwd)
   const allow = (origin: string) => writeFileSync(join(cwd, '.env'), `ALLOWED_ORIGINS=${origin}\n`)
@@ -204,7 +204,7 @@ test('a change of ALLOWED_ORIGINS takes effect with the next start', async () =>
   ).toEqual([undefined, after])
 })
 
-test('SIGTERM lets calls in progress end; logs and output of a whole run carry no secret', async () => {
+test('SIGTERM lets calls in progress finish, and the output of a whole run contains no secret', async () => {
   const dataDir = join(directory, 'none')
   const node = start({
     ...production,

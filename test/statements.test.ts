@@ -79,7 +79,7 @@ const isWork = (statement: string) =>
 const workOf = async (operation: () => Promise<unknown>) =>
   (await statementsOf(operation)).filter(isWork)
 
-test('a send takes four statements beside begin and commit, pages of messages and channels two, a read three', async () => {
+test('a send takes four statements beside begin and commit, a page of messages or channels two, a read three', async () => {
   const { operations } = await lively(2)
   expect(await workOf(operations.send)).toHaveLength(4)
   expect(await workOf(operations.reply)).toHaveLength(4)
@@ -110,7 +110,7 @@ test('no operation takes more statements with 200 members than with 2', async ()
   expect(await count(200)).toEqual(await count(2))
 })
 
-test('a list of a hundred channels takes as many statements as one of two', async () => {
+test('a list of a hundred channels takes as many statements as a list of two', async () => {
   const ana = await world().user('many-ana')
   const create = (from: number, to: number) =>
     Promise.all(
@@ -126,7 +126,7 @@ test('a list of a hundred channels takes as many statements as one of two', asyn
   expect(await statementsOf(list)).toHaveLength(2)
 })
 
-test('what a send reads is sent together with the lock it waits for', async () => {
+test('a send pipelines its reads with the lock it waits for', async () => {
   const { operations, channelId } = await lively(2)
   const sent = await whileLocked(world(), channelId, async (waiting) => {
     statements.length = 0
@@ -141,7 +141,7 @@ test('what a send reads is sent together with the lock it waits for', async () =
   await sent.sent
 })
 
-test('what a send writes is sent together with its news', async () => {
+test('a send pipelines its writes with its events', async () => {
   const { operations } = await lively(2)
   const third = connectOnce(world().databaseUrl)
   try {
@@ -158,7 +158,7 @@ test('what a send writes is sent together with its news', async () => {
   }
 })
 
-test('a frame with hundreds of subscribes takes one statement, whether they are granted, recover or are refused', async () => {
+test('a frame with hundreds of subscribes takes one statement, whether they are granted, recovered or refused', async () => {
   const ana = await world().user('framed')
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
   const chat = (id: string) => topics.channel(world().appId, id)
@@ -184,7 +184,7 @@ test('a frame with hundreds of subscribes takes one statement, whether they are 
   raw.socket.terminate()
 })
 
-test('a message to hundreds is pushed with as many statements as one to two', async () => {
+test('a message is pushed to hundreds of members with as many statements as to two', async () => {
   const provider = await serveProvider()
   const pushing = await createWorld({
     onStatement,
@@ -222,7 +222,7 @@ test('a message to hundreds is pushed with as many statements as one to two', as
   expect(few).toHaveLength(7)
 })
 
-test('promising previews and pushes takes no statement more', async () => {
+test('staging previews and pushes takes no additional statement', async () => {
   const workflows = {
     'new-message': 'm',
     mention: 'm',

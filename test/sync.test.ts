@@ -4,7 +4,7 @@ import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-test('tells what changed since: new, edited, reacted, pinned and deleted messages, by rev, and the channel as it is', async () => {
+test('a sync returns the messages that are new, changed or deleted since a rev, and the current channel', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
   const { id } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })
   const sent = []
@@ -43,7 +43,7 @@ test('tells what changed since: new, edited, reacted, pinned and deleted message
   expect(whole?.toSorted((a, b) => a.seq - b.seq)).toEqual(listed)
 })
 
-test('read state is told even where nothing else changed', async () => {
+test('a sync returns the read state even where nothing else changed', async () => {
   const [cem, dora] = await world().users('cem', 'dora')
   const { id } = await cem.channels.create({ type: 'group', name: 'Talk', memberIds: ['dora'] })
   await cem.messages.send({ channelId: id, text: 'hi' })
@@ -56,7 +56,7 @@ test('read state is told even where nothing else changed', async () => {
   })
 })
 
-test('what is deleted, left, foreign or unknown is removed, and nothing of it is told', async () => {
+test('a sync marks channels that are deleted, left, foreign or unknown as removed, and reveals nothing of them', async () => {
   const [eli, fay] = await world().users('eli', 'fay')
   const make = async (type: 'group' | 'public') =>
     (await eli.channels.create({ type, name: 'X', memberIds: ['fay'] })).id
@@ -80,7 +80,7 @@ test('what is deleted, left, foreign or unknown is removed, and nothing of it is
   expect(channels).toEqual(Object.fromEntries(ids.map((id) => [id, { removed: true }])))
 })
 
-test('who is more than 2,000 changes behind, or ahead, is told to resync', async () => {
+test('a client more than 2,000 changes behind, or ahead, must resync', async () => {
   const gus = await world().user('gus')
   const { id } = await gus.channels.create({ type: 'group', name: 'Long' })
   await world().db`update channels set rev = 2002 where id = ${id}`
@@ -91,7 +91,7 @@ test('who is more than 2,000 changes behind, or ahead, is told to resync', async
   expect(await since(2)).not.toHaveProperty('resync')
 })
 
-test('an answer holds 2,000 messages; asking again until there is no more gives each one once', async () => {
+test('a sync answer holds 2,000 messages, and repeated calls return each message once', async () => {
   const { db, appId } = world()
   const hal = await world().user('hal')
   const ids = await Promise.all(
@@ -122,7 +122,7 @@ test('an answer holds 2,000 messages; asking again until there is no more gives 
   expect(Object.values(known)).toEqual([901, 901, 901, 901])
 })
 
-test('a reply and its root, which share a rev, come in one answer, also where it ends', async () => {
+test('a reply and its root, which share a rev, are never split between two sync answers', async () => {
   const { db, appId } = world()
   const ivo = await world().user('ivo')
   const { id } = await ivo.channels.create({ type: 'group', name: 'Pair' })
@@ -142,7 +142,7 @@ test('a reply and its root, which share a rev, come in one answer, also where it
   ])
 })
 
-test('two hundred channels are answered together', async () => {
+test('one sync covers two hundred channels', async () => {
   const ida = await world().user('ida')
   const ids = await Promise.all(
     Array.from(
@@ -160,7 +160,7 @@ test('two hundred channels are answered together', async () => {
   expect(more).toBe(false)
 })
 
-test('more than 200 channels, odd ids and odd revs are refused', async () => {
+test('a sync of more than 200 channels, or with malformed ids or revs, is refused', async () => {
   const jo = await world().user('jo')
   const id = '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'
   const many = Object.fromEntries(

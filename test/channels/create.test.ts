@@ -11,9 +11,9 @@ import { otherAppIn } from './fixture.ts'
 const world = useWorld()
 const otherApp = otherAppIn(world)
 
-describe('creating', () => {
+describe('creating a channel', () => {
   test.each(ChannelType.options.filter((type) => type !== 'messaging'))(
-    'a channel of type %s belongs to who made it',
+    'a channel of type %s is owned by its creator',
     async (type) => {
       const [ana] = await world().users('ana', 'ben')
       const input = {
@@ -40,7 +40,7 @@ describe('creating', () => {
     },
   )
 
-  test('what was left out is null', async () => {
+  test('optional fields left out of a new channel are null', async () => {
     const ana = await world().user('ana')
     expect(await ana.channels.create({ type: 'group', name: 'Bare' })).toMatchObject({
       description: null,
@@ -50,7 +50,7 @@ describe('creating', () => {
     })
   })
 
-  test('every type but messaging wants a name of 1 to 255 characters', async () => {
+  test('every channel type except messaging requires a name of 1 to 255 characters', async () => {
     const ana = await world().user('ana')
     expect(await complaint(ana.channels.create({ type: 'group' }))).toContain('name')
     for (const name of [undefined, '', 'x'.repeat(256)]) {
@@ -65,7 +65,7 @@ describe('creating', () => {
     ).toHaveLength(510)
   })
 
-  test('an unknown type is refused', async () => {
+  test('an unknown channel type is refused', async () => {
     const ana = await world().user('ana')
     for (const type of ['broadcast', 'GROUP', '', null]) {
       expect(
@@ -74,7 +74,7 @@ describe('creating', () => {
     }
   })
 
-  test('the cid is the type and a slug of the name, with a suffix when that is taken', async () => {
+  test('the cid is the type and a slug of the name, with a suffix when it is taken', async () => {
     const ana = await world().user('ana')
     const cidOf = async (name: string) => (await ana.channels.create({ type: 'group', name })).cid
     expect(await cidOf('  Café & Kitchen -- Talk! ')).toBe('group:cafe-and-kitchen-talk')
@@ -87,7 +87,7 @@ describe('creating', () => {
     )
   })
 
-  test('twenty channels of one name at once have twenty cids', async () => {
+  test('twenty channels created at once with one name get twenty different cids', async () => {
     const ana = await world().user('ana')
     const made = await Promise.all(
       Array.from({ length: 20 }, () => ana.channels.create({ type: 'group', name: 'Crowded' })),
@@ -95,7 +95,7 @@ describe('creating', () => {
     expect(new Set(made.map(({ cid }) => cid)).size).toBe(20)
   })
 
-  test('a client id makes creating repeatable, also twenty times at once', async () => {
+  test('creating a channel with a client id is idempotent, also twenty times at once', async () => {
     const [ana, ben] = await world().users('ana', 'ben')
     const create = () =>
       ana.channels.create({ type: 'group', name: 'Once', clientId: 'c-1', memberIds: ['ben'] })
@@ -118,7 +118,7 @@ describe('creating', () => {
     ).not.toBe(channelId)
   })
 
-  test('a repeated create shows nothing of the channel to somebody who is no longer in it', async () => {
+  test('a repeated create shows nothing of the channel to a creator who has left it', async () => {
     const [ana, ben] = await world().users('ana', 'ben')
     const create = () =>
       ana.channels.create({ type: 'private', name: 'Left', clientId: 'left', memberIds: ['ben'] })
@@ -128,7 +128,7 @@ describe('creating', () => {
     expect(await refusal(create())).toEqual(forbidden)
   })
 
-  test('unknown members are named, and nothing is made', async () => {
+  test('the error lists unknown members, and no channel is created', async () => {
     const [ana] = await world().users('ana', 'ben')
     await (await otherApp()).user('stranger')
     const before = await ana.channels.list()
@@ -145,7 +145,7 @@ describe('creating', () => {
     expect(await ana.channels.list()).toEqual(before)
   })
 
-  test('members are taken once each, and oneself is one already', async () => {
+  test("repeated member ids and the creator's own id add nobody twice", async () => {
     const [ana] = await world().users('ana', 'ben')
     const channel = await ana.channels.create({
       type: 'group',
@@ -155,7 +155,7 @@ describe('creating', () => {
     expect(channel).toMatchObject({ memberCount: 2, role: 'owner', rev: 2 })
   })
 
-  test('a thousand members may be named, and no more; a hundred are shown', async () => {
+  test('a channel is created with at most a thousand members, and its answer shows a hundred', async () => {
     const ana = await world().user('ana')
     const memberIds = await insertCrowd(world(), 'crowd', 1_001)
     expect(await refusal(ana.channels.create({ type: 'group', name: 'Full', memberIds }))).toEqual(
@@ -170,7 +170,7 @@ describe('creating', () => {
     expect(channel.members).toHaveLength(100)
   })
 
-  test('a workspace takes channels of its own people only', async () => {
+  test('only members of a workspace create channels in it', async () => {
     const [ana, ben] = await world().users('ana', 'ben')
     const workspaceId = await insertWorkspace(world(), { ana: 'owner' })
     expect(await ana.channels.create({ type: 'team', name: 'Plans', workspaceId })).toMatchObject({

@@ -6,8 +6,8 @@ import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
 
-describe('a direct message', () => {
-  test('is named and shown after the other member', async () => {
+describe('direct messages', () => {
+  test('a direct message has the name and image of the other member', async () => {
     const ana = await world().user('dm-ana', { name: 'Ana', image: 'https://example.com/ana.png' })
     const ben = await world().user('dm-ben', { name: 'Ben' })
     const channel = await ana.channels.create({ type: 'messaging', memberIds: ['dm-ben'] })
@@ -42,7 +42,7 @@ describe('a direct message', () => {
     })
   })
 
-  test('exists once for a pair, whoever asks and in whatever order', async () => {
+  test('a direct message exists once for a pair of users, in whatever order they are given', async () => {
     const [ana, ben] = await world().users('one-ana', 'one-ben')
     const first = await ana.channels.create({
       type: 'messaging',
@@ -64,7 +64,7 @@ describe('a direct message', () => {
     expect(await channelEventsOf(world(), first.id)).toHaveLength(2)
   })
 
-  test('exists once for a pair, however many create it at once', async () => {
+  test('a direct message exists once for a pair of users, however many create it at once', async () => {
     const [ana] = await world().users('race-ana')
     for (let round = 0; round < 25; round++) {
       const ben = await world().user(`race-${round}`)
@@ -79,7 +79,7 @@ describe('a direct message', () => {
     expect((await ana.channels.list({ limit: 100 })).channels).toHaveLength(25)
   })
 
-  test('wants exactly one other user', async () => {
+  test('a direct message requires exactly one other user', async () => {
     const [ana] = await world().users('ana', 'ben', 'cem')
     for (const memberIds of [[], ['ben', 'cem'], ['ana'], ['ghost'], ['']]) {
       expect(await refusal(ana.channels.create({ type: 'messaging', memberIds }))).toEqual(invalid)
@@ -87,7 +87,7 @@ describe('a direct message', () => {
     expect(await refusal(ana.channels.create({ type: 'messaging' }))).toEqual(invalid)
   })
 
-  test('can not be edited, and only its creator deletes it; then the pair is free', async () => {
+  test('a direct message cannot be edited; after its creator deleted it the pair can start another', async () => {
     const [ana, ben] = await world().users('free-ana', 'free-ben')
     const { id: channelId, cid } = await ana.channels.create({
       type: 'messaging',

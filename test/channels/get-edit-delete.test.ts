@@ -10,8 +10,8 @@ import { otherAppIn } from './fixture.ts'
 const world = useWorld()
 const otherApp = otherAppIn(world)
 
-describe('one channel', () => {
-  test('is shown to members and, where it is open, to everyone', async () => {
+describe('getting a channel', () => {
+  test('a channel is shown to its members, and an open one to everyone', async () => {
     const [ana, ben] = await world().users('ana', 'ben')
     for (const type of ['group', 'private', 'team'] as const) {
       const { id: channelId } = await ana.channels.create({ type, name: 'Closed' })
@@ -29,7 +29,7 @@ describe('one channel', () => {
     }
   })
 
-  test('of a workspace is shown to the people of the workspace', async () => {
+  test('a team channel of a workspace is shown to the members of the workspace', async () => {
     const [ana, ben, cem] = await world().users('ana', 'ben', 'cem')
     const workspaceId = await insertWorkspace(world(), { ana: 'owner', ben: 'member' })
     const team = await ana.channels.create({ type: 'team', name: 'Plans', workspaceId })
@@ -42,7 +42,7 @@ describe('one channel', () => {
     expect(await refusal(ben.channels.get({ channelId: secret.id }))).toEqual(forbidden)
   })
 
-  test('of another app does not exist, no more than an unknown or malformed one', async () => {
+  test('a channel of another app is answered like an unknown one', async () => {
     const ana = await world().user('ana')
     const { id } = await ana.channels.create({ type: 'public', name: 'Ours' })
     const stranger = await (await otherApp()).user('ana')
@@ -58,8 +58,8 @@ describe('one channel', () => {
   })
 })
 
-describe('editing', () => {
-  test('is for owners and moderators; null clears, absent keeps', async () => {
+describe('editing a channel', () => {
+  test('owners and moderators edit a channel; null clears a field and an absent one stays', async () => {
     const [ana, ben, cem] = await world().users('ana', 'ben', 'cem')
     const {
       id: channelId,
@@ -91,7 +91,7 @@ describe('editing', () => {
     })
   })
 
-  test('refuses what is no name, image or description, and a channel that is not there', async () => {
+  test('an edit with an invalid name, image or description, or of an unknown channel, is refused', async () => {
     const ana = await world().user('ana')
     const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Plain' })
     const patch = (body: object, id = channelId) =>
@@ -112,7 +112,7 @@ describe('editing', () => {
     expect((await patch({ name: 'x' }, unknownId)).status).toBe(404)
   })
 
-  test('that changes nothing is told nobody', async () => {
+  test('a channel edit that changes nothing emits no event', async () => {
     const ana = await world().user('ana')
     const channel = await ana.channels.create({ type: 'group', name: 'Same' })
     expect(await ana.channels.update({ channelId: channel.id, name: 'Same', image: null })).toEqual(
@@ -123,8 +123,8 @@ describe('editing', () => {
   })
 })
 
-describe('deleting', () => {
-  test('is for the owner, and after it the channel is nowhere', async () => {
+describe('deleting a channel', () => {
+  test('only the owner deletes a channel, and every later call on it is not found', async () => {
     const [ana, ben, cem] = await world().users('gone-ana', 'gone-ben', 'gone-cem')
     const create = () =>
       ana.channels.create({
@@ -163,8 +163,8 @@ describe('deleting', () => {
   })
 })
 
-describe('settings', () => {
-  test("are one's own and keep what is left out", async () => {
+describe('channel settings', () => {
+  test('settings belong to one user and keep fields that are left out', async () => {
     const [ana, ben] = await world().users('ana', 'ben')
     const { id: channelId } = await ana.channels.create({
       type: 'group',
@@ -197,7 +197,7 @@ describe('settings', () => {
     ])
   })
 
-  test('are for members, and true or false', async () => {
+  test('settings are changed by members only, and are true or false', async () => {
     const [ana, ben] = await world().users('ana', 'ben')
     const { id: channelId } = await ana.channels.create({ type: 'public', name: 'Open' })
     expect(await refusal(ben.channels.updateSettings({ channelId, muted: true }))).toEqual(

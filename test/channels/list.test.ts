@@ -6,8 +6,8 @@ import { otherAppIn } from './fixture.ts'
 const world = useWorld()
 const otherApp = otherAppIn(world)
 
-describe('listing', () => {
-  test('shows my channels, the newest activity first, in pages', async () => {
+describe('listing channels', () => {
+  test("the list shows the user's own channels in pages, latest activity first", async () => {
     const [ana, ben] = await world().users('list-ana', 'list-ben')
     const create = (name: string) =>
       ana.channels.create({ type: 'group', name, memberIds: ['list-ben'] })
@@ -38,7 +38,7 @@ describe('listing', () => {
     expect((await ana.channels.list()).channels[1]).not.toHaveProperty('members')
   })
 
-  test('shows of a channel what the channel itself shows, but for its members', async () => {
+  test('a listed channel equals the fetched one, without its members', async () => {
     const ana = await world().user('same-ana')
     const { id: channelId } = await ana.channels.create({
       type: 'team',
@@ -50,7 +50,7 @@ describe('listing', () => {
     expect((await ana.channels.list()).channels).toEqual([channel])
   })
 
-  test('answers at most 100, and 50 unless told', async () => {
+  test('a page of channels holds 50 by default and at most 100', async () => {
     const ana = await world().user('many-ana')
     await Promise.all(
       Array.from({ length: 101 }, (_, index) =>
@@ -79,7 +79,7 @@ describe('listing', () => {
     'discover=yes',
     'discover=1',
     `q=${'x'.repeat(256)}`,
-  ])('refuses ?%s', async (query) => {
+  ])('listing channels with ?%s is refused', async (query) => {
     const ana = await world().user('ana')
     expect(await rest(world(), ana)('GET', `/api/channels?${query}`)).toMatchObject({
       status: 400,
@@ -88,7 +88,7 @@ describe('listing', () => {
   })
 
   test.each(['messaging', 'group', 'team', 'livestream'] as const)(
-    'filters by type %s',
+    'the list of channels is filtered by type %s',
     async (type) => {
       const [ana] = await world().users('type-ana', `type-${type}`)
       const { id } = await ana.channels.create({ type, name: 'Typed', memberIds: [`type-${type}`] })
@@ -99,7 +99,7 @@ describe('listing', () => {
     },
   )
 
-  test('discovers what anyone can join, and nothing else', async () => {
+  test('discovery lists channels that anyone can join, and no others', async () => {
     const [ana, ben] = await world().users('find-ana', 'find-ben')
     for (const type of ['public', 'livestream', 'group', 'team', 'private'] as const)
       await ana.channels.create({ type, name: `Findable ${type}` })
@@ -114,7 +114,7 @@ describe('listing', () => {
     ).toEqual([])
   })
 
-  test('searches by part of the name, in any case, every character as itself', async () => {
+  test('channels are found by part of their name in any case, and %, _ and \\ stand for themselves', async () => {
     const ana = await world().user('search-ana')
     for (const name of ['100% Élan', 'under_score', 'back\\slash', 'Plain'])
       await ana.channels.create({ type: 'public', name })
@@ -130,7 +130,7 @@ describe('listing', () => {
     ])
   })
 
-  test('finds a direct message by the name of the other member', async () => {
+  test('a direct message is found by the name of the other member', async () => {
     const ana = await world().user('peer-ana')
     await world().user('peer-ben', { name: 'Benedikt' })
     await ana.channels.create({ type: 'messaging', memberIds: ['peer-ben'] })

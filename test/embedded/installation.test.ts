@@ -14,7 +14,9 @@ import { canRead, checkout, isRoot, platformPackage, query, tsx, useLauncher } f
 
 const { used, directory, start, program, removeAfterTest } = useLauncher()
 
-test('neither the network nor another user of the machine gets in', async ({ skip }) => {
+test('the database is unreachable from the network and for other users of the machine', async ({
+  skip,
+}) => {
   const database = await start(used)
   expect(await query(database, `select current_setting('listen_addresses') as addresses`)).toEqual([
     { addresses: '' },
@@ -32,7 +34,7 @@ test('neither the network nor another user of the machine gets in', async ({ ski
   ).toBe('EACCES\n')
 })
 
-test('a checkout that only its owner can enter works, and each has its own database', async () => {
+test('a checkout that only its owner can enter works, and each checkout has its own database', async () => {
   const began = Date.now()
   const closed = join(directory(), 'closed')
   const code = checkout(join(closed, 'code'))
@@ -51,7 +53,7 @@ test('a checkout that only its owner can enter works, and each has its own datab
   }
 })
 
-test('library links that an install without scripts lacks are made, by two at once too', async () => {
+test('library links missing after an install without scripts are made, also by two starts at once', async () => {
   const code = checkout(join(directory(), 'code'))
   const links = libraryLinks(code)
   for (const link of links) rmSync(link)
@@ -60,7 +62,7 @@ test('library links that an install without scripts lacks are made, by two at on
   for (const link of links) expect(lstatSync(link).isSymbolicLink()).toBe(true)
 })
 
-test('without binaries for the platform the start says to set DATABASE_URL', async () => {
+test('without binaries for the platform the error says to set DATABASE_URL', async () => {
   const code = checkout(join(directory(), 'code'))
   rmSync(join(code, platformPackage), { recursive: true })
   await expect((await program(directory(), { code })).start()).rejects.toThrow(
@@ -68,7 +70,7 @@ test('without binaries for the platform the start says to set DATABASE_URL', asy
   )
 })
 
-test('a user other than root runs it as himself', async ({ skip }) => {
+test('a user other than root runs the server as that user', async ({ skip }) => {
   skip(!isRoot, 'the other tests do just that')
   const user = { uid: 65_534, gid: 65_534 }
   skip(!canRead(user, process.execPath, tsx), 'Node.js is out of reach of other users')

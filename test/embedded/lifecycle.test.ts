@@ -10,14 +10,14 @@ import { query, serverOf, settings, useLauncher } from './fixture.ts'
 
 const { used, directory, start, program, orphan, endAfterTest } = useLauncher()
 
-test('a first start takes queries, and ILIKE knows that É is é', async () => {
+test('a first start answers queries, and ILIKE treats É and é as equal', async () => {
   const database = await start(used)
   expect(await query(database, `select current_database() as name, 'É' ilike 'é' as same`)).toEqual(
     [{ name: 'parley', same: true }],
   )
 })
 
-test('a second start finds the data, and is quick', async () => {
+test('a second start finds the data and takes less than three seconds', async () => {
   const first = await start(used)
   await query(first, 'create table restarted as select 1 as one')
   await first.stop()
@@ -29,7 +29,7 @@ test('a second start finds the data, and is quick', async () => {
   expect(await query(second, 'select one from restarted')).toEqual([{ one: 1 }])
 })
 
-test('after stop() nothing runs and nothing is locked, however often it was called', async () => {
+test('after stop() no server runs and no lock is left, however often it is called', async () => {
   const database = await start(used)
   const server = serverOf(used)
   await Promise.all([database.stop(), database.stop()])
@@ -38,7 +38,7 @@ test('after stop() nothing runs and nothing is locked, however often it was call
   expect(readdirSync(used).sort()).toEqual(['postgres', 'postgres.log'])
 })
 
-test('a process that ends without stop() leaves neither server nor lock', async () => {
+test('a process that ends without stop() leaves neither a server nor a lock behind', async () => {
   const owner = await program(used)
   const { host } = await owner.start()
   const server = serverOf(used)
@@ -48,14 +48,14 @@ test('a process that ends without stop() leaves neither server nor lock', async 
   expect(existsSync(host)).toBe(false)
 })
 
-test('a start while the server before is still stopping waits for that', async () => {
+test('a start waits for a previous server that is still stopping', async () => {
   const owner = await program(used)
   await owner.start()
   await owner.end()
   expect(await query(await start(used), 'select 1 as one')).toEqual([{ one: 1 }])
 })
 
-test('Ctrl-C in the terminal reaches us, not the server', async () => {
+test('Ctrl-C in the terminal reaches the program, not its database server', async () => {
   const owner = await program(used)
   const database = await owner.start()
   process.kill(-owner.pid, 'SIGINT')
@@ -63,7 +63,7 @@ test('Ctrl-C in the terminal reaches us, not the server', async () => {
   expect(await query(database, 'select 1 as one')).toEqual([{ one: 1 }])
 })
 
-test('while a process has the directory, another start names it and leaves it alone', async () => {
+test('a start on a directory in use names the process that uses it and leaves it alone', async () => {
   const database = await start(used)
   const refusal = `DATA_DIR ${used} is in use by process ${process.pid}`
   await expect(start(used)).rejects.toThrow(refusal)
@@ -71,7 +71,7 @@ test('while a process has the directory, another start names it and leaves it al
   expect(await query(database, 'select 1 as one')).toEqual([{ one: 1 }])
 })
 
-test('of many that find the lock of a dead process, one gets it', async () => {
+test('of several starts that find the lock of a dead process, exactly one succeeds', async () => {
   const rivals = await Promise.all([1, 2, 3, 4].map(() => program(used)))
   const dead = spawn('true')
   await once(dead, 'exit')
@@ -81,14 +81,14 @@ test('of many that find the lock of a dead process, one gets it', async () => {
 })
 
 test.runIf(process.platform === 'linux')(
-  'a lock does not outlive its process because another got the pid',
+  'a lock is void when another process has got the pid of its owner',
   async () => {
     writeFileSync(join(used, 'parley.lock'), `${process.pid} another-boot/1\n`)
     await start(used)
   },
 )
 
-test('after its owner was killed, the same server is adopted, and stopped in the end', async () => {
+test('a server whose owner was killed is adopted by the next start, and stopped by it', async () => {
   const server = await orphan('create table adopted as select 1 as one')
   const database = await start(used)
   expect(serverOf(used)).toBe(server)
@@ -97,7 +97,7 @@ test('after its owner was killed, the same server is adopted, and stopped in the
   expect(isAlive(server)).toBe(false)
 })
 
-test('an orphan with other settings is not adopted but replaced', async () => {
+test('an orphaned server with other settings is replaced, not adopted', async () => {
   const server = await orphan('create table replaced as select 1 as one')
   const database = await start(used, { ...settings, fsync: 'on' })
   expect(isAlive(server)).toBe(false)
@@ -106,7 +106,7 @@ test('an orphan with other settings is not adopted but replaced', async () => {
   ).toEqual([{ one: 1, fsync: 'on' }])
 })
 
-test('a killed server is no obstacle, even when another program has got its pid', async () => {
+test('a start succeeds after a killed server, even when another program has got its pid', async () => {
   const server = await orphan('create table survived as select 1 as one')
   process.kill(server, 'SIGKILL')
   const { uid, gid } = statSync(join(used, 'postgres'))
@@ -120,7 +120,7 @@ test('a killed server is no obstacle, even when another program has got its pid'
   expect(bystander.signalCode).toBeNull()
 })
 
-test('a first start killed half-way is made good by the next', async () => {
+test('a start succeeds after a first start that was killed half-way', async () => {
   const dataDir = directory()
   const owner = await program(dataDir)
   owner.start().catch(() => {})
@@ -138,21 +138,21 @@ test('a first start killed half-way is made good by the next', async () => {
   expect(readdirSync(dataDir).sort()).toEqual(['parley.lock', 'postgres', 'postgres.log'])
 })
 
-test('a server that cannot start says why, and gives the directory free', async () => {
+test('a failed start reports its reason and releases the directory', async () => {
   await expect(start(used, { shared_buffers: 'plenty' })).rejects.toThrow(
     'invalid value for parameter "shared_buffers"',
   )
   await start(used)
 })
 
-test('a log of more than 10 MB is begun anew', async () => {
+test('a log of more than 10 MB is truncated on start', async () => {
   const log = join(used, 'postgres.log')
   writeFileSync(log, Buffer.alloc(11 * 1024 * 1024))
   await start(used)
   expect(statSync(log).size).toBeLessThan(1024 * 1024)
 })
 
-test('the URL leads to the database; Postgres.js wants the host beside it', async () => {
+test('the URL leads to the database, with the host given to Postgres.js beside it', async () => {
   const { url, host } = await start(used)
   expect(decodeURIComponent(new URL(url).hostname)).toBe(host)
   const client = postgres(url, { host, max: 1 })

@@ -7,7 +7,7 @@ import { channels, toLines, useRequests } from './fixture.ts'
 const world = useWorld()
 const { authorization, json, messages, send, sendJson } = useRequests(world)
 
-describe('a body that can not be read is a VALIDATION_ERROR', () => {
+describe('an unreadable body is a VALIDATION_ERROR', () => {
   const unreadable: Record<string, string | Buffer> = {
     'cut short': '{"text": "hi"',
     'not JSON': 'text=hi',
@@ -44,7 +44,7 @@ describe('a body that can not be read is a VALIDATION_ERROR', () => {
     'a b/c',
     'application/merge-patch+json',
   ]) {
-    test(`Content-Type: ${type}`, async () => {
+    test(`a body with Content-Type: ${type} is refused`, async () => {
       const answer = await send(messages(), {
         headers: { ...json(), 'Content-Type': type },
         body: '{"text":"hi"}',
@@ -54,13 +54,13 @@ describe('a body that can not be read is a VALIDATION_ERROR', () => {
       )
     })
   }
-  test('no Content-Type', async () => {
+  test('a body without Content-Type is refused', async () => {
     const { 'Content-Type': _, ...headers } = json()
     expectError(await send(messages(), { headers, body: '{"text":"hi"}' }), 'VALIDATION_ERROR')
   })
 })
 
-test('JSON is read whatever the spelling of its type', async () => {
+test('JSON is read in every spelling of its content type', async () => {
   for (const type of [
     'application/json; charset=utf-8',
     'Application/JSON',
@@ -78,10 +78,10 @@ test('JSON is read whatever the spelling of its type', async () => {
   }
 })
 
-describe('an empty body is no body', () => {
+describe('an empty body counts as no body', () => {
   const types = [undefined, 'application/json', 'text/plain', 'nonsense']
   for (const type of types) {
-    test(`with Content-Type ${type}`, async () => {
+    test(`an empty body with Content-Type ${type} counts as none`, async () => {
       const headers = {
         ...authorization(),
         ...(type === undefined ? {} : { 'Content-Type': type }),
@@ -108,19 +108,19 @@ describe('an empty body is no body', () => {
 
 describe('a body of more than 256 KB is PAYLOAD_TOO_LARGE', () => {
   const withText = (bytes: number) => `{"text":"${'x'.repeat(bytes - 11)}"}`
-  test('when it says its length', async () => {
+  test('a body whose Content-Length is above the limit is refused, one at the limit is read', async () => {
     expectError(await sendJson(messages(), withText(limits.bodyBytes + 1)), 'PAYLOAD_TOO_LARGE')
     expect(
       expectError(await sendJson(messages(), withText(limits.bodyBytes)), 'VALIDATION_ERROR'),
     ).toMatch(/^text: /)
   })
-  test('when it says its length and sends nothing', async () => {
+  test('a Content-Length above the limit is refused before any byte of the body', async () => {
     expectError(
       await send(messages(), { headers: { ...json(), 'Content-Length': '99999999999' } }),
       'PAYLOAD_TOO_LARGE',
     )
   })
-  test('when it does not say its length', async () => {
+  test('a chunked body above the limit is refused', async () => {
     const body = withText(limits.bodyBytes + 1)
     const [answer] = await exchange(
       world().url,
@@ -130,7 +130,7 @@ describe('a body of more than 256 KB is PAYLOAD_TOO_LARGE', () => {
     if (!answer) throw new Error('no answer')
     expectError(answer, 'PAYLOAD_TOO_LARGE')
   })
-  test('and a client that goes on sending is answered', async () => {
+  test('a client that goes on sending too large a body still gets the answer', async () => {
     const response = await fetch(world().url + messages(), {
       method: 'POST',
       headers: json(),
@@ -143,7 +143,7 @@ describe('a body of more than 256 KB is PAYLOAD_TOO_LARGE', () => {
   })
 })
 
-describe('text that can not be stored is a VALIDATION_ERROR that names its field', () => {
+describe('text that cannot be stored is a VALIDATION_ERROR that names its field', () => {
   const fields: Record<string, (text: string) => [path: string, body: object]> = {
     text: (text) => [messages(), { text }],
     clientId: (clientId) => [messages(), { text: 'hi', clientId }],
@@ -173,7 +173,7 @@ describe('text that can not be stored is a VALIDATION_ERROR that names its field
       }
     })
   }
-  test('email, image and custom of a user', async () => {
+  test('text of a user that cannot be stored is refused by the name of its field', async () => {
     const headers = { 'X-API-Key': world().apiKey, 'Content-Type': 'application/json' }
     for (const [field, value] of [
       ['email', '"a\\u0000@example.com"'],

@@ -6,7 +6,7 @@ import { channels, useRequests } from './fixture.ts'
 const world = useWorld()
 const { get, messages, sendJson } = useRequests(world)
 
-describe('a malformed id', () => {
+describe('malformed ids', () => {
   const nothing = [
     'x',
     '1',
@@ -24,7 +24,7 @@ describe('a malformed id', () => {
     '%ed%a0%80',
   ]
   for (const id of nothing) {
-    test(`in a path names nothing: ${id.slice(0, 20)}`, async () => {
+    test(`a malformed id in a path is not found: ${id.slice(0, 20)}`, async () => {
       const code = /%ff|%ed/.test(id) ? 'VALIDATION_ERROR' : 'NOT_FOUND'
       expectError(await get(`/api/channels/${id}`), code)
       expectError(await get(`/api/channels/${id}/messages`), code)
@@ -32,7 +32,7 @@ describe('a malformed id', () => {
       expectError(await get(`${messages()}/${id}/replies`), code)
     })
   }
-  test('is not one in capitals', async () => {
+  test('an id in capitals is well-formed', async () => {
     expect(
       (
         await get(
@@ -44,7 +44,7 @@ describe('a malformed id', () => {
       ).status,
     ).toBe(200)
   })
-  test('in a body or a query is a VALIDATION_ERROR that names it', async () => {
+  test('a malformed id in a body or a query is a VALIDATION_ERROR that names it', async () => {
     expect(
       expectError(await sendJson(messages(), '{"text":"hi","parentId":"x"}'), 'VALIDATION_ERROR'),
     ).toBe('parentId: expected a UUID')
@@ -58,12 +58,12 @@ describe('a malformed id', () => {
       ),
     ).toMatch(/^memberIds\.0: expected 1 to 255/)
   })
-  test('in a body goes before one in the path', async () => {
+  test('an invalid body is reported before a malformed id in the path', async () => {
     expectError(await sendJson('/api/channels/x/messages', '{"text":1}'), 'VALIDATION_ERROR')
   })
 })
 
-describe('a query is read strictly', () => {
+describe('queries are parsed strictly', () => {
   const refused = [
     '0x10',
     '1e3',
@@ -84,7 +84,7 @@ describe('a query is read strictly', () => {
     '-0',
   ]
   for (const value of refused) {
-    test(`limit=${value}`, async () => {
+    test(`the query limit=${value} is refused`, async () => {
       expect(
         expectError(
           await get(`${messages()}?limit=${encodeURIComponent(value)}`),
@@ -93,17 +93,17 @@ describe('a query is read strictly', () => {
       ).toMatch(/^limit: /)
     })
   }
-  test('a number above the maximum means the maximum', async () =>
+  test('a limit above the maximum means the maximum', async () =>
     expect((await get(`${messages()}?limit=999999999999999`)).status).toBe(200))
-  test('a raw + is a space', async () =>
+  test('a + in a query is a space', async () =>
     expectError(await get(`${messages()}?limit=+5`), 'VALIDATION_ERROR'))
-  test('the same key twice', async () => {
+  test('a query key that is given twice is refused', async () => {
     expect(expectError(await get(`${messages()}?limit=5&limit=6`), 'VALIDATION_ERROR')).toMatch(
       /^limit: /,
     )
     expect(expectError(await get(`/api/channels?q=a&q=b`), 'VALIDATION_ERROR')).toMatch(/^q: /)
   })
-  test('booleans are true or false', async () => {
+  test('booleans in a query are true or false', async () => {
     for (const value of ['1', 'yes', 'TRUE', ''])
       expect(expectError(await get(`/api/channels?discover=${value}`), 'VALIDATION_ERROR')).toMatch(
         /^discover: /,
@@ -111,7 +111,7 @@ describe('a query is read strictly', () => {
     for (const value of ['true', 'false'])
       expect((await get(`/api/channels?discover=${value}`)).status).toBe(200)
   })
-  test('beyond what the database counts', async () => {
+  test('numbers in a query beyond the range of the database are refused', async () => {
     for (const value of ['2147483648', '9007199254740993']) {
       expect(
         expectError(await get(`${messages()}?since_seq=${value}`), 'VALIDATION_ERROR'),
@@ -122,7 +122,7 @@ describe('a query is read strictly', () => {
     }
     expect((await get(`${messages()}?since_seq=2147483647`)).status).toBe(200)
   })
-  test('NUL, lone surrogates, bad encoding and unknown keys do no harm', async () => {
+  test('NUL, lone surrogates, bad encoding and unknown keys in a query cause no server error', async () => {
     expectError(await get('/api/channels?q=%00'), 'VALIDATION_ERROR')
     for (const query of [
       'q=%ed%a0%80',
@@ -139,7 +139,7 @@ describe('a query is read strictly', () => {
       expect([200, 400]).toContain((await get(`/api/channels?${query}`)).status)
     }
   })
-  test('ids in a query do not replace those in the path', async () => {
+  test('an id in a query or a body does not replace the one in the path', async () => {
     expect((await get(`${messages()}?channelId=x`)).status).toBe(200)
     expect((await sendJson(messages(), '{"text":"hi","channelId":"x"}')).status).toBe(201)
   })

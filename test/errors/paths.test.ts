@@ -7,7 +7,7 @@ import { useRequests } from './fixture.ts'
 const world = useWorld()
 const { get, messages, send, sendJson } = useRequests(world)
 
-describe('paths are taken as they are', () => {
+describe('paths are matched exactly', () => {
   for (const path of [
     '/',
     '//',
@@ -42,7 +42,7 @@ describe('paths are taken as they are', () => {
     '/%ff',
     '/trpc/%',
   ]) {
-    test(`${path} is badly encoded`, async () =>
+    test(`the badly encoded path ${path} is a VALIDATION_ERROR`, async () =>
       expect(expectError(await get(path), 'VALIDATION_ERROR')).toBe(
         'path: expected valid percent-encoding',
       ))
@@ -60,9 +60,9 @@ describe('paths are taken as they are', () => {
     'LOCK',
     'M-SEARCH',
   ]) {
-    test(`${method} /tokens`, async () =>
+    test(`${method} /tokens is not found`, async () =>
       expectError(await send('/tokens', { method }), 'NOT_FOUND'))
-    test(`${method} /tokens with a body that can not be read`, async () =>
+    test(`${method} /tokens with an unreadable body is not found`, async () =>
       expectError(
         await send('/tokens', {
           method,
@@ -72,7 +72,7 @@ describe('paths are taken as they are', () => {
         'NOT_FOUND',
       ))
   }
-  test('HEAD is GET without a body', async () => {
+  test('HEAD answers like GET, without a body', async () => {
     for (const [path, status] of [
       ['/health', 200],
       ['/api/channels', 401],
@@ -88,7 +88,7 @@ describe('paths are taken as they are', () => {
   })
 })
 
-test('refusals come in the order 401, 429, 400, 404, 403', async () => {
+test('errors take precedence in the order 401, 429, 400, 404, 403', async () => {
   const nowhere = '/api/channels/019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90/messages'
   const typed = { 'Content-Type': 'application/json' }
   for (const body of ['', '{', '[]', '{"text":1}', '{"text":"hi"}'])
@@ -109,7 +109,7 @@ test('refusals come in the order 401, 429, 400, 404, 403', async () => {
   expectError(await send(messages(), { headers: theirs, body: '{"text":"hi"}' }), 'FORBIDDEN')
 })
 
-test('every operation that wants credentials refuses to go without, whatever else is wrong', async () => {
+test('every operation that requires credentials refuses a request without, whatever else is wrong with it', async () => {
   const operations = Object.values(contract).flatMap((group) => Object.values<Operation>(group))
   for (const { method, path, auth } of operations.filter(({ auth }) => auth !== 'none')) {
     const answer = await send(path.replace(/\{\w+\}/g, '%00'), {
@@ -121,7 +121,7 @@ test('every operation that wants credentials refuses to go without, whatever els
   }
 })
 
-test('a request id that is sane is given back, any other replaced', async () => {
+test('a well-formed request id is returned, and any other is replaced', async () => {
   const requestId = async (given: string) =>
     (await send('/health/live', { method: 'GET', headers: { 'X-Request-Id': given } })).headers[
       'x-request-id'
@@ -131,7 +131,7 @@ test('a request id that is sane is given back, any other replaced', async () => 
     expect(await requestId(given)).toMatch(/^[0-9a-f-]{36}$/)
 })
 
-test('a fault of the server tells nothing of itself', async () => {
+test('an internal error reveals no details', async () => {
   await world().db`alter table channels rename column name to renamed`
   try {
     const answer = await get('/api/channels')
@@ -142,7 +142,7 @@ test('a fault of the server tells nothing of itself', async () => {
   expect((await get('/api/channels')).status).toBe(200)
 })
 
-test('after all this the server is well', async () => {
+test('the server is healthy after malformed requests', async () => {
   expect(JSON.parse((await get('/health')).body)).toEqual({
     status: 'ok',
     version: limits.apiVersion,

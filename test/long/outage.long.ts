@@ -51,7 +51,7 @@ const endings: [string, () => unknown][] = [
   ['stopped', () => server.stop()],
 ]
 test.each(endings)(
-  'a database that is %s for long: who stays connected hears each message once, in order, and his counts',
+  'clients receive each message once and in order, and their counts, after a long outage of a %s database',
   async (name, end) => {
     const [world, other] = nodes
     const [ana, ben] = await world.users(`ana-${name}`, `ben-${name}`)

@@ -16,7 +16,7 @@ const upTo = (n: number, from = 1) => Array.from({ length: n }, (_, index) => in
 const offsets = ({ received }: TopicListener) => received.flatMap(({ offset }) => offset ?? [])
 
 test.each(framings)(
-  'a line cut in the middle of messages from concurrent senders: each message exactly once, in order (%s)',
+  'a connection cut amid concurrent sends delivers each message exactly once, in order (%s)',
   async (framing) => {
     const [ana, ben, cem] = await cast()
     const { id: channelId } = await ana.channels.create({
@@ -52,7 +52,7 @@ test.each(framings)(
   },
 )
 
-test('the node of the sender is killed between commit and publish: a reader on another still hears it within 10 s', async () => {
+test('a message whose node is killed between commit and publish reaches readers on another within 10 s', async () => {
   const [ana, ben] = await cast()
   const { id: channelId } = await ana.channels.create({
     type: 'group',
@@ -90,7 +90,7 @@ test('the node of the sender is killed between commit and publish: a reader on a
   expect(offsets(listener)).toEqual([3, 4])
 })
 
-test('removal against subscribe: who is let in at the last moment is put out, and hears nothing said afterwards', async () => {
+test('a subscribe concurrent with a removal is ended, and receives nothing sent afterwards', async () => {
   const [ana, ben] = await cast()
   const raw = await RawSocket.connect(world(), ben)
   for (let round = 0; round < 100; round++) {
@@ -118,7 +118,7 @@ test('removal against subscribe: who is let in at the last moment is put out, an
   raw.socket.terminate()
 })
 
-test('garbage by the ten thousand closes its sockets and hurts nobody else', async () => {
+test('ten thousand garbage frames close their own sockets and no others', async () => {
   const [ana, ben] = await cast()
   const { id: channelId } = await ana.channels.create({
     type: 'group',

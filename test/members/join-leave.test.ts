@@ -9,9 +9,9 @@ import { rolesIn, staffedChannelIn } from './fixture.ts'
 const world = useWorld()
 const staffed = staffedChannelIn(world)
 
-describe('joining', () => {
+describe('joining a channel', () => {
   test.each(['public', 'livestream'] as const)(
-    'a %s channel is for everyone, and twice is once',
+    'everyone may join a %s channel, and joining twice is the same as once',
     async (type) => {
       const { channelId, dora } = await staffed(type)
       const member = await dora.members.join({ channelId })
@@ -26,20 +26,20 @@ describe('joining', () => {
     },
   )
 
-  test('keeps the role of who is a member', async () => {
+  test('joining again keeps the role of a member', async () => {
     const { channelId, ana } = await staffed('private')
     expect(await ana.members.join({ channelId })).toMatchObject({ role: 'owner' })
   })
 
   test.each(['group', 'private', 'team'] as const)(
-    'a %s channel takes an invitation',
+    'nobody joins a %s channel without an invitation',
     async (type) => {
       const { channelId, dora } = await staffed(type)
       expect(await refusal(dora.members.join({ channelId }))).toEqual(forbidden)
     },
   )
 
-  test('a team channel is for the people of its workspace', async () => {
+  test('members of a workspace join its team channels, and others do not', async () => {
     const [ana, ben, cem] = await world().users('ana', 'ben', 'cem')
     const workspaceId = await insertWorkspace(world(), { ana: 'owner', ben: 'member' })
     const { id: channelId } = await ana.channels.create({
@@ -54,8 +54,8 @@ describe('joining', () => {
   })
 })
 
-describe('leaving', () => {
-  test('as the last owner hands over to the oldest moderator', async () => {
+describe('leaving a channel', () => {
+  test('when the last owner leaves, the oldest moderator becomes owner', async () => {
     const [ana, ben] = await world().users('ana', 'ben', 'cem', 'dora')
     const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Heirs' })
     for (const userIds of [['dora'], ['cem'], ['ben']])
@@ -70,7 +70,7 @@ describe('leaving', () => {
     ])
   })
 
-  test('as the last owner hands over to the oldest member when there is no moderator', async () => {
+  test('when the last owner leaves a channel without moderators, the oldest member becomes owner', async () => {
     const [ana, ben] = await world().users('ana', 'ben', 'cem')
     const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Heirs' })
     for (const userIds of [['cem'], ['ben']]) await ana.members.add({ channelId, userIds })
@@ -78,7 +78,7 @@ describe('leaving', () => {
     expect(await rolesIn(ben, channelId)).toEqual(['cem owner', 'ben member'])
   })
 
-  test('hands nothing over while there is another owner, or by who owns nothing', async () => {
+  test('no role changes when a member leaves while another owner remains', async () => {
     const { channelId, ana, ben, cem } = await staffed('group')
     await ana.members.update({ channelId, userId: 'cem', role: 'owner' })
     await ana.members.leave({ channelId })
@@ -90,14 +90,14 @@ describe('leaving', () => {
     expect(row).toEqual({ memberCount: 0 })
   })
 
-  test('is for members', async () => {
+  test('only members leave a channel', async () => {
     const { channelId, dora } = await staffed('public')
     expect(await refusal(dora.members.leave({ channelId }))).toEqual(forbidden)
     expect(await refusal(dora.members.leave({ channelId: unknownId }))).toEqual(notFound)
   })
 })
 
-test('memberCount is the number of members, whatever was repeated', async () => {
+test('memberCount equals the number of members after repeated joins, adds and removals', async () => {
   const { channelId, ana, cem, dora } = await staffed('public')
   // biome-ignore format: one a step
   const steps = [

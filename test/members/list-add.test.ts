@@ -10,8 +10,8 @@ import { rolesIn, staffedChannelIn } from './fixture.ts'
 const world = useWorld()
 const staffed = staffedChannelIn(world)
 
-describe('listing', () => {
-  test('shows members in the order they joined, in pages', async () => {
+describe('listing members', () => {
+  test('members are listed in pages, in the order they joined', async () => {
     const [ana] = await world().users('ana', 'ben', 'cem')
     const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Ordered' })
     for (const userId of ['cem', 'ben']) await ana.members.add({ channelId, userIds: [userId] })
@@ -29,7 +29,7 @@ describe('listing', () => {
       ).toBe(400)
   })
 
-  test('is for those who may read the channel', async () => {
+  test('members are listed to users who may read the channel', async () => {
     const [ana, ben] = await world().users('ana', 'ben')
     const open = await ana.channels.create({ type: 'public', name: 'Open' })
     const closed = await ana.channels.create({ type: 'group', name: 'Closed' })
@@ -40,17 +40,20 @@ describe('listing', () => {
   })
 })
 
-describe('adding', () => {
-  test.each(['group', 'public'] as const)('is for every member of a %s channel', async (type) => {
-    const { channelId, cem } = await staffed(type)
-    expect(await cem.members.add({ channelId, userIds: ['dora'] })).toMatchObject({
-      memberCount: 4,
-      members: [{ userId: 'dora', role: 'member', user: { id: 'dora' } }],
-    })
-  })
+describe('adding members', () => {
+  test.each(['group', 'public'] as const)(
+    'every member of a %s channel adds members',
+    async (type) => {
+      const { channelId, cem } = await staffed(type)
+      expect(await cem.members.add({ channelId, userIds: ['dora'] })).toMatchObject({
+        memberCount: 4,
+        members: [{ userId: 'dora', role: 'member', user: { id: 'dora' } }],
+      })
+    },
+  )
 
   test.each(['team', 'private', 'livestream'] as const)(
-    'is for owners and moderators of a %s channel',
+    'only owners and moderators of a %s channel add members',
     async (type) => {
       const { channelId, ana, ben, cem } = await staffed(type)
       await world().user('eva')
@@ -60,14 +63,14 @@ describe('adding', () => {
     },
   )
 
-  test('is not for those outside, even where they may read', async () => {
+  test('users outside a channel add nobody, even where they may read', async () => {
     for (const type of ['public', 'group'] as const) {
       const { channelId, dora } = await staffed(type)
       expect(await refusal(dora.members.add({ channelId, userIds: ['dora'] }))).toEqual(forbidden)
     }
   })
 
-  test('with a role is for owners', async () => {
+  test('only owners add members with a role', async () => {
     const { channelId, ana, ben, cem, dora } = await staffed('group')
     for (const role of ['moderator', 'owner'] as const) {
       for (const user of [ben, cem])
@@ -79,7 +82,7 @@ describe('adding', () => {
     expect(await dora.channels.get({ channelId })).toMatchObject({ role: 'owner', memberCount: 4 })
   })
 
-  test('leaves members as they are, and tells of the new ones only', async () => {
+  test('adding existing members changes nothing, and events are emitted for new members only', async () => {
     const { channelId, ana } = await staffed('group')
     const before = await channelEventsOf(world(), channelId)
     const answer = await ana.members.add({
@@ -103,7 +106,7 @@ describe('adding', () => {
     })
   })
 
-  test('names those who are unknown, and then adds nobody', async () => {
+  test('the error lists unknown users, and then nobody is added', async () => {
     const { channelId, ana } = await staffed('group')
     const call = () => ana.members.add({ channelId, userIds: ['dora', 'ghost', 'phantom'] })
     expect(await refusal(call())).toEqual(invalid)
@@ -111,7 +114,7 @@ describe('adding', () => {
     expect(await rolesIn(ana, channelId)).toEqual(['ana owner', 'ben moderator', 'cem member'])
   })
 
-  test('takes one to a thousand', async () => {
+  test('one call adds one to a thousand members', async () => {
     const { channelId, ana } = await staffed('group')
     const crowd = await insertCrowd(world(), 'crowd', 1_001)
     for (const userIds of [[], crowd])
@@ -123,7 +126,7 @@ describe('adding', () => {
     )
   })
 
-  test('makes nothing unread of what was said before', async () => {
+  test('earlier messages are not unread for a new member', async () => {
     const { channelId, ana, dora } = await staffed('group')
     for (const text of ['one', 'two']) await ana.messages.send({ channelId, text })
     await ana.members.add({ channelId, userIds: ['dora'] })
@@ -133,7 +136,7 @@ describe('adding', () => {
   })
 })
 
-test('a channel of another app and a member with an impossible id do not exist', async () => {
+test('the members of a channel of another app, and malformed user ids, are not found', async () => {
   const { channelId, ana } = await staffed('public')
   const { apiKey } = await world().api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Other' })
   const stranger = await world().user('ana', {}, world().api({ apiKey }))

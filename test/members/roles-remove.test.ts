@@ -7,8 +7,8 @@ import { rolesIn, staffedChannelIn } from './fixture.ts'
 const world = useWorld()
 const staffed = staffedChannelIn(world)
 
-describe('roles', () => {
-  test('are given by owners', async () => {
+describe('changing roles', () => {
+  test('only owners change roles', async () => {
     const { channelId, ana, ben, cem, dora } = await staffed('group')
     for (const user of [ben, cem, dora])
       expect(
@@ -30,7 +30,7 @@ describe('roles', () => {
     ).toEqual(invalid)
   })
 
-  test('that stay the same are told nobody', async () => {
+  test('a role that stays the same emits no event', async () => {
     const { channelId, ana } = await staffed('group')
     const before = await channelEventsOf(world(), channelId)
     await ana.members.update({ channelId, userId: 'ben', role: 'moderator' })
@@ -38,7 +38,7 @@ describe('roles', () => {
     expect(await channelEventsOf(world(), channelId)).toEqual(before)
   })
 
-  test('never leave a channel without an owner', async () => {
+  test('the last owner cannot give up the role', async () => {
     const { channelId, ana, ben } = await staffed('group')
     expect(await refusal(ana.members.update({ channelId, userId: 'ana', role: 'member' }))).toEqual(
       forbidden,
@@ -52,8 +52,8 @@ describe('roles', () => {
   })
 })
 
-describe('removing', () => {
-  test('is for owners, and of plain members for moderators', async () => {
+describe('removing members', () => {
+  test('owners remove anyone, and moderators remove plain members', async () => {
     const { channelId, ana, ben, cem, dora } = await staffed('group')
     await ana.members.add({ channelId, userIds: ['dora'], role: 'moderator' })
     expect(await refusal(cem.members.remove({ channelId, userId: 'dora' }))).toEqual(forbidden)
@@ -67,7 +67,7 @@ describe('removing', () => {
       expect(await refusal(user.members.remove({ channelId, userId: 'ben' }))).toEqual(forbidden)
   })
 
-  test('ends what the member could do, and tells everybody', async () => {
+  test('a removed member loses every right, and the channel and the member receive an event', async () => {
     const { channelId, ana, cem } = await staffed('group')
     const { id: messageId } = await cem.messages.send({ channelId, text: 'mine' })
     await ana.members.remove({ channelId, userId: 'cem' })
@@ -90,7 +90,7 @@ describe('removing', () => {
     expect((await ana.messages.get(ref)).text).toBe('mine')
   })
 
-  test('oneself is leaving', async () => {
+  test('removing oneself is the same as leaving', async () => {
     const { channelId, ana, cem } = await staffed('private')
     await cem.members.remove({ channelId, userId: 'cem' })
     await ana.members.remove({ channelId, userId: 'ana' })

@@ -20,8 +20,8 @@ const age = (messageId: string, by: string) => world().db`
   set created_at = clock_timestamp() - ${by}::interval
   where id = ${messageId}`
 
-describe('editing', () => {
-  test('replaces the text and works out the mentions anew', async () => {
+describe('editing a message', () => {
+  test('an edit replaces the text and its mentions', async () => {
     const { ana, ben, channelId, say } = await talk()
     const sent = await say('hi @ben')
     await ben.reactions.add({ channelId, messageId: sent.id, emoji: '👍' })
@@ -45,7 +45,7 @@ describe('editing', () => {
     })
   })
 
-  test('moves when the message was updated, not when it was sent', async () => {
+  test('an edit changes updatedAt and keeps createdAt', async () => {
     const { ana, ben, channelId, say } = await talk()
     const sent = await say('first')
     expect(sent.updatedAt).toBe(sent.createdAt)
@@ -59,14 +59,14 @@ describe('editing', () => {
     expect(Date.parse(edited.updatedAt)).toBeGreaterThan(Date.parse(sent.updatedAt))
   })
 
-  test('that changes nothing is told nobody', async () => {
+  test('a message edit that changes nothing emits no event', async () => {
     const { ana, channelId, say } = await talk()
     const sent = await say('same')
     expect(await ana.messages.edit({ channelId, messageId: sent.id, text: 'same' })).toEqual(sent)
     expect(await channelEventsOf(world(), channelId)).toHaveLength(3)
   })
 
-  test('is for the author', async () => {
+  test('only the author edits a message', async () => {
     const { ana, ben, cem, channelId, say } = await talk()
     const { id: messageId } = await say('mine')
     const foreign = await ben.messages.send({ channelId, text: 'yours' })
@@ -84,7 +84,7 @@ describe('editing', () => {
     ).toEqual(unauthorized)
   })
 
-  test('wants a text, or an attachment that stays', async () => {
+  test('an edit requires a text, unless the message has an attachment', async () => {
     const { ana, channelId, say } = await talk()
     const plain = await say('words')
     const picture = await ana.messages.send({
@@ -103,8 +103,8 @@ describe('editing', () => {
   })
 })
 
-describe('deleting', () => {
-  test('leaves a tombstone, and nothing of the message anywhere', async () => {
+describe('deleting a message', () => {
+  test('a deleted message leaves a tombstone and none of its content anywhere', async () => {
     const { ana, ben, channelId, say } = await talk()
     const { id: messageId } = await ana.messages.send({
       channelId,
@@ -146,7 +146,7 @@ describe('deleting', () => {
     expect((await ben.messages.list({ channelId })).messages.map(({ seq }) => seq)).toEqual([2])
   })
 
-  test('happens once: what is deleted is not found', async () => {
+  test('a deleted message is not found by later calls', async () => {
     const { ana, ben, channelId, say } = await talk()
     const ref = { channelId, messageId: (await say('once')).id }
     await ana.messages.delete(ref)
@@ -161,7 +161,7 @@ describe('deleting', () => {
     expect((await say('next')).seq).toBe(2)
   })
 
-  test('is for the author within 15 minutes of the clock of the database', async () => {
+  test('the author deletes a message within 15 minutes, by the clock of the database', async () => {
     const { ana, ben, channelId, say } = await talk()
     const foreign = {
       channelId,
@@ -177,7 +177,7 @@ describe('deleting', () => {
     expect((await ana.messages.get(old)).text).toBe('old')
   })
 
-  test('is for a backend at any age, in its own app', async () => {
+  test('a backend deletes messages of any age in its own app', async () => {
     const { ana, channelId, say } = await talk('private')
     const ref = { channelId, messageId: (await say('old')).id }
     await age(ref.messageId, '1 year')

@@ -9,7 +9,7 @@ import { talkIn } from './fixture.ts'
 const world = useWorld()
 const talk = talkIn(world)
 
-describe('listing', () => {
+describe('listing messages', () => {
   /** Ten messages, of which the third and the tenth were deleted. */
   const history = async () => {
     const { ana, cem, channelId, say } = await talk()
@@ -27,7 +27,7 @@ describe('listing', () => {
     return { ana, cem, channelId, id, page }
   }
 
-  test('without a cursor shows the newest, ascending', async () => {
+  test('without a cursor the newest messages are listed, in ascending order', async () => {
     const { page } = await history()
     expect(await page()).toEqual([[1, 2, 4, 5, 6, 7, 8, 9], false])
     expect(await page({ limit: 3 })).toEqual([[7, 8, 9], true])
@@ -35,7 +35,7 @@ describe('listing', () => {
     expect(await page({ limit: 7 })).toEqual([[2, 4, 5, 6, 7, 8, 9], true])
   })
 
-  test('goes back from a message, a deleted one too', async () => {
+  test('a page goes back from a message, even a deleted one', async () => {
     const { page, id } = await history()
     expect(await page({ before: id(7), limit: 2 })).toEqual([[5, 6], true])
     expect(await page({ before: id(5), limit: 3 })).toEqual([[1, 2, 4], false])
@@ -44,7 +44,7 @@ describe('listing', () => {
     expect(await page({ before: id(1) })).toEqual([[], false])
   })
 
-  test('goes on from a message, a deleted one too', async () => {
+  test('a page goes forward from a message, even a deleted one', async () => {
     const { page, id } = await history()
     expect(await page({ after: id(1), limit: 2 })).toEqual([[2, 4], true])
     expect(await page({ after: id(3), limit: 3 })).toEqual([[4, 5, 6], true])
@@ -53,7 +53,7 @@ describe('listing', () => {
     expect(await page({ after: id(10) })).toEqual([[], false])
   })
 
-  test('since a seq shows everything after it, tombstones included', async () => {
+  test('since_seq lists everything after it, tombstones included', async () => {
     const { ana, channelId, page } = await history()
     expect(await page({ since_seq: 0 })).toEqual([upTo(10), false])
     expect(await page({ since_seq: 0, limit: 3 })).toEqual([[1, 2, 3], true])
@@ -72,7 +72,7 @@ describe('listing', () => {
     })
   })
 
-  test('walks through the whole channel in pages of any size, in every direction', async () => {
+  test('pages of any size cover the whole channel in both directions', async () => {
     const { ana, channelId, id } = await history()
     for (const limit of [1, 2, 3, 8, 200]) {
       const back: number[] = []
@@ -94,7 +94,7 @@ describe('listing', () => {
     }
   })
 
-  test('answers 100 unless told, and at most 200', async () => {
+  test('a page of messages holds 100 by default and at most 200', async () => {
     const { ana, channelId, say } = await talk()
     await Promise.all(upTo(201).map((n) => say(`${n}`)))
     const seqs = async (query: object) =>
@@ -104,7 +104,7 @@ describe('listing', () => {
     expect(await seqs({ limit: 1_000, since_seq: 0 })).toEqual(upTo(200))
   })
 
-  test('of an empty channel is empty', async () => {
+  test('the list of an empty channel is empty', async () => {
     const { ana, channelId } = await talk()
     for (const query of [{}, { since_seq: 0 }, { since_seq: 5 }])
       expect(await ana.messages.list({ channelId, ...query })).toEqual({
@@ -114,7 +114,7 @@ describe('listing', () => {
       })
   })
 
-  test('refuses two cursors and malformed ones with 400, unknown ones with 404', async () => {
+  test('two cursors and malformed ones are refused with 400, unknown ones with 404', async () => {
     const { ana, channelId, id } = await history()
     const other = await talk()
     const elsewhere = await other.say('elsewhere')
@@ -129,7 +129,7 @@ describe('listing', () => {
       expect(await list(query)).toBe(404)
   })
 
-  test('is for those who may read the channel', async () => {
+  test('messages are listed to users who may read the channel', async () => {
     const { cem, channelId } = await history()
     const open = await talk('public')
     await open.say('for all')
@@ -139,7 +139,7 @@ describe('listing', () => {
   })
 })
 
-describe('elsewhere', () => {
+describe('messages of other channels and apps', () => {
   test('a message does not exist under the path of another channel', async () => {
     const here = await talk()
     const there = await talk()
@@ -157,7 +157,7 @@ describe('elsewhere', () => {
       expect(await refusal(ana.messages.get({ ...ref, messageId }))).toEqual(notFound)
   })
 
-  test('a channel of another app answers as an unknown one', async () => {
+  test('the messages of a channel of another app are answered like those of an unknown one', async () => {
     const { channelId, say } = await talk('public')
     const { id: messageId } = await say('ours')
     const { apiKey } = await world().api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Other' })

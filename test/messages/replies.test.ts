@@ -9,7 +9,7 @@ const world = useWorld()
 const talk = talkIn(world)
 
 describe('replies', () => {
-  test('count at their root and are told with it', async () => {
+  test('replies are counted on their root, and their event carries the count', async () => {
     const { ana, ben, channelId, say } = await talk()
     const root = await say('root')
     const reply = await ben.messages.send({ channelId, text: 'reply', parentId: root.id })
@@ -30,7 +30,7 @@ describe('replies', () => {
     ])
   })
 
-  test('to a reply join the thread of its root', async () => {
+  test('a reply to a reply joins the thread of its root', async () => {
     const { ana, channelId, say } = await talk()
     const root = await say('root')
     const reply = await say('reply', { parentId: root.id })
@@ -45,7 +45,7 @@ describe('replies', () => {
     })
   })
 
-  test('want a live message of the same channel', async () => {
+  test('a reply requires a live message of the same channel', async () => {
     const { ana, channelId, say } = await talk()
     const other = await talk()
     const elsewhere = await other.say('elsewhere')
@@ -56,7 +56,7 @@ describe('replies', () => {
     expect((await ana.messages.list({ channelId })).maxSeq).toBe(1)
   })
 
-  test('go on below a live reply of a deleted root, and deleted ones no longer count', async () => {
+  test('a thread goes on after its root is deleted, and deleted replies are not counted', async () => {
     const { ana, channelId, say } = await talk()
     const root = await say('root')
     const one = await say('one', { parentId: root.id })
@@ -78,7 +78,7 @@ describe('replies', () => {
     ])
   })
 
-  test('come in pages, in both directions', async () => {
+  test('replies are listed in pages, in both directions', async () => {
     const { ana, cem, channelId, say } = await talk()
     const root = await say('root')
     const ids: string[] = []

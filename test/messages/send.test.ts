@@ -12,8 +12,8 @@ const world = useWorld()
 const strict = useWorld({ rateLimits: { tokens: 0, messages: 3, requests: 0 } })
 const talk = talkIn(world)
 
-describe('sending', () => {
-  test('answers with the whole message, and everybody reads the same', async () => {
+describe('sending a message', () => {
+  test('a send answers with the whole message, and every reader gets the same', async () => {
     const { ana, ben, channelId } = await talk()
     const attachments = [
       { type: 'image', url: 'https://example.com/cat.png', name: 'cat.png' },
@@ -41,7 +41,7 @@ describe('sending', () => {
     })
   })
 
-  test('takes 1 to 10,000 characters, an emoji being one', async () => {
+  test('a text has 1 to 10,000 characters, and an emoji counts as one', async () => {
     const { say } = await talk()
     for (const text of [
       'x',
@@ -56,7 +56,7 @@ describe('sending', () => {
     expect(await complaint(say('x'.repeat(10_001)))).toContain('text')
   })
 
-  test('takes no text when something is attached, and at most thirty attachments', async () => {
+  test('a message with attachments needs no text, and has at most thirty of them', async () => {
     const { ana, channelId } = await talk()
     const image = { type: 'image', url: 'https://example.com/cat.png' }
     expect(await ana.messages.send({ channelId, text: '', attachments: [image] })).toMatchObject({
@@ -90,12 +90,12 @@ describe('sending', () => {
     { text: 'x', attachments: [{ type: 'image', url: 'javascript:alert(1)' }] }, { text: 'x', attachments: [{ type: 'x'.repeat(33), url: 'https://example.com' }] },
     { text: 'x', attachments: [{ type: 'image', url: `https://example.com/${'x'.repeat(2_048)}` }] }, { text: 'x', attachments: [{ type: 'image', url: 'https://example.com', name: 'x'.repeat(256) }] },
     { text: 'x', parentId: 'first' }, { text: 'x', clientId: '' }, { text: 'x', clientId: 'x'.repeat(129) },
-  ])('refuses %j', async (body) => {
+  ])('sending %j is refused', async (body) => {
     const { ana, channelId } = await talk()
     expect(await rest(world(), ana)('POST', `/api/channels/${channelId}/messages`, body)).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } })
   })
 
-  test('is for members; in an open channel the first message makes its author one', async () => {
+  test('only members send, and in an open channel the first message makes its author a member', async () => {
     for (const type of ['group', 'private'] as const) {
       const { cem, channelId } = await talk(type)
       expect(await refusal(cem.messages.send({ channelId, text: 'let me in' }))).toEqual(forbidden)
@@ -119,7 +119,7 @@ describe('sending', () => {
     }
   })
 
-  test('a refused first message joins nothing', async () => {
+  test('a refused first message does not make its author a member', async () => {
     const { cem, channelId } = await talk('public')
     expect(await refusal(cem.messages.send({ channelId, text: 'x', parentId: unknownId }))).toEqual(
       notFound,
@@ -128,8 +128,8 @@ describe('sending', () => {
   })
 })
 
-describe('a client id', () => {
-  test('gives the original message to a repeat, whatever became of it', async () => {
+describe('client ids', () => {
+  test('a repeated send with a client id answers with the original message as it is now', async () => {
     const { ana, ben, channelId, say } = await talk()
     const first = await say('hi', { clientId: 'a' })
     await ben.reactions.add({ channelId, messageId: first.id, emoji: '👍' })
@@ -157,7 +157,7 @@ describe('a client id', () => {
     expect((await ana.messages.list({ channelId })).maxSeq).toBe(1)
   })
 
-  test('makes one message of twenty sends at once', async () => {
+  test('twenty sends at once with one client id make one message', async () => {
     const { ana, channelId, say } = await talk()
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) => say(`try ${index}`, { clientId: 'same' })),
@@ -167,7 +167,7 @@ describe('a client id', () => {
     expect(await channelEventsOf(world(), channelId)).toHaveLength(3)
   })
 
-  test("is one's own, and of one channel", async () => {
+  test('a client id is unique for one author in one channel', async () => {
     const { ana, ben, channelId, say } = await talk()
     const other = await talk()
     const sent = [
@@ -178,7 +178,7 @@ describe('a client id', () => {
     expect(sent.map(({ text }) => text)).toEqual(['one', 'two', 'three'])
   })
 
-  test('shows nothing to an author who was removed', async () => {
+  test('a repeated send shows nothing to an author who was removed', async () => {
     const { ana, ben, channelId } = await talk()
     const send = () => ben.messages.send({ channelId, text: 'hi', clientId: 'gone' })
     await send()
@@ -187,7 +187,7 @@ describe('a client id', () => {
   })
 })
 
-test('over the limit, a repeat is answered as below it: to an author who may still read', async () => {
+test('over the rate limit a repeated send is still answered, to an author who may read the channel', async () => {
   const [ana, ben] = await strict().users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({
     type: 'group',
@@ -215,14 +215,14 @@ describe('mentions', () => {
     ['mail ana@example.com', []], ['ana.b@example.com, @ben', ['ben']], ['a_@b', []], ['é@ben', []], ['@@ben', ['ben']], ['@ ben', []], ['@', []], ['@-', []], ['@.', []],
     ['`@ben` @cem', ['cem']], ['```\n@ben\n``` @cem', ['cem']], ['``@ben`` @cem', ['cem']], ['``a ` @ben`` @cem', ['cem']], ['``` @ben', []], ['a ` b @cem', ['cem']], ['`one\n@cem `two', ['cem']],
     ['@Zoë @日本', ['Zoë', '日本']], ['@Ben @ben', ['Ben', 'ben']], ['\n@ben\t@cem', ['ben', 'cem']], ['https://x.com/@ben', ['ben']], ['@1', ['1']],
-  ])('of %j are %j', async (text, mentions) => {
+  ])('the mentions in %j are %j', async (text, mentions) => {
     const { ben, channelId, say } = await talk()
     const sent = await say(text)
     expect(sent.mentions).toEqual(mentions)
     expect(await ben.messages.get({ channelId, messageId: sent.id })).toEqual(sent)
   })
 
-  test('are found in the longest texts at once', async () => {
+  test('mentions in the longest texts are found within a second of work', async () => {
     const { say } = await talk()
     for (const text of ['@', '`', '``` ', '@.', '@-a', '`` ', '@a`', '``a`'].map((part) =>
       part.repeat(10_000 / part.length),

@@ -6,7 +6,7 @@ import { useWorld } from '../support/world.ts'
 const world = useWorld()
 
 test.each(framings)(
-  'an unmodified client hears every message of a channel once and in order (%s)',
+  'an unmodified centrifuge client receives every message of a channel once and in order (%s)',
   async (framing) => {
     const [ana, ben] = await world().users(`ana-${framing}`, `ben-${framing}`)
     const channel = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: [ben.id] })
@@ -27,7 +27,7 @@ test.each(framings)(
   },
 )
 
-test('who listens to a channel hears every kind of change to it, in order', async () => {
+test('a subscriber of a channel receives every kind of change, in order', async () => {
   const [ana, ben, cem] = await world().users('kinds-ana', 'kinds-ben', 'kinds-cem')
   const { id: channelId } = await ana.channels.create({
     type: 'group',

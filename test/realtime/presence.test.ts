@@ -10,7 +10,7 @@ const world = useWorld({
 const { connect, listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
 
 describe('typing', () => {
-  test('it stops by itself, once, also when it was told several times; a stop of nothing is no news', async () => {
+  test('typing stops once by itself, however often it was set, and a stop without a start emits no event', async () => {
     const [ana, ben] = await newUsers()
     const channelId = await createGroup(ana, ben)
     const anas = await listenAs(ana, channelTopic(channelId))
@@ -26,7 +26,7 @@ describe('typing', () => {
     ])
   })
 
-  test('it can be ended, on another node too', async () => {
+  test('typing can be stopped on another node', async () => {
     const [ana, ben] = await newUsers()
     const other = await createWorld({
       timings: { typingMs: 60_000 },
@@ -45,7 +45,7 @@ describe('typing', () => {
     await other.stop()
   })
 
-  test('it is for members', async () => {
+  test('only members set typing', async () => {
     const [ana, ben] = await newUsers()
     const channelId = await createGroup(ana)
     await expect(ben.typing.set({ channelId })).rejects.toMatchObject({ code: 'FORBIDDEN' })
@@ -61,7 +61,7 @@ describe('presence', () => {
         : [],
     )
 
-  test('who shares a channel hears when a user comes with his first socket, and goes with his last', async () => {
+  test("co-members receive one presence event for a user's first socket and one for the last", async () => {
     const [ana, ben] = await newUsers()
     await createGroup(ana, ben)
     const anas = await listenAs(ana, userTopic(ana))
@@ -78,7 +78,7 @@ describe('presence', () => {
     })
   })
 
-  test('a user on two nodes is there until he has left both', async () => {
+  test('a user connected to two nodes is online until both connections end', async () => {
     const [ana, ben] = await newUsers()
     const other = await createWorld({ presenceGraceSeconds: 0, databaseUrl: world().databaseUrl })
     await createGroup(ana, ben)
@@ -93,7 +93,7 @@ describe('presence', () => {
     await other.stop()
   })
 
-  test('the users of a node that no longer beats are offline', async () => {
+  test('the users of a node whose heartbeat stopped go offline', async () => {
     const [ana, ben] = await newUsers()
     await createGroup(ana, ben)
     const anas = await listenAs(ana, userTopic(ana))
@@ -104,7 +104,7 @@ describe('presence', () => {
   })
 })
 
-test('a new name is told to those who share a channel', async () => {
+test('co-members receive a changed profile', async () => {
   const [ana, ben] = await newUsers()
   await createGroup(ana, ben)
   const anas = await listenAs(ana, userTopic(ana))
@@ -115,7 +115,7 @@ test('a new name is told to those who share a channel', async () => {
   ])
 })
 
-test('members hear of a changed and a deleted channel in their own topic, on every node', async () => {
+test('members receive channel updates and deletions in their own topic, on every node', async () => {
   const [ana, ben] = await newUsers()
   const other = await createWorld({ databaseUrl: world().databaseUrl })
   const channelId = await createGroup(ana, ben)
@@ -135,7 +135,7 @@ test('members hear of a changed and a deleted channel in their own topic, on eve
   await other.stop()
 })
 
-test('members hear of each of many deleted channels, however soon its members are forgotten', async () => {
+test('members receive the deletion of each of many channels, however soon the cleanup runs', async () => {
   const [ana, ben] = await newUsers()
   const other = await createWorld({ databaseUrl: world().databaseUrl })
   const channelIds = await Promise.all(Array.from({ length: 30 }, () => createGroup(ana, ben)))

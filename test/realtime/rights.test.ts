@@ -17,7 +17,7 @@ const socketsOf = (user: User) =>
   Promise.all([world(), other].map((node) => kept(RawSocket.connect(node, user))))
 const chat = (channelId: string) => topics.channel(world().appId, channelId)
 
-describe('what voids the tokens of a user closes his sockets at once, on every node, and nobody else’s', () => {
+describe('sockets of a user whose tokens are voided close at once, on every node, and no others', () => {
   const endings: [string, (userId: string) => Promise<unknown>][] = [
     ['revocation', (userId) => world().backend.tokens.revoke({ userId })],
     ['deletion', (userId) => world().backend.users.delete({ userId })],
@@ -26,7 +26,7 @@ describe('what voids the tokens of a user closes his sockets at once, on every n
       (userId) => world().backend.users.bulkDelete({ userIds: [userId, 'nobody'] }),
     ],
   ]
-  test.each(endings)('%s', async (name, end) => {
+  test.each(endings)('%s closes the sockets of the user, and of no other', async (name, end) => {
     const [ben, cem] = await world().users(`ben-${name}`, `cem-${name}`)
     const [bens, cems] = [await socketsOf(ben), await socketsOf(cem)]
     await end(ben.id)
@@ -45,7 +45,7 @@ describe('what voids the tokens of a user closes his sockets at once, on every n
   })
 })
 
-describe('who is removed from a workspace', () => {
+describe('a user removed from a workspace', () => {
   const team = async (name: string) => {
     const [ana, ben] = await world().users(`ana-${name}`, `ben-${name}`)
     const { id: workspaceId } = await ana.workspaces.create({ name: 'Acme', type: 'team' })
@@ -55,7 +55,7 @@ describe('who is removed from a workspace', () => {
     return { ana, ben, workspaceId, open: await channelOf(), own: await channelOf(ben.id) }
   }
 
-  test('hears its channels no more, on every node, but those he is a member of', async () => {
+  test('a user removed from a workspace receives no more of its channels on any node, except as a member', async () => {
     const { ana, ben, workspaceId, open, own } = await team('removed')
     const sockets = await socketsOf(ben)
     for (const raw of sockets)
@@ -77,7 +77,7 @@ describe('who is removed from a workspace', () => {
     }
   })
 
-  test('is not let in by a subscribe that crosses his removal', async () => {
+  test('a subscribe concurrent with the removal from the workspace does not outlast it', async () => {
     const { ana, ben, workspaceId, open } = await team('crossing')
     const [raw] = await socketsOf(ben)
     for (let round = 0; round < 12; round++) {

@@ -40,7 +40,7 @@ const receive = (
     })
   })
 
-test('a contract user hears a topic, from an offset on, with the offset as id', async () => {
+test('a tRPC client receives a topic from an offset on, with the offset as id', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({
     type: 'group',
@@ -65,7 +65,7 @@ test('a contract user hears a topic, from an offset on, with the offset as id', 
   ])
 })
 
-test('a subscription goes on after its line was cut, with nothing lost and nothing doubled', async () => {
+test('a tRPC subscription continues after its connection was cut, without loss or duplicates', async () => {
   const [ana, ben] = await world().users('ana3', 'ben3')
   const { id: channelId } = await ana.channels.create({
     type: 'group',
@@ -91,7 +91,7 @@ test('a subscription goes on after its line was cut, with nothing lost and nothi
   expect(proxy.cuts()).toBeGreaterThanOrEqual(4)
 })
 
-test('it is authorised like the endpoint, and ends with the right', async () => {
+test('a tRPC subscription needs the same rights as a socket, and ends when they are lost', async () => {
   const [ana, ben, cem] = await world().users('ana2', 'ben2', 'cem2')
   const { id: channelId } = await ana.channels.create({
     type: 'group',

@@ -14,8 +14,8 @@ const world = useWorld({
 })
 const { listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
 
-describe('reading', () => {
-  test('a read tells the channel the position and the reader his counts, also when nothing changes', async () => {
+describe('reading in real time', () => {
+  test('a read sends the position to the channel and the counts to the reader, even without a change', async () => {
     const [ana, ben] = await newUsers()
     const channelId = await createGroup(ana, ben)
     const message = await ana.messages.send({ channelId, text: 'hi' })
@@ -43,7 +43,7 @@ describe('reading', () => {
     expect(payloads(user, 'channel.total_unread_changed')).toEqual([{ count: 0 }, { count: 0 }])
   })
 
-  test('a receipt tells the channel who has read which message and how far, and the reader his counts, every time', async () => {
+  test('a receipt sends message, reader and position to the channel and the counts to the reader, every time', async () => {
     const [ana, ben] = await newUsers()
     const channelId = await createGroup(ana, ben)
     const { id: messageId } = await ana.messages.send({ channelId, text: 'hi' })
@@ -76,7 +76,7 @@ describe('reading', () => {
     expect(payloads(user, 'channel.total_unread_changed').at(-1)).toEqual({ count: 2 })
   })
 
-  test('in a crowd only the reader hears of his reading, and nobody of typing', async () => {
+  test('in a large livestream only the reader receives their read, and nobody receives typing', async () => {
     const [ana, ben] = await newUsers()
     const { id: channelId } = await ana.channels.create({
       type: 'livestream',
@@ -99,7 +99,7 @@ describe('reading', () => {
 })
 
 describe('unread counts', () => {
-  test('connected members are told, absolute; the sender is not', async () => {
+  test('connected members receive absolute unread counts, and the sender receives none', async () => {
     const [ana, ben] = await newUsers()
     const channelId = await createGroup(ana, ben)
     const [anas, bens] = [await listenAs(ana, userTopic(ana)), await listenAs(ben, userTopic(ben))]
@@ -109,7 +109,7 @@ describe('unread counts', () => {
     expect(payloads(anas, 'channel.unread_changed')).toEqual([])
   })
 
-  test('a deletion and the leaving of a channel take back what they counted', async () => {
+  test('deleting a message and leaving a channel lower the total unread count', async () => {
     const [ana, ben] = await newUsers()
     const channelId = await createGroup(ana, ben)
     const bens = await listenAs(ben, userTopic(ben))
@@ -126,7 +126,7 @@ describe('unread counts', () => {
   })
 })
 
-test('a total that was read before a message came, and is told after it, is put right', async () => {
+test('a stale total that arrives after a newer message is corrected', async () => {
   const [ana, ben] = await newUsers()
   const channelId = await createGroup(ana, ben)
   const bens = await listenAs(ben, userTopic(ben))
@@ -148,7 +148,7 @@ test('a total that was read before a message came, and is told after it, is put 
   await bens.until(() => counts(bens, 'channel.total_unread_changed').at(-1) === 1)
 })
 
-test('counts that the database could not tell are told once it can', async () => {
+test('unread counts that failed on a database error are sent once it recovers', async () => {
   const [ana, ben] = await newUsers()
   const channelId = await createGroup(ana, ben)
   const bens = await listenAs(ben, userTopic(ben))
@@ -170,7 +170,7 @@ test('counts that the database could not tell are told once it can', async () =>
   await total(2)
 })
 
-test('who leaves a channel or loses it hears his new total, though he was told no count before', async () => {
+test('a user who leaves or loses a channel receives the new total, even as the first count', async () => {
   const [ana, ben] = await newUsers()
   const [left, deleted, kept] = [
     await createGroup(ana, ben),
@@ -187,7 +187,7 @@ test('who leaves a channel or loses it hears his new total, though he was told n
   await total(1)
 })
 
-test('who leaves a channel and is back at once hears as many unread as were said since, though they are as many as before', async () => {
+test('a user who rejoins a channel at once receives its new unread count, even if it equals the old one', async () => {
   const [ana, ben] = await newUsers()
   const channelId = await createGroup(ana, ben)
   const bens = await listenAs(ben, userTopic(ben))

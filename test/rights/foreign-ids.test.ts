@@ -100,12 +100,12 @@ async function expectForeign(
 }
 const pick = (args: Record<string, unknown>, field: string) => ({ [field]: args[field] })
 
-test.each(idFields)('$input of another app names nothing', async (idField) =>
+test.each(idFields)('$input: an id of another app is not found', async (idField) =>
   expectForeign(idField, await createScene(world()), await createScene(world(), theirs())),
 )
 
 test.each(nestedIdFields)(
-  '$input of another channel or workspace of the same owner names nothing',
+  '$input: an id of another channel or workspace of the same owner is not found',
   async (idField) => {
     const scene = await createScene(world())
     await expectForeign(idField, scene, await createScene(world(), ours(), scene.ownerId))

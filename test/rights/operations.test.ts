@@ -103,7 +103,7 @@ function rows(table: string): Record<string, Record<string, string>> {
   )
 }
 
-test('every operation of the contract has its row in the table, and nothing else has', () => {
+test('the table of rights has a row for every operation of the contract and no others', () => {
   expect(Object.keys(matrix).sort()).toEqual(operations.map(([id]) => id).sort())
   expect(new Set(operations.map(([, { auth }]) => auth))).toEqual(new Set(Object.keys(credentials)))
   const cells = [
@@ -119,7 +119,7 @@ describe.each(operations)('%s', (id, op) => {
   const expected = matrix[id] ?? {}
   const isRefused = ([, verdict]: [string, string]) => /^\d/.test(verdict)
 
-  test('refuses whom it should, telling nothing and changing nothing', async () => {
+  test('callers without the right are refused, and nothing is revealed or changed', async () => {
     const scene = await createScene(world())
     const [callers, invalid, args] = [
       await callersOf(scene, theirs()),
@@ -142,7 +142,7 @@ describe.each(operations)('%s', (id, op) => {
     expect(changes).toEqual([])
   })
 
-  test('serves whom it should, and tells nobody outside of what is inside', async () => {
+  test('callers with the right are served, and users outside are shown nothing of the group', async () => {
     for (const [name, verdict] of Object.entries(expected).filter((cell) => !isRefused(cell))) {
       const scene = await createScene(world())
       const { outcome, answer } = await outcomeOf(

@@ -7,8 +7,8 @@ import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
 
-describe('listing', () => {
-  test('users come by name, then id, page by page, without those of other apps', async () => {
+describe('listing users', () => {
+  test('users are listed by name and id, in pages, without users of other apps', async () => {
     const backend = await world().stranger()
     await backend.users.sync({
       users: [
@@ -29,7 +29,7 @@ describe('listing', () => {
     ).not.toContain('u3')
   })
 
-  test('shows name, image, when last active and whether online, and nothing that is for oneself', async () => {
+  test('a listed user has name, image, last activity and online state, and nothing private', async () => {
     await world().backend.users.put({
       userId: 'shown',
       name: 'Shown',
@@ -49,7 +49,7 @@ describe('listing', () => {
     ])
   })
 
-  test('answers at most 100, and 50 unless told', async () => {
+  test('a page of users holds 50 by default and at most 100', async () => {
     await insertCrowd(world(), 'many', 101)
     const count = async (limit?: number) =>
       (await world().backend.users.list({ q: 'many', ...(limit && { limit }) })).users.length
@@ -57,7 +57,7 @@ describe('listing', () => {
     expect(await refusal(world().backend.users.list({ limit: 0 }))).toEqual(invalid)
   })
 
-  test('q finds a part of the name in any case; %, _ and \\ are plain characters', async () => {
+  test('users are found by part of their name in any case, and %, _ and \\ stand for themselves', async () => {
     const backend = await world().stranger()
     await backend.users.sync({
       users: [
@@ -84,8 +84,8 @@ describe('listing', () => {
   })
 })
 
-describe('a single user', () => {
-  test('the e-mail address is for the user and for backends only', async () => {
+describe('getting and putting a user', () => {
+  test('only the user and backends see the e-mail address of a user', async () => {
     await world().backend.users.put({
       userId: 'mia',
       name: 'Mia',
@@ -107,7 +107,7 @@ describe('a single user', () => {
     expect(await refusal((await world().stranger()).users.get({ userId: 'mia' }))).toEqual(notFound)
   })
 
-  test('PUT creates and updates: absent keeps, null clears, custom is replaced whole and answered with the e-mail', async () => {
+  test('PUT creates or updates a user: absent keeps, null clears, and custom is replaced as a whole', async () => {
     const { backend } = world()
     const created = await backend.users.put({
       userId: 'pat',
@@ -139,7 +139,7 @@ describe('a single user', () => {
   })
 })
 
-test('all that administers users answers 200, also what creates', async () => {
+test('every operation that administers users answers 200, even when it creates one', async () => {
   const call = rest(world(), await world().user('status'))
   expect(await call('PUT', '/api/users/status-1', { name: 'One' })).toMatchObject({
     status: 200,
@@ -155,7 +155,7 @@ test('all that administers users answers 200, also what creates', async () => {
   })
 })
 
-test('lastActiveAt follows sends and reads, soon and not at once', async () => {
+test('lastActiveAt is updated shortly after sends and reads', async () => {
   const { db, appId } = world()
   const ana = await world().user('busy-ana')
   const ben = await world().user('busy-ben')

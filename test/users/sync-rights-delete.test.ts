@@ -4,8 +4,8 @@ import { createWorld, useWorld } from '../support/world.ts'
 
 const world = useWorld()
 
-describe('sync', () => {
-  test('rows are judged one by one', async () => {
+describe('syncing users', () => {
+  test('rows of a user sync are validated one by one', async () => {
     const { backend } = world()
     await backend.users.put({ userId: 's1', name: 'Old', image: 'https://example.com/1.png' })
     const users = [
@@ -27,7 +27,7 @@ describe('sync', () => {
     expect(await refusal(backend.users.get({ userId: 's3' }))).toEqual(notFound)
   })
 
-  test('a thousand users in a body of megabytes are taken, one more is not', async () => {
+  test('a user sync takes a thousand users in a body of megabytes, and no more', async () => {
     const backend = await world().stranger()
     const users = Array.from({ length: 1_000 }, (_, index) => ({
       id: `u${index}`,
@@ -49,7 +49,7 @@ describe('sync', () => {
     })
   })
 
-  test('the same users ten times at once: each is created once', async () => {
+  test('ten concurrent syncs of the same users create each user once', async () => {
     const backend = await world().stranger()
     const users = Array.from({ length: 200 }, (_, index) => ({
       id: `r${index}`,
@@ -67,8 +67,8 @@ describe('sync', () => {
   })
 })
 
-describe('rights over users', () => {
-  test('in bearer mode any user of the app administers, never one of another app', async () => {
+describe('administering users', () => {
+  test('in bearer mode any user administers the users of the same app, and never of another', async () => {
     const ana = await world().user('boss')
     await world().user('victim')
     const { token } = await (await world().stranger()).tokens.create({ userId: 'boss' })
@@ -82,7 +82,7 @@ describe('rights over users', () => {
     })
   })
 
-  test('in server mode others are administered with the API key or an admin token only, oneself always', async () => {
+  test('in server mode others are administered with an API key or an admin token only, oneself always', async () => {
     const strict = await createWorld({ userAdminAccess: 'server' })
     try {
       const ana = await strict.user('ana')
@@ -110,8 +110,8 @@ describe('rights over users', () => {
   })
 })
 
-describe('deletion', () => {
-  test('wipes the user at once and ends his tokens; the same id later is a new user', async () => {
+describe('deleting users', () => {
+  test('deleting a user erases their data and voids their tokens, and the same id is a new user later', async () => {
     const { backend } = world()
     await backend.users.put({
       userId: 'del',
@@ -138,7 +138,7 @@ describe('deletion', () => {
     expect(await world().db`select from devices where user_id = 'del'`).toHaveLength(0)
   })
 
-  test('bulk-delete leaves unknown ids out; overlapping ones delete each user once', async () => {
+  test('bulk-delete ignores unknown ids, and overlapping calls delete each user once', async () => {
     const backend = await world().stranger()
     const ids = Array.from({ length: 30 }, (_, index) => `b${index}`)
     await backend.users.sync({ users: ids.map((id) => ({ id })) })

@@ -9,8 +9,8 @@ const world = useWorld({
 })
 const { ana, ben, connected, createGroup, channelTopic, userTopic } = useSocketUsers(world)
 
-describe('topics', () => {
-  test('foreign and malformed ones are refused with 103, a second subscribe with 105', async () => {
+describe('topics and commands', () => {
+  test('foreign and malformed topics are refused with 103, a second subscribe with 105', async () => {
     const channelId = await createGroup()
     const raw = await connected(ben())
     const foreign = [
@@ -50,7 +50,7 @@ describe('topics', () => {
     ).toBeDefined()
   })
 
-  test('everyone in the app may listen to a public channel, members of the workspace to a team', async () => {
+  test('anyone in the app subscribes to a public channel, and only its readers to a team channel', async () => {
     const open = await ana().channels.create({ type: 'public', name: 'Square' })
     const team = await ana().channels.create({ type: 'team', name: 'Team' })
     const raw = await connected(ben())
@@ -62,7 +62,7 @@ describe('topics', () => {
     ).toBe(103)
   })
 
-  test('a socket holds a thousand topics, the next is refused with 106', async () => {
+  test('a socket holds a thousand topics, and the next is refused with 106', async () => {
     const { db, appId } = world()
     const rows = await db<{ id: string }[]>`
       insert into channels (id, app_id, cid, type, created_by, name) select gen_random_uuid(), ${appId}, 'public:many-' || n, 'public', 'ana', 'x' from generate_series(1, 1001) n returning id`
@@ -86,7 +86,7 @@ describe('topics', () => {
     expect((await raw.ask({ id: 4, ping: {} })).error.code).toBe(108)
   })
 
-  test('history gives the position, all that is kept, or a part in either direction', async () => {
+  test('history returns the position, all stored events, or a part in either direction', async () => {
     const channelId = await createGroup('ben')
     for (const text of ['a', 'b', 'c']) await ana().messages.send({ channelId, text })
     const raw = await connected()
@@ -116,7 +116,7 @@ describe('topics', () => {
     expect((await raw.ask({ id: 7, history: { channel: userTopic(ben()) } })).error.code).toBe(103)
   })
 
-  test('presence lists who is connected among those concerned', async () => {
+  test('presence lists the connected members of a channel', async () => {
     const channelId = await createGroup('ben')
     const raw = await connected()
     const other = await connected(ben())

@@ -12,7 +12,7 @@ const { ana, ben, opened, connected, createGroup, channelTopic, userTopic } = us
 const connect = (token: string, id = 1) => ({ id, connect: { token } })
 
 describe('framing', () => {
-  test('the sub-protocol asked for is answered, and none is fine', async () => {
+  test('the requested sub-protocol is confirmed, and none is required', async () => {
     expect((await opened({ protocols: ['centrifuge-json'] })).socket.protocol).toBe(
       'centrifuge-json',
     )
@@ -57,7 +57,7 @@ describe('framing', () => {
     expect(raw.messages.slice(21, 401).every(({ error }) => error?.code === 103)).toBe(true)
   })
 
-  test('nothing after a failed connect is carried out', async () => {
+  test('commands after a failed connect are not carried out', async () => {
     const raw = await opened()
     raw.send(
       connect(
@@ -84,8 +84,8 @@ describe('framing', () => {
   })
 })
 
-describe('who is let in', () => {
-  test('a foreign origin is refused at the upgrade; an allowed one, the own one and none are not', async () => {
+describe('connecting', () => {
+  test("an unknown origin is refused at the upgrade; an allowed one, the server's own and none are accepted", async () => {
     await expect(opened({ origin: 'https://evil.example.com' })).rejects.toThrow('answered 403')
     await expect(opened({ origin: 'null' })).rejects.toThrow('answered 403')
     await opened({ origin: 'https://app.example.com' })
@@ -138,12 +138,12 @@ describe('who is let in', () => {
     expect(raw.messages).toHaveLength(2)
   })
 
-  test('who does not connect in time is closed with 3502', async () => {
+  test('a socket that does not connect in time is closed with 3502', async () => {
     const raw = await opened()
     expect(await raw.closed).toEqual({ code: 3502, reason: 'stale' })
   })
 
-  test('the reply says who one is, and subscribes to nothing by itself', async () => {
+  test('the reply to connect identifies the user and contains no subscription', async () => {
     const raw = await connected()
     const { connect: result } = await raw.reply(1)
     expect(result).toMatchObject({
@@ -179,13 +179,13 @@ describe('tokens', () => {
       () => forge(ana().minted.wsToken, { payload: { sub: `${world().appId}:nobody` } }),
     ],
   ]
-  test.each(bad)('%s closes with 3500', async (_, token) => {
+  test.each(bad)('a token that is %s closes the socket with 3500', async (_, token) => {
     const raw = await opened()
     raw.send(connect(token()))
     expect(await raw.closed).toEqual({ code: 3500, reason: 'invalid token' })
   })
 
-  test('a connection whose token ends is closed with 3005 after the grace, unless it refreshes', async () => {
+  test('a connection whose token expires is closed with 3005 after the grace period, unless it refreshes', async () => {
     const short = () => forge(ana().minted.wsToken, { payload: { exp: inSeconds(1) } })
     const [idle, diligent] = [await opened(), await opened()]
     for (const raw of [idle, diligent]) raw.send(connect(short()))
@@ -221,14 +221,14 @@ describe('tokens', () => {
 })
 
 describe('pings', () => {
-  test('the server asks, and asks again who answers', async () => {
+  test('the server pings again after each pong', async () => {
     const raw = await connected()
     await raw.ping(1)
     raw.send({})
     await raw.ping(2)
   })
 
-  test('who does not answer is closed with 3012', async () => {
+  test('a socket that sends no pong is closed with 3012', async () => {
     const raw = await connected()
     expect(await raw.closed).toEqual({ code: 3012, reason: 'no pong' })
   })

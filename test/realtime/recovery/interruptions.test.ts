@@ -10,7 +10,7 @@ import { useRecovery } from './fixture.ts'
 const world = useWorld()
 const { ana, ben, connected, createLively, currentEpoch } = useRecovery(world)
 
-test('recovery survives a change of the node and a restart of the server', async () => {
+test('recovery works on another node and after a restart', async () => {
   const { topic, id } = await createLively()
   const epoch = await currentEpoch()
   const other = await createWorld({ databaseUrl: world().databaseUrl })
@@ -28,7 +28,7 @@ test('recovery survives a change of the node and a restart of the server', async
 })
 
 test.each(framings)(
-  'who was connected to a server that restarts hears what was said meanwhile, once and in order (%s)',
+  'a client of a restarted server receives the events it missed, once and in order (%s)',
   async (framing) => {
     const { topic, id } = await createLively()
     const first = await createWorld({ databaseUrl: world().databaseUrl })
@@ -51,8 +51,8 @@ test.each(framings)(
   },
 )
 
-describe('the loss of a right', () => {
-  test('who is removed hears that, is unsubscribed with 2000, and hears nothing more', async () => {
+describe('losing a right', () => {
+  test('a removed member receives the removal, is unsubscribed with 2000 and receives nothing more', async () => {
     const { topic, id } = await createLively()
     const raw = await connected()
     await raw.ask({ id: 2, subscribe: { channel: topic } })
@@ -67,7 +67,7 @@ describe('the loss of a right', () => {
     expect(raw.frames.join()).not.toContain('without ben')
   })
 
-  test('a deleted channel ends all subscriptions, after its last event', async () => {
+  test('deleting a channel ends all its subscriptions after its last event', async () => {
     const { topic, id } = await createLively()
     const [mine, his] = [await connected(ana()), await connected()]
     for (const raw of [mine, his]) await raw.ask({ id: 2, subscribe: { channel: topic } })
@@ -96,7 +96,7 @@ test('a stopping server closes its sockets with 3001 and takes no new ones', asy
   await stopped
 })
 
-test('nodes hear each other again after the connections between them were cut', async () => {
+test('nodes exchange events again after the connections between them were cut', async () => {
   const { topic, id } = await createLively()
   const other = await createWorld({ databaseUrl: world().databaseUrl })
   const raw = await connected()
@@ -114,7 +114,7 @@ test('nodes hear each other again after the connections between them were cut', 
   await other.stop()
 })
 
-test('a node that cannot hear the others catches up with the database by itself', async () => {
+test('a node that misses notifications catches up from the database by itself', async () => {
   const { topic, id } = await createLively()
   const raw = await connected()
   await raw.ask({ id: 2, subscribe: { channel: topic } })
@@ -125,7 +125,7 @@ test('a node that cannot hear the others catches up with the database by itself'
   await raw.until(({ push }) => push?.pub?.offset === 6)
 })
 
-test('a node that did not hear of a deletion learns of it, even when nothing else is left of the channel', async () => {
+test('a node that missed the deletion of a channel detects it, even when no other row of the channel is left', async () => {
   const { topic, id } = await createLively()
   const raw = await connected()
   await raw.ask({ id: 2, subscribe: { channel: topic } })

@@ -7,8 +7,8 @@ import { useRecovery } from './fixture.ts'
 const world = useWorld()
 const { ana, ben, connected, createLively, currentEpoch } = useRecovery(world)
 
-describe('the reply to a subscribe', () => {
-  test('a first one gets the position and no history', async () => {
+describe('recovering a subscription', () => {
+  test('a first subscribe returns the position and no history', async () => {
     const { topic } = await createLively()
     const raw = await connected()
     expect(await raw.ask({ id: 2, subscribe: { channel: topic } })).toEqual({
@@ -17,7 +17,7 @@ describe('the reply to a subscribe', () => {
     })
   })
 
-  test('everything after the offset asked for, and that offset, when all is kept', async () => {
+  test('a recovery returns the requested offset and every event after it', async () => {
     const { topic, id } = await createLively()
     const raw = await connected()
     const subscribe = { channel: topic, recover: true, epoch: await currentEpoch(), offset: 3 }
@@ -32,7 +32,7 @@ describe('the reply to a subscribe', () => {
     expect((await raw.pushed(({ pub }) => pub?.offset !== undefined)).push.pub.offset).toBe(6)
   })
 
-  test('with nothing missed it is recovered, and says so', async () => {
+  test('a recovery with nothing missed is reported as recovered', async () => {
     const { topic } = await createLively()
     const raw = await connected()
     const { subscribe } = await raw.ask({
@@ -56,7 +56,7 @@ describe('the reply to a subscribe', () => {
     ],
   ]
   test.each(unrecoverable)(
-    '%s: not recovered, no publications, the top; with the flag error 112',
+    '%s: not recovered, without publications, at the latest position; with the flag error 112',
     async (_, position) => {
       const { topic } = await createLively()
       const wanted = {
@@ -76,7 +76,7 @@ describe('the reply to a subscribe', () => {
     },
   )
 
-  test('what a node has delivered it gives again without a look at the events', async () => {
+  test('a node recovers recently delivered events from memory', async () => {
     const { topic, id } = await createLively()
     const first = await connected()
     await first.ask({ id: 2, subscribe: { channel: topic } })
@@ -91,7 +91,7 @@ describe('the reply to a subscribe', () => {
     expect(subscribe.publications).toHaveLength(1)
   })
 
-  test('a frame that has missed more than one answer can carry recovers what fits, and keeps nobody from subscribing', async () => {
+  test('a frame that missed more than one reply can carry recovers what fits and subscribes to the rest', async () => {
     const topics = await Promise.all(
       [1, 2, 3].map(async () => {
         const { topic, id } = await createLively()
@@ -123,7 +123,7 @@ describe('the reply to a subscribe', () => {
     ])
   })
 
-  test('the text of a deleted message is not recovered, from the log or from memory', async () => {
+  test('the text of a deleted message is recovered neither from the log nor from memory', async () => {
     const { topic, id } = await createLively()
     const first = await connected()
     await first.ask({ id: 2, subscribe: { channel: topic } })
@@ -145,7 +145,7 @@ describe('the reply to a subscribe', () => {
 })
 
 test.each(framings)(
-  'a client that was away gets what it missed, once and in order (%s)',
+  'a client that was disconnected receives what it missed, once and in order (%s)',
   async (framing) => {
     const { topic, id } = await createLively()
     const client = centrifugeOf(world(), ben(), framing)
@@ -160,7 +160,7 @@ test.each(framings)(
   },
 )
 
-test('a consumer that does not read is closed with 3008 and loses nothing', async () => {
+test('a slow consumer is closed with 3008 and recovers without loss', async () => {
   const { topic, id } = await createLively()
   const { clients } = world().app.websocketServer
   const others = new Set(clients)
