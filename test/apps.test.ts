@@ -9,18 +9,20 @@ test('the operator creates an app, whose key works at once and is stored as a ha
   const app = await api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Acme Talk' })
   expect(app.name).toBe('Acme Talk')
   expect((await api({ apiKey: app.apiKey }).tokens.create({ userId: 'ana' })).appId).toBe(app.id)
-  const [kept] = await db<
-    { tables: string }[]
-  >`select jsonb_build_array((select jsonb_agg(k) from api_keys k), (select jsonb_agg(a) from apps a))::text as tables`
-  expect(kept?.tables).toContain(app.id)
-  expect(kept?.tables).not.toContain(app.apiKey)
+  const [stored] = await db<{ tables: string }[]>`
+    select jsonb_build_array(
+      (select jsonb_agg(ak) from api_keys ak),
+      (select jsonb_agg(a) from apps a)
+    )::text as tables`
+  expect(stored?.tables).toContain(app.id)
+  expect(stored?.tables).not.toContain(app.apiKey)
 })
 
 test('apps with the same name are different apps', async () => {
   const operator = world().api({ adminKey: ADMIN_KEY })
   const [one, two] = await Promise.all([
-    operator.apps.create({ name: 'Twin' }),
-    operator.apps.create({ name: 'Twin' }),
+    operator.apps.create({ name: 'Duplicate' }),
+    operator.apps.create({ name: 'Duplicate' }),
   ])
   expect(one.id).not.toBe(two.id)
   expect(one.apiKey).not.toBe(two.apiKey)

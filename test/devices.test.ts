@@ -6,10 +6,12 @@ import { useWorld } from './support/world.ts'
 const world = useWorld()
 const android = { platform: 'android', provider: 'fcm' } as const
 
-const devicesOf = (userId: string) => world().db<
-  { id: string; token: string; deviceId: string | null; appVersion: string | null }[]
->`
-  select id, token, device_id, app_version from devices where user_id = ${userId} and app_id = ${world().appId} order by id`
+type Device = { id: string; token: string; deviceId: string | null; appVersion: string | null }
+const devicesOf = (userId: string) => world().db<Device[]>`
+  select id, token, device_id, app_version
+  from devices
+  where user_id = ${userId} and app_id = ${world().appId}
+  order by id`
 
 test('registering the same push token again updates the device', async () => {
   const ana = await world().user('ana')
@@ -111,8 +113,14 @@ test('only its owner removes a device, by its id or its deviceId', async () => {
 })
 
 test.each([
-  { platform: 'windows', provider: 'fcm', token: 't' }, { platform: 'ios', provider: 'smoke', token: 't' }, { platform: 'ios', provider: 'apns', token: '' },
-  { platform: 'ios', provider: 'apns' }, { platform: 'ios', provider: 'apns', token: 't', deviceId: '' }, { platform: 'ios', provider: 'apns', token: 'x'.repeat(5_000) },
+  { platform: 'windows', provider: 'fcm', token: 't' },
+  { platform: 'ios', provider: 'smoke', token: 't' },
+  { platform: 'ios', provider: 'apns', token: '' },
+  { platform: 'ios', provider: 'apns' },
+  { platform: 'ios', provider: 'apns', token: 't', deviceId: '' },
+  { platform: 'ios', provider: 'apns', token: 'x'.repeat(5_000) },
 ])('registering the device %j is refused', async (device) => {
-  expect(await refusal((await world().user('ana')).devices.create(device as never))).toEqual(invalid)
-}) // biome-ignore format: a table
+  expect(await refusal((await world().user('ana')).devices.create(device as never))).toEqual(
+    invalid,
+  )
+})

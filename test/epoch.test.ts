@@ -18,7 +18,10 @@ const newEpoch = (databaseUrl: string) => {
     { env },
   )
 }
-const epochs = () => world().db<{ value: string }[]>`select value from service where key = 'epoch'`
+const epochs = () => world().db<{ value: string }[]>`
+  select value
+  from service
+  where key = 'epoch'`
 
 test('every new epoch differs from the ones before', async () => {
   const seen = [(await epochs())[0]?.value]

@@ -302,9 +302,10 @@ test('after hostile requests the server works, with no unhandled rejection and n
   })
   await ana.messages.send({ channelId, text: 'Still here' })
   expect((await ben.channels.get({ channelId })).unreadCount).toBe(1)
-  expect(
-    await world()
-      .db`select query from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`,
-  ).toEqual([])
+  const openTransactions = await world().db`
+    select query
+    from pg_stat_activity
+    where datname = current_database() and state like 'idle in transaction%'`
+  expect(openTransactions).toEqual([])
   expect(unhandled).toEqual([])
 })

@@ -17,10 +17,10 @@ test('an invite is a link that is valid for a week, and only its hash is stored'
   expect(Buffer.from(token, 'base64url')).toHaveLength(16)
   expect(inviteUrl).toBe(`${PUBLIC_URL}/invites/${token}`)
   expect(Math.round((Date.parse(expiresAt) - Date.now()) / 3_600_000)).toBe(7 * 24)
-  const [kept] = await world().db<
-    { rows: string }[]
-  >`select jsonb_agg(i)::text as rows from workspace_invites i`
-  expect(kept?.rows).not.toContain(token)
+  const [stored] = await world().db<{ rows: string }[]>`
+    select jsonb_agg(wi)::text as rows
+    from workspace_invites wi`
+  expect(stored?.rows).not.toContain(token)
 
   const ben = await world().user('ben')
   expect(await ben.invites.accept({ token })).toMatchObject({
@@ -120,8 +120,10 @@ test('an expired, unknown or foreign invite is not found', async () => {
     notFound,
   )
   expect(await refusal(ben.invites.accept({ token: 'never-made' }))).toEqual(notFound)
-  await world()
-    .db`update workspace_invites set expires_at = now() - interval '1 second' where workspace_id = ${workspaceId}`
+  await world().db`
+    update workspace_invites
+    set expires_at = now() - interval '1 second'
+    where workspace_id = ${workspaceId}`
   expect(await refusal(ben.invites.accept({ token }))).toEqual(notFound)
   await world().cleanup.run()
   expect(

@@ -70,9 +70,10 @@ test('silent database connections are replaced for the next calls', async () => 
   const ana = await fragile.user('ana')
   const { id } = await ana.channels.create({ type: 'group', name: 'Silence' })
   await expectEveryPlaceUsable(fragile, ana, id)
-  const backends = await fragile.db<
-    { pid: number }[]
-  >`select pid from pg_stat_activity where application_name = 'parley-test'`
+  const backends = await fragile.db<{ pid: number }[]>`
+    select pid
+    from pg_stat_activity
+    where application_name = 'parley-test'`
   expect(backends).toHaveLength(POOL)
   for (const { pid } of backends) process.kill(pid, 'SIGSTOP')
   try {
@@ -91,7 +92,10 @@ test('idle connections that the database has closed are not reused', async () =>
   const ana = await fragile.user('ana')
   const { id } = await ana.channels.create({ type: 'group', name: 'Idle' })
   await expectEveryPlaceUsable(fragile, ana, id)
-  await fragile.db`select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'parley-test'`
+  await fragile.db`
+    select pg_terminate_backend(pid, 5000)
+    from pg_stat_activity
+    where application_name = 'parley-test'`
   await vi.waitFor(async () => expect((await edit(fragile, ana, id)).status).toBe(200), patient)
   await expectEveryPlaceUsable(fragile, ana, id)
 })
@@ -133,10 +137,12 @@ for (const [name, end] of Object.entries({
 
     const { acknowledged, slowest } = await traffic.stop()
     expect(slowest).toBeLessThan(5_000)
-    const stored = await fragile.db<
-      { seq: number; clientId: string }[]
-    >`select seq, client_id from messages where channel_id = ${id} order by seq`
-    expect(stored.map(({ seq }) => seq)).toEqual(stored.map((_, place) => place + 1))
+    const stored = await fragile.db<{ seq: number; clientId: string }[]>`
+      select seq, client_id
+      from messages
+      where channel_id = ${id}
+      order by seq`
+    expect(stored.map(({ seq }) => seq)).toEqual(stored.map((_, index) => index + 1))
     expect(stored.map(({ clientId }) => clientId).sort()).toEqual(acknowledged.sort())
     await expectEveryPlaceUsable(fragile, users[0], id)
   })

@@ -12,17 +12,33 @@ test('a new user has the default preferences', async () => {
     providerPreferences: { channels: [], workflows: [] },
   })
   expect(defaultPreferences).toEqual({
-    pushEnabled: true, newMessages: true, mentions: true, reactions: true, channelInvites: true, threadReplies: true,
-    quietHoursEnabled: false, quietHoursStart: '22:00', quietHoursEnd: '08:00', timezone: 'UTC',
-  }) // biome-ignore format: a list
+    pushEnabled: true,
+    newMessages: true,
+    mentions: true,
+    reactions: true,
+    channelInvites: true,
+    threadReplies: true,
+    quietHoursEnabled: false,
+    quietHoursStart: '22:00',
+    quietHoursEnd: '08:00',
+    timezone: 'UTC',
+  })
 })
 
 test('every preference can be changed', async () => {
   const fay = await world().user('fay')
   const changed = {
-    pushEnabled: false, newMessages: false, mentions: false, reactions: false, channelInvites: false, threadReplies: false,
-    quietHoursEnabled: true, quietHoursStart: '00:00', quietHoursEnd: '23:59', timezone: 'Asia/Tokyo',
-  } // biome-ignore format: a list
+    pushEnabled: false,
+    newMessages: false,
+    mentions: false,
+    reactions: false,
+    channelInvites: false,
+    threadReplies: false,
+    quietHoursEnabled: true,
+    quietHoursStart: '00:00',
+    quietHoursEnd: '23:59',
+    timezone: 'Asia/Tokyo',
+  }
   expect(Object.keys(changed)).toEqual(Object.keys(defaultPreferences))
   expect(await fay.preferences.update(changed)).toEqual({ preferences: changed })
   expect((await fay.preferences.get()).preferences).toEqual(changed)
@@ -61,10 +77,18 @@ test('concurrent changes of different preferences are all kept', async () => {
 })
 
 test.each([
-  { sound: true }, { mentions: 'yes' }, { mentions: null }, { quietHoursStart: '24:00' }, { quietHoursEnd: '8:00' }, { quietHoursEnd: '08:60' },
-  { timezone: 'Mars/Olympus' }, { timezone: '+02:00' }, { timezone: '' }, { mentions: false, unknown: 1 },
+  { sound: true },
+  { mentions: 'yes' },
+  { mentions: null },
+  { quietHoursStart: '24:00' },
+  { quietHoursEnd: '8:00' },
+  { quietHoursEnd: '08:60' },
+  { timezone: 'Mars/Olympus' },
+  { timezone: '+02:00' },
+  { timezone: '' },
+  { mentions: false, unknown: 1 },
 ])('the preferences %j are refused and change nothing', async (patch) => {
   const eve = await world().user('eve')
   expect(await refusal(eve.preferences.update(patch as never))).toEqual(invalid)
   expect((await eve.preferences.get()).preferences).toEqual(defaultPreferences)
-}) // biome-ignore format: a table
+})

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { idle } from './support/idle.ts'
-import { insertCrowd } from './support/inserted.ts'
+import { insertUsers } from './support/inserted.ts'
 import { serveProvider } from './support/provider.ts'
 import { until } from './support/until.ts'
 import { createWorld, type User, type World } from './support/world.ts'
@@ -72,7 +72,7 @@ test('what the provider refuses is not tried again, and is told', async () => {
 })
 
 test('a push that the provider can not take holds up none beside it', async () => {
-  const crowd = await insertCrowd(world, 'crowd', 20)
+  const crowd = await insertUsers(world, 'crowd', 20)
   const group = await ana.channels.create({ type: 'group', name: 'Crowd', memberIds: crowd })
   await idle(world)
   provider.forget()
@@ -107,7 +107,7 @@ test('a provider that hangs, or is not there, slows down neither sends nor previ
 })
 
 test('a thousand members are a handful of statements and ten calls', async () => {
-  const crowd = await insertCrowd(world, 'member', 1000)
+  const crowd = await insertUsers(world, 'member', 1000)
   const group = await ana.channels.create({ type: 'group', name: 'Many' })
   await world.db`insert into members (app_id, channel_id, user_id, role) select ${world.appId}, ${group.id}, id, 'member' from unnest(${crowd}::text[]) as c (id)`
   await ana.messages.send({ channelId: group.id, text: 'hello all' })

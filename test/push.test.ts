@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, expect, test } from 'vitest'
 import { idle } from './support/idle.ts'
-import { insertCrowd, insertMembers } from './support/inserted.ts'
+import { insertMembers, insertUsers } from './support/inserted.ts'
 import { until } from './support/until.ts'
 import { type User, useWorldWithProvider } from './support/world.ts'
 
@@ -293,7 +293,7 @@ test('the same job run twice tells of the same pushes, which the provider knows 
 })
 
 test('each of 2,500 members gets one push, a page of members at a time, though the provider fails in between', async () => {
-  const crowd = await insertCrowd(world(), `${ana.id}-crowd`, 2_500)
+  const crowd = await insertUsers(world(), `${ana.id}-crowd`, 2_500)
   await insertMembers(world(), channelId, crowd)
   let calls = 0
   provider().behave((response, call) => {
@@ -328,7 +328,7 @@ test('each of 2,500 members gets one push, a page of members at a time, though t
 })
 
 test('messages of channels of many and of few go on together until all members are told', async () => {
-  const crowd = await insertCrowd(world(), `${ana.id}-crowd`, 700)
+  const crowd = await insertUsers(world(), `${ana.id}-crowd`, 700)
   await insertMembers(world(), channelId, crowd)
   const other = await ana.channels.create({ type: 'messaging', memberIds: [ben.id] })
   await idle(world())

@@ -1,7 +1,7 @@
 import { isChatError } from '@parley/client'
 import { expect, test } from 'vitest'
 import { channelEventsOf, upTo } from './support/events.ts'
-import { insertCrowd } from './support/inserted.ts'
+import { insertUsers } from './support/inserted.ts'
 import { whileLocked, withoutCleanup } from './support/locks.ts'
 import { useWorld } from './support/world.ts'
 
@@ -24,16 +24,18 @@ const outcome = (call: Promise<unknown>) =>
     (error) => (isChatError(error) ? error.code : Promise.reject(error)),
   )
 
-const rowsOf = (channelId: string) => world().db<
-  { seq: number; rev: number; userId: string; deletedAt: string | null }[]
->`
-  select seq, rev, user_id, deleted_at from messages where channel_id = ${channelId} order by seq`
+type MessageRow = { seq: number; rev: number; userId: string; deletedAt: string | null }
+const rowsOf = (channelId: string) => world().db<MessageRow[]>`
+  select seq, rev, user_id, deleted_at
+  from messages
+  where channel_id = ${channelId}
+  order by seq`
 
 test('concurrent sends get seq 1 to n without a gap, and every rev has one event', async () => {
-  const crowd = await insertCrowd(world(), 'sender', 8)
+  const extras = await insertUsers(world(), 'sender', 8)
   const { ana, channelId } = await talk()
-  await ana.members.add({ channelId, userIds: crowd })
-  const senders = await Promise.all(crowd.map((id) => world().user(id)))
+  await ana.members.add({ channelId, userIds: extras })
+  const senders = await Promise.all(extras.map((id) => world().user(id)))
   const sent = await Promise.all(
     upTo(15).flatMap((n) =>
       senders.map((sender) => sender.messages.send({ channelId, text: `${n}` })),
@@ -51,10 +53,11 @@ test('concurrent sends get seq 1 to n without a gap, and every rev has one event
 
 test('messages of one user keep their order beside concurrent sends of others', async () => {
   const { ana, ben, cem, channelId } = await talk()
-  // biome-ignore format: a loop each
-  await Promise.all([ana, ben, cem].map(async (user) => {
-    for (const n of upTo(15)) await user.messages.send({ channelId, text: `${n}` })
-  }))
+  await Promise.all(
+    [ana, ben, cem].map(async (user) => {
+      for (const n of upTo(15)) await user.messages.send({ channelId, text: `${n}` })
+    }),
+  )
   const { messages } = await ana.messages.list({ channelId })
   for (const id of ['ana', 'ben', 'cem'])
     expect(messages.filter(({ userId }) => userId === id).map(({ text }) => text)).toEqual(
@@ -275,19 +278,20 @@ test('a user who leaves a public channel while sending joins it again with each 
 })
 
 test('adding the same users to many channels at once causes no deadlock', async () => {
-  const crowd = await insertCrowd(world(), 'many', 40)
+  const extras = await insertUsers(world(), 'many', 40)
   const ana = await world().user('ana')
   const channels = await Promise.all(
     upTo(8).map((n) => ana.channels.create({ type: 'group', name: `Many ${n}` })),
   )
   const results = await Promise.all(
     channels.map(({ id: channelId }, n) =>
-      outcome(ana.members.add({ channelId, userIds: n % 2 ? crowd : [...crowd].reverse() })),
+      outcome(ana.members.add({ channelId, userIds: n % 2 ? extras : [...extras].reverse() })),
     ),
   )
   expect(new Set(results)).toEqual(new Set(['done']))
-  const streams = await world().db<
-    { userId: string }[]
-  >`select user_id from user_streams where user_id = any(${crowd}) and last_offset = 8`
+  const streams = await world().db<{ userId: string }[]>`
+    select user_id
+    from user_streams
+    where user_id = any(${extras}) and last_offset = 8`
   expect(streams).toHaveLength(40)
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { channelEventsOf } from './support/events.ts'
-import { insertCrowd } from './support/inserted.ts'
+import { insertUsers } from './support/inserted.ts'
 import { forbidden, invalid, notFound, refusal, refusals } from './support/refusal.ts'
 import { rest } from './support/rest.ts'
 import { useWorld } from './support/world.ts'
@@ -102,15 +102,15 @@ test('reaction events carry the reaction, the user and all reactions, equal for 
 
 test('the first ten users of a reaction are shown, and all are counted', async () => {
   const { ana, ref } = await said('public')
-  const crowd = await insertCrowd(world(), 'fan', 12)
-  for (const id of crowd) {
+  const extras = await insertUsers(world(), 'fan', 12)
+  for (const id of extras) {
     const fan = await world().user(id)
     await fan.members.join(ref)
     await fan.reactions.add({ ...ref, emoji: '👍' })
   }
   const { reactions } = await ana.reactions.add({ ...ref, emoji: '👍' })
   expect(reactions).toMatchObject([{ count: 13, own: true }])
-  expect(reactions[0]?.users.map(({ id }) => id)).toEqual(crowd.slice(0, 10))
+  expect(reactions[0]?.users.map(({ id }) => id)).toEqual(extras.slice(0, 10))
 })
 
 test('a message has at most fifty kinds of reactions', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { insertCrowd } from './support/inserted.ts'
+import { insertUsers } from './support/inserted.ts'
 import { forbidden, invalid, notFound, refusal } from './support/refusal.ts'
 import { type User, useWorld } from './support/world.ts'
 
@@ -40,9 +40,11 @@ test('receipts give the exact time of each reader, without the author', async ()
   await ben.receipts.mark({ channelId, messageId: messages[0] ?? '' })
   await cem.reads.mark({ channelId })
   await ben.reads.mark({ channelId })
-  const marks = await world().db<
-    { userId: string; seq: number; readAt: string }[]
-  >`select user_id, seq, read_at from read_marks where channel_id = ${channelId} order by read_at`
+  const marks = await world().db<{ userId: string; seq: number; readAt: string }[]>`
+    select user_id, seq, read_at
+    from read_marks
+    where channel_id = ${channelId}
+    order by read_at`
   expect(marks.map(({ userId, seq }) => [userId, seq])).toEqual([
     ['e-ben', 1],
     ['e-cem', 3],
@@ -103,13 +105,20 @@ test('a receipt query omits messages that are unknown, deleted or in another cha
 test('at most 100 readers are shown, and all are counted', async () => {
   const { db, appId } = world()
   const { channelId, messages, ana } = await talk(2, 'c-ana')
-  const crowd = await insertCrowd(world(), 'crowd', 150)
-  await db`insert into members (app_id, channel_id, user_id, role, last_read_seq) select ${appId}, ${channelId}, u, 'member', case when u < 'crowd12' then 1 else 2 end from unnest(${crowd}::text[]) u`
-  await db`insert into read_marks (app_id, channel_id, user_id, seq) select app_id, channel_id, user_id, last_read_seq from members where channel_id = ${channelId} and user_id like 'crowd%'`
+  const extras = await insertUsers(world(), 'extra', 150)
+  await db`
+    insert into members (app_id, channel_id, user_id, role, last_read_seq)
+    select ${appId}, ${channelId}, given, 'member', case when given < 'extra12' then 1 else 2 end
+    from unnest(${extras}::text[]) given`
+  await db`
+    insert into read_marks (app_id, channel_id, user_id, seq)
+    select app_id, channel_id, user_id, last_read_seq
+    from members
+    where channel_id = ${channelId} and user_id like 'extra%'`
   await db`update channels set member_count = 151 where id = ${channelId}`
   const early = await ana.receipts.get({ channelId, messageId: messages[0] ?? '' })
   expect([early.readBy.length, early.readCount, early.totalMembers]).toEqual([100, 150, 151])
-  const behind = crowd.filter((id) => id < 'crowd12').length
+  const behind = extras.filter((id) => id < 'extra12').length
   const late = await ana.receipts.query({ channelId, messageIds: messages })
   expect(late.receipts[messages[1] ?? '']?.readCount).toBe(150 - behind)
 })

@@ -101,7 +101,8 @@ test('a sync answer holds 2,000 messages, and repeated calls return each message
   )
   await db`
     insert into messages (id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments)
-    select gen_random_uuid(), ${appId}, c, 'hal', n, n + 1, 'm' || n, '{}', '[]' from unnest(${ids}::uuid[]) c, generate_series(1, 900) n`
+    select gen_random_uuid(), ${appId}, given, 'hal', n, n + 1, 'm' || n, '{}', '[]'
+    from unnest(${ids}::uuid[]) given, generate_series(1, 900) n`
   await db`update channels set last_seq = 900, rev = 901 where id = any(${ids}::uuid[])`
   let known = Object.fromEntries(ids.map((id) => [id, 1]))
   const heard: string[] = []
@@ -128,7 +129,8 @@ test('a reply and its root, which share a rev, are never split between two sync 
   const { id } = await ivo.channels.create({ type: 'group', name: 'Pair' })
   await db`
     insert into messages (id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments)
-    select gen_random_uuid(), ${appId}, ${id}, 'ivo', n, least(n + 1, 2001), 'm' || n, '{}', '[]' from generate_series(1, 2001) n`
+    select gen_random_uuid(), ${appId}, ${id}, 'ivo', n, least(n + 1, 2001), 'm' || n, '{}', '[]'
+    from generate_series(1, 2001) n`
   await db`update channels set last_seq = 2001, rev = 2001 where id = ${id}`
   const pull = async (rev: number) =>
     (await ivo.sync.pull({ channels: { [id]: rev } })).channels[id]

@@ -120,13 +120,32 @@ test('a token is valid in its own app only', async () => {
   expect((await backend.tokens.create({ userId: 'ana' })).user.name).toBe('Ours')
 })
 
-// biome-ignore format: a table
 test.each([
-  ['userId', undefined], ['userId', ''], ['userId', 'a b'], ['userId', 'a/b'], ['userId', '..'], ['userId', 'é'], ['userId', 'x'.repeat(256)], ['userId', 7],
-  ['name', ''], ['name', 'x'.repeat(256)], ['name', 'nul\u0000'], ['email', 'nobody'], ['image', 'ana.png'], ['image', 'javascript:alert(1)'],
-  ['custom', []], ['custom', 'text'], ['custom', { big: 'x'.repeat(17_000) }], ['custom', JSON.parse(`${'{"a":'.repeat(21)}1${'}'.repeat(21)}`)], ['custom', { nul: '\u0000' }], ['admin', 'yes'],
+  ['userId', undefined],
+  ['userId', ''],
+  ['userId', 'a b'],
+  ['userId', 'a/b'],
+  ['userId', '..'],
+  ['userId', 'é'],
+  ['userId', 'x'.repeat(256)],
+  ['userId', 7],
+  ['name', ''],
+  ['name', 'x'.repeat(256)],
+  ['name', 'nul\u0000'],
+  ['email', 'nobody'],
+  ['image', 'ana.png'],
+  ['image', 'javascript:alert(1)'],
+  ['custom', []],
+  ['custom', 'text'],
+  ['custom', { big: 'x'.repeat(17_000) }],
+  ['custom', JSON.parse(`${'{"a":'.repeat(21)}1${'}'.repeat(21)}`)],
+  ['custom', { nul: '\u0000' }],
+  ['admin', 'yes'],
 ] as const)('the token field %s with %j is refused by its name', async (field, value) => {
-  const call = createApi({ url: world().url, apiKey: world().apiKey }).tokens.create({ userId: 'dora', [field]: value } as { userId: string })
+  const call = createApi({ url: world().url, apiKey: world().apiKey }).tokens.create({
+    userId: 'dora',
+    [field]: value,
+  } as { userId: string })
   const error = await call.catch((error: Error) => error)
   expect(error).toMatchObject({ ...invalid, message: expect.stringContaining(field) })
 })

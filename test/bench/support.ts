@@ -70,7 +70,11 @@ export async function startNode(databaseUrl: string) {
   const [channelId = '', ...moreChannels] = ids
   return {
     wsUrl: `${url.replace(/^http/, 'ws')}/connection/websocket`,
-    app, user, channelId, moreChannels, publisher: bus.publisher,
+    app,
+    user,
+    channelId,
+    moreChannels,
+    publisher: bus.publisher,
     topOf: async (topic: string) => {
       const ref = parseTopic(topic)
       return ref?.kind === 'chat' ? (await ana.channels.get({ channelId: ref.channelId })).rev : 0
@@ -79,7 +83,7 @@ export async function startNode(databaseUrl: string) {
       await server.close()
       await db.end({ timeout: 1 })
     },
-  } // biome-ignore format: a list
+  }
 }
 
 export type CrowdOptions = {

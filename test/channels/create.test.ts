@@ -2,7 +2,7 @@ import { ChannelType } from '@parley/contract'
 import { describe, expect, test } from 'vitest'
 import { channelEventsOf } from '../support/events.ts'
 import { unknownId } from '../support/ids.ts'
-import { insertCrowd, insertWorkspace } from '../support/inserted.ts'
+import { insertUsers, insertWorkspace } from '../support/inserted.ts'
 import { complaint, forbidden, invalid, refusal } from '../support/refusal.ts'
 import { rest } from '../support/rest.ts'
 import { useWorld } from '../support/world.ts'
@@ -25,11 +25,23 @@ describe('creating a channel', () => {
       }
       const { status, body } = await rest(world(), ana)('POST', '/api/channels', input)
       expect(status).toBe(201)
-      // biome-ignore format: the fields of a channel
       expect(body).toMatchObject({
-      cid: `${type}:new-${type}`, name: `New ${type}`, type, description: 'About', image: 'https://example.com/c.png', workspaceId: null,
-      createdBy: 'ana', memberCount: 2, unreadCount: 0, lastMessage: null, lastReadSeq: 0, role: 'owner', starred: false, muted: false, rev: 2,
-    })
+        cid: `${type}:new-${type}`,
+        name: `New ${type}`,
+        type,
+        description: 'About',
+        image: 'https://example.com/c.png',
+        workspaceId: null,
+        createdBy: 'ana',
+        memberCount: 2,
+        unreadCount: 0,
+        lastMessage: null,
+        lastReadSeq: 0,
+        role: 'owner',
+        starred: false,
+        muted: false,
+        rev: 2,
+      })
       expect(
         body.members.map(({ userId, role }: { userId: string; role: string }) => [userId, role]),
       ).toEqual([
@@ -90,7 +102,7 @@ describe('creating a channel', () => {
   test('twenty channels created at once with one name get twenty different cids', async () => {
     const ana = await world().user('ana')
     const made = await Promise.all(
-      Array.from({ length: 20 }, () => ana.channels.create({ type: 'group', name: 'Crowded' })),
+      Array.from({ length: 20 }, () => ana.channels.create({ type: 'group', name: 'Duplicate' })),
     )
     expect(new Set(made.map(({ cid }) => cid)).size).toBe(20)
   })
@@ -157,7 +169,7 @@ describe('creating a channel', () => {
 
   test('a channel is created with at most a thousand members, and its answer shows a hundred', async () => {
     const ana = await world().user('ana')
-    const memberIds = await insertCrowd(world(), 'crowd', 1_001)
+    const memberIds = await insertUsers(world(), 'extra', 1_001)
     expect(await refusal(ana.channels.create({ type: 'group', name: 'Full', memberIds }))).toEqual(
       invalid,
     )

@@ -142,13 +142,29 @@ describe('deleting a channel', () => {
     expect(await ana.channels.delete({ channelId })).toEqual({ success: true })
 
     const ref = { channelId, messageId }
-    // biome-ignore format: one of each
     const calls = [
-      ana.channels.get({ channelId }), ana.channels.update({ channelId, name: 'Back' }), ana.channels.delete({ channelId }), ana.channels.updateSettings({ channelId, muted: true }),
-      ana.members.list({ channelId }), ana.members.add({ channelId, userIds: ['gone-cem'] }), cem.members.join({ channelId }), ben.members.leave({ channelId }),
-      ana.members.remove({ channelId, userId: 'gone-ben' }), ana.members.update({ channelId, userId: 'gone-ben', role: 'member' }),
-      ana.messages.list({ channelId }), ana.messages.get(ref), ana.messages.replies(ref), ben.messages.send({ channelId, text: 'hi', clientId: 'm' }), ben.messages.edit({ ...ref, text: 'x' }), ben.messages.delete(ref),
-      world().backend.messages.delete(ref), ana.reactions.add({ ...ref, emoji: '👍' }), ana.reactions.remove({ ...ref, emoji: '👍' }), ana.pins.pin(ref), ana.pins.unpin(ref), ana.pins.list({ channelId }),
+      ana.channels.get({ channelId }),
+      ana.channels.update({ channelId, name: 'Back' }),
+      ana.channels.delete({ channelId }),
+      ana.channels.updateSettings({ channelId, muted: true }),
+      ana.members.list({ channelId }),
+      ana.members.add({ channelId, userIds: ['gone-cem'] }),
+      cem.members.join({ channelId }),
+      ben.members.leave({ channelId }),
+      ana.members.remove({ channelId, userId: 'gone-ben' }),
+      ana.members.update({ channelId, userId: 'gone-ben', role: 'member' }),
+      ana.messages.list({ channelId }),
+      ana.messages.get(ref),
+      ana.messages.replies(ref),
+      ben.messages.send({ channelId, text: 'hi', clientId: 'm' }),
+      ben.messages.edit({ ...ref, text: 'x' }),
+      ben.messages.delete(ref),
+      world().backend.messages.delete(ref),
+      ana.reactions.add({ ...ref, emoji: '👍' }),
+      ana.reactions.remove({ ...ref, emoji: '👍' }),
+      ana.pins.pin(ref),
+      ana.pins.unpin(ref),
+      ana.pins.list({ channelId }),
       ana.reads.mark({ channelId }),
     ]
     for (const call of await refusals(calls)) expect(call).toEqual(notFound)

@@ -99,10 +99,15 @@ describe('leaving a channel', () => {
 
 test('memberCount equals the number of members after repeated joins, adds and removals', async () => {
   const { channelId, ana, cem, dora } = await staffed('public')
-  // biome-ignore format: one a step
   const steps = [
-    () => dora.members.join({ channelId }), () => dora.members.join({ channelId }), () => ana.members.add({ channelId, userIds: ['dora', 'ben'] }), () => cem.members.leave({ channelId }),
-    () => cem.members.leave({ channelId }).catch(() => {}), () => ana.members.remove({ channelId, userId: 'cem' }).catch(() => {}), () => cem.messages.send({ channelId, text: 'back' }), () => ana.members.leave({ channelId }),
+    () => dora.members.join({ channelId }),
+    () => dora.members.join({ channelId }),
+    () => ana.members.add({ channelId, userIds: ['dora', 'ben'] }),
+    () => cem.members.leave({ channelId }),
+    () => cem.members.leave({ channelId }).catch(() => {}),
+    () => ana.members.remove({ channelId, userId: 'cem' }).catch(() => {}),
+    () => cem.messages.send({ channelId, text: 'back' }),
+    () => ana.members.leave({ channelId }),
   ]
   for (const step of steps) {
     await step()

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { channelEventsOf, upTo, userEventsOf } from '../support/events.ts'
 import { unknownId } from '../support/ids.ts'
-import { insertCrowd } from '../support/inserted.ts'
+import { insertUsers } from '../support/inserted.ts'
 import { complaint, forbidden, invalid, notFound, refusal } from '../support/refusal.ts'
 import { rest } from '../support/rest.ts'
 import { ADMIN_KEY, useWorld } from '../support/world.ts'
@@ -116,10 +116,10 @@ describe('adding members', () => {
 
   test('one call adds one to a thousand members', async () => {
     const { channelId, ana } = await staffed('group')
-    const crowd = await insertCrowd(world(), 'crowd', 1_001)
-    for (const userIds of [[], crowd])
+    const extras = await insertUsers(world(), 'extra', 1_001)
+    for (const userIds of [[], extras])
       expect(await refusal(ana.members.add({ channelId, userIds }))).toEqual(invalid)
-    expect((await ana.members.add({ channelId, userIds: crowd.slice(1) })).memberCount).toBe(1_003)
+    expect((await ana.members.add({ channelId, userIds: extras.slice(1) })).memberCount).toBe(1_003)
     expect((await ana.members.list({ channelId, limit: 5_000 })).members).toHaveLength(1_000)
     expect((await channelEventsOf(world(), channelId)).map(({ offset }) => offset)).toEqual(
       upTo(1_004),
@@ -142,10 +142,13 @@ test('the members of a channel of another app, and malformed user ids, are not f
   const stranger = await world().user('ana', {}, world().api({ apiKey }))
   const call = (id: string, method: string, path: string, body?: object) =>
     rest(world(), stranger)(method, `/api/channels/${id}${path}`, body)
-  // biome-ignore format: a table
   for (const [method, path, body] of [
-    ['GET', '/members', undefined], ['POST', '/members', { userIds: ['ana'] }], ['PATCH', '/members/ben', { role: 'owner' }], ['DELETE', '/members/ben', undefined],
-    ['POST', '/join', {}], ['POST', '/leave', {}],
+    ['GET', '/members', undefined],
+    ['POST', '/members', { userIds: ['ana'] }],
+    ['PATCH', '/members/ben', { role: 'owner' }],
+    ['DELETE', '/members/ben', undefined],
+    ['POST', '/join', {}],
+    ['POST', '/leave', {}],
   ] as const) {
     const unknown = await call(unknownId, method, path, body)
     expect(unknown.status).toBe(404)

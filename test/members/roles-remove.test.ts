@@ -72,10 +72,18 @@ describe('removing members', () => {
     const { id: messageId } = await cem.messages.send({ channelId, text: 'mine' })
     await ana.members.remove({ channelId, userId: 'cem' })
     const ref = { channelId, messageId }
-    // biome-ignore format: one of each
     const calls = [
-      cem.channels.get({ channelId }), cem.messages.list({ channelId }), cem.messages.send({ channelId, text: 'more' }), cem.messages.edit({ ...ref, text: 'x' }), cem.messages.delete(ref),
-      cem.reactions.add({ ...ref, emoji: '👍' }), cem.pins.pin(ref), cem.pins.list({ channelId }), cem.reads.mark({ channelId }), cem.members.leave({ channelId }), cem.members.join({ channelId }),
+      cem.channels.get({ channelId }),
+      cem.messages.list({ channelId }),
+      cem.messages.send({ channelId, text: 'more' }),
+      cem.messages.edit({ ...ref, text: 'x' }),
+      cem.messages.delete(ref),
+      cem.reactions.add({ ...ref, emoji: '👍' }),
+      cem.pins.pin(ref),
+      cem.pins.list({ channelId }),
+      cem.reads.mark({ channelId }),
+      cem.members.leave({ channelId }),
+      cem.members.join({ channelId }),
     ]
     for (const call of await refusals(calls)) expect(call).toEqual(forbidden)
     expect((await cem.channels.list()).channels.map(({ id }) => id)).not.toContain(channelId)
@@ -104,10 +112,14 @@ test('the members of a direct message never change', async () => {
     type: 'messaging',
     memberIds: ['pair-ben'],
   })
-  // biome-ignore format: one of each
   const calls = [
-    ana.members.add({ channelId, userIds: ['pair-cem'] }), ana.members.update({ channelId, userId: 'pair-ben', role: 'owner' }), ana.members.remove({ channelId, userId: 'pair-ben' }),
-    ana.members.remove({ channelId, userId: 'pair-ana' }), ben.members.leave({ channelId }), cem.members.join({ channelId }), cem.members.list({ channelId }),
+    ana.members.add({ channelId, userIds: ['pair-cem'] }),
+    ana.members.update({ channelId, userId: 'pair-ben', role: 'owner' }),
+    ana.members.remove({ channelId, userId: 'pair-ben' }),
+    ana.members.remove({ channelId, userId: 'pair-ana' }),
+    ben.members.leave({ channelId }),
+    cem.members.join({ channelId }),
+    cem.members.list({ channelId }),
   ]
   for (const call of await refusals(calls)) expect(call).toEqual(forbidden)
   expect(await rolesIn(ben, channelId)).toEqual(['pair-ana owner', 'pair-ben member'])

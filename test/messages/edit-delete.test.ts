@@ -120,7 +120,13 @@ describe('deleting a message', () => {
     const answer = await ana.messages.delete(ref)
     expect(answer).toEqual({ success: true, messageId, deletedAt: expect.any(String) })
     const stored = await world().db<{ row: string }[]>`
-      select m::text as row from messages m union all select e::text from events e union all select r::text from reactions r where message_id = ${messageId} union all select p::text from pins p where message_id = ${messageId}`
+      select msg::text as row from messages msg
+      union all
+      select e::text from events e
+      union all
+      select r::text from reactions r where message_id = ${messageId}
+      union all
+      select p::text from pins p where message_id = ${messageId}`
     expect(stored.filter(({ row }) => /secret/.test(row))).toEqual([])
     const [tombstone] = (await ben.messages.list({ channelId, since_seq: 0 })).messages
     expect(tombstone).toMatchObject({

@@ -120,11 +120,26 @@ describe('listing messages', () => {
     const elsewhere = await other.say('elsewhere')
     const list = async (query: string) =>
       (await rest(world(), ana)('GET', `/api/channels/${channelId}/messages?${query}`)).status
-    // biome-ignore format: a table
     for (const query of [
-      `before=${id(1)}&after=${id(2)}`, `before=${id(1)}&since_seq=0`, `after=${id(1)}&since_seq=0`, 'before=first', 'after=', `before=${id(1)}&before=${id(2)}`,
-      'limit=0', 'limit=-1', 'limit=1.5', 'limit=0x10', 'limit=1e3', 'limit=%2B1', 'since_seq=-1', 'since_seq=1.5', 'since_seq=x', 'since_seq=', 'since_seq=99999999999',
-    ]) expect(`${await list(query)} ${query}`).toBe(`400 ${query}`)
+      `before=${id(1)}&after=${id(2)}`,
+      `before=${id(1)}&since_seq=0`,
+      `after=${id(1)}&since_seq=0`,
+      'before=first',
+      'after=',
+      `before=${id(1)}&before=${id(2)}`,
+      'limit=0',
+      'limit=-1',
+      'limit=1.5',
+      'limit=0x10',
+      'limit=1e3',
+      'limit=%2B1',
+      'since_seq=-1',
+      'since_seq=1.5',
+      'since_seq=x',
+      'since_seq=',
+      'since_seq=99999999999',
+    ])
+      expect(`${await list(query)} ${query}`).toBe(`400 ${query}`)
     for (const query of [`before=${unknownId}`, `after=${unknownId}`, `before=${elsewhere.id}`])
       expect(await list(query)).toBe(404)
   })
@@ -162,15 +177,28 @@ describe('messages of other channels and apps', () => {
     const { id: messageId } = await say('ours')
     const { apiKey } = await world().api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Other' })
     const stranger = await world().user('ana', {}, world().api({ apiKey }))
-    // biome-ignore format: a table
     for (const [method, path, body] of [
-      ['GET', '/messages', undefined], ['POST', '/messages', { text: 'x' }], ['GET', `/messages/${messageId}`, undefined], ['GET', `/messages/${messageId}/replies`, undefined], ['PATCH', `/messages/${messageId}`, { text: 'x' }],
-      ['DELETE', `/messages/${messageId}`, undefined], ['POST', `/messages/${messageId}/reactions`, { emoji: '👍' }], ['DELETE', `/messages/${messageId}/reactions/x`, undefined],
-      ['POST', `/messages/${messageId}/pin`, undefined], ['DELETE', `/messages/${messageId}/pin`, undefined], ['GET', '/pins', undefined], ['POST', '/read', { messageId }], ['PATCH', '/settings', { muted: true }],
+      ['GET', '/messages', undefined],
+      ['POST', '/messages', { text: 'x' }],
+      ['GET', `/messages/${messageId}`, undefined],
+      ['GET', `/messages/${messageId}/replies`, undefined],
+      ['PATCH', `/messages/${messageId}`, { text: 'x' }],
+      ['DELETE', `/messages/${messageId}`, undefined],
+      ['POST', `/messages/${messageId}/reactions`, { emoji: '👍' }],
+      ['DELETE', `/messages/${messageId}/reactions/x`, undefined],
+      ['POST', `/messages/${messageId}/pin`, undefined],
+      ['DELETE', `/messages/${messageId}/pin`, undefined],
+      ['GET', '/pins', undefined],
+      ['POST', '/read', { messageId }],
+      ['PATCH', '/settings', { muted: true }],
     ] as const) {
-      const call = (id: string) => rest(world(), stranger)(method, `/api/channels/${id}${path}`, body)
+      const call = (id: string) =>
+        rest(world(), stranger)(method, `/api/channels/${id}${path}`, body)
       const unknown = await call(unknownId)
-      expect(unknown).toEqual({ status: 404, body: { error: { code: 'NOT_FOUND', message: 'Channel not found' } } })
+      expect(unknown).toEqual({
+        status: 404,
+        body: { error: { code: 'NOT_FOUND', message: 'Channel not found' } },
+      })
       expect(await call(channelId)).toEqual(unknown)
     }
   })

@@ -98,8 +98,9 @@ describe('presence', () => {
     await createGroup(ana, ben)
     const anas = await listenAs(ana, userTopic(ana))
     await world().db`insert into nodes (id) values ('dead')`
-    await world()
-      .db`insert into connections (node_id, app_id, user_id) values ('dead', ${world().appId}, ${ben.id})`
+    await world().db`
+      insert into connections (node_id, app_id, user_id)
+      values ('dead', ${world().appId}, ${ben.id})`
     await anas.until(() => state(anas, ben.id).includes('presence.offline'))
   })
 })

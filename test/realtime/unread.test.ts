@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { limits } from '@parley/contract'
 import { createPostgresBroker } from '@parley/server/realtime/postgres-broker'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { insertCrowd } from '../support/inserted.ts'
+import { insertUsers } from '../support/inserted.ts'
 import type { TopicListener } from '../support/realtime.ts'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
@@ -82,8 +82,8 @@ describe('reading in real time', () => {
       type: 'livestream',
       name: 'Show',
     })
-    const crowd = await insertCrowd(world(), 'extra-', limits.largeLivestreamMembers)
-    await ana.members.add({ channelId, userIds: [ben.id, ...crowd] })
+    const extras = await insertUsers(world(), 'extra-', limits.largeLivestreamMembers)
+    await ana.members.add({ channelId, userIds: [ben.id, ...extras] })
     const [anas, bens, bensOwn] = [
       await listenAs(ana, channelTopic(channelId)),
       await listenAs(ben, channelTopic(channelId)),
@@ -160,12 +160,15 @@ test('unread counts that failed on a database error are sent once it recovers', 
   await db.begin(async (tx) => {
     await tx`lock table connections in access exclusive mode`
     await ana.messages.send({ channelId, text: 'b' })
-    const counting = db`pid <> pg_backend_pid() and wait_event_type = 'Lock' and query like '%join connections k on k.node_id%'`
-    await until(
-      async () =>
-        (await db`select pg_terminate_backend(pid) from pg_stat_activity where ${counting}`)
-          .length > 0,
-    )
+    await until(async () => {
+      const terminated = await db`
+        select pg_terminate_backend(pid)
+        from pg_stat_activity
+        where pid <> pg_backend_pid()
+          and wait_event_type = 'Lock'
+          and query like '%join connections%'`
+      return terminated.length > 0
+    })
   })
   await total(2)
 })

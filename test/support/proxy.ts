@@ -6,7 +6,10 @@ export async function openProxy(target: string) {
   const lines = new Set<net.Socket>()
   const server = net.createServer((client) => {
     const upstream = net.connect(Number(upstreamUrl.port), upstreamUrl.hostname)
-    for (const [from, to] of [[client, upstream], [upstream, client]] as const) {
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
       lines.add(from)
       from.on('data', (bytes) => {
         const part = bytes.subarray(0, budget)
@@ -19,7 +22,7 @@ export async function openProxy(target: string) {
         lines.delete(from)
         to.destroy()
       })
-    } // biome-ignore format: a pair a line says less
+    }
   })
   let budget = Number.POSITIVE_INFINITY
   let cuts = 0

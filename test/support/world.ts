@@ -137,9 +137,23 @@ export async function createWorld({
   }
   const users = <Ids extends string[]>(...ids: Ids) =>
     Promise.all(ids.map((id) => user(id))) as Promise<{ [Place in keyof Ids]: User }>
-  // biome-ignore format: a list
   return {
-    url, app, appId, apiKey, api, backend, operator, stranger, user, users, db, pool, metrics, cleanup, sign: tokens.sign, databaseUrl: database.url,
+    url,
+    app,
+    appId,
+    apiKey,
+    api,
+    backend,
+    operator,
+    stranger,
+    user,
+    users,
+    db,
+    pool,
+    metrics,
+    cleanup,
+    sign: tokens.sign,
+    databaseUrl: database.url,
     stop: async () => {
       await app.close()
       if (stopJobs) await stopJobs()

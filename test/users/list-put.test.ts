@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { insertCrowd } from '../support/inserted.ts'
+import { insertUsers } from '../support/inserted.ts'
 import { invalid, notFound, refusal } from '../support/refusal.ts'
 import { rest } from '../support/rest.ts'
 import { RawSocket } from '../support/socket.ts'
@@ -50,7 +50,7 @@ describe('listing users', () => {
   })
 
   test('a page of users holds 50 by default and at most 100', async () => {
-    await insertCrowd(world(), 'many', 101)
+    await insertUsers(world(), 'many', 101)
     const count = async (limit?: number) =>
       (await world().backend.users.list({ q: 'many', ...(limit && { limit }) })).users.length
     expect([await count(), await count(500)]).toEqual([50, 100])
@@ -164,7 +164,10 @@ test('lastActiveAt is updated shortly after sends and reads', async () => {
     name: 'Busy',
     memberIds: ['busy-ben'],
   })
-  await db`update users set last_active_at = '2020-01-01' where app_id = ${appId} and id like 'busy-%'`
+  await db`
+    update users
+    set last_active_at = '2020-01-01'
+    where app_id = ${appId} and id like 'busy-%'`
   await ana.messages.send({ channelId: channel.id, text: 'hi' })
   await ben.reads.mark({ channelId: channel.id })
   const year = async (userId: string) => (await ana.users.get({ userId })).lastActiveAt?.slice(0, 4)

@@ -65,7 +65,10 @@ describe('topics and commands', () => {
   test('a socket holds a thousand topics, and the next is refused with 106', async () => {
     const { db, appId } = world()
     const rows = await db<{ id: string }[]>`
-      insert into channels (id, app_id, cid, type, created_by, name) select gen_random_uuid(), ${appId}, 'public:many-' || n, 'public', 'ana', 'x' from generate_series(1, 1001) n returning id`
+      insert into channels (id, app_id, cid, type, created_by, name)
+      select gen_random_uuid(), ${appId}, 'public:many-' || n, 'public', 'ana', 'x'
+      from generate_series(1, 1001) n
+      returning id`
     const raw = await connected()
     raw.send(
       ...rows.map(({ id }, index) => ({ id: index + 2, subscribe: { channel: channelTopic(id) } })),

@@ -102,8 +102,10 @@ test('nodes exchange events again after the connections between them were cut', 
   const raw = await connected()
   await raw.ask({ id: 2, subscribe: { channel: topic } })
   const cut = await world().db`
-    select pg_terminate_backend(pid) from pg_stat_activity
-    where datname = current_database() and (application_name = 'parley-broker' or query ilike 'listen%')`
+    select pg_terminate_backend(pid)
+    from pg_stat_activity
+    where datname = current_database()
+      and (application_name = 'parley-broker' or query ilike 'listen%')`
   expect(cut.length).toBeGreaterThanOrEqual(2)
   const elsewhere = other.api({ token: ana().token })
   // Ephemeral: nothing but the broker brings it here.
@@ -119,9 +121,17 @@ test('a node that misses notifications catches up from the database by itself', 
   const raw = await connected()
   await raw.ask({ id: 2, subscribe: { channel: topic } })
   const { appId, db } = world()
-  // As if written by a node that died before it could tell anybody.
-  await db`with counted as (update channels set rev = rev + 1 where id = ${id} returning rev)
-    insert into events (topic, "offset", envelope) select ${topics.channel(appId, id)}, rev, '{"type":"channel.updated","payload":{}}' from counted`
+  // As if written by a node that died before it could notify the others.
+  await db`
+    with counted as (
+      update channels
+      set rev = rev + 1
+      where id = ${id}
+      returning rev
+    )
+    insert into events (topic, "offset", envelope)
+    select ${topics.channel(appId, id)}, rev, '{"type":"channel.updated","payload":{}}'
+    from counted`
   await raw.until(({ push }) => push?.pub?.offset === 6)
 })
 
@@ -130,11 +140,12 @@ test('a node that missed the deletion of a channel detects it, even when no othe
   const raw = await connected()
   await raw.ask({ id: 2, subscribe: { channel: topic } })
   const { db } = world()
-  await db.begin(async (db) => {
-    await db`insert into events (topic, "offset", envelope) values (${topic}, 6, ${JSON.stringify({ type: 'channel.deleted', payload: { channelId: id } })})`
-    await db`delete from messages where channel_id = ${id}`
-    await db`delete from members where channel_id = ${id}`
-    await db`delete from channels where id = ${id}`
+  const envelope = JSON.stringify({ type: 'channel.deleted', payload: { channelId: id } })
+  await db.begin(async (tx) => {
+    await tx`insert into events (topic, "offset", envelope) values (${topic}, 6, ${envelope})`
+    await tx`delete from messages where channel_id = ${id}`
+    await tx`delete from members where channel_id = ${id}`
+    await tx`delete from channels where id = ${id}`
   })
   await raw.until(({ push }) => push?.channel === topic && push.unsubscribe?.code === 2000)
 })

@@ -95,8 +95,10 @@ describe('recovering a subscription', () => {
     const topics = await Promise.all(
       [1, 2, 3].map(async () => {
         const { topic, id } = await createLively()
-        await world()
-          .db`insert into events (topic, "offset", envelope) select ${topic}, n, '{"type":"typing.stop","payload":{}}' from generate_series(6, 2000) n`
+        await world().db`
+          insert into events (topic, "offset", envelope)
+          select ${topic}, n, '{"type":"typing.stop","payload":{}}'
+          from generate_series(6, 2000) n`
         await world().db`update channels set rev = 2000 where id = ${id}`
         return topic
       }),
@@ -170,13 +172,13 @@ test('a slow consumer is closed with 3008 and recovers without loss', async () =
   raw.socket.pause()
   const text = 'x'.repeat(10_000)
   let last = await ana().messages.send({ channelId: id, text })
-  // Beyond what the socket buffers of the kernel hold, which is megabytes. Who still does not read 5 s after the close is cut off without a code.
-  while (socket?.readyState === WebSocket.OPEN)
-    last = (
-      await Promise.all(
-        Array.from({ length: 25 }, () => ana().messages.send({ channelId: id, text })),
-      )
-    ).reduce((a, b) => (a.rev > b.rev ? a : b))
+  // More than the socket buffers of the kernel hold, which is megabytes. A client that still does not
+  // read 5 s after the close is cut off without a code.
+  while (socket?.readyState === WebSocket.OPEN) {
+    const send = () => ana().messages.send({ channelId: id, text })
+    const sent = await Promise.all(Array.from({ length: 25 }, send))
+    last = sent.reduce((a, b) => (a.rev > b.rev ? a : b))
+  }
   raw.socket.resume()
   expect((await raw.closed).code).toBe(3008)
   const offset = Math.max(...raw.messages.map(({ push }) => push?.pub?.offset ?? 0))
