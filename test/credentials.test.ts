@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createTokens } from '@parley/server/core/tokens'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Forgery, forge as forgeFrom } from './support/forge.ts'
+import { unknownId } from './support/ids.ts'
 import { expectError, post } from './support/raw.ts'
 import { ADMIN_KEY, SECRET, type User, useWorld } from './support/world.ts'
 
@@ -120,10 +121,10 @@ describe('an invalid bearer token is an INVALID_TOKEN', () => {
     'another audience': () => forge({ payload: { aud: 'parley-ws' } }),
     'another issuer': () => forge({ payload: { iss: 'other' } }),
     'another app': () => forge({ payload: { app: randomUUID() } }),
-    'an app that can not be': () => forge({ payload: { app: "' or 1=1" } }),
-    'an app that is an object': () => forge({ payload: { app: {} } }),
+    'an impossible app id': () => forge({ payload: { app: "' or 1=1" } }),
+    'an object as app id': () => forge({ payload: { app: {} } }),
     'an unknown user': () => forge({ payload: { sub: 'nobody' } }),
-    'a user that can not be': () => forge({ payload: { sub: 'a\0b' } }),
+    'an impossible user id': () => forge({ payload: { sub: 'a\0b' } }),
     'an earlier generation': () => forge({ payload: { gen: -1 } }),
     'a generation beyond counting': () => forge({ payload: { gen: 1e300 } }),
     ...Object.fromEntries(
@@ -141,8 +142,7 @@ describe('an invalid bearer token is an INVALID_TOKEN', () => {
     )
   }
   test('a bearer token that is invalid is refused even beside a valid API key', async () => {
-    const path =
-      '/api/channels/019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90/messages/019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90'
+    const path = `/api/channels/${unknownId}/messages/${unknownId}`
     const remove = (headers: Record<string, string>) =>
       post(world().url, path, { method: 'DELETE', headers })
     expectError(

@@ -2,9 +2,9 @@ import { type Operation, pathParameters } from '@parley/contract'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { createFixture, type Fixture, withIds } from './support/hostile/fixture.ts'
 import { testHostileRequests } from './support/hostile/index.ts'
 import { plainRequest } from './support/hostile/requests.ts'
-import { onStage, type Stage, setStage } from './support/hostile/stage.ts'
 import {
   ask,
   expectForm,
@@ -26,14 +26,17 @@ afterAll(() => void process.off('unhandledRejection', note))
 
 testHostileRequests(world, 2_000)
 
-const stages = new Map<string, Promise<Stage>>()
-/** An operation with valid input and credentials, and ways to send it otherwise; all of its tests are on one stage. */
+const fixtures = new Map<string, Promise<Fixture>>()
+/**
+ * An operation with valid input and credentials, and ways to vary its request. The tests of an
+ * operation share one fixture.
+ */
 async function trial(id: string, op: Operation) {
-  const found = stages.get(id) ?? setStage(world())
-  stages.set(id, found)
-  const stage = await found
-  const args = onStage(plainRequest(id, op).args, stage)
-  const headers = headersOf(stage.credentials[op.auth][0] ?? {})
+  const found = fixtures.get(id) ?? createFixture(world())
+  fixtures.set(id, found)
+  const fixture = await found
+  const args = withIds(plainRequest(id, op).args, fixture)
+  const headers = headersOf(fixture.credentials[op.auth][0] ?? {})
   const pathWith = (parts: Record<string, string>) =>
     op.path.replace(/\{(\w+)\}/g, (_, name: string) => parts[name] ?? percent(toText(args[name])))
   const inBody = Object.fromEntries(

@@ -63,7 +63,15 @@ test('garbage after a request does not replace the answer to the request', async
   const ana = await world().user('ana')
   const { id } = await ana.channels.create({ type: 'group', name: 'Talk' })
   const body = '{"text":"hi"}'
-  const send = `POST /api/channels/${id}/messages HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ana.token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  const send = [
+    `POST /api/channels/${id}/messages HTTP/1.1`,
+    'Host: x',
+    `Authorization: Bearer ${ana.token}`,
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+    '',
+    body,
+  ].join('\r\n')
   const answers = await whileLocked(world(), id, async (waiting) => {
     const answers = exchange(world().url, send, 'garbage\r\n\r\n')
     await waiting(1)
@@ -100,7 +108,17 @@ test('a request with no Host or a malformed one is served', async () => {
 test('Expect: 100-continue is answered with 100, and other expectations are ignored', async () => {
   const body = '{"userId":"ben"}'
   const request = (expectation: string) =>
-    `POST /tokens HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-API-Key: ${world().apiKey}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: ${expectation}\r\n\r\n${body}`
+    [
+      'POST /tokens HTTP/1.1',
+      'Host: x',
+      'Connection: close',
+      `X-API-Key: ${world().apiKey}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+      `Expect: ${expectation}`,
+      '',
+      body,
+    ].join('\r\n')
   expect(
     (await exchange(world().url, request('100-continue'))).map(({ status }) => status),
   ).toEqual([100, 200])

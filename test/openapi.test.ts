@@ -70,7 +70,7 @@ test('the REST routes of the server and of the document are the same', () => {
 })
 
 test('everything in the document has a description and an example', () => {
-  const wordless = operations.flatMap(([id, op]) => {
+  const undescribed = operations.flatMap(([id, op]) => {
     const { summary, description, parameters = [], requestBody, responses } = describedAt(op)
     return [
       ...(summary && description ? [] : [id]),
@@ -86,7 +86,7 @@ test('everything in the document has a description and an example', () => {
     ...(schema.description ? [] : [name]),
     ...gaps(schema, name),
   ])
-  expect([...wordless, ...components]).toEqual([])
+  expect([...undescribed, ...components]).toEqual([])
 })
 
 test.each(operations)('the examples of %s are valid', (_, op) => {
@@ -220,20 +220,23 @@ const resolve = (answer: Described['responses'][string]) =>
     ? document.components.responses[answer.$ref.replace('#/components/responses/', '')]
     : undefined) ?? answer
 
-/** Properties without a description and leaves without an example, in a schema. Components are looked at for themselves. */
-function gaps(schema: Schema | undefined, place: string): string[] {
-  if (!schema) return [place]
+/**
+ * Properties without a description and leaves without an example, in a schema. Components are
+ * checked on their own.
+ */
+function gaps(schema: Schema | undefined, path: string): string[] {
+  if (!schema) return [path]
   if (schema.$ref || schema.examples) return []
   if (schema.properties)
     return Object.entries(schema.properties).flatMap(([name, property]) => [
-      ...wordless(property, `${place}.${name}`),
-      ...gaps(property, `${place}.${name}`),
+      ...undescribed(property, `${path}.${name}`),
+      ...gaps(property, `${path}.${name}`),
     ])
-  if (schema.anyOf) return gaps(schema.anyOf[0], place)
-  return schema.items ? gaps(schema.items, `${place}[]`) : [place]
+  if (schema.anyOf) return gaps(schema.anyOf[0], path)
+  return schema.items ? gaps(schema.items, `${path}[]`) : [path]
 }
-const wordless = ({ $ref, description }: Schema, place: string) =>
-  $ref || description ? [] : [place]
+const undescribed = ({ $ref, description }: Schema, path: string) =>
+  $ref || description ? [] : [path]
 
 /** The routes of a server as `METHOD /path/{parameter}`. */
 function routesOf(app: ReturnType<typeof buildApp>) {

@@ -157,14 +157,14 @@ test('concurrent reactions are all in the last event', async () => {
     return { calls }
   })
   await Promise.all(calls.calls)
-  const told = (await channelEventsOf(world(), channelId))
+  const emitted = (await channelEventsOf(world(), channelId))
     .filter(({ type }) => type === 'reaction.added')
     .map(({ payload }) => payload.reactions as { count: number }[])
-  expect(told.map((reactions) => reactions.reduce((sum, { count }) => sum + count, 0))).toEqual([
+  expect(emitted.map((reactions) => reactions.reduce((sum, { count }) => sum + count, 0))).toEqual([
     1, 2, 3,
   ])
   const { reactions } = await ana.messages.get(ref)
-  expect(told.at(-1)).toEqual(reactions.map((reaction) => ({ ...reaction, own: false })))
+  expect(emitted.at(-1)).toEqual(reactions.map((reaction) => ({ ...reaction, own: false })))
 })
 
 test('a send that waits while the channel is deleted is not found and stores nothing', async () => {

@@ -4,7 +4,7 @@ import { ADMIN_KEY, createWorld, type User, type World } from './support/world.t
 
 const none = { tokens: 0, messages: 0, requests: 0 }
 
-/** A world with limits, for one test. */
+/** A world with rate limits, for one test. */
 const limited = async (options: Parameters<typeof createWorld>[0]) => {
   const world = await createWorld(options)
   onTestFinished(world.stop)
@@ -52,7 +52,7 @@ test('exactly the allowed number of messages a minute pass, and every answer sta
     'ratelimit-remaining': '0',
     'retry-after': refused.headers['ratelimit-reset'],
   })
-  expect((await send(ben, { text: 'another user has his own' })).status).toBe(201)
+  expect((await send(ben, { text: 'another user has their own' })).status).toBe(201)
   expect((await asUser(world, ana, '/api/channels')).headers).not.toHaveProperty('ratelimit-limit')
 })
 

@@ -180,7 +180,8 @@ describe('emojis', () => {
     expect((await ana.reactions.add({ ...ref, emoji })).reactions).toMatchObject([
       { type: emoji, count: 1 },
     ])
-    const path = `/api/channels/${ref.channelId}/messages/${ref.messageId}/reactions/${encodeURIComponent(emoji)}`
+    const message = `/api/channels/${ref.channelId}/messages/${ref.messageId}`
+    const path = `${message}/reactions/${encodeURIComponent(emoji)}`
     expect(await rest(world(), ana)('DELETE', path)).toEqual({
       status: 200,
       body: { success: true, reactions: [] },

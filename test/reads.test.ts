@@ -49,8 +49,8 @@ test('marking a channel read needs no body', async () => {
 test('reading up to a message clears the unread count, and the position never moves back', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
   const { channelId, ids } = await talk(['one', 'two', 'three'], [ana, ben])
-  const mark = async (place: number) =>
-    (await ben.reads.mark({ channelId, messageId: ids[place] ?? '' })).lastReadSeq
+  const mark = async (index: number) =>
+    (await ben.reads.mark({ channelId, messageId: ids[index] ?? '' })).lastReadSeq
   expect(await mark(1)).toBe(2)
   expect(await stateOf(ben, channelId)).toEqual({ unreadCount: 0, lastReadSeq: 2 })
   expect(await mark(0)).toBe(2)

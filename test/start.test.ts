@@ -31,7 +31,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 const start = (variables: Record<string, string>, cwd = directory) => children.start(variables, cwd)
 
-/** Rejects while somebody listens there. */
+/** Rejects while a server listens there. */
 const isRefused = (url: string) =>
   new Promise<void>((resolve, reject) => {
     const { hostname, port } = new URL(url)
@@ -62,13 +62,14 @@ test('a failed start prints one line with the reason and exits with 1', async ()
   ]
   const starts = bad.map(([variables]) => start(variables))
   expect(await Promise.all(starts.map(({ code }) => code))).toEqual(bad.map(() => 1))
-  for (const [place, [, line]] of bad.entries()) expect(starts[place]?.output()).toMatch(line)
+  for (const [index, [, line]] of bad.entries()) expect(starts[index]?.output()).toMatch(line)
   taken.close()
 })
 
 test('in development missing secrets and data are created, kept across a restart, and Ctrl-C stops the server', async () => {
   const dataDir = join(directory, 'embedded')
-  writeFileSync(join(directory, '.env'), `DATA_DIR=${dataDir}\nHOST=127.0.0.1\nPORT=1\n`) // the environment goes first
+  // The environment takes precedence over this PORT.
+  writeFileSync(join(directory, '.env'), `DATA_DIR=${dataDir}\nHOST=127.0.0.1\nPORT=1\n`)
   const first = start({})
   const [url, adminKey, demoKey] = [
     await first.url(),
@@ -99,7 +100,7 @@ test('in development missing secrets and data are created, kept across a restart
   expect(
     (await createApi({ url: again, apiKey: demoKey }).tokens.create({ userId: 'ana' })).user.id,
   ).toBe('ana')
-  // Half a request keeps the server from closing, until somebody has enough.
+  // Half a request keeps the server from closing, until a second signal ends it.
   const { hostname, port } = new URL(again)
   const socket = connectSocket(Number(port), hostname, () =>
     socket.write('POST /tokens HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n'),

@@ -9,11 +9,13 @@ import { RawSocket } from './support/socket.ts'
 import { patient } from './support/until.ts'
 import { createWorld, useWorld } from './support/world.ts'
 
-/** What the server sends to its database. */
+/** The statements that the server sends to its database. */
 const statements: string[] = []
 const onStatement = (statement: string) => void statements.push(statement)
 
-/** Not of an operation: looking up, every 5 s, whether a token was revoked, and writing, every 2 s, who was active. */
+/**
+ * Statements of no operation: every 5 s the lookup of revoked tokens, every 2 s the last activity.
+ */
 const isElsewhere = (statement: string) =>
   /^\s*select\s+token_generation\s+from\s+users|update\s+users\s+u\s+set\s+last_active_at/.test(
     statement,
@@ -32,7 +34,10 @@ const world = useWorld({
   timings: { reconcileMs: 1_000_000, beatMs: 1_000_000 },
 })
 
-/** A channel with a thread, a reaction and a pin; everything done once, so that what is done once a connection is done. */
+/**
+ * A channel with a thread, a reaction and a pin. Every operation has been carried out once, so that
+ * what happens once for a connection has happened.
+ */
 const lively = async (size: number) => {
   const [ana, ben] = await world().users('ana', 'ben')
   const extras = await insertUsers(world(), `extras-${size}-${Math.random()}-`, size - 2)

@@ -105,7 +105,7 @@ test('a sync answer holds 2,000 messages, and repeated calls return each message
     from unnest(${ids}::uuid[]) given, generate_series(1, 900) n`
   await db`update channels set last_seq = 900, rev = 901 where id = any(${ids}::uuid[])`
   let known = Object.fromEntries(ids.map((id) => [id, 1]))
-  const heard: string[] = []
+  const received: string[] = []
   const sizes: number[] = []
   for (let more = true; more; ) {
     const answer = await hal.sync.pull({ channels: known })
@@ -113,13 +113,13 @@ test('a sync answer holds 2,000 messages, and repeated calls return each message
     known = Object.fromEntries(
       Object.entries(answer.channels).map(([id, { rev = -1 }]) => [id, rev]),
     )
-    heard.push(...messages.map((message) => message.id))
+    received.push(...messages.map((message) => message.id))
     sizes.push(messages.length)
     expect(Object.values(answer.channels).some((changes) => changes.more)).toBe(answer.more)
     more = answer.more
   }
   expect(sizes).toEqual([2_000, 1_600])
-  expect(new Set(heard).size).toBe(3_600)
+  expect(new Set(received).size).toBe(3_600)
   expect(Object.values(known)).toEqual([901, 901, 901, 901])
 })
 

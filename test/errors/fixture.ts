@@ -4,8 +4,8 @@ import { post } from '../support/raw.ts'
 import type { User, World } from '../support/world.ts'
 
 /**
- * Requests of exact bytes by ana, who has a channel. The server must be healthy after the tests of a
- * file, whatever was sent to it.
+ * Requests of exact bytes by ana, who has a channel. The server must be healthy after all tests of
+ * a file.
  */
 export function useRequests(world: () => World) {
   let ana: User

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { centrifugeOf, listen } from '../support/realtime.ts'
 import { createWorld, type World } from '../support/world.ts'
 
-/** Longer than a reconciliation, a beat of the broker and its patience with a dead line. */
+/** Longer than a reconciliation, a beat of the broker and its timeout for a dead connection. */
 const OUTAGE_MS = 14_000
 const dataDir = mkdtempSync(join(tmpdir(), 'parley-long-outage-'))
 chmodSync(dataDir, 0o755) // for the user that root hands the server over to
@@ -65,7 +65,7 @@ test.each(endings)(
     const listeners = await Promise.all(
       clients.map((client) => listen(client, topics.channel(world.appId, channelId))),
     )
-    const badges = await Promise.all(
+    const userListeners = await Promise.all(
       clients.map((client) => listen(client, topics.user(world.appId, ben.id))),
     )
     for (const client of clients) client.on('connecting', (reason) => drops.push(reason))
@@ -106,13 +106,13 @@ test.each(endings)(
       expect(listener.received.flatMap(({ offset }) => offset ?? [])).toEqual(
         acknowledged.map((_, index) => index + 3),
       )
-      const heard = listener.received.flatMap(({ envelope }) =>
+      const received = listener.received.flatMap(({ envelope }) =>
         envelope.type === 'message.new' ? [envelope.payload.message.clientId] : [],
       )
-      expect(heard.sort()).toEqual([...acknowledged].sort())
+      expect(received.sort()).toEqual([...acknowledged].sort())
     }
-    for (const badge of badges)
-      await badge.until(
+    for (const userListener of userListeners)
+      await userListener.until(
         (received) =>
           received
             .flatMap(({ envelope }) =>

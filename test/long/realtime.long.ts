@@ -10,15 +10,15 @@ import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
 const chat = (channelId: string) => topics.channel(world().appId, channelId)
-let casts = 0
-const cast = () => world().users(`ana${++casts}`, `ben${casts}`, `cem${casts}`)
+let groups = 0
+const newUsers = () => world().users(`ana${++groups}`, `ben${groups}`, `cem${groups}`)
 const upTo = (n: number, from = 1) => Array.from({ length: n }, (_, index) => index + from)
 const offsets = ({ received }: TopicListener) => received.flatMap(({ offset }) => offset ?? [])
 
 test.each(framings)(
   'a connection cut amid concurrent sends delivers each message exactly once, in order (%s)',
   async (framing) => {
-    const [ana, ben, cem] = await cast()
+    const [ana, ben, cem] = await newUsers()
     const { id: channelId } = await ana.channels.create({
       type: 'group',
       name: 'Talk',
@@ -53,7 +53,7 @@ test.each(framings)(
 )
 
 test('a message whose node is killed between commit and publish reaches readers on another within 10 s', async () => {
-  const [ana, ben] = await cast()
+  const [ana, ben] = await newUsers()
   const { id: channelId } = await ana.channels.create({
     type: 'group',
     name: 'Talk',
@@ -91,7 +91,7 @@ test('a message whose node is killed between commit and publish reaches readers 
 })
 
 test('a subscribe concurrent with a removal is ended, and receives nothing sent afterwards', async () => {
-  const [ana, ben] = await cast()
+  const [ana, ben] = await newUsers()
   const raw = await RawSocket.connect(world(), ben)
   for (let round = 0; round < 100; round++) {
     const { id: channelId } = await ana.channels.create({
@@ -119,7 +119,7 @@ test('a subscribe concurrent with a removal is ended, and receives nothing sent 
 })
 
 test('ten thousand garbage frames close their own sockets and no others', async () => {
-  const [ana, ben] = await cast()
+  const [ana, ben] = await newUsers()
   const { id: channelId } = await ana.channels.create({
     type: 'group',
     name: 'Talk',
@@ -142,7 +142,7 @@ test('ten thousand garbage frames close their own sockets and no others', async 
       protocols: [Math.random() < 0.5 ? 'centrifuge-json' : 'centrifuge-protobuf'],
     })
     raw.socket.send(frame)
-    // What may pass for an empty frame is followed by what can not.
+    // Some of the garbage is a valid empty frame; this is not.
     raw.socket.send('}')
     const { code } = await raw.closed
     codes.set(code, (codes.get(code) ?? 0) + 1)
@@ -153,7 +153,7 @@ test('ten thousand garbage frames close their own sockets and no others', async 
 })
 
 test('2,000 sockets cut at once all recover what they missed', async () => {
-  const [ana] = await cast()
+  const [ana] = await newUsers()
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
   const proxy = await openProxy(world().url)
   const client = (index: number) => {

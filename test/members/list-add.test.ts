@@ -96,8 +96,8 @@ describe('adding members', () => {
       'cem member',
       'dora owner',
     ])
-    const told = (await channelEventsOf(world(), channelId)).slice(before.length)
-    expect(told).toMatchObject([
+    const emitted = (await channelEventsOf(world(), channelId)).slice(before.length)
+    expect(emitted).toMatchObject([
       { type: 'channel.member_joined', payload: { userId: 'dora', role: 'owner', memberCount: 4 } },
     ])
     expect((await userEventsOf(world(), 'dora')).at(-1)).toMatchObject({

@@ -139,10 +139,10 @@ describe('deleting a message', () => {
       pinned: false,
       deletedAt: answer.deletedAt,
     })
-    const told = (await channelEventsOf(world(), channelId)).filter(
+    const emitted = (await channelEventsOf(world(), channelId)).filter(
       ({ payload }) => payload.messageId === messageId,
     )
-    expect(told.map(({ type, payload }) => [type, payload])).toEqual(
+    expect(emitted.map(({ type, payload }) => [type, payload])).toEqual(
       Array.from({ length: 5 }, () => [
         'message.deleted',
         { ...ref, seq: 1, deletedAt: answer.deletedAt },

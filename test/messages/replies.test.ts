@@ -82,8 +82,8 @@ describe('replies', () => {
     const { ana, cem, channelId, say } = await talk()
     const root = await say('root')
     const ids: string[] = []
-    for (let place = 0; place < 5; place++) {
-      ids.push((await say(`reply ${place}`, { parentId: root.id })).id)
+    for (let index = 0; index < 5; index++) {
+      ids.push((await say(`reply ${index}`, { parentId: root.id })).id)
       await say('aside')
     }
     const page = async (query: { limit?: number; before?: string; after?: string }) => {

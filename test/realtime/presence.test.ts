@@ -147,10 +147,10 @@ test('members receive the deletion of each of many channels, however soon the cl
   await Promise.all(channelIds.map((channelId) => ana.channels.delete({ channelId })))
   for (const each of listeners) {
     await each.untilType('channel.deleted', channelIds.length)
-    const told = each.received.flatMap(({ envelope }) =>
+    const deleted = each.received.flatMap(({ envelope }) =>
       envelope.type === 'channel.deleted' ? [envelope.payload.channelId] : [],
     )
-    expect(told.sort()).toEqual([...channelIds].sort())
+    expect(deleted.sort()).toEqual([...channelIds].sort())
   }
   await other.stop()
 })

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RawSocket, useSockets } from '../support/socket.ts'
 import { createWorld, type User, useWorld, type World } from '../support/world.ts'
 
-// No comparison with the database: what is told, is told at once.
+// Reconciliation with the database is off: what arrives was sent at once.
 const timings = { reconcileMs: 1_000_000 }
 const world = useWorld({ timings })
 let other: World
@@ -11,10 +11,10 @@ beforeAll(async () => {
   other = await createWorld({ timings, databaseUrl: world().databaseUrl })
 })
 afterAll(() => other.stop())
-const kept = useSockets()
+const terminatedLater = useSockets()
 /** Sockets of a user on both nodes. */
 const socketsOf = (user: User) =>
-  Promise.all([world(), other].map((node) => kept(RawSocket.connect(node, user))))
+  Promise.all([world(), other].map((node) => terminatedLater(RawSocket.connect(node, user))))
 const chat = (channelId: string) => topics.channel(world().appId, channelId)
 
 describe('sockets of a user whose tokens are voided close at once, on every node, and no others', () => {

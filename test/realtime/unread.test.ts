@@ -203,7 +203,7 @@ test('a user who rejoins a channel at once receives its new unread count, even i
     await ana.messages.send({ channelId, text: 'after' })
     const shown = (received: TopicListener['received']) =>
       received.findIndex(
-        ({ envelope }, place) => place >= before && envelope.type === 'channel.added',
+        ({ envelope }, index) => index >= before && envelope.type === 'channel.added',
       )
     await bens.until(
       (received) =>

@@ -118,8 +118,8 @@ export async function invalidCredentials(scene: Scene): Promise<Record<string, C
 }
 
 /**
- * Valid input for an operation: the fields that it requires and the one of `also`, with the ids of the
- * scene wherever it has them.
+ * Valid input for an operation: the fields that it requires, and the one named `also`, with the ids
+ * of the scene.
  */
 export async function argsFor(
   id: string,

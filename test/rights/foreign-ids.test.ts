@@ -29,8 +29,12 @@ const foreign: Record<string, string> = {
 }
 
 /** The fields that hold an id of something that a scene has. */
-const idNames =
-  /^(userId|memberId|messageId|userIds|memberIds|messageIds|parentId|before|after|users|channels|channelId|workspaceId|deviceId|appId|keyId)$/
+const idNames = new RegExp(
+  `^(${[
+    'userId|memberId|messageId|userIds|memberIds|messageIds|parentId|before|after|users|channels',
+    'channelId|workspaceId|deviceId|appId|keyId',
+  ].join('|')})$`,
+)
 const idFields = operations.flatMap(([id, op]) =>
   Object.keys(op.input.shape)
     .filter((field) => idNames.test(field) || (id === 'invites.accept' && field === 'token'))

@@ -16,9 +16,9 @@ import {
 const { world, theirs } = useTenants()
 
 /**
- * Who may call what, of a group of an app and what belongs to it, and of its workspace. `ok`: carried
- * out, and users outside are shown nothing of the group unless the call `admits` them. Numbers: refused
- * with this status; the answer shows nothing of the group and nothing is changed.
+ * Who may call what on a group of an app, on what belongs to it, and on its workspace. `ok`:
+ * carried out, and users outside see nothing of the group unless the call `admits` them. A number:
+ * refused with this status, nothing of the group is shown and nothing is changed.
  */
 const matrix = rows(`
                           stranger outsider member owner  otherBackend backend  operator
@@ -89,7 +89,7 @@ const credentials = rows(`
   userOrKey UNAUTHORIZED INVALID_TOKEN INVALID_TOKEN INVALID_TOKEN  INVALID_TOKEN UNAUTHORIZED INVALID_TOKEN
 `)
 
-/** The table as `{ [row]: { [column]: cell } }`. */
+/** A table as `{ [row]: { [column]: cell } }`. */
 function rows(table: string): Record<string, Record<string, string>> {
   const [columns = [], ...lines] = table
     .trim()

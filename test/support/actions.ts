@@ -4,8 +4,9 @@ import fc from 'fast-check'
 import { inBatches } from './batches.ts'
 import type { User, World } from './world.ts'
 
-/** A user and what the user acts upon: a channel of the fixture, a message of it, another user, and a
- * channel that an earlier action created. */
+/**
+ * A user and what they act upon: a channel and a message, another user, a channel created earlier.
+ */
 type Scene = {
   world: World
   user: User
@@ -112,7 +113,9 @@ const actions = {
 type ActionName = keyof typeof actions
 export const actionNames = Object.keys(actions) as ActionName[] // as declared
 
-/** Actions in the channels of a fixture, by users who stay. What is likelier is listed more often. */
+/**
+ * Actions in the channels of a fixture, by users who stay. What is likelier is listed more often.
+ */
 const everydayActions: ActionName[] = [
   'send',
   'send',
@@ -171,8 +174,9 @@ export const anyHistory = (length: number) =>
   })
 
 /**
- * Holds after any history of everyday actions by four users in two channels. A failure shows its seed
- * and its history. It is not shrunk: what fails only when several users act at once would not fail again.
+ * Checks a property after histories of everyday actions by four users in two channels. A failure
+ * shows its seed and history. It is not shrunk: a failure of concurrent actions would not occur
+ * again.
  */
 export function afterAnyHistory(
   { length, runs }: { length: number; runs: number },
@@ -257,8 +261,8 @@ export const createEverydayFixture = (world: World) =>
   })
 
 /**
- * Runs `size` steps at once, then the next ones; answers those that were carried out. Two changes of one
- * profile at the same time have no order, so the second of a batch is left out.
+ * Runs `size` steps at once, then the next ones; answers those that were carried out. Concurrent
+ * changes of one profile have no order, so only the first in a batch is run.
  */
 export async function runConcurrently(
   history: Step[],

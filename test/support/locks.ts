@@ -5,8 +5,8 @@ import { patient } from './until.ts'
 import type { World } from './world.ts'
 
 /**
- * Holds the row of a channel locked from a connection of its own while `work` runs. `work` is given a
- * function that resolves once `count` connections wait for a lock.
+ * Holds the row of a channel locked from a connection of its own while `work` runs. `work` is given
+ * a function that resolves once `count` connections wait for a lock.
  */
 export async function whileLocked<T>(
   world: World,

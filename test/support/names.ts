@@ -4,7 +4,10 @@ import { once } from 'node:events'
 
 type Addresses = string[] | (() => string[])
 
-/** A name server that knows these names, and resolvers that ask it. IPv4 only; a name it does not know does not exist. */
+/**
+ * A name server with these names, and resolvers that ask it. It answers IPv4 only, and other names
+ * do not exist.
+ */
 export async function serveNames(names: Record<string, Addresses>) {
   const socket = createSocket('udp4')
   const asked: string[] = []
@@ -12,7 +15,8 @@ export async function serveNames(names: Record<string, Addresses>) {
     const { name, end, type } = readQuestion(query)
     asked.push(name)
     const entry = names[name]
-    const addresses = type === 1 ? (typeof entry === 'function' ? entry() : (entry ?? [])) : []
+    const known = typeof entry === 'function' ? entry() : (entry ?? [])
+    const addresses = type === 1 ? known : []
     socket.send(
       answer(query.subarray(0, end), { addresses, exists: entry !== undefined }),
       peer.port,
@@ -35,15 +39,15 @@ export async function serveNames(names: Record<string, Addresses>) {
 
 function readQuestion(query: Buffer) {
   const labels: string[] = []
-  let place = 12
-  for (let length = query[place] ?? 0; length > 0; length = query[place] ?? 0) {
-    labels.push(query.toString('latin1', place + 1, place + 1 + length))
-    place += 1 + length
+  let at = 12
+  for (let length = query[at] ?? 0; length > 0; length = query[at] ?? 0) {
+    labels.push(query.toString('latin1', at + 1, at + 1 + length))
+    at += 1 + length
   }
   return {
     name: labels.join('.').toLowerCase(),
-    type: query.readUInt16BE(place + 1),
-    end: place + 5,
+    type: query.readUInt16BE(at + 1),
+    end: at + 5,
   }
 }
 

@@ -16,8 +16,9 @@ export function centrifugeOf(
   user: Pick<User, 'minted'>,
   framing: Framing = 'json',
 ): Centrifuge {
-  const Client =
-    framing === 'json' ? Centrifuge : (CentrifugeProtobuf as unknown as typeof Centrifuge) // the same class, declared twice
+  // The same class, declared twice.
+  const protobufClient = CentrifugeProtobuf as unknown as typeof Centrifuge
+  const Client = framing === 'json' ? Centrifuge : protobufClient
   const client = new Client(wsUrlOf(world), {
     token: user.minted.wsToken,
     websocket: WebSocket,
@@ -46,7 +47,7 @@ export class TopicListener {
     return this.received.map(({ envelope }) => envelope.type)
   }
 
-  /** Resolves once the condition holds; fails after `milliseconds`, with the last events received. */
+  /** Resolves once the condition holds; after `milliseconds` it fails with the last events. */
   until(
     isComplete: (received: ReceivedEvent[]) => boolean,
     milliseconds = 60_000,
@@ -77,9 +78,9 @@ export class TopicListener {
   }
 }
 
-/** The Protobuf client leaves the data as bytes. */
+/** The Protobuf client delivers the data as bytes. It is checked against the contract elsewhere. */
 const decode = (data: unknown): Envelope =>
-  data instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(data)) : (data as Envelope) // held against the contract elsewhere
+  data instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(data)) : (data as Envelope)
 
 /** Subscribes and waits for the answer. */
 export async function listen(

@@ -2,7 +2,7 @@ import type { Channel, Envelope, Message, UserSummary } from '@parley/contract'
 import type { ReceivedEvent } from './realtime.ts'
 import type { User } from './world.ts'
 
-/** What a client that has fetched a channel once makes of its events. `rev` is that of the fetched state. */
+/** The state of a client that has fetched a channel once and then applied its events. */
 export async function replicaOfChannel(user: User, channelId: string) {
   const before = await fetchChannel(user, channelId)
   return {
@@ -97,7 +97,9 @@ function nextState(
   return now
 }
 
-/** What a client that has fetched its channels once makes of the events of its user's own topic. */
+/**
+ * The list of a client that has fetched it once and then applied the events of its user's topic.
+ */
 export async function replicaOfUser(user: User) {
   const before = await fetchList(user)
   return {

@@ -1,4 +1,6 @@
-/** So many milliseconds this process has worked. Other than the time of day they stand still while the machine does something else. */
+/**
+ * The CPU time of this process in milliseconds. It does not pass while the machine does other work.
+ */
 export function workedMs() {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1000

@@ -20,7 +20,7 @@ export const PUBLIC_URL = 'https://chat.test'
 const noLimits = { tokens: 0, messages: 0, requests: 0 }
 
 export type World = Awaited<ReturnType<typeof createWorld>>
-/** A user of the app: a validated client, and who he is. */
+/** A user of the app: a validated client, and the user's id and tokens. */
 export type User = Api & { id: string; token: string; minted: TokenResult }
 
 type WorldOptions = Partial<
@@ -30,17 +30,17 @@ type WorldOptions = Partial<
     Pick<AppOptions['realtime'], 'timings' | 'presenceGraceSeconds'>
 > & {
   poolSize?: number
-  /** Without, a machine that is busy with something else is no reason for a call to fail. */
+  /** By default so long that no call fails because the machine is busy. */
   patience?: Patience
   onStatement?: (statement: string) => void
   databaseUrl?: string
-  /** Without, nothing is promised and nothing is done: JOBS=off; elsewhere: JOBS=external. */
+  /** Without, no job is staged and none is run: JOBS=off. With `isElsewhere`: JOBS=external. */
   jobs?: Partial<Pick<JobsOptions, 'previews' | 'push' | 'timings' | 'log'>> & {
     isElsewhere?: boolean
   }
 }
 
-/** A running server on a database of its own, or on one that is given, with one app. */
+/** A running server with one app, on a database of its own or on a given one. */
 export async function createWorld({
   jobs,
   onStatement,
@@ -136,7 +136,7 @@ export async function createWorld({
     return { ...api({ token: result.token }), id, token: result.token, minted: result }
   }
   const users = <Ids extends string[]>(...ids: Ids) =>
-    Promise.all(ids.map((id) => user(id))) as Promise<{ [Place in keyof Ids]: User }>
+    Promise.all(ids.map((id) => user(id))) as Promise<{ [Index in keyof Ids]: User }>
   return {
     url,
     app,
@@ -164,7 +164,7 @@ export async function createWorld({
   }
 }
 
-/** The world of a test file, made before its tests and ended after them. */
+/** The world of a test file, created before its tests and stopped after them. */
 export function useWorld(options?: Parameters<typeof createWorld>[0]) {
   let world: World | undefined
   beforeAll(async () => {
@@ -174,7 +174,7 @@ export function useWorld(options?: Parameters<typeof createWorld>[0]) {
   return () => existing(world)
 }
 
-/** The same with a push provider beside it, which has work done for it. */
+/** The same with a push provider and running jobs. */
 export function useWorldWithProvider(jobs: NonNullable<WorldOptions['jobs']> = {}) {
   let provider: Awaited<ReturnType<typeof serveProvider>> | undefined
   let world: World | undefined

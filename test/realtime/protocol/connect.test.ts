@@ -72,11 +72,12 @@ describe('framing', () => {
 
   test('a frame of more than a mebibyte closes with 1009, one of a mebibyte does not', async () => {
     const raw = await opened()
-    const [before, after] = JSON.stringify({
+    const [before = '', after = ''] = JSON.stringify({
       ...connect(ana().minted.wsToken),
       padding: '|',
     }).split('|')
-    const frame = `${before}${'x'.repeat(1024 * 1024 - (before?.length ?? 0) - (after?.length ?? 0))}${after}`
+    const padding = 'x'.repeat(1024 * 1024 - before.length - after.length)
+    const frame = `${before}${padding}${after}`
     raw.socket.send(frame)
     expect((await raw.reply(1)).connect.client).toBeTypeOf('string')
     raw.socket.send(`${frame} `)

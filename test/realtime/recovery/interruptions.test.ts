@@ -69,10 +69,10 @@ describe('losing a right', () => {
 
   test('deleting a channel ends all its subscriptions after its last event', async () => {
     const { topic, id } = await createLively()
-    const [mine, his] = [await connected(ana()), await connected()]
-    for (const raw of [mine, his]) await raw.ask({ id: 2, subscribe: { channel: topic } })
+    const [anas, bens] = [await connected(ana()), await connected()]
+    for (const raw of [anas, bens]) await raw.ask({ id: 2, subscribe: { channel: topic } })
     await ana().channels.delete({ channelId: id })
-    for (const raw of [mine, his]) {
+    for (const raw of [anas, bens]) {
       await raw.pushed(({ unsubscribe }) => unsubscribe?.code === 2000)
       expect(raw.messages.some(({ push }) => push?.pub?.data.type === 'channel.deleted')).toBe(true)
     }

@@ -172,8 +172,8 @@ test('a slow consumer is closed with 3008 and recovers without loss', async () =
   raw.socket.pause()
   const text = 'x'.repeat(10_000)
   let last = await ana().messages.send({ channelId: id, text })
-  // More than the socket buffers of the kernel hold, which is megabytes. A client that still does not
-  // read 5 s after the close is cut off without a code.
+  // More than the socket buffers of the kernel hold, which is megabytes. A client that still does
+  // not read 5 s after the close is cut off without a code.
   while (socket?.readyState === WebSocket.OPEN) {
     const send = () => ana().messages.send({ channelId: id, text })
     const sent = await Promise.all(Array.from({ length: 25 }, send))
