@@ -4,7 +4,7 @@ import { ADMIN_KEY, useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-test('the operator creates an app, whose key works at once and is stored as a hash only', async () => {
+test("a new app's key works at once and is stored as a hash only", async () => {
   const { api, db } = world()
   const app = await api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Acme Talk' })
   expect(app.name).toBe('Acme Talk')

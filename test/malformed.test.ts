@@ -83,7 +83,10 @@ test('garbage after a request does not replace the answer to the request', async
 test('pipelined requests are answered in order', async () => {
   const answers = await exchange(
     world().url,
-    `${live}\r\nGET /health HTTP/1.1\r\nHost: x\r\n\r\nGET /nothing HTTP/1.1\r\nHost: x\r\n\r\n${live}Connection: close\r\n\r\n`,
+    `${live}\r\n`,
+    'GET /health HTTP/1.1\r\nHost: x\r\n\r\n',
+    'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n',
+    `${live}Connection: close\r\n\r\n`,
   )
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 404, 200])
 })
@@ -144,7 +147,14 @@ test('the server survives clients that hang up in the middle of a request', asyn
   for (const bytes of [
     'GET /hea',
     `${live}`,
-    'POST /tokens HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"user',
+    [
+      'POST /tokens HTTP/1.1',
+      'Host: x',
+      'Content-Type: application/json',
+      'Content-Length: 100',
+      '',
+      '{"user',
+    ].join('\r\n'),
     'POST /tokens HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{',
   ]) {
     const socket = connect(Number(port), hostname)

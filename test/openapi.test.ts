@@ -49,7 +49,7 @@ const operations = Object.entries<Record<string, Operation>>(contract).flatMap((
 const production = useWorld({ allowedOrigins: ['http://app.test'] })
 const development = useWorld({ allowedOrigins: ['http://app.test'], hasDocsPage: true })
 
-test('the committed document equals the one generated from the contract and the one served', async () => {
+test('the committed document equals the generated and the served one', async () => {
   expect(committed).toBe(openApiJson())
   const response = await fetch(`${production().url}/openapi.json`, {
     headers: { origin: 'http://app.test' },

@@ -82,7 +82,7 @@ test('concurrent replies are all counted', async () => {
   expect(counts).toEqual(upTo(24))
 })
 
-test('a deleted user creates no channel, even before this node learns of the deletion', async () => {
+test('a deleted user creates no channel, even before the node knows', async () => {
   await talk()
   const dan = await world().user('dan')
   await dan.channels.list()
@@ -113,7 +113,7 @@ test('a deletion wins over a concurrent edit, whichever comes first', async () =
   expect(await world().db`select from events where envelope like '%secret%'`).toHaveLength(0)
 })
 
-test('no message of a removed member is stored after a removal that runs beside their send', async () => {
+test('no message of a removed member is stored after a concurrent removal', async () => {
   for (const round of upTo(6)) {
     const { ana, ben, channelId } = await talk()
     await ben.messages.send({ channelId, text: 'warm' })
@@ -261,7 +261,7 @@ test('joining twenty times at once is the same as joining once', async () => {
   ).toHaveLength(1)
 })
 
-test('a user who leaves a public channel while sending joins it again with each message', async () => {
+test('each message to a public channel joins it again, if the author has left', async () => {
   const { channelId } = await talk('public')
   const dora = await world().user('dora')
   for (const n of upTo(20)) {

@@ -32,7 +32,7 @@ const talk = async (world: World) => {
   return { ana, ben, id, path, send }
 }
 
-test('exactly the allowed number of messages a minute pass, and every answer states what is left', async () => {
+test('exactly the allowed number of messages a minute pass', async () => {
   const world = await limited({ rateLimits: { ...none, messages: 3 } })
   const { ana, ben, send } = await talk(world)
   for (const remaining of ['2', '1', '0']) {
@@ -76,7 +76,7 @@ test('a refused send counts towards the limit', async () => {
 })
 
 describe('repeated sends', () => {
-  test('a repeated send does not count, and is answered with the original even over the limit', async () => {
+  test('a repeated send does not count, and is answered even over the limit', async () => {
     const world = await limited({ rateLimits: { ...none, messages: 2 } })
     const { ana, ben, path, send } = await talk(world)
     const original = await send(ana, { text: 'hi', clientId: 'a' })
@@ -103,7 +103,7 @@ describe('repeated sends', () => {
     const others = await Promise.all(Array.from({ length: 10 }, () => send(ana, { text: 'hi' })))
     expect(count(others, 201)).toBe(2)
   })
-  test('a repeated send to a channel the author may no longer read is FORBIDDEN even over the limit', async () => {
+  test('a repeated send by a removed author is FORBIDDEN even over the limit', async () => {
     const world = await limited({ rateLimits: { ...none, messages: 1 } })
     const { ana, ben, id, send } = await talk(world)
     await send(ben, { text: 'hi', clientId: 'a' })
@@ -156,7 +156,7 @@ test('health, unknown routes and preflights are not counted', async () => {
 })
 
 describe('token requests', () => {
-  test('token requests are counted by address, including those with bad keys, which still get 401', async () => {
+  test('token requests are counted by address, with bad keys too', async () => {
     const world = await limited({ rateLimits: { ...none, tokens: 3 } })
     for (const remaining of ['2', '1']) {
       const answer = await mint(world, { 'X-API-Key': 'wrong' })
@@ -188,7 +188,7 @@ describe('token requests', () => {
     'networks of proxies': '10.0.0.0/8, 127.0.0.1',
   }
   for (const [name, trustProxy] of Object.entries(behindProxies)) {
-    test(`token requests behind ${name} are counted by the address that the last proxy saw`, async () => {
+    test(`behind ${name} token requests are counted by the forwarded address`, async () => {
       const world = await limited({ rateLimits: { ...none, tokens: 1 }, trustProxy })
       expect((await mint(world, { 'X-Forwarded-For': '1.1.1.1' })).status).toBe(200)
       expectError(await mint(world, { 'X-Forwarded-For': '9.9.9.9, 1.1.1.1' }), 'RATE_LIMITED')

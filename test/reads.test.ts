@@ -46,7 +46,7 @@ test('marking a channel read needs no body', async () => {
   })
 })
 
-test('reading up to a message clears the unread count, and the position never moves back', async () => {
+test('reading up to a message clears the count, and never moves back', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
   const { channelId, ids } = await talk(['one', 'two', 'three'], [ana, ben])
   const mark = async (index: number) =>

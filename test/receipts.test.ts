@@ -19,7 +19,7 @@ async function talk(count: number, ...ids: string[]) {
   return { channelId: channel.id, messages, ana, others }
 }
 
-test('a receipt marks everything up to a message read and leaves later messages unread', async () => {
+test('a receipt marks everything up to a message read, and nothing later', async () => {
   const { channelId, messages, others } = await talk(5, 'r-ana', 'r-ben')
   const ben = others[0] as User
   expect(await ben.receipts.mark({ channelId, messageId: messages[2] ?? '' })).toEqual({
@@ -134,7 +134,7 @@ test('read status shows how far each member has read', async () => {
   ])
 })
 
-test('users who may read a channel get its receipts, and only members mark messages read', async () => {
+test('readers of a channel get its receipts, and only members mark messages', async () => {
   const { channelId, messages, ana } = await talk(1, 'p-ana', 'p-ben')
   const [eve, messageId = ''] = [await world().user('p-eve'), messages[0]]
   for (const call of [

@@ -66,7 +66,7 @@ test('a failed start prints one line with the reason and exits with 1', async ()
   taken.close()
 })
 
-test('in development missing secrets and data are created, kept across a restart, and Ctrl-C stops the server', async () => {
+test('in development missing secrets and data are created, and kept for later', async () => {
   const dataDir = join(directory, 'embedded')
   // The environment takes precedence over this PORT.
   writeFileSync(join(directory, '.env'), `DATA_DIR=${dataDir}\nHOST=127.0.0.1\nPORT=1\n`)
@@ -205,7 +205,7 @@ test('ALLOWED_ORIGINS takes effect with the next start', async () => {
   ).toEqual([undefined, after])
 })
 
-test('SIGTERM lets calls in progress finish, and the output of a whole run contains no secret', async () => {
+test('SIGTERM lets calls in progress finish, and no secret is in the output', async () => {
   const dataDir = join(directory, 'none')
   const node = start({
     ...production,

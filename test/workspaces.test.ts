@@ -55,7 +55,7 @@ test('only members see the members of a workspace', async () => {
   )
 })
 
-test('an owner removes anyone, an admin plain members, and everyone may leave a workspace', async () => {
+test('an owner removes anyone, an admin plain members, and everyone oneself', async () => {
   const [ana, ben, cem, dora] = await world().users('m-ana', 'm-ben', 'm-cem', 'm-dora')
   const workspaceId = await acme(ana, cem, dora)
   await joinAs(ana, ben, workspaceId, 'admin')
@@ -71,7 +71,7 @@ test('an owner removes anyone, an admin plain members, and everyone may leave a 
   expect((await ana.workspaces.members({ workspaceId })).members).toHaveLength(1)
 })
 
-test('when the last owner of a workspace leaves, the oldest admin becomes owner, even if both leave at once', async () => {
+test('the oldest admin of a workspace replaces the last owner who leaves', async () => {
   const [ana, ben, cem] = await world().users('h-ana', 'h-ben', 'h-cem')
   const workspaceId = await acme(ana, ben)
   await joinAs(ana, cem, workspaceId, 'admin')
@@ -88,7 +88,7 @@ test('when the last owner of a workspace leaves, the oldest admin becomes owner,
   })
 })
 
-test('workspace members read and join its team channels, and removed ones only read those they joined', async () => {
+test('team channels are for workspace members, and for those who joined before', async () => {
   const [ana, ben, eve] = await world().users('t-ana', 't-ben', 't-eve')
   const workspaceId = await acme(ana, ben)
   const open = await ana.channels.create({ type: 'team', name: 'Open', workspaceId })
@@ -112,7 +112,7 @@ test('workspace members read and join its team channels, and removed ones only r
   )
 })
 
-test('a deleted user leaves their workspaces at once, and another member becomes owner', async () => {
+test('a deleted user leaves their workspaces, and another member becomes owner', async () => {
   const [ana, ben] = await world().users('d-ana', 'd-ben')
   const workspaceId = await acme(ana, ben)
   await world().backend.users.delete({ userId: 'd-ana' })

@@ -25,6 +25,8 @@ await withDatabase(async (databaseUrl) => {
     },
   })
 
+  const numbered = (offset: number) => envelope.replace('"text"', `"n":${offset},"text"`)
+
   print(
     'memory an idle, subscribed socket (KiB)',
     await memoryOf(node, { token: user.wsToken, topic }),
@@ -39,20 +41,14 @@ await withDatabase(async (databaseUrl) => {
       ],
     })
     const ours = await measure(sockets, (offset) =>
-      publisher.broadcast({
-        kind: 'event',
-        topic,
-        envelope: envelope.replace('"text"', `"n":${offset},"text"`),
-      }),
+      publisher.broadcast({ kind: 'event', topic, envelope: numbered(offset) }),
     )
     await sockets.close()
 
     const bare = await startBare()
     const bareSockets = await openSockets({ url: bare.url, count, commands: [] })
     const theirs = await measure(bareSockets, (offset) =>
-      bare.publish(
-        `{"push":{"channel":"${topic}","pub":{"data":${envelope.replace('"text"', `"n":${offset},"text"`)}}}}`,
-      ),
+      bare.publish(`{"push":{"channel":"${topic}","pub":{"data":${numbered(offset)}}}}`),
     )
     await bareSockets.close()
     await bare.stop()

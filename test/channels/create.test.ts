@@ -167,7 +167,7 @@ describe('creating a channel', () => {
     expect(channel).toMatchObject({ memberCount: 2, role: 'owner', rev: 2 })
   })
 
-  test('a channel is created with at most a thousand members, and its answer shows a hundred', async () => {
+  test('a channel is created with at most 1,000 members, of whom 100 are shown', async () => {
     const ana = await world().user('ana')
     const memberIds = await insertUsers(world(), 'extra', 1_001)
     expect(await refusal(ana.channels.create({ type: 'group', name: 'Full', memberIds }))).toEqual(

@@ -42,7 +42,7 @@ describe('direct messages', () => {
     })
   })
 
-  test('a direct message exists once for a pair of users, in whatever order they are given', async () => {
+  test('a pair of users has one direct message, whoever creates it', async () => {
     const [ana, ben] = await world().users('one-ana', 'one-ben')
     const first = await ana.channels.create({
       type: 'messaging',
@@ -64,7 +64,7 @@ describe('direct messages', () => {
     expect(await channelEventsOf(world(), first.id)).toHaveLength(2)
   })
 
-  test('a direct message exists once for a pair of users, however many create it at once', async () => {
+  test('a pair of users has one direct message, however many create it at once', async () => {
     const [ana] = await world().users('race-ana')
     for (let round = 0; round < 25; round++) {
       const ben = await world().user(`race-${round}`)
@@ -87,7 +87,7 @@ describe('direct messages', () => {
     expect(await refusal(ana.channels.create({ type: 'messaging' }))).toEqual(invalid)
   })
 
-  test('a direct message cannot be edited; after its creator deleted it the pair can start another', async () => {
+  test('a direct message is never edited, and only its creator deletes it', async () => {
     const [ana, ben] = await world().users('free-ana', 'free-ben')
     const { id: channelId, cid } = await ana.channels.create({
       type: 'messaging',

@@ -59,7 +59,7 @@ describe('getting a channel', () => {
 })
 
 describe('editing a channel', () => {
-  test('owners and moderators edit a channel; null clears a field and an absent one stays', async () => {
+  test('owners and moderators edit a channel; null clears and absent keeps', async () => {
     const [ana, ben, cem] = await world().users('ana', 'ben', 'cem')
     const {
       id: channelId,
@@ -91,7 +91,7 @@ describe('editing a channel', () => {
     })
   })
 
-  test('an edit with an invalid name, image or description, or of an unknown channel, is refused', async () => {
+  test('invalid edits and edits of an unknown channel are refused', async () => {
     const ana = await world().user('ana')
     const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Plain' })
     const patch = (body: object, id = channelId) =>

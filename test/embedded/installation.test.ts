@@ -37,7 +37,7 @@ test('the database is unreachable from the network and for other users of the ma
   ).toBe('EACCES\n')
 })
 
-test('a checkout that only its owner can enter works, and each checkout has its own database', async () => {
+test('a checkout that only its owner can enter works, with its own database', async () => {
   const began = Date.now()
   const closed = join(directory(), 'closed')
   const code = checkout(join(closed, 'code'))
@@ -56,7 +56,7 @@ test('a checkout that only its owner can enter works, and each checkout has its 
   }
 })
 
-test('library links missing after an install without scripts are made, also by two starts at once', async () => {
+test('missing library links are made, also by two starts at once', async () => {
   const code = checkout(join(directory(), 'code'))
   const links = libraryLinks(code)
   for (const link of links) rmSync(link)

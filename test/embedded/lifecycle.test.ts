@@ -63,7 +63,7 @@ test('Ctrl-C in the terminal reaches the program, not its database server', asyn
   expect(await query(database, 'select 1 as one')).toEqual([{ one: 1 }])
 })
 
-test('a start on a directory in use names the process that uses it and leaves it alone', async () => {
+test('a start on a directory in use fails and names the process that uses it', async () => {
   const database = await start(used)
   const refusal = `DATA_DIR ${used} is in use by process ${process.pid}`
   await expect(start(used)).rejects.toThrow(refusal)
@@ -88,7 +88,7 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
-test('a server whose owner was killed is adopted by the next start, and stopped by it', async () => {
+test('a server whose owner was killed is adopted by the next start', async () => {
   const server = await orphan('create table adopted as select 1 as one')
   const database = await start(used)
   expect(serverOf(used)).toBe(server)
@@ -106,7 +106,7 @@ test('an orphaned server with other settings is replaced, not adopted', async ()
   ).toEqual([{ one: 1, fsync: 'on' }])
 })
 
-test('a start succeeds after a killed server, even when another program has got its pid', async () => {
+test('a start succeeds after a killed server whose pid was reused', async () => {
   const server = await orphan('create table survived as select 1 as one')
   process.kill(server, 'SIGKILL')
   const { uid, gid } = statSync(join(used, 'postgres'))

@@ -122,7 +122,7 @@ describe('queries are parsed strictly', () => {
     }
     expect((await get(`${messages()}?since_seq=2147483647`)).status).toBe(200)
   })
-  test('NUL, lone surrogates, bad encoding and unknown keys in a query cause no server error', async () => {
+  test('malformed text and unknown keys in a query cause no server error', async () => {
     expectError(await get('/api/channels?q=%00'), 'VALIDATION_ERROR')
     for (const query of [
       'q=%ed%a0%80',

@@ -51,7 +51,7 @@ const endings: [string, () => unknown][] = [
   ['stopped', () => server.stop()],
 ]
 test.each(endings)(
-  'clients receive each message once and in order, and their counts, after a long outage of a %s database',
+  'after a long outage of a %s database clients miss no message and no count',
   async (name, end) => {
     const [world, other] = nodes
     const [ana, ben] = await world.users(`ana-${name}`, `ben-${name}`)

@@ -11,7 +11,7 @@ const limited = useWorld({ rateLimits: { tokens: 0, messages: 3, requests: 0 } }
 const talk = talkIn(world)
 
 describe('client ids', () => {
-  test('a repeated send with a client id answers with the original message as it is now', async () => {
+  test('a repeated send answers with the original message as it is now', async () => {
     const { ana, ben, channelId, say } = await talk()
     const first = await say('hi', { clientId: 'a' })
     await ben.reactions.add({ channelId, messageId: first.id, emoji: '👍' })
@@ -69,7 +69,7 @@ describe('client ids', () => {
   })
 })
 
-test('over the rate limit a repeated send is still answered, to an author who may read the channel', async () => {
+test('a repeated send is answered over the rate limit, if the author may read', async () => {
   const [ana, ben] = await limited().users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({
     type: 'group',

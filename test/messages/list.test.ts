@@ -172,7 +172,7 @@ describe('messages of other channels and apps', () => {
       expect(await refusal(ana.messages.get({ ...ref, messageId }))).toEqual(notFound)
   })
 
-  test('the messages of a channel of another app are answered like those of an unknown one', async () => {
+  test('the messages of a channel of another app are not found', async () => {
     const { channelId, say } = await talk('public')
     const { id: messageId } = await say('ours')
     const { apiKey } = await world().api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Other' })

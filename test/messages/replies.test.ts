@@ -56,7 +56,7 @@ describe('replies', () => {
     expect((await ana.messages.list({ channelId })).maxSeq).toBe(1)
   })
 
-  test('a thread goes on after its root is deleted, and deleted replies are not counted', async () => {
+  test('a thread outlives its root, and deleted replies are not counted', async () => {
     const { ana, channelId, say } = await talk()
     const root = await say('root')
     const one = await say('one', { parentId: root.id })

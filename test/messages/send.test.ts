@@ -121,7 +121,7 @@ describe('sending a message', () => {
     ).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } })
   })
 
-  test('only members send, and in an open channel the first message makes its author a member', async () => {
+  test('only members send, and the first message to an open channel joins it', async () => {
     for (const type of ['group', 'private'] as const) {
       const { cem, channelId } = await talk(type)
       expect(await refusal(cem.messages.send({ channelId, text: 'let me in' }))).toEqual(forbidden)

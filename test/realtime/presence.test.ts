@@ -10,7 +10,7 @@ const world = useWorld({
 const { connect, listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
 
 describe('typing', () => {
-  test('typing stops once by itself, however often it was set, and a stop without a start emits no event', async () => {
+  test('typing stops by itself once, and a stop without a start emits no event', async () => {
     const [ana, ben] = await newUsers()
     const channelId = await createGroup(ana, ben)
     const anas = await listenAs(ana, channelTopic(channelId))
@@ -61,7 +61,7 @@ describe('presence', () => {
         : [],
     )
 
-  test("co-members receive one presence event for a user's first socket and one for the last", async () => {
+  test("co-members receive a user's first connection and last disconnection", async () => {
     const [ana, ben] = await newUsers()
     await createGroup(ana, ben)
     const anas = await listenAs(ana, userTopic(ana))
@@ -116,7 +116,7 @@ test('co-members receive a changed profile', async () => {
   ])
 })
 
-test('members receive channel updates and deletions in their own topic, on every node', async () => {
+test('members receive channel updates and deletions in their own topic', async () => {
   const [ana, ben] = await newUsers()
   const other = await createWorld({ databaseUrl: world().databaseUrl })
   const channelId = await createGroup(ana, ben)
@@ -136,7 +136,7 @@ test('members receive channel updates and deletions in their own topic, on every
   await other.stop()
 })
 
-test('members receive the deletion of each of many channels, however soon the cleanup runs', async () => {
+test('members receive the deletion of each of many channels', async () => {
   const [ana, ben] = await newUsers()
   const other = await createWorld({ databaseUrl: world().databaseUrl })
   const channelIds = await Promise.all(Array.from({ length: 30 }, () => createGroup(ana, ben)))

@@ -65,7 +65,7 @@ test('a tRPC client receives a topic from an offset on, with the offset as id', 
   ])
 })
 
-test('a tRPC subscription continues after its connection was cut, without loss or duplicates', async () => {
+test('a tRPC subscription survives a cut connection without loss or duplicates', async () => {
   const [ana, ben] = await world().users('ana3', 'ben3')
   const { id: channelId } = await ana.channels.create({
     type: 'group',
@@ -91,7 +91,7 @@ test('a tRPC subscription continues after its connection was cut, without loss o
   expect(proxy.cuts()).toBeGreaterThanOrEqual(4)
 })
 
-test('a tRPC subscription needs the same rights as a socket, and ends when they are lost', async () => {
+test('a tRPC subscription has the rights of a socket, and ends with them', async () => {
   const [ana, ben, cem] = await world().users('ana2', 'ben2', 'cem2')
   const { id: channelId } = await ana.channels.create({
     type: 'group',

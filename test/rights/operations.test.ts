@@ -142,7 +142,7 @@ describe.each(operations)('%s', (id, op) => {
     expect(changes).toEqual([])
   })
 
-  test('callers with the right are served, and users outside are shown nothing of the group', async () => {
+  test('callers with the right are served, and outsiders see nothing inside', async () => {
     for (const [name, verdict] of Object.entries(expected).filter((cell) => !isRefused(cell))) {
       const scene = await createScene(world())
       const { outcome, answer } = await outcomeOf(

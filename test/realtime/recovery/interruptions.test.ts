@@ -52,7 +52,7 @@ test.each(framings)(
 )
 
 describe('losing a right', () => {
-  test('a removed member receives the removal, is unsubscribed with 2000 and receives nothing more', async () => {
+  test('a removed member is unsubscribed with 2000 and receives nothing more', async () => {
     const { topic, id } = await createLively()
     const raw = await connected()
     await raw.ask({ id: 2, subscribe: { channel: topic } })
@@ -135,7 +135,7 @@ test('a node that misses notifications catches up from the database by itself', 
   await raw.until(({ push }) => push?.pub?.offset === 6)
 })
 
-test('a node that missed the deletion of a channel detects it, even when no other row of the channel is left', async () => {
+test('a node that missed the deletion of a channel detects it', async () => {
   const { topic, id } = await createLively()
   const raw = await connected()
   await raw.ask({ id: 2, subscribe: { channel: topic } })
