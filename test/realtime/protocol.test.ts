@@ -1,10 +1,16 @@
 import { topics } from '@parley/contract'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { forge } from '../support/forge.ts'
 import { inSeconds, RawSocket, useSockets } from '../support/socket.ts'
-import { type User, useWorld } from '../support/world.ts'
+import { createWorld, type User, useWorld } from '../support/world.ts'
 
-const world = useWorld({ allowedOrigins: ['https://app.example.com'], timings: { connectMs: 500, pingMs: 700, pongMs: 250, expiryGraceMs: 300 } })
+const world = useWorld({ allowedOrigins: ['https://app.example.com'] })
+/** Another node, one of whose clocks is short: the others leave a busy machine its time. */
+const hurried = async (timings: NonNullable<Parameters<typeof createWorld>[0]>['timings']) => {
+  const node = await createWorld({ databaseUrl: world().databaseUrl, timings })
+  onTestFinished(node.stop)
+  return node
+}
 let ana: User
 let ben: User
 const kept = useSockets()
@@ -103,7 +109,7 @@ describe('who is let in', () => {
   })
 
   test('who does not connect in time is closed with 3502', async () => {
-    const raw = await opened()
+    const raw = await kept(RawSocket.open(await hurried({ connectMs: 500 })))
     expect(await raw.closed).toEqual({ code: 3502, reason: 'stale' })
   })
 
@@ -135,7 +141,8 @@ describe('tokens', () => {
 
   test('a connection whose token ends is closed with 3005 after the grace, unless it refreshes', async () => {
     const short = () => forge(ana.minted.wsToken, { payload: { exp: inSeconds(1) } })
-    const [idle, diligent] = [await opened(), await opened()]
+    const node = await hurried({ expiryGraceMs: 300 })
+    const [idle, diligent] = [await kept(RawSocket.open(node)), await kept(RawSocket.open(node))]
     for (const raw of [idle, diligent]) raw.send(connect(short()))
     expect((await diligent.reply(1)).connect.ttl).toBe(1)
     const refreshed = await diligent.ask({ id: 2, refresh: { token: ana.minted.wsToken } })
@@ -164,14 +171,14 @@ function answerPings(raw: RawSocket) {
 
 describe('pings', () => {
   test('the server asks, and asks again who answers', async () => {
-    const raw = await connected()
+    const raw = await kept(RawSocket.connect(await hurried({ pingMs: 700 }), ana))
     await raw.ping(1)
     raw.send({})
     await raw.ping(2)
   })
 
   test('who does not answer is closed with 3012', async () => {
-    const raw = await connected()
+    const raw = await kept(RawSocket.connect(await hurried({ pingMs: 700, pongMs: 250 }), ana))
     expect(await raw.closed).toEqual({ code: 3012, reason: 'no pong' })
   })
 })
@@ -241,13 +248,13 @@ describe('topics', () => {
   })
 
   test('presence lists who is connected among those concerned', async () => {
-    const channelId = await group('ben')
-    const raw = await connected()
-    const other = await connected(ben)
+    const [eva, fay] = await world().users('eva', 'fay')
+    const { id: channelId } = await eva.channels.create({ type: 'group', name: 'Talk', memberIds: ['fay'] })
+    const [raw, other] = [await connected(eva), await connected(fay)]
     const { presence } = (await raw.ask({ id: 2, presence: { channel: chat(channelId) } })).presence
-    expect(new Set(Object.values<{ user: string }>(presence).map(({ user }) => user))).toEqual(new Set(['ana', 'ben']))
+    expect(new Set(Object.values<{ user: string }>(presence).map(({ user }) => user))).toEqual(new Set(['eva', 'fay']))
     expect((await raw.ask({ id: 3, presence_stats: { channel: chat(channelId) } })).presence_stats).toEqual({ num_clients: 2, num_users: 2 })
-    expect((await other.ask({ id: 4, presence: { channel: own(ana) } })).error.code).toBe(103)
+    expect((await other.ask({ id: 4, presence: { channel: own(eva) } })).error.code).toBe(103)
   })
 
   test('a flood of commands is refused with 111, then closed with 3013', async () => {
