@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { TopicListener } from '../support/realtime.ts'
 import { createWorld, useWorld } from '../support/world.ts'
 import { createGroup, payloads, useListeners } from './listeners.ts'
@@ -13,10 +13,17 @@ describe('typing', () => {
   test('typing stops by itself once, and a stop without a start emits no event', async () => {
     const [ana, ben] = await newUsers()
     const channelId = await createGroup(ana, ben)
-    const anas = await listenAs(ana, channelTopic(channelId))
-    await ben.typing.set({ channelId, typing: false })
-    await ben.typing.set({ channelId })
-    await ben.typing.set({ channelId })
+    // Long enough for a busy machine to set typing twice within it.
+    const node = await createWorld({
+      timings: { typingMs: 3_000 },
+      databaseUrl: world().databaseUrl,
+    })
+    onTestFinished(node.stop)
+    const anas = await listenAs(ana, channelTopic(channelId), node)
+    const { typing } = node.api({ token: ben.token })
+    await typing.set({ channelId, typing: false })
+    await typing.set({ channelId })
+    await typing.set({ channelId })
     await anas.untilType('typing.stop')
     await ana.messages.send({ channelId, text: 'done' })
     await anas.untilType('message.new')

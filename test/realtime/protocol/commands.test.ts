@@ -3,10 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { useWorld } from '../../support/world.ts'
 import { useSocketUsers } from '../sockets.ts'
 
-const world = useWorld({
-  allowedOrigins: ['https://app.example.com'],
-  timings: { connectMs: 500, pingMs: 700, pongMs: 250, expiryGraceMs: 300 },
-})
+const world = useWorld()
 const { ana, ben, connected, createGroup, channelTopic, userTopic } = useSocketUsers(world)
 
 describe('topics and commands', () => {
@@ -120,21 +117,23 @@ describe('topics and commands', () => {
   })
 
   test('presence lists the connected members of a channel', async () => {
-    const channelId = await createGroup('ben')
-    const raw = await connected()
-    const other = await connected(ben())
+    const [eva, fay] = await world().users('eva', 'fay')
+    const { id: channelId } = await eva.channels.create({
+      type: 'group',
+      name: 'Talk',
+      memberIds: ['fay'],
+    })
+    const [raw, other] = [await connected(eva), await connected(fay)]
     const { presence } = (await raw.ask({ id: 2, presence: { channel: channelTopic(channelId) } }))
       .presence
     expect(new Set(Object.values<{ user: string }>(presence).map(({ user }) => user))).toEqual(
-      new Set(['ana', 'ben']),
+      new Set(['eva', 'fay']),
     )
     expect(
       (await raw.ask({ id: 3, presence_stats: { channel: channelTopic(channelId) } }))
         .presence_stats,
     ).toEqual({ num_clients: 2, num_users: 2 })
-    expect((await other.ask({ id: 4, presence: { channel: userTopic(ana()) } })).error.code).toBe(
-      103,
-    )
+    expect((await other.ask({ id: 4, presence: { channel: userTopic(eva) } })).error.code).toBe(103)
   })
 
   test('a flood of commands is refused with 111, then closed with 3013', async () => {

@@ -1,14 +1,18 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { forge } from '../../support/forge.ts'
 import { inSeconds, type RawSocket } from '../../support/socket.ts'
-import { useWorld } from '../../support/world.ts'
+import { createWorld, useWorld } from '../../support/world.ts'
 import { useSocketUsers } from '../sockets.ts'
 
-const world = useWorld({
-  allowedOrigins: ['https://app.example.com'],
-  timings: { connectMs: 500, pingMs: 700, pongMs: 250, expiryGraceMs: 300 },
-})
+const world = useWorld({ allowedOrigins: ['https://app.example.com'] })
 const { ana, ben, opened, connected, createGroup, channelTopic, userTopic } = useSocketUsers(world)
+type Timings = NonNullable<Parameters<typeof createWorld>[0]>['timings']
+/** Another node on which one time limit is short. The other limits leave a busy machine its time. */
+const hurriedNode = async (timings: Timings) => {
+  const node = await createWorld({ databaseUrl: world().databaseUrl, timings })
+  onTestFinished(node.stop)
+  return node
+}
 const connect = (token: string, id = 1) => ({ id, connect: { token } })
 
 describe('framing', () => {
@@ -140,7 +144,7 @@ describe('connecting', () => {
   })
 
   test('a socket that does not connect in time is closed with 3502', async () => {
-    const raw = await opened()
+    const raw = await opened({}, await hurriedNode({ connectMs: 500 }))
     expect(await raw.closed).toEqual({ code: 3502, reason: 'stale' })
   })
 
@@ -188,7 +192,8 @@ describe('tokens', () => {
 
   test('an expired connection is closed with 3005, unless it refreshes in time', async () => {
     const short = () => forge(ana().minted.wsToken, { payload: { exp: inSeconds(1) } })
-    const [idle, diligent] = [await opened(), await opened()]
+    const node = await hurriedNode({ expiryGraceMs: 300 })
+    const [idle, diligent] = [await opened({}, node), await opened({}, node)]
     for (const raw of [idle, diligent]) raw.send(connect(short()))
     expect((await diligent.reply(1)).connect.ttl).toBe(1)
     const refreshed = await diligent.ask({ id: 2, refresh: { token: ana().minted.wsToken } })
@@ -223,14 +228,14 @@ describe('tokens', () => {
 
 describe('pings', () => {
   test('the server pings again after each pong', async () => {
-    const raw = await connected()
+    const raw = await connected(ana(), await hurriedNode({ pingMs: 700 }))
     await raw.ping(1)
     raw.send({})
     await raw.ping(2)
   })
 
   test('a socket that sends no pong is closed with 3012', async () => {
-    const raw = await connected()
+    const raw = await connected(ana(), await hurriedNode({ pingMs: 700, pongMs: 250 }))
     expect(await raw.closed).toEqual({ code: 3012, reason: 'no pong' })
   })
 })
