@@ -4,29 +4,31 @@ import { ADMIN_KEY, useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-test('the operator makes an app, whose key works at once and is kept as a hash only', async () => {
+test("a new app's key works at once and is stored as a hash only", async () => {
   const { api, db } = world()
   const app = await api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Acme Talk' })
   expect(app.name).toBe('Acme Talk')
   expect((await api({ apiKey: app.apiKey }).tokens.create({ userId: 'ana' })).appId).toBe(app.id)
-  const [kept] = await db<
-    { tables: string }[]
-  >`select jsonb_build_array((select jsonb_agg(k) from api_keys k), (select jsonb_agg(a) from apps a))::text as tables`
-  expect(kept?.tables).toContain(app.id)
-  expect(kept?.tables).not.toContain(app.apiKey)
+  const [stored] = await db<{ tables: string }[]>`
+    select jsonb_build_array(
+      (select jsonb_agg(ak) from api_keys ak),
+      (select jsonb_agg(a) from apps a)
+    )::text as tables`
+  expect(stored?.tables).toContain(app.id)
+  expect(stored?.tables).not.toContain(app.apiKey)
 })
 
-test('apps of one name are different apps', async () => {
+test('apps with the same name are different apps', async () => {
   const operator = world().api({ adminKey: ADMIN_KEY })
   const [one, two] = await Promise.all([
-    operator.apps.create({ name: 'Twin' }),
-    operator.apps.create({ name: 'Twin' }),
+    operator.apps.create({ name: 'Duplicate' }),
+    operator.apps.create({ name: 'Duplicate' }),
   ])
   expect(one.id).not.toBe(two.id)
   expect(one.apiKey).not.toBe(two.apiKey)
 })
 
-test('making apps is for the operator', async () => {
+test('only the operator creates apps', async () => {
   const { api, apiKey, user } = world()
   const { token } = await user('ana')
   for (const credentials of [
@@ -47,7 +49,7 @@ test('an app has a name of 1 to 255 characters', async () => {
   expect((await operator.apps.create({ name: '🦄'.repeat(255) })).name).toBe('🦄'.repeat(255))
 })
 
-test('keys are made and deleted by id; a deleted one is refused at once, the others and user tokens stay', async () => {
+test('a deleted API key is refused at once; other keys and user tokens stay valid', async () => {
   const { api, operator } = world()
   const app = await operator.apps.create({ name: 'Keys' })
   const second = await operator.apps.createKey({ appId: app.id })
@@ -65,7 +67,7 @@ test('keys are made and deleted by id; a deleted one is refused at once, the oth
   expect(await api({ token }).channels.list()).toEqual({ channels: [] })
 })
 
-test('a key is deleted under its own app only, and keys are for the operator', async () => {
+test('an API key is deleted under its own app only, and only by the operator', async () => {
   const { operator, appId, backend } = world()
   const app = await operator.apps.create({ name: 'Mine' })
   expect(await refusal(operator.apps.deleteKey({ appId, keyId: app.keyId }))).toEqual(notFound)

@@ -11,7 +11,7 @@ const complaint = (variables: Record<string, string>) => {
   throw new Error('no complaint')
 }
 
-describe('a bad value is named in one line', () => {
+describe('an invalid variable is reported in one line', () => {
   const bad: Record<string, string[]> = {
     PORT: ['x', '-1', '65536', '1.5', '0x10', '1e3', ' 5501 x'],
     DATABASE_URL: ['x', 'mysql://localhost/a', 'http://localhost', 'localhost:5432'],
@@ -53,15 +53,15 @@ describe('a bad value is named in one line', () => {
       test(`${name}=${value}`, () =>
         expect(complaint({ [name]: value })).toMatch(new RegExp(`^${name}: expected [^\\n]+$`)))
   }
-  test('never with the value, which may be a secret', () => {
+  test('the error does not contain the value, which may be a secret', () => {
     for (const name of ['ADMIN_API_KEY', 'JWT_SECRET', 'DATABASE_URL'])
       expect(complaint({ [name]: 'hunter2' })).not.toContain('hunter2')
   })
-  test('several at once', () =>
+  test('several invalid variables are reported together', () =>
     expect(complaint({ PORT: 'x', LOG_LEVEL: 'loud' })).toMatch(/^PORT: .+; LOG_LEVEL: /))
 })
 
-test('an empty value is none', () => {
+test('an empty variable counts as unset', () => {
   const names = Object.keys(Variables.shape)
   expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual({
     ...readConfig({}),
@@ -69,7 +69,7 @@ test('an empty value is none', () => {
   })
 })
 
-test('without any variable it is development on this machine', () => {
+test('without variables the server is in development and listens on this machine only', () => {
   expect(readConfig({})).toMatchObject({
     isProduction: false,
     port: 5501,
@@ -81,7 +81,7 @@ test('without any variable it is development on this machine', () => {
   })
 })
 
-test('production listens to all addresses, and wants its secret', () => {
+test('production listens on all addresses and requires JWT_SECRET', () => {
   expect(readConfig({ NODE_ENV: 'production', JWT_SECRET: 'x'.repeat(32) })).toMatchObject({
     isProduction: true,
     host: '0.0.0.0',
@@ -92,7 +92,7 @@ test('production listens to all addresses, and wants its secret', () => {
   )
 })
 
-test('good values are understood', () => {
+test('valid variables are parsed', () => {
   expect(
     readConfig({
       ALLOWED_ORIGINS: 'https://a.example.com, http://localhost:3000,capacitor://localhost',
@@ -108,7 +108,7 @@ test('good values are understood', () => {
   ).toBe('postgres://parley@%2Frun%2Fpostgresql/parley')
 })
 
-test('the push provider is as its variables say; without a key there is none', () => {
+test('the push provider is configured by its variables, and absent without a key', () => {
   const names = {
     PUSH_API_URL: 'https://push.example.com/',
     PUSH_TENANT_ID: 'acme',
@@ -142,7 +142,7 @@ test('the push provider is as its variables say; without a key there is none', (
   })
 })
 
-test('.env.example lists every variable, and no other', () => {
+test('.env.example lists every variable and no other', () => {
   const lines = readFileSync(new URL('../.env.example', import.meta.url), 'utf8')
     .split('\n')
     .filter((line) => /^\w+=/.test(line))

@@ -4,7 +4,7 @@ import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-test('who has only the packed contract gets a typed tRPC client that works', async () => {
+test('the packed contract alone gives a typed tRPC client that works', async () => {
   const consumer = createConsumer('trpc.ts', ['zod', '@trpc/server', '@trpc/client'])
   await installPacked('contract', consumer.folder)
   await consumer.compile(7, { module: 'esnext', moduleResolution: 'bundler' })

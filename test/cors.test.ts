@@ -4,10 +4,13 @@ import { post } from './support/raw.ts'
 import { createWorld, useWorld, type World } from './support/world.ts'
 
 const origin = 'https://app.example.com'
-const world = useWorld({
+const options = {
   allowedOrigins: [origin, 'https://other.example.com:8443'],
   rateLimits: { tokens: 2, messages: 0, requests: 0 },
-})
+}
+const world = useWorld(options)
+/** Nobody has asked for a token here yet. */
+const unasked = useWorld(options)
 
 const fromSpecification = (origin: string) => ({
   'access-control-allow-origin': origin,
@@ -62,8 +65,8 @@ const answers = async ({ url, apiKey }: World, from: Record<string, string>) => 
   }
 }
 
-test('every answer to an allowed origin carries all five headers, those of errors and preflights too', async () => {
-  for (const [status, kinds] of Object.entries(await answers(world(), { Origin: origin }))) {
+test('every answer to an allowed origin has all five CORS headers', async () => {
+  for (const [status, kinds] of Object.entries(await answers(unasked(), { Origin: origin }))) {
     for (const answer of kinds)
       expect({ ...answer.headers, status: answer.status }).toMatchObject({
         status: Number(status),
@@ -72,7 +75,7 @@ test('every answer to an allowed origin carries all five headers, those of error
   }
 })
 
-test('a page may read the headers of limits, retries and request ids', async () => {
+test('a web page may read the headers of rate limits, retries and request ids', async () => {
   const { headers } = await post(world().url, '/health', {
     method: 'GET',
     headers: { Origin: origin },
@@ -82,7 +85,7 @@ test('a page may read the headers of limits, retries and request ids', async () 
   )
 })
 
-test('a preflight has no body, and is neither counted nor asked for credentials', async () => {
+test('a preflight has no body, needs no credentials and counts towards no limit', async () => {
   const answer = await post(world().url, '/tokens', {
     method: 'OPTIONS',
     headers: { Origin: origin, 'Access-Control-Request-Method': 'POST' },
@@ -91,7 +94,7 @@ test('a preflight has no body, and is neither counted nor asked for credentials'
   expect(answer.headers).not.toHaveProperty('ratelimit-limit')
 })
 
-describe('no header for', () => {
+describe('no CORS header for', () => {
   for (const other of [
     'https://evil.example.com',
     'http://app.example.com',
@@ -111,7 +114,7 @@ describe('no header for', () => {
       expect(answer?.headers.vary).toBe('Origin')
     })
   }
-  test('no origin', async () => {
+  test('a request without an origin', async () => {
     const [answer] = (await answers(world(), {}))[401]
     expect(answer?.headers).not.toHaveProperty('access-control-allow-origin')
     expect(answer?.headers.vary).toBe('Origin')
@@ -124,7 +127,7 @@ describe('ALLOWED_ORIGINS=*', () => {
     open = await createWorld({ allowedOrigins: ['*'] })
   })
   afterAll(() => open.stop())
-  test('gives back the origin that asks', async () => {
+  test('with ALLOWED_ORIGINS=* every origin is allowed', async () => {
     for (const any of ['https://evil.example.com', 'null', 'capacitor://localhost']) {
       expect(
         (await post(open.url, '/health', { method: 'GET', headers: { Origin: any } })).headers,
@@ -133,7 +136,7 @@ describe('ALLOWED_ORIGINS=*', () => {
   })
 })
 
-test('by default the ports of the specification may call, on localhost and 127.0.0.1', () => {
+test('the default origins are the usual development ports on localhost and 127.0.0.1', () => {
   const ports = [3000, 3002, 4500, 5173, 5175, 5500, 5502, 6001, 6007]
   expect([...developmentOrigins].sort()).toEqual(
     ports.flatMap((port) => [`http://localhost:${port}`, `http://127.0.0.1:${port}`]).sort(),

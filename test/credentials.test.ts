@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createTokens } from '@parley/server/core/tokens'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Forgery, forge as forgeFrom } from './support/forge.ts'
+import { unknownId } from './support/ids.ts'
 import { expectError, post } from './support/raw.ts'
 import { ADMIN_KEY, SECRET, type User, useWorld } from './support/world.ts'
 
@@ -18,11 +19,11 @@ const claims = () => ({ appId: world().appId, userId: 'ana', generation: 0, admi
 
 const forge = (forgery: Forgery) => forgeFrom(ana.token, forgery)
 
-test('a forged token that says the same is as good: what follows is refused for what it says', async () => {
+test('a token forged with the right secret and claims is accepted', async () => {
   expect((await withToken(forge({}))).status).toBe(200)
 })
 
-describe('credentials of another kind than wanted are UNAUTHORIZED', () => {
+describe('credentials of the wrong kind are UNAUTHORIZED', () => {
   const KINDS = [
     'none',
     'Basic auth',
@@ -50,7 +51,7 @@ describe('credentials of another kind than wanted are UNAUTHORIZED', () => {
       ),
     )
   }
-  test('a token as API key, and either as admin key', async () => {
+  test('a token is no API key, and neither is an admin key', async () => {
     const body = '{"userId":"ana"}'
     const json = { 'Content-Type': 'application/json' }
     const noApiKeys: Record<string, string>[] = [
@@ -86,7 +87,7 @@ describe('credentials of another kind than wanted are UNAUTHORIZED', () => {
   })
 })
 
-describe('a bearer token that is no good is an INVALID_TOKEN', () => {
+describe('an invalid bearer token is an INVALID_TOKEN', () => {
   const now = () => Math.floor(Date.now() / 1000)
   const none = () =>
     `${Buffer.from('{"alg":"none"}').toString('base64url')}.${ana.token.split('.')[1]}.`
@@ -120,10 +121,10 @@ describe('a bearer token that is no good is an INVALID_TOKEN', () => {
     'another audience': () => forge({ payload: { aud: 'parley-ws' } }),
     'another issuer': () => forge({ payload: { iss: 'other' } }),
     'another app': () => forge({ payload: { app: randomUUID() } }),
-    'an app that can not be': () => forge({ payload: { app: "' or 1=1" } }),
-    'an app that is an object': () => forge({ payload: { app: {} } }),
+    'an impossible app id': () => forge({ payload: { app: "' or 1=1" } }),
+    'an object as app id': () => forge({ payload: { app: {} } }),
     'an unknown user': () => forge({ payload: { sub: 'nobody' } }),
-    'a user that can not be': () => forge({ payload: { sub: 'a\0b' } }),
+    'an impossible user id': () => forge({ payload: { sub: 'a\0b' } }),
     'an earlier generation': () => forge({ payload: { gen: -1 } }),
     'a generation beyond counting': () => forge({ payload: { gen: 1e300 } }),
     ...Object.fromEntries(
@@ -140,9 +141,8 @@ describe('a bearer token that is no good is an INVALID_TOKEN', () => {
       ),
     )
   }
-  test('also where an API key would do, and there is one', async () => {
-    const path =
-      '/api/channels/019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90/messages/019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90'
+  test('a bearer token that is invalid is refused even beside a valid API key', async () => {
+    const path = `/api/channels/${unknownId}/messages/${unknownId}`
     const remove = (headers: Record<string, string>) =>
       post(world().url, path, { method: 'DELETE', headers })
     expectError(
@@ -162,7 +162,7 @@ describe('a bearer token that is no good is an INVALID_TOKEN', () => {
   })
 })
 
-test('the scheme is read in any case, and so are the names of headers', async () => {
+test('header names and the Bearer scheme are read in any case', async () => {
   const spellings: Record<string, string>[] = [
     { authorization: `bearer ${ana.token}` },
     { AUTHORIZATION: `BEARER  ${ana.token}` },
@@ -170,12 +170,12 @@ test('the scheme is read in any case, and so are the names of headers', async ()
   for (const headers of spellings) expect((await get(headers)).status).toBe(200)
 })
 
-describe('secrets can be changed', () => {
+describe('rotating secrets', () => {
   const [before, after] = [
     'the secret of before, 32 bytes or more',
     'the secret of after, 32 bytes or more',
   ]
-  test('tokens of a previous secret stay valid, new ones are signed with the first', async () => {
+  test('previous secrets verify, and the first secret signs', async () => {
     const old = await (await createTokens([before])).sign('api', claims())
     const rotated = await createTokens([after, before])
     expect(await rotated.verify('api', old)).toMatchObject({ userId: 'ana' })
@@ -186,14 +186,14 @@ describe('secrets can be changed', () => {
     expect(await (await createTokens([after])).verify('api', old)).toBe('invalid')
     expect(await (await createTokens([before])).verify('api', fresh)).toBe('invalid')
   })
-  test('a token found valid once is not valid for ever, nor for another purpose', async () => {
+  test('a token verified once still expires, and is not valid for another purpose', async () => {
     const tokens = await createTokens([after])
     const token = await tokens.sign('api', claims())
     expect(await tokens.verify('api', token)).toMatchObject({ userId: 'ana' })
     expect(await tokens.verify('api', token, Date.now() + 86_401_000)).toBe('expired')
     expect(await tokens.verify('ws', token)).toBe('invalid')
   })
-  test('a socket token whose subject is of another app is invalid', async () => {
+  test('a socket token whose subject belongs to another app is invalid', async () => {
     const tokens = await createTokens([SECRET])
     const forged = forge({ payload: { aud: 'parley-ws', sub: `${randomUUID()}:ana` } })
     expect(await tokens.verify('ws', forged)).toBe('invalid')

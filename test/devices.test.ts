@@ -6,12 +6,14 @@ import { useWorld } from './support/world.ts'
 const world = useWorld()
 const android = { platform: 'android', provider: 'fcm' } as const
 
-const devicesOf = (userId: string) => world().db<
-  { id: string; token: string; deviceId: string | null; appVersion: string | null }[]
->`
-  select id, token, device_id, app_version from devices where user_id = ${userId} and app_id = ${world().appId} order by id`
+type Device = { id: string; token: string; deviceId: string | null; appVersion: string | null }
+const devicesOf = (userId: string) => world().db<Device[]>`
+  select id, token, device_id, app_version
+  from devices
+  where user_id = ${userId} and app_id = ${world().appId}
+  order by id`
 
-test('a device is registered; the same token again answers with the same one, updated', async () => {
+test('registering the same push token again updates the device', async () => {
   const ana = await world().user('ana')
   const first = await ana.devices.create({ ...android, token: 'one', appVersion: '1.0' })
   expect(first).toMatchObject(android)
@@ -30,7 +32,7 @@ test('a device is registered; the same token again answers with the same one, up
   expect(await devicesOf('ana')).toMatchObject([{ id: first.id, token: 'one', appVersion: '2.0' }])
 })
 
-test('every platform registers with every provider: 201, without the token', async () => {
+test('every platform registers with every provider, and no push token is shown', async () => {
   const hal = await world().user('hal')
   for (const platform of ['ios', 'android', 'relay']) {
     for (const provider of ['fcm', 'apns', 'relay']) {
@@ -52,7 +54,7 @@ test('every platform registers with every provider: 201, without the token', asy
   }
 })
 
-test('the same device with a new token keeps its registration, and takes a token that was registered without it', async () => {
+test('a device with a new push token keeps its registration', async () => {
   const ben = await world().user('ben')
   const phone = await ben.devices.create({ ...android, token: 'ben-1', deviceId: 'phone' })
   await ben.devices.create({ ...android, token: 'ben-2' })
@@ -64,7 +66,7 @@ test('the same device with a new token keeps its registration, and takes a token
   ])
 })
 
-test('a token moves to its new user, but not to another app', async () => {
+test('a push token moves to its new user, but not across apps', async () => {
   const [cem, dora] = await world().users('cem', 'dora')
   await cem.devices.create({ ...android, token: 'shared', deviceId: 'tablet' })
   await dora.devices.create({ ...android, token: 'shared' })
@@ -77,7 +79,7 @@ test('a token moves to its new user, but not to another app', async () => {
   expect(await devicesOf('dora')).toHaveLength(1)
 })
 
-test('a user has at most 25 devices, whatever the race; known ones are still updated', async () => {
+test('a user has at most 25 devices, and known ones can still be updated', async () => {
   const eli = await world().user('eli')
   const answers = await Promise.allSettled(
     Array.from({ length: 40 }, (_, index) =>
@@ -90,7 +92,7 @@ test('a user has at most 25 devices, whatever the race; known ones are still upd
   expect(await refusal(eli.devices.create({ ...android, token: 'one-too-many' }))).toEqual(invalid)
 })
 
-test('one token registered by ten users at once ends up with one of them', async () => {
+test('a push token registered by ten users at once belongs to one of them', async () => {
   const users = await world().users(...Array.from({ length: 10 }, (_, index) => `race-${index}`))
   await Promise.all(
     users.map((user) => user.devices.create({ ...android, token: 'wanted', deviceId: 'pad' })),
@@ -98,7 +100,7 @@ test('one token registered by ten users at once ends up with one of them', async
   expect(await world().db`select from devices where token = 'wanted'`).toHaveLength(1)
 })
 
-test('a device is removed by its id or its deviceId, by its owner only', async () => {
+test('only its owner removes a device, by its id or its deviceId', async () => {
   const [fay, gus] = await world().users('fay', 'gus')
   const { id } = await fay.devices.create({ ...android, token: 'fay-1', deviceId: 'watch' })
   await fay.devices.create({ ...android, token: 'fay-2', deviceId: 'a/b c' })
@@ -111,8 +113,14 @@ test('a device is removed by its id or its deviceId, by its owner only', async (
 })
 
 test.each([
-  { platform: 'windows', provider: 'fcm', token: 't' }, { platform: 'ios', provider: 'smoke', token: 't' }, { platform: 'ios', provider: 'apns', token: '' },
-  { platform: 'ios', provider: 'apns' }, { platform: 'ios', provider: 'apns', token: 't', deviceId: '' }, { platform: 'ios', provider: 'apns', token: 'x'.repeat(5_000) },
-])('%j is refused', async (device) => {
-  expect(await refusal((await world().user('ana')).devices.create(device as never))).toEqual(invalid)
-}) // biome-ignore format: a table
+  { platform: 'windows', provider: 'fcm', token: 't' },
+  { platform: 'ios', provider: 'smoke', token: 't' },
+  { platform: 'ios', provider: 'apns', token: '' },
+  { platform: 'ios', provider: 'apns' },
+  { platform: 'ios', provider: 'apns', token: 't', deviceId: '' },
+  { platform: 'ios', provider: 'apns', token: 'x'.repeat(5_000) },
+])('registering the device %j is refused', async (device) => {
+  expect(await refusal((await world().user('ana')).devices.create(device as never))).toEqual(
+    invalid,
+  )
+})

@@ -18,9 +18,12 @@ const newEpoch = (databaseUrl: string) => {
     { env },
   )
 }
-const epochs = () => world().db<{ value: string }[]>`select value from service where key = 'epoch'`
+const epochs = () => world().db<{ value: string }[]>`
+  select value
+  from service
+  where key = 'epoch'`
 
-test('a new epoch names the numbering of events anew, each time otherwise', async () => {
+test('every new epoch differs from the ones before', async () => {
   const seen = [(await epochs())[0]?.value]
   for (const _ of [1, 2]) {
     const { stdout } = await newEpoch(world().databaseUrl)
@@ -32,7 +35,7 @@ test('a new epoch names the numbering of events anew, each time otherwise', asyn
   expect(new Set(seen).size).toBe(3)
 })
 
-test('a database out of reach is named in one line', async () => {
+test('new-epoch reports an unreachable database in one line', async () => {
   await expect(newEpoch('postgres://parley:hunter2@localhost:1/parley')).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/^The event epoch was not changed: .*ECONNREFUSED[^\n]*\n$/),

@@ -1,124 +1,85 @@
-import type { ChannelEvent, Message, UserEvent } from '@parley/contract'
+import type { Envelope } from '@parley/contract'
 import { expect, test } from 'vitest'
+import { afterAnyHistory, createEverydayFixture, runConcurrently } from './support/actions.ts'
 import { channelEventsOf, upTo, userEventsOf } from './support/events.ts'
-import { afterAnyHistory, inCrowds, stage } from './support/history.ts'
+import type { ReceivedEvent } from './support/realtime.ts'
 import { refusals } from './support/refusal.ts'
-import { type User, useWorld } from './support/world.ts'
+import {
+  applyToChannel,
+  applyToList,
+  emptyList,
+  fetchChannel,
+  newChannel,
+} from './support/replica.ts'
+import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-type Heard = Awaited<ReturnType<typeof channelEventsOf>>[number]
-type State = {
-  messages: Map<string, Message>
-  roles: Map<string, string>
-  memberCount: number
-  name: string
-}
+type StoredEvent = Awaited<ReturnType<typeof channelEventsOf | typeof userEventsOf>>[number]
 
-/** What somebody knows who has heard every event of a channel. */
-function hear(state: State, { type, offset, payload }: Heard) {
-  const change = (id: string, changes: Partial<Message>) => {
-    const known = state.messages.get(id)
-    if (known) state.messages.set(id, { ...known, ...changes, rev: offset })
-  }
-  if (type === 'message.new' || type === 'message.updated') {
-    const { message } = payload as ChannelEvent<'message.new'>
-    expect(message.rev).toBe(offset)
-    state.messages.set(message.id, message)
-  }
-  if (type === 'message.deleted')
-    state.messages.delete((payload as ChannelEvent<'message.deleted'>).messageId)
-  if (type === 'message.new' || type === 'message.deleted') {
-    const { parent } = payload as ChannelEvent<'message.new'>
-    if (parent) change(parent.id, { replyCount: parent.replyCount })
-  }
-  if (type === 'reaction.added' || type === 'reaction.removed') {
-    const { messageId, reactions } = payload as ChannelEvent<'reaction.added'>
-    change(messageId, { reactions })
-  }
-  if (type === 'channel.updated')
-    state.name = (payload as ChannelEvent<'channel.updated'>).channel.name
-  if (type.startsWith('channel.member_')) {
-    const { userId, role, memberCount } = payload as ChannelEvent<'channel.member_joined'>
-    if (type === 'channel.member_left') state.roles.delete(userId)
-    else state.roles.set(userId, role)
-    state.memberCount = memberCount
-  }
-}
-
-/** The same, asked for. */
-async function fetchState(user: User, channelId: string): Promise<State> {
-  const { name, memberCount } = await user.channels.get({ channelId })
-  const { members } = await user.members.list({ channelId })
-  const { messages } = await user.messages.list({ channelId, limit: 200 })
-  const asBroadcast = messages.map((message) => ({
-    ...message,
-    reactions: message.reactions.map((reaction) => ({ ...reaction, own: false })),
+/** Stored events as a client would receive them. */
+const received = (events: StoredEvent[]): ReceivedEvent[] =>
+  events.map(({ offset, type, payload }) => ({
+    offset,
+    envelope: { type, payload } as Envelope, // checked against the contract when it was read
   }))
-  return {
-    name,
-    memberCount,
-    roles: new Map(members.map(({ userId, role }) => [userId, role])),
-    messages: new Map(asBroadcast.map((message) => [message.id, message])),
-  }
-}
 
-test('after any history, who heard the events of a channel knows what who asks is told', async () => {
-  await afterAnyHistory({ steps: 100, runs: 4 }, async (steps) => {
-    // biome-ignore format: one line
-    const { cast: [ana], channelIds, live } = await stage(world())
-    await inCrowds(steps, 8, live)
-    for (const channelId of channelIds) {
+test('state rebuilt from events equals fetched state, after any history', async () => {
+  await afterAnyHistory({ length: 100, runs: 4 }, async (history) => {
+    const { users, channels, run } = await createEverydayFixture(world())
+    const [ana] = users
+    await runConcurrently(history, 8, run)
+    for (const channel of channels) {
+      const channelId = channel.id
       const events = await channelEventsOf(world(), channelId)
       const { rev } = await ana.channels.get({ channelId })
       expect(events.map(({ offset }) => offset)).toEqual(upTo(rev))
+      for (const { offset, envelope } of received(events))
+        if (envelope.type === 'message.new' || envelope.type === 'message.updated')
+          expect(envelope.payload.message.rev).toBe(offset)
 
-      const heard: State = {
-        messages: new Map(),
-        roles: new Map(),
-        memberCount: 0,
-        name: channelId === channelIds[0] ? 'Left' : 'Right',
-      }
-      for (const event of events) hear(heard, event)
-      expect(heard).toEqual(await fetchState(ana, channelId))
-
-      const rows = await world().db<
-        { id: string; seq: number; deletedAt: string | null }[]
-      >`select id, seq, deleted_at from messages where channel_id = ${channelId} order by seq`
-      expect(rows.map(({ seq }) => seq)).toEqual(upTo(rows.length))
-      for (const { id } of rows.filter(({ deletedAt }) => deletedAt)) {
-        const kept = await world().db<
-          { type: string }[]
-        >`select envelope::jsonb->>'type' as type from events where message_id = ${id}`
-        expect(new Set(kept.map(({ type }) => type))).toEqual(new Set(['message.deleted']))
-      }
+      const rebuilt = received(events).reduce(applyToChannel, newChannel(channel))
+      expect(rebuilt).toEqual(await fetchChannel(ana, channelId))
+      await expectOnlyTombstones(channelId)
     }
   })
 })
 
-test('after any history, who heard the events of his own topic knows his channels and settings', async () => {
-  await afterAnyHistory({ steps: 100, runs: 3 }, async (steps) => {
-    const { cast, live } = await stage(world())
-    await inCrowds(steps, 8, live)
-    for (const user of cast) {
+/** Messages are numbered without a gap, and of a deleted one only its deletion is stored. */
+async function expectOnlyTombstones(channelId: string) {
+  type Row = { id: string; seq: number; deletedAt: string | null }
+  const rows = await world().db<Row[]>`
+    select id, seq, deleted_at
+    from messages
+    where channel_id = ${channelId}
+    order by seq`
+  expect(rows.map(({ seq }) => seq)).toEqual(upTo(rows.length))
+  for (const { id } of rows.filter(({ deletedAt }) => deletedAt)) {
+    const stored = await world().db<{ type: string }[]>`
+      select envelope::jsonb->>'type' as type
+      from events
+      where message_id = ${id}`
+    expect(new Set(stored.map(({ type }) => type))).toEqual(new Set(['message.deleted']))
+  }
+}
+
+test('settings rebuilt from events equal fetched settings, after any history', async () => {
+  await afterAnyHistory({ length: 100, runs: 3 }, async (history) => {
+    const { users, run } = await createEverydayFixture(world())
+    await runConcurrently(history, 8, run)
+    for (const user of users) {
       const events = await userEventsOf(world(), user.id)
       expect(events.map(({ offset }) => offset)).toEqual(upTo(events.length))
-      const heard = new Map<string, boolean>()
-      for (const { type, payload } of events) {
-        const { channelId, starred, channel } = payload as Partial<
-          UserEvent<'channel.settings_changed'> & UserEvent<'channel.added'>
-        >
-        if (type === 'channel.added' && channel) heard.set(channel.id, channel.starred)
-        if (type === 'channel.settings_changed' && channelId) heard.set(channelId, starred ?? false)
-        if (type === 'channel.removed' && channelId) heard.delete(channelId)
-      }
+      const rebuilt = received(events).reduce(applyToList, emptyList)
       const { channels } = await user.channels.list({ limit: 100 })
-      expect(heard).toEqual(new Map(channels.map(({ id, starred }) => [id, starred])))
+      expect(
+        new Map(Object.entries(rebuilt.channels).map(([id, { starred }]) => [id, starred])),
+      ).toEqual(new Map(channels.map(({ id, starred }) => [id, starred])))
     }
   })
 })
 
-test('the text of a deleted message is in no event, not even of those who were added while it was the last', async () => {
+test('the text of a deleted message is in no event, of no topic', async () => {
   const [ana] = await world().users('ana', 'ben', 'cem')
   const { id: channelId } = await ana.channels.create({
     type: 'group',
@@ -137,7 +98,7 @@ test('the text of a deleted message is in no event, not even of those who were a
   expect(await world().db`select topic from events where envelope like '%unspeakable%'`).toEqual([])
 })
 
-test('what changes nothing is told nobody', async () => {
+test('no-op changes emit no events', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({
     type: 'public',

@@ -2,9 +2,9 @@ import { type Operation, pathParameters } from '@parley/contract'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { createFixture, type Fixture, withIds } from './support/hostile/fixture.ts'
 import { testHostileRequests } from './support/hostile/index.ts'
 import { plainRequest } from './support/hostile/requests.ts'
-import { onStage, type Stage, setStage } from './support/hostile/stage.ts'
 import {
   ask,
   expectForm,
@@ -26,14 +26,17 @@ afterAll(() => void process.off('unhandledRejection', note))
 
 testHostileRequests(world, 2_000)
 
-const stages = new Map<string, Promise<Stage>>()
-/** An operation with valid input and credentials, and ways to send it otherwise; all of its tests are on one stage. */
+const fixtures = new Map<string, Promise<Fixture>>()
+/**
+ * An operation with valid input and credentials, and ways to vary its request. The tests of an
+ * operation share one fixture.
+ */
 async function trial(id: string, op: Operation) {
-  const found = stages.get(id) ?? setStage(world())
-  stages.set(id, found)
-  const stage = await found
-  const args = onStage(plainRequest(id, op).args, stage)
-  const headers = headersOf(stage.credentials[op.auth][0] ?? {})
+  const found = fixtures.get(id) ?? createFixture(world())
+  fixtures.set(id, found)
+  const fixture = await found
+  const args = withIds(plainRequest(id, op).args, fixture)
+  const headers = headersOf(fixture.credentials[op.auth][0] ?? {})
   const pathWith = (parts: Record<string, string>) =>
     op.path.replace(/\{(\w+)\}/g, (_, name: string) => parts[name] ?? percent(toText(args[name])))
   const inBody = Object.fromEntries(
@@ -82,7 +85,7 @@ const wrong = [
 const deep = '['.repeat(50_000) + ']'.repeat(50_000)
 
 test.each(withBody)(
-  '%s: what is not of its type is refused in every field, by the name of the field',
+  '%s: a value of the wrong type in any field is refused by the name of the field',
   async (id, op) => {
     const { args, inBody, send } = await trial(id, op)
     for (const field of ownFields(op)) {
@@ -109,7 +112,7 @@ test.each(withBody)(
 )
 
 test.each(withBody)(
-  '%s: a body that is none is refused, and one that is deep or much too large',
+  '%s: malformed, deeply nested and mistyped bodies are refused',
   async (id, op) => {
     const { inBody, send } = await trial(id, op)
     const text = JSON.stringify(inBody)
@@ -137,12 +140,12 @@ test.each(withBody)(
 
 test.each(
   operations.filter(([id]) => ['tokens.create', 'users.sync', 'messages.send'].includes(id)),
-)('%s: 10 MB are PAYLOAD_TOO_LARGE', async (id, op) => {
+)('%s: a body of 10 MB is PAYLOAD_TOO_LARGE', async (id, op) => {
   const { send } = await trial(id, op)
   expectError(await send({ body: `{"text":"${'x'.repeat(10_000_000)}"}` }), 'PAYLOAD_TOO_LARGE')
 })
 
-test('custom data of any depth is judged, not followed', async () => {
+test('custom data nested too deeply is refused without recursion', async () => {
   const headers = { 'X-API-Key': world().apiKey, ...json }
   const body = `{"userId":"eve","custom":{"a":${deep}}}`
   expect(
@@ -163,7 +166,7 @@ test('custom data of any depth is judged, not followed', async () => {
   })
 })
 
-test.each(withPath)('%s: what can be no id in its path names nothing', async (id, op) => {
+test.each(withPath)('%s: a malformed id in its path is not found', async (id, op) => {
   const { send } = await trial(id, op)
   const ids = [
     'x',
@@ -196,7 +199,7 @@ test.each(withPath)('%s: what can be no id in its path names nothing', async (id
 })
 
 test.each(operations.filter(([, op]) => !hasBody(op) && ownFields(op).length > 0))(
-  '%s: a query of anything is judged',
+  '%s: a query of arbitrary values causes no server error',
   async (id, op) => {
     const { send } = await trial(id, op)
     for (const field of ownFields(op))
@@ -205,7 +208,7 @@ test.each(operations.filter(([, op]) => !hasBody(op) && ownFields(op).length > 0
   },
 )
 
-test('every path is asked without a body by every method', async () => {
+test('every path answers every method without a body, with no server error', async () => {
   const headers = {
     Authorization: `Bearer ${(await world().user('eve')).token}`,
     'X-API-Key': world().apiKey,
@@ -233,7 +236,7 @@ test('every path is asked without a body by every method', async () => {
 })
 
 describe('metacharacters of SQL and LIKE', () => {
-  test('are kept as they are', async () => {
+  test('metacharacters of SQL and LIKE are stored unchanged', async () => {
     const ana = await world().user('ana')
     for (const text of metacharacters) {
       const { id: channelId } = await ana.channels.create({
@@ -245,7 +248,7 @@ describe('metacharacters of SQL and LIKE', () => {
       expect((await ana.messages.send({ channelId, text, clientId: text })).text).toBe(text)
     }
   })
-  test('find only themselves', async () => {
+  test('metacharacters of SQL and LIKE match only themselves in a search', async () => {
     const backend = await world().stranger()
     await backend.users.sync({
       users: [
@@ -271,7 +274,7 @@ describe('metacharacters of SQL and LIKE', () => {
   })
 })
 
-test('a request with any bytes changed is answered, or refused in the form of errors', async () => {
+test('a request with any bytes changed gets an answer or a documented refusal', async () => {
   const request = [
     ...Buffer.from(
       'GET /api/channels?q=a HTTP/1.1\r\nHost: parley\r\nAuthorization: Bearer x\r\n\r\n',
@@ -292,7 +295,7 @@ test('a request with any bytes changed is answered, or refused in the form of er
   await fc.assert(property, { numRuns: 100 })
 })
 
-test('after all this the server is well, nothing was left unhandled, and no transaction is open', async () => {
+test('the server works after hostile requests and has no open transaction', async () => {
   expect((await ask(world().url, { method: 'GET', path: '/health' })).status).toBe(200)
   const [ana, ben] = await world().users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({
@@ -302,9 +305,10 @@ test('after all this the server is well, nothing was left unhandled, and no tran
   })
   await ana.messages.send({ channelId, text: 'Still here' })
   expect((await ben.channels.get({ channelId })).unreadCount).toBe(1)
-  expect(
-    await world()
-      .db`select query from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`,
-  ).toEqual([])
+  const openTransactions = await world().db`
+    select query
+    from pg_stat_activity
+    where datname = current_database() and state like 'idle in transaction%'`
+  expect(openTransactions).toEqual([])
   expect(unhandled).toEqual([])
 })

@@ -17,10 +17,10 @@ test('an invite is a link that is valid for a week, and only its hash is stored'
   expect(Buffer.from(token, 'base64url')).toHaveLength(16)
   expect(inviteUrl).toBe(`${PUBLIC_URL}/invites/${token}`)
   expect(Math.round((Date.parse(expiresAt) - Date.now()) / 3_600_000)).toBe(7 * 24)
-  const [kept] = await world().db<
-    { rows: string }[]
-  >`select jsonb_agg(i)::text as rows from workspace_invites i`
-  expect(kept?.rows).not.toContain(token)
+  const [stored] = await world().db<{ rows: string }[]>`
+    select jsonb_agg(wi)::text as rows
+    from workspace_invites wi`
+  expect(stored?.rows).not.toContain(token)
 
   const ben = await world().user('ben')
   expect(await ben.invites.accept({ token })).toMatchObject({
@@ -28,7 +28,7 @@ test('an invite is a link that is valid for a week, and only its hash is stored'
   })
 })
 
-test('an invite leads to the page that the application has for it', async () => {
+test('the invite URL follows INVITE_URL', async () => {
   const node = await createWorld({
     databaseUrl: world().databaseUrl,
     inviteUrl: 'https://app.test/join?invite={token}',
@@ -44,7 +44,7 @@ test('an invite leads to the page that the application has for it', async () => 
   }
 })
 
-test('an invite lasts as many days as asked', async () => {
+test('an invite is valid for the requested number of days', async () => {
   const { owner, workspaceId } = await workspaceOf('days-ana')
   for (const expiresInDays of [1, 365]) {
     const { expiresAt } = await owner.invites.create({ workspaceId, expiresInDays })
@@ -52,7 +52,7 @@ test('an invite lasts as many days as asked', async () => {
   }
 })
 
-test('owners and admins invite, at most to their own role', async () => {
+test('owners and admins invite, with at most their own role', async () => {
   const { owner, workspaceId } = await workspaceOf('o-ana')
   const [ben, cem, eve] = await world().users('o-ben', 'o-cem', 'o-eve')
   await ben.invites.accept({
@@ -76,7 +76,7 @@ test('owners and admins invite, at most to their own role', async () => {
   }
 })
 
-test('an invite with five uses lets in five of a hundred users', async () => {
+test('an invite with five uses admits five of a hundred users who accept at once', async () => {
   const { owner, workspaceId } = await workspaceOf('c-ana')
   const { token } = await owner.invites.create({ workspaceId, maxUses: 5 })
   const ids = Array.from({ length: 100 }, (_, index) => `c-${index}`)
@@ -90,7 +90,7 @@ test('an invite with five uses lets in five of a hundred users', async () => {
   expect(await memberCount(workspaceId)).toBe(6)
 })
 
-test('a user who accepts twenty times at once counts once', async () => {
+test('a user who accepts twenty times at once takes up one use', async () => {
   const { owner, workspaceId } = await workspaceOf('s-ana')
   const [ben, cem] = await world().users('s-ben', 's-cem')
   const { token } = await owner.invites.create({ workspaceId, maxUses: 2 })
@@ -102,7 +102,7 @@ test('a user who accepts twenty times at once counts once', async () => {
   })
 })
 
-test('who was removed does not come back by an invite that is used up', async () => {
+test('a removed user cannot rejoin by an invite that is used up', async () => {
   const { owner, workspaceId } = await workspaceOf('b-ana')
   const ben = await world().user('b-ben')
   const { token } = await owner.invites.create({ workspaceId, maxUses: 1 })
@@ -120,8 +120,10 @@ test('an expired, unknown or foreign invite is not found', async () => {
     notFound,
   )
   expect(await refusal(ben.invites.accept({ token: 'never-made' }))).toEqual(notFound)
-  await world()
-    .db`update workspace_invites set expires_at = now() - interval '1 second' where workspace_id = ${workspaceId}`
+  await world().db`
+    update workspace_invites
+    set expires_at = now() - interval '1 second'
+    where workspace_id = ${workspaceId}`
   expect(await refusal(ben.invites.accept({ token }))).toEqual(notFound)
   await world().cleanup.run()
   expect(

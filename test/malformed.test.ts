@@ -9,7 +9,7 @@ const origin = 'https://app.example.com'
 const world = useWorld({ allowedOrigins: [origin] })
 const live = 'GET /health/live HTTP/1.1\r\nHost: x\r\n'
 
-describe('what is not HTTP is a VALIDATION_ERROR, and the connection is closed', () => {
+describe('malformed HTTP is a VALIDATION_ERROR, and the connection is closed', () => {
   const malformed: Record<string, string | Buffer> = {
     'a TLS handshake': Buffer.from([0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0]),
     garbage: 'garbage\r\n\r\n',
@@ -37,7 +37,7 @@ describe('what is not HTTP is a VALIDATION_ERROR, and the connection is closed',
       expect(answer.headers.connection).toBe('close')
     })
   }
-  test('a bad chunk in the body of a request', async () => {
+  test('a bad chunk in a body is a VALIDATION_ERROR', async () => {
     const [answer, ...others] = await exchange(
       world().url,
       'POST /tokens HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n',
@@ -45,7 +45,7 @@ describe('what is not HTTP is a VALIDATION_ERROR, and the connection is closed',
     expect(others).toEqual([])
     if (answer) expectError(answer, 'VALIDATION_ERROR')
   })
-  test('for an allowed origin it is readable', async () => {
+  test('the answer to malformed HTTP is readable for an allowed origin', async () => {
     const [answer] = await exchange(
       world().url,
       `${live}Origin: ${origin}\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`,
@@ -59,11 +59,19 @@ describe('what is not HTTP is a VALIDATION_ERROR, and the connection is closed',
   })
 })
 
-test('garbage behind a request does not take the place of its answer', async () => {
+test('garbage after a request does not replace the answer to the request', async () => {
   const ana = await world().user('ana')
   const { id } = await ana.channels.create({ type: 'group', name: 'Talk' })
   const body = '{"text":"hi"}'
-  const send = `POST /api/channels/${id}/messages HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ana.token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  const send = [
+    `POST /api/channels/${id}/messages HTTP/1.1`,
+    'Host: x',
+    `Authorization: Bearer ${ana.token}`,
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+    '',
+    body,
+  ].join('\r\n')
   const answers = await whileLocked(world(), id, async (waiting) => {
     const answers = exchange(world().url, send, 'garbage\r\n\r\n')
     await waiting(1)
@@ -72,15 +80,18 @@ test('garbage behind a request does not take the place of its answer', async () 
   expect((await answers.answers).map(({ status }) => status)).toEqual([201, 400])
 })
 
-test('pipelined requests are answered in their order', async () => {
+test('pipelined requests are answered in order', async () => {
   const answers = await exchange(
     world().url,
-    `${live}\r\nGET /health HTTP/1.1\r\nHost: x\r\n\r\nGET /nothing HTTP/1.1\r\nHost: x\r\n\r\n${live}Connection: close\r\n\r\n`,
+    `${live}\r\n`,
+    'GET /health HTTP/1.1\r\nHost: x\r\n\r\n',
+    'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n',
+    `${live}Connection: close\r\n\r\n`,
   )
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 404, 200])
 })
 
-test('a request without Host is a request', async () => {
+test('a request with no Host or a malformed one is served', async () => {
   expect(
     await exchange(world().url, 'GET /health/live HTTP/1.1\r\nConnection: close\r\n\r\n'),
   ).toMatchObject([{ status: 200 }])
@@ -97,10 +108,20 @@ test('a request without Host is a request', async () => {
   }
 })
 
-test('a client that waits to be told to continue is told so, and one that expects something else is served', async () => {
+test('Expect: 100-continue is answered with 100, and other expectations are ignored', async () => {
   const body = '{"userId":"ben"}'
   const request = (expectation: string) =>
-    `POST /tokens HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-API-Key: ${world().apiKey}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: ${expectation}\r\n\r\n${body}`
+    [
+      'POST /tokens HTTP/1.1',
+      'Host: x',
+      'Connection: close',
+      `X-API-Key: ${world().apiKey}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+      `Expect: ${expectation}`,
+      '',
+      body,
+    ].join('\r\n')
   expect(
     (await exchange(world().url, request('100-continue'))).map(({ status }) => status),
   ).toEqual([100, 200])
@@ -109,7 +130,7 @@ test('a client that waits to be told to continue is told so, and one that expect
   ).toEqual([200])
 })
 
-test('CONNECT is no route, and Upgrade to nothing we know is ignored', async () => {
+test('CONNECT is not found, and an unknown Upgrade is ignored', async () => {
   const [answer] = await exchange(
     world().url,
     'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n',
@@ -121,12 +142,19 @@ test('CONNECT is no route, and Upgrade to nothing we know is ignored', async () 
   ).toMatchObject([{ status: 200 }])
 })
 
-test('clients that hang up in the middle do no harm', async () => {
+test('the server survives clients that hang up in the middle of a request', async () => {
   const { hostname, port } = new URL(world().url)
   for (const bytes of [
     'GET /hea',
     `${live}`,
-    'POST /tokens HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"user',
+    [
+      'POST /tokens HTTP/1.1',
+      'Host: x',
+      'Content-Type: application/json',
+      'Content-Length: 100',
+      '',
+      '{"user',
+    ].join('\r\n'),
     'POST /tokens HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{',
   ]) {
     const socket = connect(Number(port), hostname)

@@ -49,7 +49,7 @@ const operations = Object.entries<Record<string, Operation>>(contract).flatMap((
 const production = useWorld({ allowedOrigins: ['http://app.test'] })
 const development = useWorld({ allowedOrigins: ['http://app.test'], hasDocsPage: true })
 
-test('the committed document is what the contract says, and what the server serves', async () => {
+test('the committed document equals the generated and the served one', async () => {
   expect(committed).toBe(openApiJson())
   const response = await fetch(`${production().url}/openapi.json`, {
     headers: { origin: 'http://app.test' },
@@ -59,7 +59,7 @@ test('the committed document is what the contract says, and what the server serv
   expect(await response.text()).toBe(committed)
 })
 
-test('every REST route of the server is in the document, and the other way round', () => {
+test('the REST routes of the server and of the document are the same', () => {
   const live = routesOf(production().app).filter(
     (route) => !/ \/(trpc|openapi\.json$|docs\/asyncapi\.json$|connection\/websocket$)/.test(route),
   )
@@ -69,8 +69,8 @@ test('every REST route of the server is in the document, and the other way round
   expect(live.sort()).toEqual(described.sort())
 })
 
-test('nothing in the document lacks words or an example', () => {
-  const wordless = operations.flatMap(([id, op]) => {
+test('everything in the document has a description and an example', () => {
+  const undescribed = operations.flatMap(([id, op]) => {
     const { summary, description, parameters = [], requestBody, responses } = describedAt(op)
     return [
       ...(summary && description ? [] : [id]),
@@ -86,7 +86,7 @@ test('nothing in the document lacks words or an example', () => {
     ...(schema.description ? [] : [name]),
     ...gaps(schema, name),
   ])
-  expect([...wordless, ...components]).toEqual([])
+  expect([...undescribed, ...components]).toEqual([])
 })
 
 test.each(operations)('the examples of %s are valid', (_, op) => {
@@ -104,7 +104,7 @@ test.each(operations)('the examples of %s are valid', (_, op) => {
   expect(op.output.strict().parse(answer)).toEqual(answer)
 })
 
-test('the examples of errors are valid, each under the status of its code', () => {
+test('the examples of errors are valid and listed under the status of their code', () => {
   const refusals = operations.flatMap(([, op]) =>
     Object.entries(describedAt(op).responses).filter(([status]) => Number(status) >= 400),
   )
@@ -130,7 +130,7 @@ test.each([
   ['messages.send', [{ bearer: [] }], [201, 400, 401, 403, 404, 413, 429, 500, 503]],
   ['messages.delete', [{ bearer: [] }, { apiKey: [] }], [200, 401, 403, 404, 429, 500, 503]],
   ['reactions.remove', [{ bearer: [] }], [200, 400, 401, 403, 404, 429, 500, 503]],
-])('%s says who may call and what is answered', (id, security, statuses) => {
+])('%s documents its credentials and statuses', (id, security, statuses) => {
   const described = Object.values(document.paths)
     .flatMap((item) => Object.values(item))
     .find(({ operationId }) => operationId === id)
@@ -138,7 +138,7 @@ test.each([
   expect(Object.keys(described?.responses ?? {}).map(Number)).toEqual(statuses)
 })
 
-test('since_seq has no default, so that a generated client does not send it', () => {
+test('since_seq has no default, so generated clients do not send it', () => {
   const sinceSeq = describedAt(contract.messages.list).parameters?.find(
     ({ name }) => name === 'since_seq',
   )
@@ -160,7 +160,7 @@ test('a client generated from the document compiles and works', async () => {
   })
 })
 
-test('in development there is a page of the document, all of it from this server', async () => {
+test('in development the documentation page loads everything from this server', async () => {
   const page = await fetch(`${development().url}/docs`)
   expect(page.headers.get('content-security-policy')).toContain(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';",
@@ -185,7 +185,7 @@ test('in development there is a page of the document, all of it from this server
   expect(await (await fetch(`${development().url}/docs/json`)).json()).toEqual(document)
 })
 
-test('errors below the page are those of everywhere', async () => {
+test('errors below the documentation page have the usual form', async () => {
   const missing = await fetch(`${development().url}/docs/static/missing.js`, {
     headers: { origin: 'http://app.test' },
   })
@@ -220,20 +220,23 @@ const resolve = (answer: Described['responses'][string]) =>
     ? document.components.responses[answer.$ref.replace('#/components/responses/', '')]
     : undefined) ?? answer
 
-/** Properties without a description and leaves without an example, in a schema. Components are looked at for themselves. */
-function gaps(schema: Schema | undefined, place: string): string[] {
-  if (!schema) return [place]
+/**
+ * Properties without a description and leaves without an example, in a schema. Components are
+ * checked on their own.
+ */
+function gaps(schema: Schema | undefined, path: string): string[] {
+  if (!schema) return [path]
   if (schema.$ref || schema.examples) return []
   if (schema.properties)
     return Object.entries(schema.properties).flatMap(([name, property]) => [
-      ...wordless(property, `${place}.${name}`),
-      ...gaps(property, `${place}.${name}`),
+      ...undescribed(property, `${path}.${name}`),
+      ...gaps(property, `${path}.${name}`),
     ])
-  if (schema.anyOf) return gaps(schema.anyOf[0], place)
-  return schema.items ? gaps(schema.items, `${place}[]`) : [place]
+  if (schema.anyOf) return gaps(schema.anyOf[0], path)
+  return schema.items ? gaps(schema.items, `${path}[]`) : [path]
 }
-const wordless = ({ $ref, description }: Schema, place: string) =>
-  $ref || description ? [] : [place]
+const undescribed = ({ $ref, description }: Schema, path: string) =>
+  $ref || description ? [] : [path]
 
 /** The routes of a server as `METHOD /path/{parameter}`. */
 function routesOf(app: ReturnType<typeof buildApp>) {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isChatError } from '@parley/client'
+import { patience } from '@parley/server/db/client'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '@parley/server/db/embedded/index'
 import { migrate } from '@parley/server/db/migrate'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
@@ -12,9 +13,9 @@ import { patient } from './support/until.ts'
 import { createWorld, type User, useWorld, type World } from './support/world.ts'
 
 const POOL = 3
-const world = useWorld({ poolSize: POOL })
+const world = useWorld({ poolSize: POOL, patience })
 
-test('a call that the database holds up is UNAVAILABLE within 5 s, and nothing of it is written', async () => {
+test('a call blocked by the database is UNAVAILABLE within 5 s and writes nothing', async () => {
   const ana = await world().user('ana')
   const { id } = await ana.channels.create({ type: 'group', name: 'Talk' })
   const answers = await whileLocked(world(), id, async () => ({
@@ -57,7 +58,7 @@ let fragile: World
 beforeAll(async () => {
   server = await startServer()
   await migrate(server.url)
-  fragile = await createWorld({ poolSize: POOL, databaseUrl: server.url })
+  fragile = await createWorld({ poolSize: POOL, databaseUrl: server.url, patience })
 })
 afterAll(async () => {
   await fragile?.stop()
@@ -65,13 +66,14 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-test('connections that have fallen silent are given up: the next calls go on with others', async () => {
+test('silent database connections are replaced for the next calls', async () => {
   const ana = await fragile.user('ana')
   const { id } = await ana.channels.create({ type: 'group', name: 'Silence' })
   await expectEveryPlaceUsable(fragile, ana, id)
-  const backends = await fragile.db<
-    { pid: number }[]
-  >`select pid from pg_stat_activity where application_name = 'parley-test'`
+  const backends = await fragile.db<{ pid: number }[]>`
+    select pid
+    from pg_stat_activity
+    where application_name = 'parley-test'`
   expect(backends).toHaveLength(POOL)
   for (const { pid } of backends) process.kill(pid, 'SIGSTOP')
   try {
@@ -86,11 +88,14 @@ test('connections that have fallen silent are given up: the next calls go on wit
   }
 })
 
-test('idle connections that the database has closed are not lent again', async () => {
+test('idle connections that the database has closed are not reused', async () => {
   const ana = await fragile.user('ana')
   const { id } = await ana.channels.create({ type: 'group', name: 'Idle' })
   await expectEveryPlaceUsable(fragile, ana, id)
-  await fragile.db`select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'parley-test'`
+  await fragile.db`
+    select pg_terminate_backend(pid, 5000)
+    from pg_stat_activity
+    where application_name = 'parley-test'`
   await vi.waitFor(async () => expect((await edit(fragile, ana, id)).status).toBe(200), patient)
   await expectEveryPlaceUsable(fragile, ana, id)
 })
@@ -99,7 +104,7 @@ for (const [name, end] of Object.entries({
   killed: () => server.kill(),
   stopped: () => server.stop(),
 })) {
-  test(`a database that is ${name} under traffic and started again loses nothing acknowledged, and no place`, async () => {
+  test(`nothing acknowledged is lost when the database is ${name} under traffic`, async () => {
     const users = await fragile.users('ana', 'ben', 'eve', 'dan')
     const { id } = await users[0].channels.create({
       type: 'group',
@@ -132,10 +137,12 @@ for (const [name, end] of Object.entries({
 
     const { acknowledged, slowest } = await traffic.stop()
     expect(slowest).toBeLessThan(5_000)
-    const stored = await fragile.db<
-      { seq: number; clientId: string }[]
-    >`select seq, client_id from messages where channel_id = ${id} order by seq`
-    expect(stored.map(({ seq }) => seq)).toEqual(stored.map((_, place) => place + 1))
+    const stored = await fragile.db<{ seq: number; clientId: string }[]>`
+      select seq, client_id
+      from messages
+      where channel_id = ${id}
+      order by seq`
+    expect(stored.map(({ seq }) => seq)).toEqual(stored.map((_, index) => index + 1))
     expect(stored.map(({ clientId }) => clientId).sort()).toEqual(acknowledged.sort())
     await expectEveryPlaceUsable(fragile, users[0], id)
   })

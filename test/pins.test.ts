@@ -22,7 +22,7 @@ const talk = async (type: 'group' | 'public' = 'group') => {
   }
 }
 
-test('any member pins; the listing says who and when, the newest pin first', async () => {
+test('any member pins, and pins are listed with user and time, newest first', async () => {
   const { ana, ben, channelId, send } = await talk()
   const [first, second, third] = [await send('first'), await send('second'), await send('third')]
   await ana.reactions.add({ ...first, emoji: '👍' })
@@ -58,7 +58,7 @@ test('pinning twice is the same as pinning once, also twenty times at once', asy
   ).toMatchObject([{ payload: { message: { pinned: true } } }])
 })
 
-test('any member unpins; unpinning what is not pinned changes nothing', async () => {
+test('any member unpins, and unpinning a message that is not pinned changes nothing', async () => {
   const { ana, ben, channelId, send } = await talk()
   const ref = await send('briefly')
   await ana.pins.pin(ref)
@@ -96,7 +96,7 @@ test('a deleted message is no longer pinned', async () => {
     expect(call).toEqual(notFound)
 })
 
-test('pinning is for members, listing for those who read', async () => {
+test('only members pin, and users who may read the channel list its pins', async () => {
   const open = await talk('public')
   const closed = await talk()
   const ref = await open.send('public')

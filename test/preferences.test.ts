@@ -5,30 +5,46 @@ import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-test('who never said otherwise has the defaults', async () => {
+test('a new user has the default preferences', async () => {
   const ana = await world().user('ana')
   expect(await ana.preferences.get()).toEqual({
     preferences: defaultPreferences,
     providerPreferences: { channels: [], workflows: [] },
   })
   expect(defaultPreferences).toEqual({
-    pushEnabled: true, newMessages: true, mentions: true, reactions: true, channelInvites: true, threadReplies: true,
-    quietHoursEnabled: false, quietHoursStart: '22:00', quietHoursEnd: '08:00', timezone: 'UTC',
-  }) // biome-ignore format: a list
+    pushEnabled: true,
+    newMessages: true,
+    mentions: true,
+    reactions: true,
+    channelInvites: true,
+    threadReplies: true,
+    quietHoursEnabled: false,
+    quietHoursStart: '22:00',
+    quietHoursEnd: '08:00',
+    timezone: 'UTC',
+  })
 })
 
-test('each of them can be changed', async () => {
+test('every preference can be changed', async () => {
   const fay = await world().user('fay')
   const changed = {
-    pushEnabled: false, newMessages: false, mentions: false, reactions: false, channelInvites: false, threadReplies: false,
-    quietHoursEnabled: true, quietHoursStart: '00:00', quietHoursEnd: '23:59', timezone: 'Asia/Tokyo',
-  } // biome-ignore format: a list
+    pushEnabled: false,
+    newMessages: false,
+    mentions: false,
+    reactions: false,
+    channelInvites: false,
+    threadReplies: false,
+    quietHoursEnabled: true,
+    quietHoursStart: '00:00',
+    quietHoursEnd: '23:59',
+    timezone: 'Asia/Tokyo',
+  }
   expect(Object.keys(changed)).toEqual(Object.keys(defaultPreferences))
   expect(await fay.preferences.update(changed)).toEqual({ preferences: changed })
   expect((await fay.preferences.get()).preferences).toEqual(changed)
 })
 
-test('a change keeps the others, for oneself only', async () => {
+test('a change keeps the other preferences and affects no other user', async () => {
   const [ben, cem] = await world().users('ben', 'cem')
   await ben.preferences.update({ mentions: false, quietHoursStart: '23:59' })
   const changed = {
@@ -45,7 +61,7 @@ test('a change keeps the others, for oneself only', async () => {
   expect((await cem.preferences.get()).preferences).toEqual(defaultPreferences)
 })
 
-test('changes of different preferences at once are all kept', async () => {
+test('concurrent changes of different preferences are all kept', async () => {
   const dora = await world().user('dora')
   await Promise.all([
     dora.preferences.update({ mentions: false }),
@@ -61,10 +77,18 @@ test('changes of different preferences at once are all kept', async () => {
 })
 
 test.each([
-  { sound: true }, { mentions: 'yes' }, { mentions: null }, { quietHoursStart: '24:00' }, { quietHoursEnd: '8:00' }, { quietHoursEnd: '08:60' },
-  { timezone: 'Mars/Olympus' }, { timezone: '+02:00' }, { timezone: '' }, { mentions: false, unknown: 1 },
-])('%j is refused, and changes nothing', async (patch) => {
+  { sound: true },
+  { mentions: 'yes' },
+  { mentions: null },
+  { quietHoursStart: '24:00' },
+  { quietHoursEnd: '8:00' },
+  { quietHoursEnd: '08:60' },
+  { timezone: 'Mars/Olympus' },
+  { timezone: '+02:00' },
+  { timezone: '' },
+  { mentions: false, unknown: 1 },
+])('the preferences %j are refused and change nothing', async (patch) => {
   const eve = await world().user('eve')
   expect(await refusal(eve.preferences.update(patch as never))).toEqual(invalid)
   expect((await eve.preferences.get()).preferences).toEqual(defaultPreferences)
-}) // biome-ignore format: a table
+})

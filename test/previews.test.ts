@@ -146,7 +146,7 @@ test('subscribers on every node get one event as soon as a preview is made', asy
   const message = await get(id)
   for (const observer of observers) {
     expect(observer.types).toEqual(['message.new', 'message.updated', 'message.new'])
-    expect(observer.heard[1]).toEqual({
+    expect(observer.received[1]).toEqual({
       offset: message.rev,
       envelope: expect.objectContaining({ payload: { channelId, message } }),
     })

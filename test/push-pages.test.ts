@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { idle } from './support/idle.ts'
-import { insertCrowd, insertMembers } from './support/inserted.ts'
+import { insertMembers, insertUsers } from './support/inserted.ts'
 import { usePushChannel } from './support/push.ts'
 
 const { world, provider, current, settle, send, pushesTo } = usePushChannel()
 
 test('2,500 members get one push each, in pages, although the provider fails once', async () => {
   const { ana, ben, cleo, channelId } = current()
-  const crowd = await insertCrowd(world(), `${ana.id}-crowd`, 2_500)
+  const crowd = await insertUsers(world(), `${ana.id}-crowd`, 2_500)
   await insertMembers(world(), channelId, crowd)
   let calls = 0
   provider().behave((response, call) => {
@@ -33,7 +33,7 @@ test('2,500 members get one push each, in pages, although the provider fails onc
 
 test('messages of large and small channels in one batch reach every member once', async () => {
   const { ana, ben, channelId } = current()
-  const crowd = await insertCrowd(world(), `${ana.id}-crowd`, 700)
+  const crowd = await insertUsers(world(), `${ana.id}-crowd`, 700)
   await insertMembers(world(), channelId, crowd)
   const other = await ana.channels.create({ type: 'messaging', memberIds: [ben.id] })
   await settle()

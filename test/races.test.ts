@@ -1,8 +1,8 @@
 import { isChatError } from '@parley/client'
 import { expect, test } from 'vitest'
 import { channelEventsOf, upTo } from './support/events.ts'
-import { insertCrowd } from './support/inserted.ts'
-import { whileLocked } from './support/locks.ts'
+import { insertUsers } from './support/inserted.ts'
+import { whileLocked, withoutCleanup } from './support/locks.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -24,16 +24,18 @@ const outcome = (call: Promise<unknown>) =>
     (error) => (isChatError(error) ? error.code : Promise.reject(error)),
   )
 
-const rowsOf = (channelId: string) => world().db<
-  { seq: number; rev: number; userId: string; deletedAt: string | null }[]
->`
-  select seq, rev, user_id, deleted_at from messages where channel_id = ${channelId} order by seq`
+type MessageRow = { seq: number; rev: number; userId: string; deletedAt: string | null }
+const rowsOf = (channelId: string) => world().db<MessageRow[]>`
+  select seq, rev, user_id, deleted_at
+  from messages
+  where channel_id = ${channelId}
+  order by seq`
 
-test('many who send at once get seq 1 to n without a gap, and every rev has one event', async () => {
-  const crowd = await insertCrowd(world(), 'sender', 8)
+test('concurrent sends get seq 1 to n without a gap, and every rev has one event', async () => {
+  const extras = await insertUsers(world(), 'sender', 8)
   const { ana, channelId } = await talk()
-  await ana.members.add({ channelId, userIds: crowd })
-  const senders = await Promise.all(crowd.map((id) => world().user(id)))
+  await ana.members.add({ channelId, userIds: extras })
+  const senders = await Promise.all(extras.map((id) => world().user(id)))
   const sent = await Promise.all(
     upTo(15).flatMap((n) =>
       senders.map((sender) => sender.messages.send({ channelId, text: `${n}` })),
@@ -49,12 +51,13 @@ test('many who send at once get seq 1 to n without a gap, and every rev has one 
     expect((await sender.channels.get({ channelId })).unreadCount).toBe(105)
 })
 
-test('what one user sends in order stays in order beside the others', async () => {
+test('messages of one user keep their order beside concurrent sends of others', async () => {
   const { ana, ben, cem, channelId } = await talk()
-  // biome-ignore format: a loop each
-  await Promise.all([ana, ben, cem].map(async (user) => {
-    for (const n of upTo(15)) await user.messages.send({ channelId, text: `${n}` })
-  }))
+  await Promise.all(
+    [ana, ben, cem].map(async (user) => {
+      for (const n of upTo(15)) await user.messages.send({ channelId, text: `${n}` })
+    }),
+  )
   const { messages } = await ana.messages.list({ channelId })
   for (const id of ['ana', 'ben', 'cem'])
     expect(messages.filter(({ userId }) => userId === id).map(({ text }) => text)).toEqual(
@@ -62,7 +65,7 @@ test('what one user sends in order stays in order beside the others', async () =
     )
 })
 
-test('replies at once are all counted', async () => {
+test('concurrent replies are all counted', async () => {
   const { ana, ben, cem, channelId } = await talk()
   const root = await ana.messages.send({ channelId, text: 'root' })
   await Promise.all(
@@ -79,7 +82,7 @@ test('replies at once are all counted', async () => {
   expect(counts).toEqual(upTo(24))
 })
 
-test('who has just been deleted makes no channel, though this server has not heard of it yet', async () => {
+test('a deleted user creates no channel, even before the node knows', async () => {
   await talk()
   const dan = await world().user('dan')
   await dan.channels.list()
@@ -89,7 +92,7 @@ test('who has just been deleted makes no channel, though this server has not hea
   ).toBe('INVALID_TOKEN')
 })
 
-test('a deletion wins over an edit at the same time, whichever comes first', async () => {
+test('a deletion wins over a concurrent edit, whichever comes first', async () => {
   const { ana, channelId } = await talk()
   for (const round of upTo(15)) {
     const ref = {
@@ -110,7 +113,7 @@ test('a deletion wins over an edit at the same time, whichever comes first', asy
   expect(await world().db`select from events where envelope like '%secret%'`).toHaveLength(0)
 })
 
-test('a removal and a send that wait for the channel together: nothing of a removed member is stored after his removal', async () => {
+test('no message of a removed member is stored after a concurrent removal', async () => {
   for (const round of upTo(6)) {
     const { ana, ben, channelId } = await talk()
     await ben.messages.send({ channelId, text: 'warm' })
@@ -141,7 +144,7 @@ test('a removal and a send that wait for the channel together: nothing of a remo
   }
 })
 
-test('two reactions that wait for the channel together are both in the last event', async () => {
+test('concurrent reactions are all in the last event', async () => {
   const { ana, ben, cem, channelId } = await talk()
   const ref = { channelId, messageId: (await ana.messages.send({ channelId, text: 'hi' })).id }
   const calls = await whileLocked(world(), channelId, async (waiting) => {
@@ -154,32 +157,34 @@ test('two reactions that wait for the channel together are both in the last even
     return { calls }
   })
   await Promise.all(calls.calls)
-  const told = (await channelEventsOf(world(), channelId))
+  const emitted = (await channelEventsOf(world(), channelId))
     .filter(({ type }) => type === 'reaction.added')
     .map(({ payload }) => payload.reactions as { count: number }[])
-  expect(told.map((reactions) => reactions.reduce((sum, { count }) => sum + count, 0))).toEqual([
+  expect(emitted.map((reactions) => reactions.reduce((sum, { count }) => sum + count, 0))).toEqual([
     1, 2, 3,
   ])
   const { reactions } = await ana.messages.get(ref)
-  expect(told.at(-1)).toEqual(reactions.map((reaction) => ({ ...reaction, own: false })))
+  expect(emitted.at(-1)).toEqual(reactions.map((reaction) => ({ ...reaction, own: false })))
 })
 
-test('a send that waits while the channel is deleted is not found, and leaves nothing', async () => {
+test('a send that waits while the channel is deleted is not found and stores nothing', async () => {
   const { ana, ben, channelId } = await talk()
   await ben.messages.send({ channelId, text: 'warm' })
-  const calls = await whileLocked(world(), channelId, async (waiting) => {
-    const deleted = outcome(ana.channels.delete({ channelId }))
-    await waiting(1)
-    const sent = outcome(ben.messages.send({ channelId, text: 'late' }))
-    await waiting(2)
-    return { deleted, sent }
+  await withoutCleanup(world(), async () => {
+    const calls = await whileLocked(world(), channelId, async (waiting) => {
+      const deleted = outcome(ana.channels.delete({ channelId }))
+      await waiting(1)
+      const sent = outcome(ben.messages.send({ channelId, text: 'late' }))
+      await waiting(2)
+      return { deleted, sent }
+    })
+    expect([await calls.deleted, await calls.sent]).toEqual(['done', 'NOT_FOUND'])
+    expect(await rowsOf(channelId)).toHaveLength(1)
+    expect((await channelEventsOf(world(), channelId)).at(-1)?.type).toBe('channel.deleted')
   })
-  expect([await calls.deleted, await calls.sent]).toEqual(['done', 'NOT_FOUND'])
-  expect(await rowsOf(channelId)).toHaveLength(1)
-  expect((await channelEventsOf(world(), channelId)).at(-1)?.type).toBe('channel.deleted')
 })
 
-test('whoever leaves at the same time, a channel with members has an owner', async () => {
+test('a channel with members has an owner, however many leave at once', async () => {
   for (const round of upTo(12)) {
     const { ana, ben, cem, channelId } = await talk()
     if (round % 2) await ana.members.update({ channelId, userId: 'ben', role: 'owner' })
@@ -193,7 +198,7 @@ test('whoever leaves at the same time, a channel with members has an owner', asy
   }
 })
 
-test('two owners who step down at once do not both', async () => {
+test('of two owners who step down at once, one stays owner', async () => {
   const { ana, ben, channelId } = await talk()
   for (const _ of upTo(6)) {
     const owner = (await ana.channels.get({ channelId })).role === 'owner' ? ana : ben
@@ -207,7 +212,7 @@ test('two owners who step down at once do not both', async () => {
   }
 })
 
-test('two removals of each other at once: one of them was first', async () => {
+test('of two owners who remove each other at once, one is removed', async () => {
   const { ana, ben, cem, channelId } = await talk()
   await ana.members.update({ channelId, userId: 'ben', role: 'owner' })
   const results = await Promise.all([
@@ -220,7 +225,7 @@ test('two removals of each other at once: one of them was first', async () => {
   ).toHaveLength(1)
 })
 
-test('of several pins at once below the limit exactly as many succeed as there is room', async () => {
+test('concurrent pins never exceed the limit', async () => {
   const { ana, ben, channelId } = await talk()
   const ids = (
     await Promise.all(upTo(104).map((n) => ana.messages.send({ channelId, text: `${n}` })))
@@ -237,7 +242,7 @@ test('of several pins at once below the limit exactly as many succeed as there i
   expect((await ana.pins.list({ channelId })).messages).toHaveLength(100)
 })
 
-test('joining twenty times at once is joining once', async () => {
+test('joining twenty times at once is the same as joining once', async () => {
   const { channelId } = await talk('public')
   const dora = await world().user('dora')
   await Promise.all(
@@ -256,7 +261,7 @@ test('joining twenty times at once is joining once', async () => {
   ).toHaveLength(1)
 })
 
-test('who leaves a public channel while he sends is a member of it again with each message', async () => {
+test('each message to a public channel joins it again, if the author has left', async () => {
   const { channelId } = await talk('public')
   const dora = await world().user('dora')
   for (const n of upTo(20)) {
@@ -272,20 +277,21 @@ test('who leaves a public channel while he sends is a member of it again with ea
   expect(await rowsOf(channelId)).toHaveLength(20)
 })
 
-test('many added to many channels at once, in any order, wait for nobody in a circle', async () => {
-  const crowd = await insertCrowd(world(), 'many', 40)
+test('adding the same users to many channels at once causes no deadlock', async () => {
+  const extras = await insertUsers(world(), 'many', 40)
   const ana = await world().user('ana')
   const channels = await Promise.all(
     upTo(8).map((n) => ana.channels.create({ type: 'group', name: `Many ${n}` })),
   )
   const results = await Promise.all(
     channels.map(({ id: channelId }, n) =>
-      outcome(ana.members.add({ channelId, userIds: n % 2 ? crowd : [...crowd].reverse() })),
+      outcome(ana.members.add({ channelId, userIds: n % 2 ? extras : [...extras].reverse() })),
     ),
   )
   expect(new Set(results)).toEqual(new Set(['done']))
-  const streams = await world().db<
-    { userId: string }[]
-  >`select user_id from user_streams where user_id = any(${crowd}) and last_offset = 8`
+  const streams = await world().db<{ userId: string }[]>`
+    select user_id
+    from user_streams
+    where user_id = any(${extras}) and last_offset = 8`
   expect(streams).toHaveLength(40)
 })

@@ -4,7 +4,7 @@ import { ADMIN_KEY, createWorld, type User, type World } from './support/world.t
 
 const none = { tokens: 0, messages: 0, requests: 0 }
 
-/** A world with limits, for one test. */
+/** A world with rate limits, for one test. */
 const limited = async (options: Parameters<typeof createWorld>[0]) => {
   const world = await createWorld(options)
   onTestFinished(world.stop)
@@ -32,7 +32,7 @@ const talk = async (world: World) => {
   return { ana, ben, id, path, send }
 }
 
-test('exactly so many messages a minute pass, and every answer tells what is left', async () => {
+test('exactly the allowed number of messages a minute pass', async () => {
   const world = await limited({ rateLimits: { ...none, messages: 3 } })
   const { ana, ben, send } = await talk(world)
   for (const remaining of ['2', '1', '0']) {
@@ -52,18 +52,18 @@ test('exactly so many messages a minute pass, and every answer tells what is lef
     'ratelimit-remaining': '0',
     'retry-after': refused.headers['ratelimit-reset'],
   })
-  expect((await send(ben, { text: 'another user has his own' })).status).toBe(201)
+  expect((await send(ben, { text: 'another user has their own' })).status).toBe(201)
   expect((await asUser(world, ana, '/api/channels')).headers).not.toHaveProperty('ratelimit-limit')
 })
 
-test('of calls at once exactly so many pass', async () => {
+test('exactly the allowed number of concurrent calls pass', async () => {
   const world = await limited({ rateLimits: { ...none, messages: 10 } })
   const { ana, send } = await talk(world)
   const answers = await Promise.all(Array.from({ length: 40 }, () => send(ana, { text: 'hi' })))
   expect([count(answers, 201), count(answers, 429)]).toEqual([10, 30])
 })
 
-test('a refused send counts too: what is limited is the asking', async () => {
+test('a refused send counts towards the limit', async () => {
   const world = await limited({ rateLimits: { ...none, messages: 2 } })
   const { ana, send } = await talk(world)
   expectError(await send(ana, { text: '' }), 'VALIDATION_ERROR')
@@ -75,8 +75,8 @@ test('a refused send counts too: what is limited is the asking', async () => {
   expectError(await send(ana, { text: 1 }), 'RATE_LIMITED')
 })
 
-describe('a repeat', () => {
-  test('gives its unit back, and is answered even over the limit with the original', async () => {
+describe('repeated sends', () => {
+  test('a repeated send does not count, and is answered even over the limit', async () => {
     const world = await limited({ rateLimits: { ...none, messages: 2 } })
     const { ana, ben, path, send } = await talk(world)
     const original = await send(ana, { text: 'hi', clientId: 'a' })
@@ -92,7 +92,7 @@ describe('a repeat', () => {
     expect((await send(ben, { text: 'mine', clientId: 'a' })).status).toBe(201)
     expect(JSON.parse((await asUser(world, ana, path)).body).messages).toHaveLength(3)
   })
-  test('at once with others leaves exactly so many places', async () => {
+  test('concurrent repeated sends do not use up the limit', async () => {
     const world = await limited({ rateLimits: { ...none, messages: 3 } })
     const { ana, send } = await talk(world)
     await send(ana, { text: 'hi', clientId: 'a' })
@@ -103,7 +103,7 @@ describe('a repeat', () => {
     const others = await Promise.all(Array.from({ length: 10 }, () => send(ana, { text: 'hi' })))
     expect(count(others, 201)).toBe(2)
   })
-  test('of a message one may no longer see is refused as below the limit', async () => {
+  test('a repeated send by a removed author is FORBIDDEN even over the limit', async () => {
     const world = await limited({ rateLimits: { ...none, messages: 1 } })
     const { ana, ben, id, send } = await talk(world)
     await send(ben, { text: 'hi', clientId: 'a' })
@@ -112,7 +112,7 @@ describe('a repeat', () => {
   })
 })
 
-test('all other calls count to the app, whoever makes them', async () => {
+test('all other calls count towards the limit of the app, whoever makes them', async () => {
   const world = await limited({ rateLimits: { ...none, requests: 4 } })
   const [ana, ben] = await world.users('ana', 'ben')
   const { apiKey } = await world.api({ adminKey: ADMIN_KEY }).apps.create({ name: 'Other' })
@@ -156,7 +156,7 @@ test('health, unknown routes and preflights are not counted', async () => {
 })
 
 describe('token requests', () => {
-  test('are counted by address, those with bad keys too, which are answered 401 all the same', async () => {
+  test('token requests are counted by address, with bad keys too', async () => {
     const world = await limited({ rateLimits: { ...none, tokens: 3 } })
     for (const remaining of ['2', '1']) {
       const answer = await mint(world, { 'X-API-Key': 'wrong' })
@@ -170,7 +170,7 @@ describe('token requests', () => {
     expectError(await mint(world), 'RATE_LIMITED')
     expectError(await mint(world, { 'X-API-Key': 'wrong' }), 'UNAUTHORIZED')
   })
-  test('believe no X-Forwarded-For that nobody vouches for', async () => {
+  test('X-Forwarded-For is ignored unless a proxy is trusted', async () => {
     const world = await limited({ rateLimits: { ...none, tokens: 2 } })
     for (const address of ['1.1.1.1', '2.2.2.2'])
       expect((await mint(world, { 'X-Forwarded-For': address })).status).toBe(200)
@@ -188,7 +188,7 @@ describe('token requests', () => {
     'networks of proxies': '10.0.0.0/8, 127.0.0.1',
   }
   for (const [name, trustProxy] of Object.entries(behindProxies)) {
-    test(`behind ${name} are counted by the address that the last of them saw`, async () => {
+    test(`behind ${name} token requests are counted by the forwarded address`, async () => {
       const world = await limited({ rateLimits: { ...none, tokens: 1 }, trustProxy })
       expect((await mint(world, { 'X-Forwarded-For': '1.1.1.1' })).status).toBe(200)
       expectError(await mint(world, { 'X-Forwarded-For': '9.9.9.9, 1.1.1.1' }), 'RATE_LIMITED')
@@ -219,7 +219,7 @@ test('each call of a tRPC batch is counted', async () => {
   expectError(await asUser(world, ana, '/api/channels'), 'RATE_LIMITED')
 })
 
-test('0 turns a limit off', async () => {
+test('a limit of 0 is no limit', async () => {
   const world = await limited({ rateLimits: none })
   const { ana, send } = await talk(world)
   const answers = await Promise.all(Array.from({ length: 100 }, () => send(ana, { text: 'hi' })))

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { channelEventsOf } from './support/events.ts'
-import { insertCrowd } from './support/inserted.ts'
+import { insertUsers } from './support/inserted.ts'
 import { forbidden, invalid, notFound, refusal, refusals } from './support/refusal.ts'
 import { rest } from './support/rest.ts'
 import { useWorld } from './support/world.ts'
@@ -16,7 +16,7 @@ const said = async (type: 'group' | 'public' = 'group') => {
   return { ana, ben, cem, message, ref: { channelId, messageId: message.id } }
 }
 
-test('a reaction is counted once a user, and shown with who reacted', async () => {
+test('a reaction is counted once for each user and shown with the users who reacted', async () => {
   const { ana, ben, ref } = await said()
   expect(await ana.reactions.add({ ...ref, emoji: '👍' })).toEqual({
     success: true,
@@ -43,7 +43,7 @@ test('a reaction is counted once a user, and shown with who reacted', async () =
   ).toEqual([true, false])
 })
 
-test('the same reaction twenty times at once is one', async () => {
+test('adding the same reaction twenty times at once is the same as once', async () => {
   const { ana, ben, ref } = await said()
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => ben.reactions.add({ ...ref, emoji: '👍' })),
@@ -56,7 +56,7 @@ test('the same reaction twenty times at once is one', async () => {
   ).toHaveLength(1)
 })
 
-test('a reaction taken back is gone; taking back what is not there changes nothing', async () => {
+test('a removed reaction is gone, and removing one that is not there changes nothing', async () => {
   const { ana, ben, message, ref } = await said()
   await ana.reactions.add({ ...ref, emoji: '👍' })
   const before = await channelEventsOf(world(), ref.channelId)
@@ -76,7 +76,7 @@ test('a reaction taken back is gone; taking back what is not there changes nothi
   expect(await ana.messages.get(ref)).toEqual({ ...message, rev: message.rev + 2 })
 })
 
-test('events tell the reaction, who reacted and what there is now, the same to everybody', async () => {
+test('reaction events carry the reaction, the user and all reactions', async () => {
   const { ben, ref } = await said()
   await ben.reactions.add({ ...ref, emoji: '🎉' })
   await ben.reactions.remove({ ...ref, emoji: '🎉' })
@@ -100,20 +100,20 @@ test('events tell the reaction, who reacted and what there is now, the same to e
   ])
 })
 
-test('the first ten users are shown, and all are counted', async () => {
+test('the first ten users of a reaction are shown, and all are counted', async () => {
   const { ana, ref } = await said('public')
-  const crowd = await insertCrowd(world(), 'fan', 12)
-  for (const id of crowd) {
+  const extras = await insertUsers(world(), 'fan', 12)
+  for (const id of extras) {
     const fan = await world().user(id)
     await fan.members.join(ref)
     await fan.reactions.add({ ...ref, emoji: '👍' })
   }
   const { reactions } = await ana.reactions.add({ ...ref, emoji: '👍' })
   expect(reactions).toMatchObject([{ count: 13, own: true }])
-  expect(reactions[0]?.users.map(({ id }) => id)).toEqual(crowd.slice(0, 10))
+  expect(reactions[0]?.users.map(({ id }) => id)).toEqual(extras.slice(0, 10))
 })
 
-test('a message carries at most fifty kinds', async () => {
+test('a message has at most fifty kinds of reactions', async () => {
   const { ana, ben, ref } = await said()
   for (let kind = 0; kind < 50; kind++) await ana.reactions.add({ ...ref, emoji: `:${kind}:` })
   expect(await refusal(ben.reactions.add({ ...ref, emoji: ':50:' }))).toEqual(invalid)
@@ -122,8 +122,8 @@ test('a message carries at most fifty kinds', async () => {
   expect((await ben.reactions.add({ ...ref, emoji: ':50:' })).reactions).toHaveLength(50)
 })
 
-describe('an emoji', () => {
-  test('is the same however it is composed', async () => {
+describe('emojis', () => {
+  test('an emoji is the same in every Unicode composition', async () => {
     const { ana, ref } = await said()
     await ana.reactions.add({ ...ref, emoji: 'e\u0301' })
     expect((await ana.reactions.add({ ...ref, emoji: '\u00e9' })).reactions).toMatchObject([
@@ -145,12 +145,12 @@ describe('an emoji', () => {
     'x'.repeat(65),
     '👍'.repeat(17),
     '\ud83d',
-  ])('%j is refused', async (emoji) => {
+  ])('the reaction %j is refused', async (emoji) => {
     const { ana, ref } = await said()
     expect(await refusal(ana.reactions.add({ ...ref, emoji }))).toEqual(invalid)
   })
 
-  test.each([undefined, null, 7, ['👍']])('%j is refused', async (emoji) => {
+  test.each([undefined, null, 7, ['👍']])('%j instead of an emoji is refused', async (emoji) => {
     const { ana, ref } = await said()
     expect(
       (
@@ -175,12 +175,13 @@ describe('an emoji', () => {
     '?#&',
     '👍'.repeat(16),
     'x'.repeat(64),
-  ])('%j can be added, and removed through the path', async (emoji) => {
+  ])('the reaction %j can be added, and removed by its path', async (emoji) => {
     const { ana, ref } = await said()
     expect((await ana.reactions.add({ ...ref, emoji })).reactions).toMatchObject([
       { type: emoji, count: 1 },
     ])
-    const path = `/api/channels/${ref.channelId}/messages/${ref.messageId}/reactions/${encodeURIComponent(emoji)}`
+    const message = `/api/channels/${ref.channelId}/messages/${ref.messageId}`
+    const path = `${message}/reactions/${encodeURIComponent(emoji)}`
     expect(await rest(world(), ana)('DELETE', path)).toEqual({
       status: 200,
       body: { success: true, reactions: [] },
@@ -188,7 +189,7 @@ describe('an emoji', () => {
   })
 })
 
-test('reacting is for members, to a live message of the channel', async () => {
+test('only members react, and only to a live message of the channel', async () => {
   const { ana, ben, cem, ref } = await said('public')
   const other = await said()
   const calls = (call: { reactions: typeof ana.reactions }, where: typeof ref) => [

@@ -22,7 +22,7 @@ const stateOf = async (user: User, channelId: string) => {
   return { unreadCount, lastReadSeq }
 }
 
-test('reading a channel clears its badge and leaves a mark with the time', async () => {
+test('reading a channel clears its unread count and stores a read mark', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
   const { channelId } = await talk(['one', 'two', 'three'], [ana, ben])
   expect(await stateOf(ben, channelId)).toEqual({ unreadCount: 3, lastReadSeq: 0 })
@@ -30,13 +30,14 @@ test('reading a channel clears its badge and leaves a mark with the time', async
   expect(await ben.reads.mark({ channelId })).toEqual({ success: true, lastReadSeq: 3 })
   expect(await stateOf(ben, channelId)).toEqual({ unreadCount: 0, lastReadSeq: 3 })
   expect(await ben.reads.mark({ channelId })).toEqual({ success: true, lastReadSeq: 3 })
-  expect(
-    await world()
-      .db`select seq from read_marks where channel_id = ${channelId} and user_id = 'ben'`,
-  ).toEqual([{ seq: 3 }])
+  const marks = await world().db`
+    select seq
+    from read_marks
+    where channel_id = ${channelId} and user_id = 'ben'`
+  expect(marks).toEqual([{ seq: 3 }])
 })
 
-test('reading needs no body', async () => {
+test('marking a channel read needs no body', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
   const { channelId } = await talk(['one'], [ana, ben])
   expect(await rest(world(), ben)('POST', `/api/channels/${channelId}/read`)).toEqual({
@@ -45,11 +46,11 @@ test('reading needs no body', async () => {
   })
 })
 
-test('reading up to a message clears the badge too, and the position never goes back', async () => {
+test('reading up to a message clears the count, and never moves back', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
   const { channelId, ids } = await talk(['one', 'two', 'three'], [ana, ben])
-  const mark = async (place: number) =>
-    (await ben.reads.mark({ channelId, messageId: ids[place] ?? '' })).lastReadSeq
+  const mark = async (index: number) =>
+    (await ben.reads.mark({ channelId, messageId: ids[index] ?? '' })).lastReadSeq
   expect(await mark(1)).toBe(2)
   expect(await stateOf(ben, channelId)).toEqual({ unreadCount: 0, lastReadSeq: 2 })
   expect(await mark(0)).toBe(2)
@@ -59,7 +60,7 @@ test('reading up to a message clears the badge too, and the position never goes 
   expect(await stateOf(ben, channelId)).toEqual({ unreadCount: 1, lastReadSeq: 3 })
 })
 
-test('of many reads at once the furthest counts', async () => {
+test('the furthest of concurrent reads wins', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
   const { channelId, ids } = await talk(Array.from({ length: 10 }, String), [ana, ben])
   for (let round = 0; round < 5; round++) {
@@ -71,7 +72,7 @@ test('of many reads at once the furthest counts', async () => {
   }
 })
 
-test("one's own message is read by whoever had read everything before it", async () => {
+test("an author's own message counts as read if they had read everything before it", async () => {
   const [ana, ben] = await world().users('ana', 'ben')
   const { channelId } = await talk(['one'], [ana, ben])
   await ben.messages.send({ channelId, text: 'without looking' })
@@ -82,7 +83,7 @@ test("one's own message is read by whoever had read everything before it", async
   expect(await stateOf(ana, channelId)).toEqual({ unreadCount: 2, lastReadSeq: 1 })
 })
 
-test('deleted messages and reactions are not unread; replies are', async () => {
+test('deleted messages and reactions do not count as unread, and replies do', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
   const { channelId, ids } = await talk(['one', 'two'], [ana, ben])
   const [parentId = '', messageId = ''] = ids
@@ -94,7 +95,7 @@ test('deleted messages and reactions are not unread; replies are', async () => {
   expect((await stateOf(ben, channelId)).unreadCount).toBe(2)
 })
 
-test('each channel counts for itself, and the total is their sum, muted ones included', async () => {
+test('the total unread count is the sum over all channels, muted ones included', async () => {
   const [ana, ben] = await world().users('sum-ana', 'sum-ben')
   const left = await talk(['one', 'two'], [ana, ben])
   const right = await talk(['one'], [ana, ben])
@@ -108,7 +109,7 @@ test('each channel counts for itself, and the total is their sum, muted ones inc
   expect(await ben.reads.unreadCount()).toEqual({ count: 0 })
 })
 
-test('reading is for members, up to a message of the channel', async () => {
+test('only members mark a channel read, and only up to a message of the channel', async () => {
   const [ana, ben, cem] = await world().users('ana', 'ben', 'cem')
   const { channelId } = await talk(['one'], [ana, ben])
   const other = await talk(['elsewhere'], [ana, ben])

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { insertCrowd } from './support/inserted.ts'
+import { insertUsers } from './support/inserted.ts'
 import { forbidden, invalid, notFound, refusal } from './support/refusal.ts'
 import { type User, useWorld } from './support/world.ts'
 
@@ -19,7 +19,7 @@ async function talk(count: number, ...ids: string[]) {
   return { channelId: channel.id, messages, ana, others }
 }
 
-test('a receipt marks everything up to a message read, and leaves what follows unread', async () => {
+test('a receipt marks everything up to a message read, and nothing later', async () => {
   const { channelId, messages, others } = await talk(5, 'r-ana', 'r-ben')
   const ben = others[0] as User
   expect(await ben.receipts.mark({ channelId, messageId: messages[2] ?? '' })).toEqual({
@@ -34,15 +34,17 @@ test('a receipt marks everything up to a message read, and leaves what follows u
   expect(await ben.channels.get({ channelId })).toMatchObject({ lastReadSeq: 3, unreadCount: 2 })
 })
 
-test('readers have the exact time, and the author is not one of them', async () => {
+test('receipts give the exact time of each reader, without the author', async () => {
   const { channelId, messages, ana, others } = await talk(3, 'e-ana', 'e-ben', 'e-cem')
   const [ben, cem] = others as [User, User]
   await ben.receipts.mark({ channelId, messageId: messages[0] ?? '' })
   await cem.reads.mark({ channelId })
   await ben.reads.mark({ channelId })
-  const marks = await world().db<
-    { userId: string; seq: number; readAt: string }[]
-  >`select user_id, seq, read_at from read_marks where channel_id = ${channelId} order by read_at`
+  const marks = await world().db<{ userId: string; seq: number; readAt: string }[]>`
+    select user_id, seq, read_at
+    from read_marks
+    where channel_id = ${channelId}
+    order by read_at`
   expect(marks.map(({ userId, seq }) => [userId, seq])).toEqual([
     ['e-ben', 1],
     ['e-cem', 3],
@@ -66,7 +68,7 @@ test('readers have the exact time, and the author is not one of them', async () 
   )
 })
 
-test('what one sends oneself is not read by oneself, and counts for nobody', async () => {
+test('authors are not counted as readers of their own messages', async () => {
   const { channelId, messages, ana } = await talk(2, 's-ana', 's-ben')
   await ana.reads.mark({ channelId })
   expect(await ana.receipts.get({ channelId, messageId: messages[1] ?? '' })).toEqual({
@@ -76,7 +78,7 @@ test('what one sends oneself is not read by oneself, and counts for nobody', asy
   })
 })
 
-test('a query answers for many messages, and leaves out what is unknown, deleted or elsewhere', async () => {
+test('a receipt query omits messages that are unknown, deleted or in another channel', async () => {
   const { channelId, messages, ana, others } = await talk(4, 'q-ana', 'q-ben')
   const elsewhere = await talk(1, 'q-ana', 'q-ben')
   const [first = '', second = '', third = '', fourth = ''] = messages
@@ -100,21 +102,28 @@ test('a query answers for many messages, and leaves out what is unknown, deleted
   ).toEqual(notFound)
 })
 
-test('of more than 100 readers a hundred are shown and all are counted', async () => {
+test('at most 100 readers are shown, and all are counted', async () => {
   const { db, appId } = world()
   const { channelId, messages, ana } = await talk(2, 'c-ana')
-  const crowd = await insertCrowd(world(), 'crowd', 150)
-  await db`insert into members (app_id, channel_id, user_id, role, last_read_seq) select ${appId}, ${channelId}, u, 'member', case when u < 'crowd12' then 1 else 2 end from unnest(${crowd}::text[]) u`
-  await db`insert into read_marks (app_id, channel_id, user_id, seq) select app_id, channel_id, user_id, last_read_seq from members where channel_id = ${channelId} and user_id like 'crowd%'`
+  const extras = await insertUsers(world(), 'extra', 150)
+  await db`
+    insert into members (app_id, channel_id, user_id, role, last_read_seq)
+    select ${appId}, ${channelId}, given, 'member', case when given < 'extra12' then 1 else 2 end
+    from unnest(${extras}::text[]) given`
+  await db`
+    insert into read_marks (app_id, channel_id, user_id, seq)
+    select app_id, channel_id, user_id, last_read_seq
+    from members
+    where channel_id = ${channelId} and user_id like 'extra%'`
   await db`update channels set member_count = 151 where id = ${channelId}`
   const early = await ana.receipts.get({ channelId, messageId: messages[0] ?? '' })
   expect([early.readBy.length, early.readCount, early.totalMembers]).toEqual([100, 150, 151])
-  const behind = crowd.filter((id) => id < 'crowd12').length
+  const behind = extras.filter((id) => id < 'extra12').length
   const late = await ana.receipts.query({ channelId, messageIds: messages })
   expect(late.receipts[messages[1] ?? '']?.readCount).toBe(150 - behind)
 })
 
-test('read status tells how far each member has read', async () => {
+test('read status shows how far each member has read', async () => {
   const { channelId, messages, ana, others } = await talk(3, 't-ana', 't-ben', 't-cem')
   await others[0]?.receipts.mark({ channelId, messageId: messages[1] ?? '' })
   const { members } = await ana.receipts.status({ channelId })
@@ -125,7 +134,7 @@ test('read status tells how far each member has read', async () => {
   ])
 })
 
-test('receipts are for those who may read; marking is for members', async () => {
+test('readers of a channel get its receipts, and only members mark messages', async () => {
   const { channelId, messages, ana } = await talk(1, 'p-ana', 'p-ben')
   const [eve, messageId = ''] = [await world().user('p-eve'), messages[0]]
   for (const call of [

@@ -10,8 +10,8 @@ import { useWorld } from './support/world.ts'
 const world = useWorld()
 const { start } = useChildren()
 
-/** Words that people say, and that only the database may repeat. */
-const said = [
+/** Content of users, which may be in the database but not in logs. */
+const content = [
   'hush-text',
   'hush-edit',
   'hush-name',
@@ -26,8 +26,8 @@ const said = [
   'hush-body',
 ]
 
-/** Everything that a deployment does, well and badly; answers all that was handed out and may be told nobody else. */
-async function live(url: string) {
+/** Makes every kind of call, successful and refused; answers the secrets that were handed out. */
+async function useEverything(url: string) {
   const secrets: string[] = [production.JWT_SECRET, production.ADMIN_API_KEY]
   const secret = <T extends string>(value: T) => {
     secrets.push(value)
@@ -81,7 +81,7 @@ async function live(url: string) {
   await ben.api.invites.accept({ token: secret(once.token) })
   await refused(cem.api.invites.accept({ token: once.token }), 403)
   const open = await ana.api.invites.create({ workspaceId })
-  await breakDown('workspace_invites', async () => {
+  await withoutTable('workspace_invites', async () => {
     await refused(cem.api.invites.accept({ token: secret(open.token) }), 500)
     await ask(
       url,
@@ -94,13 +94,13 @@ async function live(url: string) {
       500,
     )
   })
-  await breakDown('api_keys', async () => {
+  await withoutTable('api_keys', async () => {
     await refused(
       createApi({ url, apiKey: secret(`pk_${'nobody-x'.repeat(4)}`) }).users.list(),
       500,
     )
   })
-  await breakDown('messages', async () =>
+  await withoutTable('messages', async () =>
     refused(ana.api.messages.send({ channelId, text: 'hush-text' }), 500),
   )
 
@@ -161,14 +161,14 @@ async function ask(
   expect((await post(url, path, request)).status).toBe(status)
 }
 
-/** Without one of its tables the server fails in the middle of its work. */
-async function breakDown(table: string, work: () => Promise<void>) {
+/** Runs calls that fail in the middle, because a table is missing. */
+async function withoutTable(table: string, work: () => Promise<void>) {
   await world().db.unsafe(`alter table ${table} rename to renamed`)
   await work()
   await world().db.unsafe(`alter table renamed rename to ${table}`)
 }
 
-test('what opens something is neither in the database nor in the log, and what people say is not in the log', async () => {
+test('credentials appear neither in the database nor in logs', async () => {
   const node = start(
     {
       ...production,
@@ -180,13 +180,13 @@ test('what opens something is neither in the database nor in the log, and what p
     tmpdir(),
   )
   const url = await node.address()
-  const secrets = await live(url)
+  const secrets = await useEverything(url)
   node.kill('SIGTERM')
   expect(await node.code).toBe(0)
 
   const database = (await dump(world())).join('\n')
   for (const word of ['hush-edit', 'hush-push', 'hush-custom']) expect(database).toContain(word)
-  // Of a token, which has three parts, none.
+  // The signature of a token, its last part, must not appear either.
   const parts = secrets.flatMap((secret) => [secret, secret.split('.').at(-1) ?? secret])
   expect(parts.length).toBeGreaterThan(20)
   expect(parts.filter((part) => database.includes(part))).toEqual([])
@@ -198,5 +198,5 @@ test('what opens something is neither in the database nor in the log, and what p
     '"status":403',
   ])
     expect(log).toContain(line)
-  expect([...parts, ...said].filter((part) => log.includes(part))).toEqual([])
+  expect([...parts, ...content].filter((part) => log.includes(part))).toEqual([])
 })

@@ -4,7 +4,7 @@ import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-test('health tells the version and that the database answers; liveness asks nothing', async () => {
+test('health reports the version and the database, and liveness only the version', async () => {
   const { url } = world()
   const answer = async (path: string) => {
     const response = await fetch(url + path)

@@ -31,7 +31,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 const start = (variables: Record<string, string>, cwd = directory) => children.start(variables, cwd)
 
-/** Rejects while somebody listens there. */
+/** Rejects while a server listens there. */
 const isRefused = (url: string) =>
   new Promise<void>((resolve, reject) => {
     const { hostname, port } = new URL(url)
@@ -43,7 +43,7 @@ const isRefused = (url: string) =>
 
 const hasEnded = (dataDir: string) => !existsSync(join(dataDir, 'postgres/postmaster.pid'))
 
-test('what can not start says why in one line, and ends with 1', async () => {
+test('a failed start prints one line with the reason and exits with 1', async () => {
   const taken = createServer().listen(0, '127.0.0.1')
   const { port } = (await vi.waitFor(
     () => taken.address() ?? Promise.reject(new Error('not yet')),
@@ -62,13 +62,14 @@ test('what can not start says why in one line, and ends with 1', async () => {
   ]
   const starts = bad.map(([variables]) => start(variables))
   expect(await Promise.all(starts.map(({ code }) => code))).toEqual(bad.map(() => 1))
-  for (const [place, [, line]] of bad.entries()) expect(starts[place]?.output()).toMatch(line)
+  for (const [index, [, line]] of bad.entries()) expect(starts[index]?.output()).toMatch(line)
   taken.close()
 })
 
-test('in development everything is made that is missing; Ctrl-C stops it, and the next start finds it again', async () => {
+test('in development missing secrets and data are created, and kept for later', async () => {
   const dataDir = join(directory, 'embedded')
-  writeFileSync(join(directory, '.env'), `DATA_DIR=${dataDir}\nHOST=127.0.0.1\nPORT=1\n`) // the environment goes first
+  // The environment takes precedence over this PORT.
+  writeFileSync(join(directory, '.env'), `DATA_DIR=${dataDir}\nHOST=127.0.0.1\nPORT=1\n`)
   const first = start({})
   const [url, adminKey, demoKey] = [
     await first.url(),
@@ -99,7 +100,7 @@ test('in development everything is made that is missing; Ctrl-C stops it, and th
   expect(
     (await createApi({ url: again, apiKey: demoKey }).tokens.create({ userId: 'ana' })).user.id,
   ).toBe('ana')
-  // Half a request keeps the server from closing, until somebody has enough.
+  // Half a request keeps the server from closing, until a second signal ends it.
   const { hostname, port } = new URL(again)
   const socket = connectSocket(Number(port), hostname, () =>
     socket.write('POST /tokens HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n'),
@@ -114,7 +115,7 @@ test('in development everything is made that is missing; Ctrl-C stops it, and th
 })
 
 test.skipIf(process.platform === 'win32')(
-  'who ends npm start ends the server and its database with it',
+  'ending npm start ends the server and its database',
   async () => {
     const dataDir = join(directory, 'npm')
     const npm = spawn('npm', ['start'], {
@@ -140,7 +141,7 @@ test.skipIf(process.platform === 'win32')(
   },
 )
 
-test('a start that fails stops what it has started', async () => {
+test('a failed start stops what it had started', async () => {
   const dataDir = join(directory, 'embedded')
   const failing = start({ DATA_DIR: dataDir, HOST: '203.0.113.1' })
   expect(await failing.code).toBe(1)
@@ -148,7 +149,7 @@ test('a start that fails stops what it has started', async () => {
   expect(hasEnded(dataDir)).toBe(true)
 })
 
-test('two that start at once on an empty database share it, and their secrets', async () => {
+test('two servers started at once on an empty database share it and their secrets', async () => {
   const name = `parley_start_${process.pid}`
   const admin = connectOnce(inject('databaseUrl'))
   await admin.unsafe(`create database ${name}`)
@@ -179,7 +180,7 @@ test('two that start at once on an empty database share it, and their secrets', 
   await admin.end()
 })
 
-test('a change of ALLOWED_ORIGINS takes effect with the next start', async () => {
+test('ALLOWED_ORIGINS takes effect with the next start', async () => {
   const cwd = join(directory, 'origins')
   mkdirSync(cwd)
   const allow = (origin: string) => writeFileSync(join(cwd, '.env'), `ALLOWED_ORIGINS=${origin}\n`)
@@ -204,7 +205,7 @@ test('a change of ALLOWED_ORIGINS takes effect with the next start', async () =>
   ).toEqual([undefined, after])
 })
 
-test('SIGTERM lets calls in progress end; logs and output of a whole run carry no secret', async () => {
+test('SIGTERM lets calls in progress finish, and no secret is in the output', async () => {
   const dataDir = join(directory, 'none')
   const node = start({
     ...production,

@@ -4,7 +4,7 @@ import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-test('tells what changed since: new, edited, reacted, pinned and deleted messages, by rev, and the channel as it is', async () => {
+test('a sync returns every change since a rev, and the current channel', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
   const { id } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })
   const sent = []
@@ -43,7 +43,7 @@ test('tells what changed since: new, edited, reacted, pinned and deleted message
   expect(whole?.toSorted((a, b) => a.seq - b.seq)).toEqual(listed)
 })
 
-test('read state is told even where nothing else changed', async () => {
+test('a sync returns the read state even where nothing else changed', async () => {
   const [cem, dora] = await world().users('cem', 'dora')
   const { id } = await cem.channels.create({ type: 'group', name: 'Talk', memberIds: ['dora'] })
   await cem.messages.send({ channelId: id, text: 'hi' })
@@ -56,7 +56,7 @@ test('read state is told even where nothing else changed', async () => {
   })
 })
 
-test('what is deleted, left, foreign or unknown is removed, and nothing of it is told', async () => {
+test('a sync marks deleted, left, foreign and unknown channels as removed', async () => {
   const [eli, fay] = await world().users('eli', 'fay')
   const make = async (type: 'group' | 'public') =>
     (await eli.channels.create({ type, name: 'X', memberIds: ['fay'] })).id
@@ -80,7 +80,7 @@ test('what is deleted, left, foreign or unknown is removed, and nothing of it is
   expect(channels).toEqual(Object.fromEntries(ids.map((id) => [id, { removed: true }])))
 })
 
-test('who is more than 2,000 changes behind, or ahead, is told to resync', async () => {
+test('a client more than 2,000 changes behind, or ahead, must resync', async () => {
   const gus = await world().user('gus')
   const { id } = await gus.channels.create({ type: 'group', name: 'Long' })
   await world().db`update channels set rev = 2002 where id = ${id}`
@@ -91,7 +91,7 @@ test('who is more than 2,000 changes behind, or ahead, is told to resync', async
   expect(await since(2)).not.toHaveProperty('resync')
 })
 
-test('an answer holds 2,000 messages; asking again until there is no more gives each one once', async () => {
+test('a sync answer holds 2,000 messages, and repeated calls return each once', async () => {
   const { db, appId } = world()
   const hal = await world().user('hal')
   const ids = await Promise.all(
@@ -101,10 +101,11 @@ test('an answer holds 2,000 messages; asking again until there is no more gives 
   )
   await db`
     insert into messages (id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments)
-    select gen_random_uuid(), ${appId}, c, 'hal', n, n + 1, 'm' || n, '{}', '[]' from unnest(${ids}::uuid[]) c, generate_series(1, 900) n`
+    select gen_random_uuid(), ${appId}, given, 'hal', n, n + 1, 'm' || n, '{}', '[]'
+    from unnest(${ids}::uuid[]) given, generate_series(1, 900) n`
   await db`update channels set last_seq = 900, rev = 901 where id = any(${ids}::uuid[])`
   let known = Object.fromEntries(ids.map((id) => [id, 1]))
-  const heard: string[] = []
+  const received: string[] = []
   const sizes: number[] = []
   for (let more = true; more; ) {
     const answer = await hal.sync.pull({ channels: known })
@@ -112,23 +113,24 @@ test('an answer holds 2,000 messages; asking again until there is no more gives 
     known = Object.fromEntries(
       Object.entries(answer.channels).map(([id, { rev = -1 }]) => [id, rev]),
     )
-    heard.push(...messages.map((message) => message.id))
+    received.push(...messages.map((message) => message.id))
     sizes.push(messages.length)
     expect(Object.values(answer.channels).some((changes) => changes.more)).toBe(answer.more)
     more = answer.more
   }
   expect(sizes).toEqual([2_000, 1_600])
-  expect(new Set(heard).size).toBe(3_600)
+  expect(new Set(received).size).toBe(3_600)
   expect(Object.values(known)).toEqual([901, 901, 901, 901])
 })
 
-test('a reply and its root, which share a rev, come in one answer, also where it ends', async () => {
+test('a sync never splits a reply from its root, which shares its rev', async () => {
   const { db, appId } = world()
   const ivo = await world().user('ivo')
   const { id } = await ivo.channels.create({ type: 'group', name: 'Pair' })
   await db`
     insert into messages (id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments)
-    select gen_random_uuid(), ${appId}, ${id}, 'ivo', n, least(n + 1, 2001), 'm' || n, '{}', '[]' from generate_series(1, 2001) n`
+    select gen_random_uuid(), ${appId}, ${id}, 'ivo', n, least(n + 1, 2001), 'm' || n, '{}', '[]'
+    from generate_series(1, 2001) n`
   await db`update channels set last_seq = 2001, rev = 2001 where id = ${id}`
   const pull = async (rev: number) =>
     (await ivo.sync.pull({ channels: { [id]: rev } })).channels[id]
@@ -142,7 +144,7 @@ test('a reply and its root, which share a rev, come in one answer, also where it
   ])
 })
 
-test('two hundred channels are answered together', async () => {
+test('one sync covers two hundred channels', async () => {
   const ida = await world().user('ida')
   const ids = await Promise.all(
     Array.from(
@@ -160,7 +162,7 @@ test('two hundred channels are answered together', async () => {
   expect(more).toBe(false)
 })
 
-test('more than 200 channels, odd ids and odd revs are refused', async () => {
+test('a sync of more than 200 channels, or with malformed ids or revs, is refused', async () => {
   const jo = await world().user('jo')
   const id = '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'
   const many = Object.fromEntries(

@@ -27,9 +27,9 @@ const send = (path: string, { method = 'GET', body = '', type = 'application/jso
   })
 const input = (value: unknown) => `input=${encodeURIComponent(JSON.stringify(value))}`
 
-describe('a bare tRPC client works', () => {
+describe('a plain tRPC client', () => {
   for (const link of [httpLink, httpBatchLink, httpBatchStreamLink]) {
-    test(`with ${link.name}`, async () => {
+    test(`a tRPC client works with ${link.name}`, async () => {
       const client = createTRPCClient<AppRouter>({
         links: [link({ url: `${world().url}/trpc`, headers })],
       })
@@ -43,7 +43,7 @@ describe('a bare tRPC client works', () => {
       expect([channels[0]?.id, health.status]).toEqual([channelId, 'ok'])
     })
   }
-  test('and learns of refusals by code', async () => {
+  test('a tRPC client receives the code of a refusal', async () => {
     const client = createTRPCClient<AppRouter>({
       links: [httpBatchLink({ url: `${world().url}/trpc`, headers })],
     })
@@ -66,7 +66,7 @@ describe('a bare tRPC client works', () => {
   })
 })
 
-describe('what is wrong is told by code, status and path, and nothing else', () => {
+describe('a tRPC error has code, status and path, and nothing else', () => {
   const wrong: Record<string, [status: number, code: string, ask: () => ReturnType<typeof send>]> =
     {
       'an unknown procedure': [404, 'NOT_FOUND', () => send('channels.nothing')],
@@ -145,7 +145,7 @@ describe('what is wrong is told by code, status and path, and nothing else', () 
       expect(answer.body).not.toMatch(/node_modules|\.ts:|\\n +at /)
     })
   }
-  test('a fault of the server', async () => {
+  test('an internal error over tRPC reveals no details', async () => {
     await world().db`alter table pins rename to renamed`
     try {
       const { status, body } = await send(`pins.list?${input({ channelId })}`)
@@ -163,7 +163,7 @@ describe('what is wrong is told by code, status and path, and nothing else', () 
       await world().db`alter table renamed rename to pins`
     }
   })
-  test('credentials come first', async () => {
+  test('tRPC checks credentials before input', async () => {
     for (const body of ['{', '{"text":1}']) {
       const { status, body: answer } = await post(world().url, '/trpc/messages.send', {
         body,
@@ -174,7 +174,7 @@ describe('what is wrong is told by code, status and path, and nothing else', () 
   })
 })
 
-describe('odd requests do no harm', () => {
+describe('malformed tRPC requests cause no server error', () => {
   const odd: Record<string, () => ReturnType<typeof send>> = {
     'a batch of nothing': () => send('?batch=1'),
     'a batch of commas': () => send(`${','.repeat(500)}?batch=1`),
@@ -197,7 +197,7 @@ describe('odd requests do no harm', () => {
   for (const method of ['PUT', 'DELETE', 'PATCH', 'TRACE', 'OPTIONS']) {
     test(method, async () => expect((await send('service.live', { method })).status).toBe(404))
   }
-  test('a batch of 500 is answered call by call', async () => {
+  test('every call of a tRPC batch of 500 is answered', async () => {
     const { status, body } = await send(
       `${Array.from({ length: 500 }, () => 'service.health').join()}?batch=1`,
     )

@@ -1,18 +1,24 @@
 import { expect, test } from 'vitest'
-import { afterAnyHistory, inCrowds, stage } from './support/history.ts'
+import { afterAnyHistory, createEverydayFixture, runConcurrently } from './support/actions.ts'
 import { type User, useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-/** The others' live messages after the badge's marker, counted one by one. */
+/** The live messages of others after the unread marker, counted from the rows. */
 const recount = async ({ id }: User, channelId: string) => {
   const [row] = await world().db<{ count: number }[]>`
-    select count(*)::int from members m join messages x on x.channel_id = m.channel_id
-    where m.channel_id = ${channelId} and m.user_id = ${id} and x.seq > m.unread_after_seq and x.user_id <> m.user_id and x.deleted_at is null`
+    select count(*)::int
+    from members m
+    join messages msg on msg.channel_id = m.channel_id
+    where m.channel_id = ${channelId}
+      and m.user_id = ${id}
+      and msg.seq > m.unread_after_seq
+      and msg.user_id <> m.user_id
+      and msg.deleted_at is null`
   return row?.count ?? 0
 }
 
-/** What a user is shown must agree wherever he looks. */
+/** The unread counts of a user, which must be the same wherever they are shown. */
 const shownTo = async (user: User, channelIds: string[]) => {
   const listed = new Map(
     (await user.channels.list({ limit: 100 })).channels.map(({ id, unreadCount }) => [
@@ -29,43 +35,46 @@ const shownTo = async (user: User, channelIds: string[]) => {
   return counts
 }
 
-test('after any history, unread is what others said since one last looked or joined, and is still there', async () => {
-  await afterAnyHistory({ steps: 60, runs: 6 }, async (steps) => {
-    const { cast, channelIds, live } = await stage(world())
+test("unread are others' messages since the last read or join, after any history", async () => {
+  await afterAnyHistory({ length: 60, runs: 6 }, async (history) => {
+    const { users, channels, run } = await createEverydayFixture(world())
+    const channelIds = channels.map(({ id }) => id)
     const unread = new Map(
-      cast.flatMap(({ id }) =>
+      users.flatMap(({ id }) =>
         channelIds.map((channelId) => [`${id} ${channelId}`, new Set<string>()]),
       ),
     )
     const members = new Map(channelIds.map((channelId) => [channelId, new Set(['ana', 'ben'])]))
-    for (const step of steps) {
-      const { user, channelId, messageId = '', refused } = await live(step)
-      if (refused) continue
+    for (const step of history) {
+      const { user, channelId, messageId, isRefused } = await run(step)
+      if (isRefused) continue
       const mine = unread.get(`${user.id} ${channelId}`)
       const inside = members.get(channelId) ?? new Set()
-      if (step.does === 'send' || step.does === 'reply') {
+      if (step.action === 'send' || step.action === 'reply') {
         inside.add(user.id)
         for (const id of inside)
           if (id !== user.id) unread.get(`${id} ${channelId}`)?.add(messageId)
       }
-      if (step.does === 'delete')
-        for (const { id } of cast) unread.get(`${id} ${channelId}`)?.delete(messageId)
-      if (step.does === 'join') inside.add(user.id)
-      if (step.does === 'leave') inside.delete(user.id)
-      if (step.does === 'read' || step.does === 'readTo' || step.does === 'leave') mine?.clear()
+      if (step.action === 'delete')
+        for (const { id } of users) unread.get(`${id} ${channelId}`)?.delete(messageId)
+      if (step.action === 'join') inside.add(user.id)
+      if (step.action === 'leave') inside.delete(user.id)
+      if (step.action === 'read' || step.action === 'readTo' || step.action === 'leave')
+        mine?.clear()
     }
-    for (const user of cast)
+    for (const user of users)
       expect(await shownTo(user, channelIds)).toEqual(
         channelIds.map((channelId) => unread.get(`${user.id} ${channelId}`)?.size),
       )
   })
 })
 
-test('after any history in which everybody acts at once, unread is what a recount of the rows gives', async () => {
-  await afterAnyHistory({ steps: 100, runs: 4 }, async (steps) => {
-    const { cast, channelIds, live } = await stage(world())
-    await inCrowds(steps, 8, live)
-    for (const user of cast)
+test('unread counts equal a recount of the rows, after any concurrent history', async () => {
+  await afterAnyHistory({ length: 100, runs: 4 }, async (history) => {
+    const { users, channels, run } = await createEverydayFixture(world())
+    const channelIds = channels.map(({ id }) => id)
+    await runConcurrently(history, 8, run)
+    for (const user of users)
       expect(await shownTo(user, channelIds)).toEqual(
         await Promise.all(channelIds.map((channelId) => recount(user, channelId))),
       )

@@ -11,7 +11,7 @@ const takeMany = async ({ take }: ReturnType<typeof rates>, count: number) => {
   return windows.filter((window) => !window?.isExceeded).length
 }
 
-test('a window is a minute from its first call, however many are refused in it', async () => {
+test('a rate limit window lasts a minute from its first call', async () => {
   const limits = rates()
   expect(await takeMany(limits, 1)).toBe(1)
   vi.advanceTimersByTime(59_999)
@@ -25,7 +25,7 @@ test('a window is a minute from its first call, however many are refused in it',
   expect(await takeMany(limits, 5)).toBe(3)
 })
 
-test('a unit given back after its window has ended adds nothing to the next', async () => {
+test('a unit returned after its window has ended adds nothing to the next window', async () => {
   const limits = rates()
   const window = await limits.take('messages', 'ana')
   vi.advanceTimersByTime(60_000)
@@ -33,7 +33,7 @@ test('a unit given back after its window has ended adds nothing to the next', as
   expect(await takeMany(limits, 5)).toBe(3)
 })
 
-test('refused calls leave a unit given back to whoever comes next', async () => {
+test('a returned unit is available to the next call, whatever was refused before', async () => {
   const limits = rates()
   const window = await limits.take('messages', 'ana')
   expect(await takeMany(limits, 10)).toBe(2)

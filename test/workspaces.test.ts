@@ -18,7 +18,7 @@ const joinAs = async (
   role: 'admin' | 'member' | 'owner' = 'member',
 ) => user.invites.accept({ token: (await owner.invites.create({ workspaceId, role })).token })
 
-test('its creator owns it, and the first one is the default', async () => {
+test("a workspace is owned by its creator, and a user's first one is the default", async () => {
   const ana = await world().user('ana')
   const first = await ana.workspaces.create({
     name: 'First',
@@ -41,7 +41,7 @@ test('its creator owns it, and the first one is the default', async () => {
   expect(await (await world().user('nobody')).workspaces.list()).toEqual({ workspaces: [] })
 })
 
-test('members are listed to members only', async () => {
+test('only members see the members of a workspace', async () => {
   const [ana, ben, eve] = await world().users('l-ana', 'l-ben', 'l-eve')
   const workspaceId = await acme(ana, ben)
   expect((await ben.workspaces.members({ workspaceId })).members).toMatchObject([
@@ -55,7 +55,7 @@ test('members are listed to members only', async () => {
   )
 })
 
-test('an owner removes anyone, an admin plain members, everybody oneself', async () => {
+test('an owner removes anyone, an admin plain members, and everyone oneself', async () => {
   const [ana, ben, cem, dora] = await world().users('m-ana', 'm-ben', 'm-cem', 'm-dora')
   const workspaceId = await acme(ana, cem, dora)
   await joinAs(ana, ben, workspaceId, 'admin')
@@ -71,7 +71,7 @@ test('an owner removes anyone, an admin plain members, everybody oneself', async
   expect((await ana.workspaces.members({ workspaceId })).members).toHaveLength(1)
 })
 
-test('the last owner hands over to the oldest admin, also when both leave at once', async () => {
+test('the oldest admin of a workspace replaces the last owner who leaves', async () => {
   const [ana, ben, cem] = await world().users('h-ana', 'h-ben', 'h-cem')
   const workspaceId = await acme(ana, ben)
   await joinAs(ana, cem, workspaceId, 'admin')
@@ -88,7 +88,7 @@ test('the last owner hands over to the oldest admin, also when both leave at onc
   })
 })
 
-test('people of the workspace read and join its team channels; who is out only those he is a member of', async () => {
+test('team channels are for workspace members, and for those who joined before', async () => {
   const [ana, ben, eve] = await world().users('t-ana', 't-ben', 't-eve')
   const workspaceId = await acme(ana, ben)
   const open = await ana.channels.create({ type: 'team', name: 'Open', workspaceId })
@@ -112,7 +112,7 @@ test('people of the workspace read and join its team channels; who is out only t
   )
 })
 
-test('a deleted user is out of his workspaces at once, which another owns then', async () => {
+test('a deleted user leaves their workspaces, and another member becomes owner', async () => {
   const [ana, ben] = await world().users('d-ana', 'd-ben')
   const workspaceId = await acme(ana, ben)
   await world().backend.users.delete({ userId: 'd-ana' })
@@ -124,7 +124,7 @@ test('a deleted user is out of his workspaces at once, which another owns then',
   expect(await (await world().user('d-ana')).workspaces.list()).toEqual({ workspaces: [] })
 })
 
-test('people of a workspace discover its team channels; others do not', async () => {
+test('only members of a workspace discover its team channels', async () => {
   const [ana, ben, eve] = await world().users('discover-ana', 'discover-ben', 'discover-eve')
   const workspaceId = await acme(ana, ben)
   const { id } = await ana.channels.create({ type: 'team', name: 'Hidden from none', workspaceId })

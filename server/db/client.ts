@@ -18,10 +18,14 @@ export type Tx = postgres.ISql
 export type Fragment = postgres.PendingQuery<postgres.Row[]>
 export type PendingWrite = postgres.PendingQuery<postgres.Row[]>
 
-/** Every call is answered within 5 s, whatever the database does. */
-const DEADLINE_MS = 4_500
-/** The longest that a statement may run, or that connecting may take. */
-const STATEMENT_TIMEOUT_MS = 4_000
+/** How long to wait for the database. */
+export const patience = {
+  /** Every call is answered within 5 s, whatever the database does. */
+  callMs: 4_500,
+  /** The longest that a statement may run, or that connecting may take. */
+  statementMs: 4_000,
+}
+export type Patience = typeof patience
 /** A node that hangs in the middle of a transaction must not hold its locks forever. */
 const IDLE_IN_TRANSACTION_MS = 10_000
 
@@ -32,6 +36,7 @@ type DbOptions = {
   poolSize: number
   applicationName: string
   onStatement?: OnStatement
+  patience?: Patience
 }
 type Work<T> = (connection: DbConnection, signal: AbortSignal) => Promise<T>
 
@@ -40,7 +45,12 @@ type Work<T> = (connection: DbConnection, signal: AbortSignal) => Promise<T>
  * fails its work or the work misses its deadline: a Postgres.js client whose connection broke may
  * leave a query unsettled forever.
  */
-export function createDb({ url, poolSize, ...options }: DbOptions) {
+export function createDb({
+  url,
+  poolSize,
+  patience: { callMs, statementMs } = patience,
+  ...options
+}: DbOptions) {
   const slots = createSlots(poolSize)
   const lent = new Set<DbConnection>()
   const idle = new Set<DbConnection>()
@@ -48,6 +58,7 @@ export function createDb({ url, poolSize, ...options }: DbOptions) {
   const open = () => {
     const connection: DbConnection = openConnection({
       url,
+      statementMs,
       ...options,
       onClose: () => idle.delete(connection),
     })
@@ -66,6 +77,8 @@ export function createDb({ url, poolSize, ...options }: DbOptions) {
     slots.release()
   }
 
+  /** The time by which a call that starts now must be answered. */
+  const newDeadline = () => Date.now() + callMs
   /**
    * Lends a connection. Work that has not finished at `until` is rejected with a DeadlineError, and
    * its transaction does not commit.
@@ -87,11 +100,8 @@ export function createDb({ url, poolSize, ...options }: DbOptions) {
   const end = async (options: { timeout: number }) => {
     await Promise.all([...idle, ...lent].map((connection) => connection.end(options)))
   }
-  return { use, end, waiting: slots.waiting }
+  return { use, end, newDeadline, waiting: slots.waiting }
 }
-
-/** The time by which a call that starts now must be answered. */
-export const newDeadline = () => Date.now() + DEADLINE_MS
 
 /** The database did not answer in time. */
 export class DeadlineError extends Error {
@@ -125,6 +135,7 @@ type ConnectionOptions = {
   max?: number
   onClose?: () => unknown
   onStatement?: OnStatement | undefined
+  statementMs?: number
 }
 
 /** A Postgres.js client of one connection, or of `max`. It connects when it is first used. */
@@ -134,11 +145,12 @@ export const openConnection = ({
   max = 1,
   onClose,
   onStatement,
+  statementMs = patience.statementMs,
 }: ConnectionOptions) =>
   postgres(url, {
     ...socketOf(url),
     max,
-    connect_timeout: STATEMENT_TIMEOUT_MS / 1000,
+    connect_timeout: statementMs / 1000,
     // If the connection breaks during the look-up of array types, the error is thrown outside of
     // any query and ends the process.
     fetch_types: false,
@@ -149,7 +161,7 @@ export const openConnection = ({
     types: valueTypes,
     connection: {
       application_name: applicationName,
-      statement_timeout: STATEMENT_TIMEOUT_MS,
+      statement_timeout: statementMs,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     },
   })

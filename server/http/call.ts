@@ -8,7 +8,7 @@ import {
   type Outcome,
   RequiresFirstError,
 } from '../core/operation.ts'
-import { type Db, newDeadline } from '../db/client.ts'
+import type { Db } from '../db/client.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
 import { createGroupCommit } from './group-commit.ts'
 import type { createRateLimits, RateLimitWindow } from './rate-limits.ts'
@@ -34,12 +34,12 @@ export type Call = (request: CallRequest, input: unknown) => Promise<unknown>
  * all of it.
  */
 export function createCall(dependencies: CallDependencies, implementation: Implementation): Call {
-  const { authenticate, rateLimits } = dependencies
+  const { db, authenticate, rateLimits } = dependencies
   const { op } = implementation
   const { limit = 'requests' } = op
   const run = createRunner(dependencies, implementation)
   return async (request, raw) => {
-    const until = newDeadline()
+    const until = db.newDeadline()
     // Token requests are counted by address before authentication, so that bad keys count too.
     const counted = limit === 'tokens' ? await rateLimits.take(limit, request.ip) : undefined
     setRateLimitHeaders(request, counted)

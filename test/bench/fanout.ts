@@ -1,14 +1,15 @@
 import { type Envelope, topics } from '@parley/contract'
 import { WebSocketServer } from 'ws'
-import { openCrowd, percentile, print, startNode, withDatabase } from './support.ts'
+import { openSockets, percentile, print, startNode, withDatabase } from './support.ts'
 
 /**
- * How fast one process delivers to many sockets, beside a bare `ws` loop that sends the same bytes to as many sockets with
- * the same coalescing, in the same run: each number is of this machine, the ratio is what counts. The sockets are in another process.
+ * How fast one process delivers to many sockets, compared in the same run with a bare `ws` loop
+ * that sends the same bytes to as many sockets with the same coalescing. The numbers depend on the
+ * machine; the ratio is what counts. The sockets are in another process.
  */
 const SUBSCRIBERS = [1_000, 10_000]
 const MILLISECONDS = 5_000
-/** What is published a tick: a burst, as a busy channel sees it. */
+/** The messages published in one tick, like a burst in a busy channel. */
 const BURST = 8
 const IDLE_SOCKETS = 10_000
 
@@ -22,34 +23,34 @@ await withDatabase(async (databaseUrl) => {
     await memoryOf(node, { token: user.wsToken, topic }),
   )
   for (const count of SUBSCRIBERS) {
-    const crowd = await openCrowd({
+    const sockets = await openSockets({
       url: node.wsUrl,
       count,
-      hello: [
+      commands: [
         { id: 1, connect: { token: user.wsToken } },
         { id: 2, subscribe: { channel: topic } },
       ],
     })
-    const ours = await measure(crowd, (offset) =>
+    const ours = await measure(sockets, (offset) =>
       publisher.broadcast({ kind: 'event', topic, ...sample(channelId, { n: offset }) }),
     )
-    await crowd.close()
+    await sockets.close()
 
     const bare = await startBare()
-    const bareCrowd = await openCrowd({ url: bare.url, count, hello: [] })
-    const theirs = await measure(bareCrowd, (offset) =>
+    const bareSockets = await openSockets({ url: bare.url, count, commands: [] })
+    const theirs = await measure(bareSockets, (offset) =>
       bare.publish(
         `{"push":{"channel":"${topic}","pub":{"data":${JSON.stringify(sample(channelId, { n: offset }))}}}}`,
       ),
     )
-    await bareCrowd.close()
+    await bareSockets.close()
     await bare.stop()
     print(`deliveries/s to ${count} sockets`, {
       parley: Math.round(ours.perSecond),
       'bare ws': Math.round(theirs.perSecond),
       ratio: (ours.perSecond / theirs.perSecond).toFixed(2),
     })
-    // The receiving process may be the slower one: what a delivery costs this one is told apart from it.
+    // The receiving process may be the slower one, so the cost to the sender is measured apart.
     print(`deliveries a second of the sender's CPU`, {
       parley: Math.round(ours.perCpuSecond),
       'bare ws': Math.round(theirs.perCpuSecond),
@@ -67,23 +68,26 @@ const sample = (channelId: string, mark: { n: number } | { at: number }) => {
   return { type: 'message.new', payload: { channelId, message } } as unknown as Envelope // no whole message
 }
 
-type Crowd = Awaited<ReturnType<typeof openCrowd>>
+type Sockets = Awaited<ReturnType<typeof openSockets>>
 
-/** Publishes bursts as fast as they are received, for a while; answers deliveries a second, and a second of this process's CPU. */
-async function measure(crowd: Crowd, publish: (offset: number) => void) {
+/**
+ * Publishes bursts as fast as they are received. Answers the deliveries per second, and per second
+ * of this process's CPU time.
+ */
+async function measure(sockets: Sockets, publish: (offset: number) => void) {
   let sent = 0
   const round = async () => {
     for (let each = 0; each < BURST; each++) publish(++sent)
-    await crowd.received(sent)
+    await sockets.received(sent)
   }
-  for (let warm = 0; warm < 10; warm++) await round()
+  for (let warmUp = 0; warmUp < 10; warmUp++) await round()
   const before = sent
   const cpuBefore = process.cpuUsage()
   const startedAt = performance.now()
   while (performance.now() - startedAt < MILLISECONDS) await round()
   const seconds = (performance.now() - startedAt) / 1000
   const cpu = process.cpuUsage(cpuBefore)
-  const deliveries = (sent - before) * crowd.count
+  const deliveries = (sent - before) * sockets.count
   return {
     perSecond: deliveries / seconds,
     perCpuSecond: (deliveries * 1_000_000) / (cpu.user + cpu.system),
@@ -108,7 +112,7 @@ async function startBare() {
   }
 }
 
-/** What a socket adds to this process: heap and buffers, after collection. */
+/** The memory that a socket adds to this process: heap and buffers, after garbage collection. */
 async function memoryOf(
   node: Awaited<ReturnType<typeof startNode>>,
   { token, topic }: { token: string; topic: string },
@@ -120,32 +124,35 @@ async function memoryOf(
     return { heap: heapUsed + external, rss }
   }
   const before = measure()
-  const crowd = await openCrowd({
+  const sockets = await openSockets({
     url: node.wsUrl,
     count: IDLE_SOCKETS,
-    hello: [
+    commands: [
       { id: 1, connect: { token } },
       { id: 2, subscribe: { channel: topic } },
     ],
   })
   const after = measure()
-  await crowd.close()
+  await sockets.close()
   return {
     'heap and buffers': ((after.heap - before.heap) / 1024 / IDLE_SOCKETS).toFixed(1),
     rss: ((after.rss - before.rss) / 1024 / IDLE_SOCKETS).toFixed(1),
   }
 }
 
-/** 1,000 durable events a second in 50 channels of 20 subscribers, handed to the hub as after a commit: until the last byte is read. */
+/**
+ * The time from publishing to reading the last byte, at 1,000 durable events a second in 50
+ * channels of 20 subscribers. The events are handed to the hub as after a commit.
+ */
 async function latency(
   node: Awaited<ReturnType<typeof startNode>>,
   { topic: first, token }: { topic: string; token: string },
 ) {
   const names = [first, ...node.moreChannels.map((id) => topics.channel(node.app.id, id))]
-  const crowds = await openCrowd({
+  const sockets = await openSockets({
     url: node.wsUrl,
     count: names.length * 20,
-    hello: [{ id: 1, connect: { token } }],
+    commands: [{ id: 1, connect: { token } }],
     topics: names,
     stamped: true,
   })
@@ -166,11 +173,11 @@ async function latency(
     }
     await new Promise((resolve) => setImmediate(resolve))
   }
-  const latencies = await crowds.latencies(total * 20)
+  const latencies = await sockets.latencies(total * 20)
   print('publish to deliver at 1,000/s × 20 (ms)', {
     deliveries: latencies.length,
     p50: percentile(latencies, 50),
     p99: percentile(latencies, 99),
   })
-  await crowds.close()
+  await sockets.close()
 }

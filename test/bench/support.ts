@@ -30,7 +30,9 @@ export async function withDatabase(work: (url: string) => Promise<void>) {
   }
 }
 
-/** A node with a user, his channels, and the way into its hub that operations use. */
+/**
+ * A node with a user and their channels, and the publisher through which operations reach its hub.
+ */
 export async function startNode(databaseUrl: string) {
   const db = createDb({ url: databaseUrl, poolSize: 10, applicationName: 'parley-bench' })
   const tokens = await createTokens(['a secret of the bench, 32 bytes or more'])
@@ -70,7 +72,11 @@ export async function startNode(databaseUrl: string) {
   const [channelId = '', ...moreChannels] = ids
   return {
     wsUrl: `${url.replace(/^http/, 'ws')}/connection/websocket`,
-    app, user, channelId, moreChannels, publisher: bus.publisher,
+    app,
+    user,
+    channelId,
+    moreChannels,
+    publisher: bus.publisher,
     topOf: async (topic: string) => {
       const ref = parseTopic(topic)
       return ref?.kind === 'chat' ? (await ana.channels.get({ channelId: ref.channelId })).rev : 0
@@ -79,27 +85,28 @@ export async function startNode(databaseUrl: string) {
       await server.close()
       await db.end({ timeout: 1 })
     },
-  } // biome-ignore format: a list
+  }
 }
 
-export type CrowdOptions = {
+export type SocketsOptions = {
   url: string
   count: number
-  hello: object[]
+  /** Sent by each socket when it is open. */
+  commands: object[]
   topics?: string[]
   stamped?: boolean
 }
 
-/** Sockets in a process of their own, that count what they receive. */
-export async function openCrowd(options: CrowdOptions) {
-  const child = fork(new URL('./crowd.ts', import.meta.url), {
+/** Opens sockets in a process of their own, which count what they receive. */
+export async function openSockets(options: SocketsOptions) {
+  const child = fork(new URL('./sockets.ts', import.meta.url), {
     execArgv: process.execArgv.filter((argument) => argument !== '--expose-gc'),
   })
   let complete = 0
   let latencies: number[] = []
   let wake = () => {}
   const opened = new Promise<void>((resolve, reject) => {
-    child.on('exit', (code) => reject(new Error(`the crowd has left with ${code}`)))
+    child.on('exit', (code) => reject(new Error(`the process of the sockets exited with ${code}`)))
     child.on('message', (message: { opened?: true; complete?: number; latencies?: number[] }) => {
       if (message.opened) resolve()
       if (message.complete !== undefined) complete = message.complete
@@ -109,12 +116,12 @@ export async function openCrowd(options: CrowdOptions) {
   })
   child.send(options)
   await opened
-  const until = async (isEnough: () => boolean) => {
-    while (!isEnough()) await new Promise<void>((resolve) => (wake = resolve))
+  const until = async (isComplete: () => boolean) => {
+    while (!isComplete()) await new Promise<void>((resolve) => (wake = resolve))
   }
   return {
     count: options.count,
-    /** Resolves once every socket has received so many messages. */
+    /** Resolves once every socket has received this number of messages. */
     received: (messages: number) => until(() => complete >= messages),
     latencies: async (count: number) => {
       await until(() => complete >= count)

@@ -7,7 +7,7 @@ declare module '@parley/client' {
   }
 }
 
-/** What somebody may write who has only the package: a backend, and a client in Node.js. */
+/** What a developer may write with only the package: a backend, and a client in Node.js. */
 export async function main(url: string, wsUrl: string, apiKey: string) {
   const server = createChatServer({ url, apiKey })
   const chat = createChatClient({
@@ -49,9 +49,11 @@ export async function main(url: string, wsUrl: string, apiKey: string) {
   }
 }
 
-const until = <Snapshot>(store: Store<Snapshot>, isSo: (snapshot: Snapshot) => boolean) =>
+const until = <Snapshot>(store: Store<Snapshot>, isDone: (snapshot: Snapshot) => boolean) =>
   new Promise<void>((resolve) => {
-    const check = () => isSo(store.getSnapshot()) && resolve()
+    const check = () => {
+      if (isDone(store.getSnapshot())) resolve()
+    }
     store.subscribe(check)
     check()
   })

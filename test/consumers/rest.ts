@@ -1,7 +1,7 @@
 import createClient from 'openapi-fetch'
 import type { paths } from './openapi.js'
 
-/** What somebody writes who has only openapi.json. */
+/** What a developer may write with only openapi.json. */
 export async function main(baseUrl: string, adminKey: string) {
   const client = createClient<paths>({ baseUrl })
   const app = data(
@@ -48,7 +48,7 @@ function data<T>({ data, error }: { data?: T; error?: unknown }): T {
   return data
 }
 
-/** What does not compile. */
+/** Mistakes that do not compile. */
 export const mistakes = (client: ReturnType<typeof createClient<paths>>) => [
   // @ts-expect-error a channel has a type
   () => client.POST('/api/channels', { body: { name: 'Generated' } }),

@@ -1,7 +1,7 @@
 import { type AppRouter, contract, limits, Message } from '@parley/contract'
 import { createTRPCClient, httpBatchLink, TRPCClientError } from '@trpc/client'
 
-/** What a TypeScript backend writes that has only the contract. */
+/** What a TypeScript backend may write with only the contract. */
 export async function main(url: string, token: string) {
   const requests: string[] = []
   const client = createTRPCClient<AppRouter>({
@@ -11,7 +11,7 @@ export async function main(url: string, token: string) {
         headers: { authorization: `Bearer ${token}` },
         fetch: (input, init) => {
           requests.push(new URL(String(input)).pathname)
-          return fetch(input, init as RequestInit) // tRPC's own idea of the same
+          return fetch(input, init as RequestInit) // tRPC's own type of the same
         },
       }),
     ],
@@ -50,7 +50,7 @@ const refusal = (error: unknown) => {
 const isRefusal = (error: unknown): error is TRPCClientError<AppRouter> =>
   error instanceof TRPCClientError
 
-/** What does not compile. */
+/** Mistakes that do not compile. */
 export const mistakes = (client: ReturnType<typeof createTRPCClient<AppRouter>>) => [
   // @ts-expect-error a channel has a type
   () => client.channels.create.mutate({ name: 'Contract' }),

@@ -8,7 +8,7 @@ import { createCleanup } from '@parley/server/jobs/cleanup'
 import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
 import { ADMIN_KEY, SECRET } from '../support/secrets.ts'
 
-/** A node in a process of its own. Its fault point `between commit and publish` kills it with -9 once it is armed. */
+/** A node in a process of its own. Once armed, it kills itself between commit and publish. */
 const databaseUrl = process.argv[2] ?? ''
 let isArmed = false
 process.on('message', () => (isArmed = true))

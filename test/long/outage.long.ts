@@ -4,13 +4,14 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isChatError } from '@parley/client'
 import { topics } from '@parley/contract'
+import { patience } from '@parley/server/db/client'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '@parley/server/db/embedded/index'
 import { migrate } from '@parley/server/db/migrate'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { centrifugeOf, listen } from '../support/realtime.ts'
 import { createWorld, type World } from '../support/world.ts'
 
-/** Longer than a reconciliation, a beat of the broker and its patience with a dead line. */
+/** Longer than a reconciliation, a beat of the broker and its timeout for a dead connection. */
 const OUTAGE_MS = 14_000
 const dataDir = mkdtempSync(join(tmpdir(), 'parley-long-outage-'))
 chmodSync(dataDir, 0o755) // for the user that root hands the server over to
@@ -26,8 +27,8 @@ beforeAll(async () => {
   server = await start()
   await migrate(server.url)
   nodes = [
-    await createWorld({ databaseUrl: server.url }),
-    await createWorld({ databaseUrl: server.url }),
+    await createWorld({ databaseUrl: server.url, patience }),
+    await createWorld({ databaseUrl: server.url, patience }),
   ]
 }, 60_000)
 afterAll(async () => {
@@ -50,7 +51,7 @@ const endings: [string, () => unknown][] = [
   ['stopped', () => server.stop()],
 ]
 test.each(endings)(
-  'a database that is %s for long: who stays connected hears each message once, in order, and his counts',
+  'after a long outage of a %s database clients miss no message and no count',
   async (name, end) => {
     const [world, other] = nodes
     const [ana, ben] = await world.users(`ana-${name}`, `ben-${name}`)
@@ -61,10 +62,10 @@ test.each(endings)(
     })
     const clients = nodes.map((node) => centrifugeOf(node, ben))
     const drops: unknown[] = []
-    const ears = await Promise.all(
+    const listeners = await Promise.all(
       clients.map((client) => listen(client, topics.channel(world.appId, channelId))),
     )
-    const badges = await Promise.all(
+    const userListeners = await Promise.all(
       clients.map((client) => listen(client, topics.user(world.appId, ben.id))),
     )
     for (const client of clients) client.on('connecting', (reason) => drops.push(reason))
@@ -90,7 +91,7 @@ test.each(endings)(
       }
     }
     const chats = [chat(world, 'here'), chat(other, 'there')]
-    await ears[0]?.untilType('message.new', 20)
+    await listeners[0]?.untilType('message.new', 20)
     await end()
     await delay(OUTAGE_MS)
     await server.stop()
@@ -100,20 +101,20 @@ test.each(endings)(
     isOver = true
     await Promise.all(chats)
 
-    for (const ear of ears) {
-      await ear.untilType('message.new', acknowledged.length)
-      expect(ear.heard.flatMap(({ offset }) => offset ?? [])).toEqual(
+    for (const listener of listeners) {
+      await listener.untilType('message.new', acknowledged.length)
+      expect(listener.received.flatMap(({ offset }) => offset ?? [])).toEqual(
         acknowledged.map((_, index) => index + 3),
       )
-      const heard = ear.heard.flatMap(({ envelope }) =>
+      const received = listener.received.flatMap(({ envelope }) =>
         envelope.type === 'message.new' ? [envelope.payload.message.clientId] : [],
       )
-      expect(heard.sort()).toEqual([...acknowledged].sort())
+      expect(received.sort()).toEqual([...acknowledged].sort())
     }
-    for (const badge of badges)
-      await badge.until(
-        (heard) =>
-          heard
+    for (const userListener of userListeners)
+      await userListener.until(
+        (received) =>
+          received
             .flatMap(({ envelope }) =>
               envelope.type === 'channel.total_unread_changed' ? [envelope.payload.count] : [],
             )

@@ -2,23 +2,23 @@ import { fork } from 'node:child_process'
 import { topics } from '@parley/contract'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { inCrowds } from '../support/history.ts'
+import { inBatches } from '../support/batches.ts'
 import { openProxy } from '../support/proxy.ts'
-import { centrifugeOf, type Ear, framings, listen } from '../support/realtime.ts'
+import { centrifugeOf, framings, listen, type TopicListener } from '../support/realtime.ts'
 import { RawSocket } from '../support/socket.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
 const chat = (channelId: string) => topics.channel(world().appId, channelId)
-let casts = 0
-const cast = () => world().users(`ana${++casts}`, `ben${casts}`, `cem${casts}`)
+let groups = 0
+const newUsers = () => world().users(`ana${++groups}`, `ben${groups}`, `cem${groups}`)
 const upTo = (n: number, from = 1) => Array.from({ length: n }, (_, index) => index + from)
-const offsets = ({ heard }: Ear) => heard.flatMap(({ offset }) => offset ?? [])
+const offsets = ({ received }: TopicListener) => received.flatMap(({ offset }) => offset ?? [])
 
 test.each(framings)(
-  'a line cut in the middle of messages from concurrent senders: each message exactly once, in order (%s)',
+  'a connection cut amid concurrent sends delivers each message exactly once, in order (%s)',
   async (framing) => {
-    const [ana, ben, cem] = await cast()
+    const [ana, ben, cem] = await newUsers()
     const { id: channelId } = await ana.channels.create({
       type: 'group',
       name: 'Talk',
@@ -30,7 +30,7 @@ test.each(framings)(
       client.disconnect()
       proxy.close()
     })
-    const ear = await listen(client, chat(channelId))
+    const listener = await listen(client, chat(channelId))
     const senders = [ana, ben].map(async (user) => {
       for (let index = 0; index < 300; index++) {
         // Anywhere: in a frame's header, in an envelope, in the reply to a subscribe.
@@ -42,17 +42,18 @@ test.each(framings)(
       }
     })
     await Promise.all(senders)
-    await ear.until(
-      (heard) => heard.filter(({ envelope }) => envelope.type === 'message.new').length >= 600,
+    await listener.until(
+      (received) =>
+        received.filter(({ envelope }) => envelope.type === 'message.new').length >= 600,
       30_000,
     )
-    expect(offsets(ear)).toEqual(upTo(600, 4))
+    expect(offsets(listener)).toEqual(upTo(600, 4))
     expect(proxy.cuts()).toBeGreaterThan(10)
   },
 )
 
-test('the node of the sender is killed between commit and publish: a reader on another still hears it within 10 s', async () => {
-  const [ana, ben] = await cast()
+test('a message whose node is killed before it publishes arrives within 10 s', async () => {
+  const [ana, ben] = await newUsers()
   const { id: channelId } = await ana.channels.create({
     type: 'group',
     name: 'Talk',
@@ -60,7 +61,7 @@ test('the node of the sender is killed between commit and publish: a reader on a
   })
   const client = centrifugeOf(world(), ben)
   onTestFinished(() => client.disconnect())
-  const ear = await listen(client, chat(channelId))
+  const listener = await listen(client, chat(channelId))
   const node = fork(new URL('./node.ts', import.meta.url), [world().databaseUrl], {
     execArgv: ['--conditions=parley-source', '--import', 'tsx'],
   })
@@ -78,19 +79,19 @@ test('the node of the sender is killed between commit and publish: a reader on a
   const killed = new Promise((resolve) => node.on('exit', (_, signal) => resolve(signal)))
   await expect(send('last words')).rejects.toThrow()
   expect(await killed).toBe('SIGKILL')
-  await ear.until(
-    (heard) =>
-      heard.some(
+  await listener.until(
+    (received) =>
+      received.some(
         ({ envelope }) =>
           envelope.type === 'message.new' && envelope.payload.message.text === 'last words',
       ),
     10_000,
   )
-  expect(offsets(ear)).toEqual([3, 4])
+  expect(offsets(listener)).toEqual([3, 4])
 })
 
-test('removal against subscribe: who is let in at the last moment is put out, and hears nothing said afterwards', async () => {
-  const [ana, ben] = await cast()
+test('a subscribe concurrent with a removal receives nothing sent afterwards', async () => {
+  const [ana, ben] = await newUsers()
   const raw = await RawSocket.connect(world(), ben)
   for (let round = 0; round < 100; round++) {
     const { id: channelId } = await ana.channels.create({
@@ -117,8 +118,8 @@ test('removal against subscribe: who is let in at the last moment is put out, an
   raw.socket.terminate()
 })
 
-test('garbage by the ten thousand closes its sockets and hurts nobody else', async () => {
-  const [ana, ben] = await cast()
+test('ten thousand garbage frames close their own sockets and no others', async () => {
+  const [ana, ben] = await newUsers()
   const { id: channelId } = await ana.channels.create({
     type: 'group',
     name: 'Talk',
@@ -126,7 +127,7 @@ test('garbage by the ten thousand closes its sockets and hurts nobody else', asy
   })
   const client = centrifugeOf(world(), ben)
   onTestFinished(() => client.disconnect())
-  const ear = await listen(client, chat(channelId))
+  const listener = await listen(client, chat(channelId))
   const garbage = fc.sample(
     fc.oneof(
       fc.uint8Array({ minLength: 1, maxLength: 200 }),
@@ -136,23 +137,23 @@ test('garbage by the ten thousand closes its sockets and hurts nobody else', asy
     10_000,
   )
   const codes = new Map<number, number>()
-  await inCrowds(garbage, 100, async (frame) => {
+  await inBatches(garbage, 100, async (frame) => {
     const raw = await RawSocket.open(world(), {
       protocols: [Math.random() < 0.5 ? 'centrifuge-json' : 'centrifuge-protobuf'],
     })
     raw.socket.send(frame)
-    // What may pass for an empty frame is followed by what can not.
+    // Some of the garbage is a valid empty frame; this is not.
     raw.socket.send('}')
     const { code } = await raw.closed
     codes.set(code, (codes.get(code) ?? 0) + 1)
   })
   expect([...codes.keys()]).toEqual([3501])
   await ana.messages.send({ channelId, text: 'still here' })
-  await ear.untilType('message.new')
+  await listener.untilType('message.new')
 })
 
 test('2,000 sockets cut at once all recover what they missed', async () => {
-  const [ana] = await cast()
+  const [ana] = await newUsers()
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
   const proxy = await openProxy(world().url)
   const client = (index: number) => {
@@ -160,18 +161,20 @@ test('2,000 sockets cut at once all recover what they missed', async () => {
     return connected
   }
   const clients: ReturnType<typeof client>[] = []
-  const ears: Ear[] = []
-  await inCrowds(upTo(2_000), 100, async (index) => {
+  const listeners: TopicListener[] = []
+  await inBatches(upTo(2_000), 100, async (index) => {
     const each = client(index)
     clients.push(each)
-    ears.push(await listen(each, chat(channelId)))
+    listeners.push(await listen(each, chat(channelId)))
   })
   proxy.cut()
   const sent = []
   for (let index = 0; index < 20; index++)
     sent.push(await ana.messages.send({ channelId, text: `message ${index}` }))
-  await Promise.all(ears.map((ear) => ear.until((heard) => heard.length >= 20, 60_000)))
-  for (const ear of ears) expect(offsets(ear)).toEqual(sent.map(({ rev }) => rev))
+  await Promise.all(
+    listeners.map((listener) => listener.until((received) => received.length >= 20, 60_000)),
+  )
+  for (const listener of listeners) expect(offsets(listener)).toEqual(sent.map(({ rev }) => rev))
   for (const each of clients) each.disconnect()
   proxy.close()
 })

@@ -6,28 +6,28 @@ import { useWorld } from '../support/world.ts'
 const world = useWorld()
 
 test.each(framings)(
-  'an unmodified client hears every message of a channel once and in order (%s)',
+  'an unmodified centrifuge client receives every message of a channel once and in order (%s)',
   async (framing) => {
     const [ana, ben] = await world().users(`ana-${framing}`, `ben-${framing}`)
     const channel = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: [ben.id] })
     const client = centrifugeOf(world(), ben, framing)
     onTestFinished(() => client.disconnect())
-    const ear = await listen(client, topics.channel(world().appId, channel.id))
+    const listener = await listen(client, topics.channel(world().appId, channel.id))
     const sent = await Promise.all(
       Array.from({ length: 50 }, (_, index) =>
         ana.messages.send({ channelId: channel.id, text: `message ${index}` }),
       ),
     )
-    await ear.untilType('message.new', 50)
+    await listener.untilType('message.new', 50)
     const ascending = sent.sort((a, b) => a.seq - b.seq)
-    expect(ear.heard.map(({ offset }) => offset)).toEqual(ascending.map(({ rev }) => rev))
-    expect(ear.heard.map(({ envelope }) => envelope.payload)).toEqual(
+    expect(listener.received.map(({ offset }) => offset)).toEqual(ascending.map(({ rev }) => rev))
+    expect(listener.received.map(({ envelope }) => envelope.payload)).toEqual(
       ascending.map((message) => ({ channelId: channel.id, message })),
     )
   },
 )
 
-test('who listens to a channel hears every kind of change to it, in order', async () => {
+test('a subscriber of a channel receives every kind of change, in order', async () => {
   const [ana, ben, cem] = await world().users('kinds-ana', 'kinds-ben', 'kinds-cem')
   const { id: channelId } = await ana.channels.create({
     type: 'group',
@@ -36,7 +36,7 @@ test('who listens to a channel hears every kind of change to it, in order', asyn
   })
   const client = centrifugeOf(world(), ben)
   onTestFinished(() => client.disconnect())
-  const ear = await listen(client, topics.channel(world().appId, channelId))
+  const listener = await listen(client, topics.channel(world().appId, channelId))
   const { id: messageId } = await ana.messages.send({ channelId, text: 'hi' })
   await ana.messages.edit({ channelId, messageId, text: 'hello' })
   await ben.reactions.add({ channelId, messageId, emoji: '👍' })
@@ -44,8 +44,8 @@ test('who listens to a channel hears every kind of change to it, in order', asyn
   await ana.messages.delete({ channelId, messageId })
   await ana.members.add({ channelId, userIds: [cem.id] })
   await ana.members.remove({ channelId, userId: cem.id })
-  await ear.untilType('channel.member_left')
-  expect(ear.types).toEqual([
+  await listener.untilType('channel.member_left')
+  expect(listener.types).toEqual([
     'message.new',
     'message.updated',
     'reaction.added',

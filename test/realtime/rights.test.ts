@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RawSocket, useSockets } from '../support/socket.ts'
 import { createWorld, type User, useWorld, type World } from '../support/world.ts'
 
-// No comparison with the database: what is told, is told at once.
+// Reconciliation with the database is off: what arrives was sent at once.
 const timings = { reconcileMs: 1_000_000 }
 const world = useWorld({ timings })
 let other: World
@@ -11,13 +11,13 @@ beforeAll(async () => {
   other = await createWorld({ timings, databaseUrl: world().databaseUrl })
 })
 afterAll(() => other.stop())
-const kept = useSockets()
+const terminatedLater = useSockets()
 /** Sockets of a user on both nodes. */
 const socketsOf = (user: User) =>
-  Promise.all([world(), other].map((node) => kept(RawSocket.connect(node, user))))
+  Promise.all([world(), other].map((node) => terminatedLater(RawSocket.connect(node, user))))
 const chat = (channelId: string) => topics.channel(world().appId, channelId)
 
-describe('what voids the tokens of a user closes his sockets at once, on every node, and nobody else’s', () => {
+describe('voiding the tokens of a user, on every node', () => {
   const endings: [string, (userId: string) => Promise<unknown>][] = [
     ['revocation', (userId) => world().backend.tokens.revoke({ userId })],
     ['deletion', (userId) => world().backend.users.delete({ userId })],
@@ -26,7 +26,7 @@ describe('what voids the tokens of a user closes his sockets at once, on every n
       (userId) => world().backend.users.bulkDelete({ userIds: [userId, 'nobody'] }),
     ],
   ]
-  test.each(endings)('%s', async (name, end) => {
+  test.each(endings)('%s closes the sockets of the user, and of no other', async (name, end) => {
     const [ben, cem] = await world().users(`ben-${name}`, `cem-${name}`)
     const [bens, cems] = [await socketsOf(ben), await socketsOf(cem)]
     await end(ben.id)
@@ -45,7 +45,7 @@ describe('what voids the tokens of a user closes his sockets at once, on every n
   })
 })
 
-describe('who is removed from a workspace', () => {
+describe('a user removed from a workspace', () => {
   const team = async (name: string) => {
     const [ana, ben] = await world().users(`ana-${name}`, `ben-${name}`)
     const { id: workspaceId } = await ana.workspaces.create({ name: 'Acme', type: 'team' })
@@ -55,11 +55,15 @@ describe('who is removed from a workspace', () => {
     return { ana, ben, workspaceId, open: await channelOf(), own: await channelOf(ben.id) }
   }
 
-  test('hears its channels no more, on every node, but those he is a member of', async () => {
+  test('a user removed from a workspace receives only channels they are in', async () => {
     const { ana, ben, workspaceId, open, own } = await team('removed')
     const sockets = await socketsOf(ben)
-    for (const raw of sockets)
-      for (const [id, channelId] of [[2, open], [3, own]] as const) expect((await raw.ask({ id, subscribe: { channel: chat(channelId) } })).subscribe).toBeDefined() // biome-ignore format: pairs
+    for (const raw of sockets) {
+      for (const [index, channelId] of [open, own].entries()) {
+        const subscribe = { channel: chat(channelId) }
+        expect((await raw.ask({ id: index + 2, subscribe })).subscribe).toBeDefined()
+      }
+    }
     await ana.workspaces.removeMember({ workspaceId, userId: ben.id })
     for (const raw of sockets)
       await raw.pushed(
@@ -77,7 +81,7 @@ describe('who is removed from a workspace', () => {
     }
   })
 
-  test('is not let in by a subscribe that crosses his removal', async () => {
+  test('a subscribe concurrent with the removal does not outlast it', async () => {
     const { ana, ben, workspaceId, open } = await team('crossing')
     const [raw] = await socketsOf(ben)
     for (let round = 0; round < 12; round++) {

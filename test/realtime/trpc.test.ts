@@ -18,26 +18,29 @@ function clientOf({ minted }: Pick<User, 'minted'>, { url }: { url: string } = w
   return { socket, trpc: createTRPCClient<AppRouter>({ links: [wsLink({ client: socket })] }) }
 }
 
-/** Subscribes; resolves with what was heard once there are so many, rejects with the error. */
-const hear = (
-  { trpc }: ReturnType<typeof clientOf>,
+type TrpcClient = ReturnType<typeof clientOf>
+type Item = { id: string; data: Envelope }
+
+/** Subscribes; resolves with the events once there are `count` of them, rejects with the error. */
+const receive = (
+  { trpc }: TrpcClient,
   input: { topic: string; since?: number },
   { count, onFirst }: { count: number; onFirst?: () => void },
 ) =>
-  new Promise<{ id: string; data: Envelope }[]>((resolve, reject) => {
-    const heard: { id: string; data: Envelope }[] = []
+  new Promise<Item[]>((resolve, reject) => {
+    const received: Item[] = []
     const subscription = trpc.events.topic.subscribe(input, {
       onData: (item) => {
-        if (heard.push(item) === 1) onFirst?.()
-        if (heard.length < count) return
+        if (received.push(item) === 1) onFirst?.()
+        if (received.length < count) return
         subscription.unsubscribe()
-        resolve(heard)
+        resolve(received)
       },
       onError: reject,
     })
   })
 
-test('a contract user hears a topic, from an offset on, with the offset as id', async () => {
+test('a tRPC client receives a topic from an offset on, with the offset as id', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({
     type: 'group',
@@ -46,18 +49,23 @@ test('a contract user hears a topic, from an offset on, with the offset as id', 
   })
   const topic = topics.channel(world().appId, channelId)
   await ana.messages.send({ channelId, text: 'before' })
-  const heard = await hear(clientOf(ben), { topic, since: 2 }, { count: 3, onFirst: async () => {
+  const goOn = async () => {
     await ben.typing.set({ channelId })
     await ana.messages.send({ channelId, text: 'after' })
-  } }) // biome-ignore format: short
-  expect(heard.map(({ id, data }) => [id, data.type])).toEqual([
+  }
+  const received = await receive(
+    clientOf(ben),
+    { topic, since: 2 },
+    { count: 3, onFirst: () => void goOn() },
+  )
+  expect(received.map(({ id, data }) => [id, data.type])).toEqual([
     ['3', 'message.new'],
     ['3', 'typing.start'],
     ['4', 'message.new'],
   ])
 })
 
-test('a subscription goes on after its line was cut, with nothing lost and nothing doubled', async () => {
+test('a tRPC subscription survives a cut connection without loss or duplicates', async () => {
   const [ana, ben] = await world().users('ana3', 'ben3')
   const { id: channelId } = await ana.channels.create({
     type: 'group',
@@ -72,18 +80,18 @@ test('a subscription goes on after its line was cut, with nothing lost and nothi
       await ana.messages.send({ channelId, text: `${n}` })
     }
   }
-  const heard = await hear(
+  const received = await receive(
     clientOf(ben, proxy),
     { topic: topics.channel(world().appId, channelId), since: 1 },
     { count: 21, onFirst: () => void talk() },
   )
-  expect(heard.map(({ id }) => Number(id))).toEqual(
+  expect(received.map(({ id }) => Number(id))).toEqual(
     Array.from({ length: 21 }, (_, index) => index + 2),
   )
   expect(proxy.cuts()).toBeGreaterThanOrEqual(4)
 })
 
-test('it is authorised like the endpoint, and ends with the right', async () => {
+test('a tRPC subscription has the rights of a socket, and ends with them', async () => {
   const [ana, ben, cem] = await world().users('ana2', 'ben2', 'cem2')
   const { id: channelId } = await ana.channels.create({
     type: 'group',
@@ -91,18 +99,18 @@ test('it is authorised like the endpoint, and ends with the right', async () => 
     memberIds: ['ben2'],
   })
   const topic = topics.channel(world().appId, channelId)
-  await expect(hear(clientOf(cem), { topic }, { count: 1 })).rejects.toMatchObject({
+  await expect(receive(clientOf(cem), { topic }, { count: 1 })).rejects.toMatchObject({
     data: { code: 'FORBIDDEN' },
   })
   await expect(
-    hear(clientOf({ minted: { ...ben.minted, wsToken: ben.token } }), { topic }, { count: 1 }),
+    receive(clientOf({ minted: { ...ben.minted, wsToken: ben.token } }), { topic }, { count: 1 }),
   ).rejects.toMatchObject({
     data: { code: 'INVALID_TOKEN' },
   })
-  await expect(hear(clientOf(ben), { topic, since: 99 }, { count: 1 })).rejects.toMatchObject({
+  await expect(receive(clientOf(ben), { topic, since: 99 }, { count: 1 })).rejects.toMatchObject({
     data: { code: 'VALIDATION_ERROR' },
   })
-  const removed = hear(
+  const removed = receive(
     clientOf(ben),
     { topic, since: 1 },
     { count: 9, onFirst: () => void ana.members.remove({ channelId, userId: 'ben2' }) },

@@ -30,7 +30,7 @@ export async function chatOf(
   return { chat, proxy, mint }
 }
 
-/** The same, live. */
+/** The same, connected. */
 export async function liveChatOf(
   world: World,
   userId: string,
@@ -41,7 +41,10 @@ export async function liveChatOf(
   return one
 }
 
-/** Resolves once a store's snapshot is as it should be; fails after a while, telling how it is. */
+/**
+ * Resolves once a store's snapshot satisfies the condition; after a while it fails with the
+ * snapshot.
+ */
 export function until<Snapshot>(
   store: Store<Snapshot>,
   isSo: (snapshot: Snapshot) => boolean,

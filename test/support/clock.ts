@@ -1,8 +1,9 @@
 import { onTestFinished, vi } from 'vitest'
 
 /**
- * A clock that can be put forward: what the client would do until then happens now, in order. Timers stay real ones, so that
- * none is lost when the test ends, and those of the server in the same process are left alone.
+ * A clock that can be put forward: what the client would do until then happens now, in order.
+ * Timers stay real, so that none is lost when the test ends. Those of the server in the same
+ * process are left alone.
  */
 export function openClock() {
   const { setTimeout: set, clearTimeout: clear } = globalThis

@@ -17,7 +17,7 @@ import { onTestFinished } from 'vitest'
 export const root = join(import.meta.dirname, '../..')
 export const run = promisify(execFile)
 
-/** The compilers that people use: the last one in JavaScript, and the native one. */
+/** The compilers in use: the last one written in JavaScript, and the native one. */
 const compilers = {
   5: compilerOf(join(root, 'test')),
   7: compilerOf(root),
@@ -37,7 +37,10 @@ const compilerOptions = {
   types: [],
 }
 
-/** The project of somebody else: a folder outside the workspaces with a program of `test/consumers` and the packages it uses. */
+/**
+ * A project of a consumer: a folder outside the workspaces with a program of `test/consumers` and
+ * the packages that it uses.
+ */
 export function createConsumer(program: string, packages: string[]) {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'parley-consumer-')))
   onTestFinished(() => rmSync(folder, { recursive: true }))
@@ -50,7 +53,7 @@ export function createConsumer(program: string, packages: string[]) {
   }
   return {
     folder,
-    /** Compiles the program, strictly; rejects with what TypeScript says against it. */
+    /** Compiles the program strictly; rejects with the errors of TypeScript. */
     compile: async (
       version: keyof typeof compilers,
       options: { module: string; moduleResolution: string; jsx?: string; types?: string[] },
@@ -64,9 +67,11 @@ export function createConsumer(program: string, packages: string[]) {
         throw new Error(stdout)
       })
     },
-    /** What the compiled program's `main` answers in a plain Node. */
+    /** Runs the compiled program in plain Node.js; answers the result of its `main`. */
     run: async (...args: string[]): Promise<unknown> => {
-      const script = `import { main } from './${program.replace('.ts', '.js')}'; console.log(JSON.stringify(await main(...process.argv.slice(1))))`
+      const script = `
+        import { main } from './${program.replace('.ts', '.js')}'
+        console.log(JSON.stringify(await main(...process.argv.slice(1))))`
       const { stdout } = await run(
         process.execPath,
         ['--input-type=module', '--eval', script, ...args],
@@ -77,7 +82,7 @@ export function createConsumer(program: string, packages: string[]) {
   }
 }
 
-/** Puts into a consumer's folder what `npm publish` would publish of a workspace. */
+/** Installs in a consumer's folder what `npm publish` would publish of a workspace. */
 export async function installPacked(workspace: 'contract' | 'client-sdk', folder: string) {
   const npm = [
     'pack',

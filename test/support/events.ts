@@ -14,26 +14,28 @@ type StoredEvent<Type extends string> = {
   payload: Record<string, unknown>
 }
 
-/** The durable events of a channel, in order, each held against the contract. */
+/** The durable events of a channel, in order, each checked against the contract. */
 export const channelEventsOf = async (
   { db, appId }: World,
   channelId: string,
 ): Promise<StoredEvent<ChannelEventType>[]> =>
-  (await stored(db, topics.channel(appId, channelId))).map((event) => held(channelEvents, event))
+  (await stored(db, topics.channel(appId, channelId))).map((event) => checked(channelEvents, event))
 
 /** The same of a user. */
 export const userEventsOf = async (
   { db, appId }: World,
   userId: string,
 ): Promise<StoredEvent<UserEventType>[]> =>
-  (await stored(db, topics.user(appId, userId))).map((event) => held(userEvents, event))
+  (await stored(db, topics.user(appId, userId))).map((event) => checked(userEvents, event))
 
 const stored = (db: World['db'], topic: string) =>
-  db<
-    { offset: number; envelope: string }[]
-  >`select "offset", envelope from events where topic = ${topic} order by "offset"`
+  db<{ offset: number; envelope: string }[]>`
+    select "offset", envelope
+    from events
+    where topic = ${topic}
+    order by "offset"`
 
-function held<Schemas extends typeof channelEvents | typeof userEvents>(
+function checked<Schemas extends typeof channelEvents | typeof userEvents>(
   schemas: Schemas,
   { offset, envelope }: { offset: number; envelope: string },
 ) {

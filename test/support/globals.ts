@@ -1,11 +1,12 @@
 import { afterAll, expect } from 'vitest'
 
-/** What is global, but for the private names of libraries. */
+/** The names on `globalThis`, except the private ones of libraries. */
 const names = () =>
   Object.getOwnPropertyNames(globalThis)
     .filter((name) => !name.startsWith('__'))
     .sort()
 
-// The files of a worker share its globals. One that adds or removes some belongs in the isolated project.
+// The files of a worker share its globals. A file that adds or removes globals belongs in the
+// project `isolated`.
 const before = names()
 afterAll(() => expect(names()).toEqual(before))

@@ -1,30 +1,37 @@
 import { randomUUID } from 'node:crypto'
 import type { World } from './world.ts'
 
-/** A workspace with these members by role, put straight into the database. */
+/** Inserts a workspace with these members, by role, straight into the database. */
 export async function insertWorkspace(
   { db, appId }: Pick<World, 'db' | 'appId'>,
   roles: Record<string, string>,
 ) {
   const id = randomUUID()
   const [createdBy = ''] = Object.keys(roles)
-  await db`insert into workspaces (id, app_id, name, type, created_by) values (${id}, ${appId}, 'Acme', 'team', ${createdBy})`
+  await db`
+    insert into workspaces (id, app_id, name, type, created_by)
+    values (${id}, ${appId}, 'Acme', 'team', ${createdBy})`
   for (const [userId, role] of Object.entries(roles))
-    await db`insert into workspace_members (app_id, workspace_id, user_id, role) values (${appId}, ${id}, ${userId}, ${role})`
+    await db`
+      insert into workspace_members (app_id, workspace_id, user_id, role)
+      values (${appId}, ${id}, ${userId}, ${role})`
   return id
 }
 
-/** Makes users members of a channel, straight in the database. */
+/** Inserts users as members of a channel, straight into the database. */
 export async function insertMembers(
   { db, appId }: Pick<World, 'db' | 'appId'>,
   channelId: string,
   userIds: string[],
 ) {
-  await db`insert into members (app_id, channel_id, user_id, role) select ${appId}, ${channelId}, id, 'member' from unnest(${userIds}::text[]) id`
+  await db`
+    insert into members (app_id, channel_id, user_id, role)
+    select ${appId}, ${channelId}, given, 'member'
+    from unnest(${userIds}::text[]) given`
 }
 
-/** Users `<prefix>1` … `<prefix>n`, put straight into the database: a crowd that says nothing. */
-export async function insertCrowd(
+/** Inserts users `<prefix>1` … `<prefix>n` straight into the database; answers their ids. */
+export async function insertUsers(
   { db, appId }: Pick<World, 'db' | 'appId'>,
   prefix: string,
   size: number,

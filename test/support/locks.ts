@@ -4,7 +4,10 @@ import { expect, vi } from 'vitest'
 import { patient } from './until.ts'
 import type { World } from './world.ts'
 
-/** Holds a channel's row locked from a connection of its own while `work` goes on; `work` is told when so many wait for it. */
+/**
+ * Holds the row of a channel locked from a connection of its own while `work` runs. `work` is given
+ * a function that resolves once `count` connections wait for a lock.
+ */
 export async function whileLocked<T>(
   world: World,
   channelId: string,
@@ -23,7 +26,7 @@ export async function whileLocked<T>(
   }
 }
 
-/** Keeps what is deleted from being purged while `work` goes on. */
+/** Holds the lock of the cleanup while `work` runs, so that nothing deleted is purged. */
 export async function withoutCleanup(world: World, work: () => Promise<void>) {
   const third = connectOnce(world.databaseUrl)
   try {
@@ -34,10 +37,12 @@ export async function withoutCleanup(world: World, work: () => Promise<void>) {
   }
 }
 
-/** Until so many connections wait for a lock. */
+/** Resolves once `count` connections wait for a lock. */
 const waiting = ({ db }: World, count: number) =>
   vi.waitFor(async () => {
     const [row] = await db<{ count: number }[]>`
-      select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      select count(*)::int
+      from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`
     expect(row?.count).toBe(count)
   }, patient)

@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** The network between a client and its server: it can be cut, slowed down, reset, or lose the answers. */
+/**
+ * The network between a client and its server, which can be cut, slowed, reset, or lose answers.
+ */
 export async function createProxy(target: string) {
   const { hostname, port } = new URL(target)
   const pairs = new Set<{ client: Socket; server: Socket; isWebSocket: boolean; isDead: boolean }>()
-  /** What was asked for over HTTP: `POST /api/sync`. WebSockets are asked for by GET. */
+  /** The HTTP requests, as in `POST /api/sync`. A WebSocket starts with a GET. */
   const requests: string[] = []
   const network = { isCut: false, losesAnswers: false, delayMs: 0 }
   let sockets = 0
@@ -36,7 +38,7 @@ export async function createProxy(target: string) {
       if (!network.losesAnswers && !pair.isDead) down(() => client.writable && client.write(data))
     })
   })
-  /** One direction of a connection: slow or not, nothing overtakes what was sent before. */
+  /** One direction of a connection. Bytes keep their order even when the delay changes. */
   const inOrder = () => {
     const waiting: (() => void)[] = []
     return (work: () => void) => {
@@ -59,7 +61,7 @@ export async function createProxy(target: string) {
     url: `http://127.0.0.1:${own}`,
     wsUrl: `ws://127.0.0.1:${own}/connection/websocket`,
     requests,
-    /** How many WebSockets were opened so far. */
+    /** The number of WebSockets opened so far. */
     get sockets() {
       return sockets
     },
@@ -77,11 +79,11 @@ export async function createProxy(target: string) {
     delay: (ms: number) => {
       network.delayMs = ms
     },
-    /** What is sent arrives; what is answered does not. */
+    /** Requests arrive, and their answers are lost. */
     loseAnswers: (isLosing: boolean) => {
       network.losesAnswers = isLosing
     },
-    /** WebSockets that are open now die without a word; new ones are well. */
+    /** The WebSockets that are open now go silent without closing. New ones work. */
     deaden: () => {
       for (const pair of pairs) pair.isDead = pair.isWebSocket
     },

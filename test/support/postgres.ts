@@ -17,7 +17,10 @@ declare module 'vitest' {
   }
 }
 
-/** One PostgreSQL for the whole run (the one of DATABASE_URL if that is set), and a template database to clone. */
+/**
+ * One PostgreSQL for the whole run (the one of DATABASE_URL if that is set), and a template
+ * database to clone.
+ */
 export default async function setup(project: TestProject) {
   const server = process.env.DATABASE_URL
     ? { url: process.env.DATABASE_URL, stop: async () => {} }
@@ -40,7 +43,7 @@ export default async function setup(project: TestProject) {
 
 async function startTemporary() {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'))
-  chmodSync(dataDir, 0o755) // as root the server runs as another user, who has to get in
+  chmodSync(dataDir, 0o755) // root runs the server as another user, who must be able to enter it
   const server = await startEmbeddedPostgres({
     dataDir,
     settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' },

@@ -1,13 +1,18 @@
 import net from 'node:net'
 
-/** A line to a server that can be cut: at once, or after so many bytes, in the middle of whatever is under way. */
+/**
+ * A connection to a server that can be cut: at once, or after a number of bytes, amid a message.
+ */
 export async function openProxy(target: string) {
   let upstreamUrl = new URL(target)
-  const lines = new Set<net.Socket>()
+  const sockets = new Set<net.Socket>()
   const server = net.createServer((client) => {
     const upstream = net.connect(Number(upstreamUrl.port), upstreamUrl.hostname)
-    for (const [from, to] of [[client, upstream], [upstream, client]] as const) {
-      lines.add(from)
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from)
       from.on('data', (bytes) => {
         const part = bytes.subarray(0, budget)
         budget -= part.length
@@ -16,24 +21,24 @@ export async function openProxy(target: string) {
       })
       from.on('error', () => {})
       from.on('close', () => {
-        lines.delete(from)
+        sockets.delete(from)
         to.destroy()
       })
-    } // biome-ignore format: a pair a line says less
+    }
   })
   let budget = Number.POSITIVE_INFINITY
   let cuts = 0
   const cut = () => {
     cuts += 1
     budget = Number.POSITIVE_INFINITY
-    for (const line of lines) line.resetAndDestroy()
+    for (const socket of sockets) socket.resetAndDestroy()
   }
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`, // listening on TCP
     cut,
     cuts: () => cuts,
-    /** Leads new lines to another server. */
+    /** Leads new connections to another server. */
     redirect: (to: string) => {
       upstreamUrl = new URL(to)
     },

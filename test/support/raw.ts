@@ -5,13 +5,14 @@ import { expect } from 'vitest'
 
 export type Answer = { status: number; headers: Record<string, string>; body: string }
 
-/** Writes bytes on a bare socket; the answers that came until the server closed it. */
+/** Writes bytes to a bare socket; answers the responses received until the server closed it. */
 export async function exchange(url: string, ...parts: (string | Buffer)[]): Promise<Answer[]> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   const received: Buffer[] = []
   socket.on('data', (data) => received.push(data))
-  socket.write(Buffer.concat(parts.map((part) => Buffer.from(part as string)))) // strings and buffers alike
+  const buffers = parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part))
+  socket.write(Buffer.concat(buffers))
   await once(socket, 'close')
   return parseAnswers(Buffer.concat(received))
 }
@@ -75,7 +76,7 @@ function joinChunks(bytes: Buffer): Buffer {
       ])
 }
 
-/** An answer is an error of this code, in the exact form that the specification gives it; answers its message. */
+/** Expects an error with this code in the one form of errors; answers its message. */
 export function expectError({ status, headers, body }: Answer, code: ErrorCode): string {
   const parsed = JSON.parse(body)
   expect({ status, code: parsed.error?.code, body }).toEqual({

@@ -16,8 +16,9 @@ export function centrifugeOf(
   user: Pick<User, 'minted'>,
   framing: Framing = 'json',
 ): Centrifuge {
-  const Client =
-    framing === 'json' ? Centrifuge : (CentrifugeProtobuf as unknown as typeof Centrifuge) // the same class, declared twice
+  // The same class, declared twice.
+  const protobufClient = CentrifugeProtobuf as unknown as typeof Centrifuge
+  const Client = framing === 'json' ? Centrifuge : protobufClient
   const client = new Client(wsUrlOf(world), {
     token: user.minted.wsToken,
     websocket: WebSocket,
@@ -28,32 +29,38 @@ export function centrifugeOf(
   return client
 }
 
-export type Heard = { offset: number | undefined; envelope: Envelope }
-/** What a subscription hears, in order, and a way to wait until it has heard something. */
-export class Ear {
-  readonly heard: Heard[] = []
+export type ReceivedEvent = { offset: number | undefined; envelope: Envelope }
+
+/** The events that a subscription receives, in order, and a way to wait for them. */
+export class TopicListener {
+  readonly received: ReceivedEvent[] = []
   readonly #waiting = new Set<() => void>()
 
   constructor(readonly subscription: Subscription) {
     subscription.on('publication', ({ offset, data }: PublicationContext) => {
-      this.heard.push({ offset, envelope: decode(data) })
+      this.received.push({ offset, envelope: decode(data) })
       for (const check of this.#waiting) check()
     })
   }
 
   get types() {
-    return this.heard.map(({ envelope }) => envelope.type)
+    return this.received.map(({ envelope }) => envelope.type)
   }
 
-  /** Resolves once the condition holds; fails after `milliseconds`, telling what was heard. */
-  until(isEnough: (heard: Heard[]) => boolean, milliseconds = 60_000): Promise<Heard[]> {
+  /** Resolves once the condition holds; after `milliseconds` it fails with the last events. */
+  until(
+    isComplete: (received: ReceivedEvent[]) => boolean,
+    milliseconds = 60_000,
+  ): Promise<ReceivedEvent[]> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () =>
-          settle(() => reject(new Error(`heard only ${JSON.stringify(this.heard.slice(-20))}`))),
-        milliseconds,
-      )
-      const check = () => isEnough(this.heard) && settle(() => resolve(this.heard))
+      const giveUp = () => {
+        const last = JSON.stringify(this.received.slice(-20))
+        settle(() => reject(new Error(`received only ${last}`)))
+      }
+      const timer = setTimeout(giveUp, milliseconds)
+      const check = () => {
+        if (isComplete(this.received)) settle(() => resolve(this.received))
+      }
       const settle = (end: () => void) => {
         clearTimeout(timer)
         this.#waiting.delete(check)
@@ -66,14 +73,14 @@ export class Ear {
 
   untilType(type: Envelope['type'], count = 1) {
     return this.until(
-      (heard) => heard.filter(({ envelope }) => envelope.type === type).length >= count,
+      (received) => received.filter(({ envelope }) => envelope.type === type).length >= count,
     )
   }
 }
 
-/** The Protobuf client leaves the data as bytes. */
+/** The Protobuf client delivers the data as bytes. It is checked against the contract elsewhere. */
 const decode = (data: unknown): Envelope =>
-  data instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(data)) : (data as Envelope) // held against the contract elsewhere
+  data instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(data)) : (data as Envelope)
 
 /** Subscribes and waits for the answer. */
 export async function listen(
@@ -82,10 +89,10 @@ export async function listen(
   options: Parameters<Centrifuge['newSubscription']>[1] = {},
 ) {
   const subscription = client.newSubscription(topic, options)
-  const ear = new Ear(subscription)
+  const listener = new TopicListener(subscription)
   subscription.subscribe()
   await subscription.ready(60_000)
-  return ear
+  return listener
 }
 
 export const once = <T>(
@@ -93,7 +100,10 @@ export const once = <T>(
   milliseconds = 60_000,
 ) =>
   new Promise<T>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('nothing happened')), milliseconds)
+    const timer = setTimeout(
+      () => reject(new Error('the event did not occur in time')),
+      milliseconds,
+    )
     register((value) => {
       clearTimeout(timer)
       resolve(value)

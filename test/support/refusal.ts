@@ -1,15 +1,15 @@
 import { isChatError } from '@parley/client'
 
-/** How a call was refused. A call that was carried out fails the test. */
+/** The status and code of a refused call. A call that succeeds fails the test. */
 export async function refusal(call: Promise<unknown>) {
   const { status, code } = await refusalOf(call)
   return { status, code }
 }
 
-/** How each of these calls was refused. */
+/** The status and code of each of these refused calls. */
 export const refusals = (calls: Promise<unknown>[]) => Promise.all(calls.map(refusal))
 
-/** What a refusal tells people. */
+/** The message of a refusal. */
 export const complaint = async (call: Promise<unknown>) => (await refusalOf(call)).message
 
 async function refusalOf(call: Promise<unknown>) {

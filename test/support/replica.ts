@@ -1,31 +1,29 @@
 import type { Channel, Envelope, Message, UserSummary } from '@parley/contract'
-import type { Heard } from './realtime.ts'
+import type { ReceivedEvent } from './realtime.ts'
 import type { User } from './world.ts'
 
-/** What a client that has fetched a channel once makes of its events. `rev` is where the fetched state stood. */
+/** The state of a client that has fetched a channel once and then applied its events. */
 export async function replicaOfChannel(user: User, channelId: string) {
-  let state = await fetchChannel(user, channelId)
+  const before = await fetchChannel(user, channelId)
   return {
-    rev: state.rev,
+    rev: before.rev,
     fetched: () => fetchChannel(user, channelId),
-    after: (heard: Heard[]) => {
-      for (const { offset, envelope } of heard)
-        if (offset !== undefined && offset > state.rev) state = next(state, { offset, envelope })
-      return state
-    },
+    after: (received: ReceivedEvent[]) => received.reduce(applyToChannel, before),
   }
 }
 
-async function fetchChannel(user: User, channelId: string) {
-  const {
-    rev,
-    name,
-    image,
-    description,
-    updatedAt,
-    memberCount,
-    members = [],
-  } = await user.channels.get({ channelId })
+/** A channel as it is created, before its first event. */
+export const newChannel = ({ name, image, description, updatedAt }: Channel): ChannelState => ({
+  rev: 0,
+  memberCount: 0,
+  profile: { name, image, description, updatedAt },
+  members: {},
+  messages: {},
+})
+
+export async function fetchChannel(user: User, channelId: string) {
+  const channel = await user.channels.get({ channelId })
+  const { rev, memberCount, name, image, description, updatedAt, members = [] } = channel
   const { messages } = await user.messages.list({ channelId, limit: 200 })
   return {
     rev,
@@ -37,7 +35,13 @@ async function fetchChannel(user: User, channelId: string) {
 }
 type ChannelState = Awaited<ReturnType<typeof fetchChannel>>
 
-function next(
+/** The state after an event. Ephemeral events and those before the state change nothing. */
+export function applyToChannel(state: ChannelState, { offset, envelope }: ReceivedEvent) {
+  if (offset === undefined || offset <= state.rev) return state
+  return nextState(state, { offset, envelope })
+}
+
+function nextState(
   state: ChannelState,
   { offset, envelope: { type, payload } }: { offset: number; envelope: Envelope },
 ): ChannelState {
@@ -93,12 +97,14 @@ function next(
   return now
 }
 
-/** What a client that has fetched its channels once makes of the events of its user's own topic. */
+/**
+ * The list of a client that has fetched it once and then applied the events of its user's topic.
+ */
 export async function replicaOfUser(user: User) {
   const before = await fetchList(user)
   return {
     fetched: () => fetchList(user),
-    after: (heard: Heard[]) => heard.reduce(nextList, before),
+    after: (received: ReceivedEvent[]) => received.reduce(applyToList, before),
   }
 }
 
@@ -119,7 +125,7 @@ const entry = ({
   unreadCount,
 }: Omit<Channel, 'lastMessage'>) => ({
   type,
-  // A direct message has the name and face of the other one.
+  // A direct message has the name and image of the other member.
   ...(type === 'messaging' ? {} : { name, image, description }),
   starred,
   muted,
@@ -127,7 +133,13 @@ const entry = ({
 })
 type ListState = Awaited<ReturnType<typeof fetchList>>
 
-function nextList(state: ListState, { envelope: { type, payload } }: Heard): ListState {
+/** The list of a user before the first event. */
+export const emptyList: ListState = { total: 0, channels: {} }
+
+export function applyToList(
+  state: ListState,
+  { envelope: { type, payload } }: ReceivedEvent,
+): ListState {
   const { channels } = state
   const change = (id: string, changes: Partial<ListState['channels'][string]>) => {
     const known = channels[id]
@@ -154,22 +166,22 @@ function nextList(state: ListState, { envelope: { type, payload } }: Heard): Lis
   return type === 'channel.total_unread_changed' ? { ...state, total: payload.count } : state
 }
 
-/** The same with the latest face of everybody of whom a new one was heard, and without the faces of all but those who were there all the time. */
-export function withFaces<T>(
+/**
+ * A state with the latest profiles received. Only the users of `constant` keep their profile: the
+ * others were not members all the time, so that some of their changes were not sent.
+ */
+export function withProfiles<T>(
   state: T,
-  { heard, constant }: { heard: Heard[]; constant: Set<string> },
+  { received, constant }: { received: ReceivedEvent[]; constant: Set<string> },
 ): T {
-  const faces = new Map(
-    heard.flatMap(({ envelope }) =>
-      envelope.type === 'user.updated'
-        ? [[envelope.payload.user.id, envelope.payload.user] as const]
-        : [],
-    ),
-  )
-  const face = (user: UserSummary) =>
-    constant.has(user.id) ? (faces.get(user.id) ?? user) : { id: user.id }
+  const profiles = new Map<string, UserSummary>()
+  for (const { envelope } of received)
+    if (envelope.type === 'user.updated')
+      profiles.set(envelope.payload.user.id, envelope.payload.user)
+  const profileOf = (user: UserSummary) =>
+    constant.has(user.id) ? (profiles.get(user.id) ?? user) : { id: user.id }
   return JSON.parse(JSON.stringify(state), (_, value) =>
-    isSummary(value) ? face(value) : value,
+    isSummary(value) ? profileOf(value) : value,
   ) as T // a copy
 }
 const isSummary = (value: unknown): value is UserSummary =>

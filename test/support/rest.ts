@@ -1,6 +1,9 @@
 import type { User, World } from './world.ts'
 
-/** Plain REST as one user, for what the typed client can not say: `(await rest(world(), ana)('GET', '/api/channels')).status`. */
+/**
+ * Plain REST as one user, for what the typed client cannot express, such as a status:
+ * `(await rest(world(), ana)('GET', '/api/channels')).status`.
+ */
 export const rest =
   ({ url }: World, { token }: User) =>
   async (method: string, path: string, body?: object) => {
@@ -12,6 +15,6 @@ export const rest =
       },
       ...(body ? { body: JSON.stringify(body) } : {}),
     })
-    // biome-ignore lint/suspicious/noExplicitAny: the tests say what it is
+    // biome-ignore lint/suspicious/noExplicitAny: tests of any operation look into it
     return { status: response.status, body: (await response.json()) as any }
   }

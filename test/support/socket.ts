@@ -6,7 +6,7 @@ import type { User, World } from './world.ts'
 // biome-ignore lint/suspicious/noExplicitAny: what came over the wire, for tests to look into
 type Message = Record<string, any>
 
-/** A bare socket that speaks the protocol's JSON framing, or anything else. It answers no pings by itself. */
+/** A bare socket for the JSON framing or any other bytes. It does not answer pings by itself. */
 export class RawSocket {
   readonly frames: string[] = []
   readonly messages: Message[] = []
@@ -69,11 +69,11 @@ export class RawSocket {
 
   async until(find: (message: Message) => boolean, milliseconds = 60_000): Promise<Message> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () =>
-          settle(() => reject(new Error(`heard only ${JSON.stringify(this.messages.slice(-10))}`))),
-        milliseconds,
-      )
+      const giveUp = () => {
+        const last = JSON.stringify(this.messages.slice(-10))
+        settle(() => reject(new Error(`received only ${last}`)))
+      }
+      const timer = setTimeout(giveUp, milliseconds)
       const settle = (end: () => void) => {
         clearTimeout(timer)
         this.#waiting.delete(check)
@@ -111,7 +111,7 @@ export class RawSocket {
 
 export const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds
 
-/** What it is given is ended after the test. */
+/** Terminates after each test the sockets that it was given. */
 export function useSockets() {
   const open: RawSocket[] = []
   afterEach(() => {

@@ -11,7 +11,7 @@ export const production = {
   ADMIN_API_KEY: 'the-admin-key-of-these-tests',
 }
 
-/** Kills after each test the programs that it has started and that still run. */
+/** Starts programs, and kills those that still run after each test. */
 export function useChildren() {
   const children: ChildProcess[] = []
   afterEach(() => {
@@ -27,7 +27,10 @@ export function useChildren() {
   }
 }
 
-/** `npm start`, in a directory and an environment of its own. Whoever calls this ends it; `useChildren` does so after each test. */
+/**
+ * `npm start`, in a directory and an environment of its own. The caller ends it; `useChildren` does
+ * so after each test.
+ */
 export function start(variables: Record<string, string>, cwd: string) {
   const main = fileURLToPath(new URL('../../server/bin/server.ts', import.meta.url))
   const tsx = createRequire(import.meta.url).resolve('tsx')
@@ -47,7 +50,7 @@ export function start(variables: Record<string, string>, cwd: string) {
     code,
     value,
     url: () => value('Base URL'),
-    /** Where it listens, as its log tells. */
+    /** The address it listens on, from its log. */
     address: () => matched(/"Server listening at (\S+?)"/),
     output: () => output,
     kill: (signal: NodeJS.Signals) => child.kill(signal),

@@ -1,7 +1,9 @@
-/** For `vi.waitFor` and `vi.waitUntil`: they give up after a second by themselves, which may be too soon on a busy machine. */
+/**
+ * For `vi.waitFor` and `vi.waitUntil`, whose default of one second is too short on a busy machine.
+ */
 export const patient = { timeout: 60_000, interval: 10 }
 
-/** Asks again and again until the answer is something, and not false; fails after a while. */
+/** Repeats a question until the answer is neither empty nor false; fails after `seconds`. */
 export async function until<T>(
   ask: () => Promise<T> | T,
   { seconds = 60 } = {},

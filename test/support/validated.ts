@@ -8,7 +8,7 @@ export const operations = Object.entries<Record<string, Operation>>(contract).fl
   ([noun, group]) => Object.entries(group).map(([name, op]) => [`${noun}.${name}`, op] as const),
 )
 
-/** A client that holds every answer against the contract, refusals included. */
+/** A client that checks every answer against the contract, refusals included. */
 export function createValidatedApi(options: Credentials & { url: string }): Api {
   const checked = (noun: string, name: string, op: Operation) => async (args: unknown) => {
     let answer: Response | undefined
@@ -32,10 +32,13 @@ export function createValidatedApi(options: Credentials & { url: string }): Api 
         Object.entries(group).map(([name, op]) => [name, checked(noun, name, op)]),
       ),
     ]),
-  ) as unknown as Api // the same groups and names // the same groups and names
+  ) as unknown as Api // the same groups and names
 }
 
-/** Success is of the operation's schema, with nothing beyond it at any depth; a refusal is a documented one, in the one form of errors. */
+/**
+ * Expects a success to match the operation's schema exactly, at any depth, and a refusal to be a
+ * documented one in the one form of errors.
+ */
 export function expectAnswer(op: Operation, { status, body }: { status: number; body: string }) {
   const answer: unknown = JSON.parse(body)
   if (status < 400) {

@@ -5,7 +5,7 @@ import { createEventBus } from '@parley/server/core/event-bus'
 import { acceptedTasks, createJobStaging } from '@parley/server/core/jobs'
 import { createMetrics } from '@parley/server/core/metrics'
 import { createTokens } from '@parley/server/core/tokens'
-import { connectOnce, createDb, openConnection } from '@parley/server/db/client'
+import { connectOnce, createDb, openConnection, type Patience } from '@parley/server/db/client'
 import { createCleanup } from '@parley/server/jobs/cleanup'
 import { type JobsOptions, startJobs } from '@parley/server/jobs/index'
 import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
@@ -21,7 +21,7 @@ export const PUBLIC_URL = 'https://chat.test'
 const noLimits = { tokens: 0, messages: 0, requests: 0 }
 
 export type World = Awaited<ReturnType<typeof createWorld>>
-/** A user of the app: a validated client, and who he is. */
+/** A user of the app: a validated client, and the user's id and tokens. */
 export type User = Api & { id: string; token: string; minted: TokenResult }
 
 type WorldOptions = Partial<
@@ -31,16 +31,23 @@ type WorldOptions = Partial<
     Pick<AppOptions['realtime'], 'timings' | 'presenceGraceSeconds'>
 > & {
   poolSize?: number
+  /** By default so long that no call fails because the machine is busy. */
+  patience?: Patience
   onStatement?: (statement: string) => void
   databaseUrl?: string
-  /** Without, nothing is promised and nothing is done: JOBS=off; elsewhere: JOBS=external. */
+  /** Without, no job is staged and none is run: JOBS=off. With `isElsewhere`: JOBS=external. */
   jobs?: Partial<Pick<JobsOptions, 'previews' | 'push' | 'timings' | 'log'>> & {
     isElsewhere?: boolean
   }
 }
 
-/** A running server on a database of its own, or on one that is given, with one app. */
-export async function createWorld({ jobs, onStatement, ...options }: WorldOptions = {}) {
+/** A running server with one app, on a database of its own or on a given one. */
+export async function createWorld({
+  jobs,
+  onStatement,
+  patience = { callMs: 120_000, statementMs: 120_000 },
+  ...options
+}: WorldOptions = {}) {
   const database =
     options.databaseUrl === undefined
       ? await cloneDatabase()
@@ -49,12 +56,18 @@ export async function createWorld({ jobs, onStatement, ...options }: WorldOption
     url: database.url,
     poolSize: options.poolSize ?? 10,
     applicationName: 'parley-test',
+    patience,
     onStatement: (statement) => {
       noteStatement(inject('statements'), statement)
       onStatement?.(statement)
     },
   })
-  const db = openConnection({ url: database.url, applicationName: 'parley-test-direct', max: 10 })
+  const db = openConnection({
+    url: database.url,
+    applicationName: 'parley-test-direct',
+    max: 10,
+    statementMs: patience.statementMs,
+  })
   const tokens = await createTokens([SECRET])
   const bus = createEventBus()
   const cleanup = createCleanup({
@@ -127,10 +140,24 @@ export async function createWorld({ jobs, onStatement, ...options }: WorldOption
     return { ...api({ token: result.token }), id, token: result.token, minted: result }
   }
   const users = <Ids extends string[]>(...ids: Ids) =>
-    Promise.all(ids.map((id) => user(id))) as Promise<{ [Place in keyof Ids]: User }>
-  // biome-ignore format: a list
+    Promise.all(ids.map((id) => user(id))) as Promise<{ [Index in keyof Ids]: User }>
   return {
-    url, app, appId, apiKey, api, backend, operator, stranger, user, users, db, pool, metrics, cleanup, sign: tokens.sign, databaseUrl: database.url,
+    url,
+    app,
+    appId,
+    apiKey,
+    api,
+    backend,
+    operator,
+    stranger,
+    user,
+    users,
+    db,
+    pool,
+    metrics,
+    cleanup,
+    sign: tokens.sign,
+    databaseUrl: database.url,
     stop: async () => {
       await app.close()
       if (stopJobs) await stopJobs()
@@ -141,7 +168,7 @@ export async function createWorld({ jobs, onStatement, ...options }: WorldOption
   }
 }
 
-/** The world of a test file, made before its tests and ended after them. */
+/** The world of a test file, created before its tests and stopped after them. */
 export function useWorld(options?: Parameters<typeof createWorld>[0]) {
   let world: World | undefined
   beforeAll(async () => {
@@ -151,7 +178,7 @@ export function useWorld(options?: Parameters<typeof createWorld>[0]) {
   return () => existing(world)
 }
 
-/** The same with a push provider beside it, which has work done for it. */
+/** The same with a push provider and running jobs. */
 export function useWorldWithProvider(jobs: NonNullable<WorldOptions['jobs']> = {}) {
   let provider: Awaited<ReturnType<typeof serveProvider>> | undefined
   let world: World | undefined

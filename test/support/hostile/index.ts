@@ -4,41 +4,44 @@ import { expect, test } from 'vitest'
 import type { Answer } from '../raw.ts'
 import { expectAnswer, operations } from '../validated.ts'
 import type { World } from '../world.ts'
+import { createFixture, type Fixture, withIds } from './fixture.ts'
 import { plainRequest, type Request, requestsFor } from './requests.ts'
-import { onStage, type Stage, setStage } from './stage.ts'
 import { ask, expectForm, hasBody, headersOf, json, percent, toText } from './wire.ts'
 
-/** After so many requests what could be deleted is gone: a new stage is set. */
-const STAGE_LASTS = 60
+/**
+ * After this number of requests everything that can be deleted is gone, and a new fixture is made.
+ */
+const RUNS_PER_FIXTURE = 60
 
 /**
- * A test an operation, together so many requests: never a fault of the server, refusals always in their form, what is
- * invalid always refused, and answers to what is valid are of the contract. The seed is printed; HOSTILE_SEED gives it.
+ * One test for each operation, with `requests` requests in all: none causes a server error,
+ * refusals have their documented form, invalid input is always refused, and answers match the
+ * contract. The seed is printed; HOSTILE_SEED repeats a run.
  */
 export function testHostileRequests(world: () => World, requests: number) {
   const seed = Number(process.env.HOSTILE_SEED ?? Math.floor(Math.random() * 2 ** 31))
   const numRuns = Math.ceil(requests / operations.length)
   console.log(`${numRuns * operations.length} hostile requests: HOSTILE_SEED=${seed}`)
-  test.each(operations)(`%s withstands ${numRuns} requests`, async (id, op) => {
-    let stage = await setStage(world())
+  test.each(operations)(`%s withstands ${numRuns} hostile requests`, async (id, op) => {
+    let fixture = await createFixture(world())
     let runs = 0
     let served = 0
     const property = fc.asyncProperty(requestsFor(id, op), async (request) => {
-      if (++runs % STAGE_LASTS === 0) stage = await setStage(world())
-      if (await withstands(world(), { id, op, request, stage })) served += 1
+      if (++runs % RUNS_PER_FIXTURE === 0) fixture = await createFixture(world())
+      if (await withstands(world(), { id, op, request, fixture })) served += 1
     })
     await fc.assert(property, { seed, numRuns, examples: [[plainRequest(id, op)]] })
     expect(served).toBeGreaterThan(0)
   })
 }
 
-type Trial = { id: string; op: Operation; request: Request; stage: Stage }
+type Trial = { id: string; op: Operation; request: Request; fixture: Fixture }
 
 /** Whether the request was carried out. */
-async function withstands(world: World, { id, op, request, stage }: Trial) {
-  const given = onStage(request.args, stage)
+async function withstands(world: World, { id, op, request, fixture }: Trial) {
+  const given = withIds(request.args, fixture)
   const args = request.via === 'rest' ? { ...given, ...inPath(op, given) } : given
-  const callers = stage.credentials[op.auth]
+  const callers = fixture.credentials[op.auth]
   const headers = headersOf(callers[request.caller % callers.length] ?? {})
   const answer = await (request.via === 'rest' ? viaRest : viaTrpc)(world.url, {
     id,

@@ -2,24 +2,28 @@ import type { Operation } from '@parley/contract'
 import fc from 'fast-check'
 import { z } from 'zod'
 
-/** Input for an operation, perhaps broken in one place; `§channelId.0` stands for an id that the stage gives. */
+/**
+ * Input for an operation, perhaps broken at one path. `§channelId.0` is replaced by an id of the
+ * fixture.
+ */
 export type Request = { args: Record<string, unknown>; caller: number; via: 'rest' | 'trpc' }
 
-/** Requests as the operation's own schema describes them, four of ten broken in one place. */
+/** Requests that match the schema of an operation; four of ten are broken at one path. */
 export function requestsFor(id: string, op: Operation): fc.Arbitrary<Request> {
-  const args = arbitraryOf(schemaOf(op), { id, name: '' }) as fc.Arbitrary<Record<string, unknown>> // the input of an operation is an object
-  const wound = fc.record({ place: fc.nat(), poison })
+  // The input of an operation is an object.
+  const args = arbitraryOf(schemaOf(op), { id, name: '' }) as fc.Arbitrary<Record<string, unknown>>
+  const damage = fc.record({ choice: fc.nat(), poison })
   return fc.record({
     args: fc.oneof(
       { weight: 6, arbitrary: args },
-      { weight: 4, arbitrary: fc.tuple(args, wound).map(([args, wound]) => broken(args, wound)) },
+      { weight: 4, arbitrary: fc.tuple(args, damage).map((drawn) => broken(...drawn)) },
     ),
     caller: fc.nat(),
     via: fc.constantFrom('rest' as const, 'rest' as const, 'rest' as const, 'trpc' as const),
   })
 }
 
-/** The plainest valid request: what is required, of the stage where it can be. */
+/** The plainest valid request: the required fields, with ids of the fixture where possible. */
 export function plainRequest(id: string, op: Operation): Request {
   const { properties = {}, required = [] } = schemaOf(op)
   const fields = Object.entries(properties).filter(
@@ -32,7 +36,7 @@ export function plainRequest(id: string, op: Operation): Request {
   }
 }
 
-/** The ids that a stage has, and how many of each. */
+/** The kinds of ids that a fixture has, and how many of each. */
 export const pools = {
   appId: 1,
   keyId: 3,
@@ -44,22 +48,21 @@ export const pools = {
   invite: 3,
 }
 export type Pool = keyof typeof pools
-type Place = { id: string; name: string }
-const poolOf = ({ id, name }: Place): Pool | undefined => {
+/** The operation and the field that a schema belongs to. */
+type Field = { id: string; name: string }
+const poolOf = ({ id, name }: Field): Pool | undefined => {
   if (name === 'token') return id === 'invites.accept' ? 'invite' : undefined
   if (name === 'deviceId') return id === 'devices.delete' ? 'deviceId' : undefined
   if (name === 'parentId' || name === 'before' || name === 'after') return 'messageId'
-  return (
-    (
-      {
-        userIds: 'userId',
-        memberIds: 'userId',
-        messageIds: 'messageId',
-        channels: 'channelId',
-      } as const
-    )[name] ?? (name in pools ? (name as Pool) : undefined)
-  )
+  if (name in plurals) return plurals[name as keyof typeof plurals] // just looked up
+  return name in pools ? (name as Pool) : undefined // just looked up
 }
+const plurals = {
+  userIds: 'userId',
+  memberIds: 'userId',
+  messageIds: 'messageId',
+  channels: 'channelId',
+} as const
 
 type Schema = {
   $ref?: string
@@ -106,20 +109,17 @@ export function schemaOf({ input }: Operation): Schema {
   return resolved(schema)
 }
 
-function plain(schema: Schema, place: Place): unknown {
-  const pool = poolOf(place)
-  if (pool)
-    return schema.type === 'array'
-      ? [`§${pool}.0`]
-      : schema.type === 'object'
-        ? { [`§${pool}.0`]: 0 }
-        : `§${pool}.0`
+function plain(schema: Schema, field: Field): unknown {
+  const pool = poolOf(field)
+  if (pool && schema.type === 'array') return [`§${pool}.0`]
+  if (pool && schema.type === 'object') return { [`§${pool}.0`]: 0 }
+  if (pool) return `§${pool}.0`
   return schema.examples?.[0] ?? schema.enum?.[0]
 }
 
-function arbitraryOf(schema: Schema, place: Place): fc.Arbitrary<unknown> {
-  const pool = poolOf(place)
-  const generated = byType(schema, place)
+function arbitraryOf(schema: Schema, field: Field): fc.Arbitrary<unknown> {
+  const pool = poolOf(field)
+  const generated = byType(schema, field)
   if (pool && schema.type === 'string')
     return fc.oneof({ weight: 9, arbitrary: fromPool(pool) }, { weight: 1, arbitrary: generated })
   return schema.examples && schema.type !== 'object'
@@ -127,17 +127,17 @@ function arbitraryOf(schema: Schema, place: Place): fc.Arbitrary<unknown> {
     : generated
 }
 
-/** The first of a pool is the likeliest, so that what belongs together meets. */
+/** The first of a pool is the likeliest, so that ids that belong together are combined. */
 const fromPool = (pool: Pool) =>
   fc
     .oneof(
       { weight: 3, arbitrary: fc.constant(0) },
       { weight: 1, arbitrary: fc.nat(pools[pool] - 1) },
     )
-    .map((place) => `§${pool}.${place}`)
+    .map((index) => `§${pool}.${index}`)
 
-function byType(schema: Schema, place: Place): fc.Arbitrary<unknown> {
-  if (schema.anyOf) return fc.oneof(...schema.anyOf.map((part) => arbitraryOf(part, place)))
+function byType(schema: Schema, field: Field): fc.Arbitrary<unknown> {
+  if (schema.anyOf) return fc.oneof(...schema.anyOf.map((part) => arbitraryOf(part, field)))
   if (schema.enum) return fc.constantFrom(...schema.enum)
   if (schema.type === 'null') return fc.constant(null)
   if (schema.type === 'boolean') return fc.boolean()
@@ -145,16 +145,16 @@ function byType(schema: Schema, place: Place): fc.Arbitrary<unknown> {
     return fc.oneof(fc.integer({ min: schema.minimum ?? 0, max: 50 }), fc.maxSafeInteger())
   if (schema.type === 'string') return textOf(schema)
   if (schema.type === 'array')
-    return fc.array(arbitraryOf(schema.items ?? {}, place), {
+    return fc.array(arbitraryOf(schema.items ?? {}, field), {
       minLength: schema.minItems ?? 0,
       maxLength: Math.min(schema.maxItems ?? 4, 4),
     })
-  if (schema.properties) return recordOf(schema.properties, schema.required ?? [], place)
-  const pool = poolOf(place)
+  if (schema.properties) return recordOf(schema.properties, schema.required ?? [], field)
+  const pool = poolOf(field)
   if (schema.type === 'object')
     return fc.dictionary(
       pool ? fromPool(pool) : fc.string({ unit: 'binary' }),
-      arbitraryOf(schema.additionalProperties || {}, { ...place, name: '' }),
+      arbitraryOf(schema.additionalProperties || {}, { ...field, name: '' }),
       {
         maxKeys: 4,
       },
@@ -162,7 +162,7 @@ function byType(schema: Schema, place: Place): fc.Arbitrary<unknown> {
   return fc.jsonValue({ maxDepth: 3 })
 }
 
-const recordOf = (properties: Record<string, Schema>, required: string[], { id }: Place) =>
+const recordOf = (properties: Record<string, Schema>, required: string[], { id }: Field) =>
   fc.record(
     Object.fromEntries(
       Object.entries(properties).map(([name, schema]) => [name, arbitraryOf(schema, { id, name })]),
@@ -179,31 +179,39 @@ function textOf({ format, pattern, minLength = 0, maxLength = 60 }: Schema): fc.
 }
 
 const deep = (levels: number): unknown => (levels === 0 ? [] : [deep(levels - 1)])
-/** What should not stand where it is put. */
+/** Values that are wrong almost anywhere. */
+// biome-ignore format: a table of values
 export const poisons = [
-  undefined, null, true, false, 0, -1, 1.5, 2 ** 31, 2 ** 53, 1e308, -1e308, '', ' ', 'x', '\0', 'a\0b', '\ud800', '\udc00\ud800', 'a'.repeat(10_001), '%', '_', '\\', '%%%\\_',
-  "'; drop table users; --", "' or 1=1 --", '$1', '{{7*7}}', '../../etc/passwd', '%2e%2e%2f', '00000000-0000-0000-0000-000000000000', '٥', '-0', '1e3', 'null',
-  [], [[]], [null], {}, { length: 1 }, { toString: 'x', valueOf: null }, { constructor: 1 }, deep(50), Array.from({ length: 1_001 }, () => 'x'),
-] // biome-ignore format: a list
+  undefined, null, true, false,
+  0, -1, 1.5, 2 ** 31, 2 ** 53, 1e308, -1e308,
+  '', ' ', 'x', '\0', 'a\0b', '\ud800', '\udc00\ud800', 'a'.repeat(10_001),
+  '%', '_', '\\', '%%%\\_', "'; drop table users; --", "' or 1=1 --", '$1', '{{7*7}}',
+  '../../etc/passwd', '%2e%2e%2f', '00000000-0000-0000-0000-000000000000',
+  '٥', '-0', '1e3', 'null',
+  [], [[]], [null], deep(50), Array.from({ length: 1_001 }, () => 'x'),
+  {}, { length: 1 }, { toString: 'x', valueOf: null }, { constructor: 1 },
+]
 const poison = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...poisons) },
   { weight: 1, arbitrary: fc.jsonValue() },
 )
 
-/** The same input with something else in one place. */
+/** The input with the value at one path replaced. */
 function broken(
   args: Record<string, unknown>,
-  { place, poison }: { place: number; poison: unknown },
+  { choice, poison }: { choice: number; poison: unknown },
 ) {
-  const places = placesIn(args)
-  const path = places[place % places.length]
-  return path ? (replaced(args, path, poison) as Record<string, unknown>) : args // an object stays one: paths are never empty
+  const paths = pathsIn(args)
+  const path = paths[choice % paths.length]
+  if (!path) return args
+  // An object stays one, because paths are never empty.
+  return replaced(args, path, poison) as Record<string, unknown>
 }
-const placesIn = (value: unknown): string[][] =>
+const pathsIn = (value: unknown): string[][] =>
   typeof value === 'object' && value !== null
     ? Object.entries(value).flatMap(([key, inner]) => [
         [key],
-        ...placesIn(inner).map((path) => [key, ...path]),
+        ...pathsIn(inner).map((path) => [key, ...path]),
       ])
     : []
 export function replaced(value: unknown, [key, ...rest]: string[], by: unknown): unknown {

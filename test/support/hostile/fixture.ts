@@ -3,12 +3,18 @@ import type { Auth } from '@parley/contract'
 import { ADMIN_KEY, type World } from '../world.ts'
 import { type Pool, pools } from './requests.ts'
 
-export type Stage = { ids: Record<Pool, string[]>; credentials: Record<Auth, Credentials[]> }
+export type Fixture = { ids: Record<Pool, string[]>; credentials: Record<Auth, Credentials[]> }
 
-let stages = 0
-/** A user with things to be asked for: he owns the channels, and the people in them are there to be removed. */
-export async function setStage({ user, backend, operator, appId, apiKey }: World): Promise<Stage> {
-  const turn = ++stages
+let fixtures = 0
+/** A user who owns channels with members that may be removed, and other things with ids. */
+export async function createFixture({
+  user,
+  backend,
+  operator,
+  appId,
+  apiKey,
+}: World): Promise<Fixture> {
+  const turn = ++fixtures
   const times = <T>(pool: Pool, make: (n: number) => Promise<T>) =>
     Promise.all(Array.from({ length: pools[pool] }, (_, n) => make(n)))
   const userId = Array.from({ length: pools.userId }, (_, n) => `guest-${turn}-${n}`)
@@ -59,11 +65,11 @@ export async function setStage({ user, backend, operator, appId, apiKey }: World
   }
 }
 
-/** Input with the ids of the stage in place of what stands for them. */
-export const onStage = (args: Record<string, unknown>, { ids }: Stage): Record<string, unknown> =>
+/** Replaces the placeholders of an input by the ids of the fixture. */
+export const withIds = (args: Record<string, unknown>, { ids }: Fixture): Record<string, unknown> =>
   JSON.parse(
     JSON.stringify(args).replace(
       /§(\w+)\.(\d)/g,
-      (_, pool: Pool, place: number) => ids[pool][place] ?? '',
+      (_, pool: Pool, index: number) => ids[pool][index] ?? '',
     ),
   )

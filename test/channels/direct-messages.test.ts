@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest'
+import { channelEventsOf, userEventsOf } from '../support/events.ts'
+import { forbidden, invalid, refusal } from '../support/refusal.ts'
+import { rest } from '../support/rest.ts'
+import { useWorld } from '../support/world.ts'
+
+const world = useWorld()
+
+describe('direct messages', () => {
+  test('a direct message has the name and image of the other member', async () => {
+    const ana = await world().user('dm-ana', { name: 'Ana', image: 'https://example.com/ana.png' })
+    const ben = await world().user('dm-ben', { name: 'Ben' })
+    const channel = await ana.channels.create({ type: 'messaging', memberIds: ['dm-ben'] })
+    expect(channel).toMatchObject({
+      type: 'messaging',
+      name: 'Ben',
+      image: null,
+      memberCount: 2,
+      role: 'owner',
+    })
+    expect(channel.cid).toMatch(/^messaging:[0-9a-f]{16}$/)
+    expect((await ben.channels.list()).channels).toMatchObject([
+      {
+        id: channel.id,
+        name: 'Ana',
+        image: 'https://example.com/ana.png',
+        role: 'member',
+        members: [{}, {}],
+      },
+    ])
+    const [added] = await userEventsOf(world(), 'dm-ben')
+    expect(added).toMatchObject({
+      type: 'channel.added',
+      payload: {
+        channel: {
+          id: channel.id,
+          name: 'Ana',
+          image: 'https://example.com/ana.png',
+          role: 'member',
+        },
+      },
+    })
+  })
+
+  test('a pair of users has one direct message, whoever creates it', async () => {
+    const [ana, ben] = await world().users('one-ana', 'one-ben')
+    const first = await ana.channels.create({
+      type: 'messaging',
+      memberIds: ['one-ben'],
+      name: 'Ours',
+    })
+    expect(
+      await ana.channels.create({ type: 'messaging', memberIds: ['one-ben'], clientId: 'late' }),
+    ).toEqual(first)
+    expect(
+      await rest(world(), ben)('POST', '/api/channels', {
+        type: 'messaging',
+        memberIds: ['one-ana'],
+      }),
+    ).toMatchObject({
+      status: 201,
+      body: { id: first.id, role: 'member' },
+    })
+    expect(await channelEventsOf(world(), first.id)).toHaveLength(2)
+  })
+
+  test('a pair of users has one direct message, however many create it at once', async () => {
+    const [ana] = await world().users('race-ana')
+    for (let round = 0; round < 25; round++) {
+      const ben = await world().user(`race-${round}`)
+      const made = await Promise.all(
+        [ana, ben, ana, ben].map((user) =>
+          user.channels.create({ type: 'messaging', memberIds: [user === ana ? ben.id : ana.id] }),
+        ),
+      )
+      expect(new Set(made.map(({ id }) => id)).size).toBe(1)
+      expect(made[0]).toMatchObject({ memberCount: 2 })
+    }
+    expect((await ana.channels.list({ limit: 100 })).channels).toHaveLength(25)
+  })
+
+  test('a direct message requires exactly one other user', async () => {
+    const [ana] = await world().users('ana', 'ben', 'cem')
+    for (const memberIds of [[], ['ben', 'cem'], ['ana'], ['ghost'], ['']]) {
+      expect(await refusal(ana.channels.create({ type: 'messaging', memberIds }))).toEqual(invalid)
+    }
+    expect(await refusal(ana.channels.create({ type: 'messaging' }))).toEqual(invalid)
+  })
+
+  test('a direct message is never edited, and only its creator deletes it', async () => {
+    const [ana, ben] = await world().users('free-ana', 'free-ben')
+    const { id: channelId, cid } = await ana.channels.create({
+      type: 'messaging',
+      memberIds: ['free-ben'],
+    })
+    expect(await refusal(ana.channels.update({ channelId, name: 'Mine' }))).toEqual(forbidden)
+    expect(await refusal(ben.channels.delete({ channelId }))).toEqual(forbidden)
+    await ana.channels.delete({ channelId })
+    const next = await ben.channels.create({ type: 'messaging', memberIds: ['free-ana'] })
+    expect(next.id).not.toBe(channelId)
+    expect(next).toMatchObject({ cid, role: 'owner', lastMessage: null })
+  })
+})

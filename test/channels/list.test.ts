@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest'
+import { rest } from '../support/rest.ts'
+import { useWorld } from '../support/world.ts'
+import { otherAppIn } from './fixture.ts'
+
+const world = useWorld()
+const otherApp = otherAppIn(world)
+
+describe('listing channels', () => {
+  test("the list shows the user's own channels in pages, latest activity first", async () => {
+    const [ana, ben] = await world().users('list-ana', 'list-ben')
+    const create = (name: string) =>
+      ana.channels.create({ type: 'group', name, memberIds: ['list-ben'] })
+    const [first, second, third] = [
+      await create('First'),
+      await create('Second'),
+      await create('Third'),
+    ]
+    await ben.channels.create({ type: 'public', name: 'Not mine' })
+    const ids = async (page: { limit?: number; offset?: number } = {}) =>
+      (await ana.channels.list(page)).channels.map(({ id }) => id)
+    expect(await ids()).toEqual([third.id, second.id, first.id])
+    const message = await ben.messages.send({ channelId: first.id, text: 'hi' })
+    expect(await ids()).toEqual([first.id, third.id, second.id])
+    await ana.messages.send({ channelId: second.id, text: 'hi' })
+    expect(await ids()).toEqual([second.id, first.id, third.id])
+    expect([
+      await ids({ limit: 1 }),
+      await ids({ limit: 1, offset: 1 }),
+      await ids({ offset: 2 }),
+      await ids({ offset: 3 }),
+    ]).toEqual([[second.id], [first.id], [third.id], []])
+    expect((await ana.channels.list()).channels[1]).toMatchObject({
+      id: first.id,
+      unreadCount: 1,
+      lastMessage: message,
+    })
+    expect((await ana.channels.list()).channels[1]).not.toHaveProperty('members')
+  })
+
+  test('a listed channel equals the fetched one, without its members', async () => {
+    const ana = await world().user('same-ana')
+    const { id: channelId } = await ana.channels.create({
+      type: 'team',
+      name: 'Same',
+      image: 'https://example.com/c.png',
+    })
+    const { members: _, ...channel } = await ana.channels.get({ channelId })
+    expect(Math.abs(Date.parse(channel.createdAt) - Date.now())).toBeLessThan(60_000)
+    expect((await ana.channels.list()).channels).toEqual([channel])
+  })
+
+  test('a page of channels holds 50 by default and at most 100', async () => {
+    const ana = await world().user('many-ana')
+    await Promise.all(
+      Array.from({ length: 101 }, (_, index) =>
+        ana.channels.create({ type: 'group', name: `Many ${index}` }),
+      ),
+    )
+    expect((await ana.channels.list({ limit: 500 })).channels).toHaveLength(100)
+    expect((await ana.channels.list()).channels).toHaveLength(50)
+  })
+
+  test.each([
+    'limit=0',
+    'limit=-1',
+    'limit=1.5',
+    'limit=0x10',
+    'limit=1e3',
+    'limit=',
+    'limit=ten',
+    'limit=1&limit=2',
+    'offset=-1',
+    'offset=1.0',
+    'offset=99999999999',
+    'type=public',
+    'type=private',
+    'type=Group',
+    'discover=yes',
+    'discover=1',
+    `q=${'x'.repeat(256)}`,
+  ])('listing channels with ?%s is refused', async (query) => {
+    const ana = await world().user('ana')
+    expect(await rest(world(), ana)('GET', `/api/channels?${query}`)).toMatchObject({
+      status: 400,
+      body: { error: { code: 'VALIDATION_ERROR' } },
+    })
+  })
+
+  test.each(['messaging', 'group', 'team', 'livestream'] as const)(
+    'the list of channels is filtered by type %s',
+    async (type) => {
+      const [ana] = await world().users('type-ana', `type-${type}`)
+      const { id } = await ana.channels.create({ type, name: 'Typed', memberIds: [`type-${type}`] })
+      await ana.channels.create({ type: 'public', name: 'Typed' })
+      expect((await ana.channels.list({ type })).channels.map((channel) => channel.id)).toEqual([
+        id,
+      ])
+    },
+  )
+
+  test('discovery lists channels that anyone can join, and no others', async () => {
+    const [ana, ben] = await world().users('find-ana', 'find-ben')
+    for (const type of ['public', 'livestream', 'group', 'team', 'private'] as const)
+      await ana.channels.create({ type, name: `Findable ${type}` })
+    await ana.channels.create({ type: 'messaging', memberIds: ['find-ben'], name: 'Findable pair' })
+    const found = (await ben.channels.list({ discover: true, q: 'findable' })).channels
+    expect(found.map(({ name, role, unreadCount }) => [name, role, unreadCount])).toEqual([
+      ['Findable livestream', null, 0],
+      ['Findable public', null, 0],
+    ])
+    expect(
+      (await (await (await otherApp()).user('ana')).channels.list({ discover: true })).channels,
+    ).toEqual([])
+  })
+
+  test('channels are found by part of their name, in any case and without wildcards', async () => {
+    const ana = await world().user('search-ana')
+    for (const name of ['100% Élan', 'under_score', 'back\\slash', 'Plain'])
+      await ana.channels.create({ type: 'public', name })
+    const found = async (q: string) =>
+      (await ana.channels.list({ discover: true, q })).channels.map(({ name }) => name)
+    expect(await found('%')).toEqual(['100% Élan'])
+    expect(await found('_')).toEqual(['under_score'])
+    expect(await found('\\')).toEqual(['back\\slash'])
+    expect(await found('éLAN')).toEqual(['100% Élan'])
+    expect(await found("' or true --")).toEqual([])
+    expect((await ana.channels.list({ q: 'PLA' })).channels.map(({ name }) => name)).toEqual([
+      'Plain',
+    ])
+  })
+
+  test('a direct message is found by the name of the other member', async () => {
+    const ana = await world().user('peer-ana')
+    await world().user('peer-ben', { name: 'Benedikt' })
+    await ana.channels.create({ type: 'messaging', memberIds: ['peer-ben'] })
+    expect((await ana.channels.list({ q: 'nedik' })).channels).toMatchObject([{ name: 'Benedikt' }])
+  })
+})

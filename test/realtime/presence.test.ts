@@ -1,0 +1,163 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { TopicListener } from '../support/realtime.ts'
+import { createWorld, useWorld } from '../support/world.ts'
+import { createGroup, payloads, useListeners } from './listeners.ts'
+
+const world = useWorld({
+  presenceGraceSeconds: 0,
+  timings: { typingMs: 300, deadAfterMs: 1_500, beatMs: 300, reconcileMs: 300 },
+})
+const { connect, listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
+
+describe('typing', () => {
+  test('typing stops by itself once, and a stop without a start emits no event', async () => {
+    const [ana, ben] = await newUsers()
+    const channelId = await createGroup(ana, ben)
+    // Long enough for a busy machine to set typing twice within it.
+    const node = await createWorld({
+      timings: { typingMs: 3_000 },
+      databaseUrl: world().databaseUrl,
+    })
+    onTestFinished(node.stop)
+    const anas = await listenAs(ana, channelTopic(channelId), node)
+    const { typing } = node.api({ token: ben.token })
+    await typing.set({ channelId, typing: false })
+    await typing.set({ channelId })
+    await typing.set({ channelId })
+    await anas.untilType('typing.stop')
+    await ana.messages.send({ channelId, text: 'done' })
+    await anas.untilType('message.new')
+    expect(anas.types).toEqual(['typing.start', 'typing.start', 'typing.stop', 'message.new'])
+    expect(payloads(anas, 'typing.stop')).toEqual([
+      { channelId, userId: ben.id, user: { id: ben.id, name: ben.id, image: null } },
+    ])
+  })
+
+  test('typing can be stopped on another node', async () => {
+    const [ana, ben] = await newUsers()
+    const other = await createWorld({
+      timings: { typingMs: 60_000 },
+      databaseUrl: world().databaseUrl,
+    })
+    const channelId = await createGroup(ana, ben)
+    const [here, there] = [
+      await listenAs(ana, channelTopic(channelId)),
+      await listenAs(ana, channelTopic(channelId), other),
+    ]
+    const elsewhere = other.api({ token: ben.token })
+    await elsewhere.typing.set({ channelId })
+    await Promise.all([here, there].map((each) => each.untilType('typing.start')))
+    await ben.typing.set({ channelId, typing: false })
+    await Promise.all([here, there].map((each) => each.untilType('typing.stop')))
+    await other.stop()
+  })
+
+  test('only members set typing', async () => {
+    const [ana, ben] = await newUsers()
+    const channelId = await createGroup(ana)
+    await expect(ben.typing.set({ channelId })).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  })
+})
+
+describe('presence', () => {
+  const state = (received: TopicListener, userId: string) =>
+    received.received.flatMap(({ envelope }) =>
+      (envelope.type === 'presence.online' || envelope.type === 'presence.offline') &&
+      envelope.payload.userId === userId
+        ? [envelope.type]
+        : [],
+    )
+
+  test("co-members receive a user's first connection and last disconnection", async () => {
+    const [ana, ben] = await newUsers()
+    await createGroup(ana, ben)
+    const anas = await listenAs(ana, userTopic(ana))
+    const [first, second] = [connect(ben), connect(ben)]
+    await Promise.all([first.ready(), second.ready()])
+    await anas.until(() => state(anas, ben.id).length === 1)
+    first.disconnect()
+    second.disconnect()
+    await anas.untilType('presence.offline')
+    expect(state(anas, ben.id)).toEqual(['presence.online', 'presence.offline'])
+    expect(payloads(anas, 'presence.offline')[0]).toEqual({
+      userId: ben.id,
+      lastActiveAt: expect.any(String),
+    })
+  })
+
+  test('a user connected to two nodes is online until both connections end', async () => {
+    const [ana, ben] = await newUsers()
+    const other = await createWorld({ presenceGraceSeconds: 0, databaseUrl: world().databaseUrl })
+    await createGroup(ana, ben)
+    const anas = await listenAs(ana, userTopic(ana))
+    const [here, there] = [connect(ben), connect(ben, other)]
+    await Promise.all([here.ready(), there.ready()])
+    here.disconnect()
+    await there.presence(userTopic(ben)).catch(() => {})
+    there.disconnect()
+    await anas.untilType('presence.offline')
+    expect(state(anas, ben.id)).toEqual(['presence.online', 'presence.offline'])
+    await other.stop()
+  })
+
+  test('the users of a node whose heartbeat stopped go offline', async () => {
+    const [ana, ben] = await newUsers()
+    await createGroup(ana, ben)
+    const anas = await listenAs(ana, userTopic(ana))
+    await world().db`insert into nodes (id) values ('dead')`
+    await world().db`
+      insert into connections (node_id, app_id, user_id)
+      values ('dead', ${world().appId}, ${ben.id})`
+    await anas.until(() => state(anas, ben.id).includes('presence.offline'))
+  })
+})
+
+test('co-members receive a changed profile', async () => {
+  const [ana, ben] = await newUsers()
+  await createGroup(ana, ben)
+  const anas = await listenAs(ana, userTopic(ana))
+  await world().user(ben.id, { name: 'Benedict' })
+  await anas.untilType('user.updated')
+  expect(payloads(anas, 'user.updated')).toEqual([
+    { user: { id: ben.id, name: 'Benedict', image: null } },
+  ])
+})
+
+test('members receive channel updates and deletions in their own topic', async () => {
+  const [ana, ben] = await newUsers()
+  const other = await createWorld({ databaseUrl: world().databaseUrl })
+  const channelId = await createGroup(ana, ben)
+  const [here, there] = [
+    await listenAs(ben, userTopic(ben)),
+    await listenAs(ben, userTopic(ben), other),
+  ]
+  await ana.channels.update({ channelId, name: 'New name' })
+  for (const each of [here, there]) await each.untilType('channel.updated')
+  await ana.channels.delete({ channelId })
+  for (const each of [here, there]) {
+    await each.untilType('channel.deleted')
+    expect(payloads(each, 'channel.updated')).toEqual([
+      { channelId, channel: expect.objectContaining({ name: 'New name' }) },
+    ])
+  }
+  await other.stop()
+})
+
+test('members receive the deletion of each of many channels', async () => {
+  const [ana, ben] = await newUsers()
+  const other = await createWorld({ databaseUrl: world().databaseUrl })
+  const channelIds = await Promise.all(Array.from({ length: 30 }, () => createGroup(ana, ben)))
+  const listeners = [
+    await listenAs(ben, userTopic(ben)),
+    await listenAs(ben, userTopic(ben), other),
+  ]
+  await Promise.all(channelIds.map((channelId) => ana.channels.delete({ channelId })))
+  for (const each of listeners) {
+    await each.untilType('channel.deleted', channelIds.length)
+    const deleted = each.received.flatMap(({ envelope }) =>
+      envelope.type === 'channel.deleted' ? [envelope.payload.channelId] : [],
+    )
+    expect(deleted.sort()).toEqual([...channelIds].sort())
+  }
+  await other.stop()
+})

@@ -1,0 +1,151 @@
+import { topics } from '@parley/contract'
+import { describe, expect, test } from 'vitest'
+import { useWorld } from '../../support/world.ts'
+import { useSocketUsers } from '../sockets.ts'
+
+const world = useWorld()
+const { ana, ben, connected, createGroup, channelTopic, userTopic } = useSocketUsers(world)
+
+describe('topics and commands', () => {
+  test('foreign topics are refused with 103, a second subscribe with 105', async () => {
+    const channelId = await createGroup()
+    const raw = await connected(ben())
+    const foreign = [
+      channelTopic(channelId),
+      userTopic(ana()),
+      topics.user(channelId, 'ben'),
+      `chat:${world().appId}`,
+      'chat',
+      '',
+      `chat:${world().appId}:${channelId}:x`,
+      `CHAT:${world().appId}:${channelId}`,
+      channelTopic(channelId.toUpperCase()),
+    ]
+    for (const [index, channel] of foreign.entries())
+      expect((await raw.ask({ id: index + 2, subscribe: { channel } })).error.code, channel).toBe(
+        103,
+      )
+    raw.send(
+      { id: 20, subscribe: { channel: userTopic(ben()) } },
+      { id: 21, subscribe: { channel: userTopic(ben()) } },
+    )
+    expect((await raw.reply(20)).subscribe).toMatchObject({
+      recoverable: true,
+      positioned: true,
+      epoch: expect.any(String),
+    })
+    expect((await raw.reply(21)).error.code).toBe(105)
+    expect((await raw.ask({ id: 22, subscribe: { channel: userTopic(ben()) } })).error.code).toBe(
+      105,
+    )
+    expect(await raw.ask({ id: 23, unsubscribe: { channel: userTopic(ben()) } })).toEqual({
+      id: 23,
+      unsubscribe: {},
+    })
+    expect(
+      (await raw.ask({ id: 24, subscribe: { channel: userTopic(ben()) } })).subscribe,
+    ).toBeDefined()
+  })
+
+  test('everyone subscribes to a public channel, and only readers to a team one', async () => {
+    const open = await ana().channels.create({ type: 'public', name: 'Square' })
+    const team = await ana().channels.create({ type: 'team', name: 'Team' })
+    const raw = await connected(ben())
+    expect(
+      (await raw.ask({ id: 2, subscribe: { channel: channelTopic(open.id) } })).subscribe,
+    ).toBeDefined()
+    expect(
+      (await raw.ask({ id: 3, subscribe: { channel: channelTopic(team.id) } })).error.code,
+    ).toBe(103)
+  })
+
+  test('a socket holds a thousand topics, and the next is refused with 106', async () => {
+    const { db, appId } = world()
+    const rows = await db<{ id: string }[]>`
+      insert into channels (id, app_id, cid, type, created_by, name)
+      select gen_random_uuid(), ${appId}, 'public:many-' || n, 'public', 'ana', 'x'
+      from generate_series(1, 1001) n
+      returning id`
+    const raw = await connected()
+    raw.send(
+      ...rows.map(({ id }, index) => ({ id: index + 2, subscribe: { channel: channelTopic(id) } })),
+    )
+    expect((await raw.reply(1002)).error.code).toBe(106)
+    expect(raw.messages.filter(({ subscribe }) => subscribe)).toHaveLength(1000)
+  })
+
+  test('clients write through REST: publish is 103, rpc and ping are 108', async () => {
+    const raw = await connected()
+    expect(
+      (await raw.ask({ id: 2, publish: { channel: userTopic(ana()), data: {} } })).error,
+    ).toEqual({
+      code: 103,
+      message: 'permission denied',
+    })
+    expect((await raw.ask({ id: 3, rpc: { method: 'x', data: {} } })).error.code).toBe(108)
+    expect((await raw.ask({ id: 4, ping: {} })).error.code).toBe(108)
+  })
+
+  test('history returns the position, all events, or a part in either direction', async () => {
+    const channelId = await createGroup('ben')
+    for (const text of ['a', 'b', 'c']) await ana().messages.send({ channelId, text })
+    const raw = await connected()
+    const ask = async (id: number, request: object) =>
+      (await raw.ask({ id, history: { channel: channelTopic(channelId), ...request } })).history
+    const { epoch, offset: top, publications } = await ask(2, {})
+    expect([top, publications]).toEqual([5, undefined])
+    const offsets = async (id: number, request: object) =>
+      (await ask(id, request)).publications?.map(({ offset }: { offset: number }) => offset)
+    expect(await offsets(3, { limit: -1 })).toEqual([1, 2, 3, 4, 5])
+    expect(await offsets(4, { limit: 2, since: { offset: 2, epoch } })).toEqual([3, 4])
+    expect(await offsets(5, { limit: 2, since: { offset: 4, epoch }, reverse: true })).toEqual([
+      3, 2,
+    ])
+    expect(
+      (
+        await raw.ask({
+          id: 6,
+          history: {
+            channel: channelTopic(channelId),
+            limit: 1,
+            since: { offset: 1, epoch: 'other' },
+          },
+        })
+      ).error.code,
+    ).toBe(112)
+    expect((await raw.ask({ id: 7, history: { channel: userTopic(ben()) } })).error.code).toBe(103)
+  })
+
+  test('presence lists the connected members of a channel', async () => {
+    const [eva, fay] = await world().users('eva', 'fay')
+    const { id: channelId } = await eva.channels.create({
+      type: 'group',
+      name: 'Talk',
+      memberIds: ['fay'],
+    })
+    const [raw, other] = [await connected(eva), await connected(fay)]
+    const { presence } = (await raw.ask({ id: 2, presence: { channel: channelTopic(channelId) } }))
+      .presence
+    expect(new Set(Object.values<{ user: string }>(presence).map(({ user }) => user))).toEqual(
+      new Set(['eva', 'fay']),
+    )
+    expect(
+      (await raw.ask({ id: 3, presence_stats: { channel: channelTopic(channelId) } }))
+        .presence_stats,
+    ).toEqual({ num_clients: 2, num_users: 2 })
+    expect((await other.ask({ id: 4, presence: { channel: userTopic(eva) } })).error.code).toBe(103)
+  })
+
+  test('a flood of commands is refused with 111, then closed with 3013', async () => {
+    const raw = await connected()
+    const flood = Array.from({ length: 1_700 }, (_, index) => ({
+      id: index + 2,
+      unsubscribe: { channel: 'x' },
+    }))
+    raw.send(...flood)
+    raw.send(...flood)
+    raw.send(...flood)
+    expect((await raw.closed).code).toBe(3013)
+    expect(raw.messages.some(({ error }) => error?.code === 111 && error.temporary)).toBe(true)
+  })
+})

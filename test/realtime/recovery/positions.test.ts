@@ -1,0 +1,192 @@
+import { describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { centrifugeOf, framings, listen } from '../../support/realtime.ts'
+import { useWorld } from '../../support/world.ts'
+import { useRecovery } from './fixture.ts'
+
+const world = useWorld()
+const { ana, ben, connected, createLively, currentEpoch } = useRecovery(world)
+
+describe('recovering a subscription', () => {
+  test('a first subscribe returns the position and no history', async () => {
+    const { topic } = await createLively()
+    const raw = await connected()
+    expect(await raw.ask({ id: 2, subscribe: { channel: topic } })).toEqual({
+      id: 2,
+      subscribe: { recoverable: true, positioned: true, epoch: await currentEpoch(), offset: 5 },
+    })
+  })
+
+  test('a recovery returns the requested offset and every event after it', async () => {
+    const { topic, id } = await createLively()
+    const raw = await connected()
+    const subscribe = { channel: topic, recover: true, epoch: await currentEpoch(), offset: 3 }
+    const { subscribe: result } = await raw.ask({ id: 2, subscribe })
+    expect(result).toMatchObject({ was_recovering: true, recovered: true, offset: 3 })
+    expect(result.publications.map(({ offset }: { offset: number }) => offset)).toEqual([4, 5])
+    expect(result.publications[0].data).toMatchObject({
+      type: 'message.new',
+      payload: { channelId: id, message: { text: 'b' } },
+    })
+    await ana().messages.send({ channelId: id, text: 'd' })
+    expect((await raw.pushed(({ pub }) => pub?.offset !== undefined)).push.pub.offset).toBe(6)
+  })
+
+  test('a recovery with nothing missed is reported as recovered', async () => {
+    const { topic } = await createLively()
+    const raw = await connected()
+    const { subscribe } = await raw.ask({
+      id: 2,
+      subscribe: { channel: topic, recover: true, epoch: await currentEpoch(), offset: 5 },
+    })
+    expect(subscribe).toMatchObject({ was_recovering: true, recovered: true, offset: 5 })
+    expect(subscribe.publications).toBeUndefined()
+  })
+
+  const unrecoverable: [string, (epoch: string, topic: string) => Promise<object>][] = [
+    ['another epoch', async () => ({ epoch: 'other', offset: 3 })],
+    ['no epoch', async () => ({ offset: 3 })],
+    ['an offset above the top', async (epoch) => ({ epoch, offset: 6 })],
+    [
+      'events that are no longer kept',
+      async (epoch, topic) => {
+        await world().db`delete from events where topic = ${topic} and "offset" <= 4`
+        return { epoch, offset: 3 }
+      },
+    ],
+  ]
+  test.each(unrecoverable)(
+    '%s: not recovered, without publications, at the latest position; with the flag error 112',
+    async (_, position) => {
+      const { topic } = await createLively()
+      const wanted = {
+        channel: topic,
+        recover: true,
+        ...(await position(await currentEpoch(), topic)),
+      }
+      const raw = await connected()
+      expect((await raw.ask({ id: 2, subscribe: { ...wanted, flag: 2 } })).error.code).toBe(112)
+      expect((await raw.ask({ id: 3, subscribe: wanted })).subscribe).toEqual({
+        recoverable: true,
+        positioned: true,
+        was_recovering: true,
+        epoch: await currentEpoch(),
+        offset: 5,
+      })
+    },
+  )
+
+  test('a node recovers recently delivered events from memory', async () => {
+    const { topic, id } = await createLively()
+    const first = await connected()
+    await first.ask({ id: 2, subscribe: { channel: topic } })
+    const { rev } = await ana().messages.send({ channelId: id, text: 'remembered' })
+    await first.pushed(({ pub }) => pub?.offset === rev)
+    await world().db`delete from events where topic = ${topic}`
+    const second = await connected()
+    const { subscribe } = await second.ask({
+      id: 2,
+      subscribe: { channel: topic, recover: true, epoch: await currentEpoch(), offset: rev - 1 },
+    })
+    expect(subscribe.publications).toHaveLength(1)
+  })
+
+  test('a frame that missed too much recovers what fits, and subscribes to all', async () => {
+    const topics = await Promise.all(
+      [1, 2, 3].map(async () => {
+        const { topic, id } = await createLively()
+        await world().db`
+          insert into events (topic, "offset", type, envelope)
+          select ${topic}, n, 'typing.stop', '{"type":"typing.stop","payload":{}}'
+          from generate_series(6, 2000) n`
+        await world().db`update channels set rev = 2000 where id = ${id}`
+        return topic
+      }),
+    )
+    const epoch = await currentEpoch()
+    const greedy = await connected()
+    greedy.send(
+      ...topics.map((channel, index) => ({
+        id: index + 2,
+        subscribe: { channel, recover: true, epoch, offset: 0 },
+      })),
+    )
+    const answers = await Promise.all(topics.map((_, index) => greedy.reply(index + 2)))
+    expect(
+      answers.map(({ subscribe }) => [
+        subscribe.recovered ?? false,
+        subscribe.publications?.length ?? 0,
+        subscribe.offset ?? 0,
+      ]),
+    ).toEqual([
+      [true, 2000, 0],
+      [true, 2000, 0],
+      [false, 0, 2000],
+    ])
+  })
+
+  test('the text of a deleted message is never recovered', async () => {
+    const { topic, id } = await createLively()
+    const first = await connected()
+    await first.ask({ id: 2, subscribe: { channel: topic } })
+    const message = await ana().messages.send({ channelId: id, text: 'secret' })
+    await ana().messages.delete({ channelId: id, messageId: message.id })
+    await first.pushed(({ pub }) => pub?.data.type === 'message.deleted')
+    const second = await connected()
+    await second.ask({
+      id: 2,
+      subscribe: {
+        channel: topic,
+        recover: true,
+        epoch: await currentEpoch(),
+        offset: message.rev - 1,
+      },
+    })
+    expect(second.frames.join()).not.toContain('secret')
+  })
+})
+
+test.each(framings)(
+  'a client that was disconnected receives what it missed, once and in order (%s)',
+  async (framing) => {
+    const { topic, id } = await createLively()
+    const client = centrifugeOf(world(), ben(), framing)
+    const listener = await listen(client, topic)
+    client.disconnect()
+    for (const text of ['x', 'y', 'z']) await ana().messages.send({ channelId: id, text })
+    client.connect()
+    await ana().messages.send({ channelId: id, text: 'now' })
+    await listener.untilType('message.new', 4)
+    expect(listener.received.map(({ offset }) => offset)).toEqual([6, 7, 8, 9])
+    client.disconnect()
+  },
+)
+
+test('a slow consumer is closed with 3008 and recovers without loss', async () => {
+  const { topic, id } = await createLively()
+  const { clients } = world().app.websocketServer
+  const others = new Set(clients)
+  const raw = await connected()
+  await raw.ask({ id: 2, subscribe: { channel: topic } })
+  const [socket] = [...clients].filter((client) => !others.has(client))
+  raw.socket.pause()
+  const text = 'x'.repeat(10_000)
+  let last = await ana().messages.send({ channelId: id, text })
+  // More than the socket buffers of the kernel hold, which is megabytes. A client that still does
+  // not read 5 s after the close is cut off without a code.
+  while (socket?.readyState === WebSocket.OPEN) {
+    const send = () => ana().messages.send({ channelId: id, text })
+    const sent = await Promise.all(Array.from({ length: 25 }, send))
+    last = sent.reduce((a, b) => (a.rev > b.rev ? a : b))
+  }
+  raw.socket.resume()
+  expect((await raw.closed).code).toBe(3008)
+  const offset = Math.max(...raw.messages.map(({ push }) => push?.pub?.offset ?? 0))
+  const again = await connected()
+  const { subscribe } = await again.ask({
+    id: 2,
+    subscribe: { channel: topic, recover: true, epoch: await currentEpoch(), offset },
+  })
+  expect(subscribe.recovered).toBe(true)
+  expect(subscribe.publications.at(-1).offset).toBe(last.rev)
+})

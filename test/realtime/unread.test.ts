@@ -1,0 +1,216 @@
+import { randomUUID } from 'node:crypto'
+import { limits } from '@parley/contract'
+import { createPostgresBroker } from '@parley/server/realtime/postgres-broker'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { insertUsers } from '../support/inserted.ts'
+import type { TopicListener } from '../support/realtime.ts'
+import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
+import { counts, createGroup, payloads, useListeners } from './listeners.ts'
+
+const world = useWorld({
+  presenceGraceSeconds: 0,
+  timings: { typingMs: 300, deadAfterMs: 1_500, beatMs: 300, reconcileMs: 300 },
+})
+const { listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
+
+describe('reading in real time', () => {
+  test('a read sends its position to the channel and the counts to the reader', async () => {
+    const [ana, ben] = await newUsers()
+    const channelId = await createGroup(ana, ben)
+    const message = await ana.messages.send({ channelId, text: 'hi' })
+    const [channel, user] = [
+      await listenAs(ana, channelTopic(channelId)),
+      await listenAs(ben, userTopic(ben)),
+    ]
+    await ben.reads.mark({ channelId })
+    await ben.reads.mark({ channelId })
+    await channel.untilType('read.updated', 2)
+    const [first, second] = payloads(channel, 'read.updated')
+    expect(first).toEqual({
+      channelId,
+      userId: ben.id,
+      lastReadSeq: 1,
+      lastReadMessageId: message.id,
+      readAt: expect.any(String),
+    })
+    expect(second).toEqual(first)
+    await user.untilType('channel.total_unread_changed', 2)
+    expect(payloads(user, 'channel.unread_changed')).toEqual([
+      { channelId, count: 0 },
+      { channelId, count: 0 },
+    ])
+    expect(payloads(user, 'channel.total_unread_changed')).toEqual([{ count: 0 }, { count: 0 }])
+  })
+
+  test('a receipt sends its message to the channel and the counts to the reader', async () => {
+    const [ana, ben] = await newUsers()
+    const channelId = await createGroup(ana, ben)
+    const { id: messageId } = await ana.messages.send({ channelId, text: 'hi' })
+    for (const text of ['b', 'c']) await ana.messages.send({ channelId, text })
+    const [channel, user] = [
+      await listenAs(ana, channelTopic(channelId)),
+      await listenAs(ben, userTopic(ben)),
+    ]
+    for (let time = 0; time < 2; time++) await ben.receipts.mark({ channelId, messageId })
+    await channel.untilType('read_receipt', 2)
+    const receipt = {
+      channelId,
+      messageId,
+      userId: ben.id,
+      name: ben.id,
+      image: null,
+      readAt: expect.any(String),
+    }
+    expect(payloads(channel, 'read_receipt')).toEqual([receipt, receipt])
+    const position = {
+      channelId,
+      userId: ben.id,
+      lastReadSeq: 1,
+      lastReadMessageId: messageId,
+      readAt: expect.any(String),
+    }
+    expect(payloads(channel, 'read.updated')).toEqual([position, position])
+    await user.untilType('channel.total_unread_changed', 2)
+    expect(payloads(user, 'channel.unread_changed').at(-1)).toEqual({ channelId, count: 2 })
+    expect(payloads(user, 'channel.total_unread_changed').at(-1)).toEqual({ count: 2 })
+  })
+
+  test('in a large livestream only the reader receives a read, and typing is off', async () => {
+    const [ana, ben] = await newUsers()
+    const { id: channelId } = await ana.channels.create({
+      type: 'livestream',
+      name: 'Show',
+    })
+    const extras = await insertUsers(world(), 'extra-', limits.largeLivestreamMembers)
+    await ana.members.add({ channelId, userIds: [ben.id, ...extras] })
+    const [anas, bens, bensOwn] = [
+      await listenAs(ana, channelTopic(channelId)),
+      await listenAs(ben, channelTopic(channelId)),
+      await listenAs(ben, userTopic(ben)),
+    ]
+    await ben.typing.set({ channelId })
+    await ben.reads.mark({ channelId })
+    await bensOwn.untilType('channel.total_unread_changed')
+    await ana.messages.send({ channelId, text: 'after' })
+    await Promise.all([anas.untilType('message.new'), bens.untilType('message.new')])
+    expect([anas.types, bens.types]).toEqual([['message.new'], ['read.updated', 'message.new']])
+  })
+})
+
+describe('unread counts', () => {
+  test('connected members receive absolute unread counts, except the sender', async () => {
+    const [ana, ben] = await newUsers()
+    const channelId = await createGroup(ana, ben)
+    const [anas, bens] = [await listenAs(ana, userTopic(ana)), await listenAs(ben, userTopic(ben))]
+    for (const text of ['a', 'b', 'c']) await ana.messages.send({ channelId, text })
+    await bens.until(() => counts(bens, 'channel.total_unread_changed').includes(3))
+    expect(payloads(bens, 'channel.unread_changed').at(-1)).toEqual({ channelId, count: 3 })
+    expect(payloads(anas, 'channel.unread_changed')).toEqual([])
+  })
+
+  test('deleting a message and leaving a channel lower the total unread count', async () => {
+    const [ana, ben] = await newUsers()
+    const channelId = await createGroup(ana, ben)
+    const bens = await listenAs(ben, userTopic(ben))
+    const total = (count: number) =>
+      bens.until(() => counts(bens, 'channel.total_unread_changed').at(-1) === count)
+    const message = await ana.messages.send({ channelId, text: 'a' })
+    await ana.messages.send({ channelId, text: 'b' })
+    await total(2)
+    await ana.messages.delete({ channelId, messageId: message.id })
+    await total(1)
+    await ana.members.remove({ channelId, userId: ben.id })
+    await total(0)
+    expect((await ben.reads.unreadCount()).count).toBe(0)
+  })
+})
+
+test('a stale total that arrives after a newer message is corrected', async () => {
+  const [ana, ben] = await newUsers()
+  const channelId = await createGroup(ana, ben)
+  const bens = await listenAs(ben, userTopic(ben))
+  await ana.messages.send({ channelId, text: 'hi' })
+  await bens.until(() => counts(bens, 'channel.total_unread_changed').includes(1))
+  // What a slow node has to say of a read of before.
+  const late = createPostgresBroker({
+    url: world().databaseUrl,
+    nodeId: randomUUID(),
+    report: (error) => console.error(error),
+  })
+  onTestFinished(() => late.stop())
+  late.send({
+    kind: 'event',
+    topic: userTopic(ben),
+    type: 'channel.total_unread_changed',
+    payload: { count: 0 },
+  })
+  await bens.until(() => counts(bens, 'channel.total_unread_changed').includes(0))
+  await bens.until(() => counts(bens, 'channel.total_unread_changed').at(-1) === 1)
+})
+
+test('unread counts that failed on a database error are sent once it recovers', async () => {
+  const [ana, ben] = await newUsers()
+  const channelId = await createGroup(ana, ben)
+  const bens = await listenAs(ben, userTopic(ben))
+  const total = (count: number) =>
+    bens.until(() => counts(bens, 'channel.total_unread_changed').at(-1) === count)
+  await ana.messages.send({ channelId, text: 'a' })
+  await total(1)
+  const { db } = world()
+  await db.begin(async (tx) => {
+    await tx`lock table connections in access exclusive mode`
+    await ana.messages.send({ channelId, text: 'b' })
+    await until(async () => {
+      const terminated = await db`
+        select pg_terminate_backend(pid)
+        from pg_stat_activity
+        where pid <> pg_backend_pid()
+          and wait_event_type = 'Lock'
+          and query like '%join connections%'`
+      return terminated.length > 0
+    })
+  })
+  await total(2)
+})
+
+test('a user who leaves or loses a channel receives the new total', async () => {
+  const [ana, ben] = await newUsers()
+  const [left, deleted, kept] = [
+    await createGroup(ana, ben),
+    await createGroup(ana, ben),
+    await createGroup(ana, ben),
+  ]
+  for (const channelId of [left, deleted, kept]) await ana.messages.send({ channelId, text: 'a' })
+  const bens = await listenAs(ben, userTopic(ben))
+  const total = (count: number) =>
+    bens.until(() => counts(bens, 'channel.total_unread_changed').at(-1) === count)
+  await ben.members.leave({ channelId: left })
+  await total(2)
+  await ana.channels.delete({ channelId: deleted })
+  await total(1)
+})
+
+test('a user who rejoins a channel at once receives its new unread count', async () => {
+  const [ana, ben] = await newUsers()
+  const channelId = await createGroup(ana, ben)
+  const bens = await listenAs(ben, userTopic(ben))
+  for (let time = 0; time < 5; time++) {
+    const before = bens.received.length
+    await ana.messages.send({ channelId, text: 'before' })
+    await bens.until(() => counts(bens, 'channel.total_unread_changed', before).includes(1))
+    await ben.members.leave({ channelId })
+    await ana.members.add({ channelId, userIds: [ben.id] })
+    await ana.messages.send({ channelId, text: 'after' })
+    const shown = (received: TopicListener['received']) =>
+      received.findIndex(
+        ({ envelope }, index) => index >= before && envelope.type === 'channel.added',
+      )
+    await bens.until(
+      (received) =>
+        shown(received) >= 0 && counts(bens, 'channel.unread_changed', shown(received)).includes(1),
+    )
+    await ben.reads.mark({ channelId })
+    await bens.until(() => counts(bens, 'channel.total_unread_changed').at(-1) === 0)
+  }
+})

@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto'
+import { type Api, type Credentials, isChatError } from '@parley/client'
+import { errorStatus, type Operation } from '@parley/contract'
+import { afterEach, beforeAll } from 'vitest'
+import { dump } from '../support/dump.ts'
+import { forge } from '../support/forge.ts'
+import { insertWorkspace } from '../support/inserted.ts'
+import { ADMIN_KEY, useWorld, type World } from '../support/world.ts'
+
+/** A word in everything that belongs to the group, and nowhere else. */
+export const SECRET_WORD = 'hush'
+export type Tenant = { appId: string; apiKey: string }
+
+/** A world with two apps, `ours` and `theirs`, whose rows are deleted after each test. */
+export function useTenants() {
+  const world = useWorld({ userAdminAccess: 'server' })
+  let theirs: Tenant
+  beforeAll(async () => {
+    const { id: appId, apiKey } = await world().operator.apps.create({ name: 'Other' })
+    theirs = { appId, apiKey }
+  })
+  // What a test leaves behind would be compared in all that follow.
+  afterEach(async () => {
+    for (const table of ['channels', 'workspaces', 'users', 'events'])
+      await world().db.unsafe(`delete from ${table}`)
+  })
+  return { world, ours: (): Tenant => world(), theirs: () => theirs }
+}
+
+let scenes = 0
+
+/** A group of three with a message, and their workspace; outside of both a user of the app. */
+export async function createScene(
+  world: World,
+  tenant: Tenant = world,
+  ownerId = `owner-${++scenes}`,
+) {
+  const [memberId, thirdId, outsiderId] = ['member', 'third', 'outsider'].map(
+    (name) => `${name}-${++scenes}`,
+  ) as [string, string, string]
+  const userIds = [ownerId, memberId, thirdId, outsiderId]
+  await world.db`
+    insert into users (app_id, id, email, last_active_at)
+    select ${tenant.appId}, id, ${`${SECRET_WORD}@example.com`}, now()
+    from unnest(${userIds}::text[]) id
+    on conflict do nothing`
+  const tokenOf = (userId: string, { appId = tenant.appId, admin = false } = {}) =>
+    world.sign('api', { appId, userId, generation: 0, admin })
+  const owner = world.api({ token: await tokenOf(ownerId) })
+  const { id: channelId } = await owner.channels.create({
+    type: 'group',
+    name: SECRET_WORD,
+    description: SECRET_WORD,
+    memberIds: [memberId, thirdId],
+  })
+  const { id: messageId } = await owner.messages.send({
+    channelId,
+    text: SECRET_WORD,
+    attachments: [{ type: SECRET_WORD, url: 'https://example.com' }],
+  })
+  const workspaceId = await insertWorkspace(
+    { db: world.db, appId: tenant.appId },
+    { [ownerId]: 'owner', [memberId]: 'member', [thirdId]: 'member' },
+  )
+  await world.db`update workspaces set name = ${SECRET_WORD} where id = ${workspaceId}`
+  const ids = { ownerId, memberId, thirdId, outsiderId, channelId, messageId, workspaceId }
+  return { ...ids, world, tenant, owner, tokenOf }
+}
+export type Scene = Awaited<ReturnType<typeof createScene>>
+
+/** The callers by their credentials. The stranger has in their app the id of the member in ours. */
+export async function callersOf(
+  scene: Scene,
+  theirs: Tenant,
+): Promise<Record<string, Credentials>> {
+  const { world, tokenOf, memberId, outsiderId, ownerId } = scene
+  await world.db`
+    insert into users (app_id, id)
+    values (${theirs.appId}, ${memberId})
+    on conflict do nothing`
+  const [stranger, outsider, member, owner] = await Promise.all([
+    tokenOf(memberId, { appId: theirs.appId }),
+    tokenOf(outsiderId),
+    tokenOf(memberId),
+    tokenOf(ownerId),
+  ])
+  return {
+    stranger: { token: stranger },
+    outsider: { token: outsider },
+    member: { token: member },
+    owner: { token: owner },
+    otherBackend: { apiKey: theirs.apiKey },
+    backend: { apiKey: world.apiKey },
+    operator: { adminKey: ADMIN_KEY },
+  }
+}
+
+/** Invalid credentials that look like the owner's. */
+export async function invalidCredentials(scene: Scene): Promise<Record<string, Credentials>> {
+  const { world, tokenOf, tenant, ownerId } = scene
+  const token = await tokenOf(ownerId)
+  const wsToken = await world.sign('ws', {
+    appId: tenant.appId,
+    userId: ownerId,
+    generation: 0,
+    admin: false,
+  })
+  const past = Math.floor(Date.now() / 1000) - 1
+  return {
+    nothing: {},
+    garbage: { token: 'garbage' },
+    expired: { token: forge(token, { payload: { exp: past } }) },
+    otherAlgorithm: { token: forge(token, { header: { alg: 'HS512' }, hash: 'sha512' }) },
+    wsToken: { token: wsToken },
+    tokenAsKey: { apiKey: token, adminKey: token },
+    keyAsToken: { token: tenant.apiKey },
+  }
+}
+
+/**
+ * Valid input for an operation: the fields that it requires, and the one named `also`, with the ids
+ * of the scene.
+ */
+export async function argsFor(
+  id: string,
+  op: Operation,
+  scene: Scene,
+  also = 'name',
+): Promise<Record<string, unknown>> {
+  const { world, channelId, messageId, workspaceId, ownerId, thirdId, outsiderId, tenant, owner } =
+    scene
+  const isAboutUsers = id.startsWith('users.') || id.startsWith('tokens.')
+  const known: Record<string, () => unknown> = {
+    appId: () => tenant.appId,
+    keyId: async () => (await world.operator.apps.createKey({ appId: tenant.appId })).id,
+    userId: () => (isAboutUsers ? ownerId : thirdId),
+    userIds: () => (isAboutUsers ? [ownerId] : [outsiderId]),
+    memberIds: () => [thirdId],
+    users: () => [{ id: ownerId, name: 'New name' }],
+    channelId: () => channelId,
+    messageId: () => messageId,
+    messageIds: () => [messageId],
+    parentId: () => messageId,
+    before: () => messageId,
+    after: () => messageId,
+    channels: () => ({ [channelId]: 0 }),
+    workspaceId: () => workspaceId,
+    deviceId: async () =>
+      (await owner.devices.create({ platform: 'ios', provider: 'apns', token: randomUUID() })).id,
+    token: async () =>
+      id === 'invites.accept' ? (await owner.invites.create({ workspaceId })).token : randomUUID(),
+    name: () => 'New',
+    text: () => 'New',
+    type: () => 'team',
+    emoji: () => '👍',
+    role: () => 'moderator',
+    platform: () => 'ios',
+    provider: () => 'apns',
+  }
+  const required = Object.keys(op.input.shape).filter(
+    (field) => field === also || !op.input.shape[field]?.safeParse(undefined).success,
+  )
+  return Object.fromEntries(
+    await Promise.all(required.map(async (field) => [field, await known[field]?.()])),
+  )
+}
+
+/** `ok` or the code of the refusal, and the whole answer as text. */
+export async function outcomeOf(api: Api, id: string, args: object) {
+  const [noun = '', name = ''] = id.split('.')
+  const call = (api as never as Record<string, Record<string, (args: object) => Promise<unknown>>>)[
+    noun
+  ]?.[name]
+  if (!call) throw new Error(`no operation ${id}`)
+  try {
+    return { outcome: 'ok', answer: JSON.stringify(await call(args)) }
+  } catch (error) {
+    if (isChatError(error) && error.code !== 'NETWORK_ERROR')
+      return { outcome: error.code, answer: error.message }
+    throw error
+  }
+}
+
+export const statusOf = (outcome: string) =>
+  outcome === 'ok' ? 'ok' : String(errorStatus[outcome as keyof typeof errorStatus])
+
+/** The rows that the work adds, removes or changes, except the heartbeat of the node. */
+export async function changesBy(world: World, work: () => Promise<void>) {
+  const rows = async () =>
+    new Set((await dump(world)).filter((row) => !row.startsWith('public.nodes ')))
+  const before = await rows()
+  await work()
+  const after = await rows()
+  return [...before]
+    .filter((row) => !after.has(row))
+    .concat([...after].filter((row) => !before.has(row)))
+}

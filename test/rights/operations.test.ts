@@ -1,0 +1,158 @@
+import type { Credentials } from '@parley/client'
+import { describe, expect, test } from 'vitest'
+import { operations } from '../support/validated.ts'
+import {
+  argsFor,
+  callersOf,
+  changesBy,
+  createScene,
+  invalidCredentials,
+  outcomeOf,
+  SECRET_WORD,
+  statusOf,
+  useTenants,
+} from './fixture.ts'
+
+const { world, theirs } = useTenants()
+
+/**
+ * Who may call what on a group of an app, on what belongs to it, and on its workspace. `ok`:
+ * carried out, and users outside see nothing of the group unless the call `admits` them. A number:
+ * refused with this status, nothing of the group is shown and nothing is changed.
+ */
+const matrix = rows(`
+                          stranger outsider member owner  otherBackend backend  operator
+  service.health          ok       ok       ok     ok     ok           ok       ok
+  service.live            ok       ok       ok     ok     ok           ok       ok
+  apps.list               401      401      401    401    401          401      ok
+  apps.create             401      401      401    401    401          401      ok
+  apps.createKey          401      401      401    401    401          401      ok
+  apps.deleteKey          401      401      401    401    401          401      ok
+  tokens.create           401      401      401    401    ok           ok       401
+  tokens.revoke           401      401      401    401    404          ok       401
+  users.list              ok       ok       ok     ok     ok           ok       401
+  users.get               404      ok       ok     ok     404          ok       401
+  users.sync              403      403      403    ok     ok           ok       401
+  users.put               403      403      403    ok     ok           ok       401
+  users.delete            403      403      403    ok     404          ok       401
+  users.bulkDelete        403      403      403    ok     ok           ok       401
+  channels.list           ok       ok       ok     ok     401          401      401
+  channels.create         ok       ok       ok     ok     401          401      401
+  channels.get            404      403      ok     ok     401          401      401
+  channels.update         404      403      403    ok     401          401      401
+  channels.delete         404      403      403    ok     401          401      401
+  channels.updateSettings 404      403      ok     ok     401          401      401
+  members.list            404      403      ok     ok     401          401      401
+  members.add             404      403      ok     ok     401          401      401
+  members.update          404      403      403    ok     401          401      401
+  members.remove          404      403      403    ok     401          401      401
+  members.join            404      403      ok     ok     401          401      401
+  members.leave           404      403      ok     ok     401          401      401
+  messages.list           404      403      ok     ok     401          401      401
+  messages.get            404      403      ok     ok     401          401      401
+  messages.replies        404      403      ok     ok     401          401      401
+  messages.send           404      403      ok     ok     401          401      401
+  messages.edit           404      403      403    ok     401          401      401
+  messages.delete         404      403      403    ok     404          ok       401
+  reactions.add           404      403      ok     ok     401          401      401
+  reactions.remove        404      403      ok     ok     401          401      401
+  pins.pin                404      403      ok     ok     401          401      401
+  pins.unpin              404      403      ok     ok     401          401      401
+  pins.list               404      403      ok     ok     401          401      401
+  reads.mark              404      403      ok     ok     401          401      401
+  reads.unreadCount       ok       ok       ok     ok     401          401      401
+  receipts.mark           404      403      ok     ok     401          401      401
+  receipts.get            404      403      ok     ok     401          401      401
+  receipts.query          404      403      ok     ok     401          401      401
+  receipts.status         404      403      ok     ok     401          401      401
+  sync.pull               ok       ok       ok     ok     401          401      401
+  workspaces.list         ok       ok       ok     ok     401          401      401
+  workspaces.create       ok       ok       ok     ok     401          401      401
+  workspaces.members      404      403      ok     ok     401          401      401
+  workspaces.removeMember 404      403      403    ok     401          401      401
+  invites.create          404      403      403    ok     401          401      401
+  invites.accept          404      admits   ok     ok     401          401      401
+  devices.create          ok       ok       ok     ok     401          401      401
+  devices.delete          404      404      404    ok     401          401      401
+  preferences.get         ok       ok       ok     ok     401          401      401
+  preferences.update      ok       ok       ok     ok     401          401      401
+  typing.set              404      403      ok     ok     401          401      401
+`)
+
+/** The answers to invalid credentials, by the credentials that an operation requires. */
+const credentials = rows(`
+            nothing      garbage       expired       otherAlgorithm wsToken       tokenAsKey   keyAsToken
+  none      ok           ok            ok            ok             ok            ok           ok
+  admin     UNAUTHORIZED UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED   UNAUTHORIZED  UNAUTHORIZED UNAUTHORIZED
+  key       UNAUTHORIZED UNAUTHORIZED  UNAUTHORIZED  UNAUTHORIZED   UNAUTHORIZED  UNAUTHORIZED UNAUTHORIZED
+  user      UNAUTHORIZED INVALID_TOKEN INVALID_TOKEN INVALID_TOKEN  INVALID_TOKEN UNAUTHORIZED INVALID_TOKEN
+  userOrKey UNAUTHORIZED INVALID_TOKEN INVALID_TOKEN INVALID_TOKEN  INVALID_TOKEN UNAUTHORIZED INVALID_TOKEN
+`)
+
+/** A table as `{ [row]: { [column]: cell } }`. */
+function rows(table: string): Record<string, Record<string, string>> {
+  const [columns = [], ...lines] = table
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/ +/))
+  return Object.fromEntries(
+    lines.map(([name, ...cells]) => [
+      name,
+      Object.fromEntries(columns.map((column, index) => [column, cells[index] ?? 'missing'])),
+    ]),
+  )
+}
+
+test('the table of rights has a row for every operation of the contract and no others', () => {
+  expect(Object.keys(matrix).sort()).toEqual(operations.map(([id]) => id).sort())
+  expect(new Set(operations.map(([, { auth }]) => auth))).toEqual(new Set(Object.keys(credentials)))
+  const cells = [
+    ...Object.values(matrix).flatMap(Object.values),
+    ...Object.values(credentials).flatMap(Object.values),
+  ]
+  expect(new Set(cells)).toEqual(
+    new Set(['ok', 'admits', '401', '403', '404', 'UNAUTHORIZED', 'INVALID_TOKEN']),
+  )
+})
+
+describe.each(operations)('%s', (id, op) => {
+  const expected = matrix[id] ?? {}
+  const isRefused = ([, verdict]: [string, string]) => /^\d/.test(verdict)
+
+  test('callers without the right are refused, and nothing is revealed or changed', async () => {
+    const scene = await createScene(world())
+    const [callers, invalid, args] = [
+      await callersOf(scene, theirs()),
+      await invalidCredentials(scene),
+      await argsFor(id, op, scene),
+    ]
+    expect(op.input.safeParse(args).error).toBeUndefined()
+    const refused = Object.entries(expected).filter(isRefused)
+    const ask = async (as: Credentials | undefined) => {
+      const { outcome, answer } = await outcomeOf(world().api(as), id, args)
+      expect(answer).not.toContain(SECRET_WORD)
+      return outcome
+    }
+    const changes = await changesBy(world(), async () => {
+      for (const [name, verdict] of refused)
+        expect([name, statusOf(await ask(callers[name]))]).toEqual([name, verdict])
+      for (const [name, as] of Object.entries(invalid))
+        expect([name, await ask(as)]).toEqual([name, credentials[op.auth]?.[name]])
+    })
+    expect(changes).toEqual([])
+  })
+
+  test('callers with the right are served, and outsiders see nothing inside', async () => {
+    for (const [name, verdict] of Object.entries(expected).filter((cell) => !isRefused(cell))) {
+      const scene = await createScene(world())
+      const { outcome, answer } = await outcomeOf(
+        world().api((await callersOf(scene, theirs()))[name]),
+        id,
+        await argsFor(id, op, scene),
+      )
+      expect([name, outcome]).toEqual([name, 'ok'])
+      const isOutside = name === 'stranger' || name === 'outsider' || name === 'otherBackend'
+      if (isOutside && verdict !== 'admits') expect(answer).not.toContain(SECRET_WORD)
+    }
+  })
+})
