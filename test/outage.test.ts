@@ -32,7 +32,7 @@ test('a call blocked by the database is UNAVAILABLE within 5 s and writes nothin
     expect(answer.headers['retry-after']).toBe('1')
     expect(answer.milliseconds).toBeLessThan(5_000)
   }
-  await expectEveryPlaceUsable(world(), ana, id)
+  await expectEverySlotUsable(world(), ana, id)
   expect((await ana.messages.list({ channelId: id })).maxSeq).toBe(0)
   expect((await ana.messages.send({ channelId: id, text: 'hi' })).seq).toBe(1)
 })
@@ -69,7 +69,7 @@ afterAll(async () => {
 test('silent database connections are replaced for the next calls', async () => {
   const ana = await fragile.user('ana')
   const { id } = await ana.channels.create({ type: 'group', name: 'Silence' })
-  await expectEveryPlaceUsable(fragile, ana, id)
+  await expectEverySlotUsable(fragile, ana, id)
   const backends = await fragile.db<{ pid: number }[]>`
     select pid
     from pg_stat_activity
@@ -82,7 +82,7 @@ test('silent database connections are replaced for the next calls', async () => 
       expectError(answer, 'UNAVAILABLE')
       expect(answer.milliseconds).toBeLessThan(5_000)
     }
-    await expectEveryPlaceUsable(fragile, ana, id)
+    await expectEverySlotUsable(fragile, ana, id)
   } finally {
     for (const { pid } of backends) process.kill(pid, 'SIGCONT')
   }
@@ -91,13 +91,13 @@ test('silent database connections are replaced for the next calls', async () => 
 test('idle connections that the database has closed are not reused', async () => {
   const ana = await fragile.user('ana')
   const { id } = await ana.channels.create({ type: 'group', name: 'Idle' })
-  await expectEveryPlaceUsable(fragile, ana, id)
+  await expectEverySlotUsable(fragile, ana, id)
   await fragile.db`
     select pg_terminate_backend(pid, 5000)
     from pg_stat_activity
     where application_name = 'parley-test'`
   await vi.waitFor(async () => expect((await edit(fragile, ana, id)).status).toBe(200), patient)
-  await expectEveryPlaceUsable(fragile, ana, id)
+  await expectEverySlotUsable(fragile, ana, id)
 })
 
 for (const [name, end] of Object.entries({
@@ -144,7 +144,7 @@ for (const [name, end] of Object.entries({
       order by seq`
     expect(stored.map(({ seq }) => seq)).toEqual(stored.map((_, index) => index + 1))
     expect(stored.map(({ clientId }) => clientId).sort()).toEqual(acknowledged.sort())
-    await expectEveryPlaceUsable(fragile, users[0], id)
+    await expectEverySlotUsable(fragile, users[0], id)
   })
 }
 
@@ -170,7 +170,10 @@ function startTraffic(users: User[], channelId: string) {
     }
   }
   const chat = async (user: User) => {
-    for (let n = 1; !isOver; n++) while (!(await deliver(user, `${user.id}-${n}`)));
+    for (let n = 1; !isOver; n++) {
+      let isDelivered = false
+      while (!isDelivered) isDelivered = await deliver(user, `${user.id}-${n}`)
+    }
   }
   const chats = Promise.all(users.map(chat))
   const stop = async () => {
@@ -209,8 +212,10 @@ const edit = (world: World, user: User, channelId: string) =>
     body: '{"description":"hi"}',
   })
 
-/** As many calls as there are places get a connection at once, and the rest their turn. */
-async function expectEveryPlaceUsable(world: World, user: User, channelId: string) {
+/**
+ * Expects as many calls as the pool has slots to get a connection at once, and the others in turn.
+ */
+async function expectEverySlotUsable(world: World, user: User, channelId: string) {
   const { calls } = await whileLocked(world, channelId, async (waiting) => {
     const calls = many(POOL + 2, () => edit(world, user, channelId))
     await waiting(POOL)

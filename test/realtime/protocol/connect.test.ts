@@ -7,7 +7,9 @@ import { useSocketUsers } from '../sockets.ts'
 const world = useWorld({ allowedOrigins: ['https://app.example.com'] })
 const { ana, ben, opened, connected, createGroup, channelTopic, userTopic } = useSocketUsers(world)
 type Timings = NonNullable<Parameters<typeof createWorld>[0]>['timings']
-/** Another node on which one time limit is short. The other limits leave a busy machine its time. */
+/**
+ * Another node on which one time limit is short. The other limits leave a busy machine its time.
+ */
 const hurriedNode = async (timings: Timings) => {
   const node = await createWorld({ databaseUrl: world().databaseUrl, timings })
   onTestFinished(node.stop)
