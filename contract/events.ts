@@ -153,7 +153,9 @@ export const ephemeralChannelEvents = {
 }
 
 const coMember = 'The user, or another member of one of their channels,'
-const smallChannels = `Livestreams and channels with more than ${limits.largeLivestreamMembers} members do not count.`
+const smallChannels =
+  `Livestreams and channels with more than ${limits.largeLivestreamMembers} ` +
+  'members do not count.'
 const copyForMembers =
   "Copy of the event on the channel's topic, for members who do not subscribe to that topic."
 

@@ -29,7 +29,7 @@ async function longestPause(work: () => Promise<unknown>) {
   let last = { at: performance.now(), worked: workedMs() }
   const tick = () => {
     const now = { at: performance.now(), worked: workedMs() }
-    // Neither what other programs took of the time counts, nor what the threads of this one did beside each other.
+    // Neither time that other programs took counts, nor work that threads did side by side.
     longest = Math.max(longest, Math.min(now.at - last.at, now.worked - last.worked))
     last = now
   }

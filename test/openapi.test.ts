@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { contract, ErrorBody, errorStatus, type Operation } from '@parley/contract'
-import type { buildApp } from '@parley/server/app'
 import { openApiJson } from '@parley/server/http/openapi/document'
 import openapiTypescript, { astToString } from 'openapi-typescript'
 import { expect, test } from 'vitest'
@@ -163,7 +162,8 @@ test('a client generated from the document compiles and works', async () => {
 test('in development the documentation page loads everything from this server', async () => {
   const page = await fetch(`${development().url}/docs`)
   expect(page.headers.get('content-security-policy')).toContain(
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+      "connect-src 'self';",
   )
   const html = await page.text()
   const assets = [...html.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address = '']) => address)
@@ -237,21 +237,3 @@ function gaps(schema: Schema | undefined, path: string): string[] {
 }
 const undescribed = ({ $ref, description }: Schema, path: string) =>
   $ref || description ? [] : [path]
-
-/** The routes of a server as `METHOD /path/{parameter}`. */
-function routesOf(app: ReturnType<typeof buildApp>) {
-  const parents: string[] = []
-  return app
-    .printRoutes({ commonPrefix: false })
-    .split('\n')
-    .flatMap((line) => {
-      const [, indent = '', segment = '', methods = ''] =
-        /^([│ ]*)[├└]── (\S*)(?: \((.*)\))?/.exec(line) ?? []
-      const depth = indent.length / 4
-      parents.splice(depth, Number.POSITIVE_INFINITY, segment.replace(/:(\w+)/g, '{$1}'))
-      return methods
-        .split(', ')
-        .filter((method) => method !== '' && method !== 'HEAD')
-        .map((method) => `${method} ${parents.join('')}`)
-    })
-}

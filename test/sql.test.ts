@@ -3,9 +3,9 @@ import { type DeclaredQuery, declaredQueries } from './support/sql/declared.ts'
 import { sentStatements } from './support/sql/sent.ts'
 import { useWorld } from './support/world.ts'
 
-/** Runs after all other files: it looks at what they have sent (see vitest.config.ts). */
+/** Runs after all other files, because it checks the statements that they sent. */
 
-/** What Postgres.js makes of the types of PostgreSQL, by their numbers, with our parsers (server/db). */
+/** The kind of value that Postgres.js, with our parsers, returns for a PostgreSQL type, by its OID. */
 const kinds: Record<number, string> = {
   16: 'boolean',
   19: 'string',
@@ -53,7 +53,7 @@ test('every query of the server answers the rows that its declared type says', a
 
 const lengthOf = ({ parts }: DeclaredQuery) => parts.join('').length
 
-/** Whether a statement has all the parts of a query, in their order, with anything in the place of parameters. */
+/** Whether a statement has all parts of a query in order, with anything in place of parameters. */
 function isSentBy({ parts }: DeclaredQuery, statement: string) {
   const last = parts.at(-1) ?? ''
   let end = 0

@@ -1,7 +1,7 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
 import quick from './vitest.config.ts'
 
-/** What people see, in Chromium: `npm run test:browser`. A conversation goes on from test to test. */
+/** The playground in Chromium: `npm run test:browser`. A conversation goes on from test to test. */
 const { projects: _, ...test } = quick.test ?? {}
 export default mergeConfig(
   { ...quick, test },

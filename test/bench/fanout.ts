@@ -40,7 +40,9 @@ await withDatabase(async (databaseUrl) => {
     const bareSockets = await openSockets({ url: bare.url, count, commands: [] })
     const theirs = await measure(bareSockets, (offset) =>
       bare.publish(
-        `{"push":{"channel":"${topic}","pub":{"data":${JSON.stringify(sample(channelId, { n: offset }))}}}}`,
+        JSON.stringify({
+          push: { channel: topic, pub: { data: sample(channelId, { n: offset }) } },
+        }),
       ),
     )
     await bareSockets.close()
@@ -65,7 +67,8 @@ await withDatabase(async (databaseUrl) => {
 /** A message with a mark that the receiving process reads. */
 const sample = (channelId: string, mark: { n: number } | { at: number }) => {
   const message = { id: channelId, channelId, userId: 'ana', ...mark, text: 'x'.repeat(400) }
-  return { type: 'message.new', payload: { channelId, message } } as unknown as Envelope // no whole message
+  // The receiving process reads only the mark.
+  return { type: 'message.new', payload: { channelId, message } } as unknown as Envelope
 }
 
 type Sockets = Awaited<ReturnType<typeof openSockets>>

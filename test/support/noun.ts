@@ -170,8 +170,11 @@ const insertions = [
   ],
   ['server/features/index.ts', 'export const operations = {\n', '  polls,\n'],
   [
-    'test/rights.test.ts',
+    'test/rights/operations.test.ts',
     'ok       ok       ok     ok     ok           ok       ok\n',
-    '  polls.create            404      403      ok     ok     401          401      401\n  polls.list              404      403      ok     ok     401          401      401\n',
+    `
+  polls.create            404      403      ok     ok     401          401      401
+  polls.list              404      403      ok     ok     401          401      401
+`.slice(1),
   ],
 ] as const

@@ -94,18 +94,3 @@ export async function listen(
   await subscription.ready(60_000)
   return listener
 }
-
-export const once = <T>(
-  register: (listener: (value: T) => void) => unknown,
-  milliseconds = 60_000,
-) =>
-  new Promise<T>((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new Error('the event did not occur in time')),
-      milliseconds,
-    )
-    register((value) => {
-      clearTimeout(timer)
-      resolve(value)
-    })
-  })

@@ -86,7 +86,7 @@ type Schema = {
 }
 
 /** The JSON schema of an operation's input, references resolved. */
-export function schemaOf({ input }: Operation): Schema {
+function schemaOf({ input }: Operation): Schema {
   const { $defs = {}, ...schema } = z.toJSONSchema(input, {
     io: 'input',
     unrepresentable: 'any',
@@ -181,7 +181,7 @@ function textOf({ format, pattern, minLength = 0, maxLength = 60 }: Schema): fc.
 const deep = (levels: number): unknown => (levels === 0 ? [] : [deep(levels - 1)])
 /** Values that are wrong almost anywhere. */
 // biome-ignore format: a table of values
-export const poisons = [
+const poisons = [
   undefined, null, true, false,
   0, -1, 1.5, 2 ** 31, 2 ** 53, 1e308, -1e308,
   '', ' ', 'x', '\0', 'a\0b', '\ud800', '\udc00\ud800', 'a'.repeat(10_001),
@@ -214,7 +214,7 @@ const pathsIn = (value: unknown): string[][] =>
         ...pathsIn(inner).map((path) => [key, ...path]),
       ])
     : []
-export function replaced(value: unknown, [key, ...rest]: string[], by: unknown): unknown {
+function replaced(value: unknown, [key, ...rest]: string[], by: unknown): unknown {
   if (key === undefined) return by
   const copy: Record<string, unknown> = Array.isArray(value)
     ? ([...value] as never)

@@ -1,7 +1,7 @@
 import { join, relative } from 'node:path'
 import ts from 'typescript'
 
-/** What a column may hold, in words of the source: `string`, `number[]`, `json` (any structure), `null` … */
+/** What a column may hold: `string`, `number[]`, `json` (any structure), `null` … */
 type Kind = string
 /** A query in the server's source whose rows have a declared type: db<Row[]>`select …`. */
 export type DeclaredQuery = {
@@ -41,7 +41,8 @@ function declaredQuery(
 ): DeclaredQuery {
   const file = node.getSourceFile()
   const { line } = file.getLineAndCharacterOfPosition(node.getStart())
-  const row = checker.getTypeArguments(checker.getTypeFromTypeNode(rows) as ts.TypeReference)[0] // rows are an array
+  const array = checker.getTypeFromTypeNode(rows) as ts.TypeReference // the type of rows is one
+  const [row] = checker.getTypeArguments(array)
   if (!row) throw new Error(`${file.fileName}:${line + 1}: expected the type of an array of rows`)
   const properties = checker.getPropertiesOfType(row)
   const columns = properties.map((column): [string, Kind[]] => [
