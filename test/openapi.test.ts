@@ -6,6 +6,7 @@ import openapiTypescript, { astToString } from 'openapi-typescript'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { createConsumer, root } from './support/consumer.ts'
+import { routesOf } from './support/routes.ts'
 import { ADMIN_KEY, useWorld } from './support/world.ts'
 
 type Schema = {
