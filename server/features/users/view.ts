@@ -6,24 +6,26 @@ export const userSummary = (db: Tx, user = db`u`) =>
   db`jsonb_build_object('id', ${user}.id, 'name', ${user}.display_name, 'image', ${user}.image)`
 
 /** The users with these ids who are not deleted, in the order of their ids. */
-export const selectUsers = (db: Tx, appId: string, ids: string[]) => db<UserSummary[]>`
-  ${usersById(db, appId, ids)}`
+export const selectUsers = (db: Tx, appId: string, ids: string[]) =>
+  usersById(db, { appId, ids, lock: db`` })
 
 /**
  * The same; they cannot be deleted before this transaction ends. Every operation that makes
  * something theirs reads them this way.
  */
-export const lockUsersForShare = (db: Tx, appId: string, ids: string[]) => db<UserSummary[]>`
-  ${usersById(db, appId, ids)}
-  for key share`
+export const lockUsersForShare = (db: Tx, appId: string, ids: string[]) =>
+  usersById(db, { appId, ids, lock: db`for key share` })
 
-const usersById = (db: Tx, appId: string, ids: string[]) => db`
-  select id, display_name as name, image
-  from users
-  where app_id = ${appId}
-    and id = any(${ids})
-    and deleted_at is null
-  order by id`
+type UsersById = { appId: string; ids: string[]; lock: Fragment }
+
+const usersById = (db: Tx, { appId, ids, lock }: UsersById) => db<UserSummary[]>`
+  select u.id, u.display_name as name, u.image
+  from users u
+  where u.app_id = ${appId}
+    and u.id = any(${ids})
+    and u.deleted_at is null
+  order by u.id
+  ${lock}`
 
 type Profile = User & { custom: Record<string, unknown>; email: string | null }
 type ProfileQuery = { appId: string; which: Fragment }
