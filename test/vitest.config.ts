@@ -5,6 +5,11 @@ const isolated = ['sdk/{connection,outbox,people,react}.test.ts']
 /** Files that look at what all others have done. */
 const last = ['sql.test.ts']
 
+/** SHUFFLE_SEED=1 runs files and tests in an order that the seed decides. */
+const seed = process.env.SHUFFLE_SEED
+const sequence =
+  seed === undefined ? {} : { shuffle: { files: true, tests: true }, seed: Number(seed) }
+
 const everywhere = {
   root: import.meta.dirname,
   ssr: { resolve: { conditions: ['parley-source', 'node', 'module'] } },
@@ -13,6 +18,7 @@ const tests = {
   pool: 'forks' as const,
   // The modules that a worker has imported serve all the files that it runs.
   isolate: false,
+  sequence,
   // Generous: what is late on a busy machine is no failure, what never comes is one.
   testTimeout: 180_000,
   hookTimeout: 180_000,
@@ -40,7 +46,7 @@ export default defineConfig({
       { ...everywhere, test: { ...tests, name: 'isolated', include: isolated, isolate: true } },
       {
         ...everywhere,
-        test: { ...tests, name: 'last', include: last, sequence: { groupOrder: 1 } },
+        test: { ...tests, name: 'last', include: last, sequence: { ...sequence, groupOrder: 1 } },
       },
     ],
   },
