@@ -1,14 +1,27 @@
 import { configDefaults, defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Files that put something on `globalThis`. Each has a process of its own. */
 const isolated = ['sdk/{connection,outbox,people,react}.test.ts']
 /** Files that look at what all others have done. */
 const last = ['sql.test.ts']
 
+/** Small files that take long. They start first, so that no worker waits for them at the end. */
+const slow = /(contract-package|sdk\/package|workers|start|playground|epoch)\.test\.ts$/
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]) {
+    const sorted = await super.sort(files)
+    const isSlow = ({ moduleId }: TestSpecification) => slow.test(moduleId)
+    return [...sorted.filter(isSlow), ...sorted.filter((file) => !isSlow(file))]
+  }
+}
+
 /** SHUFFLE_SEED=1 runs files and tests in an order that the seed decides. */
 const seed = process.env.SHUFFLE_SEED
 const sequence =
-  seed === undefined ? {} : { shuffle: { files: true, tests: true }, seed: Number(seed) }
+  seed === undefined
+    ? { sequencer: SlowFirst }
+    : { shuffle: { files: true, tests: true }, seed: Number(seed) }
 
 const everywhere = {
   root: import.meta.dirname,

@@ -48,7 +48,7 @@ export function createMetrics() {
       help: 'Publications delivered to subscriptions; one publication counts once a subscription.',
       registers,
     }),
-    holes: new Counter({
+    gapsFilled: new Counter({
       name: 'parley_holes_filled_total',
       help: 'Events read from the event log to fill a gap: those of other nodes and missed ones.',
       registers,

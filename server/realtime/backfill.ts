@@ -6,7 +6,7 @@ const TOPICS_PER_READ = 500
 
 type BackfillOptions = {
   log: Pick<EventLog, 'readAfter'>
-  metrics: Pick<Metrics, 'holes'>
+  metrics: Pick<Metrics, 'gapsFilled'>
   report: (error: unknown, problem: string) => void
   topicOf: (name: string) => Topic | undefined
   /** Called when the log no longer holds the publications that a topic misses. */
@@ -45,7 +45,7 @@ export class Backfill {
     for (const topic of topics) this.#pending.delete(topic)
     const positions = new Map(topics.map((topic) => [topic.name, topic.position ?? 0]))
     const rows = await log.readAfter([...positions])
-    metrics.holes.inc(rows.length)
+    metrics.gapsFilled.inc(rows.length)
     const firstOffsets = new Map<string, number>()
     for (const { topic: name, ...publication } of rows) {
       if (!firstOffsets.has(name)) firstOffsets.set(name, publication.offset)

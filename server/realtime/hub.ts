@@ -25,7 +25,7 @@ const REORDER_MS = 25
 const IDLE_TOPIC_MS = 30_000
 
 type HubOptions = {
-  metrics: Pick<Metrics, 'deliveries' | 'holes'>
+  metrics: Pick<Metrics, 'deliveries' | 'gapsFilled'>
   report: (error: unknown, problem: string) => void
   /** A user's own topic has delivered that they gained or lost a channel. */
   onChannelsChanged: (user: User, event: Envelope) => void

@@ -22,10 +22,10 @@ export async function main(url: string, wsUrl: string, apiKey: string) {
   const plan: 'free' | 'pro' | undefined = (await chat.api.users.get({ userId: 'ana' })).custom.plan
   const room = chat.channel(id)
   room.watch()
-  const heard: string[] = []
-  chat.on('message.new', (event) => heard.push(event.payload.message.text))
+  const received: string[] = []
+  chat.on('message.new', (event) => received.push(event.payload.message.text))
   chat.on('*', (event) => {
-    if (event.type === 'reaction.added') heard.push(event.payload.reaction.type)
+    if (event.type === 'reaction.added') received.push(event.payload.reaction.type)
   })
   const { sent } = room.send({ text: 'one' })
   const message = await sent
@@ -43,7 +43,7 @@ export async function main(url: string, wsUrl: string, apiKey: string) {
     name,
     plan,
     text: message.text,
-    heard: heard[0],
+    received: received[0],
     code: refusal?.code,
     status: refusal?.status,
   }

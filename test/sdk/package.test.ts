@@ -29,7 +29,7 @@ test('the packed client compiles without skipLibCheck, runs in Node.js and is sm
     name: 'Talk',
     plan: 'pro',
     text: 'one',
-    heard: 'one',
+    received: 'one',
     code: 'NOT_FOUND',
     status: 404,
   })

@@ -60,12 +60,12 @@ function asyncApiDocument() {
       }),
     },
     operations: {
-      hearChannel: {
+      receiveChannelEvents: {
         action: 'send',
         channel: { $ref: '#/channels/channel' },
         summary: 'The server publishes what happens in a channel.',
       },
-      hearUser: {
+      receiveUserEvents: {
         action: 'send',
         channel: { $ref: '#/channels/user' },
         summary: 'The server publishes what happens to a user.',
