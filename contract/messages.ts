@@ -204,8 +204,8 @@ export const messages = {
     summary: 'Send a message',
     description:
       'Appends a message to the channel. With a `clientId`, a retry after a lost response ' +
-      'returns the original message. A reply to a reply joins the thread of its root. In public and ' +
-      'livestream channels, the first message makes its author a member.',
+      'returns the original message. A reply to a reply joins the thread of its root. In public ' +
+      'and livestream channels, the first message makes its author a member.',
     input: z
       .object({
         channelId: field.channelId(),

@@ -12,7 +12,8 @@ export const typing = {
     summary: 'Send a typing indicator',
     description:
       'Sends `typing.start` to the channel, or `typing.stop` with `typing: false`. Without ' +
-      `another call, \`typing.stop\` follows after ${limits.typingSeconds} seconds. Nothing is stored.`,
+      `another call, \`typing.stop\` follows after ${limits.typingSeconds} seconds. ` +
+      'Nothing is stored.',
     input: z.object({
       channelId: field.channelId(),
       typing: z

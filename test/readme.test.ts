@@ -31,7 +31,7 @@ function tourOf(file: string) {
   return [...tour.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block)
 }
 
-/** Types the blocks into a shell on its own terminal; returns every line of JSON that it printed. */
+/** Types the blocks into a shell on its own terminal; returns the lines of JSON that it printed. */
 async function paste(command: string, blocks: string[]) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-tour-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))

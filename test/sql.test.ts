@@ -5,7 +5,7 @@ import { useWorld } from './support/world.ts'
 
 /** Runs after all other files, because it checks the statements that they sent. */
 
-/** The kind of value that Postgres.js, with our parsers, returns for a PostgreSQL type, by its OID. */
+/** What Postgres.js, with our parsers, returns for a PostgreSQL type, by its OID. */
 const kinds: Record<number, string> = {
   16: 'boolean',
   19: 'string',

@@ -26,7 +26,7 @@ type Write<Op extends Operation> = {
 export type Batch<Op extends Operation> = { kind: 'batch'; op: Op } & BatchRules<Op>
 
 type BatchRules<Op extends Operation> = {
-  /** Commands with the same key wait for each other and share a transaction. They are of one app. */
+  /** Commands with the same key, all of one app, wait for each other and share a transaction. */
   groupKeyOf: (command: Command<Op>) => string
   /** Carries out commands with the same key in one transaction; returns their outcomes in order. */
   run: (
