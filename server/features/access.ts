@@ -6,7 +6,7 @@ import type { Tx } from '../db/client.ts'
 import type { ChannelRow, MemberRow } from '../db/rows.ts'
 import { lockUsersForShare } from './users/view.ts'
 
-/** The only ways for an operation to get a channel: no right, no row. */
+// The only ways for an operation to get a channel: no right, no row.
 
 type OwnColumn = 'role' | 'lastReadSeq' | 'unreadAfterSeq' | 'starred' | 'muted'
 /** The caller's row in the channel and role in its workspace; null where they are no member. */

@@ -7,7 +7,7 @@ type Entry<Command, Result> = {
   reject: (error: unknown) => void
 }
 type GroupCommitOptions<Command, Result> = {
-  /** Runs the commands of one batch; one result a command, in order. */
+  /** Runs the commands of one batch; one result per command, in order. */
   run: (commands: Command[], until: number) => Promise<Result[]>
   maxBatchSize: number
 }
@@ -31,9 +31,11 @@ export function createGroupCommit<Command, Result>({
 
   const drain = async (key: string, queue: Entry<Command, Result>[]) => {
     while (queue.length > 0) {
+      const earliest = Date.now() + LEAST_REMAINING_MS
       const entries = queue.splice(0, maxBatchSize)
-      for (const { reject } of entries.filter(isExpiring)) reject(new DeadlineError())
-      await runBatch(entries.filter((entry) => !isExpiring(entry)))
+      const expiring = entries.filter(({ until }) => until < earliest)
+      for (const { reject } of expiring) reject(new DeadlineError())
+      await runBatch(entries.filter(({ until }) => until >= earliest))
     }
     queues.delete(key)
   }
@@ -44,7 +46,7 @@ export function createGroupCommit<Command, Result>({
     try {
       const results = await run(commands, until)
       entries.forEach(({ resolve }, index) => {
-        resolve(results[index] as Result) // `run` returns one result a command
+        resolve(results[index] as Result) // `run` returns one result per command
       })
     } catch (error) {
       for (const { reject } of entries) reject(error)
@@ -64,5 +66,3 @@ export function createGroupCommit<Command, Result>({
       void drain(key, queue)
     })
 }
-
-const isExpiring = ({ until }: { until: number }) => until - Date.now() < LEAST_REMAINING_MS

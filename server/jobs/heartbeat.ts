@@ -17,7 +17,7 @@ export function startHeartbeat({ db, workers, timings, log }: HeartbeatOptions) 
   let current = Promise.resolve()
   const beat = () => {
     current = writeHeartbeat(db, { workers: [...workers], deadSeconds }).catch((error) =>
-      log.warn({ err: error }, "heartbeat write failed: dead workers' jobs stay locked"),
+      log.warn({ err: error }, "worker heartbeat write failed: dead workers' jobs stay locked"),
     )
   }
   beat()
@@ -37,7 +37,8 @@ const writeHeartbeat = (
     const deadSince = db`clock_timestamp() - make_interval(secs => ${deadSeconds})`
     await db`
       insert into job_workers (id, seen_at)
-      select *, clock_timestamp() from unnest(${workers}::text[])
+      select *, clock_timestamp()
+      from unnest(${workers}::text[])
       on conflict (id) do update set seen_at = excluded.seen_at`
     await db`delete from job_workers where seen_at < ${deadSince}`
     await db`

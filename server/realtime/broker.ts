@@ -8,7 +8,7 @@ import type { Revoked } from '../core/revocations.ts'
  */
 export type NodeNote = EventHint | EphemeralNote | RevokedNote | PresenceNote
 
-/** A durable event is stored. */
+/** Announces a durable event that is stored. Its content is read from the log. */
 export type EventHint = {
   kind: 'hint'
   topic: string
@@ -43,8 +43,8 @@ export type ProfileChange = { appId: string; user: UserSummary }
 
 /** Carries notes between the nodes of one database. A node does not receive its own. */
 export interface Broker {
-  /** `onGap` is called whenever notes may have been missed. */
-  start(listener: { onNote(note: NodeNote): void; onGap(): void }): Promise<void>
+  /** `onMissedNotes` is called whenever notes may have been missed. */
+  start(listener: { onNote(note: NodeNote): void; onMissedNotes(): void }): Promise<void>
   send(note: NodeNote): void
   stop(): Promise<void>
 }

@@ -34,10 +34,9 @@ export function createPostgresBroker({ url, nodeId, report }: PostgresBrokerOpti
 
   const send = (note: NodeNote) => {
     const text = JSON.stringify(note)
-    // None of our events comes near this size; a note that does is ephemeral and can be lost.
+    // Hints are small: only an ephemeral note could be this large, and it may be lost.
     if (Buffer.byteLength(text) > NOTE_BYTES) {
-      const start = text.slice(0, 100)
-      report(undefined, `broker note too large: ${text.length} characters: ${start}`)
+      report(undefined, `broker note too large: ${note.kind}, ${text.length} characters`)
       return
     }
     pending.push(text)
@@ -62,18 +61,18 @@ export function createPostgresBroker({ url, nodeId, report }: PostgresBrokerOpti
     }
     flushing = undefined
   }
-  const listen = async (onPayload: (payload: string) => void, onGap: () => void) => {
+  const listen = async (onPayload: (payload: string) => void, onMissedNotes: () => void) => {
     const previous = listener
     lastHeartbeatAt = Date.now()
     const current = connectOnce(url)
     listener = current
     void previous?.end({ timeout: 0 })
-    await current.listen(CHANNEL, onPayload, onGap)
+    await current.listen(CHANNEL, onPayload, onMissedNotes)
   }
 
   return {
     send,
-    async start({ onNote, onGap }) {
+    async start({ onNote, onMissedNotes }) {
       const onPayload = (payload: string) => {
         const end = payload.indexOf('\n')
         if (payload.slice(0, end) === nodeId) {
@@ -85,11 +84,11 @@ export function createPostgresBroker({ url, nodeId, report }: PostgresBrokerOpti
           if (note !== '') onNote(JSON.parse(note) as NodeNote) // sent by another node
         }
       }
-      await listen(onPayload, onGap)
+      await listen(onPayload, onMissedNotes)
       heartbeat = setInterval(() => {
         if (!flushing) void notify([`${nodeId}\n`])
         if (Date.now() - lastHeartbeatAt <= SILENCE_MS) return
-        listen(onPayload, onGap).catch((error) => report(error, 'broker listen failed'))
+        listen(onPayload, onMissedNotes).catch((error) => report(error, 'broker listen failed'))
       }, HEARTBEAT_MS)
     },
     async stop() {

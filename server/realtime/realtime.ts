@@ -58,19 +58,19 @@ export function createRealtime({
     isClosing: () => isClosing,
     start: async () => {
       await Promise.all([hub.start(), presence.heartbeat()])
-      const onGap = () => {
+      const onMissedNotes = () => {
         reconcile().catch((error) => {
-          if (!isClosing) report(error, 'reconciliation after a broker gap failed')
+          if (!isClosing) report(error, 'reconciliation after missed notes failed')
         })
       }
-      await broker.start({ onNote: dispatcher.receive, onGap })
+      await broker.start({ onNote: dispatcher.receive, onMissedNotes })
       schedule.every(timings.reconcileMs, {
         work: reconcile,
         problem: 'reconciliation failed',
       })
       schedule.every(timings.beatMs, {
         work: () => presence.heartbeat(),
-        problem: 'heartbeat write failed',
+        problem: 'node heartbeat write failed',
       })
     },
     closeSessions: () => {

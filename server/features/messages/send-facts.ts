@@ -40,7 +40,10 @@ export async function readFacts(db: Tx, commands: SendCommand[]): Promise<SendFa
 
 type FactsRow = Omit<SendFacts, 'command'> & { ordinal: number }
 
-/** Locks the authors by id, so that none is deleted before what they write can be erased too. */
+/**
+ * Locks the authors by id, so that none is deleted while their message is being stored: the erasure
+ * would miss it.
+ */
 function selectFacts(db: Tx, appId: string, commands: SendCommand[]) {
   const channelIds = commands.map(({ input }) => input.channelId)
   const userIds = commands.map(({ caller }) => caller.userId)

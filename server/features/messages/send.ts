@@ -22,7 +22,7 @@ export const send = implementBatch(contract.messages.send, {
     const facts = await readFacts(ctx.db, commands)
     const earlier = await selectEarlier(ctx.db, facts)
     const { append, write } = createAppender(ctx)
-    const outcomes = facts.map((fact) => decide(fact, { earlier, append }))
+    const outcomes = facts.map((each) => decide(each, { earlier, append }))
     write()
     return outcomes
   },
@@ -69,7 +69,7 @@ const joinFirst = ({ caller, input }: SendCommand) =>
     inTransaction((ctx) => joinOpenChannel({ ...ctx, caller }, input)),
   )
 
-/** The messages that commands repeat, by id. As a rule there are none, and nothing is queried. */
+/** The messages that commands repeat, by id. Usually there are none, and no query is sent. */
 async function selectEarlier(db: Tx, facts: SendFacts[]) {
   const ids = facts.flatMap(({ earlierId }) => earlierId ?? [])
   if (ids.length === 0) return new Map<string, Message>()
