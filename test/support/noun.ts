@@ -57,12 +57,17 @@ const files = {
 import * as field from './fields.ts'
 import { operation } from './operation.ts'
 
+const pollId = z
+  .uuid()
+  .meta({ description: 'Id of the poll.', examples: ['019c9b1d-22bb-7c3d-9d4e-5f6071829304'] })
+const text = z
+  .string()
+  .min(1)
+  .max(300)
+  .meta({ description: 'The question.', examples: ['Soup or salad?'] })
+
 const Poll = z
-  .object({
-    id: z.uuid().meta({ description: 'Id of the poll.' }),
-    channelId: field.channelId(),
-    text: z.string().meta({ description: 'What is asked.' }),
-  })
+  .object({ id: pollId, channelId: field.channelId(), text })
   .meta({ id: 'Poll', description: 'A question to the members of a channel.' })
 
 export const polls = {
@@ -73,12 +78,8 @@ export const polls = {
     status: 201,
     summary: 'Create a poll',
     description: 'Asks the members of a channel a question.',
-    input: z.object({
-      channelId: field.channelId(),
-      text: z.string().min(1).max(300).meta({ description: 'What is asked.' }),
-    }),
+    input: z.object({ channelId: field.channelId(), text }),
     output: Poll,
-    errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
   list: operation({
     method: 'GET',
@@ -88,7 +89,6 @@ export const polls = {
     description: 'The polls of a channel, the newest first.',
     input: z.object({ channelId: field.channelId() }),
     output: z.object({ polls: z.array(Poll).meta({ description: 'The newest first.' }) }),
-    errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
 }
 `,
