@@ -245,6 +245,7 @@ const removeDeadNode = (
       where not exists (
         select
         from connections other
+        join nodes n on n.id = other.node_id
         where other.app_id = given.app_id and other.user_id = given.user_id
       )`
   }) as Promise<ActiveUser[]> // as above

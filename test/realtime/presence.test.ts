@@ -100,6 +100,21 @@ describe('presence', () => {
     await other.stop()
   })
 
+  test('a connection of a node that is not running keeps nobody online', async () => {
+    const [ana, ben] = await newUsers()
+    await createGroup(ana, ben)
+    const anas = await listenAs(ana, userTopic(ana))
+    const { db, appId } = world()
+    await db`
+      insert into connections (node_id, app_id, user_id)
+      values ('swept', ${appId}, ${ben.id}), ('dying', ${appId}, ${ben.id})`
+    await db`
+      insert into nodes (id, beat_at)
+      values ('dying', now() - interval '1 hour')`
+    await anas.untilType('presence.offline')
+    expect(payloads(anas, 'presence.offline')).toMatchObject([{ userId: ben.id }])
+  })
+
   test('the users of a node whose heartbeat stopped go offline', async () => {
     const [ana, ben] = await newUsers()
     await createGroup(ana, ben)
