@@ -194,8 +194,7 @@ const writePresence = (
       join (select * from added union all select * from removed) changed using (app_id, user_id)
       join users u on u.app_id = given.app_id and u.id = given.user_id
       where not exists (
-        select
-        from connections other
+        select from connections other
         join nodes n on n.id = other.node_id
         where other.app_id = given.app_id
           and other.user_id = given.user_id
@@ -243,8 +242,7 @@ const removeDeadNode = (
       from unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
       join users u on u.app_id = given.app_id and u.id = given.user_id
       where not exists (
-        select
-        from connections other
+        select from connections other
         join nodes n on n.id = other.node_id
         where other.app_id = given.app_id and other.user_id = given.user_id
       )`
