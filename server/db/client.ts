@@ -138,6 +138,18 @@ type ConnectionOptions = {
   statementMs?: number
 }
 
+/**
+ * Every statement finds its rows by keys, however few rows its tables have when it is prepared and
+ * whatever the statistics say later: no table is read from end to end, for a join or otherwise.
+ */
+const planner = {
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
+}
+
 /** A Postgres.js client of one connection, or of `max`. It connects when it is first used. */
 export const openConnection = ({
   url,
@@ -163,6 +175,7 @@ export const openConnection = ({
       application_name: applicationName,
       statement_timeout: statementMs,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+      ...planner,
     },
   })
 

@@ -94,8 +94,8 @@ export const asLocked = (channel: ChannelRow): LockedChannel => ({ ...channel, i
 export const lockChannels = (db: Tx, appId: string, ids: string[]) => db`
   select id
   from channels
-  where app_id = ${appId}
-    and id = any(${ids}::uuid[])
+  where id = any(${ids}::uuid[])
+    and app_id is not distinct from ${appId}
     and deleted_at is null
   order by id
   for no key update`
@@ -104,8 +104,8 @@ export const lockChannels = (db: Tx, appId: string, ids: string[]) => db`
 export const selectChannel = (db: Tx, appId: string, channelId: string) => db<ChannelRow[]>`
   select *
   from channels
-  where app_id = ${appId}
-    and id = ${channelId}
+  where id = ${channelId}
+    and app_id is not distinct from ${appId}
     and deleted_at is null`
 
 type AccessRow = ChannelRow & Membership & { cursorSeq: number | null }
@@ -125,8 +125,8 @@ const selectAccess = (
   left join members m on m.channel_id = c.id and m.user_id = ${userId}
   left join workspace_members wm on wm.workspace_id = c.workspace_id and wm.user_id = ${userId}
   left join messages msg on msg.id = ${cursor} and msg.channel_id = c.id
-  where c.app_id = ${appId}
-    and c.id = ${channelId}
+  where c.id = ${channelId}
+    and c.app_id is not distinct from ${appId}
     and c.deleted_at is null`
 
 function requireAccess(row: AccessRow | undefined, isAllowed: AccessRule) {

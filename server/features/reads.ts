@@ -134,6 +134,7 @@ export const moveMarkers = (
 /**
  * The unread count of member row `m` in channel row `c`: all messages after the marker, less the
  * member's own and the deleted ones of others. Where everything is read, no messages are looked up.
+ * The collation is that of the index `messages_own`.
  */
 export const unread = (db: Tx) => db`
   case
@@ -145,7 +146,7 @@ export const unread = (db: Tx) => db`
         select count(*)
         from messages msg
         where msg.channel_id = c.id
-          and msg.user_id = m.user_id
+          and msg.user_id collate "C" = m.user_id
           and msg.seq > m.unread_after_seq
       )
       - (

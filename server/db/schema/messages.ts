@@ -34,7 +34,8 @@ export const messages = pgTable(
     unique().on(t.channelId, t.seq),
     unique().on(t.channelId, t.userId, t.clientId),
     index().on(t.channelId, t.rev),
-    index().on(t.channelId, t.userId, t.seq),
+    // Its collation keeps it out of the look-up by client id, which would walk the user's messages.
+    index('messages_own').on(t.channelId, sql`user_id collate "C"`, t.seq),
     index('messages_deleted').on(t.channelId, t.seq, t.userId).where(sql`deleted_at is not null`),
     index().on(t.parentId, t.seq).where(sql`parent_id is not null`),
     referencesChannel(t).onDelete('cascade'),

@@ -74,7 +74,8 @@ export function createAppender(ctx: AppendContext) {
   ) => {
     const key = `${channelId} ${userId}`
     const marker = markers.get(key) ?? { channelId, userId, lastReadSeq, unreadAfterSeq }
-    markers.set(key, advance(marker, seq))
+    const moved = advance(marker, seq)
+    if (hasMoved(marker, moved)) markers.set(key, moved)
   }
 
   const write = () => {
@@ -123,46 +124,69 @@ const advance = (marker: Marker, seq: number): Marker => ({
   unreadAfterSeq: marker.unreadAfterSeq === seq - 1 ? seq : marker.unreadAfterSeq,
 })
 
+const hasMoved = (before: Marker, after: Marker) =>
+  after.lastReadSeq !== before.lastReadSeq || after.unreadAfterSeq !== before.unreadAfterSeq
+
 type Batch = { messages: NewMessage[]; threads: Thread[]; markers: Marker[] }
 
-const insertMessages = (db: Tx, { messages, threads, markers }: Batch) => db`
-  with threads as (
-    update messages msg
-    set reply_count = thread."replyCount", rev = thread.rev
-    from jsonb_to_recordset(${db.json(threads)}) as thread (
-      id uuid, "replyCount" int, rev int
+function insertMessages(db: Tx, { messages, threads, markers }: Batch) {
+  const updates = [
+    ...(threads.length > 0 ? [db`threads as (${updateThreads(db, threads)})`] : []),
+    ...(markers.length > 0 ? [db`markers as (${updateMarkers(db, markers)})`] : []),
+  ]
+  const withUpdates = updates.reduce(
+    (before, update, index) => (index === 0 ? db`with ${update}` : db`${before}, ${update}`),
+    db``,
+  )
+  return db`
+    ${withUpdates}
+    insert into messages (
+      id, app_id, channel_id, user_id, seq, rev,
+      text, mentions, attachments,
+      parent_id, client_id,
+      created_at, updated_at
     )
-    where msg.id = thread.id
-  ),
-  markers as (
+    select
+      id, "appId", "channelId", "userId", seq, rev,
+      text, mentions, attachments,
+      "parentId", "clientId",
+      "createdAt", "createdAt"
+    from jsonb_to_recordset(${db.json(messages as never)}) as message (
+      id uuid, "appId" uuid, "channelId" uuid, "userId" text, seq int, rev int,
+      text text, mentions text[], attachments jsonb,
+      "parentId" uuid, "clientId" text,
+      "createdAt" timestamptz
+    )`
+}
+
+// The updates take arrays of keys, and are left out where there are none: a JSON document is
+// planned as a hundred rows, for which the whole table is read.
+
+function updateThreads(db: Tx, threads: Thread[]) {
+  const ids = threads.map(({ id }) => id)
+  const replyCounts = threads.map(({ replyCount }) => replyCount)
+  const revs = threads.map(({ rev }) => rev)
+  return db`
+    update messages msg
+    set reply_count = thread.reply_count, rev = thread.rev
+    from unnest(${ids}::uuid[], ${replyCounts}::int[], ${revs}::int[])
+      as thread (id, reply_count, rev)
+    where msg.id = thread.id`
+}
+
+function updateMarkers(db: Tx, markers: Marker[]) {
+  const channelIds = markers.map(({ channelId }) => channelId)
+  const userIds = markers.map(({ userId }) => userId)
+  const lastReadSeqs = markers.map(({ lastReadSeq }) => lastReadSeq)
+  const unreadAfterSeqs = markers.map(({ unreadAfterSeq }) => unreadAfterSeq)
+  return db`
     update members m
     set
-      last_read_seq = greatest(m.last_read_seq, marker."lastReadSeq"),
-      unread_after_seq = greatest(m.unread_after_seq, marker."unreadAfterSeq")
-    from jsonb_to_recordset(${db.json(markers)}) as marker (
-      "channelId" uuid, "userId" text, "lastReadSeq" int, "unreadAfterSeq" int
-    )
-    where m.channel_id = marker."channelId"
-      and m.user_id = marker."userId"
-      and (
-        m.last_read_seq < marker."lastReadSeq"
-        or m.unread_after_seq < marker."unreadAfterSeq"
-      )
-  )
-  insert into messages (
-    id, app_id, channel_id, user_id, seq, rev,
-    text, mentions, attachments,
-    parent_id, client_id,
-    created_at, updated_at
-  )
-  select
-    id, "appId", "channelId", "userId", seq, rev,
-    text, mentions, attachments,
-    "parentId", "clientId",
-    "createdAt", "createdAt"
-  from jsonb_to_recordset(${db.json(messages as never)}) as message (
-    id uuid, "appId" uuid, "channelId" uuid, "userId" text, seq int, rev int,
-    text text, mentions text[], attachments jsonb,
-    "parentId" uuid, "clientId" text,
-    "createdAt" timestamptz
-  )`
+      last_read_seq = greatest(m.last_read_seq, marker.last_read_seq),
+      unread_after_seq = greatest(m.unread_after_seq, marker.unread_after_seq)
+    from unnest(
+      ${channelIds}::uuid[], ${userIds}::text[], ${lastReadSeqs}::int[], ${unreadAfterSeqs}::int[]
+    ) as marker (channel_id, user_id, last_read_seq, unread_after_seq)
+    where m.channel_id = marker.channel_id
+      and m.user_id = marker.user_id`
+}

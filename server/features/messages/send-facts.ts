@@ -52,13 +52,28 @@ function selectFacts(db: Tx, appId: string, commands: SendCommand[]) {
   const channel = db`jsonb_build_object(
     'id', c.id, 'type', c.type, 'lastSeq', c.last_seq, 'rev', c.rev, 'isLocked', true
   )`
+  const earlier = db`(
+    select id
+    from messages
+    where channel_id = command.channel_id
+      and user_id = command.user_id
+      and client_id = command.client_id
+  )`
+  const root = db`
+    select msg.id, msg.reply_count
+    from messages parent
+    join messages msg on msg.id = coalesce(parent.parent_id, parent.id)
+    where parent.id = command.parent_id
+      and parent.channel_id = command.channel_id
+      and parent.deleted_at is null
+    limit 1`
   return db<FactsRow[]>`
     select
       command.ordinal::int,
       case when c.id is not null then ${channel} end as channel,
       ${userSummary(db)} as author, u.deleted_at is not null as is_author_deleted,
       m.role, m.last_read_seq, m.unread_after_seq,
-      earlier.id as earlier_id,
+      ${earlier} as earlier_id,
       root.id as root_id, root.reply_count as root_reply_count,
       clock_timestamp() as now
     from unnest(
@@ -67,19 +82,17 @@ function selectFacts(db: Tx, appId: string, commands: SendCommand[]) {
       with ordinality as command (channel_id, user_id, client_id, parent_id, ordinal)
     join users u on u.app_id = ${appId} and u.id = command.user_id
     left join channels c
-      on c.app_id = ${appId}
-      and c.id = command.channel_id
+      on c.id = command.channel_id
+      and c.app_id is not distinct from ${appId}
       and c.deleted_at is null
-    left join members m on m.channel_id = c.id and m.user_id = command.user_id
-    left join messages earlier
-      on earlier.channel_id = c.id
-      and earlier.user_id = command.user_id
-      and earlier.client_id = command.client_id
-    left join messages parent
-      on parent.id = command.parent_id
-      and parent.channel_id = c.id
-      and parent.deleted_at is null
-    left join messages root on root.id = coalesce(parent.parent_id, parent.id)
+    left join lateral (
+      select role, last_read_seq, unread_after_seq
+      from members
+      where channel_id = command.channel_id
+        and user_id = command.user_id
+      limit 1
+    ) m on true
+    left join lateral (${root}) root on command.parent_id is not null
     order by u.id, command.ordinal
     for key share of u`
 }

@@ -132,7 +132,7 @@ async function eraseMessages(ctx: Transaction, channel: LockedChannel, userId: s
     select *, clock_timestamp() as now
     from messages
     where channel_id = ${channel.id}
-      and user_id = ${userId}
+      and user_id collate "C" = ${userId}
       and (deleted_at is null or client_id is not null)
     order by seq
     limit ${STEP}`

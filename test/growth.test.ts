@@ -1,0 +1,108 @@
+import { expect, test } from 'vitest'
+import { type PlanKind, planAnew, rowsReadBy } from './support/rows-read.ts'
+import { useWorld, type World } from './support/world.ts'
+
+const LONG = 20_000
+const SHORT_CHANNELS = 2_000
+
+const world = useWorld({
+  poolSize: 1,
+  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000 },
+})
+
+/** Messages like those of the product, straight into the database: every tenth is deleted. */
+async function insertMessages({ db, appId }: World, channelId: string, count: number) {
+  await db`
+    insert into messages (
+      id, app_id, channel_id, user_id, seq, rev,
+      text, mentions, attachments,
+      client_id, deleted_at
+    )
+    select
+      gen_random_uuid(), ${appId}, ${channelId}, case when n % 2 = 0 then 'ana' else 'ben' end,
+      c.last_seq + n, c.rev + n,
+      'hello', '{}', '[]',
+      'old-' || n, case when n % 10 = 0 then now() end
+    from generate_series(1, ${count}) n
+    join channels c on c.id = ${channelId}`
+  await db`
+    with counted as (
+      update channels
+      set last_seq = last_seq + ${count}, rev = rev + ${count}
+      where id = ${channelId}
+      returning id, last_seq
+    )
+    update members m
+    set last_read_seq = counted.last_seq, unread_after_seq = counted.last_seq
+    from counted
+    where m.channel_id = counted.id`
+}
+
+/** As many channels with three messages each: the averages of the statistics are those of few. */
+async function insertShortChannels({ db, appId }: World, count: number) {
+  await db`
+    with short as (
+      insert into channels (id, app_id, cid, type, created_by, last_seq, rev)
+      select gen_random_uuid(), ${appId}, 'group:short-' || gen_random_uuid(), 'group', 'ben', 3, 3
+      from generate_series(1, ${count})
+      returning id
+    ),
+    joined as (
+      insert into members (app_id, channel_id, user_id, role)
+      select ${appId}, id, 'ben', 'owner'
+      from short
+    )
+    insert into messages (
+      id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments
+    )
+    select gen_random_uuid(), ${appId}, id, 'ben', n, n, 'hello', '{}', '[]'
+    from short, generate_series(1, 3) n`
+}
+
+let made = 0
+async function talk(messages: number) {
+  const [ana] = await world().users('ana', 'ben')
+  const { id: channelId } = await ana.channels.create({
+    type: 'group',
+    name: 'Talk',
+    memberIds: ['ben'],
+  })
+  await insertMessages(world(), channelId, messages)
+  const send = (input: { parentId?: string; clientId?: string } = {}) =>
+    ana.messages.send({ channelId, text: 'hi', ...input })
+  const { id: messageId } = await send()
+  const unique = () => `${made++}`
+  const operations: Record<string, () => Promise<unknown>> = {
+    send: () => send(),
+    'send with a clientId': () => send({ clientId: unique() }),
+    reply: () => send({ parentId: messageId }),
+    edit: () => ana.messages.edit({ channelId, messageId, text: unique() }),
+    react: () => ana.reactions.add({ channelId, messageId, emoji: `:${unique()}:` }),
+    page: () => ana.messages.list({ channelId, limit: 50 }),
+    'page before': () => ana.messages.list({ channelId, before: messageId, limit: 50 }),
+    thread: () => ana.messages.replies({ channelId, messageId }),
+    message: () => ana.messages.get({ channelId, messageId }),
+    channel: () => ana.channels.get({ channelId }),
+    read: () => ana.reads.mark({ channelId }),
+    delete: async () => ana.messages.delete({ channelId, messageId: (await send()).id }),
+  }
+  return operations
+}
+
+test.for<PlanKind>(['generic', 'custom'])(
+  'no operation reads more rows in a long channel than in a short one, with %s plans',
+  async (plan) => {
+    const [short, long] = [await talk(60), await talk(LONG)]
+    await insertShortChannels(world(), SHORT_CHANNELS)
+    for (const statistics of ['none', 'analysed']) {
+      if (statistics === 'analysed') await world().db`analyze`
+      else await planAnew(world())
+      for (const [name, operation] of Object.entries(short)) {
+        const few = await rowsReadBy(world(), plan, operation)
+        const many = await rowsReadBy(world(), plan, long[name] ?? operation)
+        expect.soft(many, `${name}, ${statistics}`).toBeLessThanOrEqual(1.2 * few + 20)
+        if (statistics === 'analysed') expect.soft(few, name).toBeLessThanOrEqual(100)
+      }
+    }
+  },
+)

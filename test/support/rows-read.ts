@@ -1,0 +1,32 @@
+import type { World } from './world.ts'
+
+/** How PostgreSQL plans a prepared statement: for any parameters, or for those of each call. */
+export type PlanKind = 'generic' | 'custom'
+
+/**
+ * The rows that PostgreSQL looks at in all tables and indexes while `work` runs, by its own
+ * statistics. The world must have a pool of one connection, and no other work.
+ */
+export async function rowsReadBy(world: World, plan: PlanKind, work: () => Promise<unknown>) {
+  await onConnection(world, `set plan_cache_mode = force_${plan}_plan`)
+  await work()
+  const before = await readStatistics(world)
+  await work()
+  return (await readStatistics(world)) - before
+}
+
+/** Forgets the plans that were made while tables were empty, as PostgreSQL does after ANALYZE. */
+export const planAnew = (world: World) => onConnection(world, 'discard plans')
+
+async function readStatistics(world: World) {
+  await onConnection(world, 'select pg_stat_force_next_flush()')
+  const [row] = await world.db<{ rows: number }[]>`
+    select (
+      (select sum(seq_tup_read) from pg_stat_user_tables)
+      + (select sum(idx_tup_read) from pg_stat_user_indexes)
+    )::int as rows`
+  return row?.rows ?? 0
+}
+
+const onConnection = ({ pool }: World, statement: string) =>
+  pool.use((connection) => connection.unsafe(statement))
