@@ -133,14 +133,28 @@ test('a list of a hundred channels takes as many statements as a list of two', a
   expect(await statementsOf(list)).toHaveLength(2)
 })
 
+test('a hundred messages at once share their statements, whatever their channels', async () => {
+  const ana = await world().user('spreading')
+  const channels = await Promise.all(
+    Array.from({ length: 100 }, () => ana.channels.create({ type: 'group', name: 'Talk' })),
+  )
+  const taken = await workOf(() =>
+    Promise.all(channels.map(({ id }) => ana.messages.send({ channelId: id, text: 'hi' }))),
+  )
+  expect(taken.length).toBeLessThan(100)
+})
+
 test('a send pipelines its reads with the lock it waits for', async () => {
   const { operations, channelId } = await lively(2)
   const sent = await whileLocked(world(), channelId, async (waiting) => {
     statements.length = 0
     const sent = operations.send()
     await waiting(1)
+    // The first batch does not wait. The second, of this channel alone, does.
     expect(statements.filter(isWork)).toEqual([
-      expect.stringMatching(/for no key update/),
+      expect.stringMatching(/for no key update skip locked/),
+      expect.stringMatching(/last_seq/),
+      expect.stringMatching(/for no key update\s*$/),
       expect.stringMatching(/last_seq/),
     ])
     return { sent }

@@ -133,7 +133,8 @@ export class EventBuffer {
           rev = given.rev,
           last_seq = given.last_seq,
           last_activity_at = case
-            when given.last_seq > c.last_seq then clock_timestamp()
+            when given.last_seq > c.last_seq
+              then greatest(clock_timestamp(), c.last_activity_at)
             else c.last_activity_at
           end
         from unnest(${ids}::uuid[], ${revs}::int[], ${lastSeqs}::int[]) as given (id, rev, last_seq)

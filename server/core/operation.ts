@@ -26,17 +26,24 @@ type Write<Op extends Operation> = {
 export type Batch<Op extends Operation> = { kind: 'batch'; op: Op } & BatchRules<Op>
 
 type BatchRules<Op extends Operation> = {
-  /** Commands with the same key, all of one app, wait for each other and share a transaction. */
-  groupKeyOf: (command: Command<Op>) => string
-  /** Carries out commands with the same key in one transaction; returns their outcomes in order. */
+  /** Commands of one group, all of one app, may share a transaction; `resource` is what they lock. */
+  keysOf: (command: Command<Op>) => { group: string; resource: string }
+  /**
+   * Carries out commands of one group in one transaction; returns their outcomes in order. Unless
+   * it `mayWait`, a command whose resource others have locked is left undone: CONTENDED.
+   */
   run: (
     ctx: Omit<WriteContext<Op['auth']>, 'caller'>,
     commands: Command<Op>[],
-  ) => Promise<Outcome<Op>[]>
+    options: { mayWait: boolean },
+  ) => Promise<(Outcome<Op> | typeof CONTENDED)[]>
   /** The result of an earlier command that this one repeats, if there is one. */
   findRepeated: (ctx: Context<Op['auth']>, input: Input<Op>) => Promise<Output<Op> | undefined>
 }
 export type Command<Op extends Operation> = { caller: Caller<Op['auth']>; input: Input<Op> }
+
+/** Others hold the lock that a command of a batch needs. */
+export const CONTENDED = Symbol('contended')
 
 /** The outcome of one command of a batch. An error is a value: thrown, it would undo the batch. */
 export type Outcome<Op extends Operation = Operation> =

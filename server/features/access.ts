@@ -89,16 +89,21 @@ export const asLocked = (channel: ChannelRow): LockedChannel => ({ ...channel, i
 
 /**
  * Locks channels in the order of their ids, so that two transactions never wait for each other.
- * Rows of members stay writable.
+ * Rows of members stay writable. Unless it `mayWait`, channels that others have locked are left out.
  */
-export const lockChannels = (db: Tx, appId: string, ids: string[]) => db`
+export const lockChannels = (
+  db: Tx,
+  appId: string,
+  ids: string[],
+  { mayWait }: { mayWait: boolean } = { mayWait: true },
+) => db<{ id: string }[]>`
   select id
   from channels
   where id = any(${ids}::uuid[])
     and app_id is not distinct from ${appId}
     and deleted_at is null
   order by id
-  for no key update`
+  for no key update ${mayWait ? db`` : db`skip locked`}`
 
 /** A channel without a check of rights: for the backend and the erasure of users, once locked. */
 export const selectChannel = (db: Tx, appId: string, channelId: string) => db<ChannelRow[]>`

@@ -151,19 +151,20 @@ const LARGEST_BATCH = 64
 
 function createBatchRunner(
   inTransaction: InTransaction,
-  { run, groupKeyOf }: Batch<Operation>,
+  { run, keysOf }: Batch<Operation>,
 ): Runner {
   const attempt = createGroupCommit<Command<Operation>, Outcome>({
     maxBatchSize: LARGEST_BATCH,
-    run: async (commands, until) => {
+    run: async (commands, { until, mayWait }) => {
       const [first] = commands
       if (!first) return []
-      return inTransaction({ caller: first.caller, until }, (ctx) => run(ctx, commands))
+      const { caller } = first
+      return inTransaction({ caller, until }, (ctx) => run(ctx, commands, { mayWait }))
     },
   })
   return async ({ caller, input, until, onRepeat }) => {
     const command = { caller, input }
-    const outcome = await attempt(groupKeyOf(command), command, until)
+    const outcome = await attempt(keysOf(command), command, until)
     if ('error' in outcome) throw outcome.error
     if (outcome.isRepeat) await onRepeat()
     return outcome.result

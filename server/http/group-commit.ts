@@ -1,14 +1,25 @@
-import { DeadlineError } from '../db/client.ts'
+import { CONTENDED } from '../core/operation.ts'
+import { DeadlineError, isDatabaseUnavailable } from '../db/client.ts'
+
+/**
+ * Commands with the same `group` may share a transaction. Those with the same `resource` need the
+ * same lock; a group has many resources.
+ */
+type GroupKeys = { group: string; resource: string }
+
+/** How to run a batch: within which time, and whether it may wait for locks that others hold. */
+type BatchRun = { until: number; mayWait: boolean }
 
 type Entry<Command, Result> = {
   command: Command
+  keys: GroupKeys
   until: number
   resolve: (result: Result) => void
   reject: (error: unknown) => void
 }
 type GroupCommitOptions<Command, Result> = {
   /** Runs the commands of one batch; one result per command, in order. */
-  run: (commands: Command[], until: number) => Promise<Result[]>
+  run: (commands: Command[], options: BatchRun) => Promise<(Result | typeof CONTENDED)[]>
   maxBatchSize: number
 }
 
@@ -19,50 +30,79 @@ type GroupCommitOptions<Command, Result> = {
 const LEAST_REMAINING_MS = 1_000
 
 /**
- * Group commit: commands that arrive while others with the same key are running wait, and then run
- * as one batch. An idle key adds no delay, a busy key holds one connection however many commands
- * wait for it, and keys do not wait for each other.
+ * Group commit: commands that arrive while others of their group are running wait, and then run as
+ * one batch. An idle group adds no delay, and a busy one holds one connection however many commands
+ * wait for it. A batch of a group never waits for locks: commands whose resource is locked by others
+ * go to a queue of that resource, which does wait, and nobody else with them. Commands of one
+ * resource run in the order in which they arrived.
  */
 export function createGroupCommit<Command, Result>({
   run,
   maxBatchSize,
 }: GroupCommitOptions<Command, Result>) {
-  const queues = new Map<string, Entry<Command, Result>[]>()
+  type BatchEntry = Entry<Command, Result>
+  const groups = new Map<string, BatchEntry[]>()
+  const resources = new Map<string, BatchEntry[]>()
 
-  const drain = async (key: string, queue: Entry<Command, Result>[]) => {
+  const enqueue = (entry: BatchEntry) => {
+    const { group, resource } = entry.keys
+    if (resources.has(resource)) enqueueIn(resources, resource, entry)
+    else enqueueIn(groups, group, entry)
+  }
+  const enqueueIn = (queues: Map<string, BatchEntry[]>, key: string, entry: BatchEntry) => {
+    const waiting = queues.get(key)
+    if (waiting) {
+      waiting.push(entry)
+      return
+    }
+    const queue = [entry]
+    queues.set(key, queue)
+    void drain(queues, key, queue)
+  }
+
+  const drain = async (queues: typeof groups, key: string, queue: BatchEntry[]) => {
+    const mayWait = queues === resources
     while (queue.length > 0) {
       const earliest = Date.now() + LEAST_REMAINING_MS
       const entries = queue.splice(0, maxBatchSize)
-      const expiring = entries.filter(({ until }) => until < earliest)
+      const [ready, overtaken] = mayWait ? [entries, []] : splitByQueue(entries)
+      for (const entry of overtaken) enqueueIn(resources, entry.keys.resource, entry)
+      const expiring = ready.filter(({ until }) => until < earliest)
       for (const { reject } of expiring) reject(new DeadlineError())
-      await runBatch(entries.filter(({ until }) => until >= earliest))
+      await runBatch(
+        ready.filter(({ until }) => until >= earliest),
+        mayWait,
+      )
     }
     queues.delete(key)
   }
-  const runBatch = async (entries: Entry<Command, Result>[]) => {
+  /** Commands behind others that wait for their resource must not overtake them. */
+  const splitByQueue = (entries: BatchEntry[]) => {
+    const isQueued = ({ keys }: BatchEntry) => resources.has(keys.resource)
+    return [entries.filter((entry) => !isQueued(entry)), entries.filter(isQueued)] as const
+  }
+
+  const runBatch = async (entries: BatchEntry[], mayWait: boolean): Promise<void> => {
     if (entries.length === 0) return
     const until = Math.min(...entries.map((entry) => entry.until))
     const commands = entries.map(({ command }) => command)
     try {
-      const results = await run(commands, until)
-      entries.forEach(({ resolve }, index) => {
-        resolve(results[index] as Result) // `run` returns one result per command
+      const results = await run(commands, { until, mayWait })
+      entries.forEach((entry, index) => {
+        const result = results[index] as Result | typeof CONTENDED // one per command
+        if (result === CONTENDED) enqueueIn(resources, entry.keys.resource, entry)
+        else entry.resolve(result)
       })
     } catch (error) {
-      for (const { reject } of entries) reject(error)
+      if (entries.length === 1 || isDatabaseUnavailable(error)) {
+        for (const { reject } of entries) reject(error)
+        return
+      }
+      // One command has made the batch fail. Only that one is refused.
+      for (const entry of entries) await runBatch([entry], mayWait)
     }
   }
 
-  return (key: string, command: Command, until: number) =>
-    new Promise<Result>((resolve, reject) => {
-      const entry = { command, until, resolve, reject }
-      const waiting = queues.get(key)
-      if (waiting) {
-        waiting.push(entry)
-        return
-      }
-      const queue = [entry]
-      queues.set(key, queue)
-      void drain(key, queue)
-    })
+  return (keys: GroupKeys, command: Command, until: number) =>
+    new Promise<Result>((resolve, reject) => enqueue({ command, keys, until, resolve, reject }))
 }

@@ -20,25 +20,33 @@ export type SendFacts = {
   earlierId: string | null
   rootId: string | null
   rootReplyCount: number
+  /** One time for the batch, and never before the channel's last message, whatever the clock does. */
   now: string
+  /** The channel is locked by others, and the facts may change. */
+  isContended: boolean
 }
 
 /** Locks the channels of these commands of one app, and reads the facts of each command. */
-export async function readFacts(db: Tx, commands: SendCommand[]): Promise<SendFacts[]> {
+export async function readFacts(
+  db: Tx,
+  commands: SendCommand[],
+  { mayWait }: { mayWait: boolean },
+): Promise<SendFacts[]> {
   const appId = commands[0]?.caller.appId ?? ''
   const channelIds = [...new Set(commands.map(({ input }) => input.channelId))]
-  const [, rows] = await Promise.all([
-    lockChannels(db, appId, channelIds),
+  const [locked, rows] = await Promise.all([
+    lockChannels(db, appId, channelIds, { mayWait }),
     selectFacts(db, appId, commands),
   ])
+  const lockedIds = new Set(locked.map(({ id }) => id))
   const inOrder = rows.toSorted((a, b) => a.ordinal - b.ordinal)
   return inOrder.map(({ ordinal, ...row }) => {
     const command = commands[ordinal - 1] as SendCommand // there is one row a command
-    return { ...row, command }
+    return { ...row, command, isContended: row.channel !== null && !lockedIds.has(row.channel.id) }
   })
 }
 
-type FactsRow = Omit<SendFacts, 'command'> & { ordinal: number }
+type FactsRow = Omit<SendFacts, 'command' | 'isContended'> & { ordinal: number }
 
 /**
  * Locks the authors by id, so that none is deleted while their message is being stored: the erasure
@@ -75,7 +83,7 @@ function selectFacts(db: Tx, appId: string, commands: SendCommand[]) {
       m.role, m.last_read_seq, m.unread_after_seq,
       ${earlier} as earlier_id,
       root.id as root_id, root.reply_count as root_reply_count,
-      clock_timestamp() as now
+      greatest(statement_timestamp(), c.last_activity_at) as now
     from unnest(
       ${channelIds}::uuid[], ${userIds}::text[], ${clientIds}::text[], ${parentIds}::uuid[]
     )

@@ -1,12 +1,23 @@
 import { contract, type Message } from '@parley/contract'
 import { ApiError } from '../../core/errors.ts'
-import { implementBatch, type Outcome, RequiresFirstError } from '../../core/operation.ts'
+import {
+  CONTENDED,
+  implementBatch,
+  type Outcome,
+  RequiresFirstError,
+} from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
 import { channelForReader, isOpen } from '../access.ts'
 import { joinOpenChannel } from '../members/index.ts'
 import { type Append, createAppender } from './append.ts'
 import { readFacts, type SendCommand, type SendFacts } from './send-facts.ts'
 import { selectMessages, toMessage } from './view.ts'
+
+/**
+ * Messages of different channels share a commit as well: an app has this many transactions of sends
+ * at a time. Of more each would be smaller, and cost as much.
+ */
+const GROUPS = 2
 
 type SendOutcome = Outcome<typeof contract.messages.send>
 
@@ -16,13 +27,17 @@ type SendOutcome = Outcome<typeof contract.messages.send>
  * the lock, so that a user who was removed cannot write any more.
  */
 export const send = implementBatch(contract.messages.send, {
-  // Messages of one channel wait for its lock anyway: in one transaction they take it once.
-  groupKeyOf: ({ caller, input }) => `${caller.appId}:${input.channelId}`,
-  run: async (ctx, commands) => {
-    const facts = await readFacts(ctx.db, commands)
+  keysOf: ({ caller: { appId }, input: { channelId } }) => ({
+    group: `${appId}:${Number.parseInt(channelId.slice(-2), 16) % GROUPS}`,
+    resource: `${appId}:${channelId}`,
+  }),
+  run: async (ctx, commands, { mayWait }) => {
+    const facts = await readFacts(ctx.db, commands, { mayWait })
     const earlier = await selectEarlier(ctx.db, facts)
     const { append, write } = createAppender(ctx)
-    const outcomes = facts.map((each) => decide(each, { earlier, append }))
+    const outcomes = facts.map((each) =>
+      each.isContended ? CONTENDED : decide(each, { earlier, append }),
+    )
     write()
     return outcomes
   },
