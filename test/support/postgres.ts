@@ -21,7 +21,7 @@ declare module 'vitest' {
  * One PostgreSQL for the whole run (the one of DATABASE_URL if that is set), and a template
  * database to clone.
  */
-export default async function setup(project: TestProject) {
+export async function providePostgres(project: TestProject) {
   const server = process.env.DATABASE_URL
     ? { url: process.env.DATABASE_URL, stop: async () => {} }
     : await startTemporary()
