@@ -1,10 +1,11 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connectOnce } from '@parley/server/db/client'
 import { startEmbeddedPostgres } from '@parley/server/db/embedded/index'
 import { migrate } from '@parley/server/db/migrate'
 import type { TestProject } from 'vitest/node'
+import { createDataFolder } from './folders.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -42,11 +43,15 @@ export async function providePostgres(project: TestProject) {
 }
 
 async function startTemporary() {
-  const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'))
-  chmodSync(dataDir, 0o755) // root runs the server as another user, who must be able to enter it
+  const dataDir = createDataFolder('test')
   const server = await startEmbeddedPostgres({
     dataDir,
-    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' },
+    settings: {
+      fsync: 'off',
+      synchronous_commit: 'off',
+      full_page_writes: 'off',
+      max_wal_size: '256MB',
+    },
   })
   return {
     url: server.url,
