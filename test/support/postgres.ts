@@ -13,7 +13,7 @@ declare module 'vitest' {
     databaseUrl: string
     /** A migrated database that every test file clones. */
     template: string
-    /** A folder for the statements that the run sends. */
+    /** A folder for the statements that the run sends, and those that the source declares. */
     statements: string
   }
 }
