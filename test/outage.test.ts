@@ -1,5 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isChatError } from '@parley/client'
@@ -7,6 +6,7 @@ import { patience } from '@parley/server/db/client'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '@parley/server/db/embedded/index'
 import { migrate } from '@parley/server/db/migrate'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { createDataFolder } from './support/folders.ts'
 import { whileLocked } from './support/locks.ts'
 import { type Answer, expectError, post } from './support/raw.ts'
 import { patient } from './support/until.ts'
@@ -50,8 +50,7 @@ const startServer = async (): Promise<EmbeddedPostgres & { kill: () => Promise<u
     )
   return { ...server, kill }
 }
-const dataDir = mkdtempSync(join(tmpdir(), 'parley-outage-'))
-chmodSync(dataDir, 0o755) // for the user that root hands the server over to
+const dataDir = createDataFolder('outage')
 let server: Awaited<ReturnType<typeof startServer>>
 let fragile: World
 

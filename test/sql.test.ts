@@ -32,7 +32,7 @@ const kinds: Record<number, string> = {
 const world = useWorld({ jobs: {} })
 
 test('every query of the server answers the rows that its declared type says', async () => {
-  const queries = declaredQueries().sort((a, b) => lengthOf(b) - lengthOf(a))
+  const queries = declaredQueries(inject('statements')).sort((a, b) => lengthOf(b) - lengthOf(a))
   // A query without parameters is its own statement, whoever sends it.
   const constant = queries.flatMap(({ parts: [text, ...more] }) => (more.length === 0 ? text : []))
   const statements = [...sentStatements(inject('statements')), ...constant].filter(isText)

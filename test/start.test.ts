@@ -1,20 +1,12 @@
 import { spawn } from 'node:child_process'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect as connectSocket, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApi } from '@parley/client'
 import { connectOnce } from '@parley/server/db/client'
 import { afterAll, expect, inject, test, vi } from 'vitest'
 import { root } from './support/consumer.ts'
+import { createDataFolder } from './support/folders.ts'
 import { whileLocked } from './support/locks.ts'
 import { databaseUrl } from './support/postgres.ts'
 import { exchange, expectError, post } from './support/raw.ts'
@@ -22,8 +14,7 @@ import { production, useChildren } from './support/start.ts'
 import { patient } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'parley-start-'))
-chmodSync(directory, 0o755) // for the user that root hands the database over to
+const directory = createDataFolder('start')
 const world = useWorld()
 const children = useChildren()
 

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import ts from 'typescript'
-import { expect, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
+import { declaredQueries } from './support/sql/declared.ts'
 
 test('no two tests of the suite share one title', () => {
   const files = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' }).filter(
@@ -12,6 +13,13 @@ test('no two tests of the suite share one title', () => {
     for (const title of titlesIn(file)) places.set(title, [...(places.get(title) ?? []), file])
   expect(places.size).toBeGreaterThan(300)
   expect([...places].filter(([, found]) => found.length > 1)).toEqual([])
+})
+
+// Read while other files run, for the test of all queries, which runs alone after them.
+test('the queries of the server that declare their rows are found', () => {
+  const queries = declaredQueries(inject('statements'))
+  expect(queries.length).toBeGreaterThan(50)
+  expect(queries.filter(({ columns }) => columns.size > 0).length).toBeGreaterThan(50)
 })
 
 /** The titles that are written out in a file. Titles that a loop makes up are left out. */

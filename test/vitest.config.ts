@@ -43,7 +43,7 @@ export default defineConfig({
   test: {
     ...tests,
     // Once for all projects.
-    globalSetup: ['./support/postgres.ts'],
+    globalSetup: ['./support/setup.ts'],
     maxWorkers: 3,
     projects: [
       {

@@ -7,7 +7,15 @@ import { centrifugeOf, listen } from './support/realtime.ts'
 import { until } from './support/until.ts'
 
 const staging = useStagingWorld()
-const { startNode, startNodeWithoutProvider, startWorker, stopLast, send, withPreviews } = staging
+const {
+  startNode,
+  startNodeWithoutProvider,
+  startWorker,
+  startWorkerByNpm,
+  stopLast,
+  send,
+  withPreviews,
+} = staging
 
 const startPreviewWorker = () => {
   const { world, web } = staging.current()
@@ -52,8 +60,8 @@ test('a separate worker runs jobs, publishes their events, and exits on SIGTERM'
   expect(output()).toContain('worker started')
 })
 
-test('a worker without DATABASE_URL exits with an error that names it', async () => {
-  const { exited, output } = startWorker({})
+test('npm run worker without DATABASE_URL exits with an error that names it', async () => {
+  const { exited, output } = startWorkerByNpm()
   expect(await exited).toEqual([1, null])
   expect(output()).toMatch(/^DATABASE_URL: required by a worker.*\n$/)
 })

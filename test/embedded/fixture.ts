@@ -16,8 +16,9 @@ import { createInterface } from 'node:readline'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '@parley/server/db/embedded/index'
 import { isAlive } from '@parley/server/db/embedded/process'
 import postgres from 'postgres'
-import { afterAll, afterEach, expect } from 'vitest'
+import { afterAll, afterEach, expect, inject } from 'vitest'
 import { root } from '../support/consumer.ts'
+import { createDataFolder } from '../support/folders.ts'
 
 /** Commits stay synchronous: what is lost when a server is killed must be the launcher's fault. */
 export const settings: Record<string, string> = { fsync: 'off', full_page_writes: 'off' }
@@ -41,9 +42,14 @@ export function useLauncher() {
     return path
   }
 
+  const dataDirectory = () => {
+    const path = createDataFolder('embedded')
+    made.push(path)
+    return path
+  }
+
   /** The directory that most tests start on: making a database takes most of a second. */
-  const used = directory()
-  made.pop()
+  const used = createDataFolder('embedded')
 
   afterEach(async () => {
     await Promise.all(running.splice(0).map((end) => end()))
@@ -59,7 +65,7 @@ export function useLauncher() {
 
   /** A process of its own, and of its own group, with the launcher of this checkout or another. */
   const program = async (dataDir: string, options: ProgramOptions = {}) => {
-    const source = join(directory(), 'program.mts')
+    const source = join(directory(), 'program.mjs')
     writeFileSync(source, programSource)
     const { stop, ...owner } = spawnProgram(source, { dataDir, ...options })
     running.push(stop)
@@ -81,6 +87,7 @@ export function useLauncher() {
   return {
     used,
     directory,
+    dataDirectory,
     start,
     program,
     orphan,
@@ -122,20 +129,18 @@ type ProgramOptions = { code?: string; user?: User }
 
 function spawnProgram(
   source: string,
-  { dataDir, code = root, user }: ProgramOptions & { dataDir: string },
+  { dataDir, code, user }: ProgramOptions & { dataDir: string },
 ) {
-  const launcher = join(code, 'server/db/embedded/index.ts')
-  const child = spawn(
-    process.execPath,
-    ['--conditions=parley-source', '--import', tsx, source, launcher, dataDir],
-    {
-      ...user,
-      cwd: code,
-      env: user ? { ...process.env, TMPDIR: dataDir } : process.env,
-      detached: true,
-      stdio: ['pipe', 'pipe', 'inherit'],
-    },
-  )
+  const launcher = code
+    ? { args: ['--import', tsx], file: join(code, 'server/db/embedded/index.ts') }
+    : { args: [], file: join(inject('programs'), 'embedded-postgres.mjs') }
+  const child = spawn(process.execPath, [...launcher.args, source, launcher.file, dataDir], {
+    ...user,
+    cwd: code ?? root,
+    env: user ? { ...process.env, TMPDIR: dataDir } : process.env,
+    detached: true,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
   const ended = once(child, 'exit')
   const stop = async () => {
     child.stdin.end('stop\n')

@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { canRead, checkout, isRoot, platformPackage, query, tsx, useLauncher } from './fixture.ts'
 
-const { used, directory, start, program, removeAfterTest } = useLauncher()
+const { used, directory, dataDirectory, start, program, removeAfterTest } = useLauncher()
 
 test('the database is unreachable from the network and for other users of the machine', async ({
   skip,
@@ -60,7 +60,7 @@ test('missing library links are made, also by two starts at once', async () => {
   const code = checkout(join(directory(), 'code'))
   const links = libraryLinks(code)
   for (const link of links) rmSync(link)
-  const owners = await Promise.all([program(used, { code }), program(directory(), { code })])
+  const owners = await Promise.all([program(used, { code }), program(dataDirectory(), { code })])
   await Promise.all(owners.map((owner) => owner.start()))
   for (const link of links) expect(lstatSync(link).isSymbolicLink()).toBe(true)
 })
@@ -68,7 +68,7 @@ test('missing library links are made, also by two starts at once', async () => {
 test('without binaries for the platform the error says to set DATABASE_URL', async () => {
   const code = checkout(join(directory(), 'code'))
   rmSync(join(code, platformPackage), { recursive: true })
-  await expect((await program(directory(), { code })).start()).rejects.toThrow(
+  await expect((await program(dataDirectory(), { code })).start()).rejects.toThrow(
     /^No embedded PostgreSQL for .*: set DATABASE_URL/,
   )
 })

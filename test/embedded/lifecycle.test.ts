@@ -8,7 +8,7 @@ import { expect, test, vi } from 'vitest'
 import { patient } from '../support/until.ts'
 import { query, serverOf, settings, useLauncher } from './fixture.ts'
 
-const { used, directory, start, program, orphan, endAfterTest } = useLauncher()
+const { used, dataDirectory, start, program, orphan, endAfterTest } = useLauncher()
 
 test('a first start answers queries, and ILIKE treats É and é as equal', async () => {
   const database = await start(used)
@@ -121,7 +121,7 @@ test('a start succeeds after a killed server whose pid was reused', async () => 
 })
 
 test('a start succeeds after a first start that was killed half-way', async () => {
-  const dataDir = directory()
+  const dataDir = dataDirectory()
   const owner = await program(dataDir)
   owner.start().catch(() => {})
   await vi.waitUntil(

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { page, servePages } from './pages.ts'
 import { serveProvider } from './provider.ts'
+import { bundled } from './start.ts'
 import { until } from './until.ts'
 import { createWorld, SECRET, type User, type World } from './world.ts'
 
@@ -84,8 +85,10 @@ export function useStagingWorld() {
     const jobs = { previews: { allowedHosts: [web.host] }, log }
     return stopAfterTest(await createWorld({ databaseUrl: world.databaseUrl, jobs }))
   }
-  /** Starts `npm run worker`. */
-  const startWorker = (variables: Record<string, string>) => stopAfterTest(spawnWorker(variables))
+  /** Starts what `npm run worker` runs. */
+  const startWorker = (variables: Record<string, string>) =>
+    stopAfterTest(spawnWorker(process.execPath, bundled('worker'), variables))
+  const startWorkerByNpm = () => stopAfterTest(spawnWorker('npm', ['run', '--silent', 'worker']))
   const stopLast = () => processes.pop()?.stop()
 
   const send = (text: string) => {
@@ -106,21 +109,18 @@ export function useStagingWorld() {
     startNode,
     startNodeWithoutProvider,
     startWorker,
+    startWorkerByNpm,
     stopLast,
     send,
     withPreviews,
   }
 }
 
-function spawnWorker(variables: Record<string, string>) {
-  const child = spawn(
-    process.execPath,
-    ['--conditions=parley-source', '--import', 'tsx', 'server/bin/worker.ts'],
-    {
-      cwd: fileURLToPath(new URL('../..', import.meta.url)),
-      env: { PATH: process.env.PATH, NODE_ENV: 'production', JWT_SECRET: SECRET, ...variables },
-    },
-  )
+function spawnWorker(command: string, args: string[], variables: Record<string, string> = {}) {
+  const child = spawn(command, args, {
+    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+    env: { PATH: process.env.PATH, NODE_ENV: 'production', JWT_SECRET: SECRET, ...variables },
+  })
   let output = ''
   const append = (chunk: unknown) => (output += chunk)
   child.stdout.on('data', append)

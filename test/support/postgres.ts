@@ -1,10 +1,11 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connectOnce } from '@parley/server/db/client'
 import { startEmbeddedPostgres } from '@parley/server/db/embedded/index'
 import { migrate } from '@parley/server/db/migrate'
 import type { TestProject } from 'vitest/node'
+import { createDataFolder } from './folders.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -12,7 +13,7 @@ declare module 'vitest' {
     databaseUrl: string
     /** A migrated database that every test file clones. */
     template: string
-    /** A folder for the statements that the run sends. */
+    /** A folder for the statements that the run sends, and those that the source declares. */
     statements: string
   }
 }
@@ -21,7 +22,7 @@ declare module 'vitest' {
  * One PostgreSQL for the whole run (the one of DATABASE_URL if that is set), and a template
  * database to clone.
  */
-export default async function setup(project: TestProject) {
+export async function providePostgres(project: TestProject) {
   const server = process.env.DATABASE_URL
     ? { url: process.env.DATABASE_URL, stop: async () => {} }
     : await startTemporary()
@@ -42,11 +43,15 @@ export default async function setup(project: TestProject) {
 }
 
 async function startTemporary() {
-  const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'))
-  chmodSync(dataDir, 0o755) // root runs the server as another user, who must be able to enter it
+  const dataDir = createDataFolder('test')
   const server = await startEmbeddedPostgres({
     dataDir,
-    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' },
+    settings: {
+      fsync: 'off',
+      synchronous_commit: 'off',
+      full_page_writes: 'off',
+      max_wal_size: '256MB',
+    },
   })
   return {
     url: server.url,

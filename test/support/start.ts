@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createRequire } from 'node:module'
-import { fileURLToPath } from 'node:url'
-import { afterEach, vi } from 'vitest'
+import { join } from 'node:path'
+import { afterEach, inject, vi } from 'vitest'
 import { patient } from './until.ts'
 
 export const production = {
@@ -27,18 +26,19 @@ export function useChildren() {
   }
 }
 
+/** The arguments with which Node.js runs a program that was bundled for this run. */
+export const bundled = (program: 'server' | 'worker' | 'new-epoch') => [
+  '--enable-source-maps',
+  join(inject('programs'), `${program}.mjs`),
+]
+
 /**
- * `npm start`, in a directory and an environment of its own. The caller ends it; `useChildren` does
- * so after each test.
+ * What `npm start` runs, in a directory and an environment of its own. The caller ends it;
+ * `useChildren` does so after each test.
  */
 export function start(variables: Record<string, string>, cwd: string) {
-  const main = fileURLToPath(new URL('../../server/bin/server.ts', import.meta.url))
-  const tsx = createRequire(import.meta.url).resolve('tsx')
   const environment = { PATH: process.env.PATH, PORT: '0', ...variables }
-  const child = spawn(process.execPath, ['--conditions=parley-source', '--import', tsx, main], {
-    cwd,
-    env: environment,
-  })
+  const child = spawn(process.execPath, bundled('server'), { cwd, env: environment })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
   const code = new Promise<number | null>((resolve) => child.on('close', resolve))

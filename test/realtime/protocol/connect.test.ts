@@ -64,7 +64,7 @@ describe('framing', () => {
   })
 
   test('commands after a failed connect are not carried out', async () => {
-    const raw = await opened()
+    const raw = await opened({}, await hurriedNode({ connectMs: 1_500 }))
     raw.send(
       connect(
         forge(ana().minted.wsToken, { payload: { iat: inSeconds(-100), exp: inSeconds(-50) } }),

@@ -7,7 +7,7 @@ export function useRecovery(world: () => World) {
   return {
     ana,
     ben,
-    connected: (user = ben()) => connected(user),
+    connected: (user = ben(), node = world()) => connected(user, node),
     /** Makes a channel with five events: two members, three messages. */
     createLively: async () => {
       const { id } = await ana().channels.create({

@@ -1,5 +1,5 @@
 import { topics } from '@parley/contract'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openProxy } from '../../support/proxy.ts'
 import { centrifugeOf, framings, listen } from '../../support/realtime.ts'
 import { RawSocket } from '../../support/socket.ts'
@@ -9,6 +9,14 @@ import { useRecovery } from './fixture.ts'
 
 const world = useWorld()
 const { ana, ben, connected, createLively, currentEpoch } = useRecovery(world)
+
+/** A node on the same database that often compares itself with it. */
+const startReconcilingNode = async () => {
+  const { databaseUrl } = world()
+  const node = await createWorld({ databaseUrl, timings: { reconcileMs: 200 } })
+  onTestFinished(node.stop)
+  return node
+}
 
 test('recovery works on another node and after a restart', async () => {
   const { topic, id } = await createLively()
@@ -79,7 +87,7 @@ describe('losing a right', () => {
   })
 
   test('revoked tokens close the sockets with 3503', async () => {
-    const raw = await connected()
+    const raw = await connected(ben(), await startReconcilingNode())
     await world().db`update users set token_generation = token_generation + 1 where id = 'ben'`
     expect((await raw.closed).code).toBe(3503)
     await world().db`update users set token_generation = 0 where id = 'ben'`
@@ -118,7 +126,7 @@ test('nodes exchange events again after the connections between them were cut', 
 
 test('a node that misses notifications catches up from the database by itself', async () => {
   const { topic, id } = await createLively()
-  const raw = await connected()
+  const raw = await connected(ben(), await startReconcilingNode())
   await raw.ask({ id: 2, subscribe: { channel: topic } })
   const { appId, db } = world()
   // As if written by a node that died before it could notify the others.
@@ -139,7 +147,7 @@ test('a node that misses notifications catches up from the database by itself', 
 
 test('a node that missed the deletion of a channel detects it', async () => {
   const { topic, id } = await createLively()
-  const raw = await connected()
+  const raw = await connected(ben(), await startReconcilingNode())
   await raw.ask({ id: 2, subscribe: { channel: topic } })
   const { db } = world()
   const envelope = JSON.stringify({ type: 'channel.deleted', payload: { channelId: id } })

@@ -170,7 +170,7 @@ test('a slow consumer is closed with 3008 and recovers without loss', async () =
   await raw.ask({ id: 2, subscribe: { channel: topic } })
   const [socket] = [...clients].filter((client) => !others.has(client))
   raw.socket.pause()
-  const text = 'x'.repeat(10_000)
+  const text = '€'.repeat(10_000) // 30 kB
   let last = await ana().messages.send({ channelId: id, text })
   // More than the socket buffers of the kernel hold, which is megabytes. A client that still does
   // not read 5 s after the close is cut off without a code.

@@ -1,4 +1,6 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { deserialize, serialize } from 'node:v8'
 import ts from 'typescript'
 
 /** What a column may hold: `string`, `number[]`, `json` (any structure), `null` … */
@@ -16,8 +18,19 @@ export type DeclaredQuery = {
 
 const root = join(import.meta.dirname, '../../..')
 
-/** Every query of the server that declares the type of its rows, as the compiler sees it. */
-export function declaredQueries(): DeclaredQuery[] {
+/**
+ * Every query of the server that declares the type of its rows, as the compiler sees it. To read
+ * them takes seconds, so the first caller of a run leaves them in the run's folder.
+ */
+export function declaredQueries(folder: string): DeclaredQuery[] {
+  const file = join(folder, 'declared')
+  if (existsSync(file)) return deserialize(readFileSync(file))
+  const queries = readQueries()
+  writeFileSync(file, serialize(queries))
+  return queries
+}
+
+function readQueries() {
   const configFile = join(root, 'tsconfig.json')
   const { config } = ts.readConfigFile(configFile, ts.sys.readFile)
   const parsed = ts.parseJsonConfigFileContent({ ...config, include: ['server'] }, ts.sys, root)

@@ -13,8 +13,7 @@ export function noteStatement(folder: string, statement: string) {
 }
 
 export function sentStatements(folder: string): string[] {
-  const lines = readdirSync(folder).flatMap((file) =>
-    readFileSync(join(folder, file), 'utf8').trim().split('\n'),
-  )
+  const files = readdirSync(folder).filter((file) => file.endsWith('.jsonl'))
+  const lines = files.flatMap((file) => readFileSync(join(folder, file), 'utf8').trim().split('\n'))
   return [...new Set(lines)].map((line) => JSON.parse(line))
 }

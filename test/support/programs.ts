@@ -1,0 +1,61 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { build } from 'vite'
+import type { TestProject } from 'vitest/node'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The folder of the bundles below: `server.mjs` and so on. */
+    programs: string
+  }
+}
+
+const root = join(import.meta.dirname, '../..')
+
+/** What tests start in processes of their own. */
+const programs = {
+  server: 'server/bin/server.ts',
+  worker: 'server/bin/worker.ts',
+  'new-epoch': 'server/bin/new-epoch.ts',
+  'embedded-postgres': 'server/db/embedded/index.ts',
+}
+
+/**
+ * Bundles the programs, once for a run: a bundle starts in a third of the processor time that tsx
+ * needs for the sources. Packages are not bundled, so the folder lies where they are found.
+ */
+export async function providePrograms(project: TestProject) {
+  const parent = join(root, 'server/node_modules/.parley-test')
+  mkdirSync(parent, { recursive: true })
+  const folder = mkdtempSync(join(parent, 'programs-'))
+  const input = Object.fromEntries(
+    Object.entries(programs).map(([program, file]) => [program, join(root, file)]),
+  )
+  await build({
+    root,
+    configFile: false,
+    envDir: false,
+    publicDir: false,
+    logLevel: 'error',
+    plugins: [{ name: 'source-urls', enforce: 'pre', transform: withSourceUrl }],
+    ssr: { resolve: { conditions: ['parley-source', 'node', 'module'] } },
+    build: {
+      ssr: true,
+      target: 'node20',
+      sourcemap: true,
+      minify: false,
+      outDir: folder,
+      rolldownOptions: {
+        input,
+        output: { entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
+      },
+    },
+  })
+  project.provide('programs', folder)
+  return async () => rmSync(folder, { recursive: true })
+}
+
+/** A bundled module finds migrations, packages and the like where its source finds them. */
+const withSourceUrl = (code: string, id: string) =>
+  code.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(id).href))
