@@ -11,6 +11,7 @@ import { createDb, type Db } from '../db/client.ts'
 import { startEmbeddedPostgres } from '../db/embedded/index.ts'
 import { locks } from '../db/locks.ts'
 import { migrate } from '../db/migrate.ts'
+import { transaction } from '../db/transaction.ts'
 import { developmentSecrets } from '../dev-secrets.ts'
 import { createApp } from '../features/apps.ts'
 import { startMetricsServer } from '../http/metrics-server.ts'
@@ -126,7 +127,7 @@ async function closeInTime(app: ReturnType<typeof buildApp>) {
  */
 const ensureDemoApp = (db: Db, apiKey: string) =>
   db.use((db) =>
-    db.begin(async (tx) => {
+    transaction(db, async (tx) => {
       await tx`select pg_advisory_xact_lock(${locks.demoApp})`
       const [existing] = await tx`
         select
