@@ -12,6 +12,7 @@ import { startEmbeddedPostgres } from '../db/embedded/index.ts'
 import { locks } from '../db/locks.ts'
 import { migrate } from '../db/migrate.ts'
 import { transaction } from '../db/transaction.ts'
+import { whenReady } from '../db/when-ready.ts'
 import { developmentSecrets } from '../dev-secrets.ts'
 import { createApp } from '../features/apps.ts'
 import { startMetricsServer } from '../http/metrics-server.ts'
@@ -97,8 +98,10 @@ async function startEmbedded({ dataDir, isProduction }: Config) {
   return postgres.url
 }
 
-async function openDatabase(url: string, { poolSize }: Config): Promise<Db> {
-  await migrate(url).catch((error) => {
+async function openDatabase(url: string, { poolSize, waitSeconds }: Config): Promise<Db> {
+  const onWait = (reason: unknown) =>
+    warn(`waiting up to ${waitSeconds} s for the database: ${errorMessage(reason)}`)
+  await whenReady(() => migrate(url), { waitSeconds, onWait }).catch((error) => {
     throw new Error(`The database cannot be used: ${errorMessage(error)}`)
   })
   const db = createDb({ url, poolSize, applicationName: 'parley' })
