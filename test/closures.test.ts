@@ -2,6 +2,7 @@ import { connectOnce } from '@parley/server/db/client'
 import { transaction } from '@parley/server/db/transaction'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { openDatabaseProxy } from './support/database-proxy.ts'
+import { watchForDeath } from './support/deaths.ts'
 import { type Answer, expectError, post } from './support/raw.ts'
 import { patient } from './support/until.ts'
 import { createWorld, type User, useWorld, type World } from './support/world.ts'
@@ -24,19 +25,6 @@ afterAll(async () => {
   await node?.stop()
   proxy?.stop()
 })
-
-/** Errors that would have ended the process. */
-function watchForDeath() {
-  const errors: unknown[] = []
-  const note = (error: unknown) => void errors.push(error)
-  process.on('uncaughtException', note)
-  process.on('unhandledRejection', note)
-  onTestFinished(() => {
-    process.off('uncaughtException', note)
-    process.off('unhandledRejection', note)
-  })
-  return errors
-}
 
 /** The codes of a lost connection. */
 const lost = /^(CONNECTION_CLOSED|ECONNRESET|EPIPE)$/
