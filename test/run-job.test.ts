@@ -2,7 +2,6 @@ import { createMetrics } from '@parley/server/core/metrics'
 import { DeadlineError } from '@parley/server/db/client'
 import { runJob } from '@parley/server/jobs/run-job'
 import { timings } from '@parley/server/jobs/timings'
-import type { JobHelpers } from 'graphile-worker'
 import { expect, test } from 'vitest'
 import { silentLog } from './support/jobs.ts'
 
@@ -14,6 +13,7 @@ const jobs = [
   { appId: 'app', messageId: '2' },
 ] as const
 
+type JobHelpers = Parameters<typeof runJob>[1]['helpers']
 type Added = { task: string; payload: { jobs: unknown[]; tries: number }; runAt?: Date }
 type Options = {
   ageSeconds?: number

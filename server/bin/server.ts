@@ -24,11 +24,11 @@ import { errorMessage, runProcess, type StopFunction, stopWithParent } from '../
 /** `npm start`: the server, with its database unless that is given, and its jobs. */
 const stopFunctions: StopFunction[] = []
 
-async function start(stop: () => void) {
+async function start(stop: (exitCode?: number) => void) {
   const config = readConfig()
   if (config.isStartedByNpm) stopWithParent(stop)
   const secrets = config.isProduction ? undefined : developmentSecrets(config.dataDir)
-  const databaseUrl = config.databaseUrl ?? (await startEmbedded(config))
+  const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, stop))
   const db = await openDatabase(databaseUrl, config)
 
   const jwtSecret = config.jwtSecret ?? secrets?.jwtSecret ?? ''
@@ -90,10 +90,17 @@ async function start(stop: () => void) {
     })
 }
 
-async function startEmbedded({ dataDir, isProduction }: Config) {
+async function startEmbedded({ dataDir, isProduction }: Config, stop: (exitCode: number) => void) {
   if (isProduction)
     warn('DATABASE_URL is unset: using the embedded PostgreSQL, which is meant for development.')
-  const postgres = await startEmbeddedPostgres({ dataDir, onNotice: (line) => console.log(line) })
+  const postgres = await startEmbeddedPostgres({
+    dataDir,
+    onNotice: (line) => console.log(line),
+    onLost: (error) => {
+      console.error(errorMessage(error))
+      stop(1)
+    },
+  })
   stopFunctions.push(() => postgres.stop())
   return postgres.url
 }
