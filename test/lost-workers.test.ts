@@ -52,7 +52,7 @@ test('a job outlives twenty deaths of its workers and is then given up, with its
   ])
 })
 
-test('a queue whose lines to the database fell silent is begun anew', async () => {
+test('a queue whose lines to the database fell silent is restarted', async () => {
   const { world, provider } = staging.current()
   const proxy = await openDatabaseProxy(world.databaseUrl)
   const lines: string[] = []
