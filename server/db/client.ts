@@ -204,7 +204,10 @@ export const openConnection = ({
   })
 
 /** A connection for work outside the service: migrations and administration. */
-export const connectOnce = (url: string, options: Pick<ConnectionOptions, 'socket'> = {}) =>
+export const connectOnce = (
+  url: string,
+  options: Pick<ConnectionOptions, 'socket'> & { fetch_types?: boolean } = {},
+) =>
   postgres(url, {
     ...socketOf(url),
     ...options,

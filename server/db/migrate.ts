@@ -15,7 +15,7 @@ type Work = (tx: Tx) => Promise<unknown>
 /** Applies pending migrations, forward only. Several nodes may start at once. */
 export async function migrate(url: string) {
   // A separate connection, because drizzle replaces the parsers of the client that it is given.
-  const client = connectOnce(url, { socket: singleSocket() })
+  const client = connectOnce(url, { socket: singleSocket(), fetch_types: false })
   const safe = Object.assign(client, { begin: (work: Work) => transaction(client, work) })
   try {
     await client`select pg_advisory_lock(${locks.migration})`
