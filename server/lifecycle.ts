@@ -5,7 +5,7 @@ export type StopFunction = () => Promise<unknown>
 const STOP_TIMEOUT_MS = 14_000
 
 type ProcessOptions = {
-  start: (stop: () => void) => Promise<void>
+  start: (stop: (exitCode?: number) => void) => Promise<void>
   /** Filled by `start`. */
   stopFunctions: StopFunction[]
 }
@@ -23,8 +23,8 @@ export function runProcess({ start, stopFunctions }: ProcessOptions) {
       await stopNext().catch((error) => console.error(errorMessage(error)))
     process.exit(exitCode)
   }
-  const stopOnce = () => {
-    if (!isStopping) void stop(0)
+  const stopOnce = (exitCode = 0) => {
+    if (!isStopping) void stop(exitCode)
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {

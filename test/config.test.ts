@@ -16,6 +16,7 @@ describe('an invalid variable is reported in one line', () => {
     PORT: ['x', '-1', '65536', '1.5', '0x10', '1e3', ' 5501 x'],
     DATABASE_URL: ['x', 'mysql://localhost/a', 'http://localhost', 'localhost:5432'],
     DATABASE_POOL_SIZE: ['0', '1', '1001', 'ten'],
+    DATABASE_WAIT_SECONDS: ['-1', '601', '1.5'],
     ADMIN_API_KEY: ['short', 'with spaces in the key', 'é'.repeat(20)],
     JWT_SECRET: ['short', 'x'.repeat(31)],
     JWT_PREVIOUS_SECRETS: ['short', `${'x'.repeat(32)},short`],

@@ -93,11 +93,11 @@ test('an invalid job is given up after five attempts; the rest of its batch is r
   )
 })
 
-test('pushes older than an hour are given up, younger ones are sent', async () => {
+test('pushes older than six hours are given up, younger ones are sent', async () => {
   const { world, provider } = staging.current()
   const errors: string[] = []
   await startNode({ log: { ...silentLog, error: (_, message) => void errors.push(message) } })
-  const [old, young] = [await send('an hour ago'), await send('not long ago')]
+  const [old, young] = [await send('hours ago'), await send('not as long ago')]
   await idle(world)
   provider.forget()
   const stage = ({ id }: { id: string }, minutes: number) => {
@@ -106,10 +106,10 @@ test('pushes older than an hour are given up, younger ones are sent', async () =
       insert into staged_jobs (task, payload, created_at)
       values ('push-message', ${payload}, now() - make_interval(mins => ${minutes}))`
   }
-  await stage(old, 61)
+  await stage(old, 361)
   await idle(world)
   expect(errors).toEqual(['job given up: too old'])
-  await stage(young, 59)
+  await stage(young, 359)
   await idle(world)
   expect(provider.triggered()).toMatchObject([{ to: 'ben', payload: { messageId: young.id } }])
 })

@@ -43,8 +43,12 @@ test('a failed start prints one line with the reason and exits with 1', async ()
   const bad: [Record<string, string>, RegExp][] = [
     [{ PORT: 'x', DATA_DIR: directory }, /^PORT: expected a whole number\n$/],
     [
-      { ...production, DATABASE_URL: 'postgres://parley:hunter2@localhost:1/parley' },
-      /^The database cannot be used: connect ECONNREFUSED \S+:1\n$/,
+      {
+        ...production,
+        DATABASE_URL: 'postgres://parley:hunter2@localhost:1/parley',
+        DATABASE_WAIT_SECONDS: '1',
+      },
+      /^Warning: waiting up to 1 s for the database: .*\nThe database cannot be used: connect ECONNREFUSED \S+:1\n$/,
     ],
     [
       { ...production, DATABASE_URL: world().databaseUrl, PORT: String(port) },

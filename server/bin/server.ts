@@ -11,6 +11,8 @@ import { createDb, type Db } from '../db/client.ts'
 import { startEmbeddedPostgres } from '../db/embedded/index.ts'
 import { locks } from '../db/locks.ts'
 import { migrate } from '../db/migrate.ts'
+import { transaction } from '../db/transaction.ts'
+import { whenReady } from '../db/when-ready.ts'
 import { developmentSecrets } from '../dev-secrets.ts'
 import { createApp } from '../features/apps.ts'
 import { startMetricsServer } from '../http/metrics-server.ts'
@@ -22,11 +24,11 @@ import { errorMessage, runProcess, type StopFunction, stopWithParent } from '../
 /** `npm start`: the server, with its database unless that is given, and its jobs. */
 const stopFunctions: StopFunction[] = []
 
-async function start(stop: () => void) {
+async function start(stop: (exitCode?: number) => void) {
   const config = readConfig()
   if (config.isStartedByNpm) stopWithParent(stop)
   const secrets = config.isProduction ? undefined : developmentSecrets(config.dataDir)
-  const databaseUrl = config.databaseUrl ?? (await startEmbedded(config))
+  const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, stop))
   const db = await openDatabase(databaseUrl, config)
 
   const jwtSecret = config.jwtSecret ?? secrets?.jwtSecret ?? ''
@@ -88,16 +90,25 @@ async function start(stop: () => void) {
     })
 }
 
-async function startEmbedded({ dataDir, isProduction }: Config) {
+async function startEmbedded({ dataDir, isProduction }: Config, stop: (exitCode: number) => void) {
   if (isProduction)
     warn('DATABASE_URL is unset: using the embedded PostgreSQL, which is meant for development.')
-  const postgres = await startEmbeddedPostgres({ dataDir, onNotice: (line) => console.log(line) })
+  const postgres = await startEmbeddedPostgres({
+    dataDir,
+    onNotice: (line) => console.log(line),
+    onLost: (error) => {
+      console.error(errorMessage(error))
+      stop(1)
+    },
+  })
   stopFunctions.push(() => postgres.stop())
   return postgres.url
 }
 
-async function openDatabase(url: string, { poolSize }: Config): Promise<Db> {
-  await migrate(url).catch((error) => {
+async function openDatabase(url: string, { poolSize, waitSeconds }: Config): Promise<Db> {
+  const onWait = (reason: unknown) =>
+    warn(`waiting up to ${waitSeconds} s for the database: ${errorMessage(reason)}`)
+  await whenReady(() => migrate(url), { waitSeconds, onWait }).catch((error) => {
     throw new Error(`The database cannot be used: ${errorMessage(error)}`)
   })
   const db = createDb({ url, poolSize, applicationName: 'parley' })
@@ -126,7 +137,7 @@ async function closeInTime(app: ReturnType<typeof buildApp>) {
  */
 const ensureDemoApp = (db: Db, apiKey: string) =>
   db.use((db) =>
-    db.begin(async (tx) => {
+    transaction(db, async (tx) => {
       await tx`select pg_advisory_xact_lock(${locks.demoApp})`
       const [existing] = await tx`
         select

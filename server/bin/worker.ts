@@ -6,10 +6,11 @@ import { createJobStaging } from '../core/jobs.ts'
 import { createMetrics, type Metrics } from '../core/metrics.ts'
 import { createDb } from '../db/client.ts'
 import { migrate } from '../db/migrate.ts'
+import { whenReady } from '../db/when-ready.ts'
 import { startMetricsServer } from '../http/metrics-server.ts'
 import { createCleanup } from '../jobs/cleanup.ts'
 import { startJobs } from '../jobs/index.ts'
-import { runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
+import { errorMessage, runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
 import type { Broker } from '../realtime/broker.ts'
 import { hintOf } from '../realtime/hints.ts'
 import { createPostgresBroker } from '../realtime/postgres-broker.ts'
@@ -20,10 +21,12 @@ const stopFunctions: StopFunction[] = []
 async function start(stop: () => void) {
   const config = readConfig()
   if (config.isStartedByNpm) stopWithParent(stop)
-  const { databaseUrl, poolSize, metricsPort } = config
+  const { databaseUrl, poolSize, waitSeconds, metricsPort } = config
   if (databaseUrl === undefined)
     throw new Error('DATABASE_URL: required by a worker, which shares the database of its servers')
-  await migrate(databaseUrl)
+  const onWait = (reason: unknown) =>
+    console.warn(`Waiting up to ${waitSeconds} s for the database: ${errorMessage(reason)}`)
+  await whenReady(() => migrate(databaseUrl), { waitSeconds, onWait })
   const db = createDb({ url: databaseUrl, poolSize, applicationName: 'parley-worker' })
   stopFunctions.push(() => db.end({ timeout: 3 }))
 

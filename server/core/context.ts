@@ -8,7 +8,8 @@ import {
   topics,
 } from '@parley/contract'
 import type { DbConnection, PendingWrite, Tx } from '../db/client.ts'
-import { EventBuffer, type StoredEvent } from './event-buffer.ts'
+import { transaction } from '../db/transaction.ts'
+import { EventBuffer } from './event-buffer.ts'
 import type { EventPublisher } from './event-bus.ts'
 import type { JobStaging } from './jobs.ts'
 import type { LastActive } from './last-active.ts'
@@ -109,8 +110,7 @@ export async function runInTransaction<T>(
 ): Promise<T> {
   const buffer = new EventBuffer(appId, staging)
   const effects: (() => void)[] = []
-  type Outcome = { result: T; events: StoredEvent[] }
-  const { result, events } = (await db.begin(async (tx) => {
+  const { result, events } = await transaction(db, async (tx) => {
     const writes: PendingWrite[] = []
     const result = await work({
       db: tx,
@@ -124,7 +124,7 @@ export async function runInTransaction<T>(
     const [, events] = await Promise.all([Promise.all(writes), buffer.write(tx)])
     signal?.throwIfAborted()
     return { result, events }
-  })) as Outcome // Postgres.js unwraps arrays of promises in its type; there are none
+  })
   if (events.length > 0) publisher.publish(events)
   buffer.wakeJobs()
   for (const effect of effects) effect()

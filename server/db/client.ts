@@ -1,18 +1,19 @@
 import postgres from 'postgres'
+import { ConnectionClosedError, singleSocket } from './single-socket.ts'
 import { createSlots } from './slots.ts'
 import { valueTypes } from './value-types.ts'
 
 /** The database, as a pool of connections. Each piece of work has one of them to itself. */
 export type Db = ReturnType<typeof createDb>
 
-/**
- * One connection. Queries are tagged templates. Each statement is prepared once; statements that
- * are not awaited are pipelined.
- */
-export type DbConnection = ReturnType<typeof openConnection>
-
 /** The database for operations: they can query, but not begin, commit or nest transactions. */
 export type Tx = postgres.ISql
+
+/**
+ * One connection. Queries are tagged templates. Each statement is prepared once; statements that
+ * are not awaited are pipelined. Transactions are run by `transaction`.
+ */
+export type DbConnection = Tx & Pick<postgres.Sql, 'end'>
 
 /** A piece of SQL to be put into a query. */
 export type Fragment = postgres.PendingQuery<postgres.Row[]>
@@ -26,8 +27,15 @@ export const patience = {
   statementMs: 4_000,
 }
 export type Patience = typeof patience
-/** A node that hangs in the middle of a transaction must not hold its locks forever. */
-const IDLE_IN_TRANSACTION_MS = 10_000
+/**
+ * The longest pause between two statements of a transaction. A node that is cut off in the middle
+ * of one holds its locks, and so stops a channel for everybody, for this long.
+ */
+const IDLE_IN_TRANSACTION_MS = 2_000
+/** The longest that the server waits for a client to acknowledge what was sent to it. */
+const UNACKNOWLEDGED_MS = 10_000
+/** How soon the system checks whether the other end of a silent connection is still there. */
+const KEEP_ALIVE_SECONDS = 10
 
 /** Called with each statement as it is sent. */
 type OnStatement = (statement: string) => void
@@ -40,10 +48,13 @@ type DbOptions = {
 }
 type Work<T> = (connection: DbConnection, signal: AbortSignal) => Promise<T>
 
+/** A connection of a pool. `closed` rejects when it is closed, by whichever side. */
+type PooledConnection = { sql: DbConnection; isOpen: () => boolean; closed: Promise<never> }
+
 /**
- * Opens a pool. A connection is closed for good, and its slot goes to a new one, when the database
- * fails its work or the work misses its deadline: a Postgres.js client whose connection broke may
- * leave a query unsettled forever.
+ * Opens a pool. A connection that is closed never reconnects: the work that has it is rejected, and
+ * its slot goes to a new one. It is also closed when the database fails its work, or the work
+ * misses its deadline, since a Postgres.js client may then leave a query unsettled forever.
  */
 export function createDb({
   url,
@@ -52,16 +63,24 @@ export function createDb({
   ...options
 }: DbOptions) {
   const slots = createSlots(poolSize)
-  const lent = new Set<DbConnection>()
-  const idle = new Set<DbConnection>()
+  const lent = new Set<PooledConnection>()
+  const idle = new Set<PooledConnection>()
 
   const open = () => {
-    const connection: DbConnection = openConnection({
+    const life = new AbortController()
+    const sql: DbConnection = openConnection({
       url,
       statementMs,
       ...options,
-      onClose: () => idle.delete(connection),
+      socket: singleSocket(),
+      onClose: () => {
+        idle.delete(connection)
+        life.abort(new ConnectionClosedError())
+        void sql.end({ timeout: 0 })
+      },
     })
+    const closed = rejectionOf(life.signal)
+    const connection = { sql, isOpen: () => !life.signal.aborted, closed }
     return connection
   }
   const lend = () => {
@@ -70,10 +89,10 @@ export function createDb({
     lent.add(connection)
     return connection
   }
-  const takeBack = (connection: DbConnection, error?: unknown) => {
+  const takeBack = (connection: PooledConnection, error?: unknown) => {
     lent.delete(connection)
-    if (isDatabaseUnavailable(error)) void connection.end({ timeout: 0 })
-    else idle.add(connection)
+    if (isDatabaseUnavailable(error)) void connection.sql.end({ timeout: 0 })
+    else if (connection.isOpen()) idle.add(connection)
     slots.release()
   }
 
@@ -81,14 +100,19 @@ export function createDb({
   const newDeadline = () => Date.now() + callMs
   /**
    * Lends a connection. Work that has not finished at `until` is rejected with a DeadlineError, and
-   * its transaction does not commit.
+   * work whose connection is closed with a ConnectionClosedError. Its transaction does not commit,
+   * unless the answer to the commit is what was lost.
    */
   const use = <T>(work: Work<T>, until = newDeadline()): Promise<T> =>
     withDeadline(until, async (expired, signal) => {
       await slots.acquire(expired)
       const connection = lend()
       try {
-        const result = await Promise.race([work(connection, signal), expired])
+        const result = await Promise.race([
+          work(connection.sql, signal),
+          expired,
+          connection.closed,
+        ])
         takeBack(connection)
         return result
       } catch (error) {
@@ -98,9 +122,18 @@ export function createDb({
     })
 
   const end = async (options: { timeout: number }) => {
-    await Promise.all([...idle, ...lent].map((connection) => connection.end(options)))
+    await Promise.all([...idle, ...lent].map(({ sql }) => sql.end(options)))
   }
   return { use, end, newDeadline, waiting: slots.waiting }
+}
+
+/** Rejects with the reason of the signal, once it aborts. Nobody has to wait for it. */
+function rejectionOf(signal: AbortSignal) {
+  const rejection = new Promise<never>((_, reject) =>
+    signal.addEventListener('abort', () => reject(signal.reason)),
+  )
+  rejection.catch(() => {})
+  return rejection
 }
 
 /** The database did not answer in time. */
@@ -118,9 +151,7 @@ async function withDeadline<T>(
   work: (expired: Promise<never>, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const abort = new AbortController()
-  const expired = new Promise<never>((_, reject) =>
-    abort.signal.addEventListener('abort', () => reject(abort.signal.reason)),
-  )
+  const expired = rejectionOf(abort.signal)
   const timer = setTimeout(() => abort.abort(new DeadlineError()), until - Date.now())
   try {
     return await work(expired, abort.signal)
@@ -133,6 +164,8 @@ type ConnectionOptions = {
   url: string
   applicationName: string
   max?: number
+  /** How to make a socket, when it may be made only once. */
+  socket?: ReturnType<typeof singleSocket>
   onClose?: () => unknown
   onStatement?: OnStatement | undefined
   statementMs?: number
@@ -155,6 +188,7 @@ export const openConnection = ({
   url,
   applicationName,
   max = 1,
+  socket,
   onClose,
   onStatement,
   statementMs = patience.statementMs,
@@ -162,7 +196,9 @@ export const openConnection = ({
   postgres(url, {
     ...socketOf(url),
     max,
+    ...(socket && { socket }), // documented, but missing in its types
     connect_timeout: statementMs / 1000,
+    keep_alive: KEEP_ALIVE_SECONDS,
     // If the connection breaks during the look-up of array types, the error is thrown outside of
     // any query and ends the process.
     fetch_types: false,
@@ -176,12 +212,23 @@ export const openConnection = ({
       statement_timeout: statementMs,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       ...planner,
+      tcp_user_timeout: UNACKNOWLEDGED_MS,
     },
   })
 
 /** A connection for work outside the service: migrations and administration. */
-export const connectOnce = (url: string) =>
-  postgres(url, { ...socketOf(url), max: 1, connect_timeout: 10, onnotice: () => {} })
+export const connectOnce = (
+  url: string,
+  options: Pick<ConnectionOptions, 'socket'> & { fetch_types?: boolean } = {},
+) =>
+  postgres(url, {
+    ...socketOf(url),
+    ...options,
+    max: 1,
+    connect_timeout: 10,
+    keep_alive: KEEP_ALIVE_SECONDS,
+    onnotice: () => {},
+  })
 
 /** The socket directory of a URL like `postgres://user@%2Frun/name`, which Postgres.js ignores. */
 function socketOf(url: string) {
@@ -208,6 +255,7 @@ const CONNECTION_CODES = new Set([
 ])
 /**
  * Connection exceptions, resource shortage, operator intervention, system errors; lock timeout,
- * serialization failure, deadlock, and read-only transactions after a fail-over.
+ * serialization failure, deadlock, read-only transactions after a fail-over, and transactions that
+ * were idle or open for too long.
  */
-const UNAVAILABLE_SQLSTATES = /^(08|53|57|58)...$|^(55P03|40001|40P01|25006)$/
+const UNAVAILABLE_SQLSTATES = /^(08|53|57|58)...$|^(55P03|40001|40P01|25006|25P03|25P04)$/

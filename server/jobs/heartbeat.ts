@@ -1,10 +1,15 @@
+import type { Metrics } from '../core/metrics.ts'
 import type { Db } from '../db/client.ts'
+import { locks } from '../db/locks.ts'
+import { transaction } from '../db/transaction.ts'
 import type { Log } from './log.ts'
+import { MAX_ATTEMPTS, MAX_DEATHS } from './tasks.ts'
 import type { Timings } from './timings.ts'
 
 const MISSED_HEARTBEATS = 3
 
-type HeartbeatOptions = { db: Db; workers: ReadonlySet<string>; timings: Timings; log: Log }
+type ReleaseContext = { db: Db; metrics: Metrics; log: Log }
+type HeartbeatOptions = ReleaseContext & { workers: ReadonlySet<string>; timings: Timings }
 
 /**
  * Records at each heartbeat that the workers of this process are alive, and releases the jobs of
@@ -12,12 +17,19 @@ type HeartbeatOptions = { db: Db; workers: ReadonlySet<string>; timings: Timings
  * those jobs locked for hours. Returns a function that stops the heartbeat and releases this
  * process's jobs.
  */
-export function startHeartbeat({ db, workers, timings, log }: HeartbeatOptions) {
+export function startHeartbeat({ workers, timings, ...context }: HeartbeatOptions) {
   const deadSeconds = (timings.heartbeatMs * MISSED_HEARTBEATS) / 1000
   let current = Promise.resolve()
+  const releaseDead = async () => {
+    const dead = await writeHeartbeat(context.db, { workers: [...workers], deadSeconds })
+    if (dead.length > 0) await releaseWorkers(context, dead)
+  }
   const beat = () => {
-    current = writeHeartbeat(db, { workers: [...workers], deadSeconds }).catch((error) =>
-      log.warn({ err: error }, "worker heartbeat write failed: dead workers' jobs stay locked"),
+    current = releaseDead().catch((error) =>
+      context.log.warn(
+        { err: error },
+        "worker heartbeat write failed: dead workers' jobs stay locked",
+      ),
     )
   }
   beat()
@@ -25,10 +37,11 @@ export function startHeartbeat({ db, workers, timings, log }: HeartbeatOptions) 
   return async () => {
     clearInterval(timer)
     await current
-    await releaseWorkers(db, [...workers])
+    await releaseWorkers(context, [...workers])
   }
 }
 
+/** Returns the dead workers that still lock jobs. */
 const writeHeartbeat = (
   db: Db,
   { workers, deadSeconds }: { workers: string[]; deadSeconds: number },
@@ -41,17 +54,49 @@ const writeHeartbeat = (
       from unnest(${workers}::text[])
       on conflict (id) do update set seen_at = excluded.seen_at`
     await db`delete from job_workers where seen_at < ${deadSince}`
-    await db`
-      select graphile_worker.force_unlock_workers(array(
-        select distinct job.locked_by
-        from graphile_worker.jobs job
-        where job.locked_at < ${deadSince}
-          and not exists (select from job_workers jw where jw.id = job.locked_by)
-      ))`
+    const dead = await db<{ id: string }[]>`
+      select distinct job.locked_by as id
+      from graphile_worker.jobs job
+      where job.locked_at < ${deadSince}
+        and not exists (select from job_workers jw where jw.id = job.locked_by)`
+    return dead.map(({ id }) => id)
   })
 
-const releaseWorkers = (db: Db, workers: string[]) =>
-  db.use(async (db) => {
-    await db`select graphile_worker.force_unlock_workers(${workers}::text[])`
-    await db`delete from job_workers where id = any(${workers})`
-  })
+type LockedJob = { id: string; task: string; deaths: number }
+
+/**
+ * Releases the jobs of workers that have ended. Each had its attempt counted when it was taken; it
+ * gets that attempt back, until it has seen MAX_DEATHS workers die: then it is given up.
+ */
+export async function releaseWorkers({ db, metrics, log }: ReleaseContext, workers: string[]) {
+  const given = await db.use((connection) =>
+    transaction(connection, async (tx) => {
+      // So that a job of two nodes that release at once gets back one attempt, not two.
+      await tx`select pg_advisory_xact_lock(${locks.release})`
+      const jobs = await tx<LockedJob[]>`
+        select job.id, job.task_identifier as task, job.max_attempts - ${MAX_ATTEMPTS} as deaths
+        from graphile_worker.jobs job
+        where job.locked_by = any(${workers}::text[])`
+      const isLast = ({ deaths }: LockedJob) => deaths >= MAX_DEATHS
+      const again = jobs.filter((job) => !isLast(job)).map(({ id }) => id)
+      const last = jobs.filter(isLast)
+      await tx`select graphile_worker.force_unlock_workers(${workers}::text[])`
+      await tx`
+        select
+        from graphile_worker.jobs job,
+          graphile_worker.reschedule_jobs(array[job.id], max_attempts => job.max_attempts + 1)
+        where job.id in (select unnest(${again}::text[])::bigint)`
+      await tx`
+        select graphile_worker.permanently_fail_jobs(
+          array(select unnest(${last.map(({ id }) => id)}::text[])::bigint),
+          'its workers died'
+        )`
+      await tx`delete from job_workers where id = any(${workers}::text[])`
+      return last
+    }),
+  )
+  for (const { task, id: jobId, deaths } of given) {
+    metrics.jobs.inc({ task, outcome: 'given_up' })
+    log.error({ task, jobId, deaths }, 'job given up: its workers died')
+  }
+}

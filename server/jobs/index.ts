@@ -50,7 +50,7 @@ export async function startJobs({ timings: overrides, ...options }: JobsOptions)
     ...createPreviews({ db, metrics, publisher, fetch: createFetch(options.previews) }),
     ...createPushes({ db, push: options.push, metrics, log }),
   }
-  const queue = await openQueue({ databaseUrl, metrics, timings, log })
+  const queue = await openQueue({ databaseUrl, db, metrics, timings, log })
   const runners = [
     queue.runTasks({
       concurrency: 1,
@@ -64,7 +64,7 @@ export async function startJobs({ timings: overrides, ...options }: JobsOptions)
     const preset = { worker: { localQueue: { size: concurrency } } }
     runners.push(queue.runTasks({ concurrency, taskList, preset }))
   }
-  const stopHeartbeat = startHeartbeat({ db, workers: queue.workers, timings, log })
+  const stopHeartbeat = startHeartbeat({ db, workers: queue.workers, timings, metrics, log })
   const stopDraining = startDraining({ db, tasks: tasksOf(handlers), staging, timings, log })
 
   return async () => {

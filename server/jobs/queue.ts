@@ -1,58 +1,110 @@
-import { EventEmitter, setMaxListeners } from 'node:events'
+import { EventEmitter, once, setMaxListeners } from 'node:events'
+import type { Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
-import { type Runner, type RunnerOptions, run, runMigrations } from 'graphile-worker'
+import { type RunnerOptions, run, runMigrations } from 'graphile-worker'
 import pg from 'pg'
 import type { Metrics } from '../core/metrics.ts'
+import type { Db } from '../db/client.ts'
+import { releaseWorkers } from './heartbeat.ts'
 import { type Log, queueLogger } from './log.ts'
 import type { Timings } from './timings.ts'
+import { watchFetching } from './watch-fetching.ts'
 
 const MAX_CONNECTIONS = 12
 const RESTART_MS = 1_000
+/** How long a runner that is stopped may take before the next one starts. */
+const STOP_MS = 10_000
+/** No wait for the database is endless: not for a connection, an answer, or a silent line. */
+const WAITS = {
+  connectionTimeoutMillis: 5_000,
+  query_timeout: 10_000,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: 10_000,
+}
 
-type QueueOptions = { databaseUrl: string; metrics: Metrics; timings: Timings; log: Log }
+type QueueOptions = {
+  databaseUrl: string
+  db: Db
+  metrics: Metrics
+  timings: Timings
+  log: Log
+}
+type Tasks = Pick<RunnerOptions, 'taskList' | 'concurrency' | 'crontab' | 'preset'>
 
 /** The graphile-worker queue in the service's database, with its tables and connections. */
-export async function openQueue({ databaseUrl, metrics, timings, log }: QueueOptions) {
+export async function openQueue({ databaseUrl, db, metrics, timings, log }: QueueOptions) {
   const pgPool = new pg.Pool({
+    ...WAITS,
     connectionString: databaseUrl,
     max: MAX_CONNECTIONS,
     application_name: 'parley-jobs',
   })
+  const clients = new Set<pg.PoolClient>()
   const onConnectionLost = (error: Error) =>
     log.warn({ err: error }, 'job queue lost a database connection')
   pgPool.on('error', onConnectionLost)
-  pgPool.on('connect', (client) => client.on('error', onConnectionLost))
+  pgPool.on('connect', (client) => {
+    clients.add(client)
+    client.on('error', onConnectionLost)
+  })
+  pgPool.on('remove', (client) => clients.delete(client))
   const workers = new Set<string>()
   const shared: RunnerOptions = {
     pgPool,
     logger: queueLogger(log),
-    events: observeJobs({ workers, metrics, log }),
     noHandleSignals: true,
     pollInterval: timings.pollMs,
     gracefulShutdownAbortTimeout: timings.graceMs,
   }
   await runMigrations(shared)
+
+  /** Runs tasks until the runner ends, or does not fetch although the database answers. */
+  const runOnce = async (tasks: Tasks, signal: AbortSignal) => {
+    const own = new Set<string>()
+    const events = observeJobs({ own, workers, metrics, log })
+    const stalled = watchFetching(events, { db, timings, log })
+    try {
+      const runner = await run({ ...shared, ...tasks, events })
+      const aborted = signal.aborted ? Promise.resolve() : once(signal, 'abort')
+      const stopping = aborted.then(() => runner.stop())
+      await Promise.race([runner.promise, stopping, stalled.promise])
+      if (!stalled.isStalled()) return await runner.promise
+      for (const client of clients) streamOf(client).destroy()
+      await Promise.race([runner.stop(), setTimeout(STOP_MS, undefined, { ref: false })])
+    } finally {
+      stalled.stop()
+      for (const id of own) workers.delete(id)
+      await releaseWorkers({ db, metrics, log }, [...own])
+    }
+  }
   return {
     /** The ids under which this process locks jobs. */
     workers,
     /** Runs jobs of these tasks. Returns a function that stops this after the jobs in progress. */
-    runTasks: (options: Pick<RunnerOptions, 'taskList' | 'concurrency' | 'crontab' | 'preset'>) =>
-      keepRunning(() => run({ ...shared, ...options }), log),
+    runTasks: (tasks: Tasks) => keepRunning((signal) => runOnce(tasks, signal), log),
     close: () => pgPool.end(),
   }
 }
 
-type Observers = { workers: Set<string>; metrics: Metrics; log: Log }
+/** The socket of a client, which pg declares without its `connection`. */
+const streamOf = (client: pg.PoolClient) =>
+  (client as unknown as { connection: { stream: Socket } }).connection.stream
+
+type Observers = { own: Set<string>; workers: Set<string>; metrics: Metrics; log: Log }
 
 /** Collects the ids under which this process locks jobs. Counts how jobs end, and logs failures. */
-function observeJobs({ workers, metrics: { jobs }, log }: Observers) {
+function observeJobs({ own, workers, metrics: { jobs }, log }: Observers) {
   const events = new EventEmitter()
+  const addWorker = (id: string) => {
+    own.add(id)
+    workers.add(id)
+  }
   events.on('pool:create', ({ workerPool }) => {
-    workers.add(workerPool.id)
+    addWorker(workerPool.id)
     // Every fetch of every job in progress adds a listener.
     setMaxListeners(0, workerPool.abortSignal)
   })
-  events.on('worker:create', ({ worker }) => workers.add(worker.workerId))
+  events.on('worker:create', ({ worker }) => addWorker(worker.workerId))
   events.on('job:success', ({ job }) => jobs.inc({ task: job.task_identifier, outcome: 'done' }))
   events.on('job:error', ({ job, error }) => {
     const { task_identifier: task, id: jobId, attempts: attempt } = job
@@ -68,19 +120,16 @@ function observeJobs({ workers, metrics: { jobs }, log }: Observers) {
 }
 
 /**
- * A runner ends when the database is unavailable for a while. This starts the next one, until
- * stopped.
+ * A runner ends when the database is unavailable for a while, or when it has stalled. This starts
+ * the next one, until stopped.
  */
-function keepRunning(start: () => Promise<Runner>, log: Log) {
+function keepRunning(runOnce: (signal: AbortSignal) => Promise<void>, log: Log) {
   const stopped = new AbortController()
   const { signal } = stopped
-  let runner: Runner | undefined
   const runUntilStopped = async () => {
     while (!signal.aborted) {
       try {
-        runner = await start()
-        if (signal.aborted) await runner.stop()
-        await runner.promise
+        await runOnce(signal)
       } catch (error) {
         if (!signal.aborted) log.warn({ err: error }, 'job queue unavailable, will restart')
       }
@@ -88,9 +137,8 @@ function keepRunning(start: () => Promise<Runner>, log: Log) {
     }
   }
   const ended = runUntilStopped()
-  return async () => {
+  return () => {
     stopped.abort()
-    await runner?.stop().catch(() => {}) // it may have ended by itself
-    await ended
+    return ended
   }
 }

@@ -1,9 +1,12 @@
+import { setTimeout } from 'node:timers/promises'
 import type { JobHelpers } from 'graphile-worker'
 import { ApiError } from '../core/errors.ts'
 import type { Metrics } from '../core/metrics.ts'
+import { isDatabaseUnavailable } from '../db/client.ts'
 import type { Log } from './log.ts'
 import {
   type Batch,
+  deathsOf,
   type Handlers,
   MAX_ATTEMPTS,
   type QueuedJob,
@@ -22,58 +25,96 @@ type RunJobOptions<T extends QueuedTask> = {
   log: Log
 }
 
+/** A batch that was in progress when so many workers died is split, to find the job to blame. */
+const DEATHS_BEFORE_SPLIT = 2
+/** How often storing what is to be run later is repeated while the database is unavailable. */
+const MAX_STORE_TRIES = 8
+
 /**
  * Runs one job of the queue, a batch of ours. A job whose message or user is gone counts as done. A
- * batch that fails is split into single jobs, so that one bad job does not fail the others.
+ * batch that fails is split into single jobs, so that one bad job does not fail the others. Only
+ * bugs count as attempts: not an unavailable provider or database, nor the end of the process.
  */
 export async function runJob<T extends QueuedTask>(
   task: T,
   { handler, batch, helpers, timings, metrics, log }: RunJobOptions<T>,
 ): Promise<void> {
   const { jobs, since, tries } = batch
-  const ageSeconds = (Date.now() - Date.parse(since)) / 1000
+  const { job, abortSignal: signal } = helpers
+  const databaseNow = clockOf(job.locked_at)
+  const ageSeconds = (databaseNow() - Date.parse(since)) / 1000
   if (ageSeconds > taskSettings[task].maxAgeSeconds) {
     metrics.jobs.inc({ task, outcome: 'given_up' })
-    return log.error({ task, tries, since }, 'job given up: too old')
+    return log.error({ task, tries, since, jobs: jobs.length }, 'job given up: too old')
   }
+  const add = (task: T | RetryLaterError['task'], batch: Batch, runAt?: Date) =>
+    untilStored(() => addBatch(helpers, task, batch, runAt), { signal, timings })
   let nextPage: QueuedJob<T>[] = []
   const addNextPage = async (runAt?: Date) => {
     const [first, ...others] = nextPage
-    if (first) await addBatch(helpers, task, { jobs: [first, ...others], since, tries }, runAt)
+    if (first) await add(task, { jobs: [first, ...others], since, tries }, runAt)
   }
+  const split = async () => {
+    for (const job of jobs) await add(task, { jobs: [job], since, tries })
+  }
+  if (jobs.length > 1 && deathsOf(job) >= DEATHS_BEFORE_SPLIT) return split()
   try {
-    await handler(jobs, {
-      signal: helpers.abortSignal,
-      continueWith: (jobs) => (nextPage = jobs),
-    })
-    await addNextPage()
+    await handler(jobs, { signal, continueWith: (jobs) => (nextPage = jobs) })
   } catch (error) {
     if (error instanceof ApiError && error.code === 'NOT_FOUND') return
-    if (error instanceof RetryLaterError) {
+    const later = isDatabaseUnavailable(error) ? new RetryLaterError(task, jobs, 0, error) : error
+    if (later instanceof RetryLaterError) {
       metrics.jobs.inc({ task, outcome: 'put_off' })
-      log.warn({ task, tries, err: error.cause }, 'job put off')
+      log.warn({ task, tries, err: later.cause }, 'job put off')
       const pauseMs = Math.max(
-        1000 * error.retryAfterSeconds,
+        1000 * later.retryAfterSeconds,
         timings.backOffMs * backOffFactor(tries),
       )
-      const runAt = new Date(Date.now() + pauseMs)
-      await addBatch(helpers, error.task, { jobs: error.jobs, since, tries: tries + 1 }, runAt)
+      const runAt = new Date(databaseNow() + pauseMs)
+      await add(later.task, { jobs: later.jobs, since, tries: tries + 1 }, runAt)
       return addNextPage(runAt)
     }
+    if (signal.aborted) return add(task, batch)
     if (jobs.length === 1) throw error
-    for (const job of jobs) await addBatch(helpers, task, { jobs: [job], since, tries })
+    return split()
+  }
+  await addNextPage()
+}
+
+/**
+ * The time by the database's clock, in milliseconds: it was `lockedAt` when the job was taken. The
+ * clock of this machine may be wrong.
+ */
+function clockOf(lockedAt: Date | null) {
+  const startedAt = performance.now()
+  const takenAt = (lockedAt ?? new Date()).getTime()
+  return () => takenAt + performance.now() - startedAt
+}
+
+/** Repeats `store`, after growing pauses, until the database has accepted it. */
+async function untilStored(
+  store: () => Promise<void>,
+  { signal, timings }: { signal: AbortSignal; timings: Timings },
+) {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await store()
+    } catch (error) {
+      if (signal.aborted || tries === MAX_STORE_TRIES) throw error
+      await setTimeout(timings.backOffMs * 2 ** tries, undefined, { signal }).catch(() => {})
+    }
   }
 }
 
-/** Enqueues a batch, in the same named queue as the job that is running. */
-async function addBatch(helpers: JobHelpers, task: QueuedTask, batch: Batch, runAt = new Date()) {
+/** Enqueues a batch, in the same named queue as the job that is running. Without `runAt`, for now. */
+async function addBatch(helpers: JobHelpers, task: QueuedTask, batch: Batch, runAt?: Date) {
   const queueName = await helpers.getQueueName()
   await helpers.addJob(task, batch, {
-    runAt,
     maxAttempts: MAX_ATTEMPTS,
+    ...(runAt && { runAt }),
     ...(queueName === null ? {} : { queueName }),
   })
 }
 
-/** 1, 2, 4 … 60, each with up to a quarter more at random, so that retries spread out. */
-const backOffFactor = (tries: number) => Math.min(2 ** tries, 60) * (1 + Math.random() / 4)
+/** 1, 2, 4 … 600, each with up to a quarter more at random, so that retries spread out. */
+const backOffFactor = (tries: number) => Math.min(2 ** tries, 600) * (1 + Math.random() / 4)

@@ -35,18 +35,29 @@ type TaskSettings = {
   maxAgeSeconds: number
 }
 const HOUR = 3_600
+/** A push says that something has just happened. After this time it says nothing of use. */
+const PUSH_USEFUL = 6 * HOUR
 export const taskSettings: Record<QueuedTask, TaskSettings> = {
   preview: { queue: 'previews', batchSize: 1, maxAgeSeconds: 24 * HOUR },
-  'push-message': { queue: 'push', batchSize: 100, maxAgeSeconds: HOUR },
-  'push-reaction': { queue: 'push', batchSize: 50, maxAgeSeconds: HOUR },
-  'push-invite': { queue: 'push', batchSize: 1, maxAgeSeconds: HOUR },
-  'push-event': { queue: 'push', batchSize: 100, maxAgeSeconds: HOUR },
+  'push-message': { queue: 'push', batchSize: 100, maxAgeSeconds: PUSH_USEFUL },
+  'push-reaction': { queue: 'push', batchSize: 50, maxAgeSeconds: PUSH_USEFUL },
+  'push-invite': { queue: 'push', batchSize: 1, maxAgeSeconds: PUSH_USEFUL },
+  'push-event': { queue: 'push', batchSize: 100, maxAgeSeconds: PUSH_USEFUL },
   subscriber: { queue: 'push', batchSize: 1, maxAgeSeconds: 24 * HOUR },
   device: { queue: 'push', batchSize: 1, maxAgeSeconds: 24 * HOUR },
 }
 
-/** How often a job may fail because of a bug, or be interrupted because its process ends. */
+/** How often a job may fail because of a bug. */
 export const MAX_ATTEMPTS = 5
+
+/** How many workers may die while they run a job, before it is given up as the one that kills. */
+export const MAX_DEATHS = 20
+
+/**
+ * How many workers have died while they ran this job. graphile-worker counts an attempt when it
+ * takes a job; each death therefore raises the number of attempts that the job has, by one.
+ */
+export const deathsOf = ({ max_attempts }: { max_attempts: number }) => max_attempts - MAX_ATTEMPTS
 
 /** A third party is unavailable or busy. The remaining jobs are put off; this is not a failure. */
 export class RetryLaterError<T extends QueuedTask = QueuedTask> extends Error {

@@ -7,10 +7,12 @@ export const timings = {
   gatherMs: 200,
   /** How often to look for jobs staged by other processes, and for jobs that are due. */
   pollMs: 1_000,
-  /** The pause before the first retry. It doubles with each retry, up to 60 times this. */
+  /** The pause before the first retry. It doubles with each retry, up to 600 times this. */
   backOffMs: 1_000,
   /** The interval between heartbeats. A worker that misses three counts as dead. */
   heartbeatMs: 10_000,
+  /** A queue that has not fetched for this long, while the database answers, is restarted. */
+  stalledMs: 15_000,
   /** How long jobs in progress may continue once the process stops. */
   graceMs: 3_000,
 }

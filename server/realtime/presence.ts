@@ -1,4 +1,5 @@
 import type { Db, DbConnection, Tx } from '../db/client.ts'
+import { transaction } from '../db/transaction.ts'
 import type { PresenceNote } from './broker.ts'
 import { coalesce } from './coalesce.ts'
 import { keyOf, type Sessions, type User } from './sessions.ts'
@@ -156,7 +157,7 @@ const writePresence = (
     changes,
   }: Pick<PresenceOptions, 'nodeId' | 'deadAfterMs'> & { changes: PresenceChange[] },
 ) =>
-  db.begin(async (tx) => {
+  transaction(db, async (tx) => {
     const appIds = changes.map(({ user }) => user.appId)
     const userIds = changes.map(({ user }) => user.userId)
     const online = changes.map(({ isOnline }) => String(isOnline))
@@ -201,7 +202,7 @@ const writePresence = (
           and other.node_id <> ${nodeId}
           and n.beat_at > now() - ${deadAfterMs} * interval '1 millisecond'
       )`
-  }) as Promise<ChangedUser[]> // Postgres.js unwraps arrays of promises in its type; these are rows
+  })
 
 const selectDeadNodes = (db: Tx, deadAfterMs: number) => db<{ id: string }[]>`
   select id
@@ -213,7 +214,7 @@ const removeDeadNode = (
   db: DbConnection,
   { id, deadAfterMs }: { id: string; deadAfterMs: number },
 ) =>
-  db.begin(async (tx) => {
+  transaction(db, async (tx) => {
     const [node] = await tx`
       select id
       from nodes
@@ -246,4 +247,4 @@ const removeDeadNode = (
         join nodes n on n.id = other.node_id
         where other.app_id = given.app_id and other.user_id = given.user_id
       )`
-  }) as Promise<ActiveUser[]> // as above
+  })

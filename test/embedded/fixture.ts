@@ -13,7 +13,11 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '@parley/server/db/embedded/index'
+import {
+  type EmbeddedPostgres,
+  type EmbeddedPostgresOptions,
+  startEmbeddedPostgres,
+} from '@parley/server/db/embedded/index'
 import { isAlive } from '@parley/server/db/embedded/process'
 import postgres from 'postgres'
 import { afterAll, afterEach, expect, inject } from 'vitest'
@@ -57,8 +61,9 @@ export function useLauncher() {
   })
   afterAll(() => rmSync(used, { recursive: true, force: true }))
 
-  const start = async (dataDir: string, chosen = settings) => {
-    const database = await startEmbeddedPostgres({ dataDir, settings: chosen })
+  type Listeners = Pick<EmbeddedPostgresOptions, 'onNotice' | 'onLost'>
+  const start = async (dataDir: string, chosen = settings, listeners: Listeners = {}) => {
+    const database = await startEmbeddedPostgres({ dataDir, settings: chosen, ...listeners })
     running.push(database.stop)
     return database
   }

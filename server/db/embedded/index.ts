@@ -3,6 +3,7 @@ import { addressFor } from './address.ts'
 import { binariesFor } from './binaries.ts'
 import { type Cluster, prepareCluster } from './cluster.ts'
 import { chooseDataDir } from './data-dir.ts'
+import { keepRunning } from './keep-running.ts'
 import { lockDirectory } from './lock.ts'
 import { startPostmaster } from './postmaster.ts'
 
@@ -24,10 +25,12 @@ export type EmbeddedPostgres = {
   stop(): Promise<void>
 }
 
-type EmbeddedPostgresOptions = {
+export type EmbeddedPostgresOptions = {
   dataDir: string
   settings?: Record<string, string>
   onNotice?: (line: string) => void
+  /** If given, a server that ends by itself is restarted; this is called when that is in vain. */
+  onLost?: (error: Error) => void
 }
 
 /** Starts (or adopts) the PostgreSQL below `dataDir`. Resolves when it accepts connections. */
@@ -49,9 +52,11 @@ export async function startEmbeddedPostgres(
     }
     await prepareCluster(cluster)
     const postmaster = await startPostmaster(cluster)
+    const { onLost, onNotice = () => {} } = options
+    const end = onLost ? keepRunning(cluster, postmaster, { onNotice, onLost }) : postmaster.stop
     let stopping: Promise<void> | undefined
     const stop = () => {
-      stopping ??= postmaster.stop().finally(release)
+      stopping ??= end().finally(release)
       return stopping
     }
     return { ...address.connection, database: 'parley', dataDir, url: address.url, stop }

@@ -17,7 +17,7 @@ import {
 } from './process.ts'
 
 /** A running server. It ends when it is stopped, or after our process has exited. */
-type Postmaster = { pid: number; stop(): Promise<void> }
+export type Postmaster = { pid: number; stop(): Promise<void> }
 
 /**
  * Adopts the server that a killed process of ours left running, if it was started with the same

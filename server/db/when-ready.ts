@@ -1,0 +1,29 @@
+import { setTimeout } from 'node:timers/promises'
+
+/** A server that is starting, or that is not there yet, says one of these. */
+const STARTING = new Set(['57P03', 'ECONNREFUSED', 'ECONNRESET', 'CONNECTION_CLOSED'])
+const RETRY_MS = 500
+
+type WaitOptions = { waitSeconds: number; onWait: (reason: unknown) => void }
+
+/** Repeats `open` while the database is starting, for up to `waitSeconds`; tells so once. */
+export async function whenReady<T>(
+  open: () => Promise<T>,
+  { waitSeconds, onWait }: WaitOptions,
+): Promise<T> {
+  const until = performance.now() + 1000 * waitSeconds
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      return await open()
+    } catch (error) {
+      if (!isStarting(error) || performance.now() >= until) throw error
+      if (isFirst) onWait(error)
+      await setTimeout(RETRY_MS)
+    }
+  }
+}
+
+/** Drizzle hides the error of a statement in that of its migration. */
+const isStarting = (error: unknown): boolean =>
+  error instanceof Error &&
+  (('code' in error && STARTING.has(String(error.code))) || isStarting(error.cause))

@@ -1,0 +1,44 @@
+import type { EventEmitter } from 'node:events'
+import type { Db } from '../db/client.ts'
+import type { Log } from './log.ts'
+import type { Timings } from './timings.ts'
+
+/** What graphile-worker emits when the database has answered it. */
+const ANSWERS = ['localQueue:getJobs:complete', 'worker:getJob:empty', 'job:start', 'job:complete']
+
+type WatchOptions = { db: Db; timings: Timings; log: Log }
+
+/**
+ * Watches the events of a runner. It has stalled when it is idle and has not fetched for
+ * `stalledMs`, although the database answers others: its lines may be silent, which TCP alone
+ * notices after a quarter of an hour.
+ */
+export function watchFetching(events: EventEmitter, { db, timings, log }: WatchOptions) {
+  let answeredAt = performance.now()
+  let running = 0
+  let isStalled = false
+  for (const event of ANSWERS) events.on(event, () => (answeredAt = performance.now()))
+  events.on('job:start', () => (running += 1))
+  events.on('job:complete', () => (running -= 1))
+
+  const isSilent = () => running === 0 && performance.now() - answeredAt > timings.stalledMs
+  let timer: NodeJS.Timeout | undefined
+  const promise = new Promise<void>((resolve) => {
+    const check = async () => {
+      if (!isSilent() || !(await answers(db)) || !isSilent()) return
+      isStalled = true
+      log.warn({ silentMs: timings.stalledMs }, 'job queue stalled, will restart')
+      resolve()
+    }
+    timer = setInterval(check, timings.stalledMs / 5)
+  })
+  return { promise, isStalled: () => isStalled, stop: () => clearInterval(timer) }
+}
+
+const answers = (db: Db) =>
+  db
+    .use((db) => db`select`)
+    .then(
+      () => true,
+      () => false,
+    )

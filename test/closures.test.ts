@@ -1,0 +1,147 @@
+import { connectOnce } from '@parley/server/db/client'
+import { transaction } from '@parley/server/db/transaction'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { openDatabaseProxy } from './support/database-proxy.ts'
+import { watchForDeath } from './support/deaths.ts'
+import { type Answer, expectError, post } from './support/raw.ts'
+import { createWorld, type User, useWorld, type World } from './support/world.ts'
+
+/** The database closes connections here, with a FIN, in the middle of transactions. */
+
+const world = useWorld()
+let proxy: Awaited<ReturnType<typeof openDatabaseProxy>>
+let node: World
+let ana: User
+let channelId: string
+
+beforeAll(async () => {
+  proxy = await openDatabaseProxy(world().databaseUrl)
+  node = await createWorld({ databaseUrl: proxy.url, poolSize: 3 })
+  ana = await node.user('ana')
+  channelId = (await ana.channels.create({ type: 'group', name: 'Talk' })).id
+})
+afterAll(async () => {
+  await node?.stop()
+  proxy?.stop()
+})
+
+/** The codes of a lost connection. */
+const lost = /^(CONNECTION_CLOSED|ECONNRESET|EPIPE)$/
+
+const call = (method: string, path: string, body: object): Promise<Answer> =>
+  post(node.url, path, {
+    method,
+    headers: { Authorization: `Bearer ${ana.token}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+const expectUnavailable = (answer: Answer) => {
+  expectError(answer, 'UNAVAILABLE')
+  expect(answer.headers['retry-after']).toBe('1')
+}
+/** Makes the call with its connection closed at each place in turn, until it has no such place. */
+async function closeEverywhere(write: (place: string) => Promise<Answer>) {
+  const deaths = watchForDeath()
+  let refusals = 0
+  let isOver = false
+  for (let answer = 1; !isOver; answer++) {
+    for (const isDelivered of [false, true]) {
+      const before = proxy.closures()
+      proxy.closeAt({ answer, isDelivered })
+      const first = await write(`${answer}-${isDelivered}`)
+      isOver = proxy.closures() === before
+      if (first.status < 300) continue
+      expectUnavailable(first)
+      refusals += 1
+    }
+  }
+  proxy.closeAt(undefined)
+  expect(deaths).toEqual([])
+  return refusals
+}
+
+test('a connection closed anywhere in a batch of sends fails that batch only', async () => {
+  const places: string[] = []
+  const send = (clientId: string) =>
+    call('POST', `/api/channels/${channelId}/messages`, { text: 'hi', clientId })
+  const refusals = await closeEverywhere((place) => {
+    places.push(place)
+    return send(place)
+  })
+  expect(refusals).toBeGreaterThan(6)
+  for (const place of places) expect((await send(place)).status).toBe(201)
+  const { messages } = await ana.messages.list({ channelId, limit: 100 })
+  expect(messages.map(({ clientId }) => clientId).sort()).toEqual(places.sort())
+  expect(messages.map(({ seq }) => seq)).toEqual(places.map((_, index) => index + 1))
+})
+
+test('a connection closed anywhere in a transaction fails that call only', async () => {
+  const edit = () =>
+    call('PATCH', `/api/channels/${channelId}`, { description: `${Math.random()}` })
+  expect(await closeEverywhere(edit)).toBeGreaterThan(4)
+  expect((await edit()).status).toBe(200)
+})
+
+test('a statement begun after its connection was closed is refused and runs nowhere', async () => {
+  const deaths = watchForDeath()
+  const { db } = world()
+  await db`create table written (name text)`
+  const names = async () => (await db<{ name: string }[]>`select * from written`).map((r) => r.name)
+  const begun: string[] = []
+  for (const pauseMs of [0, 1, 50]) {
+    let late: Promise<unknown> = Promise.resolve()
+    const work = node.pool.use((connection) =>
+      transaction(connection, async (tx) => {
+        await tx`insert into written values ('early')`
+        proxy.closeAll()
+        late = new Promise((resolve) => setTimeout(resolve, pauseMs)).then(async () => {
+          begun.push(`after ${pauseMs} ms`)
+          const [first, second] = await Promise.allSettled([
+            tx`insert into written values ('late')`,
+            tx`insert into written values (${'later'})`,
+          ])
+          return [first.status, second.status]
+        })
+        return late
+      }),
+    )
+    await expect(work).rejects.toMatchObject({ code: expect.stringMatching(lost) })
+    expect(await late).toEqual(['rejected', 'rejected'])
+  }
+  expect(begun).toHaveLength(3)
+  expect(await names()).toEqual([])
+  expect(deaths).toEqual([])
+})
+
+test('a transaction in which a caught statement failed reports that nothing was stored', async () => {
+  const { db } = world()
+  await db`create table stored (name text)`
+  const work = node.pool.use((connection) =>
+    transaction(connection, async (tx) => {
+      await tx`insert into stored values ('lost')`
+      await tx`select 1 / ${0}::int`.catch(() => {})
+    }),
+  )
+  await expect(work).rejects.toThrow('rolled back')
+  expect(await db`select * from stored`).toEqual([])
+})
+
+test('a node that is cut off in a transaction frees its locks within three seconds', async () => {
+  const other = connectOnce(world().databaseUrl)
+  onTestFinished(() => other.end())
+  let isLocked = () => {}
+  const locked = new Promise<void>((resolve) => (isLocked = resolve))
+  const stalled = node.pool.use((connection) =>
+    transaction(connection, async (tx) => {
+      await tx`select from channels where id = ${channelId} for update`
+      proxy.silence()
+      isLocked()
+      await other`select from channels where id = ${channelId} for update`
+    }),
+  )
+  const rejected = expect(stalled).rejects.toMatchObject({ code: expect.stringMatching(lost) })
+  await locked
+  const began = performance.now()
+  await other`select from channels where id = ${channelId} for update`
+  expect(performance.now() - began).toBeLessThan(3_000)
+  await rejected
+})

@@ -1,0 +1,30 @@
+import { isAlive } from '@parley/server/db/embedded/process'
+import { expect, test, vi } from 'vitest'
+import { patient } from '../support/until.ts'
+import { query, serverOf, settings, useLauncher } from './fixture.ts'
+
+const { used, start } = useLauncher()
+
+test('a database that ends by itself is restarted three times, and then reported', async () => {
+  const notices: string[] = []
+  const losses: string[] = []
+  const database = await start(used, settings, {
+    onNotice: (line) => void notices.push(line),
+    onLost: ({ message }) => void losses.push(message),
+  })
+  await query(database, 'create table kept as select 1 as one')
+  for (let restarts = 1; restarts <= 3; restarts++) {
+    process.kill(serverOf(used), 'SIGKILL')
+    await vi.waitUntil(() => notices.length === restarts, patient)
+    await vi.waitFor(
+      async () => expect(await query(database, 'select one from kept')).toEqual([{ one: 1 }]),
+      patient,
+    )
+  }
+  expect(notices.at(-1)).toBe('The embedded PostgreSQL has ended: restarting it (3 of 3)')
+  process.kill(serverOf(used), 'SIGKILL')
+  await vi.waitUntil(() => losses.length > 0, patient)
+  expect(losses).toEqual(['The embedded PostgreSQL has ended 4 times: giving up'])
+  await database.stop()
+  expect(isAlive(serverOf(used))).toBe(false)
+})

@@ -1,0 +1,82 @@
+import { createJobStaging } from '@parley/server/core/jobs'
+import { startJobs } from '@parley/server/jobs/index'
+import { expect, onTestFinished, test } from 'vitest'
+import { openDatabaseProxy } from './support/database-proxy.ts'
+import { idle } from './support/idle.ts'
+import { silentLog, useStagingWorld } from './support/jobs.ts'
+import { until } from './support/until.ts'
+
+const staging = useStagingWorld()
+
+/** Enqueues the push of a message as a job in whose progress workers died, `deaths` times. */
+async function enqueueLocked(messageId: string, deaths: number) {
+  const { world } = staging.current()
+  const { db, appId } = world
+  const payload = { jobs: [{ appId, messageId }], since: new Date().toISOString(), tries: 0 }
+  const attempts = 5 + deaths
+  await db.begin(async (tx) => {
+    const [job] = await tx<{ id: string }[]>`
+      select id
+      from graphile_worker.add_job(
+        'push-message', ${db.json(payload)}::json, max_attempts => ${attempts}::int
+      )`
+    await tx`
+      update graphile_worker._private_jobs
+      set attempts = ${attempts}, locked_by = 'worker-gone', locked_at = now() - interval '1 hour'
+      where id = ${job?.id ?? ''}`
+  })
+}
+
+test('a job outlives twenty deaths of its workers and is then given up, with its reason', async () => {
+  const { world, provider } = staging.current()
+  const errors: object[] = []
+  const error = (facts: object, message: string) => void errors.push({ ...facts, message })
+  await staging.startNode({ timings: { heartbeatMs: 300 }, log: { ...silentLog, error } })
+  const [kept, lost] = [await staging.send('kept'), await staging.send('lost')]
+  await until(() => provider.triggered().length === 2)
+  await idle(world)
+  provider.forget()
+  await enqueueLocked(lost.id, 20)
+  await until(() => errors.length > 0)
+  await enqueueLocked(kept.id, 19)
+  await until(() => provider.triggered().length > 0)
+  await idle(world)
+  expect(provider.triggered()).toMatchObject([{ payload: { messageId: kept.id } }])
+  expect(errors).toEqual([
+    {
+      task: 'push-message',
+      jobId: expect.any(String),
+      deaths: 20,
+      message: 'job given up: its workers died',
+    },
+  ])
+})
+
+test('a queue whose lines to the database fell silent is restarted', async () => {
+  const { world, provider } = staging.current()
+  const proxy = await openDatabaseProxy(world.databaseUrl)
+  const lines: string[] = []
+  const stop = await startJobs({
+    db: world.pool,
+    databaseUrl: proxy.url,
+    staging: createJobStaging([]),
+    publisher: { publish: () => {}, broadcast: () => {} },
+    metrics: world.metrics,
+    cleanup: world.cleanup,
+    log: { ...silentLog, warn: (_, message) => void lines.push(message) },
+    previews: { allowedHosts: [] },
+    push: provider.settings,
+    timings: { gatherMs: 20, pollMs: 100, graceMs: 500, stalledMs: 1_000 },
+  })
+  onTestFinished(async () => {
+    await stop()
+    proxy.stop()
+  })
+  await staging.send('before')
+  await until(() => provider.triggered().length === 1)
+  proxy.silence()
+  await staging.send('after')
+  await until(() => provider.triggered().length === 2)
+  expect(lines).toContain('job queue stalled, will restart')
+  await idle(world)
+})

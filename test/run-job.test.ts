@@ -1,0 +1,90 @@
+import { createMetrics } from '@parley/server/core/metrics'
+import { DeadlineError } from '@parley/server/db/client'
+import { runJob } from '@parley/server/jobs/run-job'
+import { timings } from '@parley/server/jobs/timings'
+import { expect, test } from 'vitest'
+import { silentLog } from './support/jobs.ts'
+
+/** Unit tests: what becomes of one job of the queue, whatever the clock of this machine says. */
+
+const SINCE = '2001-02-03T04:05:06.000Z'
+const jobs = [
+  { appId: 'app', messageId: '1' },
+  { appId: 'app', messageId: '2' },
+] as const
+
+type JobHelpers = Parameters<typeof runJob>[1]['helpers']
+type Added = { task: string; payload: { jobs: unknown[]; tries: number }; runAt?: Date }
+type Options = {
+  ageSeconds?: number
+  maxAttempts?: number
+  signal?: AbortSignal
+  storeFailures?: number
+  work?: () => Promise<void>
+}
+
+/** Runs a batch of two that was taken `ageSeconds` after it was staged, by the database's clock. */
+async function runBatch({
+  ageSeconds = 10,
+  maxAttempts = 5,
+  signal = new AbortController().signal,
+  storeFailures = 0,
+  work = async () => {},
+}: Options) {
+  const added: Added[] = []
+  let failures = storeFailures
+  let runs = 0
+  const helpers = {
+    job: {
+      locked_at: new Date(Date.parse(SINCE) + 1000 * ageSeconds),
+      max_attempts: maxAttempts,
+    },
+    abortSignal: signal,
+    getQueueName: async () => null,
+    addJob: async (task: string, payload: Added['payload'], spec: { runAt?: Date }) => {
+      failures -= 1
+      if (failures >= 0) throw new Error('no room')
+      added.push({ task, payload, ...spec })
+    },
+  } as unknown as JobHelpers // what a job uses of it
+  await runJob('push-message', {
+    handler: () => {
+      runs += 1
+      return work()
+    },
+    batch: { jobs: [...jobs], since: SINCE, tries: 3 },
+    helpers,
+    timings: { ...timings, backOffMs: 1 },
+    metrics: createMetrics(),
+    log: silentLog,
+  })
+  return { added, runs }
+}
+
+test('the age of a job is that of the database, however wrong the clock of the worker', async () => {
+  expect(await runBatch({ ageSeconds: 6 * 3_600 - 1 })).toEqual({ added: [], runs: 1 })
+  expect(await runBatch({ ageSeconds: 6 * 3_600 + 1 })).toEqual({ added: [], runs: 0 })
+})
+
+test('a job that met an unavailable database is put off and has used no attempt', async () => {
+  const work = () => Promise.reject(new DeadlineError())
+  const { added } = await runBatch({ work, storeFailures: 3 })
+  expect(added).toMatchObject([{ task: 'push-message', payload: { jobs, since: SINCE, tries: 4 } }])
+  const pauseMs = (added[0]?.runAt?.getTime() ?? 0) - Date.parse(SINCE) - 10_000
+  expect(pauseMs).toBeGreaterThanOrEqual(8)
+  expect(pauseMs).toBeLessThan(60_000)
+})
+
+test('a job that the end of its process interrupts returns to the queue', async () => {
+  const signal = AbortSignal.abort()
+  const { added } = await runBatch({ signal, work: () => Promise.reject(signal.reason) })
+  expect(added).toMatchObject([{ payload: { jobs, tries: 3 } }])
+  expect(added[0]?.runAt).toBeUndefined()
+})
+
+test('a batch is split into single jobs after two deaths of its workers, not after one', async () => {
+  expect(await runBatch({ maxAttempts: 6 })).toEqual({ added: [], runs: 1 })
+  const { added, runs } = await runBatch({ maxAttempts: 7 })
+  expect(runs).toBe(0)
+  expect(added.map(({ payload }) => payload.jobs)).toEqual(jobs.map((job) => [job]))
+})
