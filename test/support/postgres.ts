@@ -41,7 +41,8 @@ export default async function setup(project: TestProject) {
   }
 }
 
-async function startTemporary() {
+/** A PostgreSQL that keeps nothing. */
+export async function startTemporary() {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'))
   chmodSync(dataDir, 0o755) // root runs the server as another user, who must be able to enter it
   const server = await startEmbeddedPostgres({
