@@ -10,11 +10,12 @@ import type { SuiteRequest, Verdict } from './suite.ts'
 process.execArgv.length = 0 // the workers need no loader
 const failures: Verdict[] = []
 let ended = 0
+let cancelled: Promise<void> | undefined
 const reporter: Reporter = {
   onTestCaseResult: (testCase) => {
     if (testCase.result().state !== 'failed') return
     failures.push({ outcome: isTimeout(testCase) ? 'timeout' : 'red', by: testCase.name })
-    void vitest.cancelCurrentRun('test-failure')
+    cancelled ??= vitest.cancelCurrentRun('test-failure')
   },
   onTestModuleEnd: (module) => {
     ended += 1
@@ -48,7 +49,9 @@ async function run({ tests, changed }: SuiteRequest): Promise<Verdict> {
   const specifications = await vitest.globTestSpecifications(tests)
   failures.length = 0
   ended = 0
+  cancelled = undefined
   await vitest.runTestSpecifications(specifications)
+  await cancelled // or it would reach the next run
   if (ended === 0) return { outcome: 'error', by: 'no test ran' }
   return failures[0] ?? { outcome: 'green', by: '' }
 }
