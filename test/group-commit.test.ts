@@ -32,7 +32,7 @@ test('a command whose time runs out while its batch is put together is still ans
   expect(await attempt('channel', 'send', 1_000)).toBe('send done')
 })
 
-test('commands that wait share the next batches, up to their largest size, and in order', async () => {
+test('waiting commands share the next batches in order, up to their largest size', async () => {
   const { attempt, batch } = recorded({ maxBatchSize: 2 })
   const answers = ['a', 'b', 'c', 'd'].map((command) => attempt('channel', command, later()))
   for (const [index, commands] of [['a'], ['b', 'c'], ['d']].entries()) {

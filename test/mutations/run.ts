@@ -17,8 +17,8 @@ import { type Defect, readDefects, readScore, scoreOf, withDefect, writeScore } 
 import { createSuite, type Verdict } from './suite.ts'
 
 /**
- * `npm run mutate`: plants the listed defects, one at a time, in copies of the project, and runs the
- * tests that must catch each. Fails if one survives that is not said to.
+ * `npm run mutate`: plants the listed defects, one at a time, in copies of the project, and runs
+ * the tests that must catch each. Fails if one survives that is not said to.
  */
 const { values: options } = parseArgs({
   options: {

@@ -58,7 +58,8 @@ export function createSuite(tree: string, databaseUrl: string) {
     const { signal } = over
     const seconds = SECONDS_PER_FILE * (1 + request.tests.length)
     const timer = setTimeout(() => over.abort(), 1000 * seconds)
-    const answer = once(host, 'message', { signal }).then(([verdict]) => verdict as Verdict) // by host.ts
+    const message = once(host, 'message', { signal })
+    const answer = message.then(([verdict]) => verdict as Verdict) // as host.ts sends it
     const failure = once(host, 'exit', { signal }).then(
       ([code]): Verdict => ({ outcome: 'error', by: `the run exited with ${code}` }),
       (): Verdict => ({ outcome: 'timeout', by: `killed after ${seconds} s` }),
