@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { cleanupElsewhere } from './support/cleanup.ts'
 import { channelEventsOf, upTo } from './support/events.ts'
+import { insertMembers, insertUsers } from './support/inserted.ts'
 import { patient } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
@@ -50,18 +51,28 @@ test('events expire after a day, and read marks are thinned to the last of each 
   await ros.channels.update({ channelId, name: 'Newer' })
   await db`
     update events
-    set created_at = now() - interval '25 hours'
-    where topic like ${`%${channelId}`}
-      and "offset" = 1`
+    set created_at = now() - case "offset" when 1 then 25 else 23 end * interval '1 hour'
+    where topic like ${`%${channelId}`}`
   await db`
     insert into read_marks (app_id, channel_id, user_id, seq, read_at)
     select ${appId}, ${channelId}, 'ros', seq,
       date_trunc('day', now(), 'UTC') - days * interval '1 day' + seq * interval '1 hour'
     from (values (1, 92), (2, 92), (3, 92), (4, 91), (5, 91), (6, 10), (7, 10)) as mark (seq, days)`
+  // Later marks of others in this channel, and of the same user in another one.
+  const { id: otherId } = await ros.channels.create({ type: 'group', name: 'Other' })
+  await insertMembers(world(), channelId, await insertUsers(world(), 'reader', 1))
+  await db`
+    insert into read_marks (app_id, channel_id, user_id, seq, read_at)
+    select ${appId}, m.channel_id, m.user_id, 9,
+      date_trunc('day', now(), 'UTC') - interval '92 days' + interval '9 hours'
+    from members m
+    where m.channel_id = any(${[channelId, otherId]}::uuid[])
+      and (m.channel_id = ${otherId} or m.user_id <> 'ros')`
   await cleanupElsewhere(world()).run()
   await vi.waitFor(async () => {
     await cleanupElsewhere(world()).run()
-    const marks = await db`select seq from read_marks where channel_id = ${channelId} order by seq`
+    const marks = await db`
+      select seq from read_marks where channel_id = ${channelId} and user_id = 'ros' order by seq`
     expect(marks.map(({ seq }) => seq)).toEqual([3, 5, 6, 7])
   }, patient)
   expect((await channelEventsOf(world(), channelId)).map(({ offset }) => offset)).toEqual([2])
@@ -90,4 +101,16 @@ test('expired invites and cached previews are deleted, and no others', async () 
     from workspace_invites
     where workspace_id = ${workspaceId}`
   expect(invites).toEqual([{ isValid: true }])
+})
+
+test('where no jobs run, the clean-up runs at once and until it is stopped', async () => {
+  const { db, appId } = world()
+  await db`
+    insert into link_previews (app_id, url_hash, preview, expires_at)
+    values (${appId}, 'expired', null, now() - interval '1 second')`
+  const stop = cleanupElsewhere(world()).start()
+  await vi.waitFor(async () => {
+    expect(await db`select from link_previews where url_hash = 'expired'`).toEqual([])
+  }, patient)
+  await stop()
 })

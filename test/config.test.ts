@@ -79,6 +79,11 @@ test('without variables the server is in development and listens on this machine
     poolSize: 10,
     allowedOrigins: developmentOrigins,
     rateLimits: { tokens: 100, messages: 60, requests: 1_000 },
+    userAdminAccess: 'bearer',
+    presenceGraceSeconds: 15,
+    jobs: 'on',
+    metricsPort: undefined,
+    logLevel: 'info',
   })
 })
 
@@ -87,6 +92,7 @@ test('production listens on all addresses and requires JWT_SECRET', () => {
     isProduction: true,
     host: '0.0.0.0',
     adminKey: undefined,
+    userAdminAccess: 'server',
   })
   expect(complaint({ NODE_ENV: 'production' })).toBe(
     'JWT_SECRET: required with NODE_ENV=production',
@@ -107,6 +113,18 @@ test('valid variables are parsed', () => {
   expect(
     readConfig({ DATABASE_URL: 'postgres://parley@%2Frun%2Fpostgresql/parley' }).databaseUrl,
   ).toBe('postgres://parley@%2Frun%2Fpostgresql/parley')
+})
+
+test('TRUST_PROXY=2 trusts the two nearest proxies and no further address', () => {
+  const { trustProxy } = readConfig({ TRUST_PROXY: '2' })
+  const isTrusted = (hop: number) =>
+    typeof trustProxy === 'function' ? trustProxy('192.0.2.1', hop) : undefined
+  expect([0, 1, 2, 3].map(isTrusted)).toEqual([true, true, false, false])
+})
+
+test('hosts that previews may be fetched from are read in any case', () => {
+  const { previews } = readConfig({ LINK_PREVIEW_ALLOW_HOSTS: 'Wiki.Intranet:80, [::1]:8080' })
+  expect(previews.allowedHosts).toEqual(['wiki.intranet:80', '[::1]:8080'])
 })
 
 test('the push provider is configured by its variables, and absent without a key', () => {

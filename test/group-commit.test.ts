@@ -2,6 +2,24 @@ import { CONTENDED } from '@parley/server/core/operation'
 import { createGroupCommit } from '@parley/server/http/group-commit'
 import { expect, onTestFinished, test, vi } from 'vitest'
 
+const later = () => Date.now() + 60_000
+
+/** A group commit whose batches are recorded. Each runs once it is released. */
+function recorded({ maxBatchSize = 64 } = {}) {
+  const batches: { commands: string[]; until: number; settle: (error?: Error) => void }[] = []
+  const attempt = createGroupCommit<string, string>({
+    maxBatchSize,
+    run: (commands, until) =>
+      new Promise((resolve, reject) => {
+        const results = commands.map((command) => `${command} done`)
+        const settle = (error?: Error) => (error ? reject(error) : resolve(results))
+        batches.push({ commands, until, settle })
+      }),
+  })
+  const batch = (index: number) => vi.waitUntil(() => batches[index])
+  return { attempt, batches, batch }
+}
+
 test('a command whose time runs out while its batch is put together is still answered', async () => {
   const attempt = createGroupCommit<string, string>({
     run: async (commands) => commands.map((command) => `${command} done`),
@@ -86,4 +104,77 @@ test('a command that makes its batch fail is refused alone', async () => {
     'rejected',
     'fulfilled',
   ])
+})
+
+test('waiting commands share the next batches in order, up to their largest size', async () => {
+  const { attempt, batch } = recorded({ maxBatchSize: 2 })
+  const answers = ['a', 'b', 'c', 'd'].map((command) => attempt('channel', command, later()))
+  for (const [index, commands] of [['a'], ['b', 'c'], ['d']].entries()) {
+    const running = await batch(index)
+    expect(running.commands).toEqual(commands)
+    running.settle()
+  }
+  expect(await Promise.all(answers)).toEqual(['a done', 'b done', 'c done', 'd done'])
+})
+
+test('a busy key delays no other, and runs commands again once it is idle', async () => {
+  const { attempt, batch } = recorded()
+  const first = attempt('one', 'a', later())
+  const other = attempt('two', 'b', later())
+  const second = await batch(1)
+  expect(second.commands).toEqual(['b'])
+  for (const running of [second, await batch(0)]) running.settle()
+  expect(await Promise.all([first, other])).toEqual(['a done', 'b done'])
+
+  const again = attempt('one', 'c', later())
+  const third = await batch(2)
+  third.settle()
+  expect(await again).toBe('c done')
+})
+
+test('a batch has the earliest deadline of its commands', async () => {
+  const { attempt, batch } = recorded()
+  const [soon, late] = [Date.now() + 30_000, later()]
+  const answers = [late, late, soon].map((until) => attempt('channel', 'a', until))
+  const first = await batch(0)
+  first.settle()
+  const second = await batch(1)
+  expect(second).toMatchObject({ commands: ['a', 'a'], until: soon })
+  second.settle()
+  await Promise.all(answers)
+})
+
+test('a command with hardly any time left is refused, and takes no other down', async () => {
+  const { attempt, batch, batches } = recorded()
+  const first = attempt('channel', 'a', later())
+  const expired = attempt('channel', 'b', Date.now() + 900)
+  const third = attempt('channel', 'c', later())
+  const refused = expect(expired).rejects.toThrow('the database did not answer in time')
+  const one = await batch(0)
+  one.settle()
+  await refused
+  const two = await batch(1)
+  expect(two.commands).toEqual(['c'])
+  two.settle()
+  expect(await Promise.all([first, third])).toEqual(['a done', 'c done'])
+  expect(batches).toHaveLength(2)
+})
+
+test('when a batch fails every caller is told, and the next batch runs', async () => {
+  const { attempt, batch } = recorded()
+  const first = attempt('channel', 'a', later())
+  const others = ['b', 'c'].map((command) => attempt('channel', command, later()))
+  const one = await batch(0)
+  one.settle()
+  expect(await first).toBe('a done')
+  const two = await batch(1)
+  const last = attempt('channel', 'd', later())
+  two.settle(new Error('no database'))
+  expect(await Promise.allSettled(others)).toMatchObject([
+    { status: 'rejected', reason: { message: 'no database' } },
+    { status: 'rejected', reason: { message: 'no database' } },
+  ])
+  const three = await batch(2)
+  three.settle()
+  expect(await last).toBe('d done')
 })

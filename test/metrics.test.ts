@@ -1,6 +1,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { topics } from '@parley/contract'
+import { observeDatabase } from '@parley/server/core/database-metrics'
+import { createMetrics } from '@parley/server/core/metrics'
+import { createDb } from '@parley/server/db/client'
 import { startMetricsServer } from '@parley/server/http/metrics-server'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { idle } from './support/idle.ts'
@@ -99,6 +102,34 @@ test('metrics show waiting jobs and the age of the oldest', async () => {
   expect(text).toMatch(/parley_jobs_oldest_seconds\{task="unknown"\} 30\d/)
 })
 
+test('a job that is due later has no age, one on its last attempt waits, and dead ones do not', async () => {
+  onTestFinished(async () => void (await world.db`delete from graphile_worker._private_jobs`))
+  await world.db`
+    select graphile_worker.add_job('later', '{}', run_at := now() + interval '5 minutes'),
+      graphile_worker.add_job('last', '{}', run_at := now() - interval '5 minutes'),
+      graphile_worker.add_job('dead', '{}', run_at := now() - interval '5 minutes')`
+  await world.db`
+    update graphile_worker._private_jobs
+    set attempts = max_attempts,
+      locked_at = case when task_id = (
+        select id from graphile_worker._private_tasks where identifier = 'last'
+      ) then now() end
+    where run_at < now()`
+  const text = await scrape()
+  const waiting = (task: string, state: string) =>
+    sample(text, `parley_jobs_waiting{task="${task}",state="${state}"}`)
+  expect([waiting('later', 'waiting'), waiting('last', 'waiting')]).toEqual([1, 1])
+  expect([waiting('last', 'dead'), waiting('dead', 'dead'), waiting('dead', 'waiting')]).toEqual([
+    0, 1, 0,
+  ])
+  expect(sample(text, 'parley_jobs_oldest_seconds{task="later"}')).toBe(0)
+  expect(text).not.toContain('parley_jobs_oldest_seconds{task="dead"}')
+  await world.db`delete from graphile_worker._private_jobs`
+  const emptied = await scrape()
+  expect(emptied).not.toContain('task="dead"')
+  expect(emptied).not.toContain('parley_jobs_oldest_seconds{')
+})
+
 test('metrics count sockets, published events, deliveries and filled gaps', async () => {
   await idle(world)
   const other = await createWorld({ databaseUrl: world.databaseUrl })
@@ -139,6 +170,28 @@ test('metrics show how many callers wait for a database connection', async () =>
   await Promise.all(borrowed)
   expect(sample(await scraped, 'parley_database_pool_waiting')).toBeGreaterThanOrEqual(3)
   expect(sample(await scrape(), 'parley_database_pool_waiting')).toBe(0)
+})
+
+test('a database that does not answer is shown as down, and as up once it is back', async () => {
+  const registry = createMetrics()
+  let isReachable = false
+  const db = createDb({
+    url: world.databaseUrl,
+    poolSize: 1,
+    applicationName: 'parley-test-metrics',
+    onStatement: () => {
+      if (!isReachable) throw Object.assign(new Error('no route'), { code: 'EHOSTUNREACH' })
+    },
+  })
+  onTestFinished(() => db.end({ timeout: 1 }))
+  const update = observeDatabase(registry, { db, poolSize: 1 })
+  const isUp = async () => {
+    await update()
+    return registry.registry.getSingleMetricAsString('parley_database_up')
+  }
+  expect(await isUp()).toContain('parley_database_up 0')
+  isReachable = true
+  expect(await isUp()).toContain('parley_database_up 1')
 })
 
 test('the metrics port serves only GET /metrics', async () => {

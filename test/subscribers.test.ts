@@ -1,5 +1,6 @@
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { idle } from './support/idle.ts'
+import { until } from './support/until.ts'
 import { useWorldWithProvider } from './support/world.ts'
 
 const { world, provider } = useWorldWithProvider()
@@ -134,4 +135,39 @@ test('deleted users are removed as subscribers, and recreated ones are added aga
   expect(calls()).toMatchObject([
     { method: 'POST', path: '/v2/subscribers', body: { subscriberId: 'emil' } },
   ])
+})
+
+test('profiles and device tokens reach a provider that was unavailable', async () => {
+  onTestFinished(() => provider().behave())
+  provider().behave((response) => {
+    if (provider().calls.length === 2) provider().behave()
+    response.writeHead(503).end()
+  })
+  await world().user('gina', { name: 'Gina' })
+  await idle(world())
+  expect(calls().map(({ body }) => body.firstName)).toEqual(['Gina', 'Gina', 'Gina'])
+
+  provider().forget()
+  provider().behave(provider().answer(503))
+  const gina = await world().user('gina')
+  await gina.devices.create({ platform: 'ios', provider: 'apns', token: 'late' })
+  await until(() => provider().calls.length >= 2)
+  provider().behave()
+  await idle(world())
+  expect(calls().at(-1)).toEqual({
+    method: 'PUT',
+    path: '/v1/subscribers/gina/credentials',
+    body: { providerId: 'apns', credentials: { deviceTokens: ['late'] } },
+  })
+})
+
+test('a profile or a device that the provider refuses is not sent again', async () => {
+  onTestFinished(() => provider().behave())
+  provider().behave(provider().answer(422))
+  const hugo = await world().user('hugo')
+  await idle(world())
+  expect(calls()).toHaveLength(1)
+  await hugo.devices.create({ platform: 'ios', provider: 'apns', token: 'refused' })
+  await idle(world())
+  expect(calls()).toHaveLength(2)
 })

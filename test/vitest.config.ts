@@ -1,5 +1,6 @@
+import { join } from 'node:path'
 import { configDefaults, defineConfig } from 'vitest/config'
-import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { BaseSequencer, type CoverageV8Options, type TestSpecification } from 'vitest/node'
 
 /** Files that put something on `globalThis`. Each has a process of its own. */
 const isolated = ['sdk/{connection,outbox,people,react}.test.ts']
@@ -38,10 +39,40 @@ const tests = {
   expect: { poll: { timeout: 60_000 } },
 }
 
+/**
+ * What the tests run in their own processes, by folder: `npm run coverage`. Programs and the embedded
+ * PostgreSQL run in child processes, which are not measured; pages are tested in a browser.
+ */
+const measured = [
+  'server/features',
+  'server/realtime',
+  'server/http',
+  'server/jobs',
+  'server/core',
+  'client-sdk',
+]
+const coverage: CoverageV8Options = {
+  provider: 'v8',
+  include: measured.map((folder) => join(import.meta.dirname, '..', folder, '**/*.ts')),
+  exclude: [
+    '**/client-sdk/{playground,react,dist}/**',
+    '**/client-sdk/{generate,types}.ts',
+    // Served by a whole server only, which is another process.
+    '**/http/playground*.ts',
+    // Types only.
+    '**/{broker,call-options,custom,node,settings,websocket}.ts',
+  ],
+  allowExternal: true,
+  reportOnFailure: true,
+  reporter: [['text', { skipFull: true }]],
+  thresholds: Object.fromEntries(measured.map((folder) => [`../${folder}/**`, { lines: 95 }])),
+}
+
 export default defineConfig({
   ...everywhere,
   test: {
     ...tests,
+    coverage,
     // Once for all projects.
     globalSetup: ['./support/setup.ts'],
     maxWorkers: 3,

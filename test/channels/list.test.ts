@@ -36,6 +36,12 @@ describe('listing channels', () => {
       lastMessage: message,
     })
     expect((await ana.channels.list()).channels[1]).not.toHaveProperty('members')
+    const ref = { channelId: first.id, messageId: message.id }
+    await ana.reactions.add({ ...ref, emoji: '👍' })
+    await ana.reactions.remove({ ...ref, emoji: '👍' })
+    await ana.channels.update({ channelId: third.id, name: 'Third' })
+    // Only messages are activity.
+    expect(await ids()).toEqual([second.id, first.id, third.id])
   })
 
   test('a listed channel equals the fetched one, without its members', async () => {

@@ -1,11 +1,15 @@
 import { execFileSync } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { addPolls, copyProject } from '../support/noun.ts'
+import { copyProject } from '../support/copy.ts'
+import { addPolls } from '../support/noun.ts'
 
 test('a noun that is added by the list of CONTRIBUTING.md passes the checks and its tests', () => {
-  const tree = copyProject()
+  const tree = realpathSync(mkdtempSync(join(tmpdir(), 'parley-noun-')))
   onTestFinished(() => rmSync(tree, { recursive: true }))
+  copyProject(tree)
   const npm = (...args: string[]) =>
     execFileSync('npm', ['run', '--silent', ...args], {
       cwd: tree,

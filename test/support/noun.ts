@@ -1,42 +1,5 @@
-import { execFileSync } from 'node:child_process'
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-
-const root = join(import.meta.dirname, '../..')
-
-/** A copy of the project in a folder of its own, with the packages that are installed here. */
-export function copyProject() {
-  const tree = realpathSync(mkdtempSync(join(tmpdir(), 'parley-noun-')))
-  const list = ['ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate']
-  const files = execFileSync('git', list, { cwd: root, encoding: 'utf8' }).trim().split('\n')
-  for (const file of files) {
-    mkdirSync(dirname(join(tree, file)), { recursive: true })
-    cpSync(join(root, file), join(tree, file))
-  }
-  for (const workspace of ['.', 'server', 'client-sdk', 'test']) linkPackages(tree, workspace)
-  return tree
-}
-
-/** Our own packages are those of the copy: their links are relative. */
-function linkPackages(tree: string, workspace: string) {
-  const [from, to] = [join(root, workspace, 'node_modules'), join(tree, workspace, 'node_modules')]
-  mkdirSync(to)
-  for (const name of readdirSync(from)) {
-    if (name === '@parley')
-      cpSync(join(from, name), join(to, name), { recursive: true, verbatimSymlinks: true })
-    else if (!name.startsWith('.vite')) symlinkSync(join(from, name), join(to, name))
-  }
-}
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 
 /** Adds a noun by the list of CONTRIBUTING.md, as far as that is a matter of text. */
 export function addPolls(tree: string) {

@@ -42,7 +42,8 @@ export async function providePostgres(project: TestProject) {
   }
 }
 
-async function startTemporary() {
+/** A PostgreSQL that keeps nothing. */
+export async function startTemporary() {
   const dataDir = createDataFolder('test')
   const server = await startEmbeddedPostgres({
     dataDir,

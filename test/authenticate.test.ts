@@ -1,0 +1,87 @@
+import { sha256 } from '@parley/server/core/hash'
+import { createRevocations } from '@parley/server/core/revocations'
+import { createTokens } from '@parley/server/core/tokens'
+import type { Db } from '@parley/server/db/client'
+import { createAuthenticate } from '@parley/server/http/authenticate'
+import { expect, test, vi } from 'vitest'
+import { ADMIN_KEY, SECRET } from './support/secrets.ts'
+
+const appId = '019c9b1d-22bb-7c3d-9d4e-5f6071829304'
+const otherAppId = '019c9b1d-22bb-7c3d-9d4e-5f6071829305'
+const apiKey = `pk_${'x'.repeat(32)}`
+
+/** Authentication on a database whose answers the test gives, in the order of the look-ups. */
+async function onAnswers() {
+  const tokens = await createTokens([SECRET])
+  const revocations = createRevocations()
+  const answers: ((rows: object[]) => void)[] = []
+  const use = () => new Promise<object[]>((resolve) => answers.push(resolve))
+  const db = { use } as Pick<Db, 'use'> as Db // it only uses that
+  const authenticate = createAuthenticate({ db, tokens, adminKey: ADMIN_KEY, revocations })
+  const call = async (generation: number, app = appId) => {
+    const claims = { appId: app, userId: 'ana', generation, admin: false }
+    const authorization = `Bearer ${await tokens.sign('api', claims)}`
+    return authenticate('user', { authorization }, Date.now() + 1_000)
+  }
+  const callWithKey = (text = apiKey) => authenticate('key', { apiKey: text }, Date.now() + 1_000)
+  const lookUp = (number: number) => vi.waitUntil(() => answers[number - 1])
+  return { call, callWithKey, lookUp, revocations, lookUps: () => answers.length }
+}
+
+test('what is read while a token is revoked is not kept', async () => {
+  const { call, lookUp, revocations } = await onAnswers()
+  const early = call(0)
+  const answer = await lookUp(1)
+  revocations.publish({ appId, userId: 'ana' })
+  answer([{ tokenGeneration: 0 }])
+  await early
+  const late = call(0)
+  const answerAgain = await lookUp(2)
+  answerAgain([{ tokenGeneration: 1 }])
+  await expect(late).rejects.toMatchObject({ code: 'INVALID_TOKEN' })
+})
+
+test('what is known of a user is that of their app', async () => {
+  const { call, lookUp } = await onAnswers()
+  const here = call(1)
+  const answer = await lookUp(1)
+  answer([{ tokenGeneration: 1 }])
+  await here
+  const there = call(1, otherAppId)
+  const answerThere = await lookUp(2)
+  answerThere([{ tokenGeneration: 2 }])
+  await expect(there).rejects.toMatchObject({ code: 'INVALID_TOKEN' })
+})
+
+test('an older token than the one known is refused, and a newer one is looked up', async () => {
+  const { call, lookUp } = await onAnswers()
+  const older = call(3)
+  const answer = await lookUp(1)
+  answer([{ tokenGeneration: 4 }])
+  await expect(older).rejects.toMatchObject({ code: 'INVALID_TOKEN' })
+  const newer = call(5)
+  const answerAgain = await lookUp(2)
+  answerAgain([{ tokenGeneration: 5 }])
+  expect(await newer).toMatchObject({ userId: 'ana' })
+  await expect(call(4)).rejects.toMatchObject({ code: 'INVALID_TOKEN' })
+})
+
+test('a deleted API key is refused at once', async () => {
+  const { callWithKey, lookUp, revocations } = await onAnswers()
+  const first = callWithKey()
+  const answer = await lookUp(1)
+  answer([{ appId }])
+  await first
+  revocations.publish({ keyHash: sha256(apiKey) })
+  const second = callWithKey()
+  const answerAgain = await lookUp(2)
+  answerAgain([])
+  await expect(second).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
+})
+
+test('text that does not look like an API key is refused without a look-up', async () => {
+  const { callWithKey, lookUps } = await onAnswers()
+  for (const text of ['', 'pk_', `pk_${'x'.repeat(31)}`, `${apiKey}x`, `x${apiKey}`, ADMIN_KEY])
+    await expect(callWithKey(text)).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
+  expect(lookUps()).toBe(0)
+})

@@ -1,0 +1,63 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import ts from 'typescript'
+import { expect, test } from 'vitest'
+import { type Defect, readDefects, readScore, root, scoreOf, withDefect } from './mutations/list.ts'
+
+const defects = readDefects()
+const score = scoreOf(defects, ({ survives }) => survives === undefined)
+
+test('every planted defect still has its place, and is TypeScript', () => {
+  const source = { text: '', file: '' }
+  const bad = defects.filter((defect) => {
+    if (source.file !== defect.file) source.text = readFileSync(join(root, defect.file), 'utf8')
+    source.file = defect.file
+    return syntaxErrors(withDefect(source.text, defect)).length > 0
+  })
+  expect(bad.map(({ id }) => id)).toEqual([])
+})
+
+test('every planted defect differs from the others, and its test files exist', () => {
+  const planted = defects.map(({ file, find, replace }) => JSON.stringify([file, find, replace]))
+  expect(new Set(planted).size).toBe(planted.length)
+  const missing = defects
+    .flatMap(({ tests }) => tests)
+    .filter((file) => !existsSync(join(root, file)))
+  expect(missing).toEqual([])
+})
+
+test('no more than one planted defect in twenty survives, in any area', () => {
+  for (const [area, { caught, planted }] of Object.entries(score))
+    expect(caught / planted, area).toBeGreaterThanOrEqual(0.95)
+})
+
+test('the list of planted defects does not get shorter than its recorded score', () => {
+  for (const [area, recorded] of Object.entries(readScore())) {
+    expect(score[area]?.planted ?? 0, area).toBeGreaterThanOrEqual(recorded.planted)
+    expect(score[area]?.caught ?? 0, area).toBeGreaterThanOrEqual(recorded.caught)
+  }
+  expect(Object.keys(readScore()).sort()).toEqual(Object.keys(score).sort())
+})
+
+test('a defect whose text is gone, or occurs twice, is refused', () => {
+  const defect: Defect = {
+    id: 'http:1',
+    area: 'http',
+    file: 'a.ts',
+    find: 'a < b',
+    replace: '$& a <= b',
+    tests: ['test/a.test.ts'],
+    note: 'one too many',
+  }
+  expect(withDefect('if (a < b) return', defect)).toBe('if ($& a <= b) return')
+  expect(() => withDefect('if (b) return', defect)).toThrow('occurs 0 times')
+  expect(() => withDefect('a < b || a < b', defect)).toThrow('occurs 2 times')
+})
+
+function syntaxErrors(text: string) {
+  const { diagnostics } = ts.transpileModule(text, {
+    reportDiagnostics: true,
+    compilerOptions: { target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.ESNext },
+  })
+  return diagnostics ?? []
+}

@@ -1,0 +1,72 @@
+import { isDatabaseUnavailable } from '@parley/server/db/client'
+import { createSlots } from '@parley/server/db/slots'
+import { valueTypes } from '@parley/server/db/value-types'
+import { expect, test } from 'vitest'
+
+const never = new Promise<never>(() => {})
+
+test('the slots of the pool are granted in the order of the callers', async () => {
+  const { acquire, release, waiting } = createSlots(1)
+  await acquire(never)
+  const granted: string[] = []
+  const callers = ['first', 'second', 'third'].map((name) =>
+    acquire(never).then(() => granted.push(name)),
+  )
+  expect(waiting()).toBe(3)
+  for (const caller of callers) {
+    release()
+    await caller
+  }
+  expect(granted).toEqual(['first', 'second', 'third'])
+})
+
+test('a caller that gives up leaves its slot to the next one', async () => {
+  const { acquire, release, waiting } = createSlots(1)
+  await acquire(never)
+  let giveUp = (_: Error) => {}
+  const aborted = new Promise<never>((_, reject) => (giveUp = reject))
+  const impatient = expect(acquire(aborted)).rejects.toThrow('too late')
+  const patient = acquire(never)
+  giveUp(new Error('too late'))
+  await impatient
+  expect(waiting()).toBe(1)
+  release()
+  await patient
+})
+
+test('a slot that is granted to a caller who gives up at that moment is not lost', async () => {
+  const { acquire, release } = createSlots(1)
+  await acquire(never)
+  let giveUp = (_: Error) => {}
+  const aborted = new Promise<never>((_, reject) => (giveUp = reject))
+  const impatient = expect(acquire(aborted)).rejects.toThrow('too late')
+  giveUp(new Error('too late'))
+  release()
+  await impatient
+  await acquire(never)
+})
+
+test('an error of the database means that it is unavailable, or that a query is wrong', () => {
+  const withCode = (code: string) => Object.assign(new Error(code), { code })
+  // biome-ignore format: a table of codes
+  const unavailable = [
+    'DEADLINE_EXCEEDED', 'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED',
+    'CONNECT_TIMEOUT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH',
+    'ENETUNREACH', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN',
+    '08006', '53300', '57014', '57P01', '58030', '55P03', '40001', '40P01', '25006',
+  ]
+  for (const code of unavailable) expect(isDatabaseUnavailable(withCode(code)), code).toBe(true)
+  for (const code of ['23505', '22P02', '42601', '55000', '40003', 'XX000', 'EACCES'])
+    expect(isDatabaseUnavailable(withCode(code)), code).toBe(false)
+  expect(isDatabaseUnavailable(new Error('a bug'))).toBe(false)
+  expect(isDatabaseUnavailable('ECONNREFUSED')).toBe(false)
+})
+
+test('arrays keep quotes, backslashes, commas, braces, nulls and empty texts', () => {
+  const { serialize, parse } = valueTypes.textArray
+  const texts = ['a"b', 'a\\b', 'a,b', '{a}', '', ' ', 'NULL', null, 'é\n']
+  expect(parse(serialize(texts))).toEqual(texts)
+  expect(parse('{}')).toEqual([])
+  expect(valueTypes.intArray.parse('{1,-2,NULL}')).toEqual([1, -2, null])
+  expect(valueTypes.boolArray.parse('{t,f}')).toEqual([true, false])
+})

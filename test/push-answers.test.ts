@@ -1,0 +1,89 @@
+import { createProvider } from '@parley/server/jobs/push/provider'
+import {
+  createProviderCall,
+  ProviderRefusedError,
+  ProviderUnavailableError,
+} from '@parley/server/jobs/push/provider-call'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { serveProvider } from './support/provider.ts'
+
+let provider: Awaited<ReturnType<typeof serveProvider>>
+beforeAll(async () => {
+  provider = await serveProvider()
+})
+afterAll(() => provider.stop())
+beforeEach(() => void provider.forget())
+
+const call = (options?: { timeoutMs: number }) =>
+  createProviderCall(provider.settings)('GET', '/path', options)
+const failure = async (attempt: Promise<unknown>) => {
+  const [result] = await Promise.allSettled([attempt])
+  return result?.status === 'rejected' ? result.reason : undefined
+}
+
+test.each([408, 429, 500, 502, 503])('after %i the provider is asked again', async (status) => {
+  provider.behave(provider.answer(status))
+  const error = await failure(call())
+  expect(error).toBeInstanceOf(ProviderUnavailableError)
+  expect(error).toMatchObject({ retryAfterSeconds: 0 })
+})
+
+test.each([400, 401, 403, 404, 409, 422])('%i is a refusal', async (status) => {
+  provider.behave(provider.answer(status))
+  const error = await failure(call())
+  expect(error).toBeInstanceOf(ProviderRefusedError)
+  expect(error).toMatchObject({ status })
+})
+
+test.each([
+  ['30', 30],
+  ['86400', 600],
+  ['soon', 0],
+  ['-5', 0],
+  [new Date(0).toUTCString(), 0],
+])('Retry-After: %s means to wait %i seconds', async (header, seconds) => {
+  provider.behave(provider.answer(503, { 'retry-after': header }))
+  expect(await failure(call())).toMatchObject({ retryAfterSeconds: seconds })
+})
+
+test('Retry-After is read as a date too', async () => {
+  const date = new Date(Date.now() + 120_000).toUTCString()
+  provider.behave(provider.answer(503, { 'retry-after': date }))
+  const { retryAfterSeconds } = await failure(call())
+  expect(retryAfterSeconds).toBeGreaterThan(60)
+  expect(retryAfterSeconds).toBeLessThanOrEqual(120)
+})
+
+test('the secret key does not follow a redirect', async () => {
+  provider.behave((response, { path }) =>
+    path === '/path'
+      ? response.writeHead(307, { location: '/elsewhere' }).end()
+      : response.writeHead(200).end('{}'),
+  )
+  expect(await failure(call())).toBeInstanceOf(ProviderUnavailableError)
+  expect(provider.calls.map(({ path }) => path)).toEqual(['/path'])
+})
+
+test('a provider that never answers is unavailable once the time is over', async () => {
+  provider.behave(() => {})
+  expect(await failure(call({ timeoutMs: 50 }))).toBeInstanceOf(ProviderUnavailableError)
+})
+
+test('what is missing at the provider is removed, and any other refusal is an error', async () => {
+  const { removeSubscriber, setTokens, hasWorkflow } = createProvider(provider.settings)
+  const { signal } = new AbortController()
+  const removals = () => [
+    removeSubscriber('a/b c', signal),
+    setTokens('a/b c', { provider: 'apns', tokens: [], signal }),
+  ]
+  provider.behave(provider.answer(404))
+  await Promise.all(removals())
+  expect(provider.calls.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
+    'DELETE /v1/subscribers/a%2Fb%20c/credentials/apns',
+    'DELETE /v2/subscribers/a%2Fb%20c',
+  ])
+  expect(await hasWorkflow('mention')).toBe(false)
+  provider.behave(provider.answer(401))
+  for (const attempt of [...removals(), hasWorkflow('mention')])
+    expect(await failure(attempt)).toBeInstanceOf(ProviderRefusedError)
+})

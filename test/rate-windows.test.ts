@@ -1,0 +1,54 @@
+import { createRateLimits, type RateLimitWindow } from '@parley/server/http/rate-limits'
+import { expect, onTestFinished, test, vi } from 'vitest'
+
+/** Limits under a clock of our own. */
+function underClock(rates: Parameters<typeof createRateLimits>[0]) {
+  vi.useFakeTimers({ now: 0 })
+  onTestFinished(() => void vi.useRealTimers())
+  const { take } = createRateLimits(rates)
+  return async (
+    limit: 'tokens' | 'messages' | 'requests' = 'messages',
+  ): Promise<RateLimitWindow> => {
+    const window = await take(limit, 'ana')
+    if (!window) throw new Error('the call was not counted')
+    return window
+  }
+}
+
+test('a window lasts a minute from its first call', async () => {
+  const take = underClock({ tokens: 0, messages: 1, requests: 0 })
+  expect(await take()).toMatchObject({ isExceeded: false, resetSeconds: 60 })
+  vi.setSystemTime(59_900)
+  expect(await take()).toMatchObject({ isExceeded: true, remaining: 0 })
+  vi.advanceTimersByTime(60_000)
+  expect(await take()).toMatchObject({ isExceeded: false })
+})
+
+test('a call that waits as long as it was told is in the next window', async () => {
+  const take = underClock({ tokens: 0, messages: 1, requests: 0 })
+  await take()
+  vi.setSystemTime(58_500)
+  expect((await take()).resetSeconds).toBe(2)
+  vi.setSystemTime(59_999)
+  expect((await take()).resetSeconds).toBe(1)
+})
+
+test('a call that is given back after its window frees no room in the next one', async () => {
+  const take = underClock({ tokens: 0, messages: 2, requests: 0 })
+  const { giveBack } = await take()
+  vi.advanceTimersByTime(60_001)
+  await take()
+  await giveBack()
+  expect((await take()).isExceeded).toBe(false)
+  expect((await take()).isExceeded).toBe(true)
+})
+
+test('tokens, messages and other calls have a limit each', async () => {
+  const take = underClock({ tokens: 1, messages: 2, requests: 3 })
+  for (const [kind, limit] of [
+    ['tokens', 1],
+    ['messages', 2],
+    ['requests', 3],
+  ] as const)
+    expect(await take(kind)).toMatchObject({ limit, remaining: limit - 1 })
+})
