@@ -47,6 +47,8 @@ export const limits = {
   largeLivestreamMembers: 100,
   realtime: {
     frameBytes: 1024 * 1024,
+    /** A frame may hold many commands, each at most this long. */
+    commandBytes: 4 * 1024,
     topicsPerSocket: 1_000,
     bufferedBytes: 1024 * 1024,
     /** A server without a heartbeat for this long is considered dead; one is sent every 15 s. */

@@ -97,11 +97,10 @@ const lenientRow = z
 // To callers, the input is a row: that any other value passes too is an internal matter.
 const LenientRow = lenientRow as unknown as z.ZodType<z.output<typeof lenientRow>, UserRow>
 
+const RowId = z.object({ id: z.string().nullable().catch(null) }).catch({ id: null })
+
 function rowError(row: unknown): z.infer<typeof RowError> {
-  const { id } = z
-    .object({ id: z.string().nullable().catch(null) })
-    .catch({ id: null })
-    .parse(row)
+  const { id } = RowId.parse(row)
   return { id, message: formatIssues(UserRow.safeParse(row).error?.issues ?? []) }
 }
 

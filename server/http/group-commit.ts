@@ -1,3 +1,4 @@
+import { answerAll, settleBatch } from '../core/settle-batch.ts'
 import { DeadlineError } from '../db/client.ts'
 
 type Entry<Command, Result> = {
@@ -43,14 +44,7 @@ export function createGroupCommit<Command, Result>({
     if (entries.length === 0) return
     const until = Math.min(...entries.map((entry) => entry.until))
     const commands = entries.map(({ command }) => command)
-    try {
-      const results = await run(commands, until)
-      entries.forEach(({ resolve }, index) => {
-        resolve(results[index] as Result) // `run` returns one result per command
-      })
-    } catch (error) {
-      for (const { reject } of entries) reject(error)
-    }
+    answerAll(entries, await settleBatch(commands, (commands) => run(commands, until)))
   }
 
   return (key: string, command: Command, until: number) =>
