@@ -13,6 +13,8 @@ export const limits = {
   rates: { tokens: 100, messages: 60, requests: 1_000 },
   bodyBytes: 256 * 1024,
   syncBodyBytes: 4 * 1024 * 1024,
+  /** The most calls of one tRPC request. */
+  callsPerBatch: 20,
   page: {
     channels: { default: 50, max: 100 },
     users: { default: 50, max: 100 },

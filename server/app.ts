@@ -21,7 +21,7 @@ import { createSocketGuard, serveEndpoint, serveWebSockets } from './realtime/en
 import { createPostgresBroker } from './realtime/postgres-broker.ts'
 import { createRealtime } from './realtime/realtime.ts'
 import type { Timings } from './realtime/timings.ts'
-import { subscribeToTopic } from './realtime/trpc-subscription.ts'
+import { TrpcSocket } from './realtime/trpc-socket.ts'
 
 export type AppOptions = {
   db: Db
@@ -104,7 +104,7 @@ export function buildApp(options: AppOptions) {
   serveEndpoint(app, { node: realtime.node, guardSocket })
   serveRest(app, calls)
   serveTrpc(app, calls, {
-    subscribe: (topic) => subscribeToTopic(realtime.node, topic),
+    guardSocket: (socket) => new TrpcSocket(socket, realtime.node),
     admitSocket: guardSocket,
   })
   serveDocs(app, { hasPage: http.hasDocsPage })
