@@ -141,6 +141,18 @@ test('metrics show how many callers wait for a database connection', async () =>
   expect(sample(await scrape(), 'parley_database_pool_waiting')).toBe(0)
 })
 
+test('metrics show for how long the event loop answered nobody', async () => {
+  const longest = async () =>
+    sample(await scrape(), 'parley_event_loop_delay_seconds{quantile="1"}')
+  await longest()
+  const end = performance.now() + 300
+  while (performance.now() < end);
+  expect(await longest()).toBeGreaterThan(0.25)
+  const text = await scrape()
+  for (const quantile of ['0.5', '0.9', '0.99', '0.999'])
+    expect(text).toContain(`parley_event_loop_delay_seconds{quantile="${quantile}"}`)
+})
+
 test('the metrics port serves only GET /metrics', async () => {
   expect((await fetch(url.replace('/metrics', '/'))).status).toBe(404)
   expect((await fetch(url, { method: 'POST' })).status).toBe(404)
