@@ -90,10 +90,12 @@ export function buildApp(options: AppOptions) {
       return urls.wsUrl()
     },
   }
+  const rateLimits = createRateLimits(http.rateLimits)
+  const { takeUnknownKey } = rateLimits
   const calls = createCalls(metrics, {
     db,
-    authenticate: createAuthenticate({ db, tokens, adminKey, revocations }),
-    rateLimits: createRateLimits(http.rateLimits),
+    authenticate: createAuthenticate({ db, tokens, adminKey, revocations, takeUnknownKey }),
+    rateLimits,
     services,
   })
   const guardSocket = createSocketGuard({

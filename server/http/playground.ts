@@ -59,7 +59,7 @@ export function servePlayground(
       throw new ApiError('VALIDATION_ERROR', `userId: expected one of ${demoUserIds.join(', ')}`)
     reply.header('Cache-Control', 'no-store')
     return mintToken(
-      { ...toCallRequest(request, reply), credentials: { apiKey: demoApiKey } },
+      { ...toCallRequest(request, reply), credentials: { apiKey: demoApiKey, ip: request.ip } },
       { ...data, name: demoUsers[data.userId] },
     )
   })

@@ -1,15 +1,15 @@
 import { limits } from '@parley/contract'
 import { describe, expect, test } from 'vitest'
-import { longestDelay } from '../../support/loop-delay.ts'
+import { processorMs } from '../../support/cpu.ts'
 import type { RawSocket } from '../../support/socket.ts'
 import { useWorld } from '../../support/world.ts'
 import { useSocketUsers } from '../sockets.ts'
 
 const world = useWorld()
 const { ana, opened, connected, userTopic } = useSocketUsers(world)
-/** Far less than decoding one of these frames takes, and a lot for a busy machine. */
-const BOUND_MS = 400
-const SOCKETS = 10
+/** Far less than decoding these frames takes, and a lot for a slow machine. */
+const BOUND_MS = 1_000
+const SOCKETS = 8
 
 const { frameBytes, commandBytes } = limits.realtime
 const filled = (line: string) => line.repeat(Math.floor(frameBytes / line.length))
@@ -28,13 +28,13 @@ const openFor = (frame: string | Buffer) =>
   opened({ protocols: typeof frame === 'string' ? [] : ['centrifuge-protobuf'] })
 
 describe('before connect', () => {
-  test.each(frames)('a mebibyte of %s closes its socket and delays nobody', async (_, frame) => {
+  test.each(frames)('a mebibyte of %s closes its socket and costs little', async (_, frame) => {
     const sockets = await Promise.all(Array.from({ length: SOCKETS }, () => openFor(frame)))
     const attack = async () => {
       for (const { socket } of sockets) socket.send(frame)
       for (const { closed } of sockets) expect((await closed).code).toBe(3501)
     }
-    expect(await longestDelay(attack)).toBeLessThan(BOUND_MS)
+    expect(await processorMs(attack)).toBeLessThan(BOUND_MS)
   })
 
   test('a socket gets one command of 4 KB, and closes with 3501 for more', async () => {
@@ -87,7 +87,7 @@ describe('after connect', () => {
       const codes = await Promise.all(sockets.map((raw) => closedWith(raw, frame)))
       expect(codes).toEqual(sockets.map(() => code))
     }
-    expect(await longestDelay(attack)).toBeLessThan(BOUND_MS * 2)
+    expect(await processorMs(attack)).toBeLessThan(BOUND_MS * 1.5)
   })
 
   const channel = () => userTopic(ana())
@@ -102,14 +102,14 @@ describe('after connect', () => {
     rpc: () => ({ method: 'x', data: {} }),
     sub_refresh: () => ({ channel: channel() }),
   }
-  test.each(Object.entries(commands))('2,400 commands %s delay nobody', async (name, request) => {
+  test.each(Object.entries(commands))('2,400 commands %s cost little', async (name, request) => {
     const raw = await connected()
     const many = Array.from({ length: 2_400 }, (_, index) => ({ id: index + 2, [name]: request() }))
     const attack = async () => {
       raw.send(...many)
       await raw.reply(2_401)
     }
-    expect(await longestDelay(attack)).toBeLessThan(BOUND_MS)
+    expect(await processorMs(attack)).toBeLessThan(BOUND_MS)
   })
 
   test('a command of more than 4 KB closes with 3501, a frame of many short ones does not', async () => {
