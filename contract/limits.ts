@@ -52,6 +52,8 @@ export const limits = {
     /** A frame may hold many commands, each at most this long. */
     commandBytes: 4 * 1024,
     topicsPerSocket: 1_000,
+    /** The most sockets of a user on one server, unless configured. */
+    socketsPerUser: 20,
     bufferedBytes: 1024 * 1024,
     /** A server without a heartbeat for this long is considered dead; one is sent every 15 s. */
     nodeDeadSeconds: 45,

@@ -47,6 +47,7 @@ export type AppOptions = {
     /** The database of `db`, through which the nodes notify each other. */
     databaseUrl: string
     presenceGraceSeconds: number
+    socketsPerUser: number
     timings?: Partial<Timings>
   }
 }

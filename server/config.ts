@@ -61,6 +61,7 @@ export const Variables = z.object({
   INVITE_URL: httpUrl
     .refine((url) => url.includes('{token}'), 'expected {token} where the token goes')
     .optional(),
+  SOCKETS_PER_USER: wholeNumber(0, 1_000_000).default(limits.realtime.socketsPerUser),
   PRESENCE_GRACE_SECONDS: wholeNumber(0, 3_600).default(limits.presenceGraceSeconds),
   JOBS: z.enum(['on', 'external', 'off']).default('on'),
   LINK_PREVIEW_ALLOW_HOSTS: list.pipe(z.array(hostWithPort)).default([]),
@@ -115,6 +116,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
     userAdminAccess,
     publicUrl: variables.PUBLIC_URL?.replace(/\/+$/, ''),
     inviteUrl: variables.INVITE_URL,
+    socketsPerUser: variables.SOCKETS_PER_USER,
     presenceGraceSeconds: variables.PRESENCE_GRACE_SECONDS,
     jobs: variables.JOBS,
     previews: {

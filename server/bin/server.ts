@@ -57,7 +57,7 @@ async function start(stop: () => void) {
       staging,
       providerPreferences: createProviderPreferences(config.push),
     },
-    realtime: { databaseUrl, presenceGraceSeconds: config.presenceGraceSeconds },
+    realtime: { ...config, databaseUrl },
   })
   // Unless jobs are off, the cleanup runs as one of them.
   stopFunctions.push(config.jobs === 'off' ? cleanup.start() : cleanup.stop)

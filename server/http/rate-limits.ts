@@ -37,8 +37,8 @@ export function createRateLimits(rates: RateLimits) {
     )
   return { take, mayLookUp, takeUnknownKey: createKeyLimit(rates.tokens) }
 }
-/** One look-up a second, a few of them at once. */
-const REPEATS = { points: 5, duration: 5 }
+/** One look-up a second, and the 20 of one outbox at once. */
+const REPEATS = { points: 20, duration: 20 }
 
 /** The look-up of a key that turned out to be good. */
 type KeyLookup = { wasGood: () => Promise<unknown> }

@@ -50,8 +50,13 @@ export class TrpcSocket extends EventEmitter {
     const claims = await this.node.tokens.verify('ws', token)
     const isGood =
       typeof claims === 'object' && (await this.node.generation(claims)) === claims.generation
+    if (this.readyState !== this.socket.OPEN) return
+    if (isGood && !this.node.userSockets.take(claims)) return this.#end(closings.tooManySockets)
     this.#stage = isGood ? 'accepted' : 'refused'
-    if (isGood) this.#closeAt(claims.expiresAt)
+    if (isGood) {
+      this.#closeAt(claims.expiresAt)
+      this.socket.once('close', () => this.node.userSockets.release(claims))
+    }
     const waiting = this.#waiting
     this.#waiting = []
     for (const { frame, isBinary } of waiting) this.#receive(frame, isBinary)

@@ -54,6 +54,7 @@ async function connect(connection: Connection, { id, request: { token } }: Comma
     return
   }
   if (isClosed(connection)) return
+  if (!node.userSockets.take(claims)) return connection.close(closings.tooManySockets)
   connection.begin(claims)
   // Registered before the token's generation is read, so that no revocation is missed in between.
   const generation = await node.register(connection)

@@ -247,6 +247,8 @@ export class Connection implements Session, Subscriber, BufferedSocket {
     for (const subscription of this.subscriptions.values()) subscription.leave()
     this.subscriptions.clear()
     this.#frames.clear()
-    if (wasConnected) this.node.unregister(this)
+    if (!wasConnected) return
+    this.node.userSockets.release(this)
+    this.node.unregister(this)
   }
 }
