@@ -96,15 +96,16 @@ export function createAuthenticate({
       from api_keys ak
       where ak.hash = ${hash}`
     const lookup = goodKeys.has(hash) ? undefined : await takeUnknownKey(ip)
-    const appId = await apps.load(hash, async () => (await db.use(select, until))[0]?.appId)
-    if (appId === undefined) {
-      badKeys.set(hash, true)
-      goodKeys.delete(hash)
-    } else {
-      goodKeys.set(hash, true)
-      await lookup?.wasGood()
+    try {
+      const appId = await apps.load(hash, async () => (await db.use(select, until))[0]?.appId)
+      if (appId === undefined) badKeys.set(hash, true)
+      else goodKeys.set(hash, true)
+      return appId
+    } finally {
+      // An unavailable database says nothing about the key.
+      if (badKeys.has(hash)) goodKeys.delete(hash)
+      else await lookup?.giveBack()
     }
-    return appId
   }
 
   const admin = (given: string | undefined) => {

@@ -40,8 +40,8 @@ export function createRateLimits(rates: RateLimits) {
 /** One look-up a second, and the 20 of one outbox at once. */
 const REPEATS = { points: 20, duration: 20 }
 
-/** The look-up of a key that turned out to be good. */
-type KeyLookup = { wasGood: () => Promise<unknown> }
+/** The look-up of a key, which no longer counts if the key is not bad. */
+type KeyLookup = { giveBack: () => Promise<unknown> }
 
 /**
  * Counts, by address, API keys that are not known to be good before they are looked up. Those that
@@ -51,14 +51,14 @@ function createKeyLimit(limit: number) {
   const limiter = new RateLimiterMemory({ points: limit, duration: limits.rateWindowSeconds })
 
   return async (address: string): Promise<KeyLookup> => {
-    if (limit === 0) return { wasGood: async () => {} }
+    if (limit === 0) return { giveBack: async () => {} }
     const result = await limiter.consume(address).catch((error: unknown) => error)
     if (!(result instanceof RateLimiterRes)) throw result
     if (result.consumedPoints > limit) {
       const seconds = Math.max(1, Math.ceil(result.msBeforeNext / 1000))
       throw new ApiError('RATE_LIMITED', 'Too many bad API keys from this address', seconds)
     }
-    return { wasGood: () => limiter.reward(address) }
+    return { giveBack: () => limiter.reward(address) }
   }
 }
 

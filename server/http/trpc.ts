@@ -17,7 +17,7 @@ type CallContext = {
 }
 
 /** A socket that lets through what its client may send, and closes if the client does not read. */
-export type TopicSocket = Pick<WebSocket, 'readyState' | 'send' | 'close' | 'terminate'> & {
+type TopicSocket = Pick<WebSocket, 'readyState' | 'send' | 'close' | 'terminate'> & {
   /** Verifies the wsToken of the client. */
   authenticate: (token: string | undefined) => Promise<void>
   /** The events of a topic, for the holder of the wsToken. */
