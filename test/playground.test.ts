@@ -139,7 +139,8 @@ test.each([
 
 test('a token is refused to other machines, behind a trusted proxy too', async () => {
   const publicUrl = () => 'http://192.0.2.7:5501'
-  const app = createFastify({ allowedOrigins: [], trustProxy: '127.0.0.1', logLevel: 'silent' })
+  const trustProxy = '127.0.0.1, 192.0.2.7'
+  const app = createFastify({ allowedOrigins: [], trustProxy, logLevel: 'silent' })
   servePlayground(app, {
     mintToken: async () => ({}),
     demoApiKey: 'key',

@@ -35,10 +35,10 @@ async function open({ url }: { url: string } = world(), token?: string) {
       ),
   }
 }
-const subscription = (id: number, topic: string) => ({
+const subscription = (id: number, topic: string, position = {}) => ({
   id,
   method: 'subscription',
-  params: { path: 'events.topic', input: { topic } },
+  params: { path: 'events.topic', input: { topic, ...position } },
 })
 const topicOf = (userId: string) => topics.user(world().appId, userId)
 const tokenOf = async (id: string) => (await world().user(id)).minted.wsToken
@@ -87,10 +87,9 @@ test('a tRPC socket holds a thousand subscriptions, also to one topic', async ()
   expect((await reply(1_001)).error?.data.code).toBe('RATE_LIMITED')
   send({ id: 1, method: 'subscription.stop' })
   await reply(1, 'stopped')
-  send(subscription(1_002, topicOf('ana')))
-  await reply(1_002, 'started')
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
   await ana.channels.updateSettings({ channelId, starred: true })
+  send(subscription(1_002, topicOf('ana'), { since: 0 }))
   await reply(1_002, 'data')
 })
 
@@ -100,11 +99,7 @@ test('a tRPC subscription starts at no offset beyond the largest', async () => {
     [1, { since: 2 ** 31 }],
     [2, { lastEventId: String(2 ** 31) }],
   ] as const) {
-    send({
-      id,
-      method: 'subscription',
-      params: { path: 'events.topic', input: { topic: topicOf('ana'), ...position } },
-    })
+    send(subscription(id, topicOf('ana'), position))
     expect((await reply(id)).error?.data.code).toBe('VALIDATION_ERROR')
   }
 })
