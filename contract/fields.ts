@@ -55,6 +55,8 @@ export const clientId = () =>
   })
 
 export const uuid = () => z.guid('expected a UUID').toLowerCase()
+/** A UUID in the form in which it is stored. */
+export const canonicalUuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 export const appId = () =>
   uuid().meta({ description: 'Id of the app (tenant).', examples: [examples.appId] })
 export const channelId = () =>
@@ -65,6 +67,8 @@ export const workspaceId = () =>
   uuid().meta({ description: 'Id of the workspace.', examples: [examples.workspaceId] })
 
 const USER_ID = new RegExp(`^[!-.0-~]{1,${limits.userIdLength}}$`)
+const isNoPathStep = (value: string) => value !== '.' && value !== '..'
+export const isUserId = (value: string) => USER_ID.test(value) && isNoPathStep(value)
 /** A user's id in the customer's own system. */
 export const userId = () =>
   z
@@ -73,10 +77,7 @@ export const userId = () =>
       USER_ID,
       `expected 1 to ${limits.userIdLength} printable ASCII characters without space and slash`,
     )
-    .refine(
-      (value) => value !== '.' && value !== '..',
-      'expected something other than "." and ".."',
-    )
+    .refine(isNoPathStep, 'expected something other than "." and ".."')
     .meta({ description: "The user's id in your own system.", examples: ['ana'] })
 
 export const timestamp = () => z.iso.datetime()

@@ -13,6 +13,8 @@ export const limits = {
   rates: { tokens: 100, messages: 60, requests: 1_000 },
   bodyBytes: 256 * 1024,
   syncBodyBytes: 4 * 1024 * 1024,
+  /** The most calls of one tRPC request. */
+  callsPerBatch: 20,
   page: {
     channels: { default: 50, max: 100 },
     users: { default: 50, max: 100 },
@@ -47,7 +49,11 @@ export const limits = {
   largeLivestreamMembers: 100,
   realtime: {
     frameBytes: 1024 * 1024,
+    /** A frame may hold many commands, each at most this long. */
+    commandBytes: 4 * 1024,
     topicsPerSocket: 1_000,
+    /** The most sockets of a user on one server, unless configured. */
+    socketsPerUser: 20,
     bufferedBytes: 1024 * 1024,
     /** A server without a heartbeat for this long is considered dead; one is sent every 15 s. */
     nodeDeadSeconds: 45,

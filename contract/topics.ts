@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import * as field from './fields.ts'
+import { limits } from './limits.ts'
 
 /** Where the server accepts WebSocket connections. */
 export const endpointPath = '/connection/websocket'
@@ -17,15 +18,14 @@ export type TopicRef =
 
 /** What a topic is about; null for a string that is not a topic. User ids may contain colons. */
 export function parseTopic(topic: string): TopicRef | null {
-  const [, kind, appId = '', id = ''] = /^(chat|user):([^:]+):(.+)$/s.exec(topic) ?? []
-  if (!isCanonicalUuid(appId)) return null
-  if (kind === 'chat') return isCanonicalUuid(id) ? { kind, appId, channelId: id } : null
-  if (kind === 'user' && UserId.safeParse(id).success) return { kind, appId, userId: id }
+  const [, kind, appId = '', id = ''] = TOPIC.exec(topic) ?? []
+  if (kind === 'chat' && CANONICAL_UUID.test(id)) return { kind, appId, channelId: id }
+  if (kind === 'user' && field.isUserId(id)) return { kind, appId, userId: id }
   return null
 }
-const Uuid = field.uuid()
-const UserId = field.userId()
-const isCanonicalUuid = (id: string) => id === id.toLowerCase() && Uuid.safeParse(id).success
+// Compiled once: a server parses the topic of each event and of each subscription.
+const TOPIC = new RegExp(`^(chat|user):(${field.canonicalUuid}):(.+)$`, 's')
+const CANONICAL_UUID = new RegExp(`^${field.canonicalUuid}$`)
 
 /**
  * Input of the tRPC subscription `events.topic`. With `since`, the events after that offset come
@@ -33,7 +33,11 @@ const isCanonicalUuid = (id: string) => id === id.toLowerCase() && Uuid.safePars
  */
 export const TopicInput = z.object({
   topic: z.string(),
-  since: z.int().min(0).optional(),
-  lastEventId: z.string().regex(/^\d+$/).optional(),
+  since: z.int().min(0).max(limits.largestInteger).optional(),
+  lastEventId: z
+    .string()
+    .regex(/^\d{1,10}$/)
+    .refine((id) => Number(id) <= limits.largestInteger)
+    .optional(),
 })
 export type TopicInput = z.infer<typeof TopicInput>

@@ -21,7 +21,7 @@ import { createSocketGuard, serveEndpoint, serveWebSockets } from './realtime/en
 import { createPostgresBroker } from './realtime/postgres-broker.ts'
 import { createRealtime } from './realtime/realtime.ts'
 import type { Timings } from './realtime/timings.ts'
-import { subscribeToTopic } from './realtime/trpc-subscription.ts'
+import { TrpcSocket } from './realtime/trpc-socket.ts'
 
 export type AppOptions = {
   db: Db
@@ -47,6 +47,7 @@ export type AppOptions = {
     /** The database of `db`, through which the nodes notify each other. */
     databaseUrl: string
     presenceGraceSeconds: number
+    socketsPerUser: number
     timings?: Partial<Timings>
   }
 }
@@ -90,10 +91,12 @@ export function buildApp(options: AppOptions) {
       return urls.wsUrl()
     },
   }
+  const rateLimits = createRateLimits(http.rateLimits)
+  const { takeUnknownKey } = rateLimits
   const calls = createCalls(metrics, {
     db,
-    authenticate: createAuthenticate({ db, tokens, adminKey, revocations }),
-    rateLimits: createRateLimits(http.rateLimits),
+    authenticate: createAuthenticate({ db, tokens, adminKey, revocations, takeUnknownKey }),
+    rateLimits,
     services,
   })
   const guardSocket = createSocketGuard({
@@ -104,7 +107,7 @@ export function buildApp(options: AppOptions) {
   serveEndpoint(app, { node: realtime.node, guardSocket })
   serveRest(app, calls)
   serveTrpc(app, calls, {
-    subscribe: (topic) => subscribeToTopic(realtime.node, topic),
+    guardSocket: (socket) => new TrpcSocket(socket, realtime.node),
     admitSocket: guardSocket,
   })
   serveDocs(app, { hasPage: http.hasDocsPage })

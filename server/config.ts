@@ -14,6 +14,7 @@ export const developmentOrigins = DEVELOPMENT_PORTS.flatMap((port) => [
   `http://127.0.0.1:${port}`,
 ])
 
+const ENVIRONMENTS = ['development', 'test', 'production'] as const
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 const wholeNumber = (min: number, max: number) =>
   z
@@ -38,7 +39,8 @@ const hostWithPort = z
 
 /** Every variable, with its format and default. */
 export const Variables = z.object({
-  NODE_ENV: z.string().optional(),
+  // Anything else, like `prod`, would be development: with a playground and keys on the screen.
+  NODE_ENV: z.enum(ENVIRONMENTS, `expected one of ${ENVIRONMENTS.join(', ')}`).optional(),
   PORT: wholeNumber(0, 65_535).default(5501),
   HOST: z.string().optional(),
   DATABASE_URL: z
@@ -60,6 +62,7 @@ export const Variables = z.object({
   INVITE_URL: httpUrl
     .refine((url) => url.includes('{token}'), 'expected {token} where the token goes')
     .optional(),
+  SOCKETS_PER_USER: wholeNumber(0, 1_000_000).default(limits.realtime.socketsPerUser),
   PRESENCE_GRACE_SECONDS: wholeNumber(0, 3_600).default(limits.presenceGraceSeconds),
   JOBS: z.enum(['on', 'external', 'off']).default('on'),
   LINK_PREVIEW_ALLOW_HOSTS: list.pipe(z.array(hostWithPort)).default([]),
@@ -115,6 +118,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
     userAdminAccess,
     publicUrl: variables.PUBLIC_URL?.replace(/\/+$/, ''),
     inviteUrl: variables.INVITE_URL,
+    socketsPerUser: variables.SOCKETS_PER_USER,
     presenceGraceSeconds: variables.PRESENCE_GRACE_SECONDS,
     jobs: variables.JOBS,
     previews: {
@@ -125,6 +129,27 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
     logLevel: variables.LOG_LEVEL,
     isStartedByNpm: environment.npm_lifecycle_event !== undefined,
   }
+}
+
+/** What in a valid configuration is probably not meant. `wsUrl` is where clients connect to. */
+export function warningsOf(config: Config, wsUrl: string) {
+  const { isProduction, publicUrl, allowedOrigins, trustProxy, userAdminAccess } = config
+  const warnings: string[] = []
+  if (isProduction && publicUrl === undefined)
+    warnings.push(`PUBLIC_URL is unset: clients are told to connect to ${wsUrl}`)
+  if (isProduction && publicUrl?.startsWith('https:') && trustProxy === false)
+    warnings.push(
+      'TRUST_PROXY is unset, but PUBLIC_URL is that of a proxy: all its clients seem to come from ' +
+        'one address and share the limits of one. Set the number of proxies.',
+    )
+  if (isProduction && allowedOrigins.includes('*'))
+    warnings.push('ALLOWED_ORIGINS=*: the pages of every site may call. It is for development.')
+  if (userAdminAccess === 'bearer')
+    warnings.push(
+      'USER_ADMIN_ACCESS=bearer: any user may change and delete other users of the app. ' +
+        'In production, prefer "server".',
+    )
+  return warnings
 }
 
 /** The push provider, and its workflow for each kind of push; undefined without a key. */

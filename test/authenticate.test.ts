@@ -3,6 +3,7 @@ import { createRevocations } from '@parley/server/core/revocations'
 import { createTokens } from '@parley/server/core/tokens'
 import type { Db } from '@parley/server/db/client'
 import { createAuthenticate } from '@parley/server/http/authenticate'
+import { createRateLimits } from '@parley/server/http/rate-limits'
 import { expect, test, vi } from 'vitest'
 import { ADMIN_KEY, SECRET } from './support/secrets.ts'
 
@@ -17,13 +18,16 @@ async function onAnswers() {
   const answers: ((rows: object[]) => void)[] = []
   const use = () => new Promise<object[]>((resolve) => answers.push(resolve))
   const db = { use } as Pick<Db, 'use'> as Db // it only uses that
-  const authenticate = createAuthenticate({ db, tokens, adminKey: ADMIN_KEY, revocations })
+  const { takeUnknownKey } = createRateLimits({ tokens: 0, messages: 0, requests: 0 })
+  const options = { db, tokens, adminKey: ADMIN_KEY, revocations, takeUnknownKey }
+  const authenticate = createAuthenticate(options)
   const call = async (generation: number, app = appId) => {
     const claims = { appId: app, userId: 'ana', generation, admin: false }
     const authorization = `Bearer ${await tokens.sign('api', claims)}`
-    return authenticate('user', { authorization }, Date.now() + 1_000)
+    return authenticate('user', { authorization, ip: '192.0.2.1' }, Date.now() + 1_000)
   }
-  const callWithKey = (text = apiKey) => authenticate('key', { apiKey: text }, Date.now() + 1_000)
+  const callWithKey = (text = apiKey) =>
+    authenticate('key', { apiKey: text, ip: '192.0.2.1' }, Date.now() + 1_000)
   const lookUp = (number: number) => vi.waitUntil(() => answers[number - 1])
   return { call, callWithKey, lookUp, revocations, lookUps: () => answers.length }
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { developmentOrigins, readConfig, Variables } from '@parley/server/config'
+import { developmentOrigins, readConfig, Variables, warningsOf } from '@parley/server/config'
 import { describe, expect, test } from 'vitest'
 
 const complaint = (variables: Record<string, string>) => {
@@ -13,6 +13,7 @@ const complaint = (variables: Record<string, string>) => {
 
 describe('an invalid variable is reported in one line', () => {
   const bad: Record<string, string[]> = {
+    NODE_ENV: ['prod', 'Production', 'staging'],
     PORT: ['x', '-1', '65536', '1.5', '0x10', '1e3', ' 5501 x'],
     DATABASE_URL: ['x', 'mysql://localhost/a', 'http://localhost', 'localhost:5432'],
     DATABASE_POOL_SIZE: ['0', '1', '1001', 'ten'],
@@ -97,6 +98,32 @@ test('production listens on all addresses and requires JWT_SECRET', () => {
   expect(complaint({ NODE_ENV: 'production' })).toBe(
     'JWT_SECRET: required with NODE_ENV=production',
   )
+})
+
+describe('what is probably not meant is warned of', () => {
+  const warned = (variables: Record<string, string>) =>
+    warningsOf(readConfig({ JWT_SECRET: 'x'.repeat(32), ...variables }), 'ws://here').map(
+      (warning) => warning.split(/[ =:]/)[0],
+    )
+  const production = {
+    NODE_ENV: 'production',
+    PUBLIC_URL: 'https://chat.example.com',
+    TRUST_PROXY: '1',
+    ALLOWED_ORIGINS: 'https://app.example.com',
+  }
+  const cases: [string, Record<string, string>, string[]][] = [
+    ['a complete production', production, []],
+    ['no PUBLIC_URL', { ...production, PUBLIC_URL: '' }, ['PUBLIC_URL']],
+    ['https without TRUST_PROXY', { ...production, TRUST_PROXY: '' }, ['TRUST_PROXY']],
+    ['https and no proxy at all', { ...production, TRUST_PROXY: '0' }, []],
+    ['http without it', { ...production, PUBLIC_URL: 'http://a', TRUST_PROXY: '' }, []],
+    ['pages of every site', { ...production, ALLOWED_ORIGINS: '*' }, ['ALLOWED_ORIGINS']],
+    ['bearers', { ...production, USER_ADMIN_ACCESS: 'bearer' }, ['USER_ADMIN_ACCESS']],
+    ['development', { ALLOWED_ORIGINS: '*' }, ['USER_ADMIN_ACCESS']],
+    ['tests', { NODE_ENV: 'test', USER_ADMIN_ACCESS: 'server' }, []],
+  ]
+  for (const [name, variables, names] of cases)
+    test(`${name}: ${names.join() || 'nothing'}`, () => expect(warned(variables)).toEqual(names))
 })
 
 test('valid variables are parsed', () => {

@@ -194,6 +194,24 @@ test('a database that does not answer is shown as down, and as up once it is bac
   expect(await isUp()).toContain('parley_database_up 1')
 })
 
+test('metrics show for how long the event loop answered nobody', async () => {
+  const longest = async () =>
+    sample(await scrape(), 'parley_event_loop_delay_seconds{quantile="1"}')
+  const hold = () => {
+    const end = performance.now() + 300
+    while (performance.now() < end);
+  }
+  // The first moments after a collection are not measured.
+  await until(async () => {
+    await fetch(url.replace('/metrics', '/'))
+    hold()
+    return (await longest()) > 0.25
+  })
+  const text = await scrape()
+  for (const quantile of ['0.5', '0.9', '0.99', '0.999'])
+    expect(text).toContain(`parley_event_loop_delay_seconds{quantile="${quantile}"}`)
+})
+
 test('the metrics port serves only GET /metrics', async () => {
   expect((await fetch(url.replace('/metrics', '/'))).status).toBe(404)
   expect((await fetch(url, { method: 'POST' })).status).toBe(404)

@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApi } from '@parley/client'
+import { createFastify } from '@parley/server/http/fastify'
+import { servePlayground } from '@parley/server/http/playground'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { expectError, post } from './support/raw.ts'
 import { production, start, useChildren } from './support/start.ts'
@@ -19,6 +21,7 @@ beforeAll(async () => {
     {
       DATABASE_URL: world().databaseUrl,
       HOST: '127.0.0.1',
+      ADMIN_API_KEY: production.ADMIN_API_KEY,
       DATA_DIR: directory,
       LOG_LEVEL: 'trace',
     },
@@ -43,6 +46,14 @@ const ownHeaders = () => ({
 })
 const requestToken = (userId: unknown, headers: Record<string, string> = ownHeaders()) =>
   post(url, '/playground/token', { headers, body: JSON.stringify({ userId }) })
+
+test('a key that was given is not printed', async () => {
+  await server?.value('Demo API key')
+  const operator = createApi({ url, adminKey: production.ADMIN_API_KEY })
+  expect((await operator.apps.list()).apps).toHaveLength(2)
+  expect(server?.output()).not.toContain(production.ADMIN_API_KEY)
+  expect(server?.output()).not.toContain('Admin key')
+})
 
 test('npm start prints the playground address, and / and /playground redirect to it', async () => {
   expect(await server?.value('Playground')).toBe(`${url}/playground`)
@@ -124,6 +135,38 @@ test.each([
   ],
 ])('a token is refused to %s', async (_, headers) => {
   expectError(await requestToken('ana', { ...ownHeaders(), ...headers }), 'FORBIDDEN')
+})
+
+test('a token is refused to other machines, behind a trusted proxy too', async () => {
+  const publicUrl = () => 'http://192.0.2.7:5501'
+  const trustProxy = '127.0.0.1, 192.0.2.7'
+  const app = createFastify({ allowedOrigins: [], trustProxy, logLevel: 'silent' })
+  servePlayground(app, {
+    mintToken: async () => ({}),
+    demoApiKey: 'key',
+    publicUrl,
+    wsUrl: publicUrl,
+  })
+  const statusFor = async (remoteAddress: string, forwarded?: string) => {
+    const { statusCode } = await app.inject({
+      method: 'POST',
+      url: '/playground/token',
+      remoteAddress,
+      headers: {
+        host: '192.0.2.7:5501',
+        'content-type': 'application/json',
+        ...(forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }),
+      },
+      payload: { userId: 'ana' },
+    })
+    return statusCode
+  }
+  for (const here of ['127.0.0.1', '127.8.8.8', '::1', '::ffff:127.0.0.1'])
+    expect(await statusFor(here), here).toBe(200)
+  for (const there of ['192.0.2.7', '10.0.0.1', '::ffff:192.0.2.7', 'fe80::1', '::'])
+    expect(await statusFor(there), there).toBe(403)
+  expect(await statusFor('192.0.2.7', '127.0.0.1')).toBe(403)
+  expect(await statusFor('127.0.0.1', '192.0.2.7')).toBe(403)
 })
 
 test('the playground is not part of the documented API', async () => {

@@ -103,6 +103,23 @@ describe('repeated sends', () => {
     const others = await Promise.all(Array.from({ length: 10 }, () => send(ana, { text: 'hi' })))
     expect(count(others, 201)).toBe(2)
   })
+  test('sends over the limit are looked up about once a second', async () => {
+    const statements: string[] = []
+    const onStatement = (statement: string) => void statements.push(statement)
+    const world = await limited({ rateLimits: { ...none, messages: 1 }, onStatement })
+    const { ana, ben, send } = await talk(world)
+    for (const user of [ana, ben]) await send(user, { text: 'hi', clientId: 'a' })
+    statements.length = 0
+    const startedAt = performance.now()
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => send(ana, { text: 'hi', clientId: `${index}` })),
+    )
+    expect(count(answers, 429)).toBe(100)
+    const lookups = statements.filter((statement) => statement.includes('msg.client_id ='))
+    const windows = 1 + Math.floor((performance.now() - startedAt) / 20_000)
+    expect(lookups.length).toBeLessThanOrEqual(20 * windows)
+    expect((await send(ben, { text: 'hi', clientId: 'a' })).status).toBe(201)
+  })
   test('a repeated send by a removed author is FORBIDDEN even over the limit', async () => {
     const world = await limited({ rateLimits: { ...none, messages: 1 } })
     const { ana, ben, id, send } = await talk(world)
@@ -156,19 +173,37 @@ test('health, unknown routes and preflights are not counted', async () => {
 })
 
 describe('token requests', () => {
-  test('token requests are counted by address, with bad keys too', async () => {
-    const world = await limited({ rateLimits: { ...none, tokens: 3 } })
-    for (const remaining of ['2', '1']) {
-      const answer = await mint(world, { 'X-API-Key': 'wrong' })
-      expectError(answer, 'UNAUTHORIZED')
-      expect(answer.headers).toMatchObject({
-        'ratelimit-limit': '3',
-        'ratelimit-remaining': remaining,
+  test('token requests are counted by app and address, and those without a good key apart', async () => {
+    const world = await limited({ rateLimits: { ...none, tokens: 2 } })
+    for (const _ of [1, 2, 3, 4])
+      expectError(await mint(world, { 'X-API-Key': 'wrong' }), 'UNAUTHORIZED')
+    for (const remaining of ['1', '0'])
+      expect(await mint(world)).toMatchObject({
+        status: 200,
+        headers: { 'ratelimit-limit': '2', 'ratelimit-remaining': remaining },
       })
-    }
-    expect((await mint(world)).status).toBe(200)
     expectError(await mint(world), 'RATE_LIMITED')
     expectError(await mint(world, { 'X-API-Key': 'wrong' }), 'UNAUTHORIZED')
+    const { apiKey } = await world.operator.apps.create({ name: 'Other' })
+    expect((await mint(world, { 'X-API-Key': apiKey })).status).toBe(200)
+  })
+  test('a flood of bad API keys is neither looked up nor stops good ones', async () => {
+    const statements: string[] = []
+    const onStatement = (statement: string) => void statements.push(statement)
+    const world = await limited({ rateLimits: { ...none, tokens: 5 }, onStatement })
+    expect((await mint(world)).status).toBe(200)
+    statements.length = 0
+    const bad = (key: number) => ({ 'X-API-Key': `pk_${String(key).padStart(32, '0')}` })
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => mint(world, bad(index))),
+    )
+    expect([count(answers, 401), count(answers, 429)]).toEqual([5, 45])
+    const refused = answers.find(({ status }) => status === 429)
+    expect(refused?.headers['retry-after']).toMatch(/^(60|[345]\d)$/)
+    const known = answers.findIndex(({ status }) => status === 401)
+    expectError(await mint(world, bad(known)), 'UNAUTHORIZED')
+    expect(statements.filter((statement) => statement.includes('api_keys'))).toHaveLength(5)
+    for (const _ of [1, 2, 3]) expect((await mint(world)).status).toBe(200)
   })
   test('X-Forwarded-For is ignored unless a proxy is trusted', async () => {
     const world = await limited({ rateLimits: { ...none, tokens: 2 } })

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { endpointPath } from '@parley/contract'
 import { buildApp } from '../app.ts'
-import { type Config, readConfig } from '../config.ts'
+import { type Config, readConfig, warningsOf } from '../config.ts'
 import { createEventBus } from '../core/event-bus.ts'
 import { sha256 } from '../core/hash.ts'
 import { acceptedTasks, createJobStaging } from '../core/jobs.ts'
@@ -59,7 +59,7 @@ async function start(stop: (exitCode?: number) => void) {
       staging,
       providerPreferences: createProviderPreferences(config.push),
     },
-    realtime: { databaseUrl, presenceGraceSeconds: config.presenceGraceSeconds },
+    realtime: { ...config, databaseUrl },
   })
   // Unless jobs are off, the cleanup runs as one of them.
   stopFunctions.push(config.jobs === 'off' ? cleanup.start() : cleanup.stop)
@@ -79,13 +79,14 @@ async function start(stop: (exitCode?: number) => void) {
   }
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
 
-  printWarnings(config, wsUrl())
+  warningsOf(config, wsUrl()).forEach(warn)
   print({ 'Base URL': publicUrl(), WebSocket: wsUrl() })
   if (secrets)
     print({
       Docs: `${publicUrl()}/docs`,
       Playground: `${publicUrl()}/playground`,
-      'Admin key': adminKey,
+      // A key that was given is not for the screen, nor for the logs that it ends up in.
+      ...(config.adminKey === undefined && { 'Admin key': secrets.adminKey }),
       'Demo API key': secrets.demoApiKey,
     })
 }
@@ -147,17 +148,7 @@ const ensureDemoApp = (db: Db, apiKey: string) =>
     }),
   )
 
-function printWarnings({ isProduction, publicUrl, userAdminAccess }: Config, wsUrl: string) {
-  if (isProduction && publicUrl === undefined)
-    warn(`PUBLIC_URL is unset: clients are told to connect to ${wsUrl}`)
-  if (userAdminAccess === 'bearer')
-    warn(
-      'USER_ADMIN_ACCESS=bearer: any user may change and delete other users of the app. ' +
-        'In production, prefer "server".',
-    )
-}
-
-const print = (lines: Record<string, string | undefined>) => {
+const print = (lines: Record<string, string>) => {
   for (const [name, value] of Object.entries(lines)) console.log(`${`${name}:`.padEnd(14)}${value}`)
 }
 

@@ -8,9 +8,11 @@ import { sha256 } from '../core/hash.ts'
 import type { Revocations } from '../core/revocations.ts'
 import type { Tokens } from '../core/tokens.ts'
 import type { Db, Tx } from '../db/client.ts'
+import type { createRateLimits } from './rate-limits.ts'
 
-/** The credentials in a request's headers. */
+/** The credentials in a request's headers, and the address that they came from. */
 export type Credentials = {
+  ip: string
   authorization?: string | undefined
   apiKey?: string | undefined
   adminKey?: string | undefined
@@ -27,6 +29,8 @@ type AuthenticateOptions = {
   tokens: Tokens
   adminKey: string | undefined
   revocations: Revocations
+  /** Counts a key that is not known to be good; throws if its address sent too many bad ones. */
+  takeUnknownKey: ReturnType<typeof createRateLimits>['takeUnknownKey']
 }
 type GenerationRow = { tokenGeneration: number }
 type AppRow = { appId: string }
@@ -40,9 +44,13 @@ export function createAuthenticate({
   tokens,
   adminKey,
   revocations,
+  takeUnknownKey,
 }: AuthenticateOptions): Authenticate {
   const generations = createCache<number>()
   const apps = createCache<string>()
+  const badKeys = new LRUCache<string, true>({ max: CACHE_ENTRIES, ttl: CACHE_MS })
+  /** Keys that were good when they were last looked up. */
+  const goodKeys = new LRUCache<string, true>({ max: CACHE_ENTRIES })
   revocations.subscribe((revoked) => {
     if ('keyHash' in revoked) apps.drop(revoked.keyHash)
     else generations.drop(userKey(revoked))
@@ -75,19 +83,29 @@ export function createAuthenticate({
     )
   }
 
-  const app = async (apiKey: string | undefined, until: number) => {
-    const hash = sha256(apiKey ?? '')
+  const app = async ({ apiKey = '', ip }: Credentials, until: number) => {
+    const appId = isApiKey(apiKey) ? await appOf(sha256(apiKey), ip, until) : undefined
+    if (appId === undefined)
+      throw new ApiError('UNAUTHORIZED', 'X-API-Key: expected a valid API key')
+    return { appId }
+  }
+  const appOf = async (hash: string, ip: string, until: number) => {
+    if (badKeys.has(hash)) return undefined
     const select = (db: Tx) => db<AppRow[]>`
       select ak.app_id
       from api_keys ak
       where ak.hash = ${hash}`
-    const appId =
-      apiKey !== undefined && isApiKey(apiKey)
-        ? await apps.load(hash, async () => (await db.use(select, until))[0]?.appId)
-        : undefined
-    if (appId === undefined)
-      throw new ApiError('UNAUTHORIZED', 'X-API-Key: expected a valid API key')
-    return { appId }
+    const lookup = goodKeys.has(hash) ? undefined : await takeUnknownKey(ip)
+    try {
+      const appId = await apps.load(hash, async () => (await db.use(select, until))[0]?.appId)
+      if (appId === undefined) badKeys.set(hash, true)
+      else goodKeys.set(hash, true)
+      return appId
+    } finally {
+      // An unavailable database says nothing about the key.
+      if (badKeys.has(hash)) goodKeys.delete(hash)
+      else await lookup?.giveBack()
+    }
   }
 
   const admin = (given: string | undefined) => {
@@ -96,13 +114,14 @@ export function createAuthenticate({
     return {}
   }
 
-  return async (auth, { authorization, apiKey, adminKey }, until) => {
+  return async (auth, credentials, until) => {
     if (auth === 'none') return {}
-    if (auth === 'admin') return admin(adminKey)
-    if (auth === 'key') return app(apiKey, until)
-    const token = bearerToken(authorization)
-    if (auth === 'user' || token !== undefined || apiKey === undefined) return user(token, until)
-    return { ...(await app(apiKey, until)), userId: null }
+    if (auth === 'admin') return admin(credentials.adminKey)
+    if (auth === 'key') return app(credentials, until)
+    const token = bearerToken(credentials.authorization)
+    const isUser = auth === 'user' || token !== undefined || credentials.apiKey === undefined
+    if (isUser) return user(token, until)
+    return { ...(await app(credentials, until)), userId: null }
   }
 }
 

@@ -16,7 +16,6 @@ import type { createRateLimits, RateLimitWindow } from './rate-limits.ts'
 /** What a call needs of its request, over any protocol, and a way to set response headers. */
 export type CallRequest = {
   credentials: Credentials
-  ip: string
   setHeader: (name: string, value: string) => void
 }
 export type CallDependencies = {
@@ -40,15 +39,12 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
   const run = createRunner(dependencies, implementation)
   return async (request, raw) => {
     const until = db.newDeadline()
-    // Token requests are counted by address before authentication, so that bad keys count too.
-    const counted = limit === 'tokens' ? await rateLimits.take(limit, request.ip) : undefined
-    setRateLimitHeaders(request, counted)
     const caller = await authenticate(op.auth, request.credentials, until)
-    const window =
-      counted ?? (await rateLimits.take(limit, rateLimitKey(limit, caller, request.ip)))
+    const key = rateLimitKey(limit, caller, request.credentials.ip)
+    const window = await rateLimits.take(limit, key)
     setRateLimitHeaders(request, window)
     if (window?.isExceeded)
-      return answerRepeat(dependencies, implementation, { caller, raw, window, until })
+      return answerRepeat(dependencies, implementation, { caller, raw, key, window, until })
     const input = parse(op, raw) as never // by the schema that the implementation was typed with
     const onRepeat = async () => setRateLimitHeaders(request, await window?.giveBack())
     return run({ caller, input, until, onRepeat })
@@ -57,6 +53,7 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
 
 function rateLimitKey(limit: Limit, caller: Caller, ip: string) {
   if (!('appId' in caller)) return ip
+  if (limit === 'tokens') return `${caller.appId}:${ip}`
   const isByUser = limit === 'messages' && 'userId' in caller
   return isByUser ? `${caller.appId}:${caller.userId}` : caller.appId
 }
@@ -68,15 +65,21 @@ function setRateLimitHeaders({ setHeader }: CallRequest, window: RateLimitWindow
   setHeader('RateLimit-Reset', String(window.resetSeconds))
 }
 
-type LimitedCall = { caller: Caller; raw: unknown; window: RateLimitWindow; until: number }
+type LimitedCall = {
+  caller: Caller
+  raw: unknown
+  key: string
+  window: RateLimitWindow
+  until: number
+}
 
 /** Refuses a call over the limit, unless it repeats one that has already succeeded. */
 async function answerRepeat(
-  { db, services }: CallDependencies,
+  { db, services, rateLimits }: CallDependencies,
   implementation: Implementation,
-  { caller, raw, window, until }: LimitedCall,
+  { caller, raw, key, window, until }: LimitedCall,
 ) {
-  if (implementation.kind === 'batch') {
+  if (implementation.kind === 'batch' && (await rateLimits.mayLookUp(key))) {
     const { findRepeated, op } = implementation
     const { data } = op.input.safeParse(raw)
     const repeated =

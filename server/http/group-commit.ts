@@ -1,5 +1,6 @@
 import { CONTENDED } from '../core/operation.ts'
-import { DeadlineError, isDatabaseUnavailable } from '../db/client.ts'
+import { answerAll, settleBatch } from '../core/settle-batch.ts'
+import { DeadlineError } from '../db/client.ts'
 
 /**
  * Commands with the same `group` may share a transaction. Those with the same `resource` need the
@@ -86,21 +87,16 @@ export function createGroupCommit<Command, Result>({
     if (entries.length === 0) return
     const until = Math.min(...entries.map((entry) => entry.until))
     const commands = entries.map(({ command }) => command)
-    try {
-      const results = await run(commands, { until, mayWait })
-      entries.forEach((entry, index) => {
-        const result = results[index] as Result | typeof CONTENDED // one per command
-        if (result === CONTENDED) enqueueIn(resources, entry.keys.resource, entry)
-        else entry.resolve(result)
-      })
-    } catch (error) {
-      if (entries.length === 1 || isDatabaseUnavailable(error)) {
-        for (const { reject } of entries) reject(error)
-        return
-      }
-      // One command has made the batch fail. Only that one is refused.
-      for (const entry of entries) await runBatch([entry], mayWait)
-    }
+    const outcomes = await settleBatch(commands, (some) => run(some, { until, mayWait }))
+    const isContended = outcomes.map(
+      (each) => each.status === 'fulfilled' && each.value === CONTENDED,
+    )
+    for (const [index, entry] of entries.entries())
+      if (isContended[index]) enqueueIn(resources, entry.keys.resource, entry)
+    answerAll(
+      entries.filter((_, index) => !isContended[index]),
+      outcomes.filter((_, index) => !isContended[index]) as PromiseSettledResult<Result>[],
+    )
   }
 
   return (keys: GroupKeys, command: Command, until: number) =>

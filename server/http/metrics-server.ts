@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { collectDefaultMetrics } from 'prom-client'
 import { observeDatabase } from '../core/database-metrics.ts'
+import { observeEventLoop } from '../core/event-loop-metrics.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Db } from '../db/client.ts'
 
@@ -17,6 +18,7 @@ export async function startMetricsServer(
 ) {
   const { registry } = metrics
   collectDefaultMetrics({ register: registry })
+  const stopObserving = observeEventLoop(registry)
   const updateDatabaseMetrics = observeDatabase(metrics, { db, poolSize })
   const server = createServer(async (request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') return response.writeHead(404).end()
@@ -25,6 +27,7 @@ export async function startMetricsServer(
   }).listen(port, host)
   await once(server, 'listening')
   return async () => {
+    stopObserving()
     server.close()
     server.closeAllConnections()
   }

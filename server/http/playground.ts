@@ -1,3 +1,4 @@
+import { BlockList, isIPv6 } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { ApiError } from '../core/errors.ts'
@@ -48,6 +49,8 @@ export function servePlayground(
     return sendFile(reply, await bundle(), `assets/${params.file}`)
   })
   app.post('/playground/token', async (request, reply) => {
+    if (!isFromThisMachine(request))
+      throw new ApiError('FORBIDDEN', 'The playground is for the machine that the server runs on')
     if (!isOwnPage(request, publicUrl()))
       throw new ApiError('FORBIDDEN', `These tokens are for ${publicUrl()}/playground`)
     if (request.body instanceof ApiError) throw request.body
@@ -56,7 +59,7 @@ export function servePlayground(
       throw new ApiError('VALIDATION_ERROR', `userId: expected one of ${demoUserIds.join(', ')}`)
     reply.header('Cache-Control', 'no-store')
     return mintToken(
-      { ...toCallRequest(request, reply), credentials: { apiKey: demoApiKey } },
+      { ...toCallRequest(request, reply), credentials: { apiKey: demoApiKey, ip: request.ip } },
       { ...data, name: demoUsers[data.userId] },
     )
   })
@@ -74,6 +77,16 @@ function sendFile(reply: FastifyReply, bundle: Bundle, name: string) {
   if (content === undefined || !contentType) throw new ApiError('NOT_FOUND', 'No such file')
   return reply.header('X-Content-Type-Options', 'nosniff').type(contentType).send(content)
 }
+
+const loopback = new BlockList()
+loopback.addSubnet('127.0.0.0', 8)
+loopback.addAddress('::1', 'ipv6')
+
+/** Whether both who connected and, behind a trusted proxy, who asked are on this machine. */
+const isFromThisMachine = ({ socket, ip }: FastifyRequest) =>
+  [socket.remoteAddress ?? '', ip].every((address) =>
+    loopback.check(address, isIPv6(address) ? 'ipv6' : 'ipv4'),
+  )
 
 /** Refuses pages of other sites, and those whose domain name was made to point at this server. */
 function isOwnPage({ headers }: FastifyRequest, publicUrl: string) {

@@ -1,5 +1,6 @@
 import { type Limit, limits } from '@parley/contract'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import { ApiError } from '../core/errors.ts'
 
 /** Calls allowed a minute; 0 turns a limit off. */
 export type RateLimits = Record<Exclude<Limit, 'none'>, number>
@@ -27,7 +28,38 @@ export function createRateLimits(rates: RateLimits) {
   /** Counts a call. */
   const take = async (limit: Limit, key: string): Promise<RateLimitWindow | undefined> =>
     limit === 'none' || rates[limit] === 0 ? undefined : counters[limit](key)
-  return { take }
+  const repeats = new RateLimiterMemory(REPEATS)
+  /** Whether a caller who is over a limit may have another call looked up, as a repeat. */
+  const mayLookUp = (key: string) =>
+    repeats.consume(key).then(
+      () => true,
+      () => false,
+    )
+  return { take, mayLookUp, takeUnknownKey: createKeyLimit(rates.tokens) }
+}
+/** One look-up a second, and the 20 of one outbox at once. */
+const REPEATS = { points: 20, duration: 20 }
+
+/** The look-up of a key, which no longer counts if the key is not bad. */
+type KeyLookup = { giveBack: () => Promise<unknown> }
+
+/**
+ * Counts, by address, API keys that are not known to be good before they are looked up. Those that
+ * are do not count: whoever sends bad ones stops nobody behind the same address.
+ */
+function createKeyLimit(limit: number) {
+  const limiter = new RateLimiterMemory({ points: limit, duration: limits.rateWindowSeconds })
+
+  return async (address: string): Promise<KeyLookup> => {
+    if (limit === 0) return { giveBack: async () => {} }
+    const result = await limiter.consume(address).catch((error: unknown) => error)
+    if (!(result instanceof RateLimiterRes)) throw result
+    if (result.consumedPoints > limit) {
+      const seconds = Math.max(1, Math.ceil(result.msBeforeNext / 1000))
+      throw new ApiError('RATE_LIMITED', 'Too many bad API keys from this address', seconds)
+    }
+    return { giveBack: () => limiter.reward(address) }
+  }
 }
 
 function createCounter(limit: number) {

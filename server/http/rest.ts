@@ -40,8 +40,8 @@ export const toCallRequest = (
     authorization: headers.authorization,
     apiKey: single(headers['x-api-key']),
     adminKey: single(headers['x-admin-key']),
+    ip,
   },
-  ip,
   setHeader: (name, value) => void reply.header(name, value),
 })
 const single = (value: string | string[] | undefined) => (Array.isArray(value) ? value[0] : value)

@@ -1,33 +1,39 @@
-import { type Envelope, type ErrorCode, errorStatus, TopicInput } from '@parley/contract'
-import { initTRPC, TRPCError, tracked } from '@trpc/server'
+import { type Envelope, type ErrorCode, errorStatus, limits, TopicInput } from '@parley/contract'
+import { initTRPC, type TRPCDefaultErrorShape, TRPCError, tracked } from '@trpc/server'
 import { fastifyRequestHandler } from '@trpc/server/adapters/fastify'
 import { getWSConnectionHandler } from '@trpc/server/adapters/ws'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { WebSocket } from 'ws'
 import { ApiError } from '../core/errors.ts'
 import type { Call, CallRequest } from './call.ts'
 import { logError, toApiError } from './errors.ts'
 import { type Calls, toCallRequest } from './rest.ts'
 
-type TrpcContext = {
+type CallContext = {
   request: CallRequest
   log: FastifyRequest['log']
   /** Why the request body could not be read. */
   bodyError: ApiError | undefined
-  wsToken?: string | undefined
 }
 
-/** The events of a topic, for the holder of a wsToken. */
-type Subscribe = (
-  options: TopicInput & { token: string; signal: AbortSignal | undefined },
-) => AsyncIterable<{ offset: number; envelope: Envelope }>
+/** A socket that lets through what its client may send, and closes if the client does not read. */
+type TopicSocket = Pick<WebSocket, 'readyState' | 'send' | 'close' | 'terminate'> & {
+  /** Verifies the wsToken of the client. */
+  authenticate: (token: string | undefined) => Promise<void>
+  /** The events of a topic, for the holder of the wsToken. */
+  subscribe: (
+    options: TopicInput & { signal: AbortSignal | undefined },
+  ) => AsyncIterable<{ offset: number; envelope: Envelope }>
+}
+type SocketContext = { socket: TopicSocket; log: FastifyRequest['log'] }
 type TrpcOptions = {
-  subscribe: Subscribe
+  guardSocket: (socket: WebSocket) => TopicSocket
   admitSocket: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 }
 
-const t = initTRPC.context<TrpcContext>().create({
+const options = {
   isDev: false,
-  errorFormatter: ({ shape, error }) => {
+  errorFormatter: ({ shape, error }: { shape: TRPCDefaultErrorShape; error: TRPCError }) => {
     const code = codeOf(error)
     const message = code === 'INTERNAL_ERROR' ? 'Something went wrong' : shape.message
     return {
@@ -36,29 +42,33 @@ const t = initTRPC.context<TrpcContext>().create({
       data: { path: shape.data.path, code, httpStatus: errorStatus[code] },
     }
   },
-})
+}
+/** Calls are served over HTTP, subscriptions over WebSockets. */
+const calling = initTRPC.context<CallContext>().create(options)
+const subscribing = initTRPC.context<SocketContext>().create(options)
 
 /** Serves every operation as a tRPC procedure, with batching and the same checks as over REST. */
 export function serveTrpc(
   app: FastifyInstance,
   calls: Calls,
-  { subscribe, admitSocket }: TrpcOptions,
+  { guardSocket, admitSocket }: TrpcOptions,
 ) {
-  const router = createRouter(calls, subscribe)
+  const router = createRouter(calls)
   app.register(async (scope) => {
     const handle = getWSConnectionHandler({
       wss: scope.websocketServer,
-      router,
+      router: subscriptions,
       keepAlive: { enabled: true },
-      createContext: ({ req, info }) => ({
-        request: { credentials: {}, ip: req.socket.remoteAddress ?? '', setHeader: () => {} },
-        log: app.log,
-        bodyError: undefined,
-        wsToken: info.connectionParams?.token,
-      }),
+      maxBatchSize: limits.realtime.topicsPerSocket,
+      createContext: async ({ res, info }) => {
+        const socket = res as unknown as TopicSocket // it was given to `handle`
+        await socket.authenticate(info.connectionParams?.token)
+        return { socket, log: app.log }
+      },
     })
     scope.get('/trpc', { websocket: true, preHandler: admitSocket }, (socket, request) =>
-      handle(socket, request.raw),
+      // The adapter uses no more of a socket than this.
+      handle(guardSocket(socket) as unknown as WebSocket, request.raw),
     )
   })
   app.route<{ Params: { path: string } }>({
@@ -75,6 +85,7 @@ export function serveTrpc(
         res: reply,
         path: request.params.path,
         router,
+        maxBatchSize: limits.callsPerBatch,
         createContext: () => ({
           request: toCallRequest(request, reply),
           log: request.log,
@@ -87,33 +98,36 @@ export function serveTrpc(
   })
 }
 
-function createRouter(calls: Calls, subscribe: Subscribe) {
-  const routers: Record<string, ReturnType<typeof t.router>> = {}
+function createRouter(calls: Calls) {
+  const routers: Record<string, ReturnType<typeof calling.router>> = {}
   for (const [noun, group] of Object.entries(calls)) {
     const procedures = Object.entries(group).map(([verb, { op, call }]) => [
       verb,
       createProcedure(op.method, call),
     ])
-    routers[noun] = t.router(Object.fromEntries(procedures))
+    routers[noun] = calling.router(Object.fromEntries(procedures))
   }
-  return t.router({ events: t.router({ topic: createSubscription(subscribe) }), ...routers })
+  return calling.router(routers)
 }
 
-/** Works over WebSockets only: requests over HTTP carry no wsToken. */
-const createSubscription = (subscribe: Subscribe) =>
-  t.procedure.input(TopicInput).subscription(async function* ({ ctx, input, signal }) {
-    try {
-      const publications = subscribe({ ...input, token: ctx.wsToken ?? '', signal })
-      for await (const { offset, envelope } of publications) yield tracked(String(offset), envelope)
-    } catch (error) {
-      throw toTrpcError(ctx.log, error)
-    }
-  })
+const topic = subscribing.procedure.input(TopicInput).subscription(async function* ({
+  ctx,
+  input,
+  signal,
+}) {
+  try {
+    const publications = ctx.socket.subscribe({ ...input, signal })
+    for await (const { offset, envelope } of publications) yield tracked(String(offset), envelope)
+  } catch (error) {
+    throw toTrpcError(ctx.log, error)
+  }
+})
+const subscriptions = subscribing.router({ events: subscribing.router({ topic }) })
 
 function createProcedure(method: string, call: Call) {
   // The input is parsed by the call itself.
-  const procedure = t.procedure.input((input: unknown) => input)
-  const run = async ({ ctx, input }: { ctx: TrpcContext; input: unknown }) => {
+  const procedure = calling.procedure.input((input: unknown) => input)
+  const run = async ({ ctx, input }: { ctx: CallContext; input: unknown }) => {
     const { request, log, bodyError } = ctx
     try {
       return await call(request, bodyError ?? input ?? {})

@@ -27,8 +27,9 @@ type TopicPosition = [topic: string, after: number]
 
 export type EventLog = ReturnType<typeof createEventLog>
 
-/** How many frames one statement authorises; a frame may hold a thousand topics. */
-const FRAMES_PER_STATEMENT = 20
+/** How many topics one statement authorises, in at most 20 frames. */
+const TOPICS_PER_STATEMENT = 1_000
+const LEAST_FRAME_SIZE = TOPICS_PER_STATEMENT / 20
 
 /** What the hub reads from the database. */
 export function createEventLog(db: Db) {
@@ -38,7 +39,10 @@ export function createEventLog(db: Db) {
       const grants = await db.use((db) => selectGrants(db, frames))
       return frames.map((frame) => grants.splice(0, frame.length))
     },
-    { maxBatch: FRAMES_PER_STATEMENT },
+    {
+      maxBatch: TOPICS_PER_STATEMENT,
+      sizeOf: ({ length }) => Math.max(length, LEAST_FRAME_SIZE),
+    },
   )
   return {
     authorise,

@@ -23,6 +23,8 @@ export type Subscribed = {
 const REORDER_MS = 25
 /** How long a topic without subscriptions is kept, for clients that reconnect. */
 const IDLE_TOPIC_MS = 30_000
+/** How many topics are compared with the database, or checked, before others get the event loop. */
+const TOPICS_PER_TURN = 1_000
 
 type HubOptions = {
   metrics: Pick<Metrics, 'deliveries' | 'gapsFilled'>
@@ -123,7 +125,7 @@ export class Hub {
     for (const topic of subscribed) topic.broadcast(publication, onlyFor)
   }
 
-  /** Compares all topics with the database, in one statement, and fills their gaps. */
+  /** Compares all topics with the database, some at a time, and fills their gaps. */
   async reconcile(now = Date.now()) {
     for (const [name, { idleSince }] of this.#topics) {
       const isExpired = idleSince !== null && now - idleSince > IDLE_TOPIC_MS
@@ -133,19 +135,21 @@ export class Hub {
     for (const { name, position } of this.#topics.values()) {
       if (position !== null) positions.push([name, position])
     }
-    if (positions.length === 0) return
-    for (const { topic, lastOffset } of await this.log.findAdvanced(positions)) {
-      this.handleHint(topic, lastOffset)
+    for (const some of inTurns(positions)) {
+      for (const { topic, lastOffset } of await this.log.findAdvanced(some)) {
+        this.handleHint(topic, lastOffset)
+      }
     }
   }
 
   /** Ends the user's subscriptions to topics that they may no longer read. */
   async recheck({ appId, userId }: User, names: string[]) {
-    if (names.length === 0) return
-    const requests = names.map((topic) => ({ appId, userId, topic, since: null }))
-    const grants = await this.log.authorise(requests)
-    for (const [index, name] of names.entries()) {
-      if (!grants[index]) this.#topics.get(name)?.endFor(userId, 'no longer allowed')
+    for (const some of inTurns(names)) {
+      const requests = some.map((topic) => ({ appId, userId, topic, since: null }))
+      const grants = await this.log.authorise(requests)
+      for (const [index, name] of some.entries()) {
+        if (!grants[index]) this.#topics.get(name)?.endFor(userId, 'no longer allowed')
+      }
     }
   }
 
@@ -229,6 +233,11 @@ export class Hub {
     this.#topics.delete(topic.name)
     topic.endAll('insufficient state')
   }
+}
+
+function* inTurns<Item>(items: Item[]) {
+  for (let start = 0; start < items.length; start += TOPICS_PER_TURN)
+    yield items.slice(start, start + TOPICS_PER_TURN)
 }
 
 type PendingSubscribe = {

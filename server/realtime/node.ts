@@ -3,6 +3,7 @@ import type { Claims, Tokens } from '../core/tokens.ts'
 import type { Hub } from './hub.ts'
 import type { Session } from './sessions.ts'
 import type { Timings } from './timings.ts'
+import type { UserSockets } from './user-sockets.ts'
 import type { WriteBuffer } from './write-buffer.ts'
 
 /** What a connection needs from the node that it is on. */
@@ -11,6 +12,7 @@ export type RealtimeNode = {
   writeBuffer: WriteBuffer
   tokens: Tokens
   timings: Timings
+  userSockets: UserSockets
   nodeId: string
   report(error: unknown, problem: string): void
   /** Registers the session. Resolves to the generation that the user's tokens must have. */

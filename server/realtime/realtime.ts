@@ -18,6 +18,7 @@ import { Sessions, type User } from './sessions.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 import { UnreadNotifier } from './unread.ts'
 import { createUserFanout } from './user-fanout.ts'
+import { UserSockets } from './user-sockets.ts'
 import { WriteBuffer } from './write-buffer.ts'
 
 type Report = (error: unknown, problem: string) => void
@@ -28,6 +29,8 @@ type RealtimeOptions = {
   broker: Broker
   nodeId: string
   presenceGraceSeconds: number
+  /** The most sockets of a user on this node; 0 means no limit. */
+  socketsPerUser: number
   timings?: Partial<Timings> | undefined
   metrics: Metrics
   report: Report
@@ -134,7 +137,10 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
   return { hub, unread, presence, sessions, dispatcher, reconcile }
 }
 
-type NodeParts = Pick<RealtimeOptions, 'db' | 'tokens' | 'nodeId' | 'report' | 'lastActive'> & {
+type NodeParts = Pick<
+  RealtimeOptions,
+  'db' | 'tokens' | 'nodeId' | 'report' | 'lastActive' | 'socketsPerUser'
+> & {
   hub: Hub
   sessions: Sessions
   presence: PresenceTracker
@@ -158,6 +164,7 @@ function createRealtimeNode(parts: NodeParts): RealtimeNode {
     generation,
     terminateLater,
     writeBuffer: new WriteBuffer(),
+    userSockets: new UserSockets(parts.socketsPerUser),
     connectedTo: (topic) => db.use((db) => selectConnected(db, topic)),
     register: async (session) => {
       sessions.add(session)

@@ -3,7 +3,7 @@ import { ApiError } from '../core/errors.ts'
 import type { Claims } from '../core/tokens.ts'
 import type { RealtimeNode } from './node.ts'
 import { type Closing, closings } from './protocol/codes.ts'
-import { type Delivery, eventOf } from './publication.ts'
+import { type Delivery, eventOf, type Publication } from './publication.ts'
 import type { Session } from './sessions.ts'
 import type { EndReason, Subscriber } from './topic.ts'
 
@@ -13,16 +13,17 @@ type TopicItem = { offset: number; envelope: Envelope }
 /** How many deliveries a subscriber may leave unread before it is disconnected. */
 const MAX_UNREAD = 2_000
 
+type TopicOptions = {
+  token: string
+  signal: AbortSignal | undefined
+  /** Called with the size of the publications that the subscriber missed, before they come. */
+  onRecovered: (bytes: number) => void
+}
+
 /** Subscribes to one topic for tRPC: its publications as an async iterable. */
 export async function* subscribeToTopic(
   node: RealtimeNode,
-  {
-    token,
-    topic,
-    since,
-    lastEventId,
-    signal,
-  }: TopicInput & { token: string; signal: AbortSignal | undefined },
+  { token, topic, since, lastEventId, signal, onRecovered }: TopicInput & TopicOptions,
 ): AsyncGenerator<TopicItem> {
   const claims = await node.tokens.verify('ws', token)
   if (claims === 'expired' || claims === 'invalid')
@@ -38,7 +39,7 @@ export async function* subscribeToTopic(
     if ((await node.register(subscriber)) !== claims.generation)
       throw new ApiError('INVALID_TOKEN', 'The wsToken has been revoked')
     const after = lastEventId === undefined ? since : Number(lastEventId)
-    yield* readTopic(node, { subscriber, topic, after })
+    yield* readTopic(node, { subscriber, topic, after, onRecovered })
   } finally {
     clearTimeout(expiry)
     signal?.removeEventListener('abort', abort)
@@ -46,9 +47,15 @@ export async function* subscribeToTopic(
   }
 }
 
+type ReadOptions = Pick<TopicOptions, 'onRecovered'> & {
+  subscriber: TrpcSubscriber
+  topic: string
+  after: number | undefined
+}
+
 async function* readTopic(
   { hub }: RealtimeNode,
-  { subscriber, topic, after }: { subscriber: TrpcSubscriber; topic: string; after?: number },
+  { subscriber, topic, after, onRecovered }: ReadOptions,
 ): AsyncGenerator<TopicItem> {
   const recover = after === undefined ? null : { epoch: hub.epoch, offset: after }
   const [subscribed] = await hub.subscribe(subscriber, [{ topic, recover }])
@@ -57,6 +64,7 @@ async function* readTopic(
   try {
     if (after !== undefined && !subscribed.wasRecovered)
       throw new ApiError('VALIDATION_ERROR', 'since: events after this offset are no longer kept')
+    onRecovered(sizeOf(subscribed.publications))
     let { offset } = subscribed.position
     for (const publication of subscribed.publications) {
       offset = publication.offset
@@ -71,6 +79,10 @@ async function* readTopic(
     subscribed.subscription.leave()
   }
 }
+
+/** At most the bytes in which tRPC writes publications: their envelopes, ids and offsets. */
+const sizeOf = (publications: Publication[]) =>
+  publications.reduce((bytes, { envelope }) => bytes + Buffer.byteLength(envelope) + 500, 0)
 
 class TrpcSubscriber implements Subscriber, Session {
   readonly appId: string

@@ -60,7 +60,12 @@ export async function startNode(databaseUrl: string) {
       staging: createJobStaging([]),
       providerPreferences: createProviderPreferences(undefined),
     },
-    realtime: { databaseUrl, presenceGraceSeconds: 15, timings: { shutdownMs: 0 } },
+    realtime: {
+      databaseUrl,
+      presenceGraceSeconds: 15,
+      socketsPerUser: 0,
+      timings: { shutdownMs: 0 },
+    },
   })
   const url = await server.listen({ port: 0, host: '127.0.0.1' })
   const app = await createApi({ url, adminKey: ADMIN_KEY }).apps.create({ name: 'Bench' })

@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { buildApp } from '@parley/server/app'
 import { createEventBus } from '@parley/server/core/event-bus'
 import { createJobStaging } from '@parley/server/core/jobs'
@@ -8,10 +9,20 @@ import { createCleanup } from '@parley/server/jobs/cleanup'
 import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
 import { ADMIN_KEY, SECRET } from '../support/secrets.ts'
 
-/** A node in a process of its own. Once armed, it kills itself between commit and publish. */
+/**
+ * A node in a process of its own. Once armed, it kills itself between commit and publish. Asked for
+ * it, it tells the delay in milliseconds that its event loop had since then, but for a thousandth.
+ */
 const databaseUrl = process.argv[2] ?? ''
 let isArmed = false
-process.on('message', () => (isArmed = true))
+const delays = monitorEventLoopDelay({ resolution: 1 })
+delays.enable()
+process.on('message', (message) => {
+  if (message === 'arm') isArmed = true
+  if (message !== 'delay') return
+  process.send?.(delays.percentile(99.9) / 1e6)
+  delays.reset()
+})
 
 const db = createDb({ url: databaseUrl, poolSize: 4, applicationName: 'parley-test-node' })
 const bus = createEventBus()
@@ -44,6 +55,6 @@ const app = buildApp({
     staging: createJobStaging([]),
     providerPreferences: createProviderPreferences(undefined),
   },
-  realtime: { databaseUrl, presenceGraceSeconds: 15 },
+  realtime: { databaseUrl, presenceGraceSeconds: 15, socketsPerUser: 0 },
 })
 process.send?.(await app.listen({ port: 0, host: '127.0.0.1' }))

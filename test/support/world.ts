@@ -28,7 +28,7 @@ type WorldOptions = Partial<
   Pick<AppOptions['http'], 'rateLimits' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage'> &
     Pick<AppOptions['access'], 'userAdminAccess'> &
     Pick<AppOptions['urls'], 'inviteUrl'> &
-    Pick<AppOptions['realtime'], 'timings' | 'presenceGraceSeconds'>
+    Pick<AppOptions['realtime'], 'timings' | 'presenceGraceSeconds' | 'socketsPerUser'>
 > & {
   poolSize?: number
   /** By default so long that no call fails because the machine is busy. */
@@ -79,7 +79,8 @@ export async function createWorld({
   const staging = createJobStaging(
     acceptedTasks({ isOn: jobs !== undefined, hasPush: jobs?.push !== undefined }),
   )
-  const { presenceGraceSeconds = 15, inviteUrl, userAdminAccess = 'bearer' } = options
+  const { presenceGraceSeconds = 15, socketsPerUser = 0 } = options
+  const { inviteUrl, userAdminAccess = 'bearer' } = options
   const app = buildApp({
     db: pool,
     metrics,
@@ -106,6 +107,7 @@ export async function createWorld({
     realtime: {
       databaseUrl: database.url,
       presenceGraceSeconds,
+      socketsPerUser,
       timings: { shutdownMs: 50, ...options.timings },
     },
   })

@@ -55,15 +55,16 @@ export async function upsertUsers(
 function upsert(db: Tx, appId: string, draftById: Record<string, UserDraft>) {
   const replaces = (field: keyof UserDraft) =>
     db`(u.deleted_at is not null or (select drafts from given) -> u.id ? ${field})`
+  // By keys: whether an object has a key is nothing that an index could answer.
   return db<UpsertedUser[]>`
     with given as (
       select ${db.json(draftById as never)}::jsonb as drafts
     ),
     before as (
-      select users.*
-      from users, given
+      select *
+      from users
       where app_id = ${appId}
-        and given.drafts ? id
+        and id = any(${Object.keys(draftById)}::text[])
         and deleted_at is null
     )
     insert into users as u (

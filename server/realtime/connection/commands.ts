@@ -13,10 +13,12 @@ type PresenceCommand = CommandOf<'presence'> | CommandOf<'presence_stats'>
 /** Handles the next command of a connection, or the next consecutive subscribes. */
 export async function handleCommands(connection: Connection, commands: Command[]) {
   const [command] = commands
-  if (!command || command.name === 'pong' || command.name === 'send') return
+  if (!command || command.name === 'pong') return
   if (command.name === 'connect') return connect(connection, command)
   if (connection.stage === 'new') return connection.close(closings.badRequest)
   switch (command.name) {
+    case 'send':
+      return
     case 'subscribe':
       return subscribe(
         connection,
@@ -52,6 +54,7 @@ async function connect(connection: Connection, { id, request: { token } }: Comma
     return
   }
   if (isClosed(connection)) return
+  if (!node.userSockets.take(claims)) return connection.close(closings.tooManySockets)
   connection.begin(claims)
   // Registered before the token's generation is read, so that no revocation is missed in between.
   const generation = await node.register(connection)

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { limits, topics } from '@parley/contract'
 import type { WebSocket } from 'ws'
 import type { Claims } from '../../core/tokens.ts'
+import { Credit } from '../credit.ts'
 import type { RealtimeNode } from '../node.ts'
 import type { Codec, Command, Reply } from '../protocol/codec.ts'
 import {
@@ -15,12 +17,10 @@ import type { Delivery } from '../publication.ts'
 import type { Session } from '../sessions.ts'
 import type { EndReason, Subscriber, Subscription } from '../topic.ts'
 import type { BufferedSocket, WriteBuffer } from '../write-buffer.ts'
+import { FrameQueue } from './frame-queue.ts'
 
-/** A token bucket of commands: its size, and how many a connection earns in a second. */
-const COMMAND_BURST = 2_500
-const COMMANDS_PER_SECOND = 100
-/** The number of rejected commands after which the connection is closed. */
-const MAX_REJECTED = 1_000
+/** How many commands are decoded, and how many handled, before others get the event loop. */
+const COMMANDS_PER_TURN = 1_000
 
 /** Handles the next command of a connection, or the next consecutive subscribes. */
 type CommandHandler = (connection: Connection, commands: Command[]) => Promise<void> | void
@@ -46,16 +46,18 @@ export class Connection implements Session, Subscriber, BufferedSocket {
   readonly joining = new Set<string>()
   /** `rejected`: the token had expired. The client knows, and no further command is handled. */
   stage: 'new' | 'connected' | 'rejected' | 'closed' = 'new'
+  readonly #frames: FrameQueue
   #commands: Command[] = []
   #isHandling = false
+  /** The first command is being handled. Nothing else is decoded until it turns out to be good. */
+  #isConnecting = false
   #messages: Buffer[] = []
   #allowedBytes: number = limits.realtime.bufferedBytes
   /** For the connect command first, later for pings and pongs. */
   #timer: NodeJS.Timeout
   #expiry: NodeJS.Timeout | undefined
   #isAwaitingPong = false
-  #credit = COMMAND_BURST
-  #creditedAt = Date.now()
+  readonly #credit = new Credit()
 
   readonly socket: WebSocket
   readonly codec: Codec
@@ -67,6 +69,7 @@ export class Connection implements Session, Subscriber, BufferedSocket {
     this.codec = codec
     this.node = node
     this.#handle = handle
+    this.#frames = new FrameQueue(codec)
     this.#timer = setTimeout(() => this.close(closings.stale), node.timings.connectMs)
   }
 
@@ -80,22 +83,62 @@ export class Connection implements Session, Subscriber, BufferedSocket {
 
   /** Accepts the commands of a frame. */
   receive(frame: Buffer, isBinary: boolean) {
-    if (this.stage === 'closed' || this.stage === 'rejected') return
-    try {
-      if (isBinary !== this.codec.isBinary) throw new Error('expected the other kind of frame')
-      for (const command of this.codec.decode(frame)) this.#accept(command)
-    } catch {
-      return this.close(closings.badRequest)
+    if (!this.#isOpen) return
+    const isExpected = isBinary === this.codec.isBinary
+    if (!isExpected || !this.#frames.push(frame)) return this.close(closings.badRequest)
+    this.#decode()
+  }
+
+  get #isOpen() {
+    return this.stage === 'new' || this.stage === 'connected'
+  }
+
+  /** Decodes as far as the credit goes. The first command is handled before the next is decoded. */
+  #decode() {
+    for (let count = 0; count < COMMANDS_PER_TURN; count++) {
+      if (!this.#decodeNext()) {
+        if (!this.#isHandling) void this.#handleAll()
+        return
+      }
     }
-    if (!this.#isHandling) void this.#handleAll()
+    setImmediate(() => this.#decode())
+  }
+
+  #decodeNext() {
+    if (!this.#isOpen || this.#isConnecting) return false
+    try {
+      const message = this.#frames.next()
+      if (message) this.#accept(message)
+      return message !== undefined
+    } catch {
+      this.close(closings.badRequest)
+      return false
+    }
+  }
+
+  #accept(message: Buffer) {
+    this.#credit.take()
+    if (this.#credit.isAbused) return this.close(closings.tooManyRequests)
+    if (message.length > limits.realtime.commandBytes) throw new Error('expected a short command')
+    const command = this.codec.decode(message)
+    if (command.name === 'pong') return this.#handlePong()
+    if (this.#credit.isUsedUp) return this.replyError(command, errors.tooManyRequests)
+    this.#isConnecting = this.stage === 'new'
+    this.#commands.push(command)
   }
 
   /** Handles commands strictly in order. Consecutive subscribes are handled together. */
   async #handleAll() {
     this.#isHandling = true
     try {
-      while (this.#commands.length > 0 && (this.stage === 'new' || this.stage === 'connected'))
+      for (let count = 1; this.#commands.length > 0 && this.#isOpen; count++) {
         await this.#handle(this, this.#nextCommands())
+        if (this.#isConnecting) {
+          this.#isConnecting = false
+          this.#decode()
+        }
+        if (count % COMMANDS_PER_TURN === 0) await nextTurn()
+      }
     } catch (error) {
       this.node.report(error, 'realtime command failed')
       this.close(closings.serverError)
@@ -108,21 +151,6 @@ export class Connection implements Session, Subscriber, BufferedSocket {
     const end = this.#commands.findIndex(({ name }) => name !== 'subscribe')
     const subscribes = end === -1 ? this.#commands.length : end
     return this.#commands.splice(0, Math.max(1, subscribes))
-  }
-
-  #accept(command: Command) {
-    if (command.name === 'pong') return this.#handlePong()
-    this.#takeCredit()
-    if (this.#credit < -MAX_REJECTED) this.close(closings.tooManyRequests)
-    else if (this.#credit >= 0 || this.stage === 'new') this.#commands.push(command)
-    else this.replyError(command, errors.tooManyRequests)
-  }
-
-  #takeCredit() {
-    const now = Date.now()
-    const earned = ((now - this.#creditedAt) / 1000) * COMMANDS_PER_SECOND
-    this.#credit = Math.min(COMMAND_BURST, this.#credit + earned) - 1
-    this.#creditedAt = now
   }
 
   /** The connection is a user's from now on. */
@@ -218,6 +246,9 @@ export class Connection implements Session, Subscriber, BufferedSocket {
     clearTimeout(this.#expiry)
     for (const subscription of this.subscriptions.values()) subscription.leave()
     this.subscriptions.clear()
-    if (wasConnected) this.node.unregister(this)
+    this.#frames.clear()
+    if (!wasConnected) return
+    this.node.userSockets.release(this)
+    this.node.unregister(this)
   }
 }

@@ -1,3 +1,4 @@
+import { limits } from '@parley/contract'
 import { z } from 'zod'
 import type { Publication, PushEncoder } from '../publication.ts'
 import type { ProtocolError } from './codes.ts'
@@ -5,8 +6,13 @@ import type { ProtocolError } from './codes.ts'
 /** Decodes commands from frames, and encodes replies and pushes, in one of the two encodings. */
 export type Codec = PushEncoder & {
   isBinary: boolean
-  /** The commands of a frame; throws for anything malformed. */
-  decode(frame: Buffer): Command[]
+  /**
+   * The messages of a frame, found one by one: whoever stops asking pays for no more. Throws for a
+   * frame that is malformed.
+   */
+  split(frame: Buffer): Iterator<Buffer, void>
+  /** The command in a message; throws for anything malformed. */
+  decode(message: Buffer): Command
   encodeReply(reply: Reply): Buffer
   /** The push that ends a subscription. */
   encodeUnsubscribe(channel: string, unsubscribe: { code: number; reason: string }): Buffer
@@ -16,15 +22,16 @@ export type Codec = PushEncoder & {
   ping: Buffer
 }
 
-const count = z.int().min(0)
-const position = z.object({ offset: count.default(0), epoch: z.string().default('') })
+// No topic has a higher one: the database counts in 32 bits.
+const offset = z.int().min(0).max(limits.largestInteger).default(0)
+const position = z.object({ offset, epoch: z.string().default('') })
 const requests = {
   connect: z.object({ token: z.string().default('') }),
   subscribe: z.object({
     channel: z.string().default(''),
     recover: z.boolean().default(false),
     epoch: z.string().default(''),
-    offset: count.default(0),
+    offset,
     flag: z.int().default(0),
   }),
   unsubscribe: z.object({ channel: z.string().default('') }),
@@ -54,7 +61,10 @@ export type Command =
 export type CommandOf<Name extends RequestName> = Extract<Command, { name: Name }>
 
 /** The protocol's ids are unsigned 32-bit integers. */
-const Id = count.max(2 ** 32 - 1)
+const Id = z
+  .int()
+  .min(0)
+  .max(2 ** 32 - 1)
 const names = Object.keys(requests) as RequestName[] // Object.keys forgets the literal names
 
 /** Parses a decoded message. Both encodings decode to the same fields. */

@@ -1,4 +1,4 @@
-/** Close codes of the protocol. Below 3500 the client reconnects. */
+/** Close codes of the protocol. From 3500 to 3999 the client does not reconnect. */
 export const closings = {
   shutdown: { code: 3001, reason: 'shutdown' },
   serverError: { code: 3004, reason: 'internal server error' },
@@ -9,6 +9,8 @@ export const closings = {
   invalidToken: { code: 3500, reason: 'invalid token' },
   badRequest: { code: 3501, reason: 'bad request' },
   stale: { code: 3502, reason: 'stale' },
+  /** The client retries with a pause: others of the user's sockets may be gone by then. */
+  tooManySockets: { code: 4000, reason: 'too many connections' },
   forced: { code: 3503, reason: 'force disconnect' },
 } as const
 export type Closing = (typeof closings)[keyof typeof closings]

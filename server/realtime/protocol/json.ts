@@ -11,12 +11,8 @@ const NEWLINE = Buffer.from('\n')
 export const json: Codec = {
   encoding: 'json',
   isBinary: false,
-  decode: (frame) =>
-    utf8
-      .decode(frame)
-      .split('\n')
-      .filter((line) => line.trim() !== '')
-      .map((line) => parseCommand(JSON.parse(line))),
+  split: splitLines,
+  decode: (message) => parseCommand(JSON.parse(utf8.decode(message))),
   encodeReply: (reply) => Buffer.from(writeReply(reply)),
   encodePush: (channel, publication) =>
     Buffer.from(
@@ -29,6 +25,15 @@ export const json: Codec = {
       messages.flatMap((message, index) => (index === 0 ? [message] : [NEWLINE, message])),
     ),
   ping: Buffer.from('{}'),
+}
+
+function* splitLines(frame: Buffer) {
+  for (let start = 0; start < frame.length; ) {
+    const found = frame.indexOf('\n', start)
+    const end = found === -1 ? frame.length : found
+    yield frame.subarray(start, end)
+    start = end + 1
+  }
 }
 
 function writeReply(reply: Reply) {

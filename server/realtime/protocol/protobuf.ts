@@ -14,21 +14,26 @@ const ReplyMessage = schema.lookupType('Reply')
 export const protobuf: Codec = {
   encoding: 'protobuf',
   isBinary: true,
-  decode: (frame) => {
-    const reader = protobufjs.Reader.create(frame)
-    const commands = []
-    while (reader.pos < reader.len) {
-      const message = CommandMessage.decodeDelimited(reader)
-      commands.push(parseCommand(CommandMessage.toObject(message, { longs: Number })))
-    }
-    return commands
-  },
+  split: splitByLengths,
+  decode: (message) =>
+    parseCommand(CommandMessage.toObject(CommandMessage.decode(message), { longs: Number })),
   encodeReply: (reply) => encode(toMessage(reply)),
   encodePush: (channel, publication) =>
     encode({ push: { channel, pub: toPublication(publication) } }),
   encodeUnsubscribe: (channel, unsubscribe) => encode({ push: { channel, unsubscribe } }),
   join: (messages) => Buffer.concat(messages),
   ping: Buffer.from([0]),
+}
+
+function* splitByLengths(frame: Buffer) {
+  const reader = protobufjs.Reader.create(frame)
+  while (reader.pos < reader.len) {
+    const length = reader.uint32()
+    const start = reader.pos
+    reader.pos += length
+    if (reader.pos > reader.len) throw new Error('expected a whole message')
+    yield frame.subarray(start, reader.pos)
+  }
 }
 
 const encode = (reply: object) => Buffer.from(ReplyMessage.encodeDelimited(reply).finish())

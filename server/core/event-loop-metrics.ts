@@ -1,0 +1,30 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { Gauge, type Registry } from 'prom-client'
+
+/** How often the delay is measured, in milliseconds. */
+const RESOLUTION_MS = 10
+const QUANTILES = [0.5, 0.9, 0.99, 0.999, 1]
+
+/**
+ * Measures how late the event loop runs timers: while it is held up, nobody is answered. Each
+ * collection is about the time since the one before. Returns a function that stops measuring.
+ */
+export function observeEventLoop(registry: Registry) {
+  const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+  new Gauge({
+    name: 'parley_event_loop_delay_seconds',
+    help: 'Quantiles of the delay of the event loop since the last collection; 1 is the longest.',
+    labelNames: ['quantile'] as const,
+    registers: [registry],
+    collect() {
+      for (const quantile of QUANTILES) {
+        const nanoseconds = histogram.count === 0 ? 0 : histogram.percentile(quantile * 100)
+        const seconds = nanoseconds / 1e9 - RESOLUTION_MS / 1e3
+        this.set({ quantile: String(quantile) }, Math.max(0, seconds))
+      }
+      histogram.reset()
+    },
+  })
+  histogram.enable()
+  return () => void histogram.disable()
+}

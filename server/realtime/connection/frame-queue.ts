@@ -1,0 +1,34 @@
+import { limits } from '@parley/contract'
+import type { Codec } from '../protocol/codec.ts'
+
+/** The frames of a socket that are not decoded to their ends, at most as much as one may hold. */
+export class FrameQueue {
+  readonly #frames: { messages: Iterator<Buffer, void>; bytes: number }[] = []
+  #bytes = 0
+
+  constructor(readonly codec: Pick<Codec, 'split'>) {}
+
+  /** Returns whether there was room. */
+  push(frame: Buffer) {
+    this.#bytes += frame.length
+    if (this.#bytes > limits.realtime.frameBytes) return false
+    this.#frames.push({ messages: this.codec.split(frame), bytes: frame.length })
+    return true
+  }
+
+  /** The next message, undecoded. Throws if the frame is malformed there. */
+  next(): Buffer | undefined {
+    for (;;) {
+      const [first] = this.#frames
+      if (!first) return undefined
+      const { value } = first.messages.next()
+      if (value) return value
+      this.#frames.shift()
+      this.#bytes -= first.bytes
+    }
+  }
+
+  clear() {
+    this.#frames.length = 0
+  }
+}

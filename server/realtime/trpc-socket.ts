@@ -1,0 +1,152 @@
+import { EventEmitter } from 'node:events'
+import { limits, type TopicInput } from '@parley/contract'
+import type { WebSocket } from 'ws'
+import { ApiError } from '../core/errors.ts'
+import { Credit } from './credit.ts'
+import type { RealtimeNode } from './node.ts'
+import { type Closing, closings } from './protocol/codes.ts'
+import { subscribeToTopic } from './trpc-subscription.ts'
+
+const { bufferedBytes, commandBytes, frameBytes, topicsPerSocket } = limits.realtime
+
+/** A subscription as JSON has two or three objects: itself, its parameters and its input. */
+const OBJECTS_PER_COMMAND = 3
+const BYTES_PER_COMMAND = 1024
+
+/**
+ * A socket as tRPC's adapter sees it, with the limits of the protocol's own endpoint. The adapter
+ * parses all that it gets and writes all that there is; hence it gets only what is allowed.
+ *
+ * The first message has the token. Those after it wait until the token is verified. With a bad one,
+ * the next message is answered, so that the client learns why, and nothing else.
+ */
+export class TrpcSocket extends EventEmitter {
+  #stage: 'new' | 'verifying' | 'accepted' | 'refused' | 'over' = 'new'
+  #token = ''
+  #waiting: { frame: Buffer; isBinary: boolean }[] = []
+  #waitingBytes = 0
+  #subscriptions = 0
+  #allowedBytes: number = bufferedBytes
+  readonly #credit = new Credit()
+  /** For the token first, later for its expiry. */
+  #timer: NodeJS.Timeout
+
+  constructor(
+    readonly socket: WebSocket,
+    readonly node: RealtimeNode,
+  ) {
+    super()
+    this.#timer = setTimeout(() => this.#end(closings.stale), node.timings.connectMs)
+    socket.on('message', (frame: Buffer, isBinary: boolean) => this.#receive(frame, isBinary))
+    socket.on('close', () => {
+      clearTimeout(this.#timer)
+      this.emit('close')
+    })
+  }
+
+  /** Verifies the token of the first message. */
+  async authenticate(token = '') {
+    this.#token = token
+    const claims = await this.node.tokens.verify('ws', token)
+    const isGood =
+      typeof claims === 'object' && (await this.node.generation(claims)) === claims.generation
+    if (this.readyState !== this.socket.OPEN) return
+    if (isGood && !this.node.userSockets.take(claims)) return this.#end(closings.tooManySockets)
+    this.#stage = isGood ? 'accepted' : 'refused'
+    if (isGood) {
+      this.#closeAt(claims.expiresAt)
+      this.socket.once('close', () => this.node.userSockets.release(claims))
+    }
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const { frame, isBinary } of waiting) this.#receive(frame, isBinary)
+  }
+
+  /** The publications of a topic, for the holder of the token. */
+  async *subscribe(input: TopicInput & { signal: AbortSignal | undefined }) {
+    if (this.#subscriptions >= topicsPerSocket)
+      throw new ApiError('RATE_LIMITED', `A socket has at most ${topicsPerSocket} subscriptions`)
+    this.#subscriptions += 1
+    try {
+      const onRecovered = (bytes: number) => this.#allow(bytes)
+      yield* subscribeToTopic(this.node, { ...input, token: this.#token, onRecovered })
+    } finally {
+      this.#subscriptions -= 1
+    }
+  }
+
+  get readyState() {
+    return this.socket.readyState
+  }
+
+  /** Writes, or closes if the client does not read what was written before. */
+  send(data: string) {
+    const unwritten = this.socket.bufferedAmount
+    if (unwritten > this.#allowedBytes) return this.#end(closings.slow)
+    if (unwritten === 0) this.#allowedBytes = bufferedBytes
+    this.socket.send(data)
+  }
+
+  close() {
+    this.#end(closings.badRequest)
+  }
+
+  terminate() {
+    this.socket.terminate()
+  }
+
+  /** Publications that the client missed may exceed the limit: it requested them. */
+  #allow(bytes: number) {
+    this.#allowedBytes = Math.max(this.#allowedBytes, bufferedBytes + bytes)
+  }
+
+  #closeAt(seconds: number) {
+    clearTimeout(this.#timer)
+    const milliseconds = seconds * 1000 - Date.now() + this.node.timings.expiryGraceMs
+    this.#timer = setTimeout(() => this.#end(closings.expired), milliseconds)
+  }
+
+  #receive(frame: Buffer, isBinary: boolean) {
+    if (this.readyState !== this.socket.OPEN) return
+    switch (this.#stage) {
+      case 'verifying':
+        return this.#wait(frame, isBinary)
+      case 'accepted':
+        this.#credit.take(costOf(frame))
+        if (this.#credit.isUsedUp) return this.#end(closings.tooManyRequests)
+        return this.emit('message', frame, isBinary)
+      case 'new':
+        this.#stage = 'verifying'
+        return this.#passShort(frame, isBinary)
+      case 'refused':
+        this.#stage = 'over'
+        return this.#passShort(frame, isBinary)
+      case 'over':
+        return this.#end(closings.invalidToken)
+    }
+  }
+
+  #end({ code, reason }: Closing) {
+    if (this.readyState !== this.socket.OPEN) return
+    this.socket.close(code, reason)
+    this.node.terminateLater(this.socket)
+  }
+
+  #wait(frame: Buffer, isBinary: boolean) {
+    this.#waitingBytes += frame.length
+    if (this.#waitingBytes > frameBytes) return this.#end(closings.badRequest)
+    this.#waiting.push({ frame, isBinary })
+  }
+
+  #passShort(frame: Buffer, isBinary: boolean) {
+    if (frame.length > commandBytes) return this.#end(closings.badRequest)
+    this.emit('message', frame, isBinary)
+  }
+}
+
+/** How many commands a frame is taken for, before it is parsed: by its objects and its length. */
+function costOf(frame: Buffer) {
+  let openers = 0
+  for (const byte of frame) if (byte === 0x7b || byte === 0x5b) openers += 1
+  return Math.max(1, openers / OBJECTS_PER_COMMAND + frame.length / BYTES_PER_COMMAND)
+}

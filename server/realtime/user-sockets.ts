@@ -1,0 +1,22 @@
+import { keyOf, type User } from './sessions.ts'
+
+/** Counts the sockets of each user on this node; a limit of 0 is none. */
+export class UserSockets {
+  readonly #counts = new Map<string, number>()
+
+  constructor(readonly limit: number) {}
+
+  /** Counts another one; false if the user has as many as allowed. */
+  take(user: User) {
+    const count = this.#counts.get(keyOf(user)) ?? 0
+    if (this.limit > 0 && count >= this.limit) return false
+    this.#counts.set(keyOf(user), count + 1)
+    return true
+  }
+
+  release(user: User) {
+    const count = (this.#counts.get(keyOf(user)) ?? 0) - 1
+    if (count > 0) this.#counts.set(keyOf(user), count)
+    else this.#counts.delete(keyOf(user))
+  }
+}

@@ -1,0 +1,140 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { limits, topics } from '@parley/contract'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { RawSocket } from '../support/socket.ts'
+import { useWorld } from '../support/world.ts'
+
+/**
+ * A node in a process of its own, which tells how late its event loop was: so that it is the node
+ * that is measured, and not the attackers.
+ */
+const world = useWorld()
+let node: ChildProcess
+let url = ''
+beforeAll(async () => {
+  node = fork(new URL('./node.ts', import.meta.url), [world().databaseUrl], {
+    execArgv: ['--conditions=parley-source', '--import', 'tsx'],
+  })
+  const [address] = await once(node, 'message')
+  url = String(address)
+})
+afterAll(() => void node.kill('SIGKILL'))
+
+/** The delay that all but a thousandth stay below, in milliseconds. */
+async function delayDuring(work: () => Promise<unknown>) {
+  await measuredDelay()
+  await work()
+  return measuredDelay()
+}
+async function measuredDelay() {
+  node.send('delay')
+  const [milliseconds] = await once(node, 'message')
+  return Number(milliseconds)
+}
+const BOUND_MS = 100
+
+const { frameBytes } = limits.realtime
+const filled = (line: string) => line.repeat(Math.floor(frameBytes / line.length))
+const nested = `{"id":1,"send":{"data":${'['.repeat(500_000)}${']'.repeat(500_000)}}}`
+const frames: Record<string, string | Buffer> = {
+  'lines of {}': filled('{}\n'),
+  'a deep object': nested,
+  '349,000 lines': filled('1\n'),
+  'lines of sends': filled('{"send":{}}\n'),
+  'zero bytes': Buffer.alloc(frameBytes),
+}
+const open = (frame: string | Buffer) =>
+  RawSocket.open({ url }, { protocols: typeof frame === 'string' ? [] : ['centrifuge-protobuf'] })
+
+test.each(Object.entries(frames))(
+  'nobody waits while mebibytes of %s come in',
+  async (_, frame) => {
+    const ana = await world().user('ana')
+    const attack = async () => {
+      for (let round = 0; round < 20; round++) {
+        const raw = await open(frame)
+        raw.socket.send(frame)
+        await raw.closed
+        if (typeof frame !== 'string') continue
+        const known = await RawSocket.connect({ url }, ana)
+        known.socket.send(frame)
+        await known.closed
+      }
+    }
+    expect(await delayDuring(attack)).toBeLessThan(BOUND_MS)
+  },
+)
+
+test('nobody waits while 2,400 commands of each kind come in', async () => {
+  const ana = await world().user('ana')
+  const channel = topics.user(world().appId, 'ana')
+  const attack = async () => {
+    for (const name of ['subscribe', 'unsubscribe', 'publish', 'presence', 'history', 'rpc']) {
+      const raw = await RawSocket.connect({ url }, ana)
+      raw.send(
+        ...Array.from({ length: 2_400 }, (_, index) => ({ id: index + 2, [name]: { channel } })),
+      )
+      await raw.reply(2_401)
+      raw.socket.terminate()
+    }
+  }
+  expect(await delayDuring(attack)).toBeLessThan(BOUND_MS)
+})
+
+test('nobody waits for 20 sockets of 1,000 topics, nor while they are idle', async () => {
+  const ana = await world().user('ana')
+  const { db, appId } = world()
+  const rows = await db<{ id: string }[]>`
+    insert into channels (id, app_id, cid, type, created_by, name)
+    select gen_random_uuid(), ${appId}, 'public:wide-' || n, 'public', 'ana', 'x'
+    from generate_series(1, 20000) n
+    returning id`
+  const sockets: RawSocket[] = []
+  const subscribeAll = async () => {
+    for (let index = 0; index < 20; index++) {
+      const raw = await RawSocket.connect({ url }, ana)
+      sockets.push(raw)
+      const some = rows.slice(index * 1_000, (index + 1) * 1_000)
+      raw.send(
+        ...some.map(({ id }, position) => ({
+          id: position + 2,
+          subscribe: { channel: topics.channel(appId, id) },
+        })),
+      )
+      await raw.reply(1_001)
+    }
+  }
+  expect(await delayDuring(subscribeAll)).toBeLessThan(BOUND_MS)
+  // The server pings every 25 s at most: reconciliation has run twice by then.
+  const idle = async () => sockets[0]?.ping()
+  expect(await delayDuring(idle)).toBeLessThan(BOUND_MS)
+  for (const { socket } of sockets) socket.terminate()
+})
+
+test('nobody waits for links in hostile texts of 10,000 characters', async () => {
+  const ana = await world().user('ana')
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
+  const texts = [
+    'http://',
+    'www.a.',
+    'a@',
+    '@a.b',
+    '`',
+    '```',
+    '(((http://a.b',
+    '.a-',
+    'https://a?',
+  ]
+  const attack = async () => {
+    for (const text of texts.map((part) => part.repeat(10_000).slice(0, 10_000))) {
+      const sent = await fetch(`${url}/api/channels/${channelId}/messages`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${ana.token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ text }),
+      })
+      expect(sent.status).toBe(201)
+    }
+  }
+  expect(await delayDuring(attack)).toBeLessThan(BOUND_MS)
+})

@@ -1,0 +1,143 @@
+import { once } from 'node:events'
+import { topics } from '@parley/contract'
+import { expect, onTestFinished, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { processorMs } from '../support/cpu.ts'
+import { until } from '../support/until.ts'
+import { createWorld, useWorld } from '../support/world.ts'
+
+const world = useWorld()
+
+type Reply = { id: number; error?: { data: { code: string } }; result?: { type: string } }
+
+/** A bare socket of the tRPC endpoint. */
+async function open({ url }: { url: string } = world(), token?: string) {
+  const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/trpc?connectionParams=1`)
+  onTestFinished(() => socket.terminate())
+  const replies: Reply[] = []
+  socket.on('message', (data) => replies.push(...[JSON.parse(String(data))].flat()))
+  const closed = once(socket, 'close').then(([code]: number[]) => code)
+  await once(socket, 'open')
+  const send = (message: object) => socket.send(JSON.stringify(message))
+  if (token !== undefined) send({ method: 'connectionParams', data: { token } })
+  return {
+    socket,
+    replies,
+    closed,
+    send,
+    /** The type of the first result with this id, or of the error. */
+    reply: (id: number, type = 'error') =>
+      until(() =>
+        replies.find(
+          ({ result, error, ...reply }) =>
+            reply.id === id && (type === 'error' ? error !== undefined : result?.type === type),
+        ),
+      ),
+  }
+}
+const subscription = (id: number, topic: string, position = {}) => ({
+  id,
+  method: 'subscription',
+  params: { path: 'events.topic', input: { topic, ...position } },
+})
+const topicOf = (userId: string) => topics.user(world().appId, userId)
+const tokenOf = async (id: string) => (await world().user(id)).minted.wsToken
+
+test('a tRPC socket without a token is closed in time, with any number of PONGs', async () => {
+  const node = await createWorld({
+    databaseUrl: world().databaseUrl,
+    timings: { connectMs: 500 },
+  })
+  onTestFinished(node.stop)
+  const [silent, bad] = [await open(node), await open(node, 'bad')]
+  expect([await silent.closed, await bad.closed]).toEqual([3502, 3502])
+})
+
+test('a bad token is refused once, and then its socket is closed', async () => {
+  const { send, reply, closed } = await open(world(), 'bad')
+  send(subscription(1, topicOf('ana')))
+  expect((await reply(1)).error?.data.code).toBe('INVALID_TOKEN')
+  send(subscription(2, topicOf('ana')))
+  expect(await closed).toBe(3500)
+})
+
+test('before its token a tRPC socket may send 4 KB', async () => {
+  const { send, closed } = await open()
+  send({ method: 'connectionParams', data: { token: 'x'.repeat(4_096) } })
+  expect(await closed).toBe(3501)
+})
+
+test('a tRPC socket serves subscriptions and no calls', async () => {
+  const { send, reply } = await open(world(), await tokenOf('ana'))
+  send({ id: 1, method: 'query', params: { path: 'service.health' } })
+  send({ id: 2, method: 'query', params: { path: 'events.topic', input: {} } })
+  send(subscription(3, topicOf('ana')))
+  expect((await reply(1)).error?.data.code).toBe('NOT_FOUND')
+  expect((await reply(2)).error?.data.code).toBe('NOT_FOUND')
+  await reply(3, 'started')
+})
+
+test('a tRPC socket holds a thousand subscriptions, also to one topic', async () => {
+  const ana = await world().user('ana')
+  const { send, reply, replies } = await open(world(), ana.minted.wsToken)
+  send(Array.from({ length: 1_000 }, (_, index) => subscription(index + 1, topicOf('ana'))))
+  await until(() => replies.length === 1_000)
+  expect(replies.every(({ result }) => result?.type === 'started')).toBe(true)
+  send(subscription(1_001, topicOf('ana')))
+  expect((await reply(1_001)).error?.data.code).toBe('RATE_LIMITED')
+  send({ id: 1, method: 'subscription.stop' })
+  await reply(1, 'stopped')
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
+  await ana.channels.updateSettings({ channelId, starred: true })
+  send(subscription(1_002, topicOf('ana'), { since: 0 }))
+  await reply(1_002, 'data')
+})
+
+test('a tRPC subscription starts at no offset beyond the largest', async () => {
+  const { send, reply } = await open(world(), await tokenOf('ana'))
+  for (const [id, position] of [
+    [1, { since: 2 ** 31 }],
+    [2, { lastEventId: String(2 ** 31) }],
+  ] as const) {
+    send(subscription(id, topicOf('ana'), position))
+    expect((await reply(id)).error?.data.code).toBe('VALIDATION_ERROR')
+  }
+})
+
+test('a flood of tRPC messages closes its socket and costs little', async () => {
+  const call = { id: 1, method: 'query', params: { path: 'nothing' } }
+  const floods = [
+    JSON.stringify(Array.from({ length: 15_000 }, () => call)),
+    `${'['.repeat(500_000)}${']'.repeat(500_000)}`,
+    `[${'1,'.repeat(500_000)}1]`,
+  ]
+  for (const flood of floods) {
+    const { socket, closed, send, reply } = await open(world(), await tokenOf('ana'))
+    send(subscription(1, topicOf('ana')))
+    await reply(1, 'started')
+    const attack = async () => {
+      for (let count = 0; count < 3; count++) socket.send(flood)
+      expect(await closed).toBe(3013)
+    }
+    expect(await processorMs(attack)).toBeLessThan(1_000)
+  }
+})
+
+test('a tRPC socket that does not read is closed once a mebibyte waits', async () => {
+  const ana = await world().user('slow')
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
+  const { socket, send, replies, closed } = await open(world(), ana.minted.wsToken)
+  const topic = topics.channel(world().appId, channelId)
+  send(Array.from({ length: 200 }, (_, index) => subscription(index + 1, topic)))
+  await until(() => replies.length === 200)
+  const [onServer] = [...world().app.websocketServer.clients].slice(-1)
+  const ended = new Promise<number>((resolve) => onServer?.once('close', resolve))
+  socket.pause()
+  for (let count = 0; count < 12; count++)
+    await ana.messages.send({ channelId, text: 'x'.repeat(10_000) })
+  expect(onServer?.readyState).not.toBe(WebSocket.OPEN)
+  expect(onServer?.bufferedAmount).toBeLessThan(4_000_000)
+  socket.resume()
+  expect(await closed).toBe(3008)
+  await ended
+})

@@ -1,0 +1,34 @@
+import { once } from 'node:events'
+import { topics } from '@parley/contract'
+import { expect, onTestFinished, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
+import { useSocketUsers } from './sockets.ts'
+
+const world = useWorld({ socketsPerUser: 2 })
+const { ana, ben, opened, connected } = useSocketUsers(world)
+
+test('a user has so many sockets of both kinds, and another when one is closed', async () => {
+  const first = await connected()
+  const second = new WebSocket(`${world().url.replace('http', 'ws')}/trpc?connectionParams=1`)
+  onTestFinished(() => second.terminate())
+  await once(second, 'open')
+  second.send(JSON.stringify({ data: { token: ana().minted.wsToken } }))
+  const input = { topic: topics.user(world().appId, 'ana') }
+  const params = { path: 'events.topic', input }
+  second.send(JSON.stringify({ id: 1, method: 'subscription', params }))
+  await once(second, 'message')
+
+  const third = await opened()
+  third.send({ id: 1, connect: { token: ana().minted.wsToken } })
+  expect(await third.closed).toEqual({ code: 4000, reason: 'too many connections' })
+  await connected(ben())
+  first.socket.close()
+  await until(() => connected().catch(() => undefined))
+  second.close()
+  await until(() => connected().catch(() => undefined))
+  const last = await opened()
+  last.send({ id: 1, connect: { token: ana().minted.wsToken } })
+  expect((await last.closed).code).toBe(4000)
+})
