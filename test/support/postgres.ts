@@ -5,12 +5,13 @@ import { connectOnce } from '@parley/server/db/client'
 import { startEmbeddedPostgres } from '@parley/server/db/embedded/index'
 import { migrate } from '@parley/server/db/migrate'
 import type { TestProject } from 'vitest/node'
+import { installTwin } from './twin/install.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** Administers the PostgreSQL of this run. */
     databaseUrl: string
-    /** A migrated database that every test file clones. */
+    /** A migrated database with the twin, which every test file clones. */
     template: string
     /** A folder for the statements that the run sends. */
     statements: string
@@ -29,6 +30,7 @@ export default async function setup(project: TestProject) {
   const admin = connectOnce(server.url)
   await admin.unsafe(`create database ${template}`)
   await migrate(databaseUrl(server.url, template))
+  await installTwin(databaseUrl(server.url, template))
   project.provide('databaseUrl', server.url)
   project.provide('template', template)
   const statements = mkdtempSync(join(tmpdir(), 'parley-statements-'))
