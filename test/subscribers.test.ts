@@ -135,3 +135,13 @@ test('deleted users are removed as subscribers, and recreated ones are added aga
     { method: 'POST', path: '/v2/subscribers', body: { subscriberId: 'emil' } },
   ])
 })
+
+test('a user becomes a subscriber whatever users of the same id there are elsewhere', async () => {
+  const stranger = await world().stranger()
+  await stranger.tokens.create({ userId: 'same' })
+  await idle(world())
+  provider().forget()
+  await world().backend.tokens.create({ userId: 'same' })
+  await idle(world())
+  expect(calls()).toHaveLength(1)
+})

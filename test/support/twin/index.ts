@@ -10,9 +10,9 @@ import { expect } from 'vitest'
  */
 
 /** Part of every text of the twin. */
-export const MARKER = 'of-the-twin'
+const MARKER = 'of-the-twin'
 /** The beginning of every id of the twin, except those of the app itself, which operators list. */
-export const ID_PREFIX = 'c0ffee00-c0de-'
+const ID_PREFIX = 'c0ffee00-c0de-'
 export const TWIN_APP_ID = 'c0ffee01-c0de-4000-8000-000000000000'
 export const TWIN_NODE_ID = 'c0ffee01-c0de-4002-8000-000000000000'
 
