@@ -41,6 +41,8 @@ test('revoking the tokens of a user closes no socket of a namesake in another ap
   expect(await isOpen(their, topics.channel(theirs.appId, theirs.channelId))).toBe(true)
   await expect(ours.ana.channels.list()).rejects.toMatchObject({ code: 'INVALID_TOKEN' })
   expect((await theirs.ana.channels.list()).channels).toHaveLength(1)
+  await listen(ours, await world().user(ours.ana.id, {}, ours.backend))
+  await listen(theirs, theirs.ana)
 })
 
 test('the presence of a user is not that of a namesake in another app', async () => {
