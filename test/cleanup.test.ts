@@ -94,7 +94,11 @@ test('expired invites and cached previews are deleted, and no others', async () 
       (${appId}, 'young', null, now() + interval '1 minute')`
   await vi.waitFor(async () => {
     await cleanupElsewhere(world()).run()
-    expect(await db`select url_hash from link_previews`).toEqual([{ urlHash: 'young' }])
+    const previews = await db`
+      select url_hash
+      from link_previews
+      where app_id = ${appId}`
+    expect(previews).toEqual([{ urlHash: 'young' }])
   }, patient)
   const invites = await db`
     select expires_at > now() as is_valid

@@ -242,7 +242,11 @@ test('a node that missed the deletion accepts no more writes of the user', async
   expect((await sue.messages.list({ channelId })).messages).toMatchObject([
     { id: messageId, reactions: [] },
   ])
-  expect(await world().db`select from devices where user_id = 'rik'`).toHaveLength(0)
+  const devices = await world().db`
+    select from devices
+    where app_id = ${world().appId}
+      and user_id = 'rik'`
+  expect(devices).toHaveLength(0)
 })
 
 test('two nodes that erase the same users remove each membership once', async () => {

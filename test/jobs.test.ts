@@ -11,7 +11,10 @@ test('a process that runs jobs also runs the clean-up, every minute', async () =
   const { world, ana } = staging.current()
   const { id: workspaceId } = await ana.workspaces.create({ name: 'Acme', type: 'team' })
   await ana.invites.create({ workspaceId })
-  await world.db`update workspace_invites set expires_at = now() - interval '1 second'`
+  await world.db`
+    update workspace_invites
+    set expires_at = now() - interval '1 second'
+    where workspace_id = ${workspaceId}`
   await startNode()
   await until(async () => {
     const crontabs = await world.db`
@@ -21,7 +24,12 @@ test('a process that runs jobs also runs the clean-up, every minute', async () =
   // What the crontab does when the minute is over.
   await world.db`
     select graphile_worker.add_job('cleanup', job_key := 'cleanup', max_attempts := 1)`
-  await until(async () => (await world.db`select from workspace_invites`).length === 0)
+  await until(async () => {
+    const invites = await world.db`
+      select from workspace_invites
+      where workspace_id = ${workspaceId}`
+    return invites.length === 0
+  })
 })
 
 test('a hanging page delays no pushes, and a hanging provider delays no previews', async () => {

@@ -96,7 +96,10 @@ test('a preview is cached for a day, and a miss for a minute', async () => {
   const second = await send(`again ${web.url}/once`)
   await previewed(second.id)
   expect(web.requestsFor('/once')).toBe(1)
-  await world.db`update link_previews set expires_at = expires_at - interval '1 day'`
+  await world.db`
+    update link_previews
+    set expires_at = expires_at - interval '1 day'
+    where app_id = ${world.appId}`
   await previewed((await send(`${web.url}/once`)).id)
   expect(web.requestsFor('/once')).toBe(2)
   await send(`${web.url}/nowhere`)

@@ -86,7 +86,11 @@ test('a deleted user creates no channel, even before the node knows', async () =
   await talk()
   const dan = await world().user('dan')
   await dan.channels.list()
-  await world().db`update users set deleted_at = now() where id = 'dan'`
+  await world().db`
+    update users
+    set deleted_at = now()
+    where app_id = ${world().appId}
+      and id = 'dan'`
   expect(
     await outcome(dan.channels.create({ type: 'group', name: 'Talk', memberIds: ['ana'] })),
   ).toBe('INVALID_TOKEN')

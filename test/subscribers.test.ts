@@ -171,3 +171,13 @@ test('a profile or a device that the provider refuses is not sent again', async 
   await idle(world())
   expect(calls()).toHaveLength(2)
 })
+
+test('a user becomes a subscriber whatever users of the same id there are elsewhere', async () => {
+  const stranger = await world().stranger()
+  await stranger.tokens.create({ userId: 'same' })
+  await idle(world())
+  provider().forget()
+  await world().backend.tokens.create({ userId: 'same' })
+  await idle(world())
+  expect(calls()).toHaveLength(1)
+})

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { TopicListener } from '../support/realtime.ts'
+import { useTwinSockets } from '../support/twin/sockets.ts'
 import { createWorld, useWorld } from '../support/world.ts'
 import { createGroup, payloads, useListeners } from './listeners.ts'
 
@@ -7,6 +8,7 @@ const world = useWorld({
   presenceGraceSeconds: 0,
   timings: { typingMs: 300, deadAfterMs: 1_500, beatMs: 300, reconcileMs: 300 },
 })
+useTwinSockets(world)
 const { connect, listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
 
 describe('typing', () => {

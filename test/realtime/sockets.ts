@@ -1,12 +1,14 @@
 import { topics } from '@parley/contract'
 import { beforeAll } from 'vitest'
 import { RawSocket, useSockets } from '../support/socket.ts'
+import { useTwinSockets } from '../support/twin/sockets.ts'
 import type { User, World } from '../support/world.ts'
 
 type Node = Pick<World, 'url'>
 
 /** Ana and ben, and bare sockets of theirs, which are terminated after each test. */
 export function useSocketUsers(world: () => World) {
+  useTwinSockets(world)
   let users: [User, User]
   beforeAll(async () => {
     users = await world().users('ana', 'ben')

@@ -5,6 +5,7 @@ import { afterEach, beforeAll } from 'vitest'
 import { dump } from '../support/dump.ts'
 import { forge } from '../support/forge.ts'
 import { insertWorkspace } from '../support/inserted.ts'
+import { TWIN_APP_ID } from '../support/twin/index.ts'
 import { ADMIN_KEY, useWorld, type World } from '../support/world.ts'
 
 /** A word in everything that belongs to the group, and nowhere else. */
@@ -21,8 +22,10 @@ export function useTenants() {
   })
   // What a test leaves behind would be compared in all that follow.
   afterEach(async () => {
-    for (const table of ['channels', 'workspaces', 'users', 'events'])
-      await world().db.unsafe(`delete from ${table}`)
+    const { db } = world()
+    for (const table of ['channels', 'workspaces', 'users'])
+      await db`delete from ${db(table)} where app_id <> ${TWIN_APP_ID}`
+    await db`delete from events where topic not like ${`%:${TWIN_APP_ID}:%`}`
   })
   return { world, ours: (): Tenant => world(), theirs: () => theirs }
 }

@@ -6,7 +6,7 @@ export async function dump({ db }: Pick<World, 'db'>) {
     select format('%I.%I', table_schema, table_name) as name
     from information_schema.tables
     where table_type = 'BASE TABLE'
-      and table_schema not in ('pg_catalog', 'information_schema')`
+      and table_schema not in ('pg_catalog', 'information_schema', 'twin')`
   const rows = await Promise.all(
     tables.map(async ({ name }) =>
       (await db.unsafe(`select t::text as row from ${name} t`)).map(({ row }) => `${name} ${row}`),

@@ -6,12 +6,13 @@ import { startEmbeddedPostgres } from '@parley/server/db/embedded/index'
 import { migrate } from '@parley/server/db/migrate'
 import type { TestProject } from 'vitest/node'
 import { createDataFolder } from './folders.ts'
+import { installTwin } from './twin/install.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** Administers the PostgreSQL of this run. */
     databaseUrl: string
-    /** A migrated database that every test file clones. */
+    /** A migrated database with the twin, which every test file clones. */
     template: string
     /** A folder for the statements that the run sends, and those that the source declares. */
     statements: string
@@ -30,6 +31,7 @@ export async function providePostgres(project: TestProject) {
   const admin = connectOnce(server.url)
   await admin.unsafe(`create database ${template}`)
   await migrate(databaseUrl(server.url, template))
+  await installTwin(databaseUrl(server.url, template))
   project.provide('databaseUrl', server.url)
   project.provide('template', template)
   const statements = mkdtempSync(join(tmpdir(), 'parley-statements-'))

@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { expect } from 'vitest'
+import { leakIn } from './twin/index.ts'
 
 type Call = {
   method: string
@@ -18,6 +20,7 @@ const accept: Behaviour = (response) =>
 /** A fake push provider: it records calls, and answers as the test wants. */
 export async function serveProvider({ port: wanted = 0 } = {}) {
   const calls: Call[] = []
+  const leaks: string[] = []
   let current = accept
   const server = createServer(async (request, response) => {
     let text = ''
@@ -30,6 +33,8 @@ export async function serveProvider({ port: wanted = 0 } = {}) {
       at: Date.now(),
     }
     calls.push(call)
+    const leak = leakIn(text)
+    if (leak !== undefined) leaks.push(leak)
     current(response, call)
   }).listen(wanted, '127.0.0.1')
   await once(server, 'listening')
@@ -66,9 +71,10 @@ export async function serveProvider({ port: wanted = 0 } = {}) {
       (response) =>
         response.writeHead(status, headers).end('{"message":"as the test wants"}'),
     forget: () => calls.splice(0),
-    stop: () => {
+    stop: async () => {
       server.closeAllConnections()
-      return new Promise((resolve) => server.close(resolve))
+      await new Promise((resolve) => server.close(resolve))
+      expect(leaks, 'pushed of another app with the same user ids').toEqual([])
     },
   }
 }

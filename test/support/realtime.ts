@@ -13,7 +13,7 @@ export type Framing = (typeof framings)[number]
 /** The unmodified client of the `centrifuge` package, as one user. */
 export function centrifugeOf(
   world: Pick<World, 'url'>,
-  user: Pick<User, 'minted'>,
+  user: { minted: Pick<User['minted'], 'wsToken'> },
   framing: Framing = 'json',
 ): Centrifuge {
   // The same class, declared twice.

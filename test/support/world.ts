@@ -9,11 +9,12 @@ import { connectOnce, createDb, openConnection, type Patience } from '@parley/se
 import { createCleanup } from '@parley/server/jobs/cleanup'
 import { type JobsOptions, startJobs } from '@parley/server/jobs/index'
 import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
-import { afterAll, beforeAll, inject } from 'vitest'
+import { afterAll, beforeAll, expect, inject } from 'vitest'
 import { databaseUrl } from './postgres.ts'
 import { serveProvider } from './provider.ts'
 import { ADMIN_KEY, SECRET } from './secrets.ts'
 import { noteStatement } from './sql/sent.ts'
+import { createNamesakes, expectTwinUntouched, watchForLeaks } from './twin/index.ts'
 import { createValidatedApi } from './validated.ts'
 
 export { ADMIN_KEY, SECRET }
@@ -51,7 +52,7 @@ export async function createWorld({
   const database =
     options.databaseUrl === undefined
       ? await cloneDatabase()
-      : { url: options.databaseUrl, drop: async () => {} }
+      : { url: options.databaseUrl, isOwn: false, drop: async () => {} }
   const pool = createDb({
     url: database.url,
     poolSize: options.poolSize ?? 10,
@@ -111,6 +112,8 @@ export async function createWorld({
       timings: { shutdownMs: 50, ...options.timings },
     },
   })
+  const leaks = watchForLeaks(app.server)
+  const addNamesakes = createNamesakes(db)
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   const work = {
     db: pool,
@@ -138,11 +141,15 @@ export async function createWorld({
     profile: { name?: string; image?: string } = {},
     from: Api = backend,
   ): Promise<User> => {
+    await addNamesakes([id])
     const result = await from.tokens.create({ userId: id, ...profile })
     return { ...api({ token: result.token }), id, token: result.token, minted: result }
   }
-  const users = <Ids extends string[]>(...ids: Ids) =>
-    Promise.all(ids.map((id) => user(id))) as Promise<{ [Index in keyof Ids]: User }>
+  const users = async <Ids extends string[]>(...ids: Ids) => {
+    await addNamesakes(ids)
+    const all = await Promise.all(ids.map((id) => user(id)))
+    return all as { [Index in keyof Ids]: User } // one for each id
+  }
   return {
     url,
     app,
@@ -164,8 +171,13 @@ export async function createWorld({
       await app.close()
       if (stopJobs) await stopJobs()
       await cleanup.stop()
-      await Promise.all([pool.end({ timeout: 1 }), db.end({ timeout: 1 })])
-      await database.drop()
+      try {
+        expect(leaks, 'sent of another app with the same user ids').toEqual([])
+        if (database.isOwn) await expectTwinUntouched(db)
+      } finally {
+        await Promise.all([pool.end({ timeout: 1 }), db.end({ timeout: 1 })])
+        await database.drop()
+      }
     },
   }
 }
@@ -212,6 +224,7 @@ async function cloneDatabase() {
     strategy file_copy`)
   return {
     url: databaseUrl(server, name),
+    isOwn: true,
     drop: async () => {
       await admin.unsafe(`drop database if exists ${name} with (force)`)
       await admin.end()

@@ -135,7 +135,11 @@ describe('deleting users', () => {
     expect(again.minted.user).toEqual({ id: 'del', name: 'del', image: null })
     expect(await refusal(del.channels.list())).toEqual(badToken)
     expect((await again.preferences.get()).preferences.mentions).toBe(true)
-    expect(await world().db`select from devices where user_id = 'del'`).toHaveLength(0)
+    const devices = await world().db`
+      select from devices
+      where app_id = ${world().appId}
+        and user_id = 'del'`
+    expect(devices).toHaveLength(0)
   })
 
   test('bulk-delete ignores unknown ids, and overlapping calls delete each user once', async () => {

@@ -88,9 +88,15 @@ describe('losing a right', () => {
 
   test('revoked tokens close the sockets with 3503', async () => {
     const raw = await connected(ben(), await startReconcilingNode())
-    await world().db`update users set token_generation = token_generation + 1 where id = 'ben'`
+    const { db, appId } = world()
+    const setGeneration = (generation: number) => db`
+      update users
+      set token_generation = ${generation}
+      where app_id = ${appId}
+        and id = 'ben'`
+    await setGeneration(1)
     expect((await raw.closed).code).toBe(3503)
-    await world().db`update users set token_generation = 0 where id = 'ben'`
+    await setGeneration(0)
   })
 })
 

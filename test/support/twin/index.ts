@@ -1,0 +1,75 @@
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { DbConnection } from '@parley/server/db/client'
+import { expect } from 'vitest'
+
+/**
+ * Each database of the tests has a second app, the twin, whose users have the ids of the users of
+ * the first app. No test touches it, so at the end of a world its rows are as they were, no other
+ * row names it, and nothing that the server sent contains its marker.
+ */
+
+/** Part of every text of the twin. */
+const MARKER = 'of-the-twin'
+/** The beginning of every id of the twin, except those of the app itself, which operators list. */
+const ID_PREFIX = 'c0ffee00-c0de-'
+export const TWIN_APP_ID = 'c0ffee01-c0de-4000-8000-000000000000'
+export const TWIN_NODE_ID = 'c0ffee01-c0de-4002-8000-000000000000'
+
+/** The namesakes that every database starts with: ids that many tests use. */
+export const commonIds = [
+  ...['ana', 'ben', 'cem', 'cleo', 'dan', 'dora', 'eli', 'emil', 'eva', 'eve', 'fay', 'fred'],
+  ...['gus', 'hal', 'ida', 'ivo', 'jim', 'jo', 'kim', 'lea', 'mel', 'mia', 'nia', 'oli', 'pia'],
+  ...['rik', 'ros', 'sue', 'una'],
+]
+
+/** Gives users of these ids, unless they have one, a namesake in the twin. */
+export function createNamesakes(db: DbConnection) {
+  const known = new Set(commonIds)
+  return async (ids: string[]) => {
+    const added = ids.filter((id) => !known.has(id) && isPlain(id))
+    if (added.length === 0) return
+    for (const id of added) known.add(id)
+    await db`select twin.add_namesakes(${added})`
+  }
+}
+
+/** Ids are put into JSON as they are. */
+const isPlain = (id: string) => /^[\w.:@-]{1,200}$/.test(id)
+
+/** Expects that the rows of the twin are as they were, and that no other row names it. */
+export async function expectTwinUntouched(db: DbConnection) {
+  const rows = await db<{ difference: string }[]>`
+    select difference
+    from twin.differences() difference
+    limit 10`
+  expect(
+    rows.map(({ difference }) => difference.slice(0, 300)),
+    'changed rows of another app with the same user ids',
+  ).toEqual([])
+}
+
+/** What a text says about the twin: nothing, if apps are isolated. */
+export function leakIn(data: string | Uint8Array): string | undefined {
+  const bytes =
+    typeof data === 'string'
+      ? Buffer.from(data)
+      : Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+  const at = [MARKER, ID_PREFIX].map((text) => bytes.indexOf(text)).find((index) => index >= 0)
+  return at === undefined ? undefined : bytes.toString('utf8', Math.max(0, at - 200), at + 200)
+}
+
+/** Collects what a server sends of the twin, in whatever protocol. */
+export function watchForLeaks(server: Server) {
+  const leaks: string[] = []
+  server.on('connection', (socket: Socket) => {
+    const { write } = socket
+    socket.write = ((...args: Parameters<typeof write>) => {
+      const [data] = args
+      const leak = leakIn(data)
+      if (leak !== undefined) leaks.push(leak)
+      return write.apply(socket, args)
+    }) as typeof write // the same overloads
+  })
+  return leaks
+}
