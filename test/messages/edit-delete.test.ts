@@ -45,6 +45,18 @@ describe('editing a message', () => {
     })
   })
 
+  test('reactions are own to the caller of an edit, and to nobody in its event', async () => {
+    const { ana, channelId, say } = await talk()
+    const ref = { channelId, messageId: (await say('hi')).id }
+    await ana.reactions.add({ ...ref, emoji: '👍' })
+    const edited = await ana.messages.edit({ ...ref, text: 'ho' })
+    expect(edited.reactions).toMatchObject([{ type: '👍', own: true }])
+    expect((await channelEventsOf(world(), channelId)).at(-1)).toMatchObject({
+      type: 'message.updated',
+      payload: { message: { text: 'ho', reactions: [{ type: '👍', own: false }] } },
+    })
+  })
+
   test('an edit changes updatedAt and keeps createdAt', async () => {
     const { ana, ben, channelId, say } = await talk()
     const sent = await say('first')
