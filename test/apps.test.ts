@@ -28,6 +28,18 @@ test('apps with the same name are different apps', async () => {
   expect(one.apiKey).not.toBe(two.apiKey)
 })
 
+test('apps are listed in pages, oldest first', async () => {
+  const { operator } = world()
+  const made = []
+  for (const name of ['Z', 'Y', 'X']) made.push((await operator.apps.create({ name })).id)
+  const ids = async (page: { limit?: number; offset?: number }) =>
+    (await operator.apps.list(page)).apps.map(({ id }) => id)
+  const all = await ids({ limit: 100 })
+  expect(all.slice(-3)).toEqual(made)
+  expect(await ids({ limit: 2, offset: all.length - 3 })).toEqual(made.slice(0, 2))
+  expect(await ids({ limit: 2, offset: all.length - 1 })).toEqual(made.slice(2))
+})
+
 test('only the operator creates apps', async () => {
   const { api, apiKey, user } = world()
   const { token } = await user('ana')

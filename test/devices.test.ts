@@ -92,6 +92,16 @@ test('a user has at most 25 devices, and known ones can still be updated', async
   expect(await refusal(eli.devices.create({ ...android, token: 'one-too-many' }))).toEqual(invalid)
 })
 
+test('a push token of another user counts towards the limit too', async () => {
+  const [ivo, jan] = await world().users('ivo', 'jan')
+  for (let index = 0; index < 25; index++)
+    await ivo.devices.create({ ...android, token: `ivo-${index}` })
+  await jan.devices.create({ ...android, token: 'of-jan' })
+  expect(await refusal(ivo.devices.create({ ...android, token: 'of-jan' }))).toEqual(invalid)
+  expect(await devicesOf('jan')).toMatchObject([{ token: 'of-jan' }])
+  expect(await devicesOf('ivo')).toHaveLength(25)
+})
+
 test('a push token registered by ten users at once belongs to one of them', async () => {
   const users = await world().users(...Array.from({ length: 10 }, (_, index) => `race-${index}`))
   await Promise.all(

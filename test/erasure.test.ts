@@ -114,6 +114,33 @@ test('every message of a deleted user is erased from a long history', async () =
   expect((await ben.channels.get({ channelId: id })).rev).toBe(902 + events.length)
 })
 
+test('hundreds of reactions of a deleted user are erased, and each message gets its rev', async () => {
+  const { db, appId } = world()
+  const [, ben] = await world().users('fond', 'fond-ben')
+  const { id } = await ben.channels.create({ type: 'group', name: 'Fond', memberIds: ['fond'] })
+  await db`
+    insert into messages (id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments)
+    select gen_random_uuid(), ${appId}, ${id}, 'fond-ben', n, n + 2, 'm' || n, '{}', '[]'
+    from generate_series(1, 401) n`
+  await db`
+    insert into reactions (app_id, message_id, emoji, user_id)
+    select ${appId}, msg.id, '👍', liker
+    from messages msg, unnest(array['fond', 'fond-ben']) liker
+    where msg.channel_id = ${id}`
+  await db`update channels set last_seq = 401, rev = 403 where id = ${id}`
+  await world().backend.users.delete({ userId: 'fond' })
+  await erased(world())
+  const removed = (await channelEventsOf(world(), id)).filter(
+    ({ type }) => type === 'reaction.removed',
+  )
+  expect(removed).toHaveLength(401)
+  for (const { payload } of removed)
+    expect(payload.reactions).toMatchObject([{ count: 1, users: [{ id: 'fond-ben' }] }])
+  const { messages } = await ben.messages.list({ channelId: id, limit: 200 })
+  const revs = new Map(removed.map(({ offset, payload }) => [payload.messageId, offset]))
+  for (const { id: messageId, rev } of messages) expect(rev).toBe(revs.get(messageId))
+})
+
 test('messages in channels that the deleted user had left are erased too', async () => {
   const [ana, dan] = await world().users('left-ana', 'dan')
   const { id: channelId } = await ana.channels.create({ type: 'public', name: 'Left' })
@@ -160,6 +187,50 @@ test("a deleted id can be reused at once, and erasure spares the new user's data
     { id: sent.id, text: 'new', reactions: [{ count: 1 }] },
   ])
   expect((await backend.users.get({ userId: 'eve' })).name).toBe('Eve II')
+})
+
+test('the second user of an id is erased as well as the first', async () => {
+  const { id: channelId } = await (await world().user('twice-ana')).channels.create({
+    type: 'public',
+    name: 'Twice',
+  })
+  for (const text of ['first', 'second']) {
+    const dup = await world().user('twice')
+    await dup.messages.send({ channelId, text })
+    await world().backend.users.delete({ userId: 'twice' })
+    await erased(world())
+  }
+  const ana = await world().user('twice-ana')
+  const { messages } = await ana.messages.list({ channelId, since_seq: 0 })
+  expect(messages.map(({ text, deletedAt }) => [text, deletedAt !== null])).toEqual([
+    ['', true],
+    ['', true],
+  ])
+  expect(await ana.channels.get({ channelId })).toMatchObject({ memberCount: 1 })
+})
+
+test('the replies of a deleted user to themselves are erased with its root', async () => {
+  const [own, ben] = await world().users('thread-own', 'thread-ben')
+  const { id: channelId } = await ben.channels.create({
+    type: 'group',
+    name: 'Threads',
+    memberIds: ['thread-own'],
+  })
+  const root = await own.messages.send({ channelId, text: 'root' })
+  for (const user of [own, ben, own])
+    await user.messages.send({ channelId, text: `of ${user.id}`, parentId: root.id })
+  await world().backend.users.delete({ userId: 'thread-own' })
+  await erased(world())
+  const { messages } = await ben.messages.list({ channelId, since_seq: 0 })
+  expect(
+    messages.map(({ text, replyCount, deletedAt }) => [text, replyCount, deletedAt !== null]),
+  ).toEqual([
+    ['', 1, true],
+    ['', 0, true],
+    ['of thread-ben', 0, false],
+    ['', 0, true],
+  ])
+  await expectCompleteHistory(world(), channelId)
 })
 
 test('every way to create a user waits until the previous user of that id is erased', async () => {

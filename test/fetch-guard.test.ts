@@ -1,8 +1,11 @@
-import { isPublicAddress } from '@parley/server/jobs/previews/address'
+import { hostOf, isIpAddress, isPublicAddress } from '@parley/server/jobs/previews/address'
 import { createFetch } from '@parley/server/jobs/previews/fetch'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { observeConnections } from './support/connections.ts'
 import { serveNames } from './support/names.ts'
 import { page, servePages } from './support/pages.ts'
+
+const connections = observeConnections()
 
 /**
  * No request may ever arrive here. It listens on the loopback address, on its own port and on 80.
@@ -15,7 +18,7 @@ let web: Awaited<ReturnType<typeof servePages>>
 let rebinds = 0
 beforeAll(async () => {
   canary = await servePages({ '/': page('<title>Secret</title>') })
-  // Only root may listen on port 80, where the address check alone protects this machine.
+  // Often only root may listen on port 80.
   canary80 = await servePages({ '/': page('<title>Secret</title>') }, { port: 80 }).catch(
     () => undefined,
   )
@@ -24,6 +27,8 @@ beforeAll(async () => {
     'loopback.test': ['127.0.0.1'],
     'metadata.test': ['169.254.169.254'],
     'mixed.test': ['93.184.216.34', '127.0.0.1'],
+    'mixed-last.test': ['127.0.0.1', '10.0.0.1', '93.184.216.34'],
+    'public.test': ['93.184.216.34', '8.8.8.8'],
     'rebinding.test': () => (rebinds++ === 0 ? ['93.184.216.34'] : ['127.0.0.1']),
     'empty.test': [],
   })
@@ -34,14 +39,36 @@ afterAll(async () => {
   await Promise.all([canary.stop(), canary80?.stop(), web.stop()])
 })
 
-const fetchPage = (url: string, signal = AbortSignal.timeout(60_000)) =>
-  createFetch({ allowedHosts: [web.host], resolver: names.resolver })(url, { type: 'html', signal })
-const expectUntouched = () =>
-  expect([...canary.requested, ...(canary80?.requested ?? [])]).toEqual([])
+beforeEach(() => connections.forget())
 
-/** Each is this machine, its network or its cloud host, or not a plain web address. */
+/** The addresses, other than `web`, that a connection was attempted to. */
+const attempts = () => connections.attempts().filter((address) => address !== web.host)
+
+/** Fetches a page, and gives up at the first attempt to connect to anything but `web`. */
+async function fetchPage(url: string, resolver = names.resolver) {
+  const stop = new AbortController()
+  connections.onAttempt((address) => address !== web.host && stop.abort())
+  const fetch = createFetch({ allowedHosts: [web.host], resolver })
+  return fetch(url, { type: 'html', signal: stop.signal }).catch((error) => {
+    if (stop.signal.aborted) return undefined
+    throw error
+  })
+}
+
+async function firstAttempt(url: string, resolver = names.resolver) {
+  connections.forget()
+  await fetchPage(url, resolver)
+  return attempts()[0]
+}
+
+const expectUntouched = () => {
+  expect(attempts()).toEqual([])
+  expect([...canary.requested, ...(canary80?.requested ?? [])]).toEqual([])
+}
+
+/** Each is this machine, its network or its cloud host. */
 // biome-ignore format: a table
-const HOSTS = [
+const ADDRESSES = [
   '127.0.0.1', '127.0.0.2', '127.1', '127.0.1', '127.255.255.254', '0', '0.0.0.0', '00', '0x0',
   '0.0', '0x7f.1', '0x7f.0.0.1', '0x7f000001', '0X7F000001',
   '2130706433', '017700000001', '0177.0.0.1', '0177.0.0.01', '0177.1', '00000177.1', '127.0.0.1.',
@@ -65,10 +92,14 @@ const HOSTS = [
   '[fc00::1]', '[fd00::1]', '[fd00:ec2::254]', '[fdff:ffff::1]', '[fe80::1]', '[febf::1]',
   '[fec0::1]', '[ff02::1]', '[ff0e::1]', '[100::1]', '[4000::1]', '[5f00::1]', '[3fff::1]',
   '[1::1]', '[8000::1]',
+]
+// biome-ignore format: a table
+const HOSTS = [
+  ...ADDRESSES,
   'localhost', 'LOCALHOST', 'localhost.', 'localhost.localdomain', 'ip6-localhost', 'a.localhost',
   'metadata.google.internal', 'metadata', 'kubernetes.default.svc', 'intranet', 'printer.local',
   'private.test', 'PRIVATE.test', 'private.test.', 'loopback.test', 'metadata.test', 'mixed.test',
-  'empty.test', 'unknown.test',
+  'mixed-last.test', 'empty.test', 'unknown.test',
 ]
 // biome-ignore format: a table
 const URLS = [
@@ -116,14 +147,40 @@ test('a redirect of any status to another port of an allowed host is not followe
   expectUntouched()
 })
 
+test('no address of the table is public, in any spelling', () => {
+  const hosts = ADDRESSES.map((address) => hostOf(new URL(`http://${address}/`)))
+  expect(hosts.filter((host) => !isIpAddress(host))).toEqual([])
+  expect(hosts.filter(isPublicAddress)).toEqual([])
+  const spelled = ADDRESSES.map((address) => address.replace(/^\[(.*)\]$/, '$1'))
+  expect(spelled.filter(isPublicAddress)).toEqual([])
+})
+
+test('only public addresses are connected to, and these observations see it', async () => {
+  expect(await firstAttempt('http://93.184.216.34/')).toBe('93.184.216.34:80')
+  expect(await firstAttempt('https://93.184.216.34/')).toBe('93.184.216.34:443')
+  expect(await firstAttempt('http://public.test/')).toBe('93.184.216.34:80')
+  expect(await firstAttempt('http://mixed-last.test/')).toBeUndefined()
+})
+
 test('a name is resolved once, and the connection goes to the checked address', async () => {
-  const signal = AbortSignal.timeout(300)
-  await fetchPage('http://rebinding.test/', signal).catch((error) =>
-    expect(error).toBe(signal.reason),
-  )
+  expect(await firstAttempt('http://rebinding.test/')).toBe('93.184.216.34:80')
   expect(names.queried.filter((name) => name === 'rebinding.test').length).toBeLessThanOrEqual(2)
   expect(rebinds).toBe(1)
-  expectUntouched()
+})
+
+test('a name that the system resolves to this machine leads to the checked address', async () => {
+  const rebound = await serveNames({ localhost: ['93.184.216.34'] })
+  onTestFinished(() => void rebound.stop())
+  expect(await firstAttempt('http://localhost/', rebound.resolver)).toBe('93.184.216.34:80')
+  expect(await firstAttempt('https://localhost/', rebound.resolver)).toBe('93.184.216.34:443')
+  expect(canary80?.requested ?? []).toEqual([])
+})
+
+test('a server on port 80 of this machine received no request', ({ skip }) => {
+  if (canary80) return expect(canary80.requested).toEqual([])
+  const isRootInCi = process.env.CI !== undefined && process.getuid?.() === 0
+  if (isRootInCi) throw new Error('port 80 is not available: nothing listens where requests go')
+  return skip('port 80 is not available here: only attempts to connect were observed')
 })
 
 test('three redirects are followed, the fourth is not', async () => {
@@ -153,14 +210,12 @@ test('isPublicAddress accepts addresses of the public internet', () => {
   expect(isPublicAddress('nonsense')).toBe(false)
 })
 
-describe('proxies', () => {
-  test('proxy variables of the environment are ignored', async () => {
-    onTestFinished(() => void vi.unstubAllEnvs())
-    for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY'])
-      vi.stubEnv(name, canary.url)
-    vi.stubEnv('NODE_USE_ENV_PROXY', '1')
-    web.pages['/direct'] = page('<title>Direct</title>')
-    expect((await fetchPage(`${web.url}/direct`))?.body.toString()).toContain('Direct')
-    expectUntouched()
-  })
+test('proxy variables of the environment are ignored', async () => {
+  onTestFinished(() => void vi.unstubAllEnvs())
+  for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY'])
+    vi.stubEnv(name, canary.url)
+  vi.stubEnv('NODE_USE_ENV_PROXY', '1')
+  web.pages['/direct'] = page('<title>Direct</title>')
+  expect((await fetchPage(`${web.url}/direct`))?.body.toString()).toContain('Direct')
+  expectUntouched()
 })

@@ -102,6 +102,18 @@ test('a user who accepts twenty times at once takes up one use', async () => {
   })
 })
 
+test('coming back by the same invite takes up no other use', async () => {
+  const { owner, workspaceId } = await workspaceOf('r-ana')
+  const [ben, cem, dora] = await world().users('r-ben', 'r-cem', 'r-dora')
+  const { token } = await owner.invites.create({ workspaceId, maxUses: 2 })
+  await ben.invites.accept({ token })
+  await owner.workspaces.removeMember({ workspaceId, userId: 'r-ben' })
+  await ben.invites.accept({ token })
+  await cem.invites.accept({ token })
+  expect(await memberCount(workspaceId)).toBe(3)
+  expect(await refusal(dora.invites.accept({ token }))).toEqual(forbidden)
+})
+
 test('a removed user cannot rejoin by an invite that is used up', async () => {
   const { owner, workspaceId } = await workspaceOf('b-ana')
   const ben = await world().user('b-ben')

@@ -61,6 +61,14 @@ test('a change keeps the other preferences and affects no other user', async () 
   expect((await cem.preferences.get()).preferences).toEqual(defaultPreferences)
 })
 
+test('the last choice of a preference counts', async () => {
+  const user = await world().user('fickle')
+  for (const mentions of [false, true, false]) {
+    expect((await user.preferences.update({ mentions })).preferences.mentions).toBe(mentions)
+    expect((await user.preferences.get()).preferences.mentions).toBe(mentions)
+  }
+})
+
 test('concurrent changes of different preferences are all kept', async () => {
   const dora = await world().user('dora')
   await Promise.all([

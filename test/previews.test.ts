@@ -172,6 +172,28 @@ test('a message deleted while its link is fetched gets no preview', async () => 
   expect(await updatesOf(id)).toEqual([])
 })
 
+test('nothing of its preview is left of a deleted message', async () => {
+  web.pages['/plans'] = page('<title>Hidden plans</title>')
+  const { id: messageId } = await send(`${web.url}/plans`)
+  const before = (await ana.channels.get({ channelId })).rev
+  await previewed(messageId)
+  await idle()
+  await ana.messages.delete({ channelId, messageId })
+  const stored = await world.db<{ row: string }[]>`
+    select msg::text as row from messages msg
+    union all
+    select e::text from events e`
+  const answers = [
+    await ana.messages.list({ channelId }),
+    await ana.messages.list({ channelId, since_seq: 0 }),
+    await ana.sync.pull({ channels: { [channelId]: before } }),
+    await ana.channels.get({ channelId }),
+  ]
+  const shown = [...stored.map(({ row }) => row), ...answers.map((each) => JSON.stringify(each))]
+  expect(shown.filter((text) => /Hidden plans|\/plans/.test(text))).toEqual([])
+  expect(JSON.stringify(answers[2])).toContain(messageId)
+})
+
 test('a message edited while its link is fetched gets the previews of its new text', async () => {
   const slow = slowPage('/old', page('<title>Old</title>'))
   const { id } = await send(`${web.url}/old`)

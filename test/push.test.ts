@@ -179,6 +179,19 @@ test('former members get no pushes, and deleted messages cause none', async () =
   expect(provider().triggered()).toEqual([])
 })
 
+test('a reaction to the message of a former member is not pushed to them', async () => {
+  const { ana, ben, cleo, channelId } = current()
+  const { id: theirs } = await ben.messages.send({ channelId, text: 'bye' })
+  const { id: own } = await send('still here')
+  await ben.members.leave({ channelId })
+  await settle()
+  await cleo.reactions.add({ channelId, messageId: theirs, emoji: '👋' })
+  await cleo.reactions.add({ channelId, messageId: own, emoji: '👋' })
+  await idle(world())
+  expect(provider().kindsFor(ana.id)).toEqual(['reaction'])
+  expect(provider().kindsFor(ben.id)).toEqual([])
+})
+
 test('a push job that runs twice repeats the same transaction ids', async () => {
   const { id: messageId } = await send('once')
   await idle(world())

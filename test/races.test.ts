@@ -82,18 +82,55 @@ test('concurrent replies are all counted', async () => {
   expect(counts).toEqual(upTo(24))
 })
 
-test('a deleted user creates no channel, even before the node knows', async () => {
-  await talk()
+test('a deleted user acquires nothing, even before the node knows', async () => {
+  const { ana, channelId } = await talk('public')
+  const { id: messageId } = await ana.messages.send({ channelId, text: 'hi' })
+  const { id: workspaceId } = await ana.workspaces.create({ name: 'Acme', type: 'team' })
+  const { token } = await ana.invites.create({ workspaceId })
   const dan = await world().user('dan')
+  await dan.members.join({ channelId })
+  const open = await ana.channels.create({ type: 'public', name: 'Open' })
   await dan.channels.list()
-  await world().db`
-    update users
-    set deleted_at = now()
-    where app_id = ${world().appId}
-      and id = 'dan'`
-  expect(
-    await outcome(dan.channels.create({ type: 'group', name: 'Talk', memberIds: ['ana'] })),
-  ).toBe('INVALID_TOKEN')
+  const { db, appId } = world()
+  await db`update users set deleted_at = now() where app_id = ${appId} and id = 'dan'`
+  const calls = [
+    dan.channels.create({ type: 'group', name: 'Talk', memberIds: ['ana'] }),
+    dan.members.join({ channelId: open.id }),
+    dan.messages.send({ channelId, text: 'hi' }),
+    dan.reactions.add({ channelId, messageId, emoji: '👍' }),
+    dan.workspaces.create({ name: 'Mine', type: 'team' }),
+    dan.invites.accept({ token }),
+    dan.devices.create({ platform: 'ios', provider: 'apns', token: 'dan' }),
+    dan.preferences.update({ mentions: false }),
+  ]
+  for (const result of await Promise.all(calls.map(outcome))) expect(result).toBe('INVALID_TOKEN')
+})
+
+test('a deletion by the backend takes its turn among the writes of users', async () => {
+  const { ana, ben, channelId } = await talk()
+  for (const round of upTo(4)) {
+    const ref = { channelId, messageId: (await ana.messages.send({ channelId, text: 'x' })).id }
+    const isContested = round > 2
+    const calls = [
+      () => world().backend.messages.delete(ref),
+      () => (isContested ? ana.messages.delete(ref) : ben.messages.send({ channelId, text: 'y' })),
+    ]
+    if (round % 2) calls.reverse()
+    const { results } = await whileLocked(world(), channelId, async (waiting) => {
+      const results = []
+      for (const call of calls) {
+        results.push(outcome(call()))
+        await waiting(results.length)
+      }
+      return { results: Promise.all(results) }
+    })
+    expect(await results).toEqual(['done', isContested ? 'NOT_FOUND' : 'done'])
+  }
+  const { rev } = await ana.channels.get({ channelId })
+  const events = await channelEventsOf(world(), channelId)
+  expect(events.map(({ offset }) => offset)).toEqual(upTo(rev))
+  // Each deletion, and what was the event of the message.
+  expect(events.filter(({ type }) => type === 'message.deleted')).toHaveLength(8)
 })
 
 test('a deletion wins over a concurrent edit, whichever comes first', async () => {

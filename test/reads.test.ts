@@ -56,6 +56,12 @@ test('reading up to a message clears the count, and never moves back', async () 
   expect(await mark(0)).toBe(2)
   await ana.messages.delete({ channelId, messageId: ids[2] ?? '' })
   expect(await mark(2)).toBe(3)
+  const marks = await world().db<{ seq: number }[]>`
+    select seq
+    from read_marks
+    where channel_id = ${channelId} and user_id = 'ben'
+    order by seq`
+  expect(marks.map(({ seq }) => seq)).toEqual([2, 3])
   await ana.messages.send({ channelId, text: 'four' })
   expect(await stateOf(ben, channelId)).toEqual({ unreadCount: 1, lastReadSeq: 3 })
 })

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { userEventsOf } from './support/events.ts'
 import { forbidden, notFound, refusal } from './support/refusal.ts'
 import { type User, useWorld } from './support/world.ts'
 
@@ -88,6 +89,48 @@ test('the oldest admin of a workspace replaces the last owner who leaves', async
   })
 })
 
+test('the oldest of several admins replaces the last owner', async () => {
+  const [ana, ben, cem, dora] = await world().users('o-ana', 'o-dora', 'o-cem', 'o-ben')
+  const workspaceId = await acme(ana, ben)
+  for (const user of [cem, dora]) await joinAs(ana, user, workspaceId, 'admin')
+  await ana.workspaces.removeMember({ workspaceId, userId: 'o-ana' })
+  const { members } = await ben.workspaces.members({ workspaceId })
+  expect(members.map(({ userId, role }) => `${userId} ${role}`)).toEqual([
+    'o-dora member',
+    'o-cem owner',
+    'o-ben admin',
+  ])
+  const page = await ben.workspaces.members({ workspaceId, limit: 1, offset: 1 })
+  expect(page.members).toEqual(members.slice(1, 2))
+})
+
+test('a user who is removed from one workspace stays in the others', async () => {
+  const [ana, ben] = await world().users('s-ana', 's-ben')
+  const workspaceId = await acme(ana, ben)
+  const kept = await acme(ana, ben)
+  await ana.workspaces.removeMember({ workspaceId, userId: 's-ben' })
+  expect((await ben.workspaces.list()).workspaces).toMatchObject([
+    { id: kept, memberCount: 2, isDefault: true },
+  ])
+  expect(
+    (await userEventsOf(world(), 's-ben')).map(({ type, payload }) => [type, payload]),
+  ).toEqual([['workspace.removed', { workspaceId }]])
+})
+
+test('the default workspace is the first that was joined, and its deleted channels are not counted', async () => {
+  const ana = await world().user('z-ana')
+  const first = await ana.workspaces.create({ name: 'Zebra', type: 'team' })
+  await ana.workspaces.create({ name: 'Ant', type: 'team' })
+  const create = (name: string) =>
+    ana.channels.create({ type: 'team', name, workspaceId: first.id })
+  await create('Kept')
+  await ana.channels.delete({ channelId: (await create('Deleted')).id })
+  expect((await ana.workspaces.list()).workspaces).toMatchObject([
+    { name: 'Zebra', isDefault: true, channelCount: 1 },
+    { name: 'Ant', isDefault: false, channelCount: 0 },
+  ])
+})
+
 test('team channels are for workspace members, and for those who joined before', async () => {
   const [ana, ben, eve] = await world().users('t-ana', 't-ben', 't-eve')
   const workspaceId = await acme(ana, ben)
@@ -135,4 +178,8 @@ test('only members of a workspace discover its team channels', async () => {
     ])
   expect(await found(ben)).toEqual([[id, null]])
   expect(await found(eve)).toEqual([])
+  for (const type of ['group', 'private'] as const)
+    await ana.channels.create({ type, name: 'Hidden from none else', workspaceId })
+  const named = await ben.channels.list({ discover: true, q: 'Hidden from none' })
+  expect(named.channels.map((channel) => channel.id)).toEqual([id])
 })

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { channelEventsOf } from '../support/events.ts'
 import { unknownId } from '../support/ids.ts'
 import { insertUsers, insertWorkspace } from '../support/inserted.ts'
+import { withoutCleanup } from '../support/locks.ts'
 import { complaint, forbidden, invalid, refusal } from '../support/refusal.ts'
 import { rest } from '../support/rest.ts'
 import { useWorld } from '../support/world.ts'
@@ -128,6 +129,16 @@ describe('creating a channel', () => {
     expect(
       (await ben.channels.create({ type: 'group', name: 'Once', clientId: 'c-1' })).id,
     ).not.toBe(channelId)
+  })
+
+  test('the client id of a deleted channel is free at once, before it is purged', async () => {
+    const ana = await world().user('free-ana')
+    const create = () => ana.channels.create({ type: 'group', name: 'Again', clientId: 'again' })
+    await withoutCleanup(world(), async () => {
+      const first = await create()
+      await ana.channels.delete({ channelId: first.id })
+      expect((await create()).id).not.toBe(first.id)
+    })
   })
 
   test('a repeated create shows nothing of the channel to a creator who has left it', async () => {

@@ -42,6 +42,18 @@ describe('direct messages', () => {
     })
   })
 
+  test('both users receive a new direct message under the name of the other', async () => {
+    const [ana, ben] = await world().users('told-ana', 'told-ben')
+    const { id } = await ana.channels.create({ type: 'messaging', memberIds: [ben.id] })
+    const added = async (user: { id: string }) =>
+      (await userEventsOf(world(), user.id)).map(({ type, payload }) => ({ type, payload }))
+    const expected = (name: string, role: string) => [
+      { type: 'channel.added', payload: { channel: expect.objectContaining({ id, name, role }) } },
+    ]
+    expect(await added(ana)).toEqual(expected('told-ben', 'owner'))
+    expect(await added(ben)).toEqual(expected('told-ana', 'member'))
+  })
+
   test('a pair of users has one direct message, whoever creates it', async () => {
     const [ana, ben] = await world().users('one-ana', 'one-ben')
     const first = await ana.channels.create({

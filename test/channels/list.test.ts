@@ -44,6 +44,46 @@ describe('listing channels', () => {
     expect(await ids()).toEqual([second.id, first.id, third.id])
   })
 
+  test('only a message moves a channel up the list', async () => {
+    const [ana, ben] = await world().users('order-ana', 'order-ben')
+    const create = (name: string) =>
+      ana.channels.create({ type: 'group', name, memberIds: ['order-ben'] })
+    const { id: channelId } = await create('First')
+    const { id: messageId } = await ana.messages.send({ channelId, text: 'hi' })
+    const { id: other } = await create('Second')
+    const changes = {
+      reaction: () => ben.reactions.add({ channelId, messageId, emoji: '👍' }),
+      pin: () => ben.pins.pin({ channelId, messageId }),
+      edit: () => ana.messages.edit({ channelId, messageId, text: 'ho' }),
+      profile: () => ana.channels.update({ channelId, name: 'Renamed' }),
+      settings: () => ana.channels.updateSettings({ channelId, starred: true }),
+      read: () => ben.reads.mark({ channelId }),
+      role: () => ana.members.update({ channelId, userId: 'order-ben', role: 'moderator' }),
+      leave: () => ben.members.leave({ channelId }),
+      deletion: () => ana.messages.delete({ channelId, messageId }),
+    }
+    const ids = async () => (await ana.channels.list()).channels.map(({ id }) => id)
+    for (const [change, make] of Object.entries(changes)) {
+      await make()
+      expect({ change, ids: await ids() }).toEqual({ change, ids: [other, channelId] })
+    }
+    await ana.messages.send({ channelId, text: 'new' })
+    expect(await ids()).toEqual([channelId, other])
+  })
+
+  test('the last message of a channel is the newest that is not deleted', async () => {
+    const ana = await world().user('last-ana')
+    const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Last' })
+    const first = await ana.messages.send({ channelId, text: 'first' })
+    const second = await ana.messages.send({ channelId, text: 'second' })
+    const last = async () => (await ana.channels.list()).channels[0]?.lastMessage
+    expect(await last()).toEqual(second)
+    await ana.messages.delete({ channelId, messageId: second.id })
+    expect(await last()).toEqual(first)
+    await ana.messages.delete({ channelId, messageId: first.id })
+    expect(await last()).toBeNull()
+  })
+
   test('a listed channel equals the fetched one, without its members', async () => {
     const ana = await world().user('same-ana')
     const { id: channelId } = await ana.channels.create({

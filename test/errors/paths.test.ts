@@ -111,13 +111,15 @@ test('errors take precedence in the order 401, 429, 400, 404, 403', async () => 
 
 test('a request without credentials is UNAUTHORIZED, whatever else is wrong', async () => {
   const operations = Object.values(contract).flatMap((group) => Object.values<Operation>(group))
-  for (const { method, path, auth } of operations.filter(({ auth }) => auth !== 'none')) {
+  const protectedOperations = operations.filter(({ auth }) => auth !== 'none')
+  expect(protectedOperations.length).toBeGreaterThan(40)
+  for (const { method, path } of protectedOperations) {
     const answer = await send(path.replace(/\{\w+\}/g, '%00'), {
       method,
       headers: { 'Content-Type': 'application/json' },
       body: '{',
     })
-    expect({ path, auth, message: expectError(answer, 'UNAUTHORIZED') }).toBeTruthy()
+    expectError(answer, 'UNAUTHORIZED')
   }
 })
 

@@ -102,7 +102,15 @@ describe('adding members', () => {
     ])
     expect((await userEventsOf(world(), 'dora')).at(-1)).toMatchObject({
       type: 'channel.added',
-      payload: { channel: { id: channelId, role: 'owner', memberCount: 4, unreadCount: 0 } },
+      payload: {
+        channel: {
+          id: channelId,
+          role: 'owner',
+          memberCount: 4,
+          unreadCount: 0,
+          rev: emitted[0]?.offset,
+        },
+      },
     })
   })
 
@@ -124,6 +132,18 @@ describe('adding members', () => {
     expect((await channelEventsOf(world(), channelId)).map(({ offset }) => offset)).toEqual(
       upTo(1_004),
     )
+  })
+
+  test('members are listed in pages, in the order they joined', async () => {
+    const [ana] = await world().users('page-ana', 'page-ben', 'page-cem')
+    const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Pages' })
+    for (const userIds of [['page-cem'], ['page-ben']])
+      await ana.members.add({ channelId, userIds })
+    const ids = async (page: { limit?: number; offset?: number }) =>
+      (await ana.members.list({ channelId, ...page })).members.map(({ userId }) => userId)
+    expect(await ids({})).toEqual(['page-ana', 'page-cem', 'page-ben'])
+    expect(await ids({ limit: 1, offset: 1 })).toEqual(['page-cem'])
+    expect(await ids({ limit: 2, offset: 1 })).toEqual(['page-cem', 'page-ben'])
   })
 
   test('earlier messages are not unread for a new member', async () => {

@@ -1,55 +1,120 @@
-import { expect, test } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
+import { channelEventsOf, upTo } from '../support/events.ts'
 import { whileLocked } from '../support/locks.ts'
-import { useWorld } from '../support/world.ts'
+import { badToken, forbidden, notFound, refusal } from '../support/refusal.ts'
+import { patient } from '../support/until.ts'
+import { type User, useWorld } from '../support/world.ts'
+import { talkIn } from './fixture.ts'
 
-const world = useWorld({ poolSize: 4 })
+const world = useWorld()
+const talk = talkIn(world)
 
-const newChannels = async (count: number) => {
-  const [ana] = await world().users('ana', 'ben')
-  const names = Array.from({ length: count }, (_, index) => `Talk ${index}`)
-  const channels = await Promise.all(
-    names.map((name) => ana.channels.create({ type: 'group', name, memberIds: ['ben'] })),
-  )
-  return { ana, ids: channels.map(({ id }) => id) }
+/** How many requests have reached the server. */
+let requests = 0
+beforeEach(() => {
+  const { server } = world().app
+  const count = () => {
+    requests += 1
+  }
+  server.on('request', count)
+  return () => void server.off('request', count)
+})
+
+/**
+ * Makes calls that wait while an earlier message holds the channel, so that they are carried out
+ * together. Returns what they resolve to.
+ */
+async function inOneBatch<T>(
+  { user, channelId }: { user: User; channelId: string },
+  makeCalls: () => Promise<T>[],
+) {
+  const { earlier, calls } = await whileLocked(world(), channelId, async (waiting) => {
+    const earlier = user.messages.send({ channelId, text: 'earlier' })
+    await waiting(1)
+    const before = requests
+    const calls = makeCalls()
+    await vi.waitUntil(() => requests === before + calls.length, patient)
+    // Once a later call has asked the database, the earlier ones wait for the channel.
+    await user.channels.list()
+    return { earlier, calls }
+  })
+  await earlier
+  return Promise.all(calls)
 }
 
-test('a locked channel holds up its own messages only, and they keep their order', async () => {
-  const { ana, ids } = await newChannels(9)
-  const [locked = '', ...others] = ids
-  const sent = await whileLocked(world(), locked, async (waitFor) => {
-    const first = ana.messages.send({ channelId: locked, text: 'first' })
-    await waitFor(1)
-    const later = ['b', 'c', 'd'].map((text) => ana.messages.send({ channelId: locked, text }))
-    await Promise.all(others.map((channelId) => ana.messages.send({ channelId, text: 'hi' })))
-    return { all: [first, ...later] }
-  })
-  const [first, ...later] = await Promise.all(sent.all)
-  expect(first?.seq).toBe(1)
-  expect(later.map(({ seq }) => seq).toSorted()).toEqual([2, 3, 4])
+/** The messages of a channel after the first, with the number of transactions that stored them. */
+const storedIn = async (channelId: string) => {
+  const rows = await world().db<{ seq: number; text: string; transaction: string }[]>`
+    select seq, text, xmin::text as transaction
+    from messages
+    where channel_id = ${channelId} and seq > 1
+    order by seq`
+  return {
+    texts: rows.map(({ text }) => text),
+    transactions: new Set(rows.map(({ transaction }) => transaction)).size,
+  }
+}
+
+test('a refused message does not fail the others of its batch', async () => {
+  const { ana, ben, cem, channelId } = await talk()
+  const gone = await world().user('gone')
+  await ana.members.add({ channelId, userIds: ['gone'] })
+  await Promise.all([gone, cem].map((user) => user.channels.list()))
+  const { db, appId } = world()
+  await db`update users set deleted_at = now() where app_id = ${appId} and id = 'gone'`
+  const send = (user: User, text: string, more: { parentId?: string } = {}) =>
+    user.messages.send({ channelId, text, ...more })
+  const parentId = '019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90'
+  const results = await inOneBatch({ user: ana, channelId }, (): Promise<unknown>[] => [
+    send(ana, 'good'),
+    refusal(send(ana, 'a reply to nothing', { parentId })),
+    send(ben, 'good'),
+    refusal(send(cem, 'by no member')),
+    refusal(send(gone, 'by a deleted user')),
+    send(ben, 'good'),
+  ])
+  expect(results[1]).toEqual(notFound)
+  expect(results.slice(3, 5)).toEqual([forbidden, badToken])
+  expect(await storedIn(channelId)).toEqual({ texts: ['good', 'good', 'good'], transactions: 1 })
+  const { rev } = await ana.channels.get({ channelId })
+  expect((await channelEventsOf(world(), channelId)).map(({ offset }) => offset)).toEqual(upTo(rev))
 })
 
-test('messages that are stored together have one time, whoever sent them first', async () => {
-  const { ana, ids } = await newChannels(1)
-  const [channelId = ''] = ids
-  const ben = await world().user('ben')
-  const sent = await whileLocked(world(), channelId, async (waitFor) => {
-    const first = ben.messages.send({ channelId, text: 'first' })
-    await waitFor(1)
-    const rest = [ben, ana, ben, ana].map((user) => user.messages.send({ channelId, text: 'x' }))
-    return { all: [first, ...rest] }
-  })
-  const messages = (await Promise.all(sent.all)).toSorted((a, b) => a.seq - b.seq)
-  const times = messages.map(({ createdAt }) => createdAt)
-  expect(times).toEqual(times.toSorted())
+test('of two texts with one client id in one batch the first is stored', async () => {
+  const { ana, ben, channelId } = await talk()
+  const send = (user: User, text: string) =>
+    user.messages.send({ channelId, text, clientId: 'same' })
+  const [first, second, bens] = await inOneBatch({ user: ana, channelId }, () => [
+    send(ana, 'try'),
+    send(ana, 'try'),
+    send(ben, 'of ben'),
+  ])
+  expect(second).toEqual(first)
+  expect(bens?.text).toBe('of ben')
+  expect((await storedIn(channelId)).texts.sort()).toEqual(['of ben', 'try'])
 })
 
-test('a message is never older than the one before it, though the clock is set back', async () => {
-  const { ana, ids } = await newChannels(1)
-  const [channelId = ''] = ids
-  const future = new Date(Date.now() + 3_600_000).toISOString()
-  await world().db`update channels set last_activity_at = ${future} where id = ${channelId}`
-  const first = await ana.messages.send({ channelId, text: 'first' })
-  const second = await ana.messages.send({ channelId, text: 'second' })
-  expect(first.createdAt).toBe(future)
-  expect(second.createdAt).toBe(future)
+test('replies in one batch are all counted', async () => {
+  const { ana, ben, channelId } = await talk()
+  const { id: parentId } = await ana.messages.send({ channelId, text: 'root' })
+  const send = (user: User) => user.messages.send({ channelId, text: 'reply', parentId })
+  await inOneBatch({ user: ana, channelId }, () => [send(ana), send(ben), send(ana)])
+  expect((await ana.messages.get({ channelId, messageId: parentId })).replyCount).toBe(3)
+  const emitted = (await channelEventsOf(world(), channelId)).flatMap(({ payload }) =>
+    payload.parent ? [payload.parent] : [],
+  )
+  expect(emitted).toEqual(upTo(3).map((replyCount) => ({ id: parentId, replyCount })))
+})
+
+test('a channel that is held up delays no other channel', async () => {
+  const { ana, channelId } = await talk()
+  const other = await talk()
+  const { held } = await whileLocked(world(), channelId, async (waiting) => {
+    const held = ana.messages.send({ channelId, text: 'held' })
+    await waiting(1)
+    const first = await Promise.race([other.say('at once'), held])
+    expect(first.text).toBe('at once')
+    return { held }
+  })
+  await held
 })

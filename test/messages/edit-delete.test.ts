@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { channelEventsOf } from '../support/events.ts'
 import {
   forbidden,
@@ -42,6 +42,18 @@ describe('editing a message', () => {
       type: 'message.updated',
       offset: 5,
       payload: { message: edited },
+    })
+  })
+
+  test('reactions are own to the caller of an edit, and to nobody in its event', async () => {
+    const { ana, channelId, say } = await talk()
+    const ref = { channelId, messageId: (await say('hi')).id }
+    await ana.reactions.add({ ...ref, emoji: '👍' })
+    const edited = await ana.messages.edit({ ...ref, text: 'ho' })
+    expect(edited.reactions).toMatchObject([{ type: '👍', own: true }])
+    expect((await channelEventsOf(world(), channelId)).at(-1)).toMatchObject({
+      type: 'message.updated',
+      payload: { message: { text: 'ho', reactions: [{ type: '👍', own: false }] } },
     })
   })
 
@@ -181,6 +193,19 @@ describe('deleting a message', () => {
     expect(await refusal(ana.messages.delete(old))).toEqual(forbidden)
     expect(await ana.messages.delete(young)).toMatchObject({ success: true })
     expect((await ana.messages.get(old)).text).toBe('old')
+  })
+
+  test.each([-1, 1])('a server clock %i hours off does not change the window', async (hours) => {
+    onTestFinished(() => void vi.useRealTimers())
+    const { ana, channelId, say } = await talk()
+    const young = { channelId, messageId: (await say('young')).id }
+    const old = { channelId, messageId: (await say('old')).id }
+    await age(old.messageId, '15 minutes 1 second')
+    vi.setSystemTime(Date.now() + hours * 3_600_000)
+    expect(await refusal(ana.messages.delete(old))).toEqual(forbidden)
+    const { deletedAt } = await ana.messages.delete(young)
+    vi.useRealTimers()
+    expect(Math.abs(Date.parse(deletedAt) - Date.now())).toBeLessThan(60_000)
   })
 
   test('a backend deletes messages of any age in its own app', async () => {

@@ -78,6 +78,23 @@ describe('replies', () => {
     ])
   })
 
+  test('replies are counted on a deleted root as well', async () => {
+    const { ana, channelId, say } = await talk()
+    const root = await say('root')
+    const [first] = [
+      await say('one', { parentId: root.id }),
+      await say('two', { parentId: root.id }),
+    ]
+    await ana.messages.delete({ channelId, messageId: root.id })
+    await ana.messages.delete({ channelId, messageId: first.id })
+    const [tombstone] = (await ana.messages.list({ channelId, since_seq: 0 })).messages
+    expect(tombstone).toMatchObject({ id: root.id, replyCount: 1 })
+    expect((await channelEventsOf(world(), channelId)).at(-1)).toMatchObject({
+      type: 'message.deleted',
+      payload: { messageId: first.id, parent: { id: root.id, replyCount: 1 } },
+    })
+  })
+
   test('replies are listed in pages, in both directions', async () => {
     const { ana, cem, channelId, say } = await talk()
     const root = await say('root')

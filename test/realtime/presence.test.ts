@@ -138,6 +138,12 @@ test('co-members receive a changed profile', async () => {
   expect(payloads(anas, 'user.updated')).toEqual([
     { user: { id: ben.id, name: 'Benedict', image: null } },
   ])
+  const image = 'https://example.com/ben.png'
+  await world().user(ben.id, { image })
+  await anas.untilType('user.updated', 2)
+  expect(payloads(anas, 'user.updated').at(-1)).toEqual({
+    user: { id: ben.id, name: 'Benedict', image },
+  })
 })
 
 test('members receive channel updates and deletions in their own topic', async () => {

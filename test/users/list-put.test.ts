@@ -155,6 +155,15 @@ test('every operation that administers users answers 200, even when it creates o
   })
 })
 
+test('a changed profile keeps lastActiveAt', async () => {
+  await world().user('kept-ana')
+  const { backend } = world()
+  const before = (await backend.users.get({ userId: 'kept-ana' })).lastActiveAt
+  expect(before).toEqual(expect.any(String))
+  await backend.users.put({ userId: 'kept-ana', name: 'Kept' })
+  expect((await backend.users.get({ userId: 'kept-ana' })).lastActiveAt).toBe(before)
+})
+
 test('lastActiveAt is updated shortly after sends and reads', async () => {
   const { db, appId } = world()
   const ana = await world().user('busy-ana')

@@ -126,6 +126,11 @@ describe('deleting users', () => {
       success: true,
       deletedUserId: 'del',
     })
+    const [row] = await world().db`
+      select name, email, image, custom, last_active_at
+      from users
+      where app_id = ${world().appId} and id = 'del'`
+    expect(row).toEqual({ name: null, email: null, image: null, custom: {}, lastActiveAt: null })
     expect(await refusal(del.channels.list())).toEqual(badToken)
     expect(await refusal(backend.users.get({ userId: 'del' }))).toEqual(notFound)
     expect(await refusal(backend.users.delete({ userId: 'del' }))).toEqual(notFound)

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { whileLocked } from '../support/locks.ts'
+import { useWorld } from '../support/world.ts'
+
+const world = useWorld({ poolSize: 4 })
+
+const newChannels = async (count: number) => {
+  const [ana] = await world().users('ana', 'ben')
+  const names = Array.from({ length: count }, (_, index) => `Talk ${index}`)
+  const channels = await Promise.all(
+    names.map((name) => ana.channels.create({ type: 'group', name, memberIds: ['ben'] })),
+  )
+  return { ana, ids: channels.map(({ id }) => id) }
+}
+
+test('a locked channel holds up its own messages only, and they keep their order', async () => {
+  const { ana, ids } = await newChannels(9)
+  const [locked = '', ...others] = ids
+  const sent = await whileLocked(world(), locked, async (waitFor) => {
+    const first = ana.messages.send({ channelId: locked, text: 'first' })
+    await waitFor(1)
+    const later = ['b', 'c', 'd'].map((text) => ana.messages.send({ channelId: locked, text }))
+    await Promise.all(others.map((channelId) => ana.messages.send({ channelId, text: 'hi' })))
+    return { all: [first, ...later] }
+  })
+  const [first, ...later] = await Promise.all(sent.all)
+  expect(first?.seq).toBe(1)
+  expect(later.map(({ seq }) => seq).toSorted()).toEqual([2, 3, 4])
+})
+
+test('messages that are stored together have one time, whoever sent them first', async () => {
+  const { ana, ids } = await newChannels(1)
+  const [channelId = ''] = ids
+  const ben = await world().user('ben')
+  const sent = await whileLocked(world(), channelId, async (waitFor) => {
+    const first = ben.messages.send({ channelId, text: 'first' })
+    await waitFor(1)
+    const rest = [ben, ana, ben, ana].map((user) => user.messages.send({ channelId, text: 'x' }))
+    return { all: [first, ...rest] }
+  })
+  const messages = (await Promise.all(sent.all)).toSorted((a, b) => a.seq - b.seq)
+  const times = messages.map(({ createdAt }) => createdAt)
+  expect(times).toEqual(times.toSorted())
+})
+
+test('a message is never older than the one before it, though the clock is set back', async () => {
+  const { ana, ids } = await newChannels(1)
+  const [channelId = ''] = ids
+  const future = new Date(Date.now() + 3_600_000).toISOString()
+  await world().db`update channels set last_activity_at = ${future} where id = ${channelId}`
+  const first = await ana.messages.send({ channelId, text: 'first' })
+  const second = await ana.messages.send({ channelId, text: 'second' })
+  expect(first.createdAt).toBe(future)
+  expect(second.createdAt).toBe(future)
+})
