@@ -144,36 +144,34 @@ export class Listener implements Subscriber {
   }
 }
 
-/**
- * A hub on a log in memory. Its timers do not run by themselves: `pass` lets them. What it reports
- * as an error is collected.
- */
+/** A hub on a log in memory, and what it reports. */
 export async function openHub(memory = new MemoryLog()) {
   stopTimers()
   const problems: string[] = []
   const changes: string[] = []
-  const before = await delivered()
+  metrics.deliveries.reset()
   const hub = new Hub(memory.log, {
     metrics,
     report: (_, problem) => void problems.push(problem),
     onChannelsChanged: (user, { type }) => void changes.push(`${user.userId} ${type}`),
   })
   await hub.start()
-  return { memory, hub, problems, changes, delivered: async () => (await delivered()) - before }
+  return { memory, hub, problems, changes }
 }
 
-function stopTimers() {
-  if (vi.isFakeTimers()) return
+/** From now on timers run only as `pass` lets them. */
+export function stopTimers() {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
   onTestFinished(() => void vi.useRealTimers())
 }
 
 const metrics = createMetrics()
-const delivered = async () => (await metrics.deliveries.get()).values[0]?.value ?? 0
+/** How many publications were delivered since the last hub was opened, over all subscribers. */
+export const delivered = async () => (await metrics.deliveries.get()).values[0]?.value ?? 0
 
-/** Lets this much time pass, and reads of gaps be answered. */
+/** Lets this much time pass for stopped timers, and reads of gaps be answered. */
 export async function pass(milliseconds = 0) {
-  vi.advanceTimersByTime(milliseconds)
+  if (vi.isFakeTimers()) vi.advanceTimersByTime(milliseconds)
   for (let turn = 0; turn < 4; turn++) await new Promise(setImmediate)
 }
 
