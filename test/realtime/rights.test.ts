@@ -1,6 +1,8 @@
 import { topics } from '@parley/contract'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { openProxy } from '../support/proxy.ts'
 import { RawSocket, useSockets } from '../support/socket.ts'
+import { until } from '../support/until.ts'
 import { createWorld, type User, useWorld, type World } from '../support/world.ts'
 
 // Reconciliation with the database is off: what arrives was sent at once.
@@ -81,6 +83,50 @@ describe('a user removed from a workspace', () => {
     }
   })
 
+  test('a subscribe that is answered after the removal does not outlast it', async () => {
+    const { ana, ben, workspaceId, open, own } = await team('answered')
+    const proxy = await openProxy(world().databaseUrl)
+    const slow = await createWorld({
+      timings: { ...timings, beatMs: 1_000_000 },
+      // So that the statement is prepared where it is held: otherwise it would not be carried out.
+      poolSize: 1,
+      databaseUrl: proxy.databaseUrl,
+      brokerUrl: world().databaseUrl,
+    })
+    onTestFinished(async () => {
+      await slow.stop()
+      proxy.close()
+    })
+    const raw = await terminatedLater(RawSocket.connect(slow, ben))
+    expect((await raw.ask({ id: 2, subscribe: { channel: chat(own) } })).subscribe).toBeDefined()
+    const answer = proxy.hold()
+    const heldAt = new Date()
+    raw.send({ id: 3, subscribe: { channel: chat(open) } })
+    // The database has granted it; the node has not been told.
+    await until(async () => {
+      const granted = await world().db`
+        select
+        from pg_stat_activity
+        where datname = current_database()
+          and application_name = 'parley-test'
+          and state like 'idle%'
+          and query like '%requested.last_offset%'
+          and state_change > ${heldAt}`
+      return granted.length > 0
+    })
+    await ana.workspaces.removeMember({ workspaceId, userId: ben.id })
+    await ana.typing.set({ channelId: own })
+    // Sent after the note of the removal, so that the node has that one too.
+    await raw.pushed(({ pub }) => pub?.data.type === 'typing.start')
+    answer()
+    const { subscribe } = await raw.reply(3)
+    if (subscribe) await raw.pushed(({ unsubscribe }) => unsubscribe?.code === 2000)
+    await ana.messages.send({ channelId: open, text: 'among us' })
+    await ana.messages.send({ channelId: own, text: 'with ben' })
+    await raw.pushed(({ pub }) => pub?.data.payload.message?.text === 'with ben')
+    expect(raw.frames.join()).not.toContain('among us')
+  })
+
   test('a subscribe concurrent with the removal does not outlast it', async () => {
     const { ana, ben, workspaceId, open } = await team('crossing')
     const [raw] = await socketsOf(ben)
@@ -105,4 +151,18 @@ describe('a user removed from a workspace', () => {
     expect(raw?.frames.join()).not.toContain('among us')
   })
   let ended = 0
+})
+
+test('a refresh with a token of a revoked generation closes with 3500', async () => {
+  const ben = await world().user('ben-refreshing')
+  const raw = await terminatedLater(RawSocket.connect(world(), ben))
+  const { wsToken } = await world().backend.tokens.create({ userId: ben.id })
+  expect((await raw.ask({ id: 2, refresh: { token: wsToken } })).refresh).toBeDefined()
+  // A revocation that this node was not told of.
+  await world().db`
+    update users
+    set token_generation = token_generation + 1
+    where app_id = ${world().appId} and id = ${ben.id}`
+  raw.send({ id: 3, refresh: { token: wsToken } })
+  expect(await raw.closed).toEqual({ code: 3500, reason: 'invalid token' })
 })
