@@ -18,7 +18,7 @@ export const anyEvent: Envelope = { type: 'channel.total_unread_changed', payloa
 type Positions = [topic: string, after: number][]
 
 /** A log in memory. It reads at once; its answers can be held back, as by a slow database. */
-export class MemoryLog {
+class MemoryLog {
   epochName = 'one'
   /** Users who may read no topic. */
   readonly excluded = new Set<string>()
@@ -145,8 +145,8 @@ export class Listener implements Subscriber {
 }
 
 /** A hub on a log in memory, and what it reports. */
-export async function openHub(memory = new MemoryLog()) {
-  stopTimers()
+export async function openHub() {
+  const memory = new MemoryLog()
   const problems: string[] = []
   const changes: string[] = []
   metrics.deliveries.reset()
