@@ -65,7 +65,8 @@ export function buildApp(options: AppOptions) {
     else app.log.error({ err: error }, problem)
   }
   const nodeId = randomUUID()
-  const broker = createPostgresBroker({ url: options.realtime.databaseUrl, nodeId, report })
+  const { databaseUrl, timings } = options.realtime
+  const broker = createPostgresBroker({ url: databaseUrl, nodeId, report, timings })
   const realtime = createRealtime({
     ...options.realtime,
     db,

@@ -1,5 +1,6 @@
 import { connectOnce, createDb } from '../db/client.ts'
 import type { Broker, NodeNote } from './broker.ts'
+import { timings as defaults, type Timings } from './timings.ts'
 
 const CHANNEL = 'parley'
 /** Pause between NOTIFYs: each takes a lock that the commits of all other notifiers wait for. */
@@ -8,22 +9,26 @@ const FLUSH_MS = 8
 const PAYLOAD_BYTES = 7_900
 /** The largest note: a payload also holds the id of its node. */
 const NOTE_BYTES = PAYLOAD_BYTES - 100
-/** Every node listens for its own heartbeat: without it the listening connection is dead. */
-const HEARTBEAT_MS = 5_000
-const SILENCE_MS = 12_000
 const STOP_SECONDS = 1
 
 type PostgresBrokerOptions = {
   url: string
   nodeId: string
   report: (error: unknown, problem: string) => void
+  timings?: Partial<Timings> | undefined
 }
 
 /**
  * Sends notes by NOTIFY and receives them by LISTEN, each on a connection of its own, outside every
  * transaction of the service.
  */
-export function createPostgresBroker({ url, nodeId, report }: PostgresBrokerOptions): Broker {
+export function createPostgresBroker({
+  url,
+  nodeId,
+  report,
+  timings,
+}: PostgresBrokerOptions): Broker {
+  const { brokerBeatMs, brokerSilenceMs } = { ...defaults, ...timings }
   // A pool of one: it replaces a connection that fails.
   const notifier = createDb({ url, poolSize: 1, applicationName: 'parley-broker' })
   let listener: ReturnType<typeof connectOnce> | undefined
@@ -87,9 +92,9 @@ export function createPostgresBroker({ url, nodeId, report }: PostgresBrokerOpti
       await listen(onPayload, onMissedNotes)
       heartbeat = setInterval(() => {
         if (!flushing) void notify([`${nodeId}\n`])
-        if (Date.now() - lastHeartbeatAt <= SILENCE_MS) return
+        if (Date.now() - lastHeartbeatAt <= brokerSilenceMs) return
         listen(onPayload, onMissedNotes).catch((error) => report(error, 'broker listen failed'))
-      }, HEARTBEAT_MS)
+      }, brokerBeatMs)
     },
     async stop() {
       clearInterval(heartbeat)

@@ -13,6 +13,10 @@ export const timings = {
   beatMs: 15_000,
   /** A node is dead when its last heartbeat is older than this. */
   deadAfterMs: limits.realtime.nodeDeadSeconds * 1_000,
+  /** How often a node sends itself a note, to learn that its listening connection is dead. */
+  brokerBeatMs: 5_000,
+  /** The connection is dead when none of these notes has arrived for this long. */
+  brokerSilenceMs: 12_000,
   typingMs: limits.typingSeconds * 1_000,
   unreadPauseMs: 250,
   /** The time over which a stopping node spreads the closing of its sockets. */

@@ -5,6 +5,8 @@ const RING_ENTRIES = 256
 const RING_CHARACTERS = 256 * 1024
 /** How many publications that arrived too early are kept; any beyond that are read from the log. */
 const EARLY_ENTRIES = 1_000
+/** How many ephemeral publications wait for a gap; with one more, all of them are sent. */
+const HELD_ENTRIES = 1_000
 
 /**
  * A topic with subscriptions on this node. It puts its durable publications in strict order and
@@ -18,6 +20,8 @@ export class Topic {
   readonly #subscriptions = new Set<Subscription>()
   /** Publications beyond a gap, by offset. */
   readonly #early = new Map<number, DurablePublication>()
+  /** Ephemeral publications that came during a gap, each with the offset that it waits for. */
+  #held: { after: number; delivery: Delivery }[] = []
   /** The highest offset known to exist. */
   #lastOffset = 0
   #ring: DurablePublication[] = []
@@ -74,9 +78,15 @@ export class Topic {
     this.#deliverEarly()
   }
 
-  /** Sends an ephemeral publication, which has no place in the order. */
+  /**
+   * Sends an ephemeral publication, but not ahead of durable ones that are known to exist: it may
+   * be about what they say, as when a channel is deleted that the user was just added to.
+   */
   broadcast(publication: Publication, onlyFor?: string | undefined) {
-    this.#send(new Delivery(this.name, publication, onlyFor))
+    const delivery = new Delivery(this.name, publication, onlyFor)
+    if (!this.hasGap) return this.#send(delivery)
+    if (this.#held.length >= HELD_ENTRIES) this.#sendHeld(this.#lastOffset)
+    this.#held.push({ after: this.#lastOffset, delivery })
   }
 
   /** All publications after `offset` up to the position; undefined unless all are remembered. */
@@ -115,6 +125,14 @@ export class Topic {
     const delivery = new Delivery(this.name, publication)
     this.#send(delivery)
     this.onDelivered(delivery)
+    this.#sendHeld(publication.offset)
+  }
+
+  /** Sends what waits for offsets up to this one. What came later waits for no lower one. */
+  #sendHeld(offset: number) {
+    const end = this.#held.findIndex(({ after }) => after > offset)
+    const due = this.#held.splice(0, end === -1 ? this.#held.length : end)
+    for (const { delivery } of due) this.#send(delivery)
   }
 
   #send(delivery: Delivery) {

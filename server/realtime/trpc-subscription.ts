@@ -101,6 +101,8 @@ class TrpcSubscriber implements Subscriber, Session {
   }
 
   deliver(delivery: Delivery) {
+    // A consumer that stopped reading does not leave the topic by itself.
+    if (this.#end) return
     if (this.#unread.push(delivery) > MAX_UNREAD) this.close(closings.slow)
     this.#wake()
   }

@@ -1,7 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { TopicListener } from '../support/realtime.ts'
 import { useTwinSockets } from '../support/twin/sockets.ts'
-import { createWorld, useWorld } from '../support/world.ts'
+import { until } from '../support/until.ts'
+import { createWorld, type User, useWorld } from '../support/world.ts'
 import { createGroup, payloads, useListeners } from './listeners.ts'
 
 const world = useWorld({
@@ -9,6 +10,8 @@ const world = useWorld({
   timings: { typingMs: 300, deadAfterMs: 1_500, beatMs: 300, reconcileMs: 300 },
 })
 useTwinSockets(world)
+/** For nodes that shall learn of events by messages: reconciliation is an hour away. */
+const messagesOnly = { reconcileMs: 3_600_000 }
 const { connect, listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
 
 describe('typing', () => {
@@ -38,7 +41,7 @@ describe('typing', () => {
   test('typing can be stopped on another node', async () => {
     const [ana, ben] = await newUsers()
     const other = await createWorld({
-      timings: { typingMs: 60_000 },
+      timings: { typingMs: 60_000, ...messagesOnly },
       databaseUrl: world().databaseUrl,
     })
     const channelId = await createGroup(ana, ben)
@@ -87,19 +90,77 @@ describe('presence', () => {
     })
   })
 
+  /** Resolves once the co-member has heard of a connection made now, and so of all before. */
+  const settled = async (listener: TopicListener, owner: User) => {
+    const [cem] = await newUsers()
+    await createGroup(owner, cem)
+    await connect(cem).ready()
+    await listener.until(() => state(listener, cem.id).length === 1)
+  }
+  const connections = (userId: string) => world().db`
+    select node_id
+    from connections
+    where app_id = ${world().appId} and user_id = ${userId}`
+
   test('a user connected to two nodes is online until both connections end', async () => {
     const [ana, ben] = await newUsers()
     const other = await createWorld({ presenceGraceSeconds: 0, databaseUrl: world().databaseUrl })
+    onTestFinished(other.stop)
     await createGroup(ana, ben)
     const anas = await listenAs(ana, userTopic(ana))
     const [here, there] = [connect(ben), connect(ben, other)]
     await Promise.all([here.ready(), there.ready()])
+    expect(await connections(ben.id)).toHaveLength(2)
     here.disconnect()
-    await there.presence(userTopic(ben)).catch(() => {})
+    await until(async () => (await connections(ben.id)).length === 1)
+    await settled(anas, ana)
+    expect(state(anas, ben.id)).toEqual(['presence.online'])
     there.disconnect()
     await anas.untilType('presence.offline')
+    await settled(anas, ana)
     expect(state(anas, ben.id)).toEqual(['presence.online', 'presence.offline'])
-    await other.stop()
+  })
+
+  test('nobody hears of a user who reconnects within the grace', async () => {
+    const [ana, ben] = await newUsers()
+    const graceful = await createWorld({
+      presenceGraceSeconds: 60,
+      databaseUrl: world().databaseUrl,
+    })
+    onTestFinished(graceful.stop)
+    await createGroup(ana, ben)
+    const anas = await listenAs(ana, userTopic(ana))
+    for (let time = 0; time < 2; time++) {
+      const client = connect(ben, graceful)
+      await client.ready()
+      client.disconnect()
+      // The server has seen the socket close.
+      await until(async () => graceful.app.websocketServer.clients.size === 0)
+    }
+    await connect(ben, graceful).ready()
+    await settled(anas, ana)
+    expect(state(anas, ben.id)).toEqual(['presence.online'])
+    expect(await connections(ben.id)).toHaveLength(1)
+  })
+
+  test('a user is offline once, after the grace and not before', async () => {
+    const [ana, ben] = await newUsers()
+    const graceful = await createWorld({
+      presenceGraceSeconds: 0.5,
+      databaseUrl: world().databaseUrl,
+    })
+    onTestFinished(graceful.stop)
+    await createGroup(ana, ben)
+    const anas = await listenAs(ana, userTopic(ana))
+    const client = connect(ben, graceful)
+    await client.ready()
+    await anas.until(() => state(anas, ben.id).length === 1)
+    const leftAt = performance.now()
+    client.disconnect()
+    await anas.until(() => state(anas, ben.id).length === 2)
+    expect(performance.now() - leftAt).toBeGreaterThan(490)
+    await settled(anas, ana)
+    expect(state(anas, ben.id)).toEqual(['presence.online', 'presence.offline'])
   })
 
   test('a connection of a node that is not running keeps nobody online', async () => {
@@ -148,7 +209,7 @@ test('co-members receive a changed profile', async () => {
 
 test('members receive channel updates and deletions in their own topic', async () => {
   const [ana, ben] = await newUsers()
-  const other = await createWorld({ databaseUrl: world().databaseUrl })
+  const other = await createWorld({ databaseUrl: world().databaseUrl, timings: messagesOnly })
   const channelId = await createGroup(ana, ben)
   const [here, there] = [
     await listenAs(ben, userTopic(ben)),
@@ -168,7 +229,7 @@ test('members receive channel updates and deletions in their own topic', async (
 
 test('members receive the deletion of each of many channels', async () => {
   const [ana, ben] = await newUsers()
-  const other = await createWorld({ databaseUrl: world().databaseUrl })
+  const other = await createWorld({ databaseUrl: world().databaseUrl, timings: messagesOnly })
   const channelIds = await Promise.all(Array.from({ length: 30 }, () => createGroup(ana, ben)))
   const listeners = [
     await listenAs(ben, userTopic(ben)),

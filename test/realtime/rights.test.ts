@@ -106,3 +106,17 @@ describe('a user removed from a workspace', () => {
   })
   let ended = 0
 })
+
+test('a refresh with a token of a revoked generation closes with 3500', async () => {
+  const ben = await world().user('ben-refreshing')
+  const raw = await terminatedLater(RawSocket.connect(world(), ben))
+  const { wsToken } = await world().backend.tokens.create({ userId: ben.id })
+  expect((await raw.ask({ id: 2, refresh: { token: wsToken } })).refresh).toBeDefined()
+  // A revocation that this node was not told of.
+  await world().db`
+    update users
+    set token_generation = token_generation + 1
+    where app_id = ${world().appId} and id = ${ben.id}`
+  raw.send({ id: 3, refresh: { token: wsToken } })
+  expect(await raw.closed).toEqual({ code: 3500, reason: 'invalid token' })
+})

@@ -36,6 +36,8 @@ type WorldOptions = Partial<
   patience?: Patience
   onStatement?: (statement: string) => void
   databaseUrl?: string
+  /** The way to the database for the notes between nodes, if it is another. */
+  brokerUrl?: string
   /** Without, no job is staged and none is run: JOBS=off. With `isElsewhere`: JOBS=external. */
   jobs?: Partial<Pick<JobsOptions, 'previews' | 'push' | 'timings' | 'log'>> & {
     isElsewhere?: boolean
@@ -106,7 +108,7 @@ export async function createWorld({
       providerPreferences: createProviderPreferences(jobs?.push),
     },
     realtime: {
-      databaseUrl: database.url,
+      databaseUrl: options.brokerUrl ?? database.url,
       presenceGraceSeconds,
       socketsPerUser,
       timings: { shutdownMs: 50, ...options.timings },

@@ -21,7 +21,9 @@ const startReconcilingNode = async () => {
 test('recovery works on another node and after a restart', async () => {
   const { topic, id } = await createLively()
   const epoch = await currentEpoch()
-  const other = await createWorld({ databaseUrl: world().databaseUrl })
+  // Reconciliation is an hour away: what arrives was sent by the first node.
+  const timings = { reconcileMs: 3_600_000 }
+  const other = await createWorld({ databaseUrl: world().databaseUrl, timings })
   const raw = await RawSocket.connect(other, ben())
   const { subscribe } = await raw.ask({
     id: 2,

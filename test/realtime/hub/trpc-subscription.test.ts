@@ -1,0 +1,96 @@
+import type { RealtimeNode } from '@parley/server/realtime/node'
+import { closings } from '@parley/server/realtime/protocol/codes'
+import type { Session } from '@parley/server/realtime/sessions'
+import { timings } from '@parley/server/realtime/timings'
+import { subscribeToTopic } from '@parley/server/realtime/trpc-subscription'
+import { expect, test } from 'vitest'
+import { appId, chat, openHub, upTo } from './fixture.ts'
+
+type Options = Omit<Parameters<typeof subscribeToTopic>[1], 'token' | 'topic'>
+
+/** A subscription of ana's to a channel, and the session that the node knows it by. */
+async function open({ generation = 0, ...options }: Partial<Options> & { generation?: number }) {
+  const { hub, memory } = await openHub()
+  const sessions = new Set<Session>()
+  const claims = { appId, userId: 'ana', generation: 0, expiresAt: Date.now() / 1_000 + 60 }
+  const node = {
+    hub,
+    timings,
+    tokens: { verify: async () => claims },
+    register: async (session: Session) => {
+      sessions.add(session)
+      return generation
+    },
+    unregister: (session: Session) => void sessions.delete(session),
+  } as unknown as RealtimeNode // as much of a node as a subscription uses
+  const items = subscribeToTopic(node, { token: '', topic: chat, signal: undefined, ...options })
+  return { hub, memory, sessions, items }
+}
+
+/** Reads until the subscription ends: the offsets, and the code that it ended with. */
+async function readAll(items: AsyncGenerator<{ offset: number }>) {
+  const offsets: number[] = []
+  try {
+    for await (const { offset } of items) offsets.push(offset)
+    return { offsets, code: undefined }
+  } catch (error) {
+    return { offsets, code: (error as { code: string }).code } // an ApiError
+  }
+}
+
+test('a tRPC consumer that stops reading keeps 2,001 events at most, and is ended', async () => {
+  const { hub, memory, sessions, items } = await open({ since: 0 })
+  memory.append(chat)
+  expect(await items.next()).toMatchObject({ value: { offset: 1 } })
+  const second = items.next()
+  await new Promise(setImmediate)
+  hub.publish([memory.append(chat)])
+  await second
+  hub.publish(memory.appendSeveral(chat, 2_000))
+  expect(sessions.size).toBe(1)
+  hub.publish(memory.appendSeveral(chat, 3_000))
+  expect(await readAll(items)).toEqual({ offsets: upTo(2_003, 3), code: 'UNAVAILABLE' })
+  expect(sessions.size).toBe(0)
+})
+
+test.each([
+  ['its tokens are revoked', closings.forced, 'INVALID_TOKEN'],
+  ['its token has expired', closings.expired, 'INVALID_TOKEN'],
+  ['the server stops', closings.shutdown, 'UNAVAILABLE'],
+])('a tRPC subscription ends when %s, after what it was sent', async (_, closing, code) => {
+  const { hub, memory, sessions, items } = await open({ since: 0 })
+  memory.append(chat)
+  await items.next()
+  const second = items.next()
+  await new Promise(setImmediate)
+  hub.publish(memory.appendSeveral(chat, 3))
+  await second
+  for (const session of sessions) session.close(closing)
+  hub.publish(memory.appendSeveral(chat, 3))
+  expect(await readAll(items)).toEqual({ offsets: [3, 4], code })
+  expect(sessions.size).toBe(0)
+})
+
+test('a tRPC subscription with a token of a revoked generation receives nothing', async () => {
+  const { sessions, items } = await open({ generation: 1 })
+  expect(await readAll(items)).toEqual({ offsets: [], code: 'INVALID_TOKEN' })
+  expect(sessions.size).toBe(0)
+})
+
+test('a tRPC subscription that reconnects continues from its last event id', async () => {
+  const { memory, items } = await open({ since: 0, lastEventId: '3' })
+  memory.appendSeveral(chat, 5)
+  const received = [await items.next(), await items.next()]
+  expect(received.map(({ value }) => value.offset)).toEqual([4, 5])
+})
+
+test('an aborted tRPC subscription leaves its topic and its session', async () => {
+  const abort = new AbortController()
+  const { memory, sessions, items } = await open({ since: 0, signal: abort.signal })
+  memory.append(chat)
+  await items.next()
+  const waiting = readAll(items)
+  abort.abort()
+  expect(await waiting).toEqual({ offsets: [], code: 'UNAVAILABLE' })
+  expect(sessions.size).toBe(0)
+})

@@ -1,0 +1,72 @@
+import { topics } from '@parley/contract'
+import { timings as defaults } from '@parley/server/realtime/timings'
+import { expect, onTestFinished, test } from 'vitest'
+import { openProxy } from '../support/proxy.ts'
+import { RawSocket, useSockets } from '../support/socket.ts'
+import { createWorld, useWorld } from '../support/world.ts'
+import { createGroup, useListeners } from './listeners.ts'
+
+// Nodes learn of each other's events by messages alone: reconciliation is an hour away.
+const timings = { reconcileMs: 3_600_000 }
+const world = useWorld({ timings })
+const { listenAs, channelTopic, newUsers } = useListeners(world)
+const terminatedLater = useSockets()
+/** The promise for an event of another node, with room for a busy machine. */
+const PROMPTLY_MS = 5_000
+
+/** Another node, whose notes go by way of a proxy. */
+async function nodeBehindProxy(options: { delayMs?: number }, given: Partial<typeof defaults>) {
+  const proxy = await openProxy(world().databaseUrl, options)
+  const node = await createWorld({
+    databaseUrl: world().databaseUrl,
+    brokerUrl: proxy.databaseUrl,
+    timings: { ...timings, ...given },
+  })
+  onTestFinished(async () => {
+    await node.stop()
+    proxy.close()
+  })
+  return { node, proxy }
+}
+
+test('messages sent on two nodes in turns arrive once and in order, however late notes are', async () => {
+  const [ana, ben] = await newUsers()
+  const { node } = await nodeBehindProxy({ delayMs: 60 }, {})
+  const channelId = await createGroup(ana, ben)
+  const listeners = [
+    await listenAs(ben, channelTopic(channelId)),
+    await listenAs(ben, channelTopic(channelId), node),
+  ]
+  const elsewhere = node.api({ token: ana.token })
+  for (let round = 0; round < 8; round++) {
+    // One after the other, so that each is published where its predecessor is not known yet.
+    for (const { messages } of [ana, elsewhere, elsewhere, ana])
+      await messages.send({ channelId, text: `${round}` })
+  }
+  for (const listener of listeners) {
+    await listener.until((received) => received.length >= 32, PROMPTLY_MS)
+    const offsets = listener.received.map(({ offset }) => offset)
+    expect(offsets).toEqual(Array.from({ length: 32 }, (_, index) => index + 3))
+  }
+})
+
+test('a node whose listening connection fell silent replaces it and catches up', async () => {
+  const [ana, ben] = await newUsers()
+  const { node, proxy } = await nodeBehindProxy({}, { brokerBeatMs: 100, brokerSilenceMs: 400 })
+  const channelId = await createGroup(ana, ben)
+  const raw = await terminatedLater(RawSocket.connect(node, ben))
+  const channel = topics.channel(world().appId, channelId)
+  await raw.ask({ id: 2, subscribe: { channel } })
+  proxy.silence()
+  await ana.messages.send({ channelId, text: 'unheard' })
+  await raw.pushed(({ pub }) => pub?.data.payload.message?.text === 'unheard')
+  await ana.messages.send({ channelId, text: 'heard' })
+  await raw.pushed(({ pub }) => pub?.data.payload.message?.text === 'heard')
+})
+
+test('a silent connection between nodes is noticed within 15 s', () => {
+  const { brokerBeatMs, brokerSilenceMs } = defaults
+  expect(Math.ceil(brokerSilenceMs / brokerBeatMs) * brokerBeatMs).toBeLessThanOrEqual(15_000)
+  // Two lost notes are no reason to connect anew.
+  expect(brokerSilenceMs).toBeGreaterThan(2 * brokerBeatMs)
+})
