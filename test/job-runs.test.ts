@@ -1,7 +1,7 @@
 import { ApiError } from '@parley/server/core/errors'
 import { createMetrics } from '@parley/server/core/metrics'
 import { runJob } from '@parley/server/jobs/run-job'
-import { type Batch, type Handlers, RetryLaterError } from '@parley/server/jobs/tasks'
+import { type Batch, type Handlers, MAX_ATTEMPTS, RetryLaterError } from '@parley/server/jobs/tasks'
 import { timings } from '@parley/server/jobs/timings'
 import { expect, test } from 'vitest'
 
@@ -23,6 +23,7 @@ async function run(handler: Handlers['push-message'], given: Partial<typeof batc
   const helpers = {
     abortSignal: new AbortController().signal,
     getQueueName: async () => 'subscribers-3',
+    job: { locked_at: new Date(), max_attempts: MAX_ATTEMPTS },
     addJob: async (task: string, batch: Batch, spec: TaskSpec) =>
       void added.push({ task, batch, spec }),
   } as unknown as JobHelpers // what a run uses of it
@@ -43,13 +44,13 @@ const putOff = (seconds: number) => async () => {
 }
 const pauseOf = ([first]: Added[]) => Number(first?.spec.runAt) - Date.now()
 
-test('pauses double with each retry, up to a minute, with up to a quarter more', async () => {
+test('pauses double with each retry, up to ten minutes, with up to a quarter more', async () => {
   for (const [tries, seconds] of [
     [0, 1],
     [1, 2],
     [3, 8],
-    [6, 60],
-    [30, 60],
+    [9, 512],
+    [30, 600],
   ] as const) {
     const { added } = await run(putOff(0), { tries })
     expect(pauseOf(added)).toBeGreaterThan(1_000 * seconds - 500)
@@ -96,9 +97,9 @@ test('a job that is too old is counted as given up, and not run', async () => {
     runs += 1
   }
   const ago = (seconds: number) => new Date(Date.now() - 1_000 * seconds).toISOString()
-  await run(count, { since: ago(3_590) })
+  await run(count, { since: ago(6 * 3_600 - 10) })
   expect(runs).toBe(1)
-  const { logged, counted } = await run(count, { since: ago(3_601) })
+  const { logged, counted } = await run(count, { since: ago(6 * 3_600 + 1) })
   expect(runs).toBe(1)
   expect(logged).toEqual(['job given up: too old'])
   expect(counted).toContain('{task="push-message",outcome="given_up"} 1')

@@ -246,6 +246,10 @@ export const isDatabaseUnavailable = (error: unknown) =>
   typeof error.code === 'string' &&
   (CONNECTION_CODES.has(error.code) || UNAVAILABLE_SQLSTATES.test(error.code))
 
+/** Whether the database cancelled a statement because it took too long. */
+export const isStatementTimeout = (error: unknown) =>
+  error instanceof Error && 'code' in error && error.code === '57014'
+
 // biome-ignore format: a table of codes
 const CONNECTION_CODES = new Set([
   'DEADLINE_EXCEEDED',
@@ -255,7 +259,7 @@ const CONNECTION_CODES = new Set([
 ])
 /**
  * Connection exceptions, resource shortage, operator intervention, system errors; lock timeout,
- * serialization failure, deadlock, read-only transactions after a fail-over, and transactions that
- * were idle or open for too long.
+ * serialization failure, deadlock, read-only transactions after a fail-over, transactions that were
+ * idle or open for too long, and a database that accepts no connections.
  */
-const UNAVAILABLE_SQLSTATES = /^(08|53|57|58)...$|^(55P03|40001|40P01|25006|25P03|25P04)$/
+const UNAVAILABLE_SQLSTATES = /^(08|53|57|58)...$|^(55P03|40001|40P01|25006|25P03|25P04|55000)$/

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { JobHelpers } from 'graphile-worker'
 import { ApiError } from '../core/errors.ts'
 import type { Metrics } from '../core/metrics.ts'
-import { isDatabaseUnavailable } from '../db/client.ts'
+import { isDatabaseUnavailable, isStatementTimeout } from '../db/client.ts'
 import type { Log } from './log.ts'
 import {
   type Batch,
@@ -62,6 +62,8 @@ export async function runJob<T extends QueuedTask>(
     await handler(jobs, { signal, continueWith: (jobs) => (nextPage = jobs) })
   } catch (error) {
     if (error instanceof ApiError && error.code === 'NOT_FOUND') return
+    // One job may be too slow where the others are not.
+    if (jobs.length > 1 && isStatementTimeout(error)) return split()
     const later = isDatabaseUnavailable(error) ? new RetryLaterError(task, jobs, 0, error) : error
     if (later instanceof RetryLaterError) {
       metrics.jobs.inc({ task, outcome: 'put_off' })

@@ -20,9 +20,10 @@ describe('listing members', () => {
     expect([
       await ids({}),
       await ids({ limit: 2 }),
+      await ids({ limit: 1, offset: 1 }),
       await ids({ limit: 2, offset: 2 }),
       await ids({ offset: 3 }),
-    ]).toEqual([['ana', 'cem', 'ben'], ['ana', 'cem'], ['ben'], []])
+    ]).toEqual([['ana', 'cem', 'ben'], ['ana', 'cem'], ['cem'], ['ben'], []])
     for (const query of ['limit=0', 'limit=x', 'offset=-1'])
       expect(
         (await rest(world(), ana)('GET', `/api/channels/${channelId}/members?${query}`)).status,
@@ -132,18 +133,6 @@ describe('adding members', () => {
     expect((await channelEventsOf(world(), channelId)).map(({ offset }) => offset)).toEqual(
       upTo(1_004),
     )
-  })
-
-  test('members are listed in pages, in the order they joined', async () => {
-    const [ana] = await world().users('page-ana', 'page-ben', 'page-cem')
-    const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Pages' })
-    for (const userIds of [['page-cem'], ['page-ben']])
-      await ana.members.add({ channelId, userIds })
-    const ids = async (page: { limit?: number; offset?: number }) =>
-      (await ana.members.list({ channelId, ...page })).members.map(({ userId }) => userId)
-    expect(await ids({})).toEqual(['page-ana', 'page-cem', 'page-ben'])
-    expect(await ids({ limit: 1, offset: 1 })).toEqual(['page-cem'])
-    expect(await ids({ limit: 2, offset: 1 })).toEqual(['page-cem', 'page-ben'])
   })
 
   test('earlier messages are not unread for a new member', async () => {

@@ -1,4 +1,5 @@
 import type { EphemeralEvent } from '@parley/server/core/event-bus'
+import { DeadlineError } from '@parley/server/db/client'
 import { coalesce } from '@parley/server/realtime/coalesce'
 import { closings } from '@parley/server/realtime/protocol/codes'
 import { json } from '@parley/server/realtime/protocol/json'
@@ -27,11 +28,11 @@ test('calls that arrive during a batch share the next ones, each with its own re
   expect(await double(7)).toBe(14)
 })
 
-test('a batch that fails rejects its own calls and no others', async () => {
+test('a batch that the database fails rejects its own calls and no others', async () => {
   let runs = 0
   const run = coalesce<number, number>(
     async (items) => {
-      if (++runs === 1) throw new Error('refused')
+      if (++runs === 1) throw new DeadlineError()
       return items
     },
     { maxBatch: 2 },

@@ -9,7 +9,10 @@ import { appId, chat, openHub, upTo } from './fixture.ts'
 type Options = Omit<Parameters<typeof subscribeToTopic>[1], 'token' | 'topic'>
 
 /** A subscription of ana's to a channel, and the session that the node knows it by. */
-async function open({ generation = 0, ...options }: Partial<Options> & { generation?: number }) {
+async function open({
+  generation = 0,
+  ...options
+}: Partial<Omit<Options, 'onRecovered'>> & { generation?: number }) {
   const { hub, memory } = await openHub()
   const sessions = new Set<Session>()
   const claims = { appId, userId: 'ana', generation: 0, expiresAt: Date.now() / 1_000 + 60 }
@@ -23,7 +26,8 @@ async function open({ generation = 0, ...options }: Partial<Options> & { generat
     },
     unregister: (session: Session) => void sessions.delete(session),
   } as unknown as RealtimeNode // as much of a node as a subscription uses
-  const items = subscribeToTopic(node, { token: '', topic: chat, signal: undefined, ...options })
+  const given = { token: '', topic: chat, signal: undefined, onRecovered: () => {} }
+  const items = subscribeToTopic(node, { ...given, ...options })
   return { hub, memory, sessions, items }
 }
 
