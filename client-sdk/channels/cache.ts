@@ -1,5 +1,5 @@
 import { type ClientContext, currentUserId } from '../context.ts'
-import { isShallowEqual } from '../equality.ts'
+import { isShallowEqual, keepIfEqual } from '../equality.ts'
 import type { ChannelEvent, UserEvent } from '../events.ts'
 import { ReadRace } from '../room/read-race.ts'
 import { createStore, type Store, type WritableStore } from '../store.ts'
@@ -189,7 +189,8 @@ export class ChannelsCache {
   #update(channelId: string, update: (listed: ListedChannel) => ListedChannel) {
     const listed = this.#channels.get(channelId)
     if (!listed) return
-    this.#channels.set(channelId, update(listed))
+    const { channel, sortKey } = update(listed)
+    this.#channels.set(channelId, { channel: keepIfEqual(listed.channel, channel), sortKey })
     this.#refresh()
   }
 
