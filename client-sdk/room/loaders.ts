@@ -1,6 +1,5 @@
 import type { ClientContext } from '../context.ts'
 import type { Member } from '../types.ts'
-import { updatePins } from './pins.ts'
 import { applyProfiles, profilesOf } from './profiles.ts'
 import { upsertMessages } from './reducer.ts'
 import type { Loader, ResourceName } from './resources.ts'
@@ -59,11 +58,7 @@ export function createLoaders({ api }: ClientContext, channelId: string) {
     pins: async () => {
       const { messages } = await api.pins.list({ channelId })
       const fetched = messages.map(({ pinnedBy: _, pinnedAt: __, ...message }) => message)
-      return (state) => {
-        const next = upsertMessages({ ...state, pins: messages }, fetched)
-        const latest = fetched.flatMap(({ id }) => next.messages.get(id) ?? [])
-        return updatePins(next, latest, { areFetched: false })
-      }
+      return (state) => upsertMessages({ ...state, pins: messages }, fetched)
     },
   }
   const threadLoader =

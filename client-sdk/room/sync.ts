@@ -9,6 +9,7 @@ import { applyEvent, replayEvent, upsertMessages } from './reducer.ts'
 import { type Loaded, type Loader, type ResourceName, Resources } from './resources.ts'
 import { type ChannelState, emptyState } from './state.ts'
 import { trimWindow, windowSize } from './timeline.ts'
+import { TypingExpiry } from './typing-expiry.ts'
 
 type ChannelSyncOptions = {
   context: ClientContext
@@ -25,8 +26,6 @@ type ChannelSyncOptions = {
 const LINGER_MS = 1_000
 /** How many messages the window may grow by after the user last paged. */
 const MAX_LIVE_MESSAGES = 1_000
-/** The server ends typing after 6 seconds. Its `typing.stop` may be lost. */
-const TYPING_TIMEOUT_MS = 8_000
 
 /**
  * Keeps a channel's state in sync with the server: subscribes, then loads, and applies the events
@@ -47,7 +46,7 @@ export class ChannelSync {
   #windowLimit = MAX_LIVE_MESSAGES
   /** The user asked for other messages than the newest ones. */
   #hasJumped = false
-  readonly #typingTimers = new Map<string, ReturnType<typeof setTimeout>>()
+  readonly #typing = new TypingExpiry((stop) => this.handleEvent(stop))
 
   constructor(readonly options: ChannelSyncOptions) {
     const { loaderOf, watched, onChange } = options
@@ -95,7 +94,7 @@ export class ChannelSync {
 
   handleEvent(event: ChannelEvent) {
     if (!this.#unsubscribe) return
-    if (event.type === 'typing.start' || event.type === 'typing.stop') this.#expireTyping(event)
+    if (event.type === 'typing.start' || event.type === 'typing.stop') this.#typing.record(event)
     else {
       const apply = (state: ChannelState) => replayEvent(state, event, this.#me)
       this.resources.buffer.add({ event, apply })
@@ -124,8 +123,7 @@ export class ChannelSync {
   handleDisconnect() {
     this.#isSubscribed = false
     this.resources.transition(['ready'], 'stale')
-    for (const timer of this.#typingTimers.values()) clearTimeout(timer)
-    this.#typingTimers.clear()
+    this.#typing.clear()
     if (this.state.typing.length > 0) this.state = { ...this.state, typing: [] }
     this.options.onChange()
   }
@@ -252,15 +250,6 @@ export class ChannelSync {
     this.update((state) => ({ ...state, arePinsStale: false }))
     await this.resources.settled('pins')
     await this.resources.load('pins').catch(() => {})
-  }
-
-  #expireTyping(event: Extract<ChannelEvent, { type: 'typing.start' | 'typing.stop' }>) {
-    const { userId } = event.payload
-    clearTimeout(this.#typingTimers.get(userId))
-    this.#typingTimers.delete(userId)
-    if (event.type === 'typing.stop') return
-    const stop = () => this.handleEvent({ ...event, type: 'typing.stop' })
-    this.#typingTimers.set(userId, setTimeout(stop, TYPING_TIMEOUT_MS))
   }
 
   get #me() {

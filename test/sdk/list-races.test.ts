@@ -72,6 +72,53 @@ test('counts, settings and reads that changed during a reload are kept', async (
   expect([totalUnread, chat.unread.getSnapshot().total]).toEqual([5, 5])
 })
 
+test('a read during a reload is not undone by the answer', async () => {
+  const { chat, hold, one, list, cut, mend } = await listed()
+  cut()
+  await isOffline(chat)
+  mend()
+  const [held, sync] = [hold(LIST), hold(SYNC)]
+  await held.asked
+  one.read('me', 1)
+  await quiet()
+  for (const { release } of [held, sync]) release()
+  await isLive(chat)
+  const { items } = await until(list, ready)
+  expect(items.find(({ id }) => id === 'one')?.lastReadSeq).toBe(1)
+})
+
+test('of two requests for the next page one is sent', async () => {
+  const { chat, channel, count } = scriptedChat()
+  for (let n = 100; n < 160; n++) channel(`c${n}`)
+  await chat.connect()
+  const list = chat.channels()
+  expect((await until(list, ready)).hasMore).toBe(true)
+  await quiet()
+  await Promise.all([list.loadMore(), list.loadMore()])
+  expect([list.getSnapshot().items.length, count(LIST)]).toEqual([60, 2])
+  await list.loadMore()
+  expect(count(LIST)).toBe(2)
+})
+
+test('a list that failed is loaded again 3 seconds later, but not while offline', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, count, refuseRequests } = scriptedChat()
+  channel('c')
+  await chat.connect()
+  refuseRequests(LIST)
+  const list = chat.channels()
+  list.subscribe(() => {})
+  await until(list, ({ status }) => status === 'failed')
+  await clock.forward(3_000)
+  expect([list.getSnapshot().status, count(LIST)]).toEqual(['failed', 2])
+  chat.disconnect()
+  refuseRequests()
+  await clock.forward(60_000)
+  expect(count(LIST)).toBe(2)
+  void chat.connect()
+  await until(list, ready)
+})
+
 test('a record fetched before an edit does not undo the edit', async () => {
   const { chat, one, list, cut, mend, hold } = await listed()
   cut()
@@ -101,7 +148,11 @@ test('when the last message is deleted, the list fetches the one before it', asy
   await quiet()
   expect(count(SYNC)).toBe(before)
   one.send('very last')
+  await quiet()
   one.delete('one-0003')
+  await until(list, ({ items }) =>
+    items.every(({ lastMessage }) => lastMessage?.text !== 'very last'),
+  )
   await until(list, ({ items }) => items.some(({ lastMessage }) => lastMessage?.text === 'last'))
 })
 

@@ -75,6 +75,20 @@ test.each([-HOUR_MS, HOUR_MS])(
   },
 )
 
+test('a connection that lasts a second does not reset the backoff', async () => {
+  const clock = stoppedClock()
+  const { chat, cut, mend } = scriptedChat()
+  await chat.connect()
+  cut()
+  await clock.forward(120_000)
+  mend()
+  while (chat.connection.getSnapshot().status !== 'live') await clock.forward(500)
+  await clock.forward(1_000)
+  cut()
+  await isOffline(chat)
+  expect(chat.connection.getSnapshot().reconnectInMs).toBeGreaterThanOrEqual(15_000)
+})
+
 test('a stable connection resets the backoff although the clock was set back', async () => {
   const clock = stoppedClock()
   const { chat, cut, mend } = scriptedChat()

@@ -49,6 +49,31 @@ test('one refused change does not take back another one of the same message', as
   expect(item()).toMatchObject({ pinned: false, reactions: [{ type: '👍', own: true, count: 1 }] })
 })
 
+test('a refused change does not take back one that is still on its way', async () => {
+  const { room, item, hold, refuseRequests } = await opened()
+  const held = hold(/reactions$/)
+  const reacted = room.react('c-0001', '👍')
+  await held.asked
+  refuseRequests(/pin$/, FORBIDDEN)
+  await expect(room.pin('c-0002')).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  expect([item(0)?.reactions.length, item(1)?.pinned]).toEqual([1, false])
+  held.release()
+  await reacted
+})
+
+test('what was done last shows while what was done first is on its way', async () => {
+  const { room, item, hold } = await opened()
+  const held = hold(/reactions$/)
+  const changes = [room.react('c-0001', '👍'), room.unreact('c-0001', '👍')]
+  await held.asked
+  await quiet()
+  expect(item()?.reactions).toEqual([])
+  held.release()
+  await Promise.all(changes)
+  await quiet()
+  expect(item()?.reactions).toEqual([])
+})
+
 test('changes of one message are sent one after another, those of others at once', async () => {
   const { room, hold, requests, talk } = await opened()
   const held = hold(/reactions$/)
@@ -107,7 +132,8 @@ test('an edit that is answered after a newer one of another device does not undo
 })
 
 test('a reaction whose event falls into a gap does not stay after it was removed', async () => {
-  const { chat, room, item, hold, talk, cut, mend, loseEvents } = await opened()
+  const { chat, room, item, hold, talk, cut, mend, loseEvents, holdEvents } = await opened()
+  holdEvents()
   const held = hold(/reactions$/)
   const reacted = room.react('c-0001', '👍')
   await held.asked

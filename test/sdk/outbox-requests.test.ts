@@ -77,6 +77,8 @@ test('a message that fails while the client is disconnected waits for the next c
   await held.asked
   chat.disconnect()
   held.release(new Response('{}', { status: 503 }))
+  await quiet()
+  expect(clock.timers()).toBe(0)
   await clock.forward(60_000)
   expect([count(SEND), clock.timers()]).toEqual([1, 0])
   await chat.connect()
