@@ -100,6 +100,23 @@ test('of two requests for the next page one is sent', async () => {
   expect(count(LIST)).toBe(2)
 })
 
+test('after an outage whose events are lost a list is loaded as far as it was paged', async () => {
+  const { chat, channel, cut, mend, loseEvents } = scriptedChat()
+  for (let n = 100; n < 160; n++) channel(`c${n}`)
+  await chat.connect()
+  const list = chat.channels()
+  await until(list, ready)
+  await list.loadMore()
+  cut()
+  await isOffline(chat)
+  channel('c105-new')
+  loseEvents()
+  mend()
+  await isLive(chat)
+  const { items } = await until(list, ready)
+  expect(items.map(({ id }) => id)).toContain('c105-new')
+})
+
 test('a list that failed is loaded again 3 seconds later, but not while offline', async () => {
   const clock = stoppedClock()
   const { chat, channel, count, refuseRequests } = scriptedChat()

@@ -50,7 +50,8 @@ test('one refused change does not take back another one of the same message', as
 })
 
 test('a refused change does not take back one that is still on its way', async () => {
-  const { room, item, hold, refuseRequests } = await opened()
+  const { room, item, hold, holdEvents, refuseRequests } = await opened()
+  holdEvents()
   const held = hold(/reactions$/)
   const reacted = room.react('c-0001', '👍')
   await held.asked

@@ -74,6 +74,36 @@ test('rooms and lists that miss the same events share requests, repeated if they
   expect(items.map(({ lastMessage }) => lastMessage?.text)).toEqual(['after', 'after'])
 })
 
+test('a gap that is not filled yet is filled after the next outage', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, cut, mend, loseEvents, refuseRequests } = scriptedChat()
+  const talk = channel('c')
+  talk.send('1')
+  await chat.connect()
+  const room = chat.channel('c')
+  room.watch()
+  await until(room.messages, ready)
+  const reconnect = async () => {
+    loseEvents()
+    mend()
+    await clock.forward(1_000)
+  }
+  cut()
+  await isOffline(chat)
+  talk.send('2')
+  refuseRequests(SYNC)
+  await reconnect()
+  talk.send('3')
+  await quiet()
+  cut()
+  await isOffline(chat)
+  talk.send('4')
+  refuseRequests()
+  await reconnect()
+  await clock.forward(60_000)
+  expect(texts(room.messages.getSnapshot())).toEqual(['1', '2', '3', '4'])
+})
+
 test('read positions only move forward, and start with a new member', async () => {
   const { chat, channel, publish } = scriptedChat()
   const talk = channel('c')

@@ -109,7 +109,6 @@ test('a component that changes its channel leaves the old one', async () => {
   const clock = stoppedClock()
   const { chat, channel, topics } = scriptedChat()
   for (const id of ['c', 'd']) channel(id).send(`in ${id}`)
-  await chat.connect()
   const root = rootOf()
   const texts: string[] = []
   const render = (channelId: string) => {

@@ -41,6 +41,7 @@ test('a watcher that returns at once keeps the topic of a room subscribed', asyn
   await chat.connect()
   const room = chat.channel('c')
   const first = room.watch()
+  expect(room.messages.getSnapshot().status).toBe('loading')
   await until(room.messages, ready)
   first()
   await clock.forward(900)
