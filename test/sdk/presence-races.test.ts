@@ -175,3 +175,23 @@ test('what failed to load is loaded again a second later, unless it was forbidde
   await clock.forward(60_000)
   expect([room.pins.getSnapshot().status, count(/\/pins/)]).toEqual(['failed', 2])
 })
+
+test('one who read and wrote while their list was loading again has read it all', async () => {
+  const { chat, channel, cut, mend, hold } = scriptedChat()
+  const talk = channel('c')
+  talk.send('1')
+  await chat.connect()
+  const list = chat.channels()
+  await until(list, ready)
+  cut()
+  await isOffline(chat)
+  talk.read('me', 1)
+  mend()
+  const held = [hold(/GET \/api\/channels\?/), hold(SYNC)]
+  await Promise.all(held.map(({ asked }) => asked))
+  talk.send('2', { by: 'me' })
+  await quiet()
+  for (const { release } of held) release()
+  await isLive(chat)
+  await until(list, ({ items }) => items[0]?.lastReadSeq === 2)
+})
