@@ -59,7 +59,7 @@ export class Connection {
   #whenLive: Deferred<void> | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #failures = 0
-  #connectedAt = 0
+  #connectedAt: number | undefined
   /** Counts attempts, so that results of an abandoned one are ignored. */
   #attempt = 0
 
@@ -168,7 +168,7 @@ export class Connection {
 
   async #handleConnected() {
     const attempt = this.#attempt
-    this.#connectedAt = Date.now()
+    this.#connectedAt = performance.now()
     this.#store.set({ status: 'catching-up', reconnectInMs: null })
     const topics = [...this.#topics.values()]
     await Promise.all(
@@ -192,9 +192,9 @@ export class Connection {
   #reconnectLater(lastError: ChatError) {
     if (!this.#whenLive) return
     this.#abandonAttempt()
-    const wasStable = this.#connectedAt > 0 && Date.now() - this.#connectedAt > STABLE_MS
-    this.#failures = wasStable ? 1 : this.#failures + 1
-    this.#connectedAt = 0
+    const connectedMs = performance.now() - (this.#connectedAt ?? performance.now())
+    this.#failures = connectedMs > STABLE_MS ? 1 : this.#failures + 1
+    this.#connectedAt = undefined
     const backoffMs = backoff(this.#failures, { minMs: 500, maxMs: 30_000 })
     const reconnectInMs = Math.round(Math.max(this.options.tokens.retryInMs, backoffMs))
     this.#timer = setTimeout(() => void this.#connect(), reconnectInMs)

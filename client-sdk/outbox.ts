@@ -104,8 +104,12 @@ export class Outbox {
   /** Sends nothing more until `flush()`. */
   pause() {
     this.#isPaused = true
-    for (const { timer } of this.#loops.values()) clearTimeout(timer)
-    this.#loops.clear()
+    for (const [channelId, { timer }] of this.#loops) {
+      // A loop that waits for a response ends by itself.
+      if (!timer) continue
+      clearTimeout(timer)
+      this.#loops.delete(channelId)
+    }
   }
 
   #channelIds() {
@@ -130,12 +134,12 @@ export class Outbox {
     if (this.#loops.has(channelId) || !this.#isOpen || this.#isPaused) return
     const loop: SendLoop = { attempts: 0 }
     this.#loops.set(channelId, loop)
-    while (this.#loops.get(channelId) === loop) {
+    while (this.#loops.get(channelId) === loop && !this.#isPaused) {
       const next = this.entriesOf(channelId).find(({ error }) => !error)
       if (!next) break
       const delayMs = await this.#send(next, ++loop.attempts)
       if (delayMs === undefined) loop.attempts = 0
-      else await this.#wait(loop, delayMs)
+      else if (!this.#isPaused) await this.#wait(loop, delayMs)
     }
     if (this.#loops.get(channelId) === loop) this.#loops.delete(channelId)
   }

@@ -3,7 +3,7 @@ import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type CoverageV8Options, type TestSpecification } from 'vitest/node'
 
 /** Files that put something on `globalThis`. Each has a process of its own. */
-const isolated = ['sdk/{connection,outbox,people,react}.test.ts']
+const isolated = ['sdk/{connection,outbox,people,react,react-leaks}.test.ts']
 /** Files that look at what all others have done. */
 const last = ['sql.test.ts']
 

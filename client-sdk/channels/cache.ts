@@ -1,5 +1,5 @@
 import { type ClientContext, currentUserId } from '../context.ts'
-import { isShallowEqual } from '../equality.ts'
+import { isShallowEqual, keepIfEqual } from '../equality.ts'
 import type { ChannelEvent, UserEvent } from '../events.ts'
 import { ReadRace } from '../room/read-race.ts'
 import { createStore, type Store, type WritableStore } from '../store.ts'
@@ -28,7 +28,7 @@ export class ChannelsCache {
   readonly #subscriptions = new Map<string, () => void>()
   /**
    * When something without a rev last changed by an event: `count <channel>`, `settings <channel>`,
-   * `profile <user>` or `total`. The response to an earlier request may be older.
+   * `sent <channel>`, `profile <user>` or `total`. The response to an earlier request may be older.
    */
   readonly #changedAt = new Map<string, number>()
   readonly #profiles = new Map<string, UserSummary>()
@@ -57,6 +57,8 @@ export class ChannelsCache {
   handleChannelEvent(channelId: string, event: ChannelEvent) {
     if (event.type === 'read.updated' && event.payload.userId === this.#me)
       this.#reads.set(channelId, { seq: event.payload.lastReadSeq, at: ++this.#clock })
+    if (event.type === 'message.new' && isBy(this.#me, event))
+      this.#changedAt.set(`sent ${channelId}`, ++this.#clock)
     const listed = this.#channels.get(channelId)
     if (!listed) return
     if (event.type === 'channel.deleted') return this.remove(channelId)
@@ -154,6 +156,8 @@ export class ChannelsCache {
     )
     this.#channels.set(channel.id, { ...listed, sortKey: Math.max(listed.sortKey, sortKey) })
     this.#subscribe(channel)
+    // Only the server knows whether the user had read everything before this message.
+    if (hasChanged(`sent ${channel.id}`)) this.#refetch(channel.id)
   }
 
   #applyProfile(user: UserSummary) {
@@ -189,7 +193,8 @@ export class ChannelsCache {
   #update(channelId: string, update: (listed: ListedChannel) => ListedChannel) {
     const listed = this.#channels.get(channelId)
     if (!listed) return
-    this.#channels.set(channelId, update(listed))
+    const { channel, sortKey } = update(listed)
+    this.#channels.set(channelId, { channel: keepIfEqual(listed.channel, channel), sortKey })
     this.#refresh()
   }
 

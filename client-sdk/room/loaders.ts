@@ -57,7 +57,8 @@ export function createLoaders({ api }: ClientContext, channelId: string) {
     },
     pins: async () => {
       const { messages } = await api.pins.list({ channelId })
-      return (state) => ({ ...state, pins: messages.map((pin) => withLatest(state, pin)) })
+      const fetched = messages.map(({ pinnedBy: _, pinnedAt: __, ...message }) => message)
+      return (state) => upsertMessages({ ...state, pins: messages }, fetched)
     },
   }
   const threadLoader =
@@ -93,6 +94,7 @@ export function createPageLoader(
     const isComplete =
       direction === 'older' ? window.from === 0 : window.to === Number.POSITIVE_INFINITY
     if (isComplete) return undefined
+    const edge = direction === 'older' ? window.from : window.to
     const { parentId } = timeline
     const from = direction === 'older' ? { before: cursor } : { after: cursor }
     const args = { channelId, limit: PAGE_SIZE, ...from }
@@ -100,7 +102,7 @@ export function createPageLoader(
       const page = await (parentId === undefined
         ? api.messages.list(args)
         : api.messages.replies({ ...args, messageId: parentId }))
-      return (state) => addPage(state, { ...page, position: direction }, timeline)
+      return (state) => addPage(state, { ...page, position: direction, edge }, timeline)
     }
   }
 }
@@ -130,15 +132,6 @@ export function createJumpLoader(
 function readPosition({ reads }: ChannelState, userId: string, lastReadSeq: number): ReadPosition {
   const known = reads?.[userId]
   return known?.lastReadSeq === lastReadSeq ? known : { lastReadSeq, readAt: null }
-}
-
-/** A pin, with its message as it is now if that is newer. */
-function withLatest<Pin extends { id: string; rev: number }>(
-  { messages }: ChannelState,
-  pin: Pin,
-): Pin {
-  const message = messages.get(pin.id)
-  return message && message.rev > pin.rev ? { ...pin, ...message } : pin
 }
 
 async function loadAllPages<T>(loadPage: (offset: number) => Promise<T[]>): Promise<T[]> {

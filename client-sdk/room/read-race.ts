@@ -19,7 +19,8 @@ export class ReadRace {
     const userId = isRead ? payload.userId : payload.message.userId
     const [own, other] = isRead ? [this.#readAt, this.#sentAt] : [this.#sentAt, this.#readAt]
     const key = `${payload.channelId} ${userId}`
-    own.set(key, Date.now())
-    return Date.now() - (other.get(key) ?? 0) < RACE_MS
+    const now = performance.now()
+    own.set(key, now)
+    return now - (other.get(key) ?? Number.NEGATIVE_INFINITY) < RACE_MS
   }
 }

@@ -20,6 +20,8 @@ export function replayEvent(state: ChannelState, event: ChannelEvent, me: string
   return event.rev !== undefined && event.rev > next.rev ? { ...next, rev: event.rev } : next
 }
 
+const FROM_EVENT = { areFetched: false }
+
 function reduce(state: ChannelState, event: ChannelEvent, me: string): ChannelState {
   const rev = event.rev ?? 0
   switch (event.type) {
@@ -30,6 +32,8 @@ function reduce(state: ChannelState, event: ChannelEvent, me: string): ChannelSt
     }
     case 'message.updated': {
       const { message } = event.payload
+      // A message that was not loaded may have been pinned.
+      if (!state.messages.has(message.id)) return updatePins(state, [message], FROM_EVENT)
       return updateMessage(state, { id: message.id, rev }, (before) => ({
         ...toChatMessage(message),
         reactions: withOwn(message.reactions, before.reactions),
@@ -97,10 +101,12 @@ function updateMessage(
   update: (message: ChatMessage) => ChatMessage,
 ): ChannelState {
   const message = state.messages.get(id)
-  if (!message || message.rev >= rev) return state
+  // The event of this very revision may have come before the pins were loaded.
+  if (message?.rev === rev) return updatePins(state, [message], FROM_EVENT)
+  if (!message || message.rev > rev) return state
   const updated = { ...update(message), rev }
   const messages = new Map(state.messages).set(id, updated)
-  return updatePins({ ...state, messages }, [updated], { areFetched: false })
+  return updatePins({ ...state, messages }, [updated], FROM_EVENT)
 }
 
 /** What is left of a deleted message. */

@@ -113,6 +113,7 @@ export class Resources {
     try {
       const apply = await loader()
       if (!isCurrent()) return
+      this.#loads.delete(name)
       this.set(name, { status: loadedStatus() })
       onLoaded(name, { apply, changes: recording.changes() })
     } catch (cause) {

@@ -70,9 +70,8 @@ export class RoomStores {
     const { context, channelId, sync } = options
     this.messages = {
       ...this.#timeline('messages', (snapshot) => snapshot),
-      jumpTo: (messageId) =>
-        sync.resources.load('jump', createJumpLoader(context, { channelId, messageId })),
-      jumpToLatest: () => sync.resources.load('messages'),
+      jumpTo: (messageId) => sync.jumpTo(createJumpLoader(context, { channelId, messageId })),
+      jumpToLatest: () => sync.jumpToLatest(),
     }
     this.members = this.#derive('members', () => ({
       items: [...(sync.state.members?.values() ?? NO_ITEMS)],

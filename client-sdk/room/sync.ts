@@ -9,6 +9,7 @@ import { applyEvent, replayEvent, upsertMessages } from './reducer.ts'
 import { type Loaded, type Loader, type ResourceName, Resources } from './resources.ts'
 import { type ChannelState, emptyState } from './state.ts'
 import { trimWindow, windowSize } from './timeline.ts'
+import { TypingExpiry } from './typing-expiry.ts'
 
 type ChannelSyncOptions = {
   context: ClientContext
@@ -43,6 +44,9 @@ export class ChannelSync {
   #isSubscribed = false
   /** The size of the window from which on the oldest messages are dropped. */
   #windowLimit = MAX_LIVE_MESSAGES
+  /** The user asked for other messages than the newest ones. */
+  #hasJumped = false
+  readonly #typing = new TypingExpiry((stop) => this.handleEvent(stop))
 
   constructor(readonly options: ChannelSyncOptions) {
     const { loaderOf, watched, onChange } = options
@@ -74,9 +78,24 @@ export class ChannelSync {
     return this.#unsubscribe !== undefined
   }
 
+  /** Moves the window to other messages. The latest request counts, whichever is answered last. */
+  jumpTo(loader: Loader): Promise<void> {
+    this.#hasJumped = true
+    this.resources.invalidate('jump')
+    return this.resources.load('jump', loader)
+  }
+
+  /** Moves the window back to the newest messages. */
+  jumpToLatest(): Promise<void> {
+    this.#hasJumped = false
+    this.resources.invalidate('jump')
+    return this.resources.load('messages')
+  }
+
   handleEvent(event: ChannelEvent) {
     if (!this.#unsubscribe) return
-    if (!event.type.startsWith('typing')) {
+    if (event.type === 'typing.start' || event.type === 'typing.stop') this.#typing.record(event)
+    else {
       const apply = (state: ChannelState) => replayEvent(state, event, this.#me)
       this.resources.buffer.add({ event, apply })
     }
@@ -104,6 +123,7 @@ export class ChannelSync {
   handleDisconnect() {
     this.#isSubscribed = false
     this.resources.transition(['ready'], 'stale')
+    this.#typing.clear()
     if (this.state.typing.length > 0) this.state = { ...this.state, typing: [] }
     this.options.onChange()
   }
@@ -128,12 +148,13 @@ export class ChannelSync {
   #subscribe() {
     if (this.#unsubscribe) return
     const { context, channelId } = this.options
+    // First: a topic that a list keeps open confirms the subscription at once.
+    this.resources.set('messages', { status: this.state.mainWindow ? 'stale' : 'loading' })
     this.#unsubscribe = context.topics.subscribe(
       channelId,
       (context) => this.#handleSubscribed(context),
       this.#position,
     )
-    this.resources.set('messages', { status: this.state.mainWindow ? 'stale' : 'loading' })
     this.options.onChange()
   }
 
@@ -156,10 +177,14 @@ export class ChannelSync {
   }
 
   #handleLoaded(name: ResourceName, { apply, changes }: Loaded) {
-    this.state = changes.reduce((state, change) => change.apply(state), apply(this.state))
+    const { mainWindow } = this.state
+    const loaded = apply(this.state)
+    const isOvertaken = name === 'messages' && this.#hasJumped && mainWindow !== null
+    const state = isOvertaken ? { ...loaded, mainWindow } : loaded
+    this.state = changes.reduce((state, change) => change.apply(state), state)
     this.#windowLimit = windowSize(this.state) + MAX_LIVE_MESSAGES
     if (name === 'messages') this.options.onGapFilled()
-    if (this.state.arePinsStale && name !== 'pins') void this.#reloadPins()
+    if (this.state.arePinsStale) void this.#reloadPins()
     // Only the server knows whether the authors of these messages had read everything before.
     const hasNewMessage = changes.some(({ event }) => event?.type === 'message.new')
     if (name === 'reads' && hasNewMessage) this.resources.reloadLater(name)
@@ -190,6 +215,7 @@ export class ChannelSync {
   /** Reloads everything; until then the old state is shown as stale. */
   async #reload(rev: number) {
     this.resources.abandonLoads()
+    this.#hasJumped = false
     const { names } = this.resources
     for (const name of names) this.resources.set(name, { status: 'stale' })
     const load = this.options.loaderOf('messages')
@@ -207,10 +233,15 @@ export class ChannelSync {
     this.resources.loadWatched(names)
   }
 
-  /** Marks everything as up to date but these resources, which are loaded when watched. */
+  /**
+   * Marks everything as up to date but these resources and those that failed, which are loaded when
+   * watched.
+   */
   #markReady(outdated: ResourceName[]) {
-    this.resources.transition(['stale', 'failed'], 'ready')
-    for (const name of outdated) this.resources.invalidate(name)
+    const { resources } = this
+    const failed = resources.names.filter((name) => resources.get(name).status === 'failed')
+    resources.transition(['stale'], 'ready')
+    for (const name of [...outdated, ...failed]) resources.invalidate(name)
     this.options.onChange()
     this.resources.loadWatched(outdated)
   }

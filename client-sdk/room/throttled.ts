@@ -7,8 +7,8 @@ const READ_INTERVAL_MS = 500
 
 /** Sends at most one typing call per interval, and one more when typing stops. */
 export class ThrottledTyping {
-  /** 0 if the others do not see the user typing. */
-  #sentAt = 0
+  /** By the monotonic clock; undefined if the others do not see the user typing. */
+  #sentAt: number | undefined
   #stopTimer: ReturnType<typeof setTimeout> | undefined
 
   constructor(
@@ -16,16 +16,17 @@ export class ThrottledTyping {
     readonly channelId: string,
   ) {}
 
-  keystroke(now = Date.now()) {
+  keystroke() {
+    const now = performance.now()
     clearTimeout(this.#stopTimer)
     this.#stopTimer = setTimeout(() => this.stop(), TYPING_TIMEOUT_MS)
-    if (now - this.#sentAt < TYPING_INTERVAL_MS) return
+    if (this.#sentAt !== undefined && now - this.#sentAt < TYPING_INTERVAL_MS) return
     this.#sentAt = now
     this.#send(true)
   }
 
   stop() {
-    const isShown = this.#sentAt !== 0
+    const isShown = this.#sentAt !== undefined
     this.cancel()
     if (isShown) this.#send(false)
   }
@@ -33,7 +34,7 @@ export class ThrottledTyping {
   /** Stops without a call: the connection is lost, and the server notices that by itself. */
   cancel() {
     clearTimeout(this.#stopTimer)
-    this.#sentAt = 0
+    this.#sentAt = undefined
   }
 
   #send(typing: boolean) {
@@ -47,7 +48,7 @@ export class ThrottledReads {
   /** The call that is not sent yet. */
   #next: { done: Promise<void>; messageId: string | undefined } | undefined
   #lastCall = Promise.resolve()
-  #sentAt = 0
+  #sentAt = Number.NEGATIVE_INFINITY
 
   constructor(
     readonly api: Pick<UserApi, 'reads'>,
@@ -66,11 +67,11 @@ export class ThrottledReads {
   }
 
   async #send() {
-    const delayMs = this.#sentAt + READ_INTERVAL_MS - Date.now()
+    const delayMs = this.#sentAt + READ_INTERVAL_MS - performance.now()
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
     const messageId = this.#next?.messageId
     this.#next = undefined
-    this.#sentAt = Date.now()
+    this.#sentAt = performance.now()
     const { channelId } = this
     const call = this.api.reads.mark({
       channelId,

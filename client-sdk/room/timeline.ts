@@ -10,6 +10,8 @@ export type Page = {
   messages: readonly Message[]
   hasMore: boolean
   position: 'newest' | Direction
+  /** For an older or newer page: the edge of the window when it was requested. */
+  edge?: number
 }
 
 export const windowOf = (state: ChannelState, { parentId }: Timeline) =>
@@ -24,10 +26,15 @@ const withWindow = (
     ? { ...state, mainWindow: window }
     : { ...state, threadWindows: new Map(state.threadWindows).set(parentId, window) }
 
-/** Adds a page: its messages are known, and the timeline's window extends over them. */
+/**
+ * Adds a page: its messages are known, and the timeline's window extends over them. If the window
+ * has moved since an older or newer page was requested, the two do not meet, and it stays.
+ */
 export function addPage(state: ChannelState, page: Page, timeline: Timeline = {}): ChannelState {
-  const { messages, hasMore, position } = page
+  const { messages, hasMore, position, edge } = page
   const window = windowOf(state, timeline) ?? { from: 0, to: Number.POSITIVE_INFINITY }
+  const isMoved = edge !== undefined && edge !== (position === 'older' ? window.from : window.to)
+  if (isMoved) return upsertMessages(state, messages)
   const from = hasMore ? (messages[0]?.seq ?? window.from) : 0
   const to = hasMore ? (messages.at(-1)?.seq ?? window.to) : Number.POSITIVE_INFINITY
   const extended = {
@@ -57,7 +64,7 @@ export const windowSize = (state: ChannelState) => messagesInWindow(state, {}).l
 
 /**
  * If the window includes the newest message and holds more than `limit`, drops the older ones down
- * to half of the limit. Messages of open threads are kept.
+ * to half of the limit. Pinned messages and those of open threads are kept.
  */
 export function trimWindow(state: ChannelState, limit: number): ChannelState {
   const { mainWindow: window, threadWindows, messages } = state
@@ -65,8 +72,8 @@ export function trimWindow(state: ChannelState, limit: number): ChannelState {
   const shown = messagesInWindow(state, {})
   const first = shown.length > limit ? shown.at(-Math.ceil(limit / 2)) : undefined
   if (!first) return state
-  const isKept = ({ id, seq, parentId }: ChatMessage) =>
-    seq >= first.seq || threadWindows.has(id) || threadWindows.has(parentId ?? '')
+  const isKept = ({ id, seq, parentId, pinned }: ChatMessage) =>
+    pinned || seq >= first.seq || threadWindows.has(id) || threadWindows.has(parentId ?? '')
   return {
     ...state,
     mainWindow: { ...window, from: first.seq },

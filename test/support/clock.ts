@@ -8,6 +8,7 @@ import { onTestFinished, vi } from 'vitest'
 export function openClock() {
   const { setTimeout: set, clearTimeout: clear } = globalThis
   const { now } = Date
+  const monotonic = performance.now.bind(performance)
   const pending = new Map<unknown, { due: number; fire: () => void }>()
   let ahead = 0
   const setTimer = (callback: (...given: unknown[]) => void, ms = 0, ...given: unknown[]) => {
@@ -26,6 +27,7 @@ export function openClock() {
   }
   const mocks = [
     vi.spyOn(Date, 'now').mockImplementation(() => now() + ahead),
+    vi.spyOn(performance, 'now').mockImplementation(() => monotonic() + ahead),
     vi.spyOn(globalThis, 'setTimeout').mockImplementation(setTimer as typeof setTimeout),
     vi.spyOn(globalThis, 'clearTimeout').mockImplementation(clearTimer as typeof clearTimeout),
   ]

@@ -1,0 +1,258 @@
+import { expect, test } from 'vitest'
+import { isLive, isOffline, ready, until } from '../support/chat.ts'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
+
+const LIST = /GET \/api\/channels\?/
+const TOTAL = /GET \/api\/channels\/unread-count/
+const SYNC = /POST \/api\/sync/
+
+/** A live client whose list of two channels is loaded. */
+async function listed() {
+  const chat = scriptedChat()
+  const [one, two] = [chat.channel('one'), chat.channel('two')]
+  one.send('first')
+  two.send('second')
+  await chat.chat.connect()
+  const list = chat.chat.channels()
+  await until(list, ready)
+  await quiet()
+  return { ...chat, one, two, list }
+}
+
+test('what events say while a list loads is not undone by its answer', async () => {
+  const { chat, channel, data, hold, tell } = scriptedChat()
+  const talk = channel('c')
+  talk.own.name = 'Before'
+  talk.send('old')
+  data.total = 7
+  await chat.connect()
+  const held = hold(LIST)
+  const list = chat.channels()
+  const stop = list.subscribe(() => {})
+  await held.asked
+  tell('channel.unread_changed', { channelId: 'c', count: 3 })
+  tell('channel.settings_changed', { channelId: 'c', starred: true, muted: true })
+  tell('channel.total_unread_changed', { count: 3 })
+  tell('user.updated', { user: { id: 'ana', name: 'Ana II', image: null } })
+  await quiet()
+  held.release()
+  const { items, totalUnread } = await until(list, ready)
+  expect(totalUnread).toBe(3)
+  // The channel was not known yet: only its profile is taken from the event.
+  expect(items).toMatchObject([{ lastMessage: { user: { name: 'Ana II' } } }])
+  stop()
+})
+
+test('counts, settings and reads that changed during a reload are kept', async () => {
+  const { chat, data, hold, tell, one, list, cut, mend } = await listed()
+  cut()
+  await isOffline(chat)
+  mend()
+  data.total = 2
+  const [held, total, sync] = [hold(LIST), hold(TOTAL), hold(SYNC)]
+  await Promise.all([held.asked, total.asked])
+  tell('channel.unread_changed', { channelId: 'one', count: 5 })
+  tell('channel.settings_changed', { channelId: 'one', starred: true, muted: false })
+  tell('channel.total_unread_changed', { count: 5 })
+  one.read('me', 1)
+  one.send('newer')
+  await quiet()
+  for (const { release } of [held, total, sync]) release()
+  await isLive(chat)
+  const { items, totalUnread } = await until(list, ready)
+  expect(items.map(({ id }) => id)).toEqual(['one', 'two'].sort().reverse().reverse())
+  expect(items.find(({ id }) => id === 'one')).toMatchObject({
+    unreadCount: 5,
+    starred: true,
+    muted: false,
+    lastReadSeq: 1,
+    lastMessage: { text: 'newer' },
+  })
+  expect([totalUnread, chat.unread.getSnapshot().total]).toEqual([5, 5])
+})
+
+test('a read during a reload is not undone by the answer', async () => {
+  const { chat, hold, one, list, cut, mend } = await listed()
+  cut()
+  await isOffline(chat)
+  mend()
+  const [held, sync] = [hold(LIST), hold(SYNC)]
+  await held.asked
+  one.read('me', 1)
+  await quiet()
+  for (const { release } of [held, sync]) release()
+  await isLive(chat)
+  const { items } = await until(list, ready)
+  expect(items.find(({ id }) => id === 'one')?.lastReadSeq).toBe(1)
+})
+
+test('of two requests for the next page one is sent', async () => {
+  const { chat, channel, count } = scriptedChat()
+  for (let n = 100; n < 160; n++) channel(`c${n}`)
+  await chat.connect()
+  const list = chat.channels()
+  expect((await until(list, ready)).hasMore).toBe(true)
+  await quiet()
+  await Promise.all([list.loadMore(), list.loadMore()])
+  expect([list.getSnapshot().items.length, count(LIST)]).toEqual([60, 2])
+  await list.loadMore()
+  expect(count(LIST)).toBe(2)
+})
+
+test('after an outage whose events are lost a list is loaded as far as it was paged', async () => {
+  const { chat, channel, cut, mend, loseEvents } = scriptedChat()
+  for (let n = 100; n < 160; n++) channel(`c${n}`)
+  await chat.connect()
+  const list = chat.channels()
+  await until(list, ready)
+  await list.loadMore()
+  cut()
+  await isOffline(chat)
+  channel('c105-new')
+  loseEvents()
+  mend()
+  await isLive(chat)
+  const { items } = await until(list, ready)
+  expect(items.map(({ id }) => id)).toContain('c105-new')
+})
+
+test('a list that failed is loaded again 3 seconds later, but not while offline', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, count, refuseRequests } = scriptedChat()
+  channel('c')
+  await chat.connect()
+  refuseRequests(LIST)
+  const list = chat.channels()
+  list.subscribe(() => {})
+  await until(list, ({ status }) => status === 'failed')
+  await clock.forward(3_000)
+  expect([list.getSnapshot().status, count(LIST)]).toEqual(['failed', 2])
+  chat.disconnect()
+  refuseRequests()
+  await clock.forward(60_000)
+  expect(count(LIST)).toBe(2)
+  void chat.connect()
+  await until(list, ready)
+})
+
+test('a record fetched before an edit does not undo the edit', async () => {
+  const { chat, one, list, cut, mend, hold } = await listed()
+  cut()
+  await isOffline(chat)
+  mend()
+  const [held, sync] = [hold(LIST), hold(SYNC)]
+  await held.asked
+  one.edit('one-0001', 'edited')
+  one.send('second')
+  one.edit('one-0002', 'second, edited')
+  await quiet()
+  for (const { release } of [held, sync]) release()
+  await isLive(chat)
+  const { items } = await until(list, ready)
+  expect(items.find(({ id }) => id === 'one')).toMatchObject({
+    rev: one.rev,
+    lastMessage: { text: 'second, edited' },
+  })
+})
+
+test('when the last message is deleted, the list fetches the one before it', async () => {
+  const { one, list, count } = await listed()
+  one.send('last')
+  await quiet()
+  const before = count(SYNC)
+  one.delete('one-0001')
+  await quiet()
+  expect(count(SYNC)).toBe(before)
+  one.send('very last')
+  await quiet()
+  one.delete('one-0003')
+  await until(list, ({ items }) =>
+    items.every(({ lastMessage }) => lastMessage?.text !== 'very last'),
+  )
+  await until(list, ({ items }) => items.some(({ lastMessage }) => lastMessage?.text === 'last'))
+})
+
+test('a channel that is left or deleted goes, and its topic with it', async () => {
+  const { chat, tell, one, topics, list, data } = await listed()
+  expect(topics()).toEqual(['chat:app:one', 'chat:app:two', 'user:app:me'])
+  tell('channel.removed', { channelId: 'one' })
+  await until(list, ({ items }) => items.length === 1)
+  await quiet()
+  expect(topics()).toEqual(['chat:app:two', 'user:app:me'])
+  expect(chat.unread.getSnapshot().byChannel).toEqual({ two: 0 })
+  const { lastMessage: _, ...added } = one.record()
+  tell('channel.added', { channel: added })
+  await until(list, ({ items }) =>
+    items.some(({ id, lastMessage }) => id === 'one' && lastMessage?.text === 'first'),
+  )
+  expect(topics()).toEqual(['chat:app:one', 'chat:app:two', 'user:app:me'])
+  data.channels.delete('one')
+  tell('channel.deleted', { channelId: 'one' })
+  await until(list, ({ items }) => items.length === 1)
+  await quiet()
+  expect(topics()).toEqual(['chat:app:two', 'user:app:me'])
+})
+
+test('a room and a list share one subscription, which lasts as long as either', async () => {
+  const clock = stoppedClock()
+  const { chat, tell, topics, count } = await listed()
+  const stop = chat.channel('one').watch()
+  await until(chat.channel('one').messages, ready)
+  stop()
+  await clock.forward(60_000)
+  expect(topics()).toContain('chat:app:one')
+  const again = chat.channel('one').watch()
+  tell('channel.removed', { channelId: 'one' })
+  await clock.forward(10)
+  again()
+  await clock.forward(60_000)
+  expect([topics(), count(/members/)]).toEqual([['chat:app:two', 'user:app:me'], 0])
+})
+
+test('an unread count of a channel whose record is newer changes nothing but the count', async () => {
+  const { tell, one, list } = await listed()
+  const before = list.getSnapshot()
+  tell('channel.unread_changed', { channelId: 'two', count: 0 })
+  one.type('ana')
+  await quiet()
+  expect(list.getSnapshot()).toBe(before)
+  tell('channel.unread_changed', { channelId: 'two', count: 4 })
+  const { items } = await until(list, (shown) => shown !== before)
+  expect(items.map(({ id, unreadCount }) => [id, unreadCount])).toEqual([
+    ['two', 4],
+    ['one', 0],
+  ])
+  expect(items[1]).toBe(before.items[1])
+})
+
+test('a list that nobody looks at is not asked for, and two that look ask once', async () => {
+  const { chat, channel, count } = scriptedChat()
+  channel('c')
+  await chat.connect()
+  await quiet()
+  expect(count(LIST)).toBe(0)
+  for (const _ of [1, 2]) chat.channels().subscribe(() => {})
+  chat.channels().getSnapshot()
+  await until(chat.channels(), ready)
+  await Promise.all([chat.channels().loadMore(), chat.channels().loadMore()])
+  expect(count(LIST)).toBe(1)
+})
+
+test('a new message moves its channel up, an older fact does not', async () => {
+  const { one, two, list } = await listed()
+  const order = () => list.getSnapshot().items.map(({ id }) => id)
+  const before = order()
+  two.react('two-0001', '👍')
+  one.react('one-0001', '👍')
+  one.edit('one-0001', 'edited')
+  await quiet()
+  expect(order()).toEqual(before)
+  for (const id of ['one', 'two', 'one']) {
+    const talk = id === 'one' ? one : two
+    talk.send('a')
+    talk.send('b')
+    await until(list, ({ items }) => items[0]?.id === id)
+    await quiet()
+  }
+})

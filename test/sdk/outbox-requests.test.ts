@@ -1,0 +1,153 @@
+import { memoryStorage } from '@parley/client'
+import { expect, test } from 'vitest'
+import { isOffline, ready, texts, until } from '../support/chat.ts'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
+
+const SEND = /^POST .*\/messages$/
+
+test('each message is one request, and a channel has one request at a time', async () => {
+  const { chat, channel, hold, count } = scriptedChat()
+  const [one, two] = [channel('c'), channel('d')]
+  await chat.connect()
+  const held = hold(SEND)
+  const sent = ['1', '2', '3'].map((text) => chat.channel('c').send({ text }).sent)
+  await held.asked
+  sent.push(chat.channel('d').send({ text: 'elsewhere' }).sent)
+  await quiet()
+  expect([one.messages.length, two.messages.length, count(SEND)]).toEqual([1, 1, 2])
+  held.release()
+  await Promise.all(sent)
+  expect(texts({ items: one.messages })).toEqual(['1', '2', '3'])
+  expect(count(SEND)).toBe(4)
+})
+
+test('waking, reconnecting and sending again start no second sender', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, hold, count, cut, mend } = scriptedChat()
+  const talk = channel('c')
+  await chat.connect()
+  const held = hold(SEND)
+  const first = chat.channel('c').send({ text: '1', clientId: 'once' })
+  await held.asked
+  expect(chat.channel('c').send({ text: '1', clientId: 'once' }).message).toBe(first.message)
+  cut()
+  await isOffline(chat)
+  mend()
+  await clock.forward(30_000)
+  chat.disconnect()
+  await chat.connect()
+  await quiet()
+  expect(count(SEND)).toBe(1)
+  held.release()
+  await first.sent
+  await clock.forward(60_000)
+  expect([talk.messages.length, count(SEND)]).toEqual([1, 1])
+})
+
+test('a message is retried with growing pauses, sooner after a reconnect, then never', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, count, refuseRequests } = scriptedChat()
+  channel('c')
+  await chat.connect()
+  refuseRequests(SEND, { status: 503, code: 'UNAVAILABLE' })
+  const out = chat.channel('c').send({ text: '1' })
+  await clock.forward(60_000)
+  expect(count(SEND)).toBeGreaterThan(5)
+  expect(count(SEND)).toBeLessThan(13)
+  expect(out.message.status).toBe('pending')
+  const before = count(SEND)
+  refuseRequests()
+  chat.disconnect()
+  await clock.forward(60_000)
+  expect(count(SEND)).toBe(before)
+  await chat.connect()
+  await out.sent
+  await clock.forward(60_000)
+  expect(count(SEND)).toBe(before + 1)
+})
+
+test('a message that fails while the client is disconnected waits for the next connect', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, hold, count } = scriptedChat()
+  channel('c')
+  await chat.connect()
+  const held = hold(SEND)
+  const out = chat.channel('c').send({ text: '1' })
+  await held.asked
+  chat.disconnect()
+  held.release(new Response('{}', { status: 503 }))
+  await quiet()
+  expect(clock.timers()).toBe(0)
+  await clock.forward(60_000)
+  expect([count(SEND), clock.timers()]).toEqual([1, 0])
+  await chat.connect()
+  await out.sent
+  expect(count(SEND)).toBe(2)
+})
+
+test('a discarded message is not sent, and one discarded too late shows as sent', async () => {
+  const { chat, channel, hold, count } = scriptedChat()
+  const talk = channel('c')
+  await chat.connect()
+  const room = chat.channel('c')
+  room.watch()
+  await until(room.messages, ready)
+  const held = hold(SEND)
+  const [late, never] = [room.send({ text: 'late' }), room.send({ text: 'never' })]
+  await held.asked
+  late.discard()
+  never.discard()
+  held.release()
+  await expect(late.sent).rejects.toMatchObject({ code: 'ABORTED' })
+  await expect(never.sent).rejects.toMatchObject({ code: 'ABORTED' })
+  await quiet()
+  expect([texts({ items: talk.messages }), count(SEND)]).toEqual([['late'], 1])
+  expect(room.messages.getSnapshot().items.map(({ status }) => status)).toEqual(['sent'])
+})
+
+test('a refused message is stored as failed, and no client sends it without being told', async () => {
+  const storage = memoryStorage()
+  const first = scriptedChat({ storage })
+  first.channel('c')
+  first.refuseRequests(SEND, { status: 403, code: 'FORBIDDEN' })
+  await first.chat.connect()
+  const out = first.chat.channel('c').send({ text: 'refused' })
+  await expect(out.sent).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  await quiet()
+  const second = scriptedChat({ storage })
+  second.channel('c')
+  await second.chat.connect()
+  const room = second.chat.channel('c')
+  room.watch()
+  const { items } = await until(room.messages, ready)
+  expect(items).toMatchObject([{ status: 'failed', error: { code: 'FORBIDDEN', status: 403 } }])
+  expect(second.count(SEND)).toBe(0)
+  room.retry(out.clientId)
+  await until(room.messages, ({ items }) => items[0]?.status === 'sent')
+  await quiet()
+  expect(second.count(SEND)).toBe(1)
+  expect(await storage.load('app:me')).toEqual([])
+})
+
+test('an unsent message is shown once, whether its event or its answer comes first', async () => {
+  const { chat, channel, hold } = scriptedChat()
+  channel('c')
+  await chat.connect()
+  const room = chat.channel('c')
+  room.watch()
+  await until(room.messages, ready)
+  const shown: string[] = []
+  room.messages.subscribe(() => {
+    const { items } = room.messages.getSnapshot()
+    shown.push(items.map(({ status }) => status).join())
+  })
+  const held = hold(SEND)
+  const out = room.send({ text: '1' })
+  await held.asked
+  await quiet()
+  held.release()
+  await out.sent
+  await quiet()
+  expect(shown).toEqual(['pending', 'sent'])
+})

@@ -1,0 +1,132 @@
+import type { ChatClient, Store } from '@parley/client'
+import {
+  ChatProvider,
+  useLastActive,
+  useMembers,
+  useMessages,
+  usePins,
+  usePresence,
+  useReads,
+  useStore,
+  useThread,
+  useTyping,
+} from '@parley/client/react'
+import { Window } from 'happy-dom'
+import { act, createElement, StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { beforeAll, expect, test } from 'vitest'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
+
+const window = new Window()
+beforeAll(
+  () =>
+    void Object.assign(globalThis, {
+      window,
+      document: window.document,
+      IS_REACT_ACT_ENVIRONMENT: true,
+    }),
+)
+
+const rootOf = () => createRoot(window.document.createElement('div') as never) // of another DOM
+/** The same component, mounted twice as StrictMode does. */
+const strictly = (chat: ChatClient, Component: () => string) =>
+  createElement(
+    StrictMode,
+    null,
+    createElement(ChatProvider, { client: chat }, createElement(Component)),
+  )
+
+test('after unmount no hook keeps a topic, a timer or a load, even in StrictMode', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, topics, requests, tell, cut, mend } = scriptedChat()
+  const talk = channel('c')
+  const { id } = talk.send('root')
+  await chat.connect()
+  const shown: string[] = []
+  const Everything = () => {
+    const { items } = useMessages('c')
+    const sizes = [useMembers('c').items, usePins('c').items, useThread('c', id).items]
+    const reads = Object.keys(useReads('c')).length
+    const people = [useTyping('c').typists.length, usePresence('ana'), useLastActive('ana')]
+    const text = [items.length, ...sizes.map(({ length }) => length), reads, people[0]].join()
+    shown.push(text)
+    return text
+  }
+  const timers: number[] = []
+  talk.pin(id)
+  for (const _ of ['first', 'second']) {
+    const root = rootOf()
+    await act(async () => root.render(strictly(chat, Everything)))
+    talk.type('ana')
+    await act(quiet)
+    expect(shown.at(-1)).toBe('1,2,1,0,2,1')
+    expect(topics()).toEqual(['chat:app:c', 'user:app:me'])
+    act(() => root.unmount())
+    await clock.forward(60_000)
+    expect(topics()).toEqual(['user:app:me'])
+    timers.push(clock.timers())
+  }
+  expect(timers[1]).toBe(timers[0])
+
+  requests.length = 0
+  const renders = shown.length
+  talk.send('nobody looks')
+  tell('presence.online', { userId: 'ana', lastActiveAt: new Date(0).toISOString() })
+  cut()
+  await clock.forward(1)
+  mend()
+  await clock.forward(60_000)
+  expect(requests).toEqual(['GET /api/channels/unread-count'])
+  expect(shown.length).toBe(renders)
+})
+
+test('a component subscribes to its store once, to the next one if it changes, and leaves', async () => {
+  const { chat } = scriptedChat()
+  const listeners = { one: 0, two: 0 }
+  const counted = (name: keyof typeof listeners): Store<string> => ({
+    getSnapshot: () => name,
+    subscribe: () => {
+      listeners[name] += 1
+      return () => {
+        listeners[name] -= 1
+      }
+    },
+  })
+  const stores = { one: counted('one'), two: counted('two') }
+  const One = () => useStore(stores.one)
+  const Two = () => useStore(stores.two)
+  const root = rootOf()
+  await act(async () => root.render(strictly(chat, One)))
+  expect(listeners).toEqual({ one: 1, two: 0 })
+  await act(async () => root.render(strictly(chat, Two)))
+  expect(listeners).toEqual({ one: 0, two: 1 })
+  act(() => root.unmount())
+  expect(listeners).toEqual({ one: 0, two: 0 })
+})
+
+test('a component that changes its channel leaves the old one', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, topics } = scriptedChat()
+  for (const id of ['c', 'd']) channel(id).send(`in ${id}`)
+  const root = rootOf()
+  const texts: string[] = []
+  const render = (channelId: string) => {
+    const Texts = () => {
+      texts.push(
+        useMessages(channelId)
+          .items.map(({ text }) => text)
+          .join(),
+      )
+      return ''
+    }
+    return act(async () => root.render(strictly(chat, Texts)))
+  }
+  await render('c')
+  await act(quiet)
+  await render('d')
+  await act(quiet)
+  await clock.forward(60_000)
+  expect([texts.at(-1), topics()]).toEqual(['in d', ['chat:app:d', 'user:app:me']])
+  act(() => root.unmount())
+})

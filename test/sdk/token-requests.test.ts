@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest'
+import { isOffline } from '../support/chat.ts'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
+
+const INVALID = { status: 401, code: 'INVALID_TOKEN' }
+const HOUR_MS = 3_600_000
+
+test('a token that is refused although it is new is not replaced again and again', async () => {
+  const clock = stoppedClock()
+  const { chat, minted, count, refuseRequests } = scriptedChat()
+  await chat.connect()
+  await clock.forward(11_000)
+  refuseRequests(/users/, INVALID)
+  for (let call = 1; call <= 5; call++)
+    await expect(chat.api.users.get({ userId: 'ana' })).rejects.toMatchObject(INVALID)
+  // The first call is repeated with a second token, which is as bad and too new to be replaced.
+  expect([minted(), count(/users/)]).toEqual([2, 6])
+  await clock.forward(11_000)
+  await expect(chat.api.users.get({ userId: 'ana' })).rejects.toMatchObject(INVALID)
+  expect([minted(), count(/users/)]).toEqual([3, 8])
+})
+
+test('a socket whose new token is refused reconnects with growing pauses', async () => {
+  const clock = stoppedClock()
+  const { chat, minted, network, cut } = scriptedChat()
+  await chat.connect()
+  await clock.forward(11_000)
+  network.refusesTokens = true
+  cut({ isCut: false })
+  await isOffline(chat)
+  await clock.forward(60_000)
+  expect(network.opened).toBeGreaterThan(4)
+  expect(network.opened).toBeLessThan(16)
+  expect(minted()).toBeLessThan(8)
+  network.refusesTokens = false
+  await clock.forward(40_000)
+  expect(chat.connection.getSnapshot().status).toBe('live')
+})
+
+test('calls that are refused together get one new token', async () => {
+  const clock = stoppedClock()
+  const { chat, minted, refuseRequests, hold } = scriptedChat()
+  await chat.connect()
+  await clock.forward(11_000)
+  refuseRequests(/users/, INVALID)
+  const held = [1, 2, 3].map(() => hold(/users/))
+  const calls = [1, 2, 3].map(() => chat.api.users.get({ userId: 'ana' }))
+  await Promise.all(held.map(({ asked }) => asked))
+  refuseRequests()
+  for (const { release } of held) {
+    release()
+    await quiet()
+  }
+  await Promise.all(calls)
+  expect(minted()).toBe(2)
+})
+
+test('a token is renewed before it expires while connected, and not after disconnect()', async () => {
+  const clock = stoppedClock()
+  const { chat, minted } = scriptedChat()
+  await chat.connect()
+  await clock.forward(19 * HOUR_MS)
+  expect(minted()).toBe(1)
+  await clock.forward(3 * HOUR_MS)
+  expect(minted()).toBe(2)
+  chat.disconnect()
+  expect(clock.timers()).toBe(0)
+  await clock.forward(30 * HOUR_MS)
+  expect(minted()).toBe(2)
+  await chat.api.users.get({ userId: 'ana' })
+  expect([minted(), clock.timers()]).toEqual([3, 0])
+})

@@ -1,0 +1,154 @@
+import type { Channel, ChannelChanges, Message } from '@parley/client'
+import { type ScriptedChannel, timeOf, userOf } from './channel.ts'
+
+/** What the server knows. */
+export type ScriptedData = {
+  me: string
+  channels: Map<string, ScriptedChannel>
+  online: Set<string>
+  total: number
+}
+type Asked = { request: string; body: Record<string, unknown> }
+type Context = { data: ScriptedData; query: URLSearchParams; body: Asked['body'] }
+type Answer = (context: Context, ...ids: [string, string, string]) => object
+
+const DEFAULT_LIMIT = 50
+
+/** The routes that the client uses, with their answers. */
+const routes: [RegExp, Answer][] = [
+  [/^GET \/api\/channels$/, ({ data, query }) => ({ channels: listOf(data, query) })],
+  [/^GET \/api\/channels\/unread-count$/, ({ data }) => ({ count: data.total })],
+  [/^POST \/api\/sync$/, ({ data, body }) => ({ channels: changesOf(data, body), more: false })],
+  [
+    /^GET \/api\/users\/([^/]+)$/,
+    ({ data }, id) => ({ ...userOf(id), online: data.online.has(id), lastActiveAt: timeOf(0) }),
+  ],
+  [
+    /^GET \/api\/channels\/([^/]+)\/messages$/,
+    ({ data, query }, id) => pageOf(existing(data, id).messages, query),
+  ],
+  [
+    /^GET \/api\/channels\/([^/]+)\/messages\/([^/]+)$/,
+    ({ data }, id, messageId) => existing(data, id).find(messageId),
+  ],
+  [
+    /^GET \/api\/channels\/([^/]+)\/messages\/([^/]+)\/replies$/,
+    ({ data, query }, id, parentId) => {
+      const replies = existing(data, id).messages.filter((each) => each.parentId === parentId)
+      return pageOf(replies, query)
+    },
+  ],
+  [
+    /^GET \/api\/channels\/([^/]+)\/members$/,
+    ({ data }, id) => ({ members: existing(data, id).members }),
+  ],
+  [
+    /^GET \/api\/channels\/([^/]+)\/receipts\/read-status$/,
+    ({ data }, id) => ({
+      members: [...existing(data, id).reads].map(([userId, lastReadSeq]) => ({
+        userId,
+        lastReadSeq,
+      })),
+    }),
+  ],
+  [/^GET \/api\/channels\/([^/]+)\/pins$/, ({ data }, id) => ({ messages: pinsOf(data, id) })],
+  [
+    /^POST \/api\/channels\/([^/]+)\/messages$/,
+    ({ data, body }, id) => {
+      const channel = existing(data, id)
+      const [clientId, text] = [String(body.clientId), String(body.text)]
+      const parentId = body.parentId === undefined ? '' : String(body.parentId)
+      const known = channel.messages.find((message) => message.clientId === clientId)
+      return known ?? channel.send(text, { by: data.me, parentId, clientId })
+    },
+  ],
+  [
+    /^PATCH \/api\/channels\/([^/]+)\/messages\/([^/]+)$/,
+    ({ data, body }, id, messageId) => existing(data, id).edit(messageId, String(body.text)),
+  ],
+  [
+    /^DELETE \/api\/channels\/([^/]+)\/messages\/([^/]+)$/,
+    ({ data }, id, messageId) => done(existing(data, id).delete(messageId)),
+  ],
+  [
+    /^POST \/api\/channels\/([^/]+)\/messages\/([^/]+)\/reactions$/,
+    ({ data, body }, id, messageId) =>
+      done(existing(data, id).react(messageId, String(body.emoji), data.me)),
+  ],
+  [
+    /^DELETE \/api\/channels\/([^/]+)\/messages\/([^/]+)\/reactions\/([^/]+)$/,
+    ({ data }, id, messageId, emoji) =>
+      done(existing(data, id).unreact(messageId, decodeURIComponent(emoji), data.me)),
+  ],
+  [
+    /^POST \/api\/channels\/([^/]+)\/messages\/([^/]+)\/pin$/,
+    ({ data }, id, messageId) => done(existing(data, id).pin(messageId, data.me)),
+  ],
+  [
+    /^DELETE \/api\/channels\/([^/]+)\/messages\/([^/]+)\/pin$/,
+    ({ data }, id, messageId) => done(existing(data, id).unpin(messageId)),
+  ],
+  [
+    /^POST \/api\/channels\/([^/]+)\/read$/,
+    ({ data }, id) => done(existing(data, id).read(data.me)),
+  ],
+  [/^POST \/api\/channels\/([^/]+)\/typing$/, () => done()],
+]
+
+/** The answer to a request, from what is true at this moment. */
+export function answerOf(data: ScriptedData, { request, body }: Asked): object {
+  const [path = '', search = ''] = request.split('?')
+  for (const [pattern, answer] of routes) {
+    const [, ...ids] = pattern.exec(path) ?? [undefined]
+    const context = { data, query: new URLSearchParams(search), body }
+    if (pattern.test(path)) return answer(context, ids[0] ?? '', ids[1] ?? '', ids[2] ?? '')
+  }
+  throw new Error(`the scripted server has no answer to ${request}`)
+}
+
+const done = (_effect?: unknown) => ({ success: true })
+
+function existing({ channels }: ScriptedData, id: string) {
+  const channel = channels.get(id)
+  if (!channel) throw new Error(`there is no channel ${id}`)
+  return channel
+}
+
+const activityOf = ({ lastMessage, createdAt }: Channel) => lastMessage?.createdAt ?? createdAt
+
+function listOf({ channels }: ScriptedData, query: URLSearchParams) {
+  const offset = Number(query.get('offset') ?? 0)
+  return [...channels.values()]
+    .map((channel) => channel.record())
+    .sort((a, b) => activityOf(b).localeCompare(activityOf(a)) || b.id.localeCompare(a.id))
+    .slice(offset, offset + Number(query.get('limit') ?? DEFAULT_LIMIT))
+}
+
+function pageOf(all: Message[], query: URLSearchParams) {
+  const limit = Number(query.get('limit') ?? DEFAULT_LIMIT)
+  const [before, after] = [query.get('before'), query.get('after')]
+  const newer = after === null ? all : all.filter(({ id }) => id > after)
+  const wanted = (before === null ? newer : all.filter(({ id }) => id < before)).filter(
+    ({ deletedAt }) => deletedAt === null,
+  )
+  const messages = after === null ? wanted.slice(-limit) : wanted.slice(0, limit)
+  return { messages, hasMore: wanted.length > messages.length }
+}
+
+const pinsOf = (data: ScriptedData, id: string) =>
+  [...existing(data, id).pins].map(([messageId, pinned]) => ({
+    ...existing(data, id).find(messageId),
+    ...pinned,
+  }))
+
+function changesOf(data: ScriptedData, { channels }: Asked['body']) {
+  const asked = Object.entries(channels as Record<string, number>) // as the client sends it
+  return Object.fromEntries(
+    asked.map(([id, since]): [string, ChannelChanges] => {
+      const channel = data.channels.get(id)
+      if (!channel) return [id, { removed: true }]
+      const messages = channel.messages.filter(({ rev }) => rev > since)
+      return [id, { rev: channel.rev, channel: channel.record(), messages }]
+    }),
+  )
+}

@@ -1,0 +1,103 @@
+import { type ChatClientOptions, createChatClient, type UserEvents } from '@parley/client'
+import { onTestFinished } from 'vitest'
+import { answerOf, type ScriptedData } from './answers.ts'
+import { createChannel, userOf } from './channel.ts'
+import { createRealtime } from './socket.ts'
+
+const ME = 'me'
+type Gate = { pattern: RegExp; onAsked: () => void; released: Promise<Response | undefined> }
+
+/**
+ * A chat client before a server in memory. Answers are made when the request comes, and can be held
+ * back and released by hand: each order of answers and events can be tried, without a network.
+ */
+export function scriptedChat(options: Partial<ChatClientOptions> = {}) {
+  const realtime = createRealtime()
+  const data: ScriptedData = { me: ME, channels: new Map(), online: new Set(), total: 0 }
+  const requests: string[] = []
+  const gates: Gate[] = []
+  let refusal: { pattern: RegExp; status: number; code: string } | undefined
+  let minted = 0
+
+  const scriptedFetch = async (url: string, { method = 'GET', body = '{}' }: RequestInit = {}) => {
+    const request = `${method} ${url.slice('http://chat'.length)}`
+    requests.push(request)
+    if (realtime.network.isCut) throw new TypeError('the network is cut')
+    const { status, code } = refusal?.pattern.test(request) ? refusal : { status: 200, code: '' }
+    const answer =
+      status === 200
+        ? Response.json(answerOf(data, { request, body: JSON.parse(String(body)) }))
+        : Response.json({ error: { code, message: 'refused' } }, { status })
+    const gate = gates.find(({ pattern }) => pattern.test(request))
+    if (!gate) return answer
+    gates.splice(gates.indexOf(gate), 1)
+    gate.onAsked()
+    return (await gate.released) ?? answer
+  }
+  const chat = createChatClient({
+    url: 'http://chat',
+    token: () => {
+      minted += 1
+      return {
+        token: `token ${minted}`,
+        wsToken: `socket ${minted}`,
+        user: userOf(ME),
+        expiresIn: 86_400,
+        appId: 'app',
+        wsUrl: 'ws://chat',
+      }
+    },
+    fetch: scriptedFetch as typeof fetch, // the client passes strings
+    webSocket: realtime.webSocket,
+    ...options,
+  })
+  onTestFinished(() => chat.disconnect())
+
+  return {
+    chat,
+    ...realtime,
+    data,
+    requests,
+    /** How many tokens the provider was asked for. */
+    minted: () => minted,
+    /** The number of requests so far that match. */
+    count: (pattern: RegExp) => requests.filter((request) => pattern.test(request)).length,
+    /** A new channel of the user. */
+    channel: (id: string, memberIds = [ME, 'ana']) => {
+      const topic = `chat:app:${id}`
+      const channel = createChannel(id, {
+        me: ME,
+        memberIds,
+        publish: (envelope, offset) => realtime.publish(topic, envelope, offset),
+      })
+      data.channels.set(id, channel)
+      return channel
+    },
+    /** An event of the user's own topic. */
+    tell: <Type extends keyof UserEvents>(type: Type, payload: UserEvents[Type]) =>
+      realtime.publish(`user:app:${ME}`, { type, payload }),
+    /** Holds the answer to the next request that matches. */
+    hold: (pattern: RegExp) => {
+      let onAsked = () => {}
+      let release = (_instead?: Response) => {}
+      const asked = new Promise<void>((resolve) => {
+        onAsked = resolve
+      })
+      const released = new Promise<Response | undefined>((resolve) => {
+        release = resolve
+      })
+      gates.push({ pattern, onAsked, released })
+      return { asked, release: (instead?: Response) => release(instead) }
+    },
+    /** Requests that match are refused; without a pattern none is. */
+    refuseRequests: (pattern?: RegExp, { status = 500, code = 'INTERNAL_ERROR' } = {}) => {
+      refusal = pattern && { pattern, status, code }
+    },
+  }
+}
+export type ScriptedChat = ReturnType<typeof scriptedChat>
+
+/** Resolves when everything that needs no timer has happened. */
+export const quiet = async () => {
+  for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
+}
