@@ -269,8 +269,9 @@ const perform: Record<Action, (context: ActionContext) => unknown> = {
   pin: ({ room, id }) => room.pin(id),
   unpin: ({ room, id }) => room.unpin(id),
   read: ({ room, id, pick }) => room.markRead(pick % 2 ? id : undefined),
-  members: ({ user, channelId, pick }) =>
-    pick % 2
+  // Only the owner may remove someone.
+  members: ({ user, channelId, both, pick }) =>
+    pick % 2 || user.id !== both[0]
       ? user.members.add({ channelId, userIds: ['cem', 'dora'] })
       : user.members.remove({ channelId, userId: 'cem' }),
   sendElsewhere: ({ user, otherId, pick }) =>
