@@ -45,7 +45,8 @@ async function start(stop: (exitCode?: number) => void) {
   const cleanup = createCleanup({
     db,
     publisher: bus.publisher,
-    onError: (error) => app.log.error({ err: error }, 'cleanup failed'),
+    metrics,
+    onError: (error, task) => app.log.error({ err: error, task }, 'cleanup failed'),
   })
   const app = buildApp({
     db,

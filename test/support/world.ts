@@ -73,12 +73,13 @@ export async function createWorld({
   })
   const tokens = await createTokens([SECRET])
   const bus = createEventBus()
+  const metrics = createMetrics()
   const cleanup = createCleanup({
     db: pool,
     publisher: bus.publisher,
+    metrics,
     onError: (error) => console.error(error),
   })
-  const metrics = createMetrics()
   const staging = createJobStaging(
     acceptedTasks({ isOn: jobs !== undefined, hasPush: jobs?.push !== undefined }),
   )
