@@ -53,6 +53,7 @@ export async function createFixture({
       messageId: messages.map(idOf),
       workspaceId: [own, other],
       deviceId: devices.map(idOf),
+      inviteId: invites.map(idOf),
       invite: invites.map(({ token }) => token),
     },
     credentials: {
