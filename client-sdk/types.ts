@@ -33,6 +33,11 @@ export interface Api {
       checks: {
         /** The database responded. */
         database: 'ok'
+        /**
+         * Only with JOBS=external. `missing`: no worker has run for a minute, so there are no
+         * previews, no pushes and no clean-up.
+         */
+        workers?: 'ok' | 'missing' | undefined
       }
     }>
     /**
