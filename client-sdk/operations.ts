@@ -79,6 +79,8 @@ export const operations = {
   },
   invites: {
     create: 'POST /api/workspaces/{workspaceId}/invite',
+    list: 'GET /api/workspaces/{workspaceId}/invites',
+    revoke: 'DELETE /api/workspaces/{workspaceId}/invites/{inviteId}',
     accept: 'POST /api/invites/{token}/accept',
   },
   devices: {

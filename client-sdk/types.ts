@@ -33,6 +33,11 @@ export interface Api {
       checks: {
         /** The database responded. */
         database: 'ok'
+        /**
+         * Only with JOBS=external. `missing`: no worker has run for a minute, so there are no
+         * previews, no pushes and no clean-up.
+         */
+        workers?: 'ok' | 'missing' | undefined
       }
     }>
     /**
@@ -871,7 +876,8 @@ export interface Api {
   invites: {
     /**
      * Creates an invite link, shown only in this response. Owners and admins only, and only for
-     * roles up to their own.
+     * roles up to their own. It is void once its creator has left the workspace or has a lower role
+     * than this requires.
      *
      * `POST /api/workspaces/{workspaceId}/invite`
      */
@@ -885,6 +891,8 @@ export interface Api {
       /** The role of users who join with it. */
       role?: 'owner' | 'admin' | 'member' | undefined
     }, options?: CallOptions): Promise<{
+      /** Id of the invite. */
+      id: string
       /** The secret of the invite: anyone who has it may join. */
       token: string
       /**
@@ -894,6 +902,38 @@ export interface Api {
       inviteUrl: string
       /** When it expires. */
       expiresAt: string
+    }>
+    /**
+     * Lists the invites of a workspace that are valid, those used up included. Owners and admins
+     * only.
+     *
+     * `GET /api/workspaces/{workspaceId}/invites`
+     */
+    list(args: {
+      /** Id of the workspace. */
+      workspaceId: string
+      /** Page size. Above 100 means 100. */
+      limit?: number | undefined
+      /** How many entries to skip. */
+      offset?: number | undefined
+    }, options?: CallOptions): Promise<{
+      /** The newest first. */
+      invites: Invite[]
+    }>
+    /**
+     * Nobody can join with the invite any more. Those who have joined stay members. Owners and
+     * admins only.
+     *
+     * `DELETE /api/workspaces/{workspaceId}/invites/{inviteId}`
+     */
+    revoke(args: {
+      /** Id of the workspace. */
+      workspaceId: string
+      /** Id of the invite. */
+      inviteId: string
+    }, options?: CallOptions): Promise<{
+      /** Always true: a failure is an error response. */
+      success: boolean
     }>
     /**
      * Makes you a member of the workspace. Each user counts once against the limit of the invite;
@@ -1408,6 +1448,24 @@ export interface ChannelProfile {
   workspaceId: string | null
   /** When its name, image or description last changed. */
   updatedAt: string
+}
+
+/** An invite, without its secret. */
+export interface Invite {
+  /** Id of the invite. */
+  id: string
+  /** The role of users who join with it. */
+  role: 'owner' | 'admin' | 'member'
+  /** How many users have joined with it. */
+  uses: number
+  /** How many users may join with it; null: no limit. */
+  maxUses: number | null
+  /** The user's id in your own system. */
+  createdBy: string
+  /** When it was created. */
+  createdAt: string
+  /** When it expires. */
+  expiresAt: string
 }
 
 /** A summary of the page behind a URL in a message. */

@@ -13,6 +13,7 @@ export const examples = {
   channelId: '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81',
   messageId: '019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90',
   workspaceId: '019c9b1c-5d4e-7a1b-9c2d-3e4f50617283',
+  inviteId: '019c9b20-6e3f-7b4c-8d5e-6f7081920314',
 }
 
 const isStorable = (value: string) => !value.includes('\0') && value.isWellFormed()
@@ -65,6 +66,8 @@ export const messageId = () =>
   uuid().meta({ description: 'Id of the message.', examples: [examples.messageId] })
 export const workspaceId = () =>
   uuid().meta({ description: 'Id of the workspace.', examples: [examples.workspaceId] })
+export const inviteId = () =>
+  uuid().meta({ description: 'Id of the invite.', examples: [examples.inviteId] })
 
 const USER_ID = new RegExp(`^[!-.0-~]{1,${limits.userIdLength}}$`)
 const isNoPathStep = (value: string) => value !== '.' && value !== '..'

@@ -17,6 +17,7 @@ export {
   type UserEventType,
   userEvents,
 } from './events.ts'
+export { Invite } from './invites.ts'
 export { formatIssues } from './issues.ts'
 export { grouped, limits } from './limits.ts'
 export { LinkPreview } from './link-previews.ts'

@@ -7,6 +7,25 @@ import { Workspace, WorkspaceRole } from './workspaces.ts'
 const { maxUses, expiresInDays } = limits.invite
 const tokenExample = 'q0v2m8x1c5n9b4z6d0w1rA'
 
+/** An invite as owners and admins see it, without its secret. */
+export const Invite = z
+  .object({
+    id: field.inviteId(),
+    role: WorkspaceRole.meta({ description: 'The role of users who join with it.' }),
+    uses: z.int().meta({ description: 'How many users have joined with it.', examples: [2] }),
+    maxUses: z
+      .int()
+      .nullable()
+      .meta({ description: 'How many users may join with it; null: no limit.', examples: [5] }),
+    createdBy: field.userId(),
+    createdAt: field.time('When it was created.'),
+    expiresAt: field.time('When it expires.', '2026-11-28T09:30:00.000Z'),
+  })
+  .meta({ id: 'Invite', description: 'An invite, without its secret.' })
+export type Invite = z.infer<typeof Invite>
+
+const Ref = z.object({ workspaceId: field.workspaceId() })
+
 /** Invite links to workspaces. */
 export const invites = {
   create: operation({
@@ -16,9 +35,9 @@ export const invites = {
     summary: 'Invite to a workspace',
     description:
       'Creates an invite link, shown only in this response. Owners and admins only, and only for ' +
-      'roles up to their own.',
-    input: z.object({
-      workspaceId: field.workspaceId(),
+      'roles up to their own. It is void once its creator has left the workspace or has a lower ' +
+      'role than this requires.',
+    input: Ref.extend({
       maxUses: z
         .int()
         .min(1)
@@ -39,6 +58,7 @@ export const invites = {
       }),
     }),
     output: z.object({
+      id: field.inviteId(),
       token: z.string().meta({
         description: 'The secret of the invite: anyone who has it may join.',
         examples: [tokenExample],
@@ -51,6 +71,33 @@ export const invites = {
       }),
       expiresAt: field.time('When it expires.', '2026-11-28T09:30:00.000Z'),
     }),
+  }),
+  list: operation({
+    method: 'GET',
+    path: '/api/workspaces/{workspaceId}/invites',
+    auth: 'user',
+    summary: 'List invites',
+    description:
+      'Lists the invites of a workspace that are valid, those used up included. Owners and ' +
+      'admins only.',
+    input: Ref.extend({
+      limit: field.pageSize(limits.page.invites),
+      offset: field.offset(),
+    }),
+    output: z.object({
+      invites: z.array(Invite).meta({ description: 'The newest first.' }),
+    }),
+  }),
+  revoke: operation({
+    method: 'DELETE',
+    path: '/api/workspaces/{workspaceId}/invites/{inviteId}',
+    auth: 'user',
+    summary: 'Revoke an invite',
+    description:
+      'Nobody can join with the invite any more. Those who have joined stay members. Owners and ' +
+      'admins only.',
+    input: Ref.extend({ inviteId: field.inviteId() }),
+    output: field.Success,
   }),
   accept: operation({
     method: 'POST',

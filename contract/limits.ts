@@ -19,6 +19,7 @@ export const limits = {
     channels: { default: 50, max: 100 },
     users: { default: 50, max: 100 },
     messages: { default: 100, max: 200 },
+    invites: { default: 50, max: 100 },
   },
   userIdLength: 255,
   nameLength: 255,

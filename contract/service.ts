@@ -24,6 +24,15 @@ export const service = {
           database: z
             .literal('ok')
             .meta({ description: 'The database responded.', examples: ['ok'] }),
+          workers: z
+            .enum(['ok', 'missing'])
+            .optional()
+            .meta({
+              description:
+                'Only with JOBS=external. `missing`: no worker has run for a minute, so there ' +
+                'are no previews, no pushes and no clean-up.',
+              examples: ['ok'],
+            }),
         })
         .meta({ description: 'What was checked.' }),
     }),

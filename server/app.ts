@@ -42,7 +42,7 @@ export type AppOptions = {
     /** The page that accepts invites; contains `{token}`. */
     inviteUrl?: string | undefined
   }
-  jobs: Pick<Services, 'erasure' | 'staging' | 'providerPreferences'>
+  jobs: Pick<Services, 'erasure' | 'staging' | 'workers' | 'providerPreferences'>
   realtime: {
     /** The database of `db`, through which the nodes notify each other. */
     databaseUrl: string

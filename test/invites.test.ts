@@ -142,3 +142,81 @@ test('an expired, unknown or foreign invite is not found', async () => {
     await world().db`select from workspace_invites where workspace_id = ${workspaceId}`,
   ).toHaveLength(0)
 })
+
+test('owners and admins list the valid invites, and members do not', async () => {
+  const { owner, workspaceId } = await workspaceOf('l-ana')
+  const [ben, cem] = await world().users('l-ben', 'l-cem')
+  const first = await owner.invites.create({ workspaceId, role: 'admin', maxUses: 1 })
+  await ben.invites.accept({ token: first.token })
+  const second = await ben.invites.create({ workspaceId })
+  await cem.invites.accept({ token: second.token })
+  const expired = await ben.invites.create({ workspaceId })
+  await world().db`
+    update workspace_invites
+    set expires_at = now() - interval '1 second'
+    where id = ${expired.id}`
+  const { invites } = await ben.invites.list({ workspaceId })
+  expect(invites).toEqual([
+    {
+      id: second.id,
+      role: 'member',
+      uses: 1,
+      maxUses: null,
+      createdBy: 'l-ben',
+      createdAt: expect.any(String),
+      expiresAt: second.expiresAt,
+    },
+    expect.objectContaining({ id: first.id, role: 'admin', uses: 1, maxUses: 1 }),
+  ])
+  expect(await owner.invites.list({ workspaceId, limit: 1, offset: 1 })).toEqual({
+    invites: invites.slice(1),
+  })
+  expect(await refusal(cem.invites.list({ workspaceId }))).toEqual(forbidden)
+  expect(await refusal(cem.invites.revoke({ workspaceId, inviteId: first.id }))).toEqual(forbidden)
+})
+
+test('a revoked invite admits nobody, and those who joined by it stay', async () => {
+  const { owner, workspaceId } = await workspaceOf('r-ana')
+  const other = await workspaceOf('r-other')
+  const [ben, cem] = await world().users('r-ben', 'r-cem')
+  const { id: inviteId, token } = await owner.invites.create({ workspaceId })
+  const kept = await owner.invites.create({ workspaceId })
+  await ben.invites.accept({ token })
+  const elsewhere = { workspaceId: other.workspaceId, inviteId }
+  expect(await refusal(other.owner.invites.revoke(elsewhere))).toEqual(notFound)
+  expect(await owner.invites.revoke({ workspaceId, inviteId })).toEqual({ success: true })
+  expect(await refusal(cem.invites.accept({ token }))).toEqual(notFound)
+  expect(await refusal(owner.invites.revoke({ workspaceId, inviteId }))).toEqual(notFound)
+  const { invites } = await owner.invites.list({ workspaceId })
+  expect(invites.map(({ id }) => id)).toEqual([kept.id])
+  expect(await memberCount(workspaceId)).toBe(2)
+  await cem.invites.accept({ token: kept.token })
+})
+
+test('the invites of an admin who was removed, deleted or demoted are void', async () => {
+  const { owner, workspaceId } = await workspaceOf('v-ana')
+  const admins = await world().users('v-removed', 'v-deleted', 'v-demoted')
+  const eve = await world().user('v-eve')
+  const joinAsAdmin = async (admin: (typeof admins)[number]) => {
+    const { token } = await owner.invites.create({ workspaceId, role: 'admin' })
+    await admin.invites.accept({ token })
+  }
+  for (const admin of admins) await joinAsAdmin(admin)
+  const [removed, deleted, demoted] = admins
+  const made = await Promise.all(admins.map((admin) => admin.invites.create({ workspaceId })))
+  await owner.workspaces.removeMember({ workspaceId, userId: removed.id })
+  await world().backend.users.delete({ userId: deleted.id })
+  await world().db`
+    update workspace_members
+    set role = 'member'
+    where workspace_id = ${workspaceId}
+      and user_id = ${demoted.id}`
+  const voided = new Set(made.map(({ id }) => id))
+  const listed = async () =>
+    (await owner.invites.list({ workspaceId })).invites.filter(({ id }) => voided.has(id))
+  expect(await listed()).toEqual([])
+  await joinAsAdmin(removed)
+  expect(await listed()).toEqual([])
+  for (const { token } of made)
+    expect(await refusal(eve.invites.accept({ token }))).toEqual(notFound)
+})

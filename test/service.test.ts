@@ -1,7 +1,9 @@
 import { limits } from '@parley/contract'
 import { connectOnce } from '@parley/server/db/client'
-import { expect, inject, onTestFinished, test } from 'vitest'
-import { useWorld } from './support/world.ts'
+import { expect, inject, onTestFinished, test, vi } from 'vitest'
+import { silentLog } from './support/jobs.ts'
+import { patient } from './support/until.ts'
+import { createWorld, useWorld } from './support/world.ts'
 
 const world = useWorld()
 
@@ -40,4 +42,38 @@ test('health fails while the database cannot be asked, and liveness does not', a
     await admin.unsafe(`alter database ${database} with allow_connections true`)
   }
   expect(await status('/health')).toBe(200)
+})
+
+test('with external jobs, health and the log say that no worker runs, and when one is back', async () => {
+  const lines: string[] = []
+  const note = (level: string) => (_: object, message: string) => void lines.push(level + message)
+  const node = await createWorld({
+    databaseUrl: world().databaseUrl,
+    jobs: {
+      isElsewhere: true,
+      log: { ...silentLog, warn: note('warn: '), info: note('info: ') },
+      timings: { heartbeatMs: 20, workerMissingMs: 300 },
+    },
+  })
+  onTestFinished(() => node.stop())
+  const health = async () => {
+    const response = await fetch(`${node.url}/health`)
+    const { checks } = (await response.json()) as { checks: object }
+    return [response.status, checks]
+  }
+  const becomes = (workers: string) =>
+    vi.waitFor(
+      async () => expect(await health()).toEqual([200, { database: 'ok', workers }]),
+      patient,
+    )
+  await becomes('missing')
+  await world().db`insert into job_workers (id, seen_at) values ('away', now() + interval '1 hour')`
+  await becomes('ok')
+  await world().db`delete from job_workers where id = 'away'`
+  await becomes('missing')
+  expect(lines).toEqual([
+    'warn: no worker runs the staged jobs: start npm run worker',
+    'info: a worker runs the staged jobs again',
+    'warn: no worker runs the staged jobs: start npm run worker',
+  ])
 })

@@ -19,6 +19,7 @@ import { startMetricsServer } from '../http/metrics-server.ts'
 import { createCleanup } from '../jobs/cleanup.ts'
 import { startJobs } from '../jobs/index.ts'
 import { createProviderPreferences } from '../jobs/push/preferences.ts'
+import { watchWorkers } from '../jobs/watch-workers.ts'
 import { errorMessage, runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
 
 /** `npm start`: the server, with its database unless that is given, and its jobs. */
@@ -45,8 +46,10 @@ async function start(stop: (exitCode?: number) => void) {
   const cleanup = createCleanup({
     db,
     publisher: bus.publisher,
-    onError: (error) => app.log.error({ err: error }, 'cleanup failed'),
+    metrics,
+    onError: (error, task) => app.log.error({ err: error, task }, 'cleanup failed'),
   })
+  const workers = config.jobs === 'external' ? watchWorkers({ db }) : undefined
   const app = buildApp({
     db,
     metrics,
@@ -57,6 +60,7 @@ async function start(stop: (exitCode?: number) => void) {
     jobs: {
       erasure: cleanup,
       staging,
+      workers: workers?.state,
       providerPreferences: createProviderPreferences(config.push),
     },
     realtime: { ...config, databaseUrl },
@@ -66,6 +70,7 @@ async function start(stop: (exitCode?: number) => void) {
   stopFunctions.push(() => closeInTime(app))
   await app.listen({ port: config.port, host: config.host })
 
+  if (workers) stopFunctions.push(workers.start(app.log))
   if (config.jobs === 'on') {
     const { log } = app
     const { publisher } = bus

@@ -42,7 +42,8 @@ async function start(stop: () => void) {
   const cleanup = createCleanup({
     db,
     publisher,
-    onError: (error) => log.error({ err: error }, 'cleanup failed'),
+    metrics,
+    onError: (error, task) => log.error({ err: error, task }, 'cleanup failed'),
   })
   stopFunctions.push(cleanup.stop)
 

@@ -38,9 +38,12 @@ export type Services = {
   erasure: Erasure
   publisher: EventPublisher
   staging: JobStaging
+  /** Whether another process runs the staged jobs; only with JOBS=external. */
+  workers?: (() => WorkersState) | undefined
   /** A user's preferences at the push provider; empty without one, or when it responds too late. */
   providerPreferences: (userId: string) => Promise<ProviderPreferences>
 }
+export type WorkersState = 'ok' | 'missing'
 export type ProviderPreferences = { channels: unknown[]; workflows: unknown[] }
 /** Who may administer users by a bearer token: every user, or only holders of an admin token. */
 export type UserAdminAccess = 'bearer' | 'server'

@@ -13,12 +13,19 @@ export function observeDatabase(
   const update = async () => {
     gauges.poolWaiting.set(db.waiting())
     for (const gauge of [gauges.jobs, gauges.oldestJob, gauges.connections]) gauge.reset()
-    const [jobs, connections] = await Promise.all([selectJobs(db), selectConnections(db)])
+    const [jobs, connections, [kept]] = await Promise.all([
+      selectJobs(db),
+      selectConnections(db),
+      selectKept(db),
+    ])
     for (const { task, state, count, oldest } of jobs) {
       gauges.jobs.set({ task, state }, count)
       if (state === 'waiting') gauges.oldestJob.set({ task }, oldest)
     }
     for (const { state, count } of connections) gauges.connections.set({ state }, count)
+    gauges.oldestEvent.set(kept?.oldestEvent ?? 0)
+    gauges.purgeBacklog.set({ kind: 'users' }, kept?.users ?? 0)
+    gauges.purgeBacklog.set({ kind: 'channels' }, kept?.channels ?? 0)
   }
   return () =>
     update().then(
@@ -46,6 +53,17 @@ function createGauges(registry: Registry) {
       name: 'parley_database_connections',
       help: "The service's connections to the database, from all nodes, by state.",
       labelNames: ['state'] as const,
+      registers,
+    }),
+    oldestEvent: new Gauge({
+      name: 'parley_events_oldest_seconds',
+      help: 'Age of the oldest event kept: above a day, the clean-up does not keep up.',
+      registers,
+    }),
+    purgeBacklog: new Gauge({
+      name: 'parley_purge_backlog',
+      help: 'Deleted users and channels of which the clean-up has not deleted everything yet.',
+      labelNames: ['kind'] as const,
       registers,
     }),
     up: new Gauge({
@@ -107,4 +125,27 @@ const selectConnections = (db: Db) =>
       from pg_stat_activity
       where datname = current_database() and application_name like 'parley%'
       group by 1`,
+  )
+
+type KeptRow = { oldestEvent: number; users: number; channels: number }
+
+const selectKept = (db: Db) =>
+  db.use(
+    (db) => db<KeptRow[]>`
+      select
+        (
+          select coalesce(extract(epoch from now() - min(e.created_at)), 0)::float
+          from events e
+        ) as oldest_event,
+        (
+          select count(*)::int
+          from users u
+          where u.deleted_at is not null
+            and u.forgotten_at is null
+        ) as users,
+        (
+          select count(*)::int
+          from channels c
+          where c.deleted_at is not null
+        ) as channels`,
   )

@@ -21,6 +21,12 @@ export function createMetrics() {
       labelNames: ['task', 'outcome'] as const,
       registers,
     }),
+    cleanupFailures: new Counter({
+      name: 'parley_cleanup_failures_total',
+      help: 'Failed parts of the clean-up by task. The next clean-up tries them again.',
+      labelNames: ['task'] as const,
+      registers,
+    }),
     pushes: new Counter({
       name: 'parley_pushes_total',
       help: 'Pushes by outcome: accepted or refused by the provider, or put_off.',

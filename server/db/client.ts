@@ -241,10 +241,16 @@ function socketOf(url: string) {
  * rather than that a query is wrong.
  */
 export const isDatabaseUnavailable = (error: unknown) =>
-  error instanceof Error &&
-  'code' in error &&
-  typeof error.code === 'string' &&
-  (CONNECTION_CODES.has(error.code) || UNAVAILABLE_SQLSTATES.test(error.code))
+  isConnectionLost(error) || UNAVAILABLE_SQLSTATES.test(codeOf(error))
+
+/** Whether the connection is gone, or the time of the work that has it. */
+export const isConnectionLost = (error: unknown) => CONNECTION_CODES.has(codeOf(error))
+
+/** Whether the database has cancelled a statement that ran for too long. */
+export const isStatementTimeout = (error: unknown) => codeOf(error) === '57014'
+
+const codeOf = (error: unknown) =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 
 /** Whether the database cancelled a statement because it took too long. */
 export const isStatementTimeout = (error: unknown) =>

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { contract, type WorkspaceRole, workspaceRoles } from '@parley/contract'
+import { contract, type Invite, type WorkspaceRole, workspaceRoles } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
-import type { WriteContext } from '../core/context.ts'
+import type { Context, WriteContext } from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
 import { sha256 } from '../core/hash.ts'
-import { type Implements, implement } from '../core/operation.ts'
+import { type Implements, implement, implementWithoutTransaction } from '../core/operation.ts'
+import type { Tx } from '../db/client.ts'
 import { lockCallerForShare } from './access.ts'
 import { workspaceForMember } from './workspaces/access.ts'
 import { viewWorkspace } from './workspaces/index.ts'
@@ -21,7 +22,7 @@ const create = implement(
     }
     const { appId, userId } = ctx.caller
     const token = randomBytes(16).toString('base64url')
-    const [invite] = await ctx.db<{ expiresAt: string }[]>`
+    const [invite] = await ctx.db<{ id: string; expiresAt: string }[]>`
       insert into workspace_invites (
         id, app_id, workspace_id,
         token_hash, role, max_uses,
@@ -32,11 +33,42 @@ const create = implement(
         ${sha256(token)}, ${role}, ${maxUses},
         ${userId}, now() + ${expiresInDays} * interval '1 day'
       )
-      returning expires_at`
+      returning id, expires_at`
     if (!invite) throw new Error('the insert of an invite returned no row')
-    return { token, inviteUrl: ctx.services.inviteUrl(token), expiresAt: invite.expiresAt }
+    return { ...invite, token, inviteUrl: ctx.services.inviteUrl(token) }
   },
 )
+
+const list = implementWithoutTransaction(
+  contract.invites.list,
+  async (ctx, { workspaceId, limit, offset }) => {
+    await requireInviter(ctx, workspaceId)
+    const invites = await ctx.db<Invite[]>`
+      select
+        wi.id, wi.role, wi.uses, wi.max_uses,
+        wi.created_by, wi.created_at, wi.expires_at
+      from workspace_invites wi
+      where wi.workspace_id = ${workspaceId}
+        and ${isValid(ctx.db)}
+      order by wi.id desc
+      limit ${limit}
+      offset ${offset}`
+    return { invites }
+  },
+)
+
+/** The clean-up deletes it: it may have any number of uses. */
+const revoke = implement(contract.invites.revoke, async (ctx, { workspaceId, inviteId }) => {
+  await requireInviter(ctx, workspaceId)
+  const { count } = await ctx.db`
+    update workspace_invites
+    set expires_at = now()
+    where id = ${inviteId}
+      and workspace_id is not distinct from ${workspaceId}
+      and expires_at > now()`
+  if (count === 0) throw new ApiError('NOT_FOUND', 'Invite not found or expired')
+  return { success: true }
+})
 
 const accept = implement(contract.invites.accept, async (ctx, { token }) => {
   await lockCallerForShare(ctx)
@@ -51,12 +83,30 @@ const accept = implement(contract.invites.accept, async (ctx, { token }) => {
   return { workspace: await viewWorkspace(ctx, invite.workspaceId) }
 })
 
-export const invites = { create, accept } satisfies Implements<'invites'>
+export const invites = { create, list, revoke, accept } satisfies Implements<'invites'>
 
 const mayInvite = (own: WorkspaceRole, role: WorkspaceRole) =>
   own !== 'member' && workspaceRoles.indexOf(role) >= workspaceRoles.indexOf(own)
 
-type Invite = {
+async function requireInviter(ctx: Context<'user'>, workspaceId: string) {
+  const own = await workspaceForMember(ctx, workspaceId)
+  if (!mayInvite(own.role, 'member')) {
+    throw new ApiError('FORBIDDEN', 'Only owners and admins see and revoke invites')
+  }
+}
+
+/** Whether invite `wi` has not expired and its creator could still create it: see mayInvite. */
+const isValid = (db: Tx) => db`(
+  wi.expires_at > now()
+  and exists (
+    select from workspace_members wm
+    where wm.workspace_id = wi.workspace_id
+      and wm.user_id = wi.created_by
+      and (wm.role = 'owner' or (wm.role = 'admin' and wi.role <> 'owner'))
+  )
+)`
+
+type UsableInvite = {
   id: string
   workspaceId: string
   role: WorkspaceRole
@@ -69,17 +119,17 @@ type Invite = {
 async function lockedInvite(
   { db, caller: { appId, userId } }: WriteContext<'user'>,
   token: string,
-): Promise<Invite> {
+): Promise<UsableInvite> {
   const valid = db`
     wi.app_id = ${appId}
     and wi.token_hash = ${sha256(token)}
-    and wi.expires_at > now()`
+    and ${isValid(db)}`
   const [, [invite]] = await Promise.all([
     db`
       select from workspace_invites wi
       where ${valid}
-      for update`,
-    db<Invite[]>`
+      for update of wi`,
+    db<UsableInvite[]>`
       select
         wi.id, wi.workspace_id, wi.role, wi.uses, wi.max_uses,
         exists (
@@ -97,7 +147,7 @@ async function lockedInvite(
 /** The user may be joining by another invite at the same time: only the first counts as a use. */
 const join = (
   { db, caller: { appId, userId } }: WriteContext<'user'>,
-  { id, workspaceId, role }: Invite,
+  { id, workspaceId, role }: UsableInvite,
 ) => db`
   with joined as (
     insert into workspace_members (app_id, workspace_id, user_id, role)

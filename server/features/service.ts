@@ -7,9 +7,10 @@ import {
 
 const health = implementWithoutTransaction(
   contract.service.health,
-  async ({ db, services: { version } }) => {
+  async ({ db, services: { version, workers } }) => {
     await db`select 1`
-    return { status: 'ok' as const, version, checks: { database: 'ok' as const } }
+    const checks = { database: 'ok' as const, ...(workers && { workers: workers() }) }
+    return { status: 'ok' as const, version, checks }
   },
 )
 

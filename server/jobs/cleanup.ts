@@ -1,8 +1,17 @@
-import { type Erasure, runInTransaction, type Transaction } from '../core/context.ts'
+import { performance } from 'node:perf_hooks'
+import type { Erasure } from '../core/context.ts'
 import type { EventPublisher } from '../core/event-bus.ts'
-import { type Db, type DbConnection, DeadlineError } from '../db/client.ts'
+import type { Metrics } from '../core/metrics.ts'
+import { type Db, type DbConnection, DeadlineError, isConnectionLost } from '../db/client.ts'
 import { locks } from '../db/locks.ts'
-import { eraseInChannel, finishErasure, selectErasureTargets } from '../features/users/erase.ts'
+import { createBatchSize } from './batch-size.ts'
+import {
+  createErasurePositions,
+  type DeletedUsers,
+  type ErasureContext,
+  eraseUsers,
+  STEP,
+} from './erasure.ts'
 import {
   BATCH,
   expireEvents,
@@ -15,6 +24,8 @@ import {
 const INTERVAL_MS = 60_000
 const RETRY_MS = 1_000
 const PASS_TIMEOUT_MS = 60_000
+/** How long one task of a pass may take before it is the next one's turn. */
+const TURN_MS = 8_000
 const THINNING_INTERVAL_MS = 3_600_000
 
 export type Cleanup = Erasure & {
@@ -29,20 +40,51 @@ export type Cleanup = Erasure & {
 type CleanupOptions = {
   db: Db
   publisher: EventPublisher
-  onError: (error: unknown) => void
+  metrics: Pick<Metrics, 'cleanupFailures'>
+  /** Called with what a task failed with, or what ended a pass. */
+  onError: (error: unknown, task?: string) => void
+}
+
+type TaskContext = Omit<ErasureContext, 'positions' | 'publisher' | 'mayWait'>
+type CleanupTask = { name: string; most: number; run: (context: TaskContext) => Promise<void> }
+
+/** Ends a task whose turn is over. It goes on in the next pass. */
+class TurnOverError extends Error {
+  override readonly name = 'TurnOverError'
 }
 
 /**
  * Deletes what deleted users and channels left behind, and what has expired, in short statements
  * and transactions. It may be interrupted at any point, and run on several nodes at once; an
- * advisory lock normally leaves it to one node at a time.
+ * advisory lock normally leaves it to one node at a time. Tasks take turns, and each fails alone.
  */
-export function createCleanup({ db, publisher, onError }: CleanupOptions): Cleanup {
+export function createCleanup({ db, publisher, metrics, onError }: CleanupOptions): Cleanup {
   const stopping = new AbortController()
+  const positions = createErasurePositions()
   let isWanted = false
-  let thinnedAt = 0
+  let thinnedAt = Number.NEGATIVE_INFINITY
   let running: Promise<void> | undefined
   let retry: NodeJS.Timeout | undefined
+
+  const eraseDeletedUsers = async (context: TaskContext) => {
+    for (const users of await selectDeletedUsers(context.db)) {
+      const erasure = { ...context, publisher, positions, mayWait: false }
+      await context.attempt(() => eraseUsers(erasure, users))
+    }
+  }
+  const thinHourly = async (context: TaskContext) => {
+    if (performance.now() - thinnedAt < THINNING_INTERVAL_MS) return
+    await thinReadMarks(context)
+    thinnedAt = performance.now()
+  }
+  const tasks = [
+    { name: 'events', most: BATCH, run: expireEvents },
+    { name: 'invites', most: BATCH, run: expireInvites },
+    { name: 'previews', most: BATCH, run: expirePreviews },
+    { name: 'users', most: STEP, run: eraseDeletedUsers },
+    { name: 'channels', most: BATCH, run: purgeChannels },
+    { name: 'read_marks', most: BATCH, run: thinHourly },
+  ].map((task: CleanupTask) => ({ ...task, batch: createBatchSize(task.most) }))
 
   const wake = () => {
     isWanted = true
@@ -66,15 +108,30 @@ export function createCleanup({ db, publisher, onError }: CleanupOptions): Clean
     const signal = AbortSignal.any([stopping.signal, deadline])
     // The whole pass uses one connection, to leave the others to requests.
     const onOneConnection: Pick<Db, 'use'> = { use: (work) => work(connection, signal) }
-    await eraseDeletedUsers({ db: onOneConnection, publisher, signal })
-    const context = { db: onOneConnection, signal }
-    await purgeChannels(context)
-    await expireEvents(context)
-    await expireInvites(context)
-    await expirePreviews(context)
-    if (Date.now() - thinnedAt < THINNING_INTERVAL_MS) return
-    await thinReadMarks(context)
-    thinnedAt = Date.now()
+    for (const task of tasks) {
+      const turnEnds = performance.now() + TURN_MS
+      const checkpoint = () => {
+        signal.throwIfAborted()
+        if (performance.now() > turnEnds) throw new TurnOverError()
+      }
+      const attempt = async (work: () => Promise<void>) => {
+        try {
+          await work()
+          return true
+        } catch (error) {
+          if (error instanceof TurnOverError || signal.aborted || isConnectionLost(error))
+            throw error
+          metrics.cleanupFailures.inc({ task: task.name })
+          onError(error, task.name)
+          return false
+        }
+      }
+      const context = { db: onOneConnection, checkpoint, attempt, batch: task.batch }
+      await attempt(() => task.run(context)).catch((error) => {
+        if (!(error instanceof TurnOverError)) throw error
+        isWanted = true
+      })
+    }
   }
 
   const stop = async () => {
@@ -99,7 +156,19 @@ export function createCleanup({ db, publisher, onError }: CleanupOptions): Clean
     run,
     start,
     stop,
-    erase: (users, until) => eraseUsers({ db, publisher, signal: stopping.signal }, users, until),
+    erase: (users, until) => {
+      const checkpoint = () => {
+        stopping.signal.throwIfAborted()
+        if (Date.now() > until) throw new DeadlineError()
+      }
+      const attempt = async (work: () => Promise<void>) => {
+        await work()
+        return true
+      }
+      const batch = createBatchSize(STEP)
+      const context = { db, publisher, checkpoint, attempt, batch, positions, mayWait: true }
+      return eraseUsers(context, users)
+    },
   }
 }
 
@@ -111,18 +180,27 @@ const exclusively =
       select pg_try_advisory_lock(${locks.cleanup}) as is_ours`
     if (!lock?.isOurs) return onTaken()
     try {
+      await limitLockWaits(connection)
       await work(connection, deadline)
     } finally {
-      await connection`select pg_advisory_unlock(${locks.cleanup})`
+      await Promise.all([
+        connection`reset lock_timeout`,
+        connection`select pg_advisory_unlock(${locks.cleanup})`,
+      ])
     }
   }
 
-/** `signal` ends every loop between two steps. */
-type ErasureContext = { db: Pick<Db, 'use'>; publisher: EventPublisher; signal: AbortSignal }
-type DeletedUsers = { appId: string; userIds: string[] }
+/**
+ * A step that waits for a lock this long fails, whatever its size. It is a quarter of the time of a
+ * statement, so that only steps that are too large miss that.
+ */
+const limitLockWaits = (connection: DbConnection) => connection`
+  select set_config('lock_timeout', (s.setting::int / 4)::text, false)
+  from pg_settings s
+  where s.name = 'statement_timeout'`
 
-async function eraseDeletedUsers(context: ErasureContext) {
-  const deleted = await context.db.use(
+const selectDeletedUsers = (db: Pick<Db, 'use'>) =>
+  db.use(
     (db) => db<DeletedUsers[]>`
       select app_id, array_agg(id) as user_ids
       from (
@@ -135,28 +213,3 @@ async function eraseDeletedUsers(context: ErasureContext) {
       ) deleted
       group by app_id`,
   )
-  for (const users of deleted) await eraseUsers(context, users)
-}
-
-/**
- * Ends when these users are erased, or throws DeadlineError at `until`: completed steps stay done.
- */
-async function eraseUsers(
-  { db, publisher, signal }: ErasureContext,
-  { appId, userIds }: DeletedUsers,
-  until = Number.POSITIVE_INFINITY,
-) {
-  const step = <T>(work: (ctx: Transaction) => Promise<T>) => {
-    signal.throwIfAborted()
-    if (Date.now() > until) throw new DeadlineError()
-    return db.use((connection, signal) =>
-      runInTransaction(connection, { appId, signal, publisher }, work),
-    )
-  }
-  const nextTargets = () =>
-    step((ctx) => selectErasureTargets(ctx.db, { appId, userIds, limit: BATCH }))
-  for (let targets = await nextTargets(); targets.length > 0; targets = await nextTargets()) {
-    for (const target of targets) await step((ctx) => eraseInChannel(ctx, target))
-  }
-  await step((ctx) => finishErasure(ctx, appId, userIds))
-}

@@ -1,14 +1,21 @@
 import { limits } from '@parley/contract'
 import type { Db, DbConnection } from '../db/client.ts'
+import type { BatchSize } from './batch-size.ts'
 
-/** How many rows one statement deletes. */
+/** How many rows one statement deletes at most. */
 export const BATCH = 1_000
 
 /** Read marks may be thinned this late, should no clean-up run for a while. */
 const THINNING_WINDOW_DAYS = 7
 
-/** `signal` ends every loop between two statements. */
-type RetentionContext = { db: Pick<Db, 'use'>; signal: AbortSignal }
+type RetentionContext = {
+  db: Pick<Db, 'use'>
+  /** Throws when there is no time for another statement. */
+  checkpoint: () => void
+  /** Runs a part that the others do not depend on. False: it failed, and this was reported. */
+  attempt: (work: () => Promise<void>) => Promise<boolean>
+  batch: BatchSize
+}
 
 export async function purgeChannels(context: RetentionContext) {
   const deleted = await context.db.use(
@@ -19,33 +26,57 @@ export async function purgeChannels(context: RetentionContext) {
       order by c.deleted_at
       limit ${BATCH}`,
   )
-  for (const { id } of deleted) await purgeChannel(context, id)
+  for (const { id } of deleted) await context.attempt(() => purgeChannel(context, id))
 }
 
+/** What refers to a row is deleted before it: a cascade would have no limit. */
 async function purgeChannel(context: RetentionContext, id: string) {
   await repeatUntilNone(
     context,
-    (db) => db`
+    (db, limit) => db`
       delete from messages
       where id in (
         select msg.id
         from messages msg
         where msg.channel_id = ${id}
-        limit ${BATCH}
+        limit ${limit}
         for update skip locked
       )`,
   )
   await repeatUntilNone(
     context,
-    (db) => db`
+    (db, limit) => db`
+      delete from read_marks
+      where (channel_id, user_id, seq) in (
+        select rm.channel_id, rm.user_id, rm.seq
+        from read_marks rm
+        where rm.channel_id = ${id}
+        limit ${limit}
+      )`,
+  )
+  await repeatUntilNone(
+    context,
+    (db, limit) => db`
       delete from members
       where channel_id = ${id}
         and user_id in (
           select m.user_id
           from members m
           where m.channel_id = ${id}
-          limit ${BATCH}
+          limit ${limit}
           for update skip locked
+        )`,
+  )
+  await repeatUntilNone(
+    context,
+    (db, limit) => db`
+      delete from former_members
+      where channel_id = ${id}
+        and user_id in (
+          select fm.user_id
+          from former_members fm
+          where fm.channel_id = ${id}
+          limit ${limit}
         )`,
   )
   await context.db.use(
@@ -59,39 +90,39 @@ async function purgeChannel(context: RetentionContext, id: string) {
 export const expireEvents = (context: RetentionContext) =>
   repeatUntilNone(
     context,
-    (db) => db`
+    (db, limit) => db`
       delete from events
       where (topic, "offset") in (
         select e.topic, e."offset"
         from events e
         where e.created_at < now() - ${limits.eventsKeptHours} * interval '1 hour'
-        limit ${BATCH}
+        limit ${limit}
       )`,
   )
 
 export const expireInvites = (context: RetentionContext) =>
   repeatUntilNone(
     context,
-    (db) => db`
+    (db, limit) => db`
       delete from workspace_invites
       where id in (
         select wi.id
         from workspace_invites wi
         where wi.expires_at < now()
-        limit ${BATCH}
+        limit ${limit}
       )`,
   )
 
 export const expirePreviews = (context: RetentionContext) =>
   repeatUntilNone(
     context,
-    (db) => db`
+    (db, limit) => db`
       delete from link_previews
       where (app_id, url_hash) in (
         select lp.app_id, lp.url_hash
         from link_previews lp
         where lp.expires_at < now()
-        limit ${BATCH}
+        limit ${limit}
         for update skip locked
       )`,
   )
@@ -105,7 +136,7 @@ export const thinReadMarks = (context: RetentionContext) => {
   const oldestDays = limits.readMarksKeptDays + THINNING_WINDOW_DAYS
   return repeatUntilNone(
     context,
-    (db) => db`
+    (db, limit) => db`
       delete from read_marks
       where (channel_id, user_id, seq) in (
         select rm.channel_id, rm.user_id, rm.seq
@@ -120,15 +151,20 @@ export const thinReadMarks = (context: RetentionContext) => {
               and later.seq > rm.seq
               and date_trunc('day', later.read_at, 'UTC') = date_trunc('day', rm.read_at, 'UTC')
           )
-        limit ${BATCH}
+        limit ${limit}
       )`,
   )
 }
 
 async function repeatUntilNone(
-  { db, signal }: RetentionContext,
-  remove: (db: DbConnection) => PromiseLike<{ count: number }>,
+  { db, checkpoint, batch }: RetentionContext,
+  remove: (db: DbConnection, limit: number) => PromiseLike<{ count: number }>,
 ) {
-  const step = () => db.use(async (connection) => (await remove(connection)).count)
-  while ((await step()) > 0) signal.throwIfAborted()
+  const step = () => {
+    checkpoint()
+    return batch.run((limit) =>
+      db.use(async (connection) => (await remove(connection, limit)).count),
+    )
+  }
+  while ((await step()) > 0);
 }

@@ -11,6 +11,8 @@ export const timings = {
   backOffMs: 1_000,
   /** The interval between heartbeats. A worker that misses three counts as dead. */
   heartbeatMs: 10_000,
+  /** After this time without any worker, a process with JOBS=external says that one is missing. */
+  workerMissingMs: 60_000,
   /** A queue that has not fetched for this long, while the database answers, is restarted. */
   stalledMs: 15_000,
   /** How long jobs in progress may continue once the process stops. */

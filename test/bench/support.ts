@@ -37,14 +37,16 @@ export async function startNode(databaseUrl: string) {
   const db = createDb({ url: databaseUrl, poolSize: 10, applicationName: 'parley-bench' })
   const tokens = await createTokens(['a secret of the bench, 32 bytes or more'])
   const bus = createEventBus()
+  const metrics = createMetrics()
   const cleanup = createCleanup({
     db,
     publisher: bus.publisher,
+    metrics,
     onError: (error) => console.error(error),
   })
   const server = buildApp({
     db,
-    metrics: createMetrics(),
+    metrics,
     bus,
     http: {
       rateLimits: { tokens: 0, messages: 0, requests: 0 },

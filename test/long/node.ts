@@ -33,9 +33,10 @@ const publisher: typeof bus.publisher = {
     bus.publisher.publish(events)
   },
 }
+const metrics = createMetrics()
 const app = buildApp({
   db,
-  metrics: createMetrics(),
+  metrics,
   bus: { ...bus, publisher },
   http: {
     rateLimits: { tokens: 0, messages: 0, requests: 0 },
@@ -51,7 +52,7 @@ const app = buildApp({
   },
   urls: { publicUrl: () => 'http://test', wsUrl: () => 'ws://test' },
   jobs: {
-    erasure: createCleanup({ db, publisher, onError: console.error }),
+    erasure: createCleanup({ db, publisher, metrics, onError: console.error }),
     staging: createJobStaging([]),
     providerPreferences: createProviderPreferences(undefined),
   },

@@ -150,6 +150,7 @@ export async function argsFor(
     workspaceId: () => workspaceId,
     deviceId: async () =>
       (await owner.devices.create({ platform: 'ios', provider: 'apns', token: randomUUID() })).id,
+    inviteId: async () => (await owner.invites.create({ workspaceId })).id,
     token: async () =>
       id === 'invites.accept' ? (await owner.invites.create({ workspaceId })).token : randomUUID(),
     name: () => 'New',

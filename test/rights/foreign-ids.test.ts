@@ -32,7 +32,7 @@ const foreign: Record<string, string> = {
 const idNames = new RegExp(
   `^(${[
     'userId|memberId|messageId|userIds|memberIds|messageIds|parentId|before|after|users|channels',
-    'channelId|workspaceId|deviceId|appId|keyId',
+    'channelId|workspaceId|inviteId|deviceId|appId|keyId',
   ].join('|')})$`,
 )
 const idFields = operations.flatMap(([id, op]) =>
@@ -48,7 +48,7 @@ const idFields = operations.flatMap(([id, op]) =>
 /** Ids of something that belongs to what another id of the same call refers to. */
 const nestedIdFields = idFields.filter(
   ({ id, field }) =>
-    /^(messageId|messageIds|parentId|before|after)$/.test(field) ||
+    /^(messageId|messageIds|parentId|before|after|inviteId)$/.test(field) ||
     (field === 'userId' && /^(members|workspaces)/.test(id)),
 )
 

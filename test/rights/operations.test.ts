@@ -71,6 +71,8 @@ const matrix = rows(`
   workspaces.members      404      403      ok     ok     401          401      401
   workspaces.removeMember 404      403      403    ok     401          401      401
   invites.create          404      403      403    ok     401          401      401
+  invites.list            404      403      403    ok     401          401      401
+  invites.revoke          404      403      403    ok     401          401      401
   invites.accept          404      admits   ok     ok     401          401      401
   devices.create          ok       ok       ok     ok     401          401      401
   devices.delete          404      404      404    ok     401          401      401

@@ -1,30 +1,43 @@
 import { createEventBus } from '@parley/server/core/event-bus'
-import { createDb } from '@parley/server/db/client'
+import { createMetrics } from '@parley/server/core/metrics'
+import { createDb, type Patience } from '@parley/server/db/client'
 import { createCleanup } from '@parley/server/jobs/cleanup'
 import { expect, onTestFinished, vi } from 'vitest'
 import { channelEventsOf, upTo } from './events.ts'
 import { patient } from './until.ts'
 import type { World } from './world.ts'
 
+type Elsewhere = { patience?: Patience; mayFail?: boolean }
+
 /** The clean-up of a second node on the same database. */
-export function cleanupElsewhere({ databaseUrl }: Pick<World, 'databaseUrl'>) {
+export function cleanupElsewhere(
+  { databaseUrl }: Pick<World, 'databaseUrl'>,
+  { patience, mayFail = false }: Elsewhere = {},
+) {
   const db = createDb({
     url: databaseUrl,
     poolSize: 4,
     applicationName: 'parley-test-elsewhere',
+    ...(patience && { patience }),
   })
+  const metrics = createMetrics()
   const errors: unknown[] = []
   const cleanup = createCleanup({
     db,
     publisher: createEventBus().publisher,
+    metrics,
     onError: (error) => errors.push(error),
   })
   onTestFinished(async () => {
     await cleanup.stop()
     await db.end({ timeout: 1 })
-    expect(errors).toEqual([])
+    if (!mayFail) expect(errors).toEqual([])
   })
-  return cleanup
+  const failedTasks = async () => {
+    const { values } = await metrics.cleanupFailures.get()
+    return Object.fromEntries(values.map(({ labels, value }) => [labels.task, value]))
+  }
+  return { ...cleanup, failedTasks }
 }
 
 /** Waits until all deleted users are erased, by whichever node. */

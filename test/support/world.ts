@@ -9,6 +9,7 @@ import { connectOnce, createDb, openConnection, type Patience } from '@parley/se
 import { createCleanup } from '@parley/server/jobs/cleanup'
 import { type JobsOptions, startJobs } from '@parley/server/jobs/index'
 import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
+import { watchWorkers } from '@parley/server/jobs/watch-workers'
 import { afterAll, beforeAll, expect, inject } from 'vitest'
 import { databaseUrl } from './postgres.ts'
 import { serveProvider } from './provider.ts'
@@ -73,17 +74,19 @@ export async function createWorld({
   })
   const tokens = await createTokens([SECRET])
   const bus = createEventBus()
+  const metrics = createMetrics()
   const cleanup = createCleanup({
     db: pool,
     publisher: bus.publisher,
+    metrics,
     onError: (error) => console.error(error),
   })
-  const metrics = createMetrics()
   const staging = createJobStaging(
     acceptedTasks({ isOn: jobs !== undefined, hasPush: jobs?.push !== undefined }),
   )
   const { presenceGraceSeconds = 15, socketsPerUser = 0 } = options
   const { inviteUrl, userAdminAccess = 'bearer' } = options
+  const workers = jobs?.isElsewhere ? watchWorkers({ db: pool, timings: jobs.timings }) : undefined
   const app = buildApp({
     db: pool,
     metrics,
@@ -105,6 +108,7 @@ export async function createWorld({
     jobs: {
       erasure: cleanup,
       staging,
+      workers: workers?.state,
       providerPreferences: createProviderPreferences(jobs?.push),
     },
     realtime: {
@@ -129,6 +133,7 @@ export async function createWorld({
     push: undefined,
   }
   const timings = { gatherMs: 20, pollMs: 100, backOffMs: 250, graceMs: 500, ...jobs?.timings }
+  const stopWatching = workers?.start(jobs?.log ?? app.log)
   const stopJobs = jobs && !jobs.isElsewhere && (await startJobs({ ...work, ...jobs, timings }))
 
   const api = (credentials: Credentials = {}) => createValidatedApi({ url, ...credentials })
@@ -172,6 +177,7 @@ export async function createWorld({
     stop: async () => {
       await app.close()
       if (stopJobs) await stopJobs()
+      await stopWatching?.()
       await cleanup.stop()
       try {
         expect(leaks, 'sent of another app with the same user ids').toEqual([])

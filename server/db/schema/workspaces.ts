@@ -69,7 +69,11 @@ export const workspaceInvites = pgTable(
     createdAt: createdAt(),
     expiresAt: instant().notNull(),
   },
-  (t) => [referencesWorkspace(t).onDelete('cascade'), index().on(t.expiresAt)],
+  (t) => [
+    referencesWorkspace(t).onDelete('cascade'),
+    index().on(t.expiresAt),
+    index().on(t.workspaceId, t.createdBy),
+  ],
 )
 
 /** The users who have joined by an invite: each counts once. */

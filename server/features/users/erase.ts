@@ -12,12 +12,20 @@ import { asBroadcast, selectMessages, toMessage } from '../messages/view.ts'
 
 /** Erases what a deleted user has left, channel by channel, each step in a short transaction. */
 
-type ErasureTarget = { appId: string; channelId: string; userId: string }
-type TargetQuery = { appId: string; userIds: string[]; limit: number }
-/** At most this many reactions and this many messages are erased in one step. */
-const STEP = 200
+export type ErasureTarget = { appId: string; channelId: string; userId: string }
+/** A user's reactions in one channel: the first emoji is on the first message, and so on. */
+type OwnReactions = ErasureTarget & { messageIds: string[]; emojis: string[] }
+type TargetQuery = {
+  appId: string
+  userIds: string[]
+  exceptChannelIds: string[]
+  limit: number
+}
 
-/** Where deleted users may have left something: the channels they are, or once were, members of. */
+/**
+ * Where deleted users may have left something: the channels they are, or once were, members of. In
+ * a random order, so that a channel that fails is not always the first.
+ */
 export const selectErasureTargets = (db: Tx, query: TargetQuery) => db<ErasureTarget[]>`
   select target.app_id, target.channel_id, target.user_id
   from (
@@ -33,51 +41,38 @@ export const selectErasureTargets = (db: Tx, query: TargetQuery) => db<ErasureTa
   join channels c on c.id = target.channel_id and c.deleted_at is null
   where target.app_id = ${query.appId}
     and target.user_id = any(${query.userIds})
+    and target.channel_id <> all(${query.exceptChannelIds}::uuid[])
+  order by random()
   limit ${query.limit}`
 
-/**
- * One step in one channel: the user leaves, their reactions are removed, their messages become
- * tombstones. Repeating it is harmless.
- */
-export async function eraseInChannel(ctx: Transaction, target: ErasureTarget) {
-  const { db } = ctx
-  const { appId, channelId, userId } = target
-  const [, [user], [row], [member]] = await Promise.all([
-    lockChannels(db, appId, [channelId]),
-    lockDeletedUser(db, target),
-    selectChannel(db, appId, channelId),
-    selectMember(db, target),
-  ])
-  if (!user || !row) return
-  const channel = asLocked(row)
-  if (member) await removeMember(ctx, channel, { user, role: member.role })
-  const removedReactions = await removeReactions(ctx, channel, user)
-  const erasedMessages = await eraseMessages(ctx, channel, userId)
-  if (removedReactions < STEP && erasedMessages < STEP) ctx.write(releaseKeys(db, target))
-}
+/** The next reactions of deleted users, by channel. */
+export const selectReactions = (db: Tx, query: TargetQuery) => db<OwnReactions[]>`
+  select
+    app_id, channel_id, user_id,
+    array_agg(message_id) as message_ids,
+    array_agg(emoji) as emojis
+  from (
+    select r.app_id, msg.channel_id, r.user_id, r.message_id, r.emoji
+    from reactions r
+    join users u
+      on u.app_id = r.app_id
+      and u.id = r.user_id
+      and u.deleted_at is not null
+      and u.forgotten_at is null
+    join messages msg on msg.id = r.message_id
+    join channels c on c.id = msg.channel_id and c.deleted_at is null
+    where r.app_id = ${query.appId}
+      and r.user_id = any(${query.userIds})
+      and msg.channel_id <> all(${query.exceptChannelIds}::uuid[])
+    limit ${query.limit}
+  ) own
+  group by app_id, channel_id, user_id`
 
-/** While this lock is held, the id cannot become a new user's. */
-const lockDeletedUser = (db: Tx, { appId, userId }: ErasureTarget) => db<UserSummary[]>`
-  select id, display_name as name, image
-  from users
-  where app_id = ${appId}
-    and id = ${userId}
-    and deleted_at is not null
-    and forgotten_at is null
-  for share`
-
-type MemberRole = Pick<MemberRow, 'role'>
-
-const selectMember = (db: Tx, { channelId, userId }: ErasureTarget) => db<MemberRole[]>`
-  select role
-  from members
-  where channel_id = ${channelId}
-    and user_id = ${userId}`
-
-/** Returns how many it has removed. */
-async function removeReactions(ctx: Transaction, channel: LockedChannel, user: UserSummary) {
-  const removed = await deleteReactions(ctx.db, channel, user.id)
-  if (removed.length === 0) return 0
+/** Removes at most `limit` of these reactions of a deleted user. Repeating it is harmless. */
+export async function eraseReactions(ctx: Transaction, own: OwnReactions, limit: number) {
+  const { channel, user } = await lockTarget(ctx.db, own)
+  if (!channel || !user) return
+  const removed = await deleteReactions(ctx.db, own, limit)
   const messageIds = removed.map(({ messageId }) => messageId)
   const views = await selectMessages(ctx.db, {
     viewer: null,
@@ -100,51 +95,112 @@ async function removeReactions(ctx: Transaction, channel: LockedChannel, user: U
     ctx.emit(channel, 'reaction.removed', withRev, messageId)
   }
   writeRevs(ctx, revs)
-  return removed.length
 }
 
 type RemovedReaction = { messageId: string; emoji: string }
 
-const deleteReactions = (db: Tx, channel: LockedChannel, userId: string) => db<RemovedReaction[]>`
-  delete from reactions r
-  using (
-    select own.message_id, own.emoji
-    from reactions own
-    join messages msg on msg.id = own.message_id
-    where own.app_id = ${channel.appId}
-      and own.user_id = ${userId}
-      and msg.channel_id = ${channel.id}
-    order by msg.seq
-    limit ${STEP}
-  ) removed
-  where r.message_id = removed.message_id
-    and r.emoji = removed.emoji
-    and r.user_id = ${userId}
-  returning r.message_id, r.emoji`
+const deleteReactions = (db: Tx, own: OwnReactions, limit: number) => db<RemovedReaction[]>`
+  delete from reactions
+  where user_id = ${own.userId}
+    and (message_id, emoji) in (
+      select *
+      from unnest(
+        ${own.messageIds.slice(0, limit)}::uuid[],
+        ${own.emojis.slice(0, limit)}::text[]
+      )
+    )
+  returning message_id, emoji`
+
+/** Removes read marks of one member, so that the member does not leave with all of them at once. */
+export const removeReadMarks = (db: Tx, { channelId, userId }: ErasureTarget, limit: number) => db`
+  delete from read_marks
+  where (channel_id, user_id, seq) in (
+    select rm.channel_id, rm.user_id, rm.seq
+    from read_marks rm
+    join users u on u.app_id = rm.app_id and u.id = rm.user_id and u.deleted_at is not null
+    where rm.channel_id = ${channelId}
+      and rm.user_id = ${userId}
+    limit ${limit}
+  )`
+
+type Walk = { afterSeq: number; limit: number }
+
+/**
+ * One step in one channel: the user leaves, and the next of their messages become tombstones.
+ * Repeating it is harmless. Returns the seq to go on after, or null when nothing is left.
+ */
+export async function eraseInChannel(ctx: Transaction, target: ErasureTarget, walk: Walk) {
+  const [{ channel, user }, [member]] = await Promise.all([
+    lockTarget(ctx.db, target),
+    selectMember(ctx.db, target),
+  ])
+  if (!channel || !user) return null
+  if (member) await removeMember(ctx, channel, { user, role: member.role })
+  const lastSeq = await eraseMessages(ctx, channel, { ...walk, userId: target.userId })
+  if (lastSeq === null) ctx.write(releaseKeys(ctx.db, target))
+  return lastSeq
+}
+
+/** The channel and the user, locked; neither if it has gone meanwhile. */
+async function lockTarget(db: Tx, target: ErasureTarget) {
+  const { appId, channelId } = target
+  const [, [user], [row]] = await Promise.all([
+    lockChannels(db, appId, [channelId]),
+    lockDeletedUser(db, target),
+    selectChannel(db, appId, channelId),
+  ])
+  return { channel: row && asLocked(row), user }
+}
+
+/** While this lock is held, the id cannot become a new user's. */
+const lockDeletedUser = (db: Tx, { appId, userId }: ErasureTarget) => db<UserSummary[]>`
+  select id, display_name as name, image
+  from users
+  where app_id = ${appId}
+    and id = ${userId}
+    and deleted_at is not null
+    and forgotten_at is null
+  for share`
+
+type MemberRole = Pick<MemberRow, 'role'>
+
+const selectMember = (db: Tx, { channelId, userId }: ErasureTarget) => db<MemberRole[]>`
+  select role
+  from members
+  where channel_id = ${channelId}
+    and user_id = ${userId}`
+
+type OwnMessages = Walk & { userId: string }
 
 /**
  * Tombstones keep nothing that could get in the way of a new user with this id, the sender's client
- * id included. Returns how many messages it has erased; at most a step's worth.
+ * id included. Messages that are tombstones already count towards the limit, so that a step is
+ * short wherever it starts. Returns the last seq, or null after the user's last message.
  */
-async function eraseMessages(ctx: Transaction, channel: LockedChannel, userId: string) {
+async function eraseMessages(
+  ctx: Transaction,
+  channel: LockedChannel,
+  { userId, afterSeq, limit }: OwnMessages,
+) {
   const { db } = ctx
   const messages = await db<DatedMessage[]>`
     select *, clock_timestamp() as now
     from messages
     where channel_id = ${channel.id}
       and user_id collate "C" = ${userId}
-      and (deleted_at is null or client_id is not null)
+      and seq > ${afterSeq}
     order by seq
-    limit ${STEP}`
-  if (messages.length === 0) return 0
+    limit ${limit}`
   const undeleted = messages.filter(({ deletedAt }) => deletedAt === null)
   await tombstone(ctx, channel, undeleted)
-  const ids = messages.map(({ id }) => id)
-  ctx.write(db`
-    update messages
-    set client_id = null
-    where id = any(${ids}::uuid[])`)
-  return messages.length
+  const ids = messages.flatMap(({ id, clientId }) => (clientId === null ? [] : id))
+  if (ids.length > 0) {
+    ctx.write(db`
+      update messages
+      set client_id = null
+      where id = any(${ids}::uuid[])`)
+  }
+  return messages.length < limit ? null : (messages.at(-1)?.seq ?? null)
 }
 
 /**
@@ -164,11 +220,36 @@ const releaseKeys = (db: Tx, { channelId, userId }: ErasureTarget) => db`
   where id = ${channelId}
     and (dm_key is not null or (created_by = ${userId} and client_id is not null))`
 
+/** Deletes events of deleted users' own topics. */
+export function deleteUserEvents(
+  db: Tx,
+  { appId, userIds, limit }: Pick<TargetQuery, 'appId' | 'userIds' | 'limit'>,
+) {
+  const userTopics = userIds.map((id) => topics.user(appId, id))
+  return db`
+    delete from events
+    where (topic, "offset") in (
+      select e.topic, e."offset"
+      from unnest(${userIds}::text[], ${userTopics}::text[]) as given (user_id, topic)
+      join users u
+        on u.app_id = ${appId}
+        and u.id = given.user_id
+        and u.deleted_at is not null
+        and u.forgotten_at is null
+      join events e on e.topic = given.topic
+      limit ${limit}
+    )`
+}
+
+type Finish = Pick<TargetQuery, 'appId' | 'userIds'> & {
+  /** Whether to wait for users whose rows others have locked, instead of leaving them out. */
+  mayWait: boolean
+}
+
 /** Releases the ids of those of these users of whom nothing is left. */
 export async function finishErasure(
   { db }: Pick<Transaction, 'db'>,
-  appId: string,
-  userIds: string[],
+  { appId, userIds, mayWait }: Finish,
 ) {
   const erased = await db<{ id: string }[]>`
     update users u
@@ -181,7 +262,7 @@ export async function finishErasure(
           and deleted_at is not null
           and forgotten_at is null
         order by id
-        for no key update
+        for no key update ${mayWait ? db`` : db`skip locked`}
       )
       and not exists (
         select from members m

@@ -39,6 +39,7 @@ export async function createFixture({
   const guest = await user(userId[0] ?? '')
   await guest.invites.accept({ token: (await hero.invites.create({ workspaceId: own })).token })
   const invites = await times('invite', () => host.invites.create({ workspaceId: other }))
+  const revocable = await times('inviteId', () => hero.invites.create({ workspaceId: own }))
   const devices = await times('deviceId', (n) =>
     hero.devices.create({ platform: 'ios', provider: 'apns', token: `push-${turn}-${n}` }),
   )
@@ -53,6 +54,7 @@ export async function createFixture({
       messageId: messages.map(idOf),
       workspaceId: [own, other],
       deviceId: devices.map(idOf),
+      inviteId: revocable.map(idOf),
       invite: invites.map(({ token }) => token),
     },
     credentials: {

@@ -44,6 +44,7 @@ export const pools = {
   channelId: 3,
   messageId: 3,
   workspaceId: 2,
+  inviteId: 3,
   deviceId: 3,
   invite: 3,
 }

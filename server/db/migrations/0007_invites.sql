@@ -1,0 +1,1 @@
+CREATE INDEX "workspace_invites_workspace_id_created_by_index" ON "workspace_invites" USING btree ("workspace_id","created_by");

@@ -1,0 +1,49 @@
+import { performance } from 'node:perf_hooks'
+import type { WorkersState } from '../core/context.ts'
+import type { Db } from '../db/client.ts'
+import type { Log } from './log.ts'
+import { timings as defaults, type Timings } from './timings.ts'
+
+type WatchOptions = { db: Db; timings?: Partial<Timings> | undefined }
+
+/**
+ * Watches whether any process runs the jobs that this one only stages. `start` logs once when there
+ * has been none for a while, and once when there is one again; it returns a function that ends this.
+ */
+export function watchWorkers({ db, timings: overrides }: WatchOptions) {
+  const { heartbeatMs, workerMissingMs } = { ...defaults, ...overrides }
+  let current: WorkersState = 'ok'
+
+  const start = (log: Log) => {
+    const startedAt = performance.now()
+    let looking = Promise.resolve()
+    const look = async () => {
+      const isAlive = await isWorkerAlive(db, workerMissingMs / 1000)
+      const isEarly = performance.now() - startedAt < workerMissingMs
+      const next = isAlive || isEarly ? 'ok' : 'missing'
+      if (next === current) return
+      current = next
+      if (next === 'missing') log.warn({}, 'no worker runs the staged jobs: start npm run worker')
+      else log.info({}, 'a worker runs the staged jobs again')
+    }
+    const timer = setInterval(() => {
+      // While the database is unavailable, nothing is known of workers.
+      looking = look().catch(() => {})
+    }, heartbeatMs)
+    return async () => {
+      clearInterval(timer)
+      await looking
+    }
+  }
+  return { state: () => current, start }
+}
+
+const isWorkerAlive = (db: Db, seconds: number) =>
+  db.use(async (db) => {
+    const [row] = await db<{ isAlive: boolean }[]>`
+      select exists (
+        select from job_workers jw
+        where jw.seen_at > clock_timestamp() - make_interval(secs => ${seconds})
+      ) as is_alive`
+    return row?.isAlive ?? false
+  })
