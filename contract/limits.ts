@@ -43,10 +43,10 @@ export const limits = {
   /** How long after the last connection has ended a user goes offline, unless configured. */
   presenceGraceSeconds: 15,
   /**
-   * A livestream with more members fans out messages only: no typing, presence, read and unread
-   * events.
+   * A channel with more members is large: nobody is sent what others in it type and read, and its
+   * members do not learn of each other's presence and profile by it.
    */
-  largeLivestreamMembers: 100,
+  largeChannelMembers: 100,
   realtime: {
     frameBytes: 1024 * 1024,
     /** A frame may hold many commands, each at most this long. */
