@@ -89,19 +89,22 @@ async function selectCoMembers(db: Tx, nodeId: string, users: User[]) {
   const userIds = users.map(({ userId }) => userId)
   const rows = await db<(User & { index: number })[]>`
     with shared as materialized (
-      select given.index, given.user_id, c.id
+      select given.index, given.user_id, m.channel_id
       from unnest(${appIds}::uuid[], ${userIds}::text[])
         with ordinality as given (app_id, user_id, index)
       join members m on m.app_id = given.app_id and m.user_id = given.user_id
-      join channels c
-        on c.id = m.channel_id
-        and c.deleted_at is null
-        and not ${isLargeChannelRow(db)}
+      where (
+        select c.deleted_at is null and not ${isLargeChannelRow(db)}
+        from channels c
+        where c.id = m.channel_id
+      )
     ),
     co_member as materialized (
       select distinct shared.index, other.app_id, other.user_id
       from shared
-      join members other on other.channel_id = shared.id and other.user_id <> shared.user_id
+      join members other
+        on other.channel_id = shared.channel_id
+        and other.user_id <> shared.user_id
     )
     select co_member.index::int, con.app_id, con.user_id
     from co_member
