@@ -2,6 +2,7 @@ import { type Envelope, parseTopic, topics as topicNames } from '@parley/contrac
 import type { StoredEvent } from '../core/event-buffer.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { Backfill } from './backfill.ts'
+import { inChunks } from './chunks.ts'
 import type { EventLog, SubscribeGrant } from './event-log.ts'
 import type { Delivery, DurablePublication } from './publication.ts'
 import type { User } from './sessions.ts'
@@ -135,7 +136,7 @@ export class Hub {
     for (const { name, position } of this.#topics.values()) {
       if (position !== null) positions.push([name, position])
     }
-    for (const some of inTurns(positions)) {
+    for (const some of inChunks(positions, TOPICS_PER_TURN)) {
       for (const { topic, lastOffset } of await this.log.findAdvanced(some)) {
         this.handleHint(topic, lastOffset)
       }
@@ -144,7 +145,7 @@ export class Hub {
 
   /** Ends the user's subscriptions to topics that they may no longer read. */
   async recheck({ appId, userId }: User, names: string[]) {
-    for (const some of inTurns(names)) {
+    for (const some of inChunks(names, TOPICS_PER_TURN)) {
       const requests = some.map((topic) => ({ appId, userId, topic, since: null }))
       const grants = await this.log.authorise(requests)
       for (const [index, name] of some.entries()) {
@@ -233,11 +234,6 @@ export class Hub {
     this.#topics.delete(topic.name)
     topic.endAll('insufficient state')
   }
-}
-
-function* inTurns<Item>(items: Item[]) {
-  for (let start = 0; start < items.length; start += TOPICS_PER_TURN)
-    yield items.slice(start, start + TOPICS_PER_TURN)
 }
 
 type PendingSubscribe = {
