@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { insertUsers } from '../support/inserted.ts'
 import { planAnew, rowsReadBy } from '../support/rows-read.ts'
 import { type User, useWorld } from '../support/world.ts'
 import { createGroup, payloads, useListeners } from './listeners.ts'
@@ -14,22 +13,37 @@ const world = useWorld({
 })
 const { connect, listenAs, userTopic, newUsers } = useListeners(world)
 
-/** Makes users members of as many new groups, straight into the database. */
-async function insertGroups(groups: number, userIds: string[]) {
-  const { db, appId } = world()
-  await db`
-    with made as (
-      insert into channels (id, app_id, cid, type, created_by, member_count)
-      select
-        gen_random_uuid(), ${appId}, 'group:' || gen_random_uuid(), 'group', ${userIds[0] ?? ''},
-        ${userIds.length}
-      from generate_series(1, ${groups})
-      returning id
-    )
-    insert into members (app_id, channel_id, user_id, role)
-    select ${appId}, made.id, given, 'member'
-    from made, unnest(${userIds}::text[]) given`
-}
+/**
+ * Inserts a large channel of ana, ben and others, and many more of ana, on the connection whose
+ * reads are counted: statistics of another one would arrive while something else is measured.
+ */
+const insertChannels = (anaId: string, benId: string) =>
+  world().pool.use(async (db) => {
+    const { appId } = world()
+    await db`
+      insert into users (app_id, id)
+      select ${appId}, 'crowd' || n
+      from generate_series(1, ${LARGE}) n`
+    await db`
+      with made as (
+        insert into channels (id, app_id, cid, type, created_by, member_count)
+        select
+          gen_random_uuid(), ${appId}, 'group:' || gen_random_uuid(), 'group', ${anaId},
+          case n when 0 then ${LARGE + 2} else 1 end
+        from generate_series(0, ${CHANNELS}) n
+        returning id, member_count
+      )
+      insert into members (app_id, channel_id, user_id, role)
+      select ${appId}, made.id, given, 'member'
+      from made
+      cross join lateral (
+        select ${anaId} as given
+        union all
+        select id
+        from users
+        where app_id = ${appId} and made.member_count > 1 and (id = ${benId} or id like 'crowd%')
+      ) member`
+  })
 
 /** What co-members are sent of a user: a new name, and going and coming. */
 async function acquaint(told: User, user: User) {
@@ -57,9 +71,7 @@ async function acquaint(told: User, user: User) {
 
 test('telling co-members of a user reads no rows of their large or other channels', async () => {
   const [ana, ben] = await newUsers()
-  const crowd = await insertUsers(world(), 'crowd', LARGE)
-  await insertGroups(1, [ana.id, ben.id, ...crowd])
-  await insertGroups(CHANNELS, [ana.id])
+  await insertChannels(ana.id, ben.id)
   const changes = await acquaint(ana, ben)
   for (const statistics of ['none', 'analysed']) {
     if (statistics === 'analysed') await world().db`analyze`
