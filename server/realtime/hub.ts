@@ -1,4 +1,4 @@
-import { type Envelope, parseTopic, topics as topicNames } from '@parley/contract'
+import { type Envelope, limits, parseTopic, topics as topicNames } from '@parley/contract'
 import type { StoredEvent } from '../core/event-buffer.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { Backfill } from './backfill.ts'
@@ -80,8 +80,9 @@ export class Hub {
         pending.map(({ request, since }) => ({ appId, userId, topic: request.topic, since })),
       )
       const results = new Map<string, Subscribed | null>()
+      const budget = { bytes: limits.realtime.answerBytes }
       for (const [index, joined] of pending.entries()) {
-        results.set(joined.request.topic, this.#settle(joined, grants[index] ?? null))
+        results.set(joined.request.topic, this.#settle(joined, grants[index] ?? null, budget))
       }
       return requests.map(({ topic }) => results.get(topic) ?? null)
     } catch (error) {
@@ -180,6 +181,7 @@ export class Hub {
   #settle(
     { request, after, remembered, since, subscription }: PendingSubscribe,
     grant: SubscribeGrant,
+    budget: { bytes: number },
   ): Subscribed | null {
     if (!grant) {
       this.#leave(subscription)
@@ -193,7 +195,8 @@ export class Hub {
       after !== null &&
       since !== null &&
       after <= lastOffset &&
-      missed.length === lastOffset - since
+      missed.length === lastOffset - since &&
+      takeFrom(budget, [...remembered, ...missed])
     topic.start(lastOffset)
     if (isComplete) {
       for (const publication of missed) topic.accept(publication)
@@ -234,6 +237,14 @@ export class Hub {
     this.#topics.delete(topic.name)
     topic.endAll('insufficient state')
   }
+}
+
+/** Takes publications from what a frame may be sent, unless they are more than what is left. */
+function takeFrom(budget: { bytes: number }, publications: DurablePublication[]) {
+  const bytes = publications.reduce((sum, { envelope }) => sum + Buffer.byteLength(envelope), 0)
+  if (bytes > budget.bytes) return false
+  budget.bytes -= bytes
+  return true
 }
 
 type PendingSubscribe = {
