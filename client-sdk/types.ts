@@ -1026,7 +1026,8 @@ export interface Api {
   typing: {
     /**
      * Sends `typing.start` to the channel, or `typing.stop` with `typing: false`. Without another
-     * call, `typing.stop` follows after 6 seconds. Nothing is stored.
+     * call, `typing.stop` follows after 6 seconds. Nothing is stored. Channels with more than 100
+     * members show no typing: there the call has no effect.
      *
      * `POST /api/channels/{channelId}/typing`
      */
@@ -1191,7 +1192,10 @@ export interface ChannelEvents {
     /** Id of the channel. */
     channelId: string
   }
-  /** A user is typing. `typing.stop` follows at most 6 seconds after the last one. */
+  /**
+   * A user is typing. `typing.stop` follows at most 6 seconds after the last one. In channels with
+   * more than 100 members, it is not sent.
+   */
   'typing.start': {
     /** Id of the channel. */
     channelId: string
@@ -1209,7 +1213,10 @@ export interface ChannelEvents {
     /** The user who is typing. */
     user: UserSummary
   }
-  /** A user marked the channel, or messages up to one, as read. */
+  /**
+   * A user marked the channel, or messages up to one, as read. In channels with more than 100
+   * members, it is sent to that user only.
+   */
   'read.updated': {
     /** Id of the channel. */
     channelId: string
@@ -1222,7 +1229,10 @@ export interface ChannelEvents {
     /** When the position was reached. */
     readAt: string
   }
-  /** A user marked this message, and those before it, as read. */
+  /**
+   * A user marked this message, and those before it, as read. In channels with more than 100
+   * members, it is sent to that user only.
+   */
   'read_receipt': {
     /** Id of the channel. */
     channelId: string
@@ -1328,13 +1338,16 @@ export interface UserEvents {
     /** Id of the channel. */
     channelId: string
   }
-  /** The user, or another member of one of their channels, has a new name or image. */
+  /**
+   * The user, or another member of one of their channels, has a new name or image. Channels with
+   * more than 100 members do not count.
+   */
   'user.updated': {
     user: UserSummary
   }
   /**
-   * The user, or another member of one of their channels, came online. Livestreams and channels
-   * with more than 100 members do not count.
+   * The user, or another member of one of their channels, came online. Channels with more than 100
+   * members do not count.
    */
   'presence.online': {
     /** The user's id in your own system. */
@@ -1344,7 +1357,7 @@ export interface UserEvents {
   }
   /**
    * The user, or another member of one of their channels, went offline: no connection for 15
-   * seconds (configurable). Livestreams and channels with more than 100 members do not count.
+   * seconds (configurable). Channels with more than 100 members do not count.
    */
   'presence.offline': {
     /** The user's id in your own system. */

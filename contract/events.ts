@@ -117,12 +117,15 @@ export const userEvents = {
     }),
 }
 
+const inLargeChannels = `In channels with more than ${limits.largeChannelMembers} members`
+const ownReads = `${inLargeChannels}, it is sent to that user only.`
+
 /** Ephemeral events of a channel's topic: sent to current subscribers, never stored. */
 export const ephemeralChannelEvents = {
   'typing.start': typing.meta({
     description:
       'A user is typing. `typing.stop` follows at most ' +
-      `${limits.typingSeconds} seconds after the last one.`,
+      `${limits.typingSeconds} seconds after the last one. ${inLargeChannels}, it is not sent.`,
   }),
   'typing.stop': typing.meta({ description: 'A user stopped typing.' }),
   'read.updated': z
@@ -139,7 +142,9 @@ export const ephemeralChannelEvents = {
         .meta({ description: 'The message at that position; null if nothing was read.' }),
       readAt: field.time('When the position was reached.'),
     })
-    .meta({ description: 'A user marked the channel, or messages up to one, as read.' }),
+    .meta({
+      description: `A user marked the channel, or messages up to one, as read. ${ownReads}`,
+    }),
   read_receipt: z
     .object({
       channelId,
@@ -149,13 +154,11 @@ export const ephemeralChannelEvents = {
       image: UserSummary.shape.image,
       readAt: field.time('When the message was read.'),
     })
-    .meta({ description: 'A user marked this message, and those before it, as read.' }),
+    .meta({ description: `A user marked this message, and those before it, as read. ${ownReads}` }),
 }
 
 const coMember = 'The user, or another member of one of their channels,'
-const smallChannels =
-  `Livestreams and channels with more than ${limits.largeLivestreamMembers} ` +
-  'members do not count.'
+const smallChannels = `Channels with more than ${limits.largeChannelMembers} members do not count.`
 const copyForMembers =
   "Copy of the event on the channel's topic, for members who do not subscribe to that topic."
 
@@ -179,7 +182,7 @@ export const ephemeralUserEvents = {
   'channel.deleted': channelRef.meta({ description: copyForMembers }),
   'user.updated': z
     .object({ user: UserSummary })
-    .meta({ description: `${coMember} has a new name or image.` }),
+    .meta({ description: `${coMember} has a new name or image. ${smallChannels}` }),
   'presence.online': presence.meta({
     description: `${coMember} came online. ${smallChannels}`,
   }),

@@ -44,10 +44,10 @@ export const limits = {
   /** How long after the last connection has ended a user goes offline, unless configured. */
   presenceGraceSeconds: 15,
   /**
-   * A livestream with more members fans out messages only: no typing, presence, read and unread
-   * events.
+   * A channel with more members is large: nobody is sent what others in it type and read, and its
+   * members do not learn of each other's presence and profile by it.
    */
-  largeLivestreamMembers: 100,
+  largeChannelMembers: 100,
   realtime: {
     frameBytes: 1024 * 1024,
     /** A frame may hold many commands, each at most this long. */
@@ -56,11 +56,13 @@ export const limits = {
     /** The most sockets of a user on one server, unless configured. */
     socketsPerUser: 20,
     bufferedBytes: 1024 * 1024,
+    /** The most bytes of events in a history, a recovery of a frame, or a read of gaps. */
+    answerBytes: 1024 * 1024,
     /** A server without a heartbeat for this long is considered dead; one is sent every 15 s. */
     nodeDeadSeconds: 45,
     /**
      * The most events of one topic that a reconnect or a history command can get. A client that
-     * missed more has to fetch the state again.
+     * missed more, in number or in `answerBytes`, has to fetch the state again.
      */
     recoverable: 5_000,
   },

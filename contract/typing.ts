@@ -13,7 +13,8 @@ export const typing = {
     description:
       'Sends `typing.start` to the channel, or `typing.stop` with `typing: false`. Without ' +
       `another call, \`typing.stop\` follows after ${limits.typingSeconds} seconds. ` +
-      'Nothing is stored.',
+      `Nothing is stored. Channels with more than ${limits.largeChannelMembers} members show no ` +
+      'typing: there the call has no effect.',
     input: z.object({
       channelId: field.channelId(),
       typing: z

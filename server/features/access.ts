@@ -158,9 +158,8 @@ export const mayRead: AccessRule = (facts) => isMember(facts) || mayJoin(facts)
 /** Everyone in the app reads it, and the first message makes its author a member. */
 export const isOpen = (type: ChannelType) => type === 'public' || type === 'livestream'
 
-/** In a livestream this large, what members type and read goes to no other member. */
-export const isLargeLivestream = (channel: Pick<ChannelRow, 'type' | 'memberCount'>) =>
-  channel.type === 'livestream' && channel.memberCount > limits.largeLivestreamMembers
+/** In a channel this large, what members type and read goes to no other member. */
+export const isLargeChannel = ({ memberCount }: Pick<ChannelRow, 'memberCount'>) =>
+  memberCount > limits.largeChannelMembers
 /** The same rule in SQL, for channel row `c`. */
-export const isLargeLivestreamRow = (db: Tx) =>
-  db`(c.type = 'livestream' and c.member_count > ${limits.largeLivestreamMembers})`
+export const isLargeChannelRow = (db: Tx) => db`(c.member_count > ${limits.largeChannelMembers})`

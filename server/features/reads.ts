@@ -4,7 +4,7 @@ import { ApiError } from '../core/errors.ts'
 import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
 import type { ChannelRow } from '../db/rows.ts'
-import { channelForMember, isLargeLivestream } from './access.ts'
+import { channelForMember, isLargeChannel } from './access.ts'
 
 const mark = implementWithoutTransaction(
   contract.reads.mark,
@@ -43,7 +43,7 @@ type ReadPosition = { lastReadSeq: number; lastReadMessageId: string | null; rea
 
 /**
  * Sends the caller's read position to the channel, and the unread counts that are left to the
- * caller. In a large livestream the position goes to the caller only.
+ * caller. In a large channel the position goes to the caller only.
  */
 export async function publishRead(
   ctx: Context<'user'>,
@@ -53,7 +53,7 @@ export async function publishRead(
   const { userId } = ctx.caller
   const channelId = channel.id
   const [counts] = await selectUnreadCounts(ctx, channelId)
-  const onlyFor = isLargeLivestream(channel) ? userId : undefined
+  const onlyFor = isLargeChannel(channel) ? userId : undefined
   const position = { channelId, userId, lastReadSeq, lastReadMessageId, readAt }
   broadcast(ctx, 'read.updated', { ...position, onlyFor })
   broadcastToUser(ctx, userId, {

@@ -5,7 +5,7 @@ import { type Implements, implementWithoutTransaction } from '../core/operation.
 import type { Tx } from '../db/client.ts'
 import type { ChannelRow } from '../db/rows.ts'
 import { isoTime } from '../db/sql.ts'
-import { channelForMember, channelForReader, isLargeLivestream } from './access.ts'
+import { channelForMember, channelForReader, isLargeChannel } from './access.ts'
 import { moveMarkers, publishRead } from './reads.ts'
 
 const mark = implementWithoutTransaction(
@@ -31,7 +31,7 @@ type CallerReceipt = { name: string; image: string | null; readAt: string }
 type ReadMessage = { channel: ChannelRow; messageId: string; seq: number }
 
 /**
- * Tells the channel that the caller has read this message, and when. In a large livestream the
+ * Tells the channel that the caller has read this message, and when. In a large channel the
  * receipt goes to the caller only.
  */
 async function publishReceipt(ctx: Context<'user'>, { channel, messageId, seq }: ReadMessage) {
@@ -53,7 +53,7 @@ async function publishReceipt(ctx: Context<'user'>, { channel, messageId, seq }:
     where u.app_id = ${appId}
       and u.id = ${userId}`
   if (!receipt) return
-  const onlyFor = isLargeLivestream(channel) ? userId : undefined
+  const onlyFor = isLargeChannel(channel) ? userId : undefined
   broadcast(ctx, 'read_receipt', { channelId: channel.id, messageId, userId, ...receipt, onlyFor })
 }
 

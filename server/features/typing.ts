@@ -2,7 +2,7 @@ import { contract } from '@parley/contract'
 import { broadcast } from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
 import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
-import { channelForMember, isLargeLivestream } from './access.ts'
+import { channelForMember, isLargeChannel } from './access.ts'
 import { selectUsers } from './users/view.ts'
 
 const set = implementWithoutTransaction(contract.typing.set, async (ctx, { channelId, typing }) => {
@@ -12,7 +12,7 @@ const set = implementWithoutTransaction(contract.typing.set, async (ctx, { chann
     selectUsers(ctx.db, appId, [userId]),
   ])
   if (!user) throw new ApiError('FORBIDDEN', 'You are not a member of this channel')
-  if (!isLargeLivestream(channel)) {
+  if (!isLargeChannel(channel)) {
     broadcast(ctx, typing ? 'typing.start' : 'typing.stop', { channelId, userId, user })
   }
   return { success: true }

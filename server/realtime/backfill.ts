@@ -1,3 +1,4 @@
+import { limits } from '@parley/contract'
 import type { Metrics } from '../core/metrics.ts'
 import type { EventLog } from './event-log.ts'
 import type { Topic } from './topic.ts'
@@ -47,16 +48,21 @@ export class Backfill {
     const rows = await log.readAfter([...positions])
     metrics.gapsFilled.inc(rows.length)
     const firstOffsets = new Map<string, number>()
+    let bytes = 0
     for (const { topic: name, ...publication } of rows) {
       if (!firstOffsets.has(name)) firstOffsets.set(name, publication.offset)
+      bytes += Buffer.byteLength(publication.envelope)
       topicOf(name)?.accept(publication)
     }
+    // Then some topics may have got no rows only because others came first.
+    const isCut = bytes >= limits.realtime.answerBytes
     for (const topic of topics) {
       const first = firstOffsets.get(topic.name)
       const isStillMissing = first !== undefined && first > (topic.position ?? 0) + 1
-      const hasProgressed = topic.position !== positions.get(topic.name)
+      const isCurrent = topicOf(topic.name) === topic
+      const mayProgress = (isCut && isCurrent) || topic.position !== positions.get(topic.name)
       if (isStillMissing) onUnrecoverable(topic)
-      else if (topic.hasGap && hasProgressed) this.#pending.add(topic)
+      else if (topic.hasGap && mayProgress) this.#pending.add(topic)
     }
   }
 }

@@ -47,7 +47,10 @@ export function createEventLog(db: Db) {
   return {
     authorise,
     epoch: () => db.use(selectEpoch),
-    /** The publications after each position, ascending; up to 500 for each topic. */
+    /**
+     * The publications after each position, ascending; up to 500 for each topic, and in all at most
+     * the bytes of an answer, but at least one.
+     */
     readAfter: (positions: TopicPosition[]) => db.use((db) => selectAfter(db, positions)),
     /** The topics with an offset beyond these positions, those of purged channels included. */
     findAdvanced: (positions: TopicPosition[]) => db.use((db) => selectAdvanced(db, positions)),
@@ -80,8 +83,8 @@ type GrantRow = {
 }
 
 /**
- * The missed publications that one frame is sent are limited: topics beyond that are not
- * recovered, and clients load their current state.
+ * The missed publications that one frame is sent are limited, in number and in bytes: topics beyond
+ * that are not recovered, and clients load their current state.
  */
 async function selectGrants(db: Tx, frames: SubscribeRequest[][]): Promise<SubscribeGrant[]> {
   const requests = frames.flat()
@@ -99,32 +102,46 @@ async function selectGrants(db: Tx, frames: SubscribeRequest[][]): Promise<Subsc
       missed.missed
     from (
       select
-        *,
-        sum(greatest(last_offset - since, 0)) over (partition by frame order by index) as missing
+        counted.*,
+        sum(size.bytes) over (partition by counted.frame order by counted.index) as missing_bytes
       from (
         select
-          given.topic, given.since, given.frame, given.index,
-          c.type, m.role, wm.role as workspace_role, s.value as epoch,
-          case
-            when given.channel_id is null then coalesce(us.last_offset, 0)
-            else c.rev
-          end as last_offset
-        from unnest(
-          ${topics}::text[], ${channelIds}::uuid[],
-          ${appIds}::uuid[], ${userIds}::text[],
-          ${sinces}::int[], ${frameIndexes}::int[]
-        ) with ordinality as given (topic, channel_id, app_id, user_id, since, frame, index)
-        join service s on s.key = 'epoch'
-        left join channels c
-          on c.id = given.channel_id and c.app_id = given.app_id and c.deleted_at is null
-        left join members m on m.channel_id = c.id and m.user_id = given.user_id
-        left join workspace_members wm
-          on wm.workspace_id = c.workspace_id and wm.user_id = given.user_id
-        left join user_streams us
-          on given.channel_id is null
-          and us.app_id = given.app_id
-          and us.user_id = given.user_id
-      ) located
+          *,
+          sum(greatest(last_offset - since, 0)) over (partition by frame order by index) as missing
+        from (
+          select
+            given.topic, given.since, given.frame, given.index,
+            c.type, m.role, wm.role as workspace_role, s.value as epoch,
+            case
+              when given.channel_id is null then coalesce(us.last_offset, 0)
+              else c.rev
+            end as last_offset
+          from unnest(
+            ${topics}::text[], ${channelIds}::uuid[],
+            ${appIds}::uuid[], ${userIds}::text[],
+            ${sinces}::int[], ${frameIndexes}::int[]
+          ) with ordinality as given (topic, channel_id, app_id, user_id, since, frame, index)
+          join service s on s.key = 'epoch'
+          left join channels c
+            on c.id = given.channel_id and c.app_id = given.app_id and c.deleted_at is null
+          left join members m on m.channel_id = c.id and m.user_id = given.user_id
+          left join workspace_members wm
+            on wm.workspace_id = c.workspace_id and wm.user_id = given.user_id
+          left join user_streams us
+            on given.channel_id is null
+            and us.app_id = given.app_id
+            and us.user_id = given.user_id
+        ) located
+      ) counted
+      left join lateral (
+        select sum(octet_length(e.envelope)) as bytes
+        from events e
+        where e.topic = counted.topic
+          and e."offset" > counted.since
+          and e."offset" <= counted.last_offset
+      ) size
+        on counted.since is not null
+        and counted.missing <= ${limits.realtime.recoverable}
     ) requested
     left join lateral (
       select
@@ -139,6 +156,7 @@ async function selectGrants(db: Tx, frames: SubscribeRequest[][]): Promise<Subsc
     ) missed
       on requested.since is not null
       and requested.missing <= ${limits.realtime.recoverable}
+      and requested.missing_bytes <= ${limits.realtime.answerBytes}
     order by requested.index`
   return rows.map((row, index) => toGrant(row, { isOwnTopic: refs[index]?.kind === 'user' }))
 }
@@ -166,14 +184,25 @@ function selectAfter(db: Tx, positions: TopicPosition[]) {
   const afters = positions.map(([, after]) => after)
   return db<LoggedPublication[]>`
     select e.topic, e."offset", e.type, e.envelope, e.message_id
-    from unnest(${topics}::text[], ${afters}::int[]) as given (topic, after)
-    cross join lateral (
-      select *
-      from events e
-      where e.topic = given.topic and e."offset" > given.after
-      order by e."offset"
-      limit 500
-    ) e
+    from (
+      select
+        found.topic, found."offset",
+        sum(found.bytes) over (
+          order by given.index, found."offset"
+          rows between unbounded preceding and 1 preceding
+        ) as bytes_before
+      from unnest(${topics}::text[], ${afters}::int[])
+        with ordinality as given (topic, after, index)
+      cross join lateral (
+        select e.topic, e."offset", octet_length(e.envelope) as bytes
+        from events e
+        where e.topic = given.topic and e."offset" > given.after
+        order by e."offset"
+        limit 500
+      ) found
+    ) measured
+    join events e on e.topic = measured.topic and e."offset" = measured."offset"
+    where coalesce(measured.bytes_before, 0) < ${limits.realtime.answerBytes}
     order by e.topic, e."offset"`
 }
 
@@ -205,7 +234,10 @@ function selectAdvanced(db: Tx, positions: TopicPosition[]) {
     where located.last_offset > located.after`
 }
 
-/** A range of a topic's history; a negative `limit` means everything that is kept. */
+/**
+ * A range of a topic's history; a negative `limit` means everything that is kept. Beyond the bytes
+ * of an answer the history ends: the client asks again, from its last event on.
+ */
 type HistoryRange = { after: number | null; isReverse: boolean; limit: number }
 
 async function selectHistory(db: Tx, topic: string, { after, isReverse, limit }: HistoryRange) {
@@ -213,10 +245,20 @@ async function selectHistory(db: Tx, topic: string, { after, isReverse, limit }:
   const direction = isReverse ? db`desc` : db`asc`
   const publications = await db<DurablePublication[]>`
     select "offset", type, envelope, message_id
-    from events
-    where topic = ${topic} and ${beyond(db, { after, isReverse })}
-    order by "offset" ${direction}
-    limit ${limit < 0 ? most : Math.min(limit, most)}`
+    from (
+      select
+        page.*,
+        sum(octet_length(envelope)) over (order by "offset" ${direction}) as bytes
+      from (
+        select "offset", type, envelope, message_id
+        from events
+        where topic = ${topic} and ${beyond(db, { after, isReverse })}
+        order by "offset" ${direction}
+        limit ${limit < 0 ? most : Math.min(limit, most)}
+      ) page
+    ) measured
+    where bytes <= ${limits.realtime.answerBytes} or bytes = octet_length(envelope)
+    order by "offset" ${direction}`
   return [...publications]
 }
 

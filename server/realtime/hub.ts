@@ -1,7 +1,8 @@
-import { type Envelope, parseTopic, topics as topicNames } from '@parley/contract'
+import { type Envelope, limits, parseTopic, topics as topicNames } from '@parley/contract'
 import type { StoredEvent } from '../core/event-buffer.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { Backfill } from './backfill.ts'
+import { inChunks } from './chunks.ts'
 import type { EventLog, SubscribeGrant } from './event-log.ts'
 import type { Delivery, DurablePublication } from './publication.ts'
 import type { User } from './sessions.ts'
@@ -79,8 +80,9 @@ export class Hub {
         pending.map(({ request, since }) => ({ appId, userId, topic: request.topic, since })),
       )
       const results = new Map<string, Subscribed | null>()
+      const budget = { bytes: limits.realtime.answerBytes }
       for (const [index, joined] of pending.entries()) {
-        results.set(joined.request.topic, this.#settle(joined, grants[index] ?? null))
+        results.set(joined.request.topic, this.#settle(joined, grants[index] ?? null, budget))
       }
       return requests.map(({ topic }) => results.get(topic) ?? null)
     } catch (error) {
@@ -135,7 +137,7 @@ export class Hub {
     for (const { name, position } of this.#topics.values()) {
       if (position !== null) positions.push([name, position])
     }
-    for (const some of inTurns(positions)) {
+    for (const some of inChunks(positions, TOPICS_PER_TURN)) {
       for (const { topic, lastOffset } of await this.log.findAdvanced(some)) {
         this.handleHint(topic, lastOffset)
       }
@@ -144,7 +146,7 @@ export class Hub {
 
   /** Ends the user's subscriptions to topics that they may no longer read. */
   async recheck({ appId, userId }: User, names: string[]) {
-    for (const some of inTurns(names)) {
+    for (const some of inChunks(names, TOPICS_PER_TURN)) {
       const requests = some.map((topic) => ({ appId, userId, topic, since: null }))
       const grants = await this.log.authorise(requests)
       for (const [index, name] of some.entries()) {
@@ -179,6 +181,7 @@ export class Hub {
   #settle(
     { request, after, remembered, since, subscription }: PendingSubscribe,
     grant: SubscribeGrant,
+    budget: { bytes: number },
   ): Subscribed | null {
     if (!grant) {
       this.#leave(subscription)
@@ -192,7 +195,8 @@ export class Hub {
       after !== null &&
       since !== null &&
       after <= lastOffset &&
-      missed.length === lastOffset - since
+      missed.length === lastOffset - since &&
+      takeFrom(budget, [...remembered, ...missed])
     topic.start(lastOffset)
     if (isComplete) {
       for (const publication of missed) topic.accept(publication)
@@ -235,9 +239,12 @@ export class Hub {
   }
 }
 
-function* inTurns<Item>(items: Item[]) {
-  for (let start = 0; start < items.length; start += TOPICS_PER_TURN)
-    yield items.slice(start, start + TOPICS_PER_TURN)
+/** Takes publications from what a frame may be sent, unless they are more than what is left. */
+function takeFrom(budget: { bytes: number }, publications: DurablePublication[]) {
+  const bytes = publications.reduce((sum, { envelope }) => sum + Buffer.byteLength(envelope), 0)
+  if (bytes > budget.bytes) return false
+  budget.bytes -= bytes
+  return true
 }
 
 type PendingSubscribe = {

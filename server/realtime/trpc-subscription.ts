@@ -63,7 +63,7 @@ async function* readTopic(
     throw new ApiError('FORBIDDEN', 'This topic does not exist, or you may not read it')
   try {
     if (after !== undefined && !subscribed.wasRecovered)
-      throw new ApiError('VALIDATION_ERROR', 'since: events after this offset are no longer kept')
+      throw new ApiError('VALIDATION_ERROR', 'since: later events are too many, or no longer kept')
     onRecovered(sizeOf(subscribed.publications))
     let { offset } = subscribed.position
     for (const publication of subscribed.publications) {

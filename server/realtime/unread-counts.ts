@@ -1,5 +1,5 @@
 import type { Tx } from '../db/client.ts'
-import { isLargeLivestreamRow } from '../features/access.ts'
+import { isLargeChannelRow } from '../features/access.ts'
 import { unread } from '../features/reads.ts'
 import type { User } from './sessions.ts'
 
@@ -17,7 +17,7 @@ export const selectCountsOfChannels = (
     on con.node_id = ${nodeId} and con.app_id = m.app_id and con.user_id = m.user_id
   where c.id = any(${channelIds}::uuid[])
     and c.deleted_at is null
-    and not ${isLargeLivestreamRow(db)}`
+    and not (c.type = 'livestream' and ${isLargeChannelRow(db)})`
 
 /** The counts of these users in all their channels. */
 export const selectCountsOfUsers = (db: Tx, users: User[]) => {

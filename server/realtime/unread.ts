@@ -1,4 +1,5 @@
 import { type Envelope, topics } from '@parley/contract'
+import { inChunks } from './chunks.ts'
 import type { ChannelOffset } from './queries.ts'
 import { keyOf, type User } from './sessions.ts'
 import { totalOf, UnreadCache, type UserCounts } from './unread-cache.ts'
@@ -9,6 +10,8 @@ type UnreadOptions = UserFanoutOptions & { pauseMs: number }
 
 /** How long after loading a user's counts their client may still show older ones. */
 const UNCERTAIN_MS = 20_000
+/** Of how many users one statement loads all counts. */
+const USERS_PER_STATEMENT = 200
 /** How long to wait after the database failed. */
 const RETRY_MS = 1_000
 
@@ -136,7 +139,7 @@ export class UnreadNotifier {
     try {
       if (dirty.size > 0) await this.#countChannels(dirty)
       // Last, so that no count read before a user left a channel stays with them.
-      if (shrunk.size > 0) await this.#reload([...shrunk.values()])
+      await this.#reload(shrunk)
       for (const user of staleTotals.values()) this.#correctTotal(this.#cache.get(user))
       this.#endedAt = Date.now()
     } catch (error) {
@@ -159,7 +162,7 @@ export class UnreadNotifier {
       const user = { appId, userId }
       if (!this.#cache.isComplete(user)) newUsers.set(keyOf(user), user)
     }
-    if (newUsers.size > 0) await this.#loadInitial([...newUsers.values()])
+    await this.#loadInitial([...newUsers.values()])
     const changed = new Set<UserCounts>()
     for (const row of rows) {
       const known = this.#sendCount(row, dirty.get(row.channelId) ?? null)
@@ -172,7 +175,15 @@ export class UnreadNotifier {
    * Loads all counts of users who have left a channel, and forgets those of channels they left. A
    * user may be a member of the others again, with another count.
    */
-  async #reload(users: User[]) {
+  async #reload(shrunk: Map<string, User>) {
+    for (const users of inChunks([...shrunk.values()], USERS_PER_STATEMENT)) {
+      await this.#reloadSome(users)
+      // If a later statement fails, these are not loaded again.
+      for (const user of users) shrunk.delete(keyOf(user))
+    }
+  }
+
+  async #reloadSome(users: User[]) {
     const rows = await this.options.db.use((db) => selectCountsOfUsers(db, users))
     const current = new Set(rows.map((row) => `${keyOf(row)} ${row.channelId}`))
     const newUsers = users.filter((user) => !this.#cache.isComplete(user))
@@ -190,7 +201,9 @@ export class UnreadNotifier {
 
   /** Loads initial counts for users seen for the first time. */
   async #loadInitial(users: User[]) {
-    this.#cache.complete(users, await this.options.db.use((db) => selectCountsOfUsers(db, users)))
+    for (const some of inChunks(users, USERS_PER_STATEMENT)) {
+      this.#cache.complete(some, await this.options.db.use((db) => selectCountsOfUsers(db, some)))
+    }
   }
 
   /** Sends a count unless the user knows it. Returns the user's counts if it was sent. */

@@ -1,6 +1,6 @@
-import { type Envelope, limits, parseTopic, topics } from '@parley/contract'
+import { type Envelope, parseTopic, topics } from '@parley/contract'
 import type { Db, Tx } from '../db/client.ts'
-import { isLargeLivestreamRow } from '../features/access.ts'
+import { isLargeChannelRow } from '../features/access.ts'
 import type { PresenceNote, ProfileChange } from './broker.ts'
 import { coalesce } from './coalesce.ts'
 import { eventOf, type Publication } from './publication.ts'
@@ -22,8 +22,8 @@ export type UserFanout = ReturnType<typeof createUserFanout>
  * that one note between nodes is enough, however many users it concerns.
  */
 export function createUserFanout({ db, nodeId, sessions, broadcast, report }: UserFanoutOptions) {
-  const coMembersOf = coalesce<CoMemberQuery, User[]>(
-    (queries) => db.use((db) => selectCoMembers(db, nodeId, queries)),
+  const coMembersOf = coalesce<User, User[]>(
+    (users) => db.use((db) => selectCoMembers(db, nodeId, users)),
     { maxBatch: 500 },
   )
   const sendTo = (users: User[], event: Envelope) => {
@@ -32,7 +32,7 @@ export function createUserFanout({ db, nodeId, sessions, broadcast, report }: Us
   }
 
   const sendPresence = async ({ appId, userId, isOnline, lastActiveAt }: PresenceNote) => {
-    const coMembers = await coMembersOf({ appId, userId, isSmallOnly: true })
+    const coMembers = await coMembersOf({ appId, userId })
     sendTo([{ appId, userId }, ...coMembers], {
       type: isOnline ? 'presence.online' : 'presence.offline',
       payload: { userId, lastActiveAt },
@@ -40,7 +40,7 @@ export function createUserFanout({ db, nodeId, sessions, broadcast, report }: Us
   }
   const sendProfile = async ({ appId, user }: ProfileChange) => {
     const userId = user.id
-    const coMembers = await coMembersOf({ appId, userId, isSmallOnly: false })
+    const coMembers = await coMembersOf({ appId, userId })
     sendTo([{ appId, userId }, ...coMembers], { type: 'user.updated', payload: { user } })
   }
   const copyToMembers = async (topic: string, offset: number) => {
@@ -79,31 +79,40 @@ const selectCopies = (
     on con.node_id = ${where.nodeId} and con.app_id = m.app_id and con.user_id = m.user_id
   where e.topic = ${where.topic} and e."offset" = ${where.offset}`
 
-/** Large livestreams never make co-members; with `isSmallOnly` no large channel does. */
-type CoMemberQuery = User & { isSmallOnly: boolean }
-
-/** The users connected to this node who share a channel with each of these users. */
-async function selectCoMembers(db: Tx, nodeId: string, queries: CoMemberQuery[]) {
-  const appIds = queries.map(({ appId }) => appId)
-  const userIds = queries.map(({ userId }) => userId)
-  const smallOnly = queries.map(({ isSmallOnly }) => String(isSmallOnly))
+/**
+ * The users connected to this node who share a channel with each of these users, not counting large
+ * channels. The channels come first and are materialised: so the statement never reads the members
+ * of a large one, however many of its members are connected.
+ */
+async function selectCoMembers(db: Tx, nodeId: string, users: User[]) {
+  const appIds = users.map(({ appId }) => appId)
+  const userIds = users.map(({ userId }) => userId)
   const rows = await db<(User & { index: number })[]>`
-    select distinct given.index::int, con.app_id, con.user_id
-    from unnest(${appIds}::uuid[], ${userIds}::text[], ${smallOnly}::text[]::boolean[])
-      with ordinality as given (app_id, user_id, is_small_only, index)
-    join members m on m.app_id = given.app_id and m.user_id = given.user_id
-    join channels c
-      on c.id = m.channel_id
-      and c.deleted_at is null
-      and case
-        when given.is_small_only
-          then c.type <> 'livestream' and c.member_count <= ${limits.largeLivestreamMembers}
-        else not ${isLargeLivestreamRow(db)}
-      end
-    join members other on other.channel_id = c.id and other.user_id <> given.user_id
+    with shared as materialized (
+      select given.index, given.user_id, m.channel_id
+      from unnest(${appIds}::uuid[], ${userIds}::text[])
+        with ordinality as given (app_id, user_id, index)
+      join members m on m.app_id = given.app_id and m.user_id = given.user_id
+      where (
+        select c.deleted_at is null and not ${isLargeChannelRow(db)}
+        from channels c
+        where c.id = m.channel_id
+      )
+    ),
+    co_member as materialized (
+      select distinct shared.index, other.app_id, other.user_id
+      from shared
+      join members other
+        on other.channel_id = shared.channel_id
+        and other.user_id <> shared.user_id
+    )
+    select co_member.index::int, con.app_id, con.user_id
+    from co_member
     join connections con
-      on con.node_id = ${nodeId} and con.app_id = other.app_id and con.user_id = other.user_id`
-  const coMembers = queries.map((): User[] => [])
+      on con.node_id = ${nodeId}
+      and con.app_id = co_member.app_id
+      and con.user_id = co_member.user_id`
+  const coMembers = users.map((): User[] => [])
   for (const { index, ...user } of rows) coMembers[index - 1]?.push(user)
   return coMembers
 }

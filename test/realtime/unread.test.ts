@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { limits } from '@parley/contract'
 import { createPostgresBroker } from '@parley/server/realtime/postgres-broker'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { insertUsers } from '../support/inserted.ts'
 import type { TopicListener } from '../support/realtime.ts'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
@@ -74,54 +72,6 @@ describe('reading in real time', () => {
     await user.untilType('channel.total_unread_changed', 2)
     expect(payloads(user, 'channel.unread_changed').at(-1)).toEqual({ channelId, count: 2 })
     expect(payloads(user, 'channel.total_unread_changed').at(-1)).toEqual({ count: 2 })
-  })
-
-  test('in a livestream of more than 100 members only the reader receives a read', async () => {
-    const [ana, ben] = await newUsers()
-    const { id: channelId } = await ana.channels.create({ type: 'livestream', name: 'Show' })
-    const extras = await insertUsers(world(), 'extra-', limits.largeLivestreamMembers - 1)
-    const [last = '', ...others] = extras
-    await ana.members.add({ channelId, userIds: [ben.id, ...others] })
-    const [anas, bens, bensOwn] = [
-      await listenAs(ana, channelTopic(channelId)),
-      await listenAs(ben, channelTopic(channelId)),
-      await listenAs(ben, userTopic(ben)),
-    ]
-    const { id: messageId } = await ana.messages.send({ channelId, text: 'before' })
-    await bensOwn.until(() => counts(bensOwn, 'channel.unread_changed').includes(1))
-    await ben.typing.set({ channelId })
-    await ben.reads.mark({ channelId })
-    await ben.receipts.mark({ channelId, messageId })
-    await anas.untilType('read_receipt')
-    // Typing stops by itself some seconds later.
-    const types = () => anas.types.filter((type) => type !== 'typing.stop')
-    const small = ['message.new', 'typing.start', 'read.updated', 'read.updated', 'read_receipt']
-    expect(types()).toEqual(small)
-    await bensOwn.until(() => counts(bensOwn, 'channel.total_unread_changed').at(-1) === 0)
-
-    await ana.members.add({ channelId, userIds: [last] })
-    const before = bensOwn.received.length
-    await ben.typing.set({ channelId })
-    await ana.messages.send({ channelId, text: 'large now' })
-    await ben.reads.mark({ channelId })
-    await ben.receipts.mark({ channelId, messageId })
-    await ana.messages.send({ channelId, text: 'after' })
-    await Promise.all([anas.untilType('message.new', 3), bens.untilType('message.new', 3)])
-    const large = ['channel.member_joined', 'message.new', 'message.new']
-    expect(types()).toEqual([...small, ...large])
-    expect(bens.types.filter((type) => type === 'read_receipt')).toHaveLength(2)
-    // A count of another channel, made after those of the livestream would have been.
-    const group = await createGroup(ana, ben)
-    await ana.messages.send({ channelId: group, text: 'elsewhere' })
-    await bensOwn.until(() => counts(bensOwn, 'channel.unread_changed', before).includes(1))
-    const told = bensOwn.received
-      .slice(before)
-      .flatMap(({ envelope: { type, payload } }) =>
-        type === 'channel.unread_changed' && 'count' in payload && payload.count > 0
-          ? [payload]
-          : [],
-      )
-    expect(told).toEqual([{ channelId: group, count: 1 }])
   })
 })
 

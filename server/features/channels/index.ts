@@ -5,7 +5,7 @@ import { type Implements, implement, implementWithoutTransaction } from '../../c
 import type { Tx } from '../../db/client.ts'
 import type { ChannelRow } from '../../db/rows.ts'
 import { containing } from '../../db/sql.ts'
-import { channelForReader, isLargeLivestream, lockedChannelForMember } from '../access.ts'
+import { channelForReader, isLargeChannel, lockedChannelForMember } from '../access.ts'
 import { isStaff } from '../members/index.ts'
 import { create, viewChannel } from './create.ts'
 import { peerOf, selectChannels } from './view.ts'
@@ -64,7 +64,8 @@ const remove = implement(contract.channels.delete, async (ctx, { channelId }) =>
   }
   ctx.emit(channel, 'channel.deleted', () => ({ channelId }))
   // Read now: once the channel is deleted, its members are unknown.
-  const connected = isLargeLivestream(channel) ? [] : await selectConnected(ctx.db, channelId)
+  const isLargeLivestream = channel.type === 'livestream' && isLargeChannel(channel)
+  const connected = isLargeLivestream ? [] : await selectConnected(ctx.db, channelId)
   ctx.afterCommit(() => {
     for (const { userId } of connected) {
       broadcastToUser(ctx, userId, { type: 'channel.deleted', payload: { channelId } })

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest'
+import { planAnew, rowsReadBy } from '../support/rows-read.ts'
+import { type User, useWorld } from '../support/world.ts'
+import { createGroup, payloads, useListeners } from './listeners.ts'
+
+const LARGE = 5_000
+const CHANNELS = 300
+
+const world = useWorld({
+  poolSize: 1,
+  presenceGraceSeconds: 0,
+  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000 },
+})
+const { connect, listenAs, userTopic, newUsers } = useListeners(world)
+
+/**
+ * Inserts a large channel of ana, ben and others, and many more of ana, on the connection whose
+ * reads are counted: statistics of another one would arrive while something else is measured.
+ */
+const insertChannels = (anaId: string, benId: string) =>
+  world().pool.use(async (db) => {
+    const { appId } = world()
+    await db`
+      insert into users (app_id, id)
+      select ${appId}, 'crowd' || n
+      from generate_series(1, ${LARGE}) n`
+    await db`
+      with made as (
+        insert into channels (id, app_id, cid, type, created_by, member_count)
+        select
+          gen_random_uuid(), ${appId}, 'group:' || gen_random_uuid(), 'group', ${anaId},
+          case n when 0 then ${LARGE + 2} else 1 end
+        from generate_series(0, ${CHANNELS}) n
+        returning id, member_count
+      )
+      insert into members (app_id, channel_id, user_id, role)
+      select ${appId}, made.id, given, 'member'
+      from made
+      cross join lateral (
+        select ${anaId} as given
+        union all
+        select id
+        from users
+        where app_id = ${appId} and made.member_count > 1 and (id = ${benId} or id like 'crowd%')
+      ) member`
+  })
+
+/** What co-members are sent of a user: a new name, and going and coming. */
+async function acquaint(told: User, user: User) {
+  await createGroup(told, user)
+  const listener = await listenAs(told, userTopic(told))
+  const client = connect(user)
+  await client.ready()
+  const presence = (type: 'presence.online' | 'presence.offline') =>
+    payloads(listener, type).filter((each) => 'userId' in each && each.userId === user.id).length
+  let renamed = 0
+  return {
+    rename: async () => {
+      await world().user(user.id, { name: `Name ${++renamed}` })
+      await listener.untilType('user.updated', renamed)
+    },
+    'go and come': async () => {
+      await listener.until(() => presence('presence.online') > presence('presence.offline'))
+      client.disconnect()
+      await listener.until(() => presence('presence.online') === presence('presence.offline'))
+      client.connect()
+      await listener.until(() => presence('presence.online') > presence('presence.offline'))
+    },
+  }
+}
+
+test('telling co-members of a user reads no rows of their large or other channels', async () => {
+  const [ana, ben] = await newUsers()
+  await insertChannels(ana.id, ben.id)
+  const changes = await acquaint(ana, ben)
+  for (const statistics of ['none', 'analysed']) {
+    if (statistics === 'analysed') await world().db`analyze`
+    else await planAnew(world())
+    for (const plan of ['generic', 'custom'] as const) {
+      for (const [name, change] of Object.entries(changes)) {
+        const rows = await rowsReadBy(world(), plan, change)
+        expect.soft(rows, `${name}, ${plan}, ${statistics}`).toBeLessThanOrEqual(100)
+      }
+    }
+  }
+})

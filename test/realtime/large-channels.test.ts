@@ -1,0 +1,106 @@
+import { limits } from '@parley/contract'
+import { expect, test } from 'vitest'
+import { insertUsers } from '../support/inserted.ts'
+import { type User, useWorld } from '../support/world.ts'
+import { counts, createGroup, payloads, useListeners } from './listeners.ts'
+
+const world = useWorld({ presenceGraceSeconds: 0, timings: { typingMs: 1_000_000 } })
+const { connect, listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
+
+const types = ['group', 'public', 'livestream'] as const
+
+/** A channel of these two that has one member less than a large one, and the id of one more. */
+async function createAlmostLarge(type: (typeof types)[number]) {
+  const [ana, ben] = await newUsers()
+  const { id: channelId } = await ana.channels.create({ type, name: 'Show' })
+  const extras = await insertUsers(world(), `${ana.id}-`, limits.largeChannelMembers - 1)
+  const [last = '', ...others] = extras
+  await ana.members.add({ channelId, userIds: [ben.id, ...others] })
+  expect((await ana.channels.get({ channelId })).memberCount).toBe(100)
+  const addLast = () => ana.members.add({ channelId, userIds: [last] })
+  return { ana, ben, channelId, addLast }
+}
+
+test.for(types)('in a %s of 101 members nobody is sent what others type and read', async (type) => {
+  const { ana, ben, channelId, addLast } = await createAlmostLarge(type)
+  const [anas, bens] = [
+    await listenAs(ana, channelTopic(channelId)),
+    await listenAs(ben, channelTopic(channelId)),
+  ]
+  const { id: messageId } = await ana.messages.send({ channelId, text: 'before' })
+  await ben.typing.set({ channelId })
+  await ben.typing.set({ channelId, typing: false })
+  await ben.reads.mark({ channelId })
+  await ben.receipts.mark({ channelId, messageId })
+  await anas.untilType('read_receipt')
+  const typed = ['typing.start', 'typing.stop']
+  const read = ['read.updated', 'read.updated', 'read_receipt']
+  const small = ['message.new', ...typed, ...read]
+  expect(anas.types).toEqual(small)
+
+  await addLast()
+  await ben.typing.set({ channelId })
+  await ben.typing.set({ channelId, typing: false })
+  const { id: latest } = await ana.messages.send({ channelId, text: 'large now' })
+  await ben.reads.mark({ channelId })
+  await ben.receipts.mark({ channelId, messageId: latest })
+  await ana.messages.send({ channelId, text: 'after' })
+  await Promise.all([anas.untilType('message.new', 3), bens.untilType('message.new', 3)])
+  const [joined, sent] = ['channel.member_joined', 'message.new']
+  expect(anas.types).toEqual([...small, joined, sent, sent])
+  expect(bens.types).toEqual([...small, joined, sent, ...read, sent])
+  expect(payloads(bens, 'read.updated').at(-1)).toMatchObject({ userId: ben.id, lastReadSeq: 2 })
+  const { readBy, readCount } = await ana.receipts.get({ channelId, messageId: latest })
+  expect([readBy.map(({ userId }) => userId), readCount]).toEqual([[ben.id], 1])
+})
+
+test.for(types)(
+  'a %s of 100 members makes them co-members, and one of 101 does not',
+  async (type) => {
+    const { ana, ben, addLast } = await createAlmostLarge(type)
+    const anas = await listenAs(ana, userTopic(ana))
+    const [eve] = await newUsers()
+    await createGroup(ana, eve)
+    const about = (id: string) =>
+      anas.received.flatMap(({ envelope }) => {
+        if (envelope.type === 'user.updated')
+          return envelope.payload.user.id === id ? [envelope.type] : []
+        const isPresence = envelope.type.startsWith('presence.')
+        const concerned = isPresence && 'userId' in envelope.payload && envelope.payload.userId
+        return concerned === id ? [envelope.type] : []
+      })
+    const comeAndGo = async (user: User, name: string) => {
+      const client = connect(user)
+      await client.ready()
+      await world().user(user.id, { name })
+      client.disconnect()
+    }
+    const all = ['presence.online', 'user.updated', 'presence.offline']
+    await comeAndGo(ben, 'Benedict')
+    await anas.until(() => about(ben.id).length === 3)
+    expect(about(ben.id)).toEqual(all)
+    await addLast()
+    await comeAndGo(ben, 'Benjamin')
+    await comeAndGo(eve, 'Evelyn')
+    await anas.until(() => about(eve.id).length === 3)
+    expect(about(ben.id)).toEqual(all)
+  },
+)
+
+test('a message in a large channel changes unread counts, except in a livestream', async () => {
+  const { ana, ben, channelId: group, addLast } = await createAlmostLarge('group')
+  await addLast()
+  const { id: livestream } = await ana.channels.create({ type: 'livestream', name: 'Show' })
+  const { members } = await ana.members.list({ channelId: group, limit: 100 })
+  const userIds = members.map(({ userId }) => userId).filter((id) => id !== ana.id)
+  const last = await insertUsers(world(), `${ana.id}-more-`, 1)
+  await ana.members.add({ channelId: livestream, userIds: [...userIds, ...last] })
+  const bens = await listenAs(ben, userTopic(ben))
+  for (const channelId of [livestream, group]) {
+    await ana.messages.send({ channelId, text: 'hi' })
+  }
+  await bens.until(() => counts(bens, 'channel.unread_changed').includes(1))
+  expect(payloads(bens, 'channel.unread_changed')).toEqual([{ channelId: group, count: 1 }])
+  await ben.reads.mark({ channelId: livestream })
+  await bens.until(() => counts(bens, 'channel.unread_changed').includes(0))
+})

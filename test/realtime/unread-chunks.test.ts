@@ -1,0 +1,68 @@
+import type { Envelope } from '@parley/contract'
+import { topics } from '@parley/contract'
+import { Sessions } from '@parley/server/realtime/sessions'
+import { UnreadNotifier } from '@parley/server/realtime/unread'
+import { expect, onTestFinished, test } from 'vitest'
+import { insertMembers, insertUsers } from '../support/inserted.ts'
+import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
+
+const world = useWorld()
+const NODE = 'chunks'
+
+/** A notifier of a node with these users, on a database of which the numbered uses fail. */
+async function openNotifier(userIds: string[], failing: number[]) {
+  const { db, pool, appId } = world()
+  await db`
+    insert into connections (node_id, app_id, user_id)
+    select ${NODE}, ${appId}, given
+    from unnest(${userIds}::text[]) given`
+  const sessions = new Sessions()
+  for (const userId of userIds)
+    sessions.add({ appId, userId, generation: 0, topics: [], close: () => {} })
+  let uses = 0
+  const use: typeof pool.use = (work, deadline) => {
+    if (failing.includes(++uses)) return Promise.reject(new Error('out of reach'))
+    return pool.use(work, deadline)
+  }
+  const told = new Map<string, Envelope[]>()
+  const problems: string[] = []
+  const notifier = new UnreadNotifier({
+    db: { ...pool, use },
+    nodeId: NODE,
+    sessions,
+    pauseMs: 0,
+    broadcast: (names, event) => {
+      for (const name of names) told.set(name, [...(told.get(name) ?? []), event])
+    },
+    report: (_, problem) => void problems.push(problem),
+  })
+  onTestFinished(() => notifier.stop())
+  const totalsOf = (userId: string) =>
+    (told.get(topics.user(appId, userId)) ?? []).flatMap(({ type, payload }) =>
+      type === 'channel.total_unread_changed' && 'count' in payload ? [payload.count] : [],
+    )
+  return { notifier, problems, totalsOf, uses: () => uses }
+}
+
+test('counts of 450 new users are loaded 200 at a time, and a failure repeats only its own', async () => {
+  const ana = await world().user('ana')
+  const userIds = await insertUsers(world(), 'new', 450)
+  const kept = await ana.channels.create({ type: 'group', name: 'Kept' })
+  const left = await ana.channels.create({ type: 'group', name: 'Left' })
+  for (const { id: channelId } of [kept, left]) {
+    await insertMembers(world(), channelId, userIds)
+    await ana.messages.send({ channelId, text: 'hi' })
+  }
+  // Of each round: the count of the channel, then of users 1 to 200, of 201 to 400 and of the rest.
+  const { notifier, problems, totalsOf, uses } = await openNotifier(userIds, [3, 8])
+  const told = (count: number) => userIds.every((userId) => totalsOf(userId).at(-1) === count)
+  notifier.markDirty(kept.id, { offset: 2, author: ana.id })
+  await until(async () => told(2))
+  expect([uses(), problems]).toEqual([6, ['unread count failed']])
+
+  await world().db`delete from members where channel_id = ${left.id}`
+  for (const userId of userIds) notifier.memberLeft({ appId: world().appId, userId })
+  await until(async () => told(1))
+  expect([uses(), problems]).toEqual([10, ['unread count failed', 'unread count failed']])
+})
