@@ -252,10 +252,6 @@ export const isStatementTimeout = (error: unknown) => codeOf(error) === '57014'
 const codeOf = (error: unknown) =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 
-/** Whether the database cancelled a statement because it took too long. */
-export const isStatementTimeout = (error: unknown) =>
-  error instanceof Error && 'code' in error && error.code === '57014'
-
 // biome-ignore format: a table of codes
 const CONNECTION_CODES = new Set([
   'DEADLINE_EXCEEDED',
