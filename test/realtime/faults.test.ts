@@ -1,0 +1,50 @@
+import type { Envelope } from '@parley/contract'
+import { expect, test } from 'vitest'
+import type { TopicListener } from '../support/realtime.ts'
+import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
+import { createGroup, useListeners } from './listeners.ts'
+
+const world = useWorld({
+  presenceGraceSeconds: 0,
+  timings: { beatMs: 300, reconcileMs: 300 },
+})
+const { connect, listenAs, userTopic, newUsers } = useListeners(world)
+
+/** What a listener was told of a user's presence. */
+const presenceOf = ({ received }: TopicListener, userId: string) =>
+  received.flatMap(({ envelope }) => (isPresence(envelope, userId) ? [envelope.type] : []))
+const isPresence = ({ type, payload }: Envelope, userId: string) =>
+  (type === 'presence.online' || type === 'presence.offline') && payload.userId === userId
+
+for (const [name, isWritten] of [
+  ['was not written', false],
+  ['was written without an answer', true],
+] as const) {
+  test(`co-members learn of a departure that ${name}`, async () => {
+    const [ana, ben] = await newUsers()
+    await createGroup(ana, ben)
+    const anas = await listenAs(ana, userTopic(ana))
+    const bens = connect(ben)
+    await bens.ready()
+    await anas.until(() => presenceOf(anas, ben.id).length === 1)
+    const { db, appId } = world()
+    await db.begin(async (tx) => {
+      await tx`lock table connections in access exclusive mode`
+      bens.disconnect()
+      await until(async () => (await terminateWriters()).length > 0)
+      const row = tx`app_id = ${appId} and user_id = ${ben.id}`
+      if (isWritten) await tx`delete from connections where ${row}`
+    })
+    await anas.untilType('presence.offline')
+    expect(presenceOf(anas, ben.id)).toEqual(['presence.online', 'presence.offline'])
+  })
+}
+
+/** Ends the connections that wait to write who is connected. */
+const terminateWriters = () => world().db`
+  select pg_terminate_backend(pid)
+  from pg_stat_activity
+  where datname = current_database()
+    and wait_event_type = 'Lock'
+    and query like '%insert into connections%'`
