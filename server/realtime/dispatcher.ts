@@ -29,7 +29,10 @@ type DispatcherOptions = {
  */
 export function createDispatcher(options: DispatcherOptions) {
   const { hub, userFanout, unread, sessions, broker, metrics, report } = options
-  const typing = new TypingTracker((stop) => broadcast(stop), options.typingMs)
+  const typing = new TypingTracker(
+    (stop, { isOwn }) => (isOwn ? broadcast(stop) : receive(stop)),
+    options.typingMs,
+  )
   const revocations = followRevocations(options)
 
   /** Applies a note to the users of this node. */

@@ -1,21 +1,37 @@
 import type { Envelope } from '@parley/contract'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { TopicListener } from '../support/realtime.ts'
 import { until } from '../support/until.ts'
-import { useWorld } from '../support/world.ts'
-import { createGroup, useListeners } from './listeners.ts'
+import { createWorld, useWorld } from '../support/world.ts'
+import { createGroup, payloads, useListeners } from './listeners.ts'
 
 const world = useWorld({
   presenceGraceSeconds: 0,
-  timings: { beatMs: 300, reconcileMs: 300 },
+  timings: { typingMs: 300, beatMs: 300, reconcileMs: 300 },
 })
-const { connect, listenAs, userTopic, newUsers } = useListeners(world)
+const { connect, listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
 
 /** What a listener was told of a user's presence. */
 const presenceOf = ({ received }: TopicListener, userId: string) =>
   received.flatMap(({ envelope }) => (isPresence(envelope, userId) ? [envelope.type] : []))
 const isPresence = ({ type, payload }: Envelope, userId: string) =>
   (type === 'presence.online' || type === 'presence.offline') && payload.userId === userId
+
+test('typing stops by itself on every node when the node of the typist has died', async () => {
+  const [ana, ben] = await newUsers()
+  const channelId = await createGroup(ana, ben)
+  // It does not send the stop while the test runs.
+  const silent = await createWorld({
+    timings: { typingMs: 60_000 },
+    databaseUrl: world().databaseUrl,
+  })
+  onTestFinished(silent.stop)
+  const anas = await listenAs(ana, channelTopic(channelId))
+  await silent.api({ token: ben.token }).typing.set({ channelId })
+  await anas.untilType('typing.stop')
+  expect(anas.types).toEqual(['typing.start', 'typing.stop'])
+  expect(payloads(anas, 'typing.stop')).toEqual(payloads(anas, 'typing.start'))
+})
 
 for (const [name, isWritten] of [
   ['was not written', false],
