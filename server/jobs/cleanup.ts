@@ -40,7 +40,7 @@ type CleanupOptions = {
 export function createCleanup({ db, publisher, onError }: CleanupOptions): Cleanup {
   const stopping = new AbortController()
   let isWanted = false
-  let thinnedAt = 0
+  let thinnedAt = Number.NEGATIVE_INFINITY
   let running: Promise<void> | undefined
   let retry: NodeJS.Timeout | undefined
 
@@ -51,7 +51,9 @@ export function createCleanup({ db, publisher, onError }: CleanupOptions): Clean
   const runPasses = async () => {
     while (isWanted && !stopping.signal.aborted) {
       isWanted = false
-      await db.use(exclusively(pass, retryLater), Date.now() + PASS_TIMEOUT_MS).catch(onPassFailed)
+      await db
+        .use(exclusively(pass, retryLater), performance.now() + PASS_TIMEOUT_MS)
+        .catch(onPassFailed)
     }
   }
   const onPassFailed = (error: unknown) => {
@@ -72,9 +74,9 @@ export function createCleanup({ db, publisher, onError }: CleanupOptions): Clean
     await expireEvents(context)
     await expireInvites(context)
     await expirePreviews(context)
-    if (Date.now() - thinnedAt < THINNING_INTERVAL_MS) return
+    if (performance.now() - thinnedAt < THINNING_INTERVAL_MS) return
     await thinReadMarks(context)
-    thinnedAt = Date.now()
+    thinnedAt = performance.now()
   }
 
   const stop = async () => {
@@ -148,7 +150,7 @@ async function eraseUsers(
 ) {
   const step = <T>(work: (ctx: Transaction) => Promise<T>) => {
     signal.throwIfAborted()
-    if (Date.now() > until) throw new DeadlineError()
+    if (performance.now() > until) throw new DeadlineError()
     return db.use((connection, signal) =>
       runInTransaction(connection, { appId, signal, publisher }, work),
     )

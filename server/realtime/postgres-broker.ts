@@ -34,7 +34,7 @@ export function createPostgresBroker({
   let listener: ReturnType<typeof connectOnce> | undefined
   let pending: string[] = []
   let flushing: Promise<void> | undefined
-  let lastHeartbeatAt = Date.now()
+  let lastHeartbeatAt = performance.now()
   let heartbeat: NodeJS.Timeout | undefined
 
   const send = (note: NodeNote) => {
@@ -68,7 +68,7 @@ export function createPostgresBroker({
   }
   const listen = async (onPayload: (payload: string) => void, onMissedNotes: () => void) => {
     const previous = listener
-    lastHeartbeatAt = Date.now()
+    lastHeartbeatAt = performance.now()
     const current = connectOnce(url)
     listener = current
     void previous?.end({ timeout: 0 })
@@ -81,7 +81,7 @@ export function createPostgresBroker({
       const onPayload = (payload: string) => {
         const end = payload.indexOf('\n')
         if (payload.slice(0, end) === nodeId) {
-          lastHeartbeatAt = Date.now()
+          lastHeartbeatAt = performance.now()
           return
         }
         const notes = payload.slice(end + 1).split('\n')
@@ -92,7 +92,7 @@ export function createPostgresBroker({
       await listen(onPayload, onMissedNotes)
       heartbeat = setInterval(() => {
         if (!flushing) void notify([`${nodeId}\n`])
-        if (Date.now() - lastHeartbeatAt <= brokerSilenceMs) return
+        if (performance.now() - lastHeartbeatAt <= brokerSilenceMs) return
         listen(onPayload, onMissedNotes).catch((error) => report(error, 'broker listen failed'))
       }, brokerBeatMs)
     },

@@ -24,7 +24,7 @@ const OVERLAP_SECONDS = 15
  */
 export function createReconciliation(options: ReconciliationOptions) {
   const { db, hub, sessions, presence, unread, recheck } = options
-  let checkedAt = Date.now()
+  let checkedAt = performance.now()
 
   const closeRevoked = async () => {
     const users = sessions.users()
@@ -36,7 +36,7 @@ export function createReconciliation(options: ReconciliationOptions) {
     }
   }
   return async () => {
-    const startedAt = Date.now()
+    const startedAt = performance.now()
     const seconds = (startedAt - checkedAt) / 1_000 + OVERLAP_SECONDS
     // Counts are sent only to users who have a presence row.
     const hadLostRows = await presence.heartbeat()

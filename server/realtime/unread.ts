@@ -122,7 +122,7 @@ export class UnreadNotifier {
 
   #schedule() {
     if (this.#timer !== undefined || this.#isRunning || this.#isStopped) return
-    const waitMs = this.#endedAt + this.options.pauseMs - Date.now()
+    const waitMs = this.#endedAt + this.options.pauseMs - performance.now()
     this.#timer = setTimeout(() => void this.#run(), Math.max(0, waitMs))
   }
 
@@ -138,13 +138,13 @@ export class UnreadNotifier {
       // Last, so that no count read before a user left a channel stays with them.
       if (shrunk.size > 0) await this.#reload([...shrunk.values()])
       for (const user of staleTotals.values()) this.#correctTotal(this.#cache.get(user))
-      this.#endedAt = Date.now()
+      this.#endedAt = performance.now()
     } catch (error) {
       for (const [key, user] of shrunk) this.#shrunk.set(key, user)
       for (const [key, user] of staleTotals) this.#staleTotals.set(key, user)
       for (const [channelId, author] of dirty) this.#recount(channelId, author)
       if (!this.#isStopped) this.options.report(error, 'unread count failed')
-      this.#endedAt = Date.now() + RETRY_MS
+      this.#endedAt = performance.now() + RETRY_MS
     }
     this.#isRunning = false
     if (this.#dirty.size + this.#shrunk.size + this.#staleTotals.size > 0) this.#schedule()
@@ -198,7 +198,7 @@ export class UnreadNotifier {
     const known = this.#cache.get(user)
     if (!known) return undefined
     const last = known.counts.get(channelId)
-    const isRecent = Date.now() - known.since < UNCERTAIN_MS
+    const isRecent = performance.now() - known.since < UNCERTAIN_MS
     const isUncertain = !last?.isSent && author !== user.userId && isRecent
     if (last?.count === count && !isUncertain) return undefined
     known.counts.set(channelId, { count, isSent: true })

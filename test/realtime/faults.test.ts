@@ -1,9 +1,9 @@
 import type { Envelope } from '@parley/contract'
-import { expect, onTestFinished, test } from 'vitest'
-import type { TopicListener } from '../support/realtime.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { listen, type TopicListener } from '../support/realtime.ts'
 import { until } from '../support/until.ts'
 import { createWorld, useWorld } from '../support/world.ts'
-import { createGroup, payloads, useListeners } from './listeners.ts'
+import { counts, createGroup, payloads, useListeners } from './listeners.ts'
 
 const world = useWorld({
   presenceGraceSeconds: 0,
@@ -64,3 +64,23 @@ const terminateWriters = () => world().db`
   where datname = current_database()
     and wait_event_type = 'Lock'
     and query like '%insert into connections%'`
+
+test('unread counts are sent and sockets stay open when the clock is set back', async () => {
+  const [ana, ben] = await newUsers()
+  const channelId = await createGroup(ana, ben)
+  const client = connect(ben)
+  const closed = vi.fn()
+  client.on('connecting', closed)
+  await client.ready()
+  closed.mockClear()
+  const bens = await listen(client, userTopic(ben))
+  await ana.messages.send({ channelId, text: 'before' })
+  await bens.until(() => counts(bens, 'channel.unread_changed').includes(1))
+  const { now } = Date
+  const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() - 3_600_000)
+  onTestFinished(() => clock.mockRestore())
+  await ana.messages.send({ channelId, text: 'after' })
+  await bens.until(() => counts(bens, 'channel.unread_changed').includes(2), 5_000)
+  await listen(client, channelTopic(channelId))
+  expect(closed).not.toHaveBeenCalled()
+})
