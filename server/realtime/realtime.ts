@@ -11,7 +11,9 @@ import { terminateLater } from './endpoint.ts'
 import { createEventLog } from './event-log.ts'
 import { Hub } from './hub.ts'
 import type { RealtimeNode } from './node.ts'
+import { createOutageWatch } from './outage-watch.ts'
 import { PresenceTracker } from './presence.ts'
+import { type Closing, closings } from './protocol/codes.ts'
 import { selectConnected, selectGenerations } from './queries.ts'
 import { createReconciliation } from './reconcile.ts'
 import { Sessions, type User } from './sessions.ts'
@@ -36,6 +38,8 @@ type RealtimeOptions = {
   report: Report
   revocations: Revocations
   lastActive: LastActive
+  /** Closes the sockets that no session has closed. */
+  closeSockets: (closing: Closing) => void
 }
 
 /**
@@ -54,11 +58,22 @@ export function createRealtime({
   const { hub, unread, presence, sessions, dispatcher, reconcile } = parts
   const schedule = createSchedule(report)
   let isClosing = false
+  // Another node may have its database: the clients reconnect there.
+  const sendAway = async () => {
+    report(undefined, 'the database is lost: closing all sockets')
+    await sessions.drain(timings.shutdownMs)
+    options.closeSockets(closings.shutdown)
+  }
+  const { observe, isOutage } = createOutageWatch({
+    outageMs: timings.outageMs,
+    onOutage: () => void sendAway(),
+  })
 
   return {
     publisher: dispatcher.publisher,
     node: createRealtimeNode({ ...options, ...parts, timings }),
     isClosing: () => isClosing,
+    isOutage,
     start: async () => {
       await Promise.all([hub.start(), presence.heartbeat()])
       const onMissedNotes = () => {
@@ -68,11 +83,11 @@ export function createRealtime({
       }
       await broker.start({ onNote: dispatcher.receive, onMissedNotes })
       schedule.every(timings.reconcileMs, {
-        work: reconcile,
+        work: () => observe(reconcile),
         problem: 'reconciliation failed',
       })
       schedule.every(timings.beatMs, {
-        work: () => presence.heartbeat(),
+        work: () => observe(() => presence.heartbeat()),
         problem: 'node heartbeat write failed',
       })
     },
@@ -90,7 +105,7 @@ export function createRealtime({
   }
 }
 
-type PartsOptions = Omit<RealtimeOptions, 'timings' | 'presenceGraceSeconds'> & {
+type PartsOptions = Omit<RealtimeOptions, 'timings' | 'presenceGraceSeconds' | 'closeSockets'> & {
   timings: Timings
   graceMs: number
 }

@@ -1,6 +1,11 @@
 import type { Envelope } from '@parley/contract'
+import { patience } from '@parley/server/db/client'
+import { createOutageWatch } from '@parley/server/realtime/outage-watch'
+import { timings as defaults } from '@parley/server/realtime/timings'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { openProxy } from '../support/proxy.ts'
 import { listen, type TopicListener } from '../support/realtime.ts'
+import { RawSocket } from '../support/socket.ts'
 import { until } from '../support/until.ts'
 import { createWorld, useWorld } from '../support/world.ts'
 import { counts, createGroup, payloads, useListeners } from './listeners.ts'
@@ -83,4 +88,69 @@ test('unread counts are sent and sockets stay open when the clock is set back', 
   await bens.until(() => counts(bens, 'channel.unread_changed').includes(2), 5_000)
   await listen(client, channelTopic(channelId))
   expect(closed).not.toHaveBeenCalled()
+})
+
+test('a node that has lost its database sends its clients away, and refuses new ones', async () => {
+  const [ana, ben] = await newUsers()
+  const proxy = await openProxy(world().databaseUrl)
+  const node = await createWorld({
+    databaseUrl: proxy.databaseUrl,
+    timings: { beatMs: 100, reconcileMs: 100, outageMs: 1_000 },
+  })
+  onTestFinished(async () => {
+    await node.stop()
+    proxy.close()
+  })
+  const health = async () => (await fetch(`${node.url}/health`)).status
+  const sockets = await Promise.all([
+    RawSocket.connect(node, ana),
+    RawSocket.connect(node, ben),
+    RawSocket.open(node),
+  ])
+  // A short outage closes none of them.
+  proxy.cut()
+  await until(async () => (await health()) === 200)
+  proxy.redirect('postgres://127.0.0.1:1')
+  const lostAt = performance.now()
+  proxy.cut()
+  for (const { closed } of sockets) expect(await closed).toEqual({ code: 3001, reason: 'shutdown' })
+  expect(performance.now() - lostAt).toBeGreaterThan(500)
+  await expect(RawSocket.connect(node, ana)).rejects.toThrow('answered 503')
+  expect(await health()).toBe(503)
+  proxy.redirect(world().databaseUrl)
+  await until(async () => (await health()) === 200)
+  const back = await RawSocket.connect(node, ana)
+  expect(await back.reply(1)).toMatchObject({ connect: expect.anything() })
+  back.socket.terminate()
+})
+
+test('a node notices within 20 s that it has lost its database', () => {
+  const { outageMs, reconcileMs } = defaults
+  // The attempt that begins before the time is over may fail as late as a call does.
+  expect(outageMs + reconcileMs + patience.callMs).toBeLessThan(20_000)
+  expect(outageMs).toBeGreaterThan(reconcileMs + patience.callMs)
+})
+
+test('an outage is over with the first success, and two failures of a long time begin it', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const onOutage = vi.fn()
+  const { observe, isOutage } = createOutageWatch({ outageMs: 1_000, onOutage })
+  const fail = () => expect(observe(() => Promise.reject(new Error('lost')))).rejects.toThrow()
+  vi.advanceTimersByTime(2_000)
+  await fail() // the process may have been stopped for so long
+  expect(isOutage()).toBe(false)
+  await observe(async () => {})
+  await fail()
+  await fail()
+  vi.advanceTimersByTime(999)
+  await fail()
+  expect(isOutage()).toBe(false)
+  vi.advanceTimersByTime(1)
+  await fail()
+  await fail()
+  expect(isOutage()).toBe(true)
+  expect(onOutage).toHaveBeenCalledOnce()
+  await observe(async () => {})
+  expect(isOutage()).toBe(false)
 })
