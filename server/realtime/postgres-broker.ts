@@ -35,6 +35,8 @@ export function createPostgresBroker({
   let pending: string[] = []
   let flushing: Promise<void> | undefined
   let lastHeartbeatAt = performance.now()
+  /** When a note of our own was last heard, on whichever connection. */
+  let heardAt = lastHeartbeatAt
   let heartbeat: NodeJS.Timeout | undefined
 
   const send = (note: NodeNote) => {
@@ -66,13 +68,13 @@ export function createPostgresBroker({
     }
     flushing = undefined
   }
-  const listen = async (onPayload: (payload: string) => void, onMissedNotes: () => void) => {
+  const listen = async (onPayload: (payload: string) => void, onListening: () => void) => {
     const previous = listener
     lastHeartbeatAt = performance.now()
     const current = connectOnce(url)
     listener = current
     void previous?.end({ timeout: 0 })
-    await current.listen(CHANNEL, onPayload, onMissedNotes)
+    await current.listen(CHANNEL, onPayload, onListening)
   }
 
   return {
@@ -82,6 +84,7 @@ export function createPostgresBroker({
         const end = payload.indexOf('\n')
         if (payload.slice(0, end) === nodeId) {
           lastHeartbeatAt = performance.now()
+          heardAt = lastHeartbeatAt
           return
         }
         const notes = payload.slice(end + 1).split('\n')
@@ -89,11 +92,12 @@ export function createPostgresBroker({
           if (note !== '') onNote(JSON.parse(note) as NodeNote) // sent by another node
         }
       }
-      await listen(onPayload, onMissedNotes)
+      const onListening = () => onMissedNotes(performance.now() - heardAt)
+      await listen(onPayload, onListening)
       heartbeat = setInterval(() => {
         if (!flushing) void notify([`${nodeId}\n`])
         if (performance.now() - lastHeartbeatAt <= brokerSilenceMs) return
-        listen(onPayload, onMissedNotes).catch((error) => report(error, 'broker listen failed'))
+        listen(onPayload, onListening).catch((error) => report(error, 'broker listen failed'))
       }, brokerBeatMs)
     },
     async stop() {

@@ -10,6 +10,7 @@ import { createDispatcher } from './dispatcher.ts'
 import { terminateLater } from './endpoint.ts'
 import { createEventLog } from './event-log.ts'
 import { Hub } from './hub.ts'
+import { KnownPresence } from './known-presence.ts'
 import type { RealtimeNode } from './node.ts'
 import { createOutageWatch } from './outage-watch.ts'
 import { PresenceTracker } from './presence.ts'
@@ -55,7 +56,8 @@ export function createRealtime({
   const timings = { ...defaults, ...given }
   const graceMs = presenceGraceSeconds * 1_000
   const parts = connectParts({ ...options, timings, graceMs })
-  const { hub, unread, presence, sessions, dispatcher, reconcile } = parts
+  const { hub, unread, presence, knownPresence, sessions, dispatcher } = parts
+  const { reconcile, missedNotes } = parts.reconciliation
   const schedule = createSchedule(report)
   let isClosing = false
   // Another node may have its database: the clients reconnect there.
@@ -75,8 +77,9 @@ export function createRealtime({
     isClosing: () => isClosing,
     isOutage,
     start: async () => {
-      await Promise.all([hub.start(), presence.heartbeat()])
-      const onMissedNotes = () => {
+      await Promise.all([hub.start(), presence.heartbeat(), knownPresence.start()])
+      const onMissedNotes = (milliseconds: number) => {
+        missedNotes(milliseconds / 1_000)
         reconcile().catch((error) => {
           if (!isClosing) report(error, 'reconciliation after missed notes failed')
         })
@@ -124,6 +127,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
   const local = { db, nodeId, sessions, broadcast, report }
   const userFanout = createUserFanout(local)
   const unread = new UnreadNotifier({ ...local, pauseMs: unreadPauseMs })
+  const knownPresence = new KnownPresence({ db, deadAfterMs, tell: userFanout.presenceChanged })
   const presence = new PresenceTracker({
     db,
     nodeId,
@@ -132,6 +136,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     graceMs,
     deadAfterMs,
     onChange: (change) => {
+      knownPresence.note(change)
       userFanout.presenceChanged(change)
       broker.send(change)
     },
@@ -139,6 +144,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
   const dispatcher = createDispatcher({
     hub,
     userFanout,
+    knownPresence,
     unread,
     sessions,
     broker,
@@ -148,8 +154,16 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     report,
   })
   const { recheck } = dispatcher
-  const reconcile = createReconciliation({ db, hub, sessions, presence, unread, recheck })
-  return { hub, unread, presence, sessions, dispatcher, reconcile }
+  const reconciliation = createReconciliation({
+    db,
+    hub,
+    sessions,
+    presence,
+    knownPresence,
+    unread,
+    recheck,
+  })
+  return { hub, unread, presence, knownPresence, sessions, dispatcher, reconciliation }
 }
 
 type NodeParts = Pick<

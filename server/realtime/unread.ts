@@ -11,6 +11,8 @@ type UnreadOptions = UserFanoutOptions & { pauseMs: number }
 const UNCERTAIN_MS = 20_000
 /** How long to wait after the database failed. */
 const RETRY_MS = 1_000
+/** How many users' counts are compared at once after notes were missed. */
+const USERS_PER_STATEMENT = 500
 
 /**
  * Sends the connected users of this node their unread counts, as absolute numbers. One statement
@@ -27,6 +29,8 @@ export class UnreadNotifier {
   #shrunk = new Map<string, User>()
   /** Users whose last total may be stale (computed before a count we have sent since). */
   #staleTotals = new Map<string, User>()
+  /** For how long notes may have been missed: all counts are compared with what was sent. */
+  #missedSeconds = 0
   /** The last event of each channel that was counted. */
   #countedOffsets = new Map<string, number>()
   readonly #cache: UnreadCache
@@ -66,6 +70,12 @@ export class UnreadNotifier {
   /** Presence rows were lost: earlier counts may have reached no one, recount recent events. */
   invalidateAll() {
     this.#countedOffsets = new Map()
+  }
+
+  /** Reads on other nodes, or counts to users here, may have been missed for so long. */
+  recheck(seconds: number) {
+    this.#missedSeconds = Math.max(seconds, this.#missedSeconds)
+    this.#schedule()
   }
 
   /** An operation has sent the user a count. It may have crossed one of ours: count again. */
@@ -133,13 +143,19 @@ export class UnreadNotifier {
     this.#dirty = new Map()
     this.#shrunk = new Map()
     this.#staleTotals = new Map()
+    const missedSeconds = this.#missedSeconds
+    this.#missedSeconds = 0
     try {
       if (dirty.size > 0) await this.#countChannels(dirty)
       // Last, so that no count read before a user left a channel stays with them.
-      if (shrunk.size > 0) await this.#reload([...shrunk.values()])
+      if (shrunk.size > 0) {
+        for (const known of await this.#reload([...shrunk.values()])) this.#sendTotal(known)
+      }
+      if (missedSeconds > 0) await this.#sendMissed(missedSeconds)
       for (const user of staleTotals.values()) this.#correctTotal(this.#cache.get(user))
       this.#endedAt = performance.now()
     } catch (error) {
+      this.#missedSeconds = Math.max(missedSeconds, this.#missedSeconds)
       for (const [key, user] of shrunk) this.#shrunk.set(key, user)
       for (const [key, user] of staleTotals) this.#staleTotals.set(key, user)
       for (const [channelId, author] of dirty) this.#recount(channelId, author)
@@ -147,7 +163,8 @@ export class UnreadNotifier {
       this.#endedAt = performance.now() + RETRY_MS
     }
     this.#isRunning = false
-    if (this.#dirty.size + this.#shrunk.size + this.#staleTotals.size > 0) this.#schedule()
+    const isDue = this.#dirty.size + this.#shrunk.size + this.#staleTotals.size > 0
+    if (isDue || this.#missedSeconds > 0) this.#schedule()
   }
 
   async #countChannels(dirty: Map<string, string | null>) {
@@ -168,29 +185,44 @@ export class UnreadNotifier {
     for (const known of changed) this.#sendTotal(known)
   }
 
+  /** Compares the counts of all users with what they were sent. */
+  async #sendMissed(readWithinSeconds: number) {
+    const users = this.options.sessions.users()
+    for (let start = 0; start < users.length; start += USERS_PER_STATEMENT) {
+      const some = users.slice(start, start + USERS_PER_STATEMENT)
+      for (const known of await this.#reload(some, readWithinSeconds)) this.#correctTotal(known)
+    }
+  }
+
   /**
-   * Loads all counts of users who have left a channel, and forgets those of channels they left. A
-   * user may be a member of the others again, with another count.
+   * Loads all counts of users who may have left a channel, sends those that differ or were changed
+   * by a recent read, and forgets those of channels they left. A user may be a member of the others
+   * again, with another count.
    */
-  async #reload(users: User[]) {
-    const rows = await this.options.db.use((db) => selectCountsOfUsers(db, users))
+  async #reload(users: User[], readWithinSeconds = 0): Promise<UserCounts[]> {
+    const rows = await this.options.db.use((db) =>
+      selectCountsOfUsers(db, { users, readWithinSeconds }),
+    )
     const current = new Set(rows.map((row) => `${keyOf(row)} ${row.channelId}`))
     const newUsers = users.filter((user) => !this.#cache.isComplete(user))
     this.#cache.complete(newUsers, rows)
-    for (const row of rows) this.#sendCount(row, row.userId)
-    for (const user of users) {
+    for (const { isRecent, ...row } of rows) this.#sendCount(row, isRecent ? null : row.userId)
+    return users.flatMap((user) => {
       const known = this.#cache.get(user)
-      if (!known) continue
+      if (!known) return []
       for (const channelId of known.counts.keys()) {
         if (!current.has(`${keyOf(user)} ${channelId}`)) known.counts.delete(channelId)
       }
-      this.#sendTotal(known)
-    }
+      return [known]
+    })
   }
 
   /** Loads initial counts for users seen for the first time. */
   async #loadInitial(users: User[]) {
-    this.#cache.complete(users, await this.options.db.use((db) => selectCountsOfUsers(db, users)))
+    this.#cache.complete(
+      users,
+      await this.options.db.use((db) => selectCountsOfUsers(db, { users })),
+    )
   }
 
   /** Sends a count unless the user knows it. Returns the user's counts if it was sent. */

@@ -1,26 +1,19 @@
-import type { Envelope } from '@parley/contract'
 import { patience } from '@parley/server/db/client'
 import { createOutageWatch } from '@parley/server/realtime/outage-watch'
 import { timings as defaults } from '@parley/server/realtime/timings'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { openProxy } from '../support/proxy.ts'
-import { listen, type TopicListener } from '../support/realtime.ts'
+import { listen } from '../support/realtime.ts'
 import { RawSocket } from '../support/socket.ts'
 import { until } from '../support/until.ts'
 import { createWorld, useWorld } from '../support/world.ts'
-import { counts, createGroup, payloads, useListeners } from './listeners.ts'
+import { counts, createGroup, payloads, presenceOf, useListeners } from './listeners.ts'
 
 const world = useWorld({
   presenceGraceSeconds: 0,
   timings: { typingMs: 300, beatMs: 300, reconcileMs: 300 },
 })
 const { connect, listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
-
-/** What a listener was told of a user's presence. */
-const presenceOf = ({ received }: TopicListener, userId: string) =>
-  received.flatMap(({ envelope }) => (isPresence(envelope, userId) ? [envelope.type] : []))
-const isPresence = ({ type, payload }: Envelope, userId: string) =>
-  (type === 'presence.online' || type === 'presence.offline') && payload.userId === userId
 
 test('typing stops by itself on every node when the node of the typist has died', async () => {
   const [ana, ben] = await newUsers()
