@@ -20,7 +20,8 @@ export type ErrorCode =
 export interface Api {
   service: {
     /**
-     * Returns 200 while the service can work, and 503 while the database is down.
+     * Returns 200 while the service can work, and 503 while the database is down or sockets are
+     * refused.
      *
      * `GET /health`
      */

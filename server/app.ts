@@ -77,6 +77,9 @@ export function buildApp(options: AppOptions) {
     report,
     revocations,
     lastActive,
+    closeSockets: ({ code, reason }) => {
+      for (const socket of app.websocketServer.clients) socket.close(code, reason)
+    },
   })
 
   const services: Services = {
@@ -85,6 +88,7 @@ export function buildApp(options: AppOptions) {
     userAdminAccess,
     revocations,
     lastActive,
+    isOutage: realtime.isOutage,
     publisher: bus.publisher,
     ...options.jobs,
     inviteUrl: inviteUrl(urls),
@@ -103,6 +107,7 @@ export function buildApp(options: AppOptions) {
   const guardSocket = createSocketGuard({
     isAllowedOrigin: (origin) => isAllowedOrigin(http.allowedOrigins, origin),
     isClosing: realtime.isClosing,
+    isOutage: realtime.isOutage,
   })
   serveWebSockets(app, { metrics, close: realtime.closeSessions })
   serveEndpoint(app, { node: realtime.node, guardSocket })

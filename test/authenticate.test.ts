@@ -24,10 +24,10 @@ async function onAnswers() {
   const call = async (generation: number, app = appId) => {
     const claims = { appId: app, userId: 'ana', generation, admin: false }
     const authorization = `Bearer ${await tokens.sign('api', claims)}`
-    return authenticate('user', { authorization, ip: '192.0.2.1' }, Date.now() + 1_000)
+    return authenticate('user', { authorization, ip: '192.0.2.1' }, performance.now() + 1_000)
   }
   const callWithKey = (text = apiKey) =>
-    authenticate('key', { apiKey: text, ip: '192.0.2.1' }, Date.now() + 1_000)
+    authenticate('key', { apiKey: text, ip: '192.0.2.1' }, performance.now() + 1_000)
   const lookUp = (number: number) => vi.waitUntil(() => answers[number - 1])
   return { call, callWithKey, lookUp, revocations, lookUps: () => answers.length }
 }

@@ -35,6 +35,8 @@ export type Services = {
   userAdminAccess: UserAdminAccess
   revocations: Revocations
   lastActive: LastActive
+  /** Whether sockets are closed and refused because the database was out of reach for too long. */
+  isOutage: () => boolean
   erasure: Erasure
   publisher: EventPublisher
   staging: JobStaging

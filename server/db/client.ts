@@ -96,8 +96,8 @@ export function createDb({
     slots.release()
   }
 
-  /** The time by which a call that starts now must be answered. */
-  const newDeadline = () => Date.now() + callMs
+  /** The time, by `performance.now()`, by which a call that starts now must be answered. */
+  const newDeadline = () => performance.now() + callMs
   /**
    * Lends a connection. Work that has not finished at `until` is rejected with a DeadlineError, and
    * work whose connection is closed with a ConnectionClosedError. Its transaction does not commit,
@@ -152,7 +152,7 @@ async function withDeadline<T>(
 ): Promise<T> {
   const abort = new AbortController()
   const expired = rejectionOf(abort.signal)
-  const timer = setTimeout(() => abort.abort(new DeadlineError()), until - Date.now())
+  const timer = setTimeout(() => abort.abort(new DeadlineError()), until - performance.now())
   try {
     return await work(expired, abort.signal)
   } finally {

@@ -1,4 +1,5 @@
 import { contract } from '@parley/contract'
+import { ApiError } from '../core/errors.ts'
 import {
   type Implements,
   implementWithoutConnection,
@@ -7,8 +8,9 @@ import {
 
 const health = implementWithoutTransaction(
   contract.service.health,
-  async ({ db, services: { version, workers } }) => {
+  async ({ db, services: { version, workers, isOutage } }) => {
     await db`select 1`
+    if (isOutage()) throw new ApiError('UNAVAILABLE', 'Sockets are refused since an outage')
     const checks = { database: 'ok' as const, ...(workers && { workers: workers() }) }
     return { status: 'ok' as const, version, checks }
   },

@@ -64,7 +64,7 @@ export function createGroupCommit<Command, Result>({
   const drain = async (queues: typeof groups, key: string, queue: BatchEntry[]) => {
     const mayWait = queues === resources
     while (queue.length > 0) {
-      const earliest = Date.now() + LEAST_REMAINING_MS
+      const earliest = performance.now() + LEAST_REMAINING_MS
       const entries = queue.splice(0, maxBatchSize)
       const [ready, overtaken] = mayWait ? [entries, []] : splitByQueue(entries)
       for (const entry of overtaken) enqueueIn(resources, entry.keys.resource, entry)

@@ -93,7 +93,9 @@ export function createCleanup({ db, publisher, metrics, onError }: CleanupOption
   const runPasses = async () => {
     while (isWanted && !stopping.signal.aborted) {
       isWanted = false
-      await db.use(exclusively(pass, retryLater), Date.now() + PASS_TIMEOUT_MS).catch(onPassFailed)
+      await db
+        .use(exclusively(pass, retryLater), performance.now() + PASS_TIMEOUT_MS)
+        .catch(onPassFailed)
     }
   }
   const onPassFailed = (error: unknown) => {
@@ -159,7 +161,7 @@ export function createCleanup({ db, publisher, metrics, onError }: CleanupOption
     erase: (users, until) => {
       const checkpoint = () => {
         stopping.signal.throwIfAborted()
-        if (Date.now() > until) throw new DeadlineError()
+        if (performance.now() > until) throw new DeadlineError()
       }
       const attempt = async (work: () => Promise<void>) => {
         await work()

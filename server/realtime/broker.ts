@@ -43,8 +43,11 @@ export type ProfileChange = { appId: string; user: UserSummary }
 
 /** Carries notes between the nodes of one database. A node does not receive its own. */
 export interface Broker {
-  /** `onMissedNotes` is called whenever notes may have been missed. */
-  start(listener: { onNote(note: NodeNote): void; onMissedNotes(): void }): Promise<void>
+  /** `onMissedNotes` is called whenever notes may have been missed, with for how long. */
+  start(listener: {
+    onNote(note: NodeNote): void
+    onMissedNotes(milliseconds: number): void
+  }): Promise<void>
   send(note: NodeNote): void
   stop(): Promise<void>
 }

@@ -5,6 +5,7 @@ import type { Revocations } from '../core/revocations.ts'
 import type { Broker, NodeNote, RevokedNote } from './broker.ts'
 import { applyHint, hintOf } from './hints.ts'
 import type { Hub } from './hub.ts'
+import type { KnownPresence } from './known-presence.ts'
 import { closings } from './protocol/codes.ts'
 import type { Sessions, User } from './sessions.ts'
 import { TypingTracker } from './typing-tracker.ts'
@@ -14,6 +15,7 @@ import type { UserFanout } from './user-fanout.ts'
 type DispatcherOptions = {
   hub: Hub
   userFanout: UserFanout
+  knownPresence: KnownPresence
   unread: UnreadNotifier
   sessions: Sessions
   broker: Broker
@@ -28,8 +30,11 @@ type DispatcherOptions = {
  * other nodes send, to its own users.
  */
 export function createDispatcher(options: DispatcherOptions) {
-  const { hub, userFanout, unread, sessions, broker, metrics, report } = options
-  const typing = new TypingTracker((stop) => broadcast(stop), options.typingMs)
+  const { hub, userFanout, knownPresence, unread, sessions, broker, metrics, report } = options
+  const typing = new TypingTracker(
+    (stop, { isOwn }) => (isOwn ? broadcast(stop) : receive(stop)),
+    options.typingMs,
+  )
   const revocations = followRevocations(options)
 
   /** Applies a note to the users of this node. */
@@ -44,6 +49,7 @@ export function createDispatcher(options: DispatcherOptions) {
       case 'profile':
         return userFanout.profileChanged(note)
       case 'presence':
+        knownPresence.note(note)
         return userFanout.presenceChanged(note)
       case 'revoked':
         return revocations.receive(note)

@@ -65,14 +65,19 @@ export function serveEndpoint(
 type SocketGuardOptions = {
   isAllowedOrigin: (origin: string) => boolean
   isClosing: () => boolean
+  isOutage: () => boolean
 }
 
-/** Refuses sockets by their origin, or while the server stops, before they are upgraded. */
+/**
+ * Refuses sockets by their origin, or while the server stops or its database is lost, before they
+ * are upgraded.
+ */
 export const createSocketGuard =
-  ({ isAllowedOrigin, isClosing }: SocketGuardOptions) =>
+  ({ isAllowedOrigin, isClosing, isOutage }: SocketGuardOptions) =>
   async (request: FastifyRequest, reply: FastifyReply) => {
     if (!request.ws) return
     if (isClosing()) throw new ApiError('UNAVAILABLE', 'The server is stopping')
+    if (isOutage()) throw new ApiError('UNAVAILABLE', 'The database is out of reach')
     if (!mayConnect(request.headers, isAllowedOrigin))
       throw new ApiError('FORBIDDEN', 'This origin is not allowed')
     // The socket is upgraded: its request and reply need not stay in memory with it.

@@ -128,7 +128,7 @@ export class Hub {
   }
 
   /** Compares all topics with the database, some at a time, and fills their gaps. */
-  async reconcile(now = Date.now()) {
+  async reconcile(now = performance.now()) {
     for (const [name, { idleSince }] of this.#topics) {
       const isExpired = idleSince !== null && now - idleSince > IDLE_TOPIC_MS
       if (isExpired) this.#topics.delete(name)

@@ -34,7 +34,9 @@ export function createPostgresBroker({
   let listener: ReturnType<typeof connectOnce> | undefined
   let pending: string[] = []
   let flushing: Promise<void> | undefined
-  let lastHeartbeatAt = Date.now()
+  let lastHeartbeatAt = performance.now()
+  /** When a note of our own was last heard, on whichever connection. */
+  let heardAt = lastHeartbeatAt
   let heartbeat: NodeJS.Timeout | undefined
 
   const send = (note: NodeNote) => {
@@ -66,13 +68,13 @@ export function createPostgresBroker({
     }
     flushing = undefined
   }
-  const listen = async (onPayload: (payload: string) => void, onMissedNotes: () => void) => {
+  const listen = async (onPayload: (payload: string) => void, onListening: () => void) => {
     const previous = listener
-    lastHeartbeatAt = Date.now()
+    lastHeartbeatAt = performance.now()
     const current = connectOnce(url)
     listener = current
     void previous?.end({ timeout: 0 })
-    await current.listen(CHANNEL, onPayload, onMissedNotes)
+    await current.listen(CHANNEL, onPayload, onListening)
   }
 
   return {
@@ -81,7 +83,8 @@ export function createPostgresBroker({
       const onPayload = (payload: string) => {
         const end = payload.indexOf('\n')
         if (payload.slice(0, end) === nodeId) {
-          lastHeartbeatAt = Date.now()
+          lastHeartbeatAt = performance.now()
+          heardAt = lastHeartbeatAt
           return
         }
         const notes = payload.slice(end + 1).split('\n')
@@ -89,11 +92,12 @@ export function createPostgresBroker({
           if (note !== '') onNote(JSON.parse(note) as NodeNote) // sent by another node
         }
       }
-      await listen(onPayload, onMissedNotes)
+      const onListening = () => onMissedNotes(performance.now() - heardAt)
+      await listen(onPayload, onListening)
       heartbeat = setInterval(() => {
         if (!flushing) void notify([`${nodeId}\n`])
-        if (Date.now() - lastHeartbeatAt <= brokerSilenceMs) return
-        listen(onPayload, onMissedNotes).catch((error) => report(error, 'broker listen failed'))
+        if (performance.now() - lastHeartbeatAt <= brokerSilenceMs) return
+        listen(onPayload, onListening).catch((error) => report(error, 'broker listen failed'))
       }, brokerBeatMs)
     },
     async stop() {

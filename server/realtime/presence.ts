@@ -29,6 +29,8 @@ export class PresenceTracker {
   readonly #present = new Map<string, Present>()
   /** The writes that have been completed. */
   readonly #completed = new WeakSet<Promise<unknown>>()
+  /** Users whose last write failed: nobody knows whether it was made, or the others were told. */
+  readonly #uncertain = new Map<string, User>()
   readonly #write: (change: PresenceChange) => Promise<unknown>
 
   constructor(readonly options: PresenceOptions) {
@@ -63,25 +65,30 @@ export class PresenceTracker {
   }
 
   /**
-   * Writes this node's heartbeat, and restores rows that a crash of the database or a premature
-   * removal took. Returns whether there were such rows.
+   * Writes this node's heartbeat, and compares its rows with its users. Restores rows that a crash
+   * of the database or a premature removal took, and returns whether there were such rows. Removes
+   * those of users whose departure could not be written.
    */
   async heartbeat() {
     const { db, nodeId } = this.options
-    const expected = [...this.#present].flatMap(([key, { written }]) =>
-      this.#completed.has(written) ? [key] : [],
-    )
-    const [, count] = await Promise.all([
+    const before = new Map(this.#present)
+    const [, rows] = await Promise.all([
       db.use((db) => writeHeartbeat(db, nodeId)),
-      db.use((db) => countConnections(db, nodeId)),
+      db.use((db) => selectConnections(db, nodeId)),
     ])
-    const stillPresent = expected.filter((key) => this.#present.has(key))
-    const hasLostRows = count < stillPresent.length
-    if (hasLostRows) {
-      const users = [...this.#present.values()].map(({ user }) => user)
-      await Promise.all(users.map((user) => this.#write({ user, isOnline: true })))
-    }
-    return hasLostRows
+    const stored = new Map(rows.map((user) => [keyOf(user), user]))
+    const lost = [...before].flatMap(([key, { user, written }]) =>
+      this.#completed.has(written) && this.#present.has(key) && !stored.has(key) ? [user] : [],
+    )
+    // Who left during the queries has a write of their own.
+    const departed = [...new Map([...stored, ...this.#uncertain])].flatMap(([key, user]) =>
+      before.has(key) || this.#present.has(key) ? [] : [user],
+    )
+    await Promise.all([
+      ...lost.map((user) => this.#write({ user, isOnline: true })),
+      ...departed.map((user) => this.#write({ user, isOnline: false })),
+    ])
+    return lost.length > 0
   }
 
   /**
@@ -113,14 +120,29 @@ export class PresenceTracker {
   async #writeAll(changes: PresenceChange[]) {
     // Of several changes of a user the last one counts.
     const last = new Map(changes.map((change) => [keyOf(change.user), change]))
-    const changed = await this.options.db.use((db) =>
-      writePresence(db, { ...this.options, changes: [...last.values()] }),
-    )
+    const changed = await this.#writeOrRemember(last)
     for (const isOnline of [true, false]) {
       const users = changed.filter((user) => user.isOnline === isOnline)
       this.#publish(isOnline, users)
     }
     return changes
+  }
+
+  async #writeOrRemember(last: Map<string, PresenceChange>) {
+    const changes = [...last].map(([key, change]) => ({
+      ...change,
+      isUncertain: this.#uncertain.has(key),
+    }))
+    try {
+      const changed = await this.options.db.use((db) =>
+        writePresence(db, { ...this.options, changes }),
+      )
+      for (const key of last.keys()) this.#uncertain.delete(key)
+      return changed
+    } catch (error) {
+      for (const [key, { user }] of last) this.#uncertain.set(key, user)
+      throw error
+    }
   }
 
   #publish(isOnline: boolean, users: ActiveUser[]) {
@@ -140,27 +162,30 @@ const writeHeartbeat = (db: Tx, nodeId: string) => db`
   on conflict (id) do update
   set beat_at = now()`
 
-async function countConnections(db: Tx, nodeId: string) {
-  const [row] = await db<{ count: number }[]>`
-    select count(*)::int as count
-    from connections
-    where node_id = ${nodeId}`
-  return row?.count ?? 0
-}
+const selectConnections = (db: Tx, nodeId: string) => db<User[]>`
+  select app_id, user_id
+  from connections
+  where node_id = ${nodeId}`
 
-/** Writes who connected and who left. Returns the users who are on no other live node. */
+/**
+ * Writes who connected and who left. Returns the users whose presence has changed by that, or may
+ * have changed by an uncertain write before, and who are on no other live node.
+ */
 const writePresence = (
   db: DbConnection,
   {
     nodeId,
     deadAfterMs,
     changes,
-  }: Pick<PresenceOptions, 'nodeId' | 'deadAfterMs'> & { changes: PresenceChange[] },
+  }: Pick<PresenceOptions, 'nodeId' | 'deadAfterMs'> & {
+    changes: (PresenceChange & { isUncertain: boolean })[]
+  },
 ) =>
   transaction(db, async (tx) => {
     const appIds = changes.map(({ user }) => user.appId)
     const userIds = changes.map(({ user }) => user.userId)
     const online = changes.map(({ isOnline }) => String(isOnline))
+    const uncertain = changes.map(({ isUncertain }) => String(isUncertain))
     // Nodes that write about the same user take turns; each then sees what the other has written.
     await tx`
       select
@@ -172,8 +197,10 @@ const writePresence = (
     return tx<ChangedUser[]>`
       with given as (
         select *
-        from unnest(${appIds}::uuid[], ${userIds}::text[], ${online}::text[]::boolean[])
-          as given (app_id, user_id, is_online)
+        from unnest(
+          ${appIds}::uuid[], ${userIds}::text[],
+          ${online}::text[]::boolean[], ${uncertain}::text[]::boolean[]
+        ) as given (app_id, user_id, is_online, is_uncertain)
       ), added as (
         insert into connections (node_id, app_id, user_id)
         select ${nodeId}, app_id, user_id
@@ -189,10 +216,16 @@ const writePresence = (
           and con.app_id = given.app_id
           and con.user_id = given.user_id
         returning con.app_id, con.user_id
+      ), changed as (
+        select * from added
+        union
+        select * from removed
+        union
+        select app_id, user_id from given where is_uncertain
       )
-      select given.*, u.last_active_at
+      select given.app_id, given.user_id, given.is_online, u.last_active_at
       from given
-      join (select * from added union all select * from removed) changed using (app_id, user_id)
+      join changed using (app_id, user_id)
       join users u on u.app_id = given.app_id and u.id = given.user_id
       where not exists (
         select from connections other

@@ -10,8 +10,11 @@ import { createDispatcher } from './dispatcher.ts'
 import { terminateLater } from './endpoint.ts'
 import { createEventLog } from './event-log.ts'
 import { Hub } from './hub.ts'
+import { KnownPresence } from './known-presence.ts'
 import type { RealtimeNode } from './node.ts'
+import { createOutageWatch } from './outage-watch.ts'
 import { PresenceTracker } from './presence.ts'
+import { type Closing, closings } from './protocol/codes.ts'
 import { selectConnected, selectGenerations } from './queries.ts'
 import { createReconciliation } from './reconcile.ts'
 import { Sessions, type User } from './sessions.ts'
@@ -36,6 +39,8 @@ type RealtimeOptions = {
   report: Report
   revocations: Revocations
   lastActive: LastActive
+  /** Closes the sockets that no session has closed. */
+  closeSockets: (closing: Closing) => void
 }
 
 /**
@@ -51,28 +56,41 @@ export function createRealtime({
   const timings = { ...defaults, ...given }
   const graceMs = presenceGraceSeconds * 1_000
   const parts = connectParts({ ...options, timings, graceMs })
-  const { hub, unread, presence, sessions, dispatcher, reconcile } = parts
+  const { hub, unread, presence, knownPresence, sessions, dispatcher } = parts
+  const { reconcile, missedNotes } = parts.reconciliation
   const schedule = createSchedule(report)
   let isClosing = false
+  // Another node may have its database: the clients reconnect there.
+  const sendAway = async () => {
+    report(undefined, 'the database is lost: closing all sockets')
+    await sessions.drain(timings.shutdownMs)
+    options.closeSockets(closings.shutdown)
+  }
+  const { observe, isOutage } = createOutageWatch({
+    outageMs: timings.outageMs,
+    onOutage: () => void sendAway(),
+  })
 
   return {
     publisher: dispatcher.publisher,
     node: createRealtimeNode({ ...options, ...parts, timings }),
     isClosing: () => isClosing,
+    isOutage,
     start: async () => {
-      await Promise.all([hub.start(), presence.heartbeat()])
-      const onMissedNotes = () => {
+      await Promise.all([hub.start(), presence.heartbeat(), knownPresence.start()])
+      const onMissedNotes = (milliseconds: number) => {
+        missedNotes(milliseconds / 1_000)
         reconcile().catch((error) => {
           if (!isClosing) report(error, 'reconciliation after missed notes failed')
         })
       }
       await broker.start({ onNote: dispatcher.receive, onMissedNotes })
       schedule.every(timings.reconcileMs, {
-        work: reconcile,
+        work: () => observe(reconcile),
         problem: 'reconciliation failed',
       })
       schedule.every(timings.beatMs, {
-        work: () => presence.heartbeat(),
+        work: () => observe(() => presence.heartbeat()),
         problem: 'node heartbeat write failed',
       })
     },
@@ -90,7 +108,7 @@ export function createRealtime({
   }
 }
 
-type PartsOptions = Omit<RealtimeOptions, 'timings' | 'presenceGraceSeconds'> & {
+type PartsOptions = Omit<RealtimeOptions, 'timings' | 'presenceGraceSeconds' | 'closeSockets'> & {
   timings: Timings
   graceMs: number
 }
@@ -109,6 +127,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
   const local = { db, nodeId, sessions, broadcast, report }
   const userFanout = createUserFanout(local)
   const unread = new UnreadNotifier({ ...local, pauseMs: unreadPauseMs })
+  const knownPresence = new KnownPresence({ db, deadAfterMs, tell: userFanout.presenceChanged })
   const presence = new PresenceTracker({
     db,
     nodeId,
@@ -117,6 +136,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     graceMs,
     deadAfterMs,
     onChange: (change) => {
+      knownPresence.note(change)
       userFanout.presenceChanged(change)
       broker.send(change)
     },
@@ -124,6 +144,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
   const dispatcher = createDispatcher({
     hub,
     userFanout,
+    knownPresence,
     unread,
     sessions,
     broker,
@@ -133,8 +154,16 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     report,
   })
   const { recheck } = dispatcher
-  const reconcile = createReconciliation({ db, hub, sessions, presence, unread, recheck })
-  return { hub, unread, presence, sessions, dispatcher, reconcile }
+  const reconciliation = createReconciliation({
+    db,
+    hub,
+    sessions,
+    presence,
+    knownPresence,
+    unread,
+    recheck,
+  })
+  return { hub, unread, presence, knownPresence, sessions, dispatcher, reconciliation }
 }
 
 type NodeParts = Pick<

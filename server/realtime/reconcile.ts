@@ -1,5 +1,6 @@
 import type { Db } from '../db/client.ts'
 import type { Hub } from './hub.ts'
+import type { KnownPresence } from './known-presence.ts'
 import type { PresenceTracker } from './presence.ts'
 import { closings } from './protocol/codes.ts'
 import { selectGenerations, selectRemoved, selectUnreadChanges } from './queries.ts'
@@ -11,20 +12,27 @@ type ReconciliationOptions = {
   hub: Hub
   sessions: Sessions
   presence: PresenceTracker
+  knownPresence: KnownPresence
   unread: UnreadNotifier
   recheck: (user: User) => void
 }
 
 /** Overlap: transactions may commit after the previous check although their rows are older. */
 const OVERLAP_SECONDS = 15
+/**
+ * How many times a node reconciles after it missed notes before it compares presence: when the
+ * database has crashed, the other nodes restore their rows in the meantime.
+ */
+const PASSES_BEFORE_PRESENCE = 3
 
 /**
  * Compares this node with the database and repairs what the node or the broker missed, however long
  * ago that was.
  */
 export function createReconciliation(options: ReconciliationOptions) {
-  const { db, hub, sessions, presence, unread, recheck } = options
-  let checkedAt = Date.now()
+  const { db, hub, sessions, presence, knownPresence, unread, recheck } = options
+  let checkedAt = performance.now()
+  let passesBeforePresence = 0
 
   const closeRevoked = async () => {
     const users = sessions.users()
@@ -35,12 +43,25 @@ export function createReconciliation(options: ReconciliationOptions) {
       for (const session of revoked) session.close(closings.forced)
     }
   }
-  return async () => {
-    const startedAt = Date.now()
+  /** Notes from other nodes, or those to users here, may have been lost for so long. */
+  const missedNotes = (seconds: number) => {
+    unread.recheck(seconds + OVERLAP_SECONDS)
+    passesBeforePresence = PASSES_BEFORE_PRESENCE
+  }
+  const comparePresence = async () => {
+    if (passesBeforePresence === 0) return
+    if (passesBeforePresence === 1) await knownPresence.compare()
+    passesBeforePresence -= 1
+  }
+  const reconcile = async () => {
+    const startedAt = performance.now()
     const seconds = (startedAt - checkedAt) / 1_000 + OVERLAP_SECONDS
     // Counts are sent only to users who have a presence row.
     const hadLostRows = await presence.heartbeat()
-    if (hadLostRows) unread.invalidateAll()
+    if (hadLostRows) {
+      unread.invalidateAll()
+      missedNotes((startedAt - checkedAt) / 1_000)
+    }
     const [changes, removed] = await Promise.all([
       db.use((db) => selectUnreadChanges(db, seconds)),
       db.use((db) => selectRemoved(db, seconds)),
@@ -53,5 +74,7 @@ export function createReconciliation(options: ReconciliationOptions) {
       if (sessions.has(user)) recheck(user)
     }
     checkedAt = startedAt
+    await comparePresence()
   }
+  return { reconcile, missedNotes }
 }

@@ -51,9 +51,9 @@ export class Sessions {
   async drain(milliseconds: number) {
     const sessions = [...this.#byUser.values()].flatMap((sessions) => [...sessions])
     const pauseMs = milliseconds / Math.max(1, sessions.length)
-    const startedAt = Date.now()
+    const startedAt = performance.now()
     for (const [index, session] of sessions.entries()) {
-      const waitMs = startedAt + index * pauseMs - Date.now()
+      const waitMs = startedAt + index * pauseMs - performance.now()
       if (waitMs > 5) await new Promise((resolve) => setTimeout(resolve, waitMs))
       session.close(closings.shutdown)
     }

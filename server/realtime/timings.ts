@@ -13,13 +13,15 @@ export const timings = {
   beatMs: 15_000,
   /** A node is dead when its last heartbeat is older than this. */
   deadAfterMs: limits.realtime.nodeDeadSeconds * 1_000,
+  /** A node whose database was out of reach for this long closes its sockets. */
+  outageMs: 10_000,
   /** How often a node sends itself a note, to learn that its listening connection is dead. */
   brokerBeatMs: 5_000,
   /** The connection is dead when none of these notes has arrived for this long. */
   brokerSilenceMs: 12_000,
   typingMs: limits.typingSeconds * 1_000,
   unreadPauseMs: 250,
-  /** The time over which a stopping node spreads the closing of its sockets. */
+  /** The time over which a node that stops, or has an outage, spreads the closing of its sockets. */
   shutdownMs: 4_000,
 }
 export type Timings = typeof timings

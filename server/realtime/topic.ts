@@ -49,7 +49,7 @@ export class Topic {
   }
 
   leave(subscription: Subscription) {
-    if (this.#subscriptions.delete(subscription) && this.isEmpty) this.idleSince = Date.now()
+    if (this.#subscriptions.delete(subscription) && this.isEmpty) this.idleSince = performance.now()
   }
 
   has(subscription: Subscription) {

@@ -1,18 +1,18 @@
 import type { EphemeralEvent } from '../core/event-bus.ts'
 
-/** How much later other nodes forget a typing user: the stop is on its way to them. */
+/** How much later other nodes end the typing of a user: the stop is on its way to them. */
 const REMOTE_DELAY_MS = 1_000
 
 /**
- * Stops the typing of users whose client does not. Every node tracks all of them; the node that
- * received the last `typing.start` sends the stop.
+ * Stops the typing of users whose client does not. Every node tracks all of them. The node that
+ * received the last `typing.start` sends the stop; the others wait a little longer, in case it died.
  */
 export class TypingTracker {
   /** The timers of typing users, by topic and user. */
   readonly #typing = new Map<string, NodeJS.Timeout>()
 
   constructor(
-    readonly onStop: (stop: EphemeralEvent) => void,
+    readonly onStop: (stop: EphemeralEvent, origin: { isOwn: boolean }) => void,
     readonly typingMs: number,
   ) {}
 
@@ -25,10 +25,7 @@ export class TypingTracker {
     clearTimeout(timer)
     this.#typing.delete(key)
     if (type === 'typing.stop') return timer !== undefined
-    const onTimeout = () => {
-      if (isOwn) this.onStop({ ...event, type: 'typing.stop', payload })
-      else this.#typing.delete(key)
-    }
+    const onTimeout = () => this.onStop({ ...event, type: 'typing.stop', payload }, { isOwn })
     const milliseconds = isOwn ? this.typingMs : this.typingMs + REMOTE_DELAY_MS
     this.#typing.set(key, setTimeout(onTimeout, milliseconds))
     return true

@@ -29,7 +29,7 @@ export class UnreadCache {
     if (known) return known
     const created: UserCounts = {
       user,
-      since: Date.now(),
+      since: performance.now(),
       isComplete: false,
       counts: new Map(),
     }
@@ -55,7 +55,7 @@ export class UnreadCache {
       if (!this.sessions.has(user)) continue
       const known = this.getOrCreate(user)
       const sent = known.counts
-      known.since = Date.now()
+      known.since = performance.now()
       known.isComplete = true
       known.counts = new Map()
       for (const [channelId, count] of loaded.get(keyOf(user)) ?? []) {

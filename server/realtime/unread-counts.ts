@@ -19,12 +19,28 @@ export const selectCountsOfChannels = (
     and c.deleted_at is null
     and not (c.type = 'livestream' and ${isLargeChannelRow(db)})`
 
+/** `isRecent`: the member has read within the given time. */
+export type CheckedCount = UnreadCount & { isRecent: boolean }
+
 /** The counts of these users in all their channels. */
-export const selectCountsOfUsers = (db: Tx, users: User[]) => {
+export const selectCountsOfUsers = (
+  db: Tx,
+  { users, readWithinSeconds = 0 }: { users: User[]; readWithinSeconds?: number },
+) => {
   const appIds = users.map(({ appId }) => appId)
   const userIds = users.map(({ userId }) => userId)
-  return db<UnreadCount[]>`
-    select m.app_id, m.user_id, m.channel_id, ${unread(db)} as count
+  return db<CheckedCount[]>`
+    select
+      m.app_id, m.user_id, m.channel_id,
+      ${unread(db)} as count,
+      exists (
+        select
+        from read_marks rm
+        where rm.channel_id = m.channel_id
+          and rm.user_id = m.user_id
+          and rm.seq = m.last_read_seq
+          and rm.read_at > now() - ${readWithinSeconds} * interval '1 second'
+      ) as is_recent
     from unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
     join members m on m.app_id = given.app_id and m.user_id = given.user_id
     join channels c on c.id = m.channel_id and c.deleted_at is null`

@@ -1,4 +1,5 @@
 import { type Envelope, topics } from '@parley/contract'
+import type { Tx } from '../db/client.ts'
 import { inChunks } from './chunks.ts'
 import type { ChannelOffset } from './queries.ts'
 import { keyOf, type User } from './sessions.ts'
@@ -30,6 +31,8 @@ export class UnreadNotifier {
   #shrunk = new Map<string, User>()
   /** Users whose last total may be stale (computed before a count we have sent since). */
   #staleTotals = new Map<string, User>()
+  /** For how long notes may have been missed: all counts are compared with what was sent. */
+  #missedSeconds = 0
   /** The last event of each channel that was counted. */
   #countedOffsets = new Map<string, number>()
   readonly #cache: UnreadCache
@@ -69,6 +72,12 @@ export class UnreadNotifier {
   /** Presence rows were lost: earlier counts may have reached no one, recount recent events. */
   invalidateAll() {
     this.#countedOffsets = new Map()
+  }
+
+  /** Reads on other nodes, or counts to users here, may have been missed for so long. */
+  recheck(seconds: number) {
+    this.#missedSeconds = Math.max(seconds, this.#missedSeconds)
+    this.#schedule()
   }
 
   /** An operation has sent the user a count. It may have crossed one of ours: count again. */
@@ -125,7 +134,7 @@ export class UnreadNotifier {
 
   #schedule() {
     if (this.#timer !== undefined || this.#isRunning || this.#isStopped) return
-    const waitMs = this.#endedAt + this.options.pauseMs - Date.now()
+    const waitMs = this.#endedAt + this.options.pauseMs - performance.now()
     this.#timer = setTimeout(() => void this.#run(), Math.max(0, waitMs))
   }
 
@@ -136,21 +145,26 @@ export class UnreadNotifier {
     this.#dirty = new Map()
     this.#shrunk = new Map()
     this.#staleTotals = new Map()
+    const missedSeconds = this.#missedSeconds
+    this.#missedSeconds = 0
     try {
       if (dirty.size > 0) await this.#countChannels(dirty)
       // Last, so that no count read before a user left a channel stays with them.
-      await this.#reload(shrunk)
+      await this.#reloadShrunk(shrunk)
+      if (missedSeconds > 0) await this.#sendMissed(missedSeconds)
       for (const user of staleTotals.values()) this.#correctTotal(this.#cache.get(user))
-      this.#endedAt = Date.now()
+      this.#endedAt = performance.now()
     } catch (error) {
+      this.#missedSeconds = Math.max(missedSeconds, this.#missedSeconds)
       for (const [key, user] of shrunk) this.#shrunk.set(key, user)
       for (const [key, user] of staleTotals) this.#staleTotals.set(key, user)
       for (const [channelId, author] of dirty) this.#recount(channelId, author)
       if (!this.#isStopped) this.options.report(error, 'unread count failed')
-      this.#endedAt = Date.now() + RETRY_MS
+      this.#endedAt = performance.now() + RETRY_MS
     }
     this.#isRunning = false
-    if (this.#dirty.size + this.#shrunk.size + this.#staleTotals.size > 0) this.#schedule()
+    const isDue = this.#dirty.size + this.#shrunk.size + this.#staleTotals.size > 0
+    if (isDue || this.#missedSeconds > 0) this.#schedule()
   }
 
   async #countChannels(dirty: Map<string, string | null>) {
@@ -171,38 +185,50 @@ export class UnreadNotifier {
     for (const known of changed) this.#sendTotal(known)
   }
 
-  /**
-   * Loads all counts of users who have left a channel, and forgets those of channels they left. A
-   * user may be a member of the others again, with another count.
-   */
-  async #reload(shrunk: Map<string, User>) {
+  /** Loads the counts of users who have left a channel. */
+  async #reloadShrunk(shrunk: Map<string, User>) {
     for (const users of inChunks([...shrunk.values()], USERS_PER_STATEMENT)) {
-      await this.#reloadSome(users)
+      for (const known of await this.#reload(users)) this.#sendTotal(known)
       // If a later statement fails, these are not loaded again.
       for (const user of users) shrunk.delete(keyOf(user))
     }
   }
 
-  async #reloadSome(users: User[]) {
-    const rows = await this.options.db.use((db) => selectCountsOfUsers(db, users))
+  /** Compares the counts of all users with what they were sent. */
+  async #sendMissed(readWithinSeconds: number) {
+    for (const users of inChunks(this.options.sessions.users(), USERS_PER_STATEMENT)) {
+      for (const known of await this.#reload(users, readWithinSeconds)) this.#correctTotal(known)
+    }
+  }
+
+  /**
+   * Loads all counts of users who may have left a channel, sends those that differ or were changed
+   * by a recent read, and forgets those of channels they left. A user may be a member of the others
+   * again, with another count.
+   */
+  async #reload(users: User[], readWithinSeconds = 0): Promise<UserCounts[]> {
+    const rows = await this.options.db.use((db) =>
+      selectCountsOfUsers(db, { users, readWithinSeconds }),
+    )
     const current = new Set(rows.map((row) => `${keyOf(row)} ${row.channelId}`))
     const newUsers = users.filter((user) => !this.#cache.isComplete(user))
     this.#cache.complete(newUsers, rows)
-    for (const row of rows) this.#sendCount(row, row.userId)
-    for (const user of users) {
+    for (const { isRecent, ...row } of rows) this.#sendCount(row, isRecent ? null : row.userId)
+    return users.flatMap((user) => {
       const known = this.#cache.get(user)
-      if (!known) continue
+      if (!known) return []
       for (const channelId of known.counts.keys()) {
         if (!current.has(`${keyOf(user)} ${channelId}`)) known.counts.delete(channelId)
       }
-      this.#sendTotal(known)
-    }
+      return [known]
+    })
   }
 
   /** Loads initial counts for users seen for the first time. */
   async #loadInitial(users: User[]) {
     for (const some of inChunks(users, USERS_PER_STATEMENT)) {
-      this.#cache.complete(some, await this.options.db.use((db) => selectCountsOfUsers(db, some)))
+      const load = (db: Tx) => selectCountsOfUsers(db, { users: some })
+      this.#cache.complete(some, await this.options.db.use(load))
     }
   }
 
@@ -211,7 +237,7 @@ export class UnreadNotifier {
     const known = this.#cache.get(user)
     if (!known) return undefined
     const last = known.counts.get(channelId)
-    const isRecent = Date.now() - known.since < UNCERTAIN_MS
+    const isRecent = performance.now() - known.since < UNCERTAIN_MS
     const isUncertain = !last?.isSent && author !== user.userId && isRecent
     if (last?.count === count && !isUncertain) return undefined
     known.counts.set(channelId, { count, isSent: true })

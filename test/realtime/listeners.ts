@@ -54,3 +54,10 @@ export const counts = (
     .flatMap(({ envelope }) =>
       envelope.type === type && 'count' in envelope.payload ? [envelope.payload.count] : [],
     )
+
+/** What was received about a user's presence, oldest first. */
+export const presenceOf = ({ received }: TopicListener, userId: string) =>
+  received.flatMap(({ envelope: { type, payload } }) => {
+    const isPresence = type === 'presence.online' || type === 'presence.offline'
+    return isPresence && payload.userId === userId ? [type] : []
+  })

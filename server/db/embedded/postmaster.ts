@@ -35,7 +35,10 @@ const adopt = async (cluster: Cluster) => {
   return undefined
 }
 
-const launch = async (cluster: Cluster, deadline = Date.now() + 10_000): Promise<Postmaster> => {
+const launch = async (
+  cluster: Cluster,
+  deadline = performance.now() + 10_000,
+): Promise<Postmaster> => {
   removeForeignPid(cluster.directory)
   cluster.address.open()
   const log = openLog(cluster.log)
@@ -48,7 +51,7 @@ const launch = async (cluster: Cluster, deadline = Date.now() + 10_000): Promise
     const lines = log.lastLines()
     // The sessions of a killed server end a moment after it: then it is worth trying again.
     const isRetryable = lines.includes('shared memory block')
-    if (!isRetryable || Date.now() > deadline)
+    if (!isRetryable || performance.now() > deadline)
       throw new Error(`PostgreSQL did not start; ${lines || error}`)
   }
   await delay(100)
@@ -121,8 +124,8 @@ const untilServing = async ({ directory, address }: Cluster, pid: number) => {
 }
 
 const untilReady = async (directory: string, pid: number) => {
-  const deadline = Date.now() + 60_000
-  while (Date.now() < deadline) {
+  const deadline = performance.now() + 60_000
+  while (performance.now() < deadline) {
     const recorded = recordedPostmaster(directory)
     const status = recorded?.pid === pid ? recorded.status : undefined
     if (status === 'ready') return
@@ -180,8 +183,8 @@ const terminate = async (server: ServerProcess) => {
 }
 
 const hasEndedWithin = async (timeout: number, pid: number) => {
-  const deadline = Date.now() + timeout
-  while (Date.now() < deadline) {
+  const deadline = performance.now() + timeout
+  while (performance.now() < deadline) {
     if (!isAlive(pid)) {
       // Node reaps a child of ours in this turn of the event loop; after that its pid is free.
       await nextTurn()

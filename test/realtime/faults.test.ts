@@ -1,0 +1,149 @@
+import { patience } from '@parley/server/db/client'
+import { createOutageWatch } from '@parley/server/realtime/outage-watch'
+import { timings as defaults } from '@parley/server/realtime/timings'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { openProxy } from '../support/proxy.ts'
+import { listen } from '../support/realtime.ts'
+import { RawSocket } from '../support/socket.ts'
+import { until } from '../support/until.ts'
+import { createWorld, useWorld } from '../support/world.ts'
+import { counts, createGroup, payloads, presenceOf, useListeners } from './listeners.ts'
+
+const world = useWorld({
+  presenceGraceSeconds: 0,
+  timings: { typingMs: 300, beatMs: 300, reconcileMs: 300 },
+})
+const { connect, listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
+
+test('typing stops by itself on every node when the node of the typist has died', async () => {
+  const [ana, ben] = await newUsers()
+  const channelId = await createGroup(ana, ben)
+  // It does not send the stop while the test runs.
+  const silent = await createWorld({
+    timings: { typingMs: 60_000 },
+    databaseUrl: world().databaseUrl,
+  })
+  onTestFinished(silent.stop)
+  const anas = await listenAs(ana, channelTopic(channelId))
+  await silent.api({ token: ben.token }).typing.set({ channelId })
+  await anas.untilType('typing.stop')
+  expect(anas.types).toEqual(['typing.start', 'typing.stop'])
+  expect(payloads(anas, 'typing.stop')).toEqual(payloads(anas, 'typing.start'))
+})
+
+for (const [name, isWritten] of [
+  ['was not written', false],
+  ['was written without an answer', true],
+] as const) {
+  test(`co-members learn of a departure that ${name}`, async () => {
+    const [ana, ben] = await newUsers()
+    await createGroup(ana, ben)
+    const anas = await listenAs(ana, userTopic(ana))
+    const bens = connect(ben)
+    await bens.ready()
+    await anas.until(() => presenceOf(anas, ben.id).length === 1)
+    const { db, appId } = world()
+    await db.begin(async (tx) => {
+      await tx`lock table connections in access exclusive mode`
+      bens.disconnect()
+      await until(async () => (await terminateWriters()).length > 0)
+      const row = tx`app_id = ${appId} and user_id = ${ben.id}`
+      if (isWritten) await tx`delete from connections where ${row}`
+    })
+    await anas.untilType('presence.offline')
+    expect(presenceOf(anas, ben.id)).toEqual(['presence.online', 'presence.offline'])
+  })
+}
+
+/** Ends the connections that wait to write who is connected. */
+const terminateWriters = () => world().db`
+  select pg_terminate_backend(pid)
+  from pg_stat_activity
+  where datname = current_database()
+    and wait_event_type = 'Lock'
+    and query like '%insert into connections%'`
+
+test('unread counts are sent and sockets stay open when the clock is set back', async () => {
+  const [ana, ben] = await newUsers()
+  const channelId = await createGroup(ana, ben)
+  const client = connect(ben)
+  const closed = vi.fn()
+  client.on('connecting', closed)
+  await client.ready()
+  closed.mockClear()
+  const bens = await listen(client, userTopic(ben))
+  await ana.messages.send({ channelId, text: 'before' })
+  await bens.until(() => counts(bens, 'channel.unread_changed').includes(1))
+  const { now } = Date
+  const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() - 3_600_000)
+  onTestFinished(() => clock.mockRestore())
+  await ana.messages.send({ channelId, text: 'after' })
+  await bens.until(() => counts(bens, 'channel.unread_changed').includes(2), 5_000)
+  await listen(client, channelTopic(channelId))
+  expect(closed).not.toHaveBeenCalled()
+})
+
+test('a node that has lost its database sends its clients away, and refuses new ones', async () => {
+  const [ana, ben] = await newUsers()
+  const proxy = await openProxy(world().databaseUrl)
+  const node = await createWorld({
+    databaseUrl: proxy.databaseUrl,
+    timings: { beatMs: 100, reconcileMs: 100, outageMs: 1_000 },
+  })
+  onTestFinished(async () => {
+    await node.stop()
+    proxy.close()
+  })
+  const health = async () => (await fetch(`${node.url}/health`)).status
+  const sockets = await Promise.all([
+    RawSocket.connect(node, ana),
+    RawSocket.connect(node, ben),
+    RawSocket.open(node),
+  ])
+  // A short outage closes none of them.
+  proxy.cut()
+  await until(async () => (await health()) === 200)
+  proxy.redirect('postgres://127.0.0.1:1')
+  const lostAt = performance.now()
+  proxy.cut()
+  for (const { closed } of sockets) expect(await closed).toEqual({ code: 3001, reason: 'shutdown' })
+  expect(performance.now() - lostAt).toBeGreaterThan(500)
+  await expect(RawSocket.connect(node, ana)).rejects.toThrow('answered 503')
+  expect(await health()).toBe(503)
+  proxy.redirect(world().databaseUrl)
+  await until(async () => (await health()) === 200)
+  const back = await RawSocket.connect(node, ana)
+  expect(await back.reply(1)).toMatchObject({ connect: expect.anything() })
+  back.socket.terminate()
+})
+
+test('a node notices within 20 s that it has lost its database', () => {
+  const { outageMs, reconcileMs } = defaults
+  // The attempt that begins before the time is over may fail as late as a call does.
+  expect(outageMs + reconcileMs + patience.callMs).toBeLessThan(20_000)
+  expect(outageMs).toBeGreaterThan(reconcileMs + patience.callMs)
+})
+
+test('an outage is over with the first success, and two failures of a long time begin it', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const onOutage = vi.fn()
+  const { observe, isOutage } = createOutageWatch({ outageMs: 1_000, onOutage })
+  const fail = () => expect(observe(() => Promise.reject(new Error('lost')))).rejects.toThrow()
+  vi.advanceTimersByTime(2_000)
+  await fail() // the process may have been stopped for so long
+  expect(isOutage()).toBe(false)
+  await observe(async () => {})
+  await fail()
+  await fail()
+  vi.advanceTimersByTime(999)
+  await fail()
+  expect(isOutage()).toBe(false)
+  vi.advanceTimersByTime(1)
+  await fail()
+  await fail()
+  expect(isOutage()).toBe(true)
+  expect(onOutage).toHaveBeenCalledOnce()
+  await observe(async () => {})
+  expect(isOutage()).toBe(false)
+})
