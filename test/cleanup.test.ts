@@ -2,6 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { cleanupElsewhere } from './support/cleanup.ts'
 import { channelEventsOf, upTo } from './support/events.ts'
 import { insertMembers, insertUsers } from './support/inserted.ts'
+import { whileRowLocked, withoutCleanup } from './support/locks.ts'
 import { patient } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
@@ -108,13 +109,47 @@ test('expired invites and cached previews are deleted, and no others', async () 
 })
 
 test('where no jobs run, the clean-up runs at once and until it is stopped', async () => {
+  const isStored = await storeExpired('expired')
+  const stop = cleanupElsewhere(world()).start()
+  await vi.waitUntil(async () => !(await isStored()), patient)
+  await stop()
+})
+
+/** Stores a link preview that has expired. Returns a function that answers whether it is there. */
+async function storeExpired(urlHash: string) {
   const { db, appId } = world()
   await db`
     insert into link_previews (app_id, url_hash, preview, expires_at)
-    values (${appId}, 'expired', null, now() - interval '1 second')`
-  const stop = cleanupElsewhere(world()).start()
-  await vi.waitFor(async () => {
-    expect(await db`select from link_previews where url_hash = 'expired'`).toEqual([])
-  }, patient)
-  await stop()
+    values (${appId}, ${urlHash}, null, now() - interval '1 second')`
+  return async () => (await db`select from link_previews where url_hash = ${urlHash}`).length > 0
+}
+/** A pass is tried again each second. */
+const soon = { timeout: 15_000, interval: 20 }
+
+test('while another node cleans up nothing is done, and afterwards a pass is run', async () => {
+  const isStored = await storeExpired('waiting')
+  await withoutCleanup(world(), async () => {
+    await cleanupElsewhere(world()).run()
+    expect(await isStored()).toBe(true)
+  })
+  await vi.waitUntil(async () => !(await isStored()), soon)
+})
+
+test('a pass that runs out of time is continued by another one, on any node', async () => {
+  const { db } = world()
+  const una = await world().user('una')
+  const { id: workspaceId } = await una.workspaces.create({ name: 'Acme', type: 'team' })
+  await una.invites.create({ workspaceId, expiresInDays: 1 })
+  await db`
+    update workspace_invites
+    set expires_at = now()
+    where workspace_id = ${workspaceId}`
+  const isStored = await storeExpired('behind')
+  const cleanup = cleanupElsewhere(world(), { passMs: 300 })
+  await whileRowLocked(
+    world(),
+    (sql) => sql`select from workspace_invites where workspace_id = ${workspaceId} for update`,
+    () => cleanup.run(),
+  )
+  await vi.waitUntil(async () => !(await isStored()), soon)
 })

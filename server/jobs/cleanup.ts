@@ -30,6 +30,8 @@ type CleanupOptions = {
   db: Db
   publisher: EventPublisher
   onError: (error: unknown) => void
+  /** After this long a pass is ended, and the next one continues it. */
+  passMs?: number
 }
 
 /**
@@ -37,7 +39,12 @@ type CleanupOptions = {
  * and transactions. It may be interrupted at any point, and run on several nodes at once; an
  * advisory lock normally leaves it to one node at a time.
  */
-export function createCleanup({ db, publisher, onError }: CleanupOptions): Cleanup {
+export function createCleanup({
+  db,
+  publisher,
+  onError,
+  passMs = PASS_TIMEOUT_MS,
+}: CleanupOptions): Cleanup {
   const stopping = new AbortController()
   let isWanted = false
   let thinnedAt = 0
@@ -51,7 +58,7 @@ export function createCleanup({ db, publisher, onError }: CleanupOptions): Clean
   const runPasses = async () => {
     while (isWanted && !stopping.signal.aborted) {
       isWanted = false
-      await db.use(exclusively(pass, retryLater), Date.now() + PASS_TIMEOUT_MS).catch(onPassFailed)
+      await db.use(exclusively(pass, retryLater), Date.now() + passMs).catch(onPassFailed)
     }
   }
   const onPassFailed = (error: unknown) => {

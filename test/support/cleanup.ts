@@ -7,7 +7,10 @@ import { patient } from './until.ts'
 import type { World } from './world.ts'
 
 /** The clean-up of a second node on the same database. */
-export function cleanupElsewhere({ databaseUrl }: Pick<World, 'databaseUrl'>) {
+export function cleanupElsewhere(
+  { databaseUrl }: Pick<World, 'databaseUrl'>,
+  timings: { passMs?: number } = {},
+) {
   const db = createDb({
     url: databaseUrl,
     poolSize: 4,
@@ -18,6 +21,7 @@ export function cleanupElsewhere({ databaseUrl }: Pick<World, 'databaseUrl'>) {
     db,
     publisher: createEventBus().publisher,
     onError: (error) => errors.push(error),
+    ...timings,
   })
   onTestFinished(async () => {
     await cleanup.stop()

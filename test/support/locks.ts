@@ -1,4 +1,4 @@
-import { connectOnce } from '@parley/server/db/client'
+import { connectOnce, type Tx } from '@parley/server/db/client'
 import { locks } from '@parley/server/db/locks'
 import { expect, vi } from 'vitest'
 import { patient } from './until.ts'
@@ -8,17 +8,29 @@ import type { World } from './world.ts'
  * Holds the row of a channel locked from a connection of its own while `work` runs. `work` is given
  * a function that resolves once `count` connections wait for a lock.
  */
-export async function whileLocked<T>(
+export const whileLocked = <T>(
   world: World,
   channelId: string,
   work: (waiting: (count: number) => Promise<void>) => T | Promise<T>,
+): Promise<T> =>
+  whileRowLocked(
+    world,
+    (sql) => sql`select from channels where id = ${channelId} for update`,
+    () => work((count) => waiting(world, count)),
+  )
+
+/** Holds the rows that `lock` locks while `work` runs. */
+export async function whileRowLocked<T>(
+  { databaseUrl }: Pick<World, 'databaseUrl'>,
+  lock: (sql: Tx) => Promise<unknown>,
+  work: () => T | Promise<T>,
 ): Promise<T> {
-  const third = connectOnce(world.databaseUrl)
+  const third = connectOnce(databaseUrl)
   try {
     return (
       await third.begin(async (sql) => {
-        await sql`select from channels where id = ${channelId} for update`
-        return { done: await work((count) => waiting(world, count)) }
+        await lock(sql)
+        return { done: await work() }
       })
     ).done as T // Postgres.js unwraps arrays in its type
   } finally {
