@@ -3,10 +3,11 @@ import { cleanupElsewhere } from './support/cleanup.ts'
 import { channelEventsOf, upTo } from './support/events.ts'
 import { insertMembers, insertUsers } from './support/inserted.ts'
 import { whileRowLocked, withoutCleanup } from './support/locks.ts'
-import { patient } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
+/** A pass takes a moment, and is tried again each second. */
+const soon = { timeout: 15_000, interval: 20 }
 
 test('sends during a channel deletion succeed or get NOT_FOUND, and no rows remain', async () => {
   const [pia, quy] = await world().users('pia', 'quy')
@@ -41,7 +42,7 @@ test('sends during a channel deletion succeed or get NOT_FOUND, and no rows rema
           (select count(*) from messages where channel_id = ${channelId})::int as messages,
           (select count(*) from reactions where message_id = ${messageId})::int as reactions`
       expect(left).toEqual({ channels: 0, members: 0, messages: 0, reactions: 0 })
-    }, patient)
+    }, soon)
   }
 })
 
@@ -75,7 +76,7 @@ test('events expire after a day, and read marks are thinned to the last of each 
     const marks = await db`
       select seq from read_marks where channel_id = ${channelId} and user_id = 'ros' order by seq`
     expect(marks.map(({ seq }) => seq)).toEqual([3, 5, 6, 7])
-  }, patient)
+  }, soon)
   expect((await channelEventsOf(world(), channelId)).map(({ offset }) => offset)).toEqual([2])
 })
 
@@ -100,7 +101,7 @@ test('expired invites and cached previews are deleted, and no others', async () 
       from link_previews
       where app_id = ${appId}`
     expect(previews).toEqual([{ urlHash: 'young' }])
-  }, patient)
+  }, soon)
   const invites = await db`
     select expires_at > now() as is_valid
     from workspace_invites
@@ -111,7 +112,7 @@ test('expired invites and cached previews are deleted, and no others', async () 
 test('where no jobs run, the clean-up runs at once and until it is stopped', async () => {
   const isStored = await storeExpired('expired')
   const stop = cleanupElsewhere(world()).start()
-  await vi.waitUntil(async () => !(await isStored()), patient)
+  await vi.waitUntil(async () => !(await isStored()), soon)
   await stop()
 })
 
@@ -123,9 +124,6 @@ async function storeExpired(urlHash: string) {
     values (${appId}, ${urlHash}, null, now() - interval '1 second')`
   return async () => (await db`select from link_previews where url_hash = ${urlHash}`).length > 0
 }
-/** A pass is tried again each second. */
-const soon = { timeout: 15_000, interval: 20 }
-
 test('while another node cleans up nothing is done, and afterwards a pass is run', async () => {
   const isStored = await storeExpired('waiting')
   await withoutCleanup(world(), async () => {
