@@ -121,7 +121,7 @@ test('a bad API key is looked up again after a while', async () => {
 
 test('a deleted API key is no longer looked up without being counted', async () => {
   const skip = holdTime()
-  const { callWithKey, lookUp, lookUps, revocations } = await onAnswers({ unknownKeys: 1 })
+  const { callWithKey, lookUp, revocations } = await onAnswers({ unknownKeys: 1 })
   const good = callWithKey()
   const answer = await lookUp(1)
   answer([{ appId }])
@@ -134,8 +134,8 @@ test('a deleted API key is no longer looked up without being counted', async () 
     await expect(refused).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
     skip()
   }
-  await expect(callWithKey()).rejects.toMatchObject({ code: 'RATE_LIMITED' })
-  expect(lookUps()).toBe(3)
+  const first = Promise.race([callWithKey(), lookUp(4)])
+  await expect(first).rejects.toMatchObject({ code: 'RATE_LIMITED' })
 })
 
 test('text that does not look like an API key is refused without a look-up', async () => {
