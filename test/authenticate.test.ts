@@ -1,10 +1,11 @@
+import { limits } from '@parley/contract'
 import { sha256 } from '@parley/server/core/hash'
 import { createRevocations } from '@parley/server/core/revocations'
 import { createTokens } from '@parley/server/core/tokens'
 import type { Db } from '@parley/server/db/client'
 import { createAuthenticate } from '@parley/server/http/authenticate'
 import { createRateLimits } from '@parley/server/http/rate-limits'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { ADMIN_KEY, SECRET } from './support/secrets.ts'
 
 const appId = '019c9b1d-22bb-7c3d-9d4e-5f6071829304'
@@ -12,13 +13,17 @@ const otherAppId = '019c9b1d-22bb-7c3d-9d4e-5f6071829305'
 const apiKey = `pk_${'x'.repeat(32)}`
 
 /** Authentication on a database whose answers the test gives, in the order of the look-ups. */
-async function onAnswers() {
+async function onAnswers({ unknownKeys = 0 } = {}) {
   const tokens = await createTokens([SECRET])
   const revocations = createRevocations()
   const answers: ((rows: object[]) => void)[] = []
   const use = () => new Promise<object[]>((resolve) => answers.push(resolve))
   const db = { use } as Pick<Db, 'use'> as Db // it only uses that
-  const { takeUnknownKey } = createRateLimits({ tokens: 0, messages: 0, requests: 0 })
+  const { takeUnknownKey } = createRateLimits({
+    tokens: unknownKeys,
+    messages: 0,
+    requests: 0,
+  })
   const options = { db, tokens, adminKey: ADMIN_KEY, revocations, takeUnknownKey }
   const authenticate = createAuthenticate(options)
   const call = async (generation: number, app = appId) => {
@@ -81,6 +86,56 @@ test('a deleted API key is refused at once', async () => {
   const answerAgain = await lookUp(2)
   answerAgain([])
   await expect(second).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
+})
+
+/** Lets the time pass by hand in which what was looked up is kept. */
+function holdTime() {
+  let now = performance.now()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  vi.spyOn(performance, 'now').mockImplementation(() => now)
+  onTestFinished(() => {
+    vi.useRealTimers()
+    vi.restoreAllMocks()
+  })
+  return function skip() {
+    now += limits.revocationSeconds * 1000 + 1
+    vi.advanceTimersByTime(limits.revocationSeconds * 1000 + 1)
+  }
+}
+
+test('a bad API key is looked up again after a while', async () => {
+  const skip = holdTime()
+  const { callWithKey, lookUp, lookUps } = await onAnswers()
+  const first = callWithKey()
+  const answer = await lookUp(1)
+  answer([])
+  await expect(first).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
+  await expect(callWithKey()).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
+  expect(lookUps()).toBe(1)
+  skip()
+  const later = callWithKey()
+  const answerLater = await lookUp(2)
+  answerLater([{ appId }])
+  expect(await later).toEqual({ appId })
+})
+
+test('a deleted API key is no longer looked up without being counted', async () => {
+  const skip = holdTime()
+  const { callWithKey, lookUp, revocations } = await onAnswers({ unknownKeys: 1 })
+  const good = callWithKey()
+  const answer = await lookUp(1)
+  answer([{ appId }])
+  await good
+  revocations.publish({ keyHash: sha256(apiKey) })
+  for (const number of [2, 3]) {
+    const refused = callWithKey()
+    const answerNone = await lookUp(number)
+    answerNone([])
+    await expect(refused).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
+    skip()
+  }
+  const first = Promise.race([callWithKey(), lookUp(4)])
+  await expect(first).rejects.toMatchObject({ code: 'RATE_LIMITED' })
 })
 
 test('text that does not look like an API key is refused without a look-up', async () => {

@@ -3,10 +3,12 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { cleanupElsewhere, erased } from './support/cleanup.ts'
 import { channelEventsOf, upTo } from './support/events.ts'
 import { insertMembers, insertUsers } from './support/inserted.ts'
-import { patient } from './support/until.ts'
+import { whileRowLocked, withoutCleanup } from './support/locks.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
+/** A pass takes a moment, and is tried again each second. */
+const soon = { timeout: 15_000, interval: 20 }
 
 test('sends during a channel deletion succeed or get NOT_FOUND, and no rows remain', async () => {
   const [pia, quy] = await world().users('pia', 'quy')
@@ -41,7 +43,7 @@ test('sends during a channel deletion succeed or get NOT_FOUND, and no rows rema
           (select count(*) from messages where channel_id = ${channelId})::int as messages,
           (select count(*) from reactions where message_id = ${messageId})::int as reactions`
       expect(left).toEqual({ channels: 0, members: 0, messages: 0, reactions: 0 })
-    }, patient)
+    }, soon)
   }
 })
 
@@ -75,7 +77,7 @@ test('events expire after a day, and read marks are thinned to the last of each 
     const marks = await db`
       select seq from read_marks where channel_id = ${channelId} and user_id = 'ros' order by seq`
     expect(marks.map(({ seq }) => seq)).toEqual([3, 5, 6, 7])
-  }, patient)
+  }, soon)
   expect((await channelEventsOf(world(), channelId)).map(({ offset }) => offset)).toEqual([2])
 })
 
@@ -100,7 +102,7 @@ test('expired invites and cached previews are deleted, and no others', async () 
       from link_previews
       where app_id = ${appId}`
     expect(previews).toEqual([{ urlHash: 'young' }])
-  }, patient)
+  }, soon)
   const invites = await db`
     select expires_at > now() as is_valid
     from workspace_invites
@@ -109,15 +111,46 @@ test('expired invites and cached previews are deleted, and no others', async () 
 })
 
 test('where no jobs run, the clean-up runs at once and until it is stopped', async () => {
+  const isStored = await storeExpired('expired')
+  const stop = cleanupElsewhere(world()).start()
+  await vi.waitUntil(async () => !(await isStored()), soon)
+  await stop()
+})
+
+/** Stores a link preview that has expired. Returns a function that answers whether it is there. */
+async function storeExpired(urlHash: string) {
   const { db, appId } = world()
   await db`
     insert into link_previews (app_id, url_hash, preview, expires_at)
-    values (${appId}, 'expired', null, now() - interval '1 second')`
-  const stop = cleanupElsewhere(world()).start()
-  await vi.waitFor(async () => {
-    expect(await db`select from link_previews where url_hash = 'expired'`).toEqual([])
-  }, patient)
-  await stop()
+    values (${appId}, ${urlHash}, null, now() - interval '1 second')`
+  return async () => (await db`select from link_previews where url_hash = ${urlHash}`).length > 0
+}
+test('while another node cleans up nothing is done, and afterwards a pass is run', async () => {
+  const isStored = await storeExpired('waiting')
+  await withoutCleanup(world(), async () => {
+    await cleanupElsewhere(world()).run()
+    expect(await isStored()).toBe(true)
+  })
+  await vi.waitUntil(async () => !(await isStored()), soon)
+})
+
+test('a pass that runs out of time is continued by another one, on any node', async () => {
+  const { db } = world()
+  const una = await world().user('una')
+  const { id: workspaceId } = await una.workspaces.create({ name: 'Acme', type: 'team' })
+  await una.invites.create({ workspaceId, expiresInDays: 1 })
+  await db`
+    update workspace_invites
+    set expires_at = now()
+    where workspace_id = ${workspaceId}`
+  const isStored = await storeExpired('behind')
+  const cleanup = cleanupElsewhere(world(), { passMs: 300 })
+  await whileRowLocked(
+    world(),
+    (sql) => sql`select from workspace_invites where workspace_id = ${workspaceId} for update`,
+    () => cleanup.run(),
+  )
+  await vi.waitUntil(async () => !(await isStored()), soon)
 })
 
 const impatient = { patience: { callMs: 60_000, statementMs: 400 }, mayFail: true }

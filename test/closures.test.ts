@@ -59,6 +59,33 @@ async function closeEverywhere(write: (place: string) => Promise<Answer>) {
   return refusals
 }
 
+test('a transaction in which a caught statement failed reports that nothing was stored', async () => {
+  const { db } = world()
+  await db`create table stored (name text)`
+  const work = node.pool.use((connection) =>
+    transaction(connection, async (tx) => {
+      await tx`insert into stored values ('lost')`
+      await tx`select 1 / ${0}::int`.catch(() => {})
+    }),
+  )
+  await expect(work).rejects.toThrow('rolled back')
+  expect(await db`select * from stored`).toEqual([])
+})
+
+test('a transaction that failed leaves nothing for the next one on its connection', async () => {
+  const { db, pool } = world()
+  await db`create table kept (name text)`
+  await pool.use(async (connection) => {
+    const failing = transaction(connection, async (tx) => {
+      await tx`insert into kept values ('failed')`
+      throw new Error('changed its mind')
+    })
+    await expect(failing).rejects.toThrow('changed its mind')
+    await transaction(connection, (tx) => tx`insert into kept values ('next')`)
+  })
+  expect(await db`select name from kept`).toEqual([{ name: 'next' }])
+})
+
 test('a connection closed anywhere in a batch of sends fails that batch only', async () => {
   const places: string[] = []
   const send = (clientId: string) =>
@@ -110,19 +137,6 @@ test('a statement begun after its connection was closed is refused and runs nowh
   expect(begun).toHaveLength(3)
   expect(await names()).toEqual([])
   expect(deaths).toEqual([])
-})
-
-test('a transaction in which a caught statement failed reports that nothing was stored', async () => {
-  const { db } = world()
-  await db`create table stored (name text)`
-  const work = node.pool.use((connection) =>
-    transaction(connection, async (tx) => {
-      await tx`insert into stored values ('lost')`
-      await tx`select 1 / ${0}::int`.catch(() => {})
-    }),
-  )
-  await expect(work).rejects.toThrow('rolled back')
-  expect(await db`select * from stored`).toEqual([])
 })
 
 test('a node that is cut off in a transaction frees its locks within three seconds', async () => {

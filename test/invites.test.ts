@@ -31,14 +31,14 @@ test('an invite is a link that is valid for a week, and only its hash is stored'
 test('the invite URL follows INVITE_URL', async () => {
   const node = await createWorld({
     databaseUrl: world().databaseUrl,
-    inviteUrl: 'https://app.test/join?invite={token}',
+    inviteUrl: 'https://app.test/join?invite={token}#{token}',
   })
   try {
     const { owner, workspaceId } = await workspaceOf('page-ana')
     const { token, inviteUrl } = await node
       .api({ token: owner.token })
       .invites.create({ workspaceId })
-    expect(inviteUrl).toBe(`https://app.test/join?invite=${token}`)
+    expect(inviteUrl).toBe(`https://app.test/join?invite=${token}#${token}`)
   } finally {
     await node.stop()
   }

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { expectError, post } from './support/raw.ts'
 import { ADMIN_KEY, createWorld, type User, type World } from './support/world.ts'
 
@@ -45,7 +45,11 @@ test('exactly the allowed number of messages a minute pass', async () => {
     })
     expect(headers).not.toHaveProperty('retry-after')
   }
+  const now = Date.now()
+  const clock = vi.spyOn(Date, 'now').mockReturnValue(now + 20_000)
   const refused = await send(ana, { text: 'hi' })
+  clock.mockRestore()
+  expect(Number(refused.headers['ratelimit-reset'])).toBeLessThanOrEqual(40)
   expect(expectError(refused, 'RATE_LIMITED')).toBe('Too many calls: at most 3 a minute')
   expect(refused.headers).toMatchObject({
     'ratelimit-limit': '3',

@@ -43,6 +43,8 @@ type CleanupOptions = {
   metrics: Pick<Metrics, 'cleanupFailures'>
   /** Called with what a task failed with, or what ended a pass. */
   onError: (error: unknown, task?: string) => void
+  /** After this long a pass is ended, and the next one continues it. */
+  passMs?: number
 }
 
 type TaskContext = Omit<ErasureContext, 'positions' | 'publisher' | 'mayWait'>
@@ -58,7 +60,13 @@ class TurnOverError extends Error {
  * and transactions. It may be interrupted at any point, and run on several nodes at once; an
  * advisory lock normally leaves it to one node at a time. Tasks take turns, and each fails alone.
  */
-export function createCleanup({ db, publisher, metrics, onError }: CleanupOptions): Cleanup {
+export function createCleanup({
+  db,
+  publisher,
+  metrics,
+  onError,
+  passMs = PASS_TIMEOUT_MS,
+}: CleanupOptions): Cleanup {
   const stopping = new AbortController()
   const positions = createErasurePositions()
   let isWanted = false
@@ -93,9 +101,8 @@ export function createCleanup({ db, publisher, metrics, onError }: CleanupOption
   const runPasses = async () => {
     while (isWanted && !stopping.signal.aborted) {
       isWanted = false
-      await db
-        .use(exclusively(pass, retryLater), performance.now() + PASS_TIMEOUT_MS)
-        .catch(onPassFailed)
+      const until = performance.now() + passMs
+      await db.use(exclusively(pass, retryLater), until).catch(onPassFailed)
     }
   }
   const onPassFailed = (error: unknown) => {

@@ -1,4 +1,6 @@
+import { send } from '@parley/server/features/messages/send'
 import { expect, test } from 'vitest'
+import { upTo } from '../support/events.ts'
 import { whileLocked } from '../support/locks.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -26,6 +28,17 @@ test('a locked channel holds up its own messages only, and they keep their order
   const [first, ...later] = await Promise.all(sent.all)
   expect(first?.seq).toBe(1)
   expect(later.map(({ seq }) => seq).toSorted()).toEqual([2, 3, 4])
+})
+
+test('the channels of an app share two groups of commits, and none with another app', () => {
+  const groupsOf = (appId: string) =>
+    upTo(99).map((n) => {
+      const channelId = `01890000-0000-7000-8000-0000000000${String(n).padStart(2, '0')}`
+      const caller = { appId, userId: 'ana', admin: false }
+      return send.keysOf({ caller, input: { channelId, text: '', attachments: [] } }).group
+    })
+  expect(new Set(groupsOf('a')).size).toBe(2)
+  expect(new Set([...groupsOf('a'), ...groupsOf('b')]).size).toBe(4)
 })
 
 test('messages that are stored together have one time, whoever sent them first', async () => {

@@ -71,11 +71,12 @@ async function mutate() {
 }
 
 function selectDefects(all: Defect[], seed: number) {
-  const { area, only, sample } = options
+  const { area, sample } = options
+  const only = options.only?.split(',').map((id) => (area === undefined ? id : `${area}:${id}`))
   const chosen = all.filter(
     (defect) =>
       (area === undefined || defect.area === area) &&
-      (only === undefined || defect.id === (area === undefined ? only : `${area}:${only}`)),
+      (only === undefined || only.includes(defect.id)),
   )
   if (sample === undefined) return chosen
   const order = ({ id }: Defect) => createHash('sha256').update(`${seed} ${id}`).digest('hex')
@@ -149,7 +150,9 @@ function isAlive(pid: number) {
 removeLeftovers()
 const folder = realpathSync(mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`)))
 chmodSync(folder, 0o755) // root runs a database as another user, who must be able to enter it
-const cleanUp = [async () => rmSync(folder, { recursive: true, force: true })]
+// A process that was just killed may still be writing.
+const removal = { recursive: true, force: true, maxRetries: 5 }
+const cleanUp = [async () => rmSync(folder, removal)]
 let isEnding = false
 async function end(exitCode: number) {
   isEnding = true

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { topics } from '@parley/contract'
+import { UserSockets } from '@parley/server/realtime/user-sockets'
 import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { until } from '../support/until.ts'
@@ -31,4 +32,14 @@ test('a user has so many sockets of both kinds, and another when one is closed',
   const last = await opened()
   last.send({ id: 1, connect: { token: ana().minted.wsToken } })
   expect((await last.closed).code).toBe(4000)
+})
+
+test('the place of the last socket of a user is free again, and a limit of 0 is none', () => {
+  const user = { appId: 'app', userId: 'ana' }
+  const sockets = new UserSockets(1)
+  expect([sockets.take(user), sockets.take(user)]).toEqual([true, false])
+  sockets.release(user)
+  expect(sockets.take(user)).toBe(true)
+  const unlimited = new UserSockets(0)
+  expect([unlimited.take(user), unlimited.take(user)]).toEqual([true, true])
 })

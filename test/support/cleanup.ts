@@ -7,12 +7,12 @@ import { channelEventsOf, upTo } from './events.ts'
 import { patient } from './until.ts'
 import type { World } from './world.ts'
 
-type Elsewhere = { patience?: Patience; mayFail?: boolean }
+type Elsewhere = { passMs?: number; patience?: Patience; mayFail?: boolean }
 
 /** The clean-up of a second node on the same database. */
 export function cleanupElsewhere(
   { databaseUrl }: Pick<World, 'databaseUrl'>,
-  { patience, mayFail = false }: Elsewhere = {},
+  { patience, mayFail = false, ...timings }: Elsewhere = {},
 ) {
   const db = createDb({
     url: databaseUrl,
@@ -27,6 +27,7 @@ export function cleanupElsewhere(
     publisher: createEventBus().publisher,
     metrics,
     onError: (error) => errors.push(error),
+    ...timings,
   })
   onTestFinished(async () => {
     await cleanup.stop()

@@ -1,24 +1,35 @@
-import { connectOnce } from '@parley/server/db/client'
+import { connectOnce, type Tx } from '@parley/server/db/client'
 import { locks } from '@parley/server/db/locks'
 import { expect, vi } from 'vitest'
-import { patient } from './until.ts'
 import type { World } from './world.ts'
 
 /**
  * Holds the row of a channel locked from a connection of its own while `work` runs. `work` is given
  * a function that resolves once `count` connections wait for a lock.
  */
-export async function whileLocked<T>(
+export const whileLocked = <T>(
   world: World,
   channelId: string,
   work: (waiting: (count: number) => Promise<void>) => T | Promise<T>,
+): Promise<T> =>
+  whileRowLocked(
+    world,
+    (sql) => sql`select from channels where id = ${channelId} for update`,
+    () => work((count) => waiting(world, count)),
+  )
+
+/** Holds the rows that `lock` locks while `work` runs. */
+export async function whileRowLocked<T>(
+  { databaseUrl }: Pick<World, 'databaseUrl'>,
+  lock: (sql: Tx) => Promise<unknown>,
+  work: () => T | Promise<T>,
 ): Promise<T> {
-  const third = connectOnce(world.databaseUrl)
+  const third = connectOnce(databaseUrl)
   try {
     return (
       await third.begin(async (sql) => {
-        await sql`select from channels where id = ${channelId} for update`
-        return { done: await work((count) => waiting(world, count)) }
+        await lock(sql)
+        return { done: await work() }
       })
     ).done as T // Postgres.js unwraps arrays in its type
   } finally {
@@ -37,6 +48,9 @@ export async function withoutCleanup(world: World, work: () => Promise<void>) {
   }
 }
 
+/** What waits for a lock does so after a few statements. */
+const soon = { timeout: 20_000, interval: 10 }
+
 /** Resolves once `count` connections wait for a lock. */
 const waiting = ({ db }: World, count: number) =>
   vi.waitFor(async () => {
@@ -45,4 +59,4 @@ const waiting = ({ db }: World, count: number) =>
       from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`
     expect(row?.count).toBe(count)
-  }, patient)
+  }, soon)
