@@ -110,7 +110,9 @@ test('a tRPC socket is closed in time without a token, and after its token has e
   expect(connected.closed).toEqual([])
   await pass(1)
   expect(connected.closed).toEqual([closings.expired.code])
-  connected.bare.emit('close')
+  const left = await openSocket()
+  await left.connect()
+  left.bare.emit('close')
   expect(vi.getTimerCount()).toBe(0)
 })
 

@@ -17,11 +17,11 @@ const row = (userId: string, channelId: string, count: number): Row => ({
 const user = (userId: string) => ({ appId, userId })
 const sessionOf = (userId: string) => user(userId) as Session // nothing else of it is used
 
-/** A notifier for ana and ben, on rows in memory that tests change. */
+/** A notifier for ana, ben and cem, on rows in memory that tests change. */
 function openNotifier(...rows: Row[]) {
   stopTimers()
   const sessions = new Sessions()
-  for (const userId of ['ana', 'ben']) sessions.add(sessionOf(userId))
+  for (const userId of ['ana', 'ben', 'cem']) sessions.add(sessionOf(userId))
   const sent: string[] = []
   const problems: string[] = []
   const database = { rows, statements: 0, failure: undefined as Error | undefined }
@@ -78,15 +78,15 @@ test('a flood of messages is counted once in a pause', async () => {
 
 test('what could not be counted is counted a second later, whatever it was', async () => {
   const { notifier, database, news, problems } = openNotifier(
-    row('ana', 'one', 1),
+    row('ana', 'three', 1),
     row('ben', 'one', 1),
     row('ben', 'two', 1),
+    row('cem', 'one', 1),
   )
-  notifier.markDirty('one', { offset: 1 })
-  notifier.markDirty('two', { offset: 1 })
+  for (const id of ['one', 'two', 'three']) notifier.markDirty(id, { offset: 1 })
   await news()
   database.failure = new Error('no database')
-  database.rows = [row('ana', 'one', 2), row('ben', 'one', 1)]
+  database.rows = [row('ana', 'three', 1), row('ben', 'one', 1), row('cem', 'one', 2)]
   notifier.markDirty('one', { offset: 2 })
   notifier.memberLeft(user('ben'))
   notifier.noteTotal(user('ana'), 7)
@@ -94,7 +94,7 @@ test('what could not be counted is counted a second later, whatever it was', asy
   expect(problems).toEqual(['unread count failed'])
   database.failure = undefined
   expect(await news(1_000)).toEqual([])
-  expect(await news()).toEqual(['ana one 2', 'ana total 2', 'ben total 1'])
+  expect(await news()).toEqual(['cem one 2', 'cem total 2', 'ben total 1', 'ana total 1'])
 })
 
 test('a count that a client may not know is sent once, if the user came recently', async () => {
@@ -143,9 +143,10 @@ test('a deleted channel no longer counts, for those who had it', async () => {
 })
 
 test('counts that operations sent are known; a stale total is corrected', async () => {
-  const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1), row('cem', 'two', 3))
   notifier.noteTotal(user('ana'), 3)
-  expect(await news()).toEqual([]) // nothing is known of ana
+  notifier.noteCount(user('cem'), 'two', 3)
+  expect(await news()).toEqual([]) // of ana nothing is known, and cem knows it
   notifier.markDirty('one', { offset: 1, author: 'ana' })
   await news()
   notifier.noteTotal(user('ben'), 1)
@@ -175,4 +176,9 @@ test('nothing is counted after the end, nor kept of users without a session', as
   notifier.markDirty('one', { offset: 2 })
   await news(10_000)
   expect(database.statements).toBe(0)
+  const idle = openNotifier(row('ben', 'one', 1))
+  idle.notifier.stop()
+  idle.notifier.markDirty('one', { offset: 1 })
+  await idle.news(10_000)
+  expect(idle.database.statements).toBe(0)
 })
