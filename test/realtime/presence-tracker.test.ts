@@ -132,3 +132,14 @@ test('a connection that could not be written is written by the next one', async 
   expect(changes).toEqual(['refused online'])
   expect(await rows()).toHaveLength(1)
 })
+
+test('a user who leaves after their row was lost is not written again', async () => {
+  const { nodeId, connect, rows } = await openNode()
+  const disconnect = await connect(await newUser('lost'))
+  await world().db`delete from connections where node_id = ${nodeId}`
+  disconnect()
+  // The grace is over in the next turn. Writes follow each other.
+  await new Promise((resolve) => setTimeout(resolve))
+  await connect(await newUser('present'))
+  expect(await rows()).toEqual([{ userId: 'present' }])
+})
