@@ -1,0 +1,145 @@
+import { createDb } from '@parley/server/db/client'
+import type { PresenceNote } from '@parley/server/realtime/broker'
+import { PresenceTracker } from '@parley/server/realtime/presence'
+import { type Session, Sessions, type User } from '@parley/server/realtime/sessions'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
+
+const world = useWorld()
+const DEAD_AFTER_MS = 60_000
+let db: ReturnType<typeof createDb>
+beforeAll(() => {
+  const url = world().databaseUrl
+  db = createDb({ url, poolSize: 2, applicationName: 'parley-test' })
+})
+afterAll(() => db.end({ timeout: 1 }))
+
+let nodes = 0
+/** The presence of a node, and the changes that it reports: those of others would be its own. */
+async function openNode() {
+  const nodeId = `node-${++nodes}`
+  const sessions = new Sessions()
+  const changes: string[] = []
+  const problems: string[] = []
+  const tracker = new PresenceTracker({
+    db,
+    nodeId,
+    sessions,
+    graceMs: 0,
+    deadAfterMs: DEAD_AFTER_MS,
+    onChange: ({ userId, isOnline }: PresenceNote) =>
+      void changes.push(`${userId} ${isOnline ? 'online' : 'offline'}`),
+    report: (_, problem) => void problems.push(problem),
+  })
+  onTestFinished(async () => {
+    await tracker.stop()
+    await world().db`delete from nodes where id = ${nodeId}`
+  })
+  await tracker.heartbeat()
+  const connect = async (user: User) => {
+    const session = user as Session // nothing else of it is used
+    sessions.add(session)
+    await tracker.userConnected(user)
+    return () => {
+      sessions.remove(session)
+      tracker.userDisconnected(user)
+    }
+  }
+  const rows = () => world().db<{ userId: string }[]>`
+    select user_id
+    from connections
+    where node_id = ${nodeId}`
+  return { nodeId, tracker, connect, changes, problems, rows }
+}
+async function newUser(userId: string): Promise<User> {
+  await world().user(userId)
+  return { appId: world().appId, userId }
+}
+const age = (nodeId: string) => world().db`
+  update nodes
+  set beat_at = now() - interval '1 hour'
+  where id = ${nodeId}`
+
+test('a user who was offline is online again when they return', async () => {
+  const { connect, changes, rows } = await openNode()
+  const user = await newUser('returning')
+  for (let time = 1; time <= 2; time++) {
+    const disconnect = await connect(user)
+    disconnect()
+    await until(() => changes.length === 2 * time)
+  }
+  const cycle = ['returning online', 'returning offline']
+  expect(changes).toEqual([...cycle, ...cycle])
+  expect(await rows()).toHaveLength(0)
+})
+
+test('a user of a dead node stays online on another node', async () => {
+  const [here, dead] = [await openNode(), await openNode()]
+  const [both, gone] = [await newUser('on-both'), await newUser('on-dead')]
+  await here.connect(both)
+  for (const user of [both, gone]) await dead.connect(user)
+  expect(dead.changes).toEqual(['on-dead online'])
+  await here.tracker.removeDeadNodes()
+  expect(await dead.rows()).toHaveLength(2)
+  await age(dead.nodeId)
+  await here.tracker.removeDeadNodes()
+  expect(here.changes).toEqual(['on-both online', 'on-dead offline'])
+  expect([(await dead.rows()).length, (await here.rows()).length]).toEqual([0, 1])
+})
+
+test('a user is online by a live node only', async () => {
+  const [dead, here] = [await openNode(), await openNode()]
+  const user = await newUser('moving')
+  await dead.connect(user)
+  await age(dead.nodeId)
+  const disconnect = await here.connect(user)
+  disconnect()
+  await until(() => here.changes.length === 2)
+  expect(here.changes).toEqual(['moving online', 'moving offline'])
+})
+
+test('the users of a node that stopped are offline after the grace', async () => {
+  const [stopping, other] = [await openNode(), await openNode()]
+  await stopping.connect(await newUser('left-behind'))
+  await stopping.tracker.stop()
+  await other.tracker.removeDeadNodes()
+  expect(other.changes).toEqual(['left-behind offline'])
+})
+
+test('a heartbeat restores rows that were lost, and says so', async () => {
+  const { nodeId, tracker, connect, rows } = await openNode()
+  await connect(await newUser('restored'))
+  expect(await tracker.heartbeat()).toBe(false)
+  await world().db`delete from connections where node_id = ${nodeId}`
+  expect(await tracker.heartbeat()).toBe(true)
+  expect(await rows()).toEqual([{ userId: 'restored' }])
+  await world().db`delete from nodes where id = ${nodeId}`
+  expect(await tracker.heartbeat()).toBe(false)
+  expect(await world().db`select from nodes where id = ${nodeId}`).toHaveLength(1)
+})
+
+test('a connection that could not be written is written by the next one', async () => {
+  const { connect, changes, rows } = await openNode()
+  const user = await newUser('refused')
+  const { db: direct } = world()
+  await direct`
+    alter table connections
+    add constraint refused check (user_id <> 'refused') not valid`
+  await expect(connect(user)).rejects.toThrow('refused')
+  await direct`alter table connections drop constraint refused`
+  await connect(user)
+  expect(changes).toEqual(['refused online'])
+  expect(await rows()).toHaveLength(1)
+})
+
+test('a user who leaves after their row was lost is not written again', async () => {
+  const { nodeId, connect, rows } = await openNode()
+  const disconnect = await connect(await newUser('lost'))
+  await world().db`delete from connections where node_id = ${nodeId}`
+  disconnect()
+  // The grace is over in the next turn. Writes follow each other.
+  await new Promise((resolve) => setTimeout(resolve))
+  await connect(await newUser('present'))
+  expect(await rows()).toEqual([{ userId: 'present' }])
+})

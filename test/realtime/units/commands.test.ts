@@ -1,0 +1,109 @@
+import { closings } from '@parley/server/realtime/protocol/codes'
+import { expect, test, vi } from 'vitest'
+import { channelId, chat, delivered, own, pass, stopTimers } from '../hub/fixture.ts'
+import { ana, openConnection } from './fixture.ts'
+
+test('a socket that closes while its token is verified is not counted', async () => {
+  const { connect, connection, node, sessions, holdVerification } = await openConnection()
+  const verify = holdVerification()
+  await connect()
+  connection.closed()
+  verify()
+  await pass()
+  expect(sessions.isEmpty).toBe(true)
+  expect(node.userSockets.take(ana)).toBe(true)
+})
+
+test('a client is told in seconds how often it is pinged', async () => {
+  const { connect, messages } = await openConnection()
+  await connect()
+  expect(messages()[0].connect).toMatchObject({ ping: 25, pong: true, ttl: 60 })
+})
+
+test('a topic without events has no offset, and a subscription to it is live', async () => {
+  const { connect, ask, hub, memory, messages } = await openConnection()
+  await connect()
+  expect(await ask({ id: 2, subscribe: { channel: chat } })).toEqual({
+    id: 2,
+    subscribe: { recoverable: true, positioned: true, epoch: 'one' },
+  })
+  hub.publish([memory.append(chat)])
+  await pass()
+  expect(messages().at(-1).push).toMatchObject({ channel: chat, pub: { offset: 1 } })
+})
+
+test('subscribes that the database did not answer may be repeated', async () => {
+  const { connect, ask, memory, problems, closed } = await openConnection()
+  await connect()
+  memory.failure = new Error('no database')
+  const refused = await ask({ id: 2, subscribe: { channel: chat } })
+  expect(refused.error).toMatchObject({ code: 100, temporary: true })
+  expect([problems, closed]).toEqual([['subscribe failed'], []])
+  memory.failure = undefined
+  expect((await ask({ id: 3, subscribe: { channel: chat } })).subscribe).toBeDefined()
+})
+
+test('a socket that closes while it subscribes leaves no subscription behind', async () => {
+  const { connect, connection, send, hub, memory } = await openConnection()
+  await connect()
+  const answer = memory.hold()
+  await send({ id: 2, subscribe: { channel: chat } })
+  const [topic] = connection.topics
+  expect(topic).toBe(chat)
+  connection.closed()
+  answer()
+  await pass()
+  expect(connection.subscriptions.size).toBe(0)
+  hub.publish([memory.append(chat)])
+  expect(await delivered()).toBe(0)
+})
+
+test('an unsubscribed topic sends nothing more', async () => {
+  const { connect, ask, hub, memory } = await openConnection()
+  await connect()
+  await ask({ id: 2, subscribe: { channel: chat } })
+  expect(await ask({ id: 3, unsubscribe: { channel: chat } })).toEqual({ id: 3, unsubscribe: {} })
+  hub.publish([memory.append(chat)])
+  expect(await delivered()).toBe(0)
+})
+
+test('a subscription is refreshed without an effect, one that does not exist is refused', async () => {
+  const { connect, ask } = await openConnection()
+  await connect()
+  expect((await ask({ id: 2, sub_refresh: { channel: own } })).error.code).toBe(103)
+  await ask({ id: 3, subscribe: { channel: own } })
+  expect(await ask({ id: 4, sub_refresh: { channel: own } })).toEqual({ id: 4, sub_refresh: {} })
+})
+
+test.each(['ben', `ana@${channelId}`])('a refresh with the token of %s closes', async (token) => {
+  const { connect, send, closed } = await openConnection()
+  await connect()
+  await send({ id: 2, refresh: { token } })
+  expect(closed).toEqual([closings.invalidToken.code])
+})
+
+test('a socket that closes while it refreshes has no timer left', async () => {
+  stopTimers()
+  const { connect, connection, send, holdVerification } = await openConnection()
+  await connect()
+  const verify = holdVerification()
+  await send({ id: 2, refresh: { token: 'ana' } })
+  connection.closed()
+  verify()
+  await pass()
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('presence statistics count a user on two nodes once', async () => {
+  const { connect, ask, connected } = await openConnection()
+  await connect()
+  expect(await ask({ id: 2, presence: { channel: chat } })).toEqual({ id: 2, presence: {} })
+  const clients = ['1:ana', '2:ana', '1:ben'].map((client) => ({ user: client.slice(2), client }))
+  connected.push(...clients)
+  const { presence } = (await ask({ id: 3, presence: { channel: chat } })).presence
+  expect(Object.values(presence)).toEqual(clients)
+  expect((await ask({ id: 4, presence_stats: { channel: chat } })).presence_stats).toEqual({
+    num_clients: 3,
+    num_users: 2,
+  })
+})

@@ -1,0 +1,26 @@
+import { Credit } from '@parley/server/realtime/credit'
+import { expect, onTestFinished, test, vi } from 'vitest'
+
+test('a connection may send 2,500 commands at once, and 100 a second after that', () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const credit = new Credit()
+  credit.take(2_500)
+  expect(credit.isUsedUp).toBe(false)
+  credit.take()
+  expect(credit.isUsedUp).toBe(true)
+  vi.advanceTimersByTime(1_000)
+  credit.take(99)
+  expect(credit.isUsedUp).toBe(false)
+  credit.take()
+  expect(credit.isUsedUp).toBe(true)
+  credit.take(999)
+  expect(credit.isAbused).toBe(false)
+  credit.take()
+  expect(credit.isAbused).toBe(true)
+  vi.advanceTimersByTime(3_600_000)
+  credit.take(2_500)
+  expect(credit.isUsedUp).toBe(false)
+  credit.take()
+  expect(credit.isUsedUp).toBe(true)
+})

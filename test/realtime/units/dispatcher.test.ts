@@ -1,0 +1,171 @@
+import type { StoredEvent } from '@parley/server/core/event-buffer'
+import type { EphemeralEvent } from '@parley/server/core/event-bus'
+import { createRevocations } from '@parley/server/core/revocations'
+import type { NodeNote } from '@parley/server/realtime/broker'
+import { createDispatcher } from '@parley/server/realtime/dispatcher'
+import { hintOf } from '@parley/server/realtime/hints'
+import { closings } from '@parley/server/realtime/protocol/codes'
+import { type Session, Sessions } from '@parley/server/realtime/sessions'
+import type { UnreadNotifier } from '@parley/server/realtime/unread'
+import { expect, test } from 'vitest'
+import { appId, channelId, chat, Listener, openHub, own, pass, stopTimers } from '../hub/fixture.ts'
+import { ana } from './fixture.ts'
+
+const TYPING_MS = 6_000
+
+/** A dispatcher with a session of ana's, and what it sends and calls. */
+async function openDispatcher() {
+  const { hub, memory } = await openHub()
+  const sessions = new Sessions()
+  const closed: number[] = []
+  const session: Session = {
+    ...ana,
+    generation: 0,
+    topics: [chat],
+    close: ({ code }) => void closed.push(code),
+  }
+  sessions.add(session)
+  const sent: NodeNote[] = []
+  const calls: unknown[][] = []
+  const noting =
+    (name: string) =>
+    (...given: unknown[]) =>
+      void calls.push([name, ...given])
+  const unread = {
+    markDirty: noting('markDirty'),
+    memberLeft: noting('memberLeft'),
+    channelDeleted: noting('channelDeleted'),
+    noteCount: noting('noteCount'),
+    noteTotal: noting('noteTotal'),
+  }
+  const revocations = createRevocations()
+  const events: number[] = []
+  const dispatcher = createDispatcher({
+    hub,
+    sessions,
+    revocations,
+    unread: unread as unknown as UnreadNotifier, // what the dispatcher calls of it
+    userFanout: {
+      presenceChanged: noting('presenceChanged'),
+      profileChanged: noting('profileChanged'),
+      channelUpdated: noting('channelUpdated'),
+    },
+    broker: { start: async () => {}, stop: async () => {}, send: (note) => void sent.push(note) },
+    metrics: { events: { inc: (count: number) => void events.push(count) } } as never, // its counter
+    typingMs: TYPING_MS,
+    report: noting('report'),
+  })
+  return { dispatcher, hub, memory, revocations, closed, sent, calls, events }
+}
+
+test('a revocation closes sockets on every node, and is sent to the others once', async () => {
+  const { dispatcher, revocations, closed, sent } = await openDispatcher()
+  dispatcher.receive({ kind: 'revoked', revoked: ana })
+  expect([closed, sent]).toEqual([[closings.forced.code], []])
+  revocations.publish(ana)
+  expect(closed).toHaveLength(2)
+  expect(sent).toEqual([{ kind: 'revoked', revoked: ana }])
+  revocations.publish({ ...ana, userId: 'ben' })
+  revocations.publish({ keyHash: 'hash' })
+  expect([closed.length, sent.length]).toEqual([2, 3])
+  dispatcher.stop()
+  revocations.publish(ana)
+  expect([closed.length, sent.length]).toEqual([2, 3])
+})
+
+const typing = (type: 'typing.start' | 'typing.stop'): EphemeralEvent => ({
+  kind: 'event',
+  topic: chat,
+  type,
+  payload: { channelId, userId: 'ben', user: { id: 'ben', name: 'ben', image: null } },
+})
+
+test('only the node on which a user types stops their typing, on all nodes', async () => {
+  stopTimers()
+  const { dispatcher, hub, sent } = await openDispatcher()
+  const listener = new Listener()
+  await listener.join(hub, chat)
+  dispatcher.receive(typing('typing.stop'))
+  dispatcher.receive(typing('typing.start'))
+  await pass(10 * TYPING_MS)
+  expect([listener.received, sent]).toEqual([['typing.start'], []])
+  dispatcher.publisher.broadcast(typing('typing.stop'))
+  dispatcher.publisher.broadcast(typing('typing.start'))
+  await pass(10 * TYPING_MS)
+  expect(listener.received).toEqual(['typing.start', 'typing.start', 'typing.stop'])
+  expect(sent).toMatchObject([{ type: 'typing.start' }, { type: 'typing.stop' }])
+  dispatcher.publisher.broadcast(typing('typing.start'))
+  dispatcher.stop()
+  await pass(10 * TYPING_MS)
+  expect(sent).toHaveLength(3)
+})
+
+test('an event for one user reaches nobody else, here or from another node', async () => {
+  const { dispatcher, hub } = await openDispatcher()
+  const [anas, bens] = [new Listener(), new Listener('ben')]
+  for (const each of [anas, bens]) await each.join(hub, chat)
+  const note = { ...typing('typing.start'), onlyFor: 'ben' }
+  dispatcher.receive(note)
+  dispatcher.publisher.broadcast(note)
+  expect([anas.received, bens.received]).toEqual([[], ['typing.start', 'typing.start']])
+})
+
+test('a right that changed ends the subscriptions that relied on it', async () => {
+  const { dispatcher, hub, memory } = await openDispatcher()
+  const listener = new Listener()
+  await listener.join(hub, chat)
+  dispatcher.receive({ kind: 'rights', ...ana })
+  await pass()
+  expect(listener.ended).toEqual([])
+  memory.excluded.add('ana')
+  dispatcher.receive({ kind: 'rights', ...ana })
+  await pass()
+  expect(listener.ended).toEqual(['no longer allowed'])
+})
+
+test('stored events are delivered here and announced to the other nodes', async () => {
+  const { dispatcher, hub, memory, sent, events } = await openDispatcher()
+  const listener = new Listener()
+  await listener.join(hub, chat)
+  dispatcher.publisher.publish(memory.appendSeveral(chat, 2))
+  expect(listener.received).toEqual([1, 2])
+  expect(sent).toEqual([1, 2].map((offset) => ({ kind: 'hint', topic: chat, offset })))
+  expect(events).toEqual([2])
+})
+
+const stored = (type: StoredEvent['type'], payload: object = {}) =>
+  ({ topic: chat, offset: 7, type, payload, envelope: '', messageId: null }) as StoredEvent
+const hints: [StoredEvent, unknown[][]][] = [
+  [
+    stored('message.new', { message: { userId: 'ben' } }),
+    [['markDirty', channelId, { offset: 7, author: 'ben' }]],
+  ],
+  [stored('message.deleted'), [['markDirty', channelId, { offset: 7 }]]],
+  [stored('message.updated'), []],
+  [stored('channel.member_joined', { userId: 'ben' }), [['markDirty', channelId, { offset: 7 }]]],
+  [stored('channel.member_left', { userId: 'ben' }), [['memberLeft', { appId, userId: 'ben' }]]],
+  [stored('channel.updated'), [['channelUpdated', chat, 7]]],
+  [stored('channel.deleted'), [['channelDeleted', channelId]]],
+]
+test.each(hints)('what $type changes for users is the same on every node', async (event, due) => {
+  const { dispatcher, calls } = await openDispatcher()
+  dispatcher.publisher.publish([event])
+  expect(calls.splice(0)).toEqual(due)
+  dispatcher.receive(hintOf(event))
+  expect(calls).toEqual(due)
+})
+
+test('counts that operations send users are noted', async () => {
+  const { dispatcher, calls } = await openDispatcher()
+  const send = (event: object) =>
+    dispatcher.receive({ kind: 'event', topic: own, ...event } as never)
+  send({ type: 'channel.unread_changed', payload: { channelId, count: 3 } })
+  send({ type: 'channel.total_unread_changed', payload: { count: 4 } })
+  send({ type: 'channel.deleted', payload: { channelId } })
+  dispatcher.receive(typing('typing.start'))
+  expect(calls).toEqual([
+    ['noteCount', expect.objectContaining(ana), channelId, 3],
+    ['noteTotal', expect.objectContaining(ana), 4],
+    ['memberLeft', expect.objectContaining(ana)],
+  ])
+})

@@ -1,0 +1,166 @@
+import { EventEmitter } from 'node:events'
+import { limits } from '@parley/contract'
+import { closings } from '@parley/server/realtime/protocol/codes'
+import { TrpcSocket } from '@parley/server/realtime/trpc-socket'
+import { expect, test, vi } from 'vitest'
+import type { WebSocket } from 'ws'
+import { chat, pass, stopTimers } from '../hub/fixture.ts'
+import { ana, createNode, createSocket } from './fixture.ts'
+
+const { bufferedBytes, commandBytes, frameBytes, topicsPerSocket } = limits.realtime
+const frame = (bytes: number) => Buffer.alloc(bytes, 'x')
+
+/** A socket of the tRPC endpoint on a node of its own, and the frames that its adapter gets. */
+async function openSocket(options: Parameters<typeof createNode>[0] = {}) {
+  const parts = await createNode(options)
+  const { socket, written, closed } = createSocket()
+  const bare = Object.assign(new EventEmitter(), socket)
+  // As much of a socket as this class uses.
+  const trpc = new TrpcSocket(bare as unknown as WebSocket, parts.node)
+  const passed: number[] = []
+  trpc.on('message', (data: Buffer) => passed.push(data.length))
+  const receive = (bytes: Buffer) => void bare.emit('message', bytes, false)
+  /** The first message, and the token that the adapter finds in it. */
+  const connect = async (token = 'ana') => {
+    receive(frame(10))
+    await trpc.authenticate(token)
+  }
+  // The close is noted by the socket that was copied.
+  bare.close = (code: number) => {
+    bare.readyState = 2
+    closed.push(code)
+  }
+  return { ...parts, trpc, bare, written, closed, passed, receive, connect }
+}
+
+test('before its token is verified a tRPC socket passes on one short message', async () => {
+  const { trpc, receive, passed, closed, holdVerification } = await openSocket()
+  const verify = holdVerification()
+  receive(frame(commandBytes))
+  const verified = trpc.authenticate('ana')
+  receive(frame(frameBytes - 1))
+  receive(frame(1))
+  expect(passed).toEqual([commandBytes])
+  verify()
+  await verified
+  expect(passed).toEqual([commandBytes, frameBytes - 1, 1])
+  expect(closed).toEqual([])
+  const long = await openSocket()
+  long.receive(frame(commandBytes + 1))
+  expect([long.passed, long.closed]).toEqual([[], [closings.badRequest.code]])
+})
+
+test('a tRPC socket whose token is being verified may send one frame in all', async () => {
+  const { trpc, receive, closed, holdVerification } = await openSocket()
+  holdVerification()
+  receive(frame(10))
+  void trpc.authenticate('ana')
+  receive(frame(frameBytes))
+  receive(frame(1))
+  expect(closed).toEqual([closings.badRequest.code])
+})
+
+test('a tRPC socket of a revoked token passes on one message and is closed at the next', async () => {
+  const { node, connect, receive, passed, closed, bare } = await openSocket()
+  vi.spyOn(node, 'generation').mockResolvedValue(1)
+  await connect()
+  receive(frame(commandBytes))
+  expect([passed, closed]).toEqual([[10, commandBytes], []])
+  receive(frame(10))
+  expect([passed, closed]).toEqual([[10, commandBytes], [closings.invalidToken.code]])
+  expect(node.userSockets.take(ana)).toBe(true)
+  bare.emit('close')
+})
+
+test('a tRPC socket counts until it is closed, and one too many is refused', async () => {
+  const { node, connect, bare, closed } = await openSocket()
+  await connect()
+  expect(node.userSockets.take(ana)).toBe(false)
+  bare.emit('close')
+  expect(node.userSockets.take(ana)).toBe(true)
+  const second = await openSocket()
+  second.node.userSockets.take(ana)
+  await second.connect()
+  expect([closed, second.closed]).toEqual([[], [closings.tooManySockets.code]])
+  expect(second.terminated).toHaveLength(1)
+})
+
+test('a tRPC socket that closes while its token is verified is not counted', async () => {
+  const { trpc, node, receive, bare, holdVerification } = await openSocket()
+  const verify = holdVerification()
+  receive(frame(10))
+  const verified = trpc.authenticate('ana')
+  bare.readyState = 3
+  bare.emit('close')
+  verify()
+  await verified
+  expect(node.userSockets.take(ana)).toBe(true)
+})
+
+test('a tRPC socket is closed in time without a token, and after its token has expired', async () => {
+  stopTimers()
+  const [silent, connected] = [await openSocket(), await openSocket()]
+  await connected.connect()
+  await pass(silent.node.timings.connectMs - 1)
+  expect(silent.closed).toEqual([])
+  await pass(1)
+  expect(silent.closed).toEqual([closings.stale.code])
+  const { connectMs, expiryGraceMs } = connected.node.timings
+  await pass(60_000 + expiryGraceMs - connectMs - 1)
+  expect(connected.closed).toEqual([])
+  await pass(1)
+  expect(connected.closed).toEqual([closings.expired.code])
+  const left = await openSocket()
+  await left.connect()
+  left.bare.emit('close')
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('a tRPC socket that does not read may leave a mebibyte, and what it had missed', async () => {
+  const { trpc, connect, bare, memory, written, closed } = await openSocket()
+  await connect()
+  bare.bufferedAmount = bufferedBytes
+  trpc.send('a')
+  expect([written, closed]).toEqual([['a'], []])
+  memory.append(chat)
+  const items = trpc.subscribe({ topic: chat, since: 0, signal: undefined })
+  await items.next()
+  bare.bufferedAmount = bufferedBytes + 500
+  trpc.send('b')
+  expect(written).toEqual(['a', 'b'])
+  bare.bufferedAmount = 0
+  trpc.send('c')
+  bare.bufferedAmount = bufferedBytes + 500
+  trpc.send('d')
+  expect([written, closed]).toEqual([['a', 'b', 'c'], [closings.slow.code]])
+})
+
+test('messages of a tRPC socket cost by their objects and their length', async () => {
+  const messages = [Buffer.from('{[{'.repeat(250)), Buffer.alloc(250 * 1_024)]
+  for (const message of messages) {
+    const { connect, receive, closed, passed } = await openSocket()
+    await connect()
+    for (let count = 0; count < 9; count++) receive(message)
+    expect([passed.length, closed]).toEqual([10, []])
+    for (let count = 0; count < 3; count++) receive(message)
+    expect(closed).toEqual([closings.tooManyRequests.code])
+    expect(passed.length).toBeLessThan(12)
+  }
+})
+
+test('a subscription of a tRPC socket that was stopped makes room for another', async () => {
+  const { trpc, connect } = await openSocket()
+  await connect()
+  const open = (signal?: AbortSignal) => trpc.subscribe({ topic: chat, signal }).next()
+  const aborts = Array.from({ length: topicsPerSocket }, () => new AbortController())
+  const ended = Promise.allSettled(aborts.map(({ signal }) => open(signal)))
+  await expect(open()).rejects.toMatchObject({ code: 'RATE_LIMITED' })
+  await pass() // now all wait for an event
+  for (const abort of aborts) abort.abort()
+  expect((await ended).every(({ status }) => status === 'rejected')).toBe(true)
+  const again = new AbortController()
+  const next = open(again.signal)
+  await pass()
+  again.abort()
+  await expect(next).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+})

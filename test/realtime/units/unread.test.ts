@@ -1,0 +1,184 @@
+import type { Envelope } from '@parley/contract'
+import type { Db } from '@parley/server/db/client'
+import { type Session, Sessions } from '@parley/server/realtime/sessions'
+import { UnreadNotifier } from '@parley/server/realtime/unread'
+import { UnreadCache } from '@parley/server/realtime/unread-cache'
+import { expect, test } from 'vitest'
+import { appId, pass, stopTimers } from '../hub/fixture.ts'
+
+const PAUSE_MS = 250
+type Row = { appId: string; userId: string; channelId: string; count: number }
+const row = (userId: string, channelId: string, count: number): Row => ({
+  appId,
+  userId,
+  channelId,
+  count,
+})
+const user = (userId: string) => ({ appId, userId })
+const sessionOf = (userId: string) => user(userId) as Session // nothing else of it is used
+
+/** A notifier for ana, ben and cem, on rows in memory that tests change. */
+function openNotifier(...rows: Row[]) {
+  stopTimers()
+  const sessions = new Sessions()
+  for (const userId of ['ana', 'ben', 'cem']) sessions.add(sessionOf(userId))
+  const sent: string[] = []
+  const problems: string[] = []
+  const database = { rows, statements: 0, failure: undefined as Error | undefined }
+  const select = (text: TemplateStringsArray, ...values: unknown[]) => {
+    if (!text.join('').includes('as count')) return undefined // a part of a statement
+    database.statements += 1
+    const [keys] = values.filter((value) => Array.isArray(value))
+    return database.rows.filter((each) => keys?.some((key) => Object.values(each).includes(key)))
+  }
+  const use = async (work: (db: typeof select) => unknown) => {
+    if (database.failure) throw database.failure
+    return work(select)
+  }
+  const notifier = new UnreadNotifier({
+    db: { use } as unknown as Db, // it only reads
+    nodeId: 'node',
+    sessions,
+    pauseMs: PAUSE_MS,
+    broadcast: ([topic], { type, payload }: Envelope) => {
+      const what = 'channelId' in payload ? payload.channelId : 'total'
+      const count = 'count' in payload ? payload.count : type
+      sent.push(`${topic?.split(':').at(-1)} ${what} ${count}`)
+    },
+    report: (_, problem) => void problems.push(problem),
+  })
+  /** What was sent since the last call, after all that is due. */
+  const news = async (milliseconds = PAUSE_MS) => {
+    await pass(milliseconds)
+    return sent.splice(0)
+  }
+  return { notifier, database, sessions, problems, news }
+}
+
+test('the author of a message is told no count, unless another author wrote as well', async () => {
+  const { notifier, news } = openNotifier(row('ana', 'one', 0), row('ben', 'one', 1))
+  notifier.markDirty('one', { offset: 1, author: 'ana' })
+  expect(await news()).toEqual(['ben one 1', 'ben total 1'])
+  const other = openNotifier(row('ana', 'one', 0), row('ben', 'one', 0))
+  for (const author of ['ana', 'ben']) other.notifier.markDirty('one', { offset: 1, author })
+  expect(await other.news()).toEqual(['ana one 0', 'ben one 0', 'ana total 0', 'ben total 0'])
+})
+
+test('a flood of messages is counted once in a pause', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
+  notifier.markDirty('one', { offset: 1, author: 'ana' })
+  expect(await news(0)).toEqual(['ben one 1', 'ben total 1'])
+  const before = database.statements
+  database.rows = [row('ben', 'one', 9)]
+  for (let offset = 2; offset < 10; offset++) notifier.markDirty('one', { offset, author: 'ana' })
+  expect(await news(PAUSE_MS - 1)).toEqual([])
+  expect(await news(1)).toEqual(['ben one 9', 'ben total 9'])
+  expect(database.statements).toBe(before + 1)
+})
+
+test('what could not be counted is counted a second later, whatever it was', async () => {
+  const { notifier, database, news, problems } = openNotifier(
+    row('ana', 'three', 1),
+    row('ben', 'one', 1),
+    row('ben', 'two', 1),
+    row('cem', 'one', 1),
+  )
+  for (const id of ['one', 'two', 'three']) notifier.markDirty(id, { offset: 1 })
+  await news()
+  database.failure = new Error('no database')
+  database.rows = [row('ana', 'three', 1), row('ben', 'one', 1), row('cem', 'one', 2)]
+  notifier.markDirty('one', { offset: 2 })
+  notifier.memberLeft(user('ben'))
+  notifier.noteTotal(user('ana'), 7)
+  expect(await news()).toEqual([])
+  expect(problems).toEqual(['unread count failed'])
+  database.failure = undefined
+  expect(await news(1_000)).toEqual([])
+  expect(await news()).toEqual(['cem one 2', 'cem total 2', 'ben total 1', 'ana total 1'])
+})
+
+test('a count that a client may not know is sent once, if the user came recently', async () => {
+  const rows = [row('ben', 'one', 1), row('ben', 'two', 2), row('ben', 'three', 3)]
+  const { notifier, news } = openNotifier(...rows)
+  notifier.markDirty('one', { offset: 1, author: 'ana' })
+  await news()
+  await pass(18_000)
+  for (let time = 0; time < 2; time++) notifier.markDirty('two', { offset: 1, author: 'ana' })
+  expect(await news()).toEqual(['ben two 2', 'ben total 6'])
+  notifier.markDirty('two', { offset: 2, author: 'ana' })
+  expect(await news()).toEqual([])
+  await pass(2_000)
+  notifier.markDirty('three', { offset: 1, author: 'ana' })
+  expect(await news()).toEqual([])
+})
+
+test('only changes that this node has missed are counted again', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
+  notifier.markDirty('one', { offset: 5, author: 'ana' })
+  await news()
+  const changed = async (offset: number) => {
+    const before = database.statements
+    notifier.handleChanges([{ channelId: 'one', offset }])
+    await news()
+    return database.statements > before
+  }
+  expect([await changed(4), await changed(5), await changed(6), await changed(6)]).toEqual([
+    false,
+    false,
+    true,
+    false,
+  ])
+  notifier.invalidateAll()
+  expect(await changed(6)).toBe(true)
+})
+
+test('a deleted channel no longer counts, for those who had it', async () => {
+  const rows = [row('ana', 'one', 1), row('ben', 'two', 2), row('ana', 'two', 2)]
+  const { notifier, database, news } = openNotifier(...rows)
+  for (const id of ['one', 'two']) notifier.markDirty(id, { offset: 1 })
+  await news()
+  database.rows = rows.slice(1)
+  notifier.channelDeleted('one')
+  expect(await news()).toEqual(['ana total 2'])
+})
+
+test('counts that operations sent are known; a stale total is corrected', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1), row('cem', 'two', 3))
+  notifier.noteTotal(user('ana'), 3)
+  notifier.noteCount(user('cem'), 'two', 3)
+  expect(await news()).toEqual([]) // of ana nothing is known, and cem knows it
+  notifier.markDirty('one', { offset: 1, author: 'ana' })
+  await news()
+  notifier.noteTotal(user('ben'), 1)
+  expect(await news()).toEqual([])
+  notifier.noteTotal(user('ben'), 5)
+  expect(await news()).toEqual(['ben total 1'])
+  database.rows = [row('ben', 'one', 0)]
+  notifier.noteCount(user('ben'), 'one', 0)
+  notifier.noteCount(user('ben'), 'left', 4) // a channel that ben is no longer in
+  notifier.noteTotal(user('ben'), 0)
+  expect(await news()).toEqual([])
+})
+
+test('a channel that a user was added to is counted again', async () => {
+  const { notifier, news } = openNotifier(row('ben', 'one', 3))
+  notifier.channelAdded(user('ben'), { id: 'one', unreadCount: 1 })
+  expect(await news()).toEqual(['ben one 3', 'ben total 3'])
+})
+
+test('nothing is counted after the end, nor kept of users without a session', async () => {
+  const { notifier, database, sessions, news } = openNotifier(row('ben', 'one', 1))
+  const cache = new UnreadCache(sessions)
+  cache.complete([user('gone'), user('ben')], database.rows)
+  expect([cache.get(user('gone')), cache.isComplete(user('ben'))]).toEqual([undefined, true])
+  notifier.markDirty('one', { offset: 1 })
+  notifier.stop()
+  notifier.markDirty('one', { offset: 2 })
+  await news(10_000)
+  expect(database.statements).toBe(0)
+  const idle = openNotifier(row('ben', 'one', 1))
+  idle.notifier.stop()
+  idle.notifier.markDirty('one', { offset: 1 })
+  await idle.news(10_000)
+  expect(idle.database.statements).toBe(0)
+})
