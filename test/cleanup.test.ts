@@ -4,6 +4,7 @@ import { cleanupElsewhere, erased } from './support/cleanup.ts'
 import { channelEventsOf, upTo } from './support/events.ts'
 import { insertMembers, insertUsers } from './support/inserted.ts'
 import { whileRowLocked, withoutCleanup } from './support/locks.ts'
+import { patient } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()

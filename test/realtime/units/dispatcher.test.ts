@@ -4,6 +4,7 @@ import { createRevocations } from '@parley/server/core/revocations'
 import type { NodeNote } from '@parley/server/realtime/broker'
 import { createDispatcher } from '@parley/server/realtime/dispatcher'
 import { hintOf } from '@parley/server/realtime/hints'
+import type { KnownPresence } from '@parley/server/realtime/known-presence'
 import { closings } from '@parley/server/realtime/protocol/codes'
 import { type Session, Sessions } from '@parley/server/realtime/sessions'
 import type { UnreadNotifier } from '@parley/server/realtime/unread'
@@ -50,6 +51,7 @@ async function openDispatcher() {
       profileChanged: noting('profileChanged'),
       channelUpdated: noting('channelUpdated'),
     },
+    knownPresence: { note: () => {} } as unknown as KnownPresence, // what the dispatcher calls of it
     broker: { start: async () => {}, stop: async () => {}, send: (note) => void sent.push(note) },
     metrics: { events: { inc: (count: number) => void events.push(count) } } as never, // its counter
     typingMs: TYPING_MS,
