@@ -52,10 +52,10 @@ test('an error of the database means that it is unavailable, or that a query is 
     'DEADLINE_EXCEEDED', 'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED',
     'CONNECT_TIMEOUT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH',
     'ENETUNREACH', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN',
-    '08006', '53300', '57014', '57P01', '58030', '55P03', '40001', '40P01', '25006',
+    '08006', '53300', '57014', '57P01', '58030', '55P03', '40001', '40P01', '25006', '55000',
   ]
   for (const code of unavailable) expect(isDatabaseUnavailable(withCode(code)), code).toBe(true)
-  for (const code of ['23505', '22P02', '42601', '55000', '40003', 'XX000', 'EACCES'])
+  for (const code of ['23505', '22P02', '42601', '55006', '40003', 'XX000', 'EACCES'])
     expect(isDatabaseUnavailable(withCode(code)), code).toBe(false)
   expect(isDatabaseUnavailable(new Error('a bug'))).toBe(false)
   expect(isDatabaseUnavailable('ECONNREFUSED')).toBe(false)

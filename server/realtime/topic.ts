@@ -9,6 +9,12 @@ const EARLY_ENTRIES = 1_000
 const HELD_ENTRIES = 1_000
 
 /**
+ * An ephemeral publication that waits until all up to the offset `after` are delivered. It is for the
+ * subscriptions of its time only: one that came later has loaded what is newer.
+ */
+type HeldDelivery = { delivery: Delivery; after: number; to: Subscription[] }
+
+/**
  * A topic with subscriptions on this node. It puts its durable publications in strict order and
  * remembers the last ones, for clients that reconnect.
  */
@@ -20,8 +26,8 @@ export class Topic {
   readonly #subscriptions = new Set<Subscription>()
   /** Publications beyond a gap, by offset. */
   readonly #early = new Map<number, DurablePublication>()
-  /** Ephemeral publications that came during a gap, each with the offset that it waits for. */
-  #held: { after: number; delivery: Delivery }[] = []
+  /** Ephemeral publications that came during a gap, in order. */
+  #held: HeldDelivery[] = []
   /** The highest offset known to exist. */
   #lastOffset = 0
   #ring: DurablePublication[] = []
@@ -86,7 +92,7 @@ export class Topic {
     const delivery = new Delivery(this.name, publication, onlyFor)
     if (!this.hasGap) return this.#send(delivery)
     if (this.#held.length >= HELD_ENTRIES) this.#sendHeld(this.#lastOffset)
-    this.#held.push({ after: this.#lastOffset, delivery })
+    this.#held.push({ delivery, after: this.#lastOffset, to: [...this.#subscriptions] })
   }
 
   /** All publications after `offset` up to the position; undefined unless all are remembered. */
@@ -132,7 +138,9 @@ export class Topic {
   #sendHeld(offset: number) {
     const end = this.#held.findIndex(({ after }) => after > offset)
     const due = this.#held.splice(0, end === -1 ? this.#held.length : end)
-    for (const { delivery } of due) this.#send(delivery)
+    for (const { delivery, to } of due) {
+      for (const subscription of to) if (this.has(subscription)) subscription.receive(delivery)
+    }
   }
 
   #send(delivery: Delivery) {

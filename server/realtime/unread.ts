@@ -39,7 +39,7 @@ export class UnreadNotifier {
   #timer: NodeJS.Timeout | undefined
   #isRunning = false
   #isStopped = false
-  #endedAt = 0
+  #endedAt = Number.NEGATIVE_INFINITY
 
   constructor(readonly options: UnreadOptions) {
     this.#cache = new UnreadCache(options.sessions)

@@ -46,6 +46,22 @@ test('an ephemeral event is delivered at once when no durable one is missing', a
   expect(listener.received).toEqual([total.type, 1, total.type])
 })
 
+test('a held ephemeral event is not for a subscriber who came after it', async () => {
+  const { memory, hub } = await openHub()
+  const [early, late] = [new Listener(), new Listener()]
+  await early.join(hub, own)
+  memory.failure = new Error('out of reach')
+  hub.handleHint(own, memory.append(own).offset)
+  hub.broadcast([own], total)
+  await pass()
+  memory.failure = undefined
+  await late.join(hub, own)
+  hub.handleHint(own, 1)
+  await pass()
+  expect(early.received).toEqual([1, total.type])
+  expect(late.received).not.toContain(total.type)
+})
+
 test('an ephemeral event of one topic does not wait for the gap of another', async () => {
   const { memory, hub } = await openHub()
   const listener = new Listener()

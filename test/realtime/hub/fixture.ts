@@ -161,7 +161,7 @@ export async function openHub() {
 
 /** From now on timers run only as `pass` lets them. */
 export function stopTimers() {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
 }
 
