@@ -1,9 +1,9 @@
-import { expect, onTestFinished, test } from 'vitest'
-import { cleanupElsewhere, erased, expectCompleteHistory } from './support/cleanup.ts'
-import { channelEventsOf, upTo, userEventsOf } from './support/events.ts'
+import { expect, test } from 'vitest'
+import { erased, expectCompleteHistory } from './support/cleanup.ts'
+import { channelEventsOf, userEventsOf } from './support/events.ts'
 import { whileLocked } from './support/locks.ts'
-import { notFound, refusal, refusals } from './support/refusal.ts'
-import { createWorld, type User, useWorld } from './support/world.ts'
+import { notFound, refusal } from './support/refusal.ts'
+import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
@@ -231,133 +231,4 @@ test('the replies of a deleted user to themselves are erased with its root', asy
     ['', 0, true],
   ])
   await expectCompleteHistory(world(), channelId)
-})
-
-test('every way to create a user waits until the previous user of that id is erased', async () => {
-  const { backend } = world()
-  const [gus] = await world().users('gus', 'h1', 'h2', 'h3')
-  const { id: channelId } = await gus.channels.create({
-    type: 'group',
-    name: 'Three',
-    memberIds: ['h1', 'h2', 'h3'],
-  })
-  await backend.users.bulkDelete({ userIds: ['h1', 'h2', 'h3'] })
-  await Promise.all([
-    backend.users.sync({ users: [{ id: 'h1' }, { id: 'h2' }] }),
-    backend.users.put({ userId: 'h3', name: 'Third' }),
-    backend.tokens.create({ userId: 'h1' }),
-  ])
-  const { members } = await gus.members.list({ channelId })
-  expect(members.map(({ userId }) => userId)).toEqual(['gus'])
-  await erased(world())
-  expect((await backend.users.list({ q: 'h' })).users.map(({ id }) => id)).toEqual(
-    expect.arrayContaining(['h1', 'h2']),
-  )
-  await expectCompleteHistory(world(), channelId)
-})
-
-test('deleting a user during their writes erases everything and leaves no gaps', async () => {
-  for (const round of upTo(4)) {
-    const [ivy, jim] = (await world().users(`ivy-${round}`, `jim-${round}`)) as [User, User]
-    const { id: channelId } = await jim.channels.create({
-      type: 'group',
-      name: 'Race',
-      memberIds: [ivy.id],
-    })
-    const { id: messageId } = await jim.messages.send({ channelId, text: 'react to this' })
-    const busy = upTo(12).flatMap((n) => [
-      ivy.messages.send({ channelId, text: `from ivy ${n}` }),
-      ivy.reactions.add({ channelId, messageId, emoji: `e${n}` }),
-      ivy.reads.mark({ channelId }),
-      jim.messages.send({ channelId, text: `from jim ${n}` }),
-    ])
-    const [outcomes] = await Promise.all([
-      Promise.allSettled(busy),
-      world().backend.users.delete({ userId: ivy.id }),
-    ])
-    const codes = outcomes.flatMap((outcome) =>
-      outcome.status === 'rejected' ? [outcome.reason.code] : [],
-    )
-    for (const code of codes) expect(['INVALID_TOKEN', 'FORBIDDEN', 'NOT_FOUND']).toContain(code)
-    await erased(world())
-    const { messages } = await jim.messages.list({ channelId })
-    expect(messages.filter(({ userId }) => userId !== jim.id)).toEqual([])
-    expect(messages.filter(({ text }) => text.startsWith('from jim'))).toHaveLength(12)
-    expect(messages[0]?.reactions).toEqual([])
-    expect((await jim.members.list({ channelId })).members).toHaveLength(1)
-    await expectCompleteHistory(world(), channelId)
-  }
-})
-
-test('a node that missed the deletion accepts no more writes of the user', async () => {
-  const node = await createWorld({ databaseUrl: world().databaseUrl })
-  onTestFinished(() => node.stop())
-  const [rik, sue] = await world().users('rik', 'sue')
-  const { id: channelId } = await sue.channels.create({
-    type: 'group',
-    name: 'Late',
-    memberIds: ['rik'],
-  })
-  const { id: messageId } = await sue.messages.send({ channelId, text: 'hi' })
-  const there = node.api({ token: rik.token })
-  await there.messages.send({ channelId, text: 'still here' })
-  await whileLocked(world(), channelId, () => world().backend.users.delete({ userId: 'rik' }))
-  const calls = [
-    there.messages.send({ channelId, text: 'too late' }),
-    there.reactions.add({ channelId, messageId, emoji: '👍' }),
-    there.devices.create({ platform: 'ios', provider: 'apns', token: 'rik' }),
-    there.workspaces.create({ name: 'Late', type: 'team' }),
-  ]
-  for (const { status } of await refusals(calls)) expect([401, 403]).toContain(status)
-  await erased(world())
-  expect((await sue.messages.list({ channelId })).messages).toMatchObject([
-    { id: messageId, reactions: [] },
-  ])
-  const devices = await world().db`
-    select from devices
-    where app_id = ${world().appId}
-      and user_id = 'rik'`
-  expect(devices).toHaveLength(0)
-})
-
-test('two nodes that erase the same users remove each membership once', async () => {
-  const elsewhere = cleanupElsewhere(world())
-  const [kim] = await world().users('kim', 'lea', 'mel')
-  const channels = await Promise.all(
-    upTo(8).map((n) =>
-      kim.channels.create({ type: 'group', name: `Both ${n}`, memberIds: ['lea', 'mel'] }),
-    ),
-  )
-  await world().backend.users.bulkDelete({ userIds: ['lea', 'mel'] })
-  const until = performance.now() + 4_000
-  const users = { appId: world().appId, userIds: ['lea', 'mel'] }
-  await Promise.all([
-    elsewhere.run(),
-    elsewhere.erase(users, until),
-    world().cleanup.erase(users, until),
-    world().cleanup.run(),
-  ])
-  await erased(world())
-  for (const { id: channelId } of channels) {
-    const events = await expectCompleteHistory(world(), channelId)
-    expect(events.filter(({ type }) => type === 'channel.member_left')).toHaveLength(2)
-  }
-})
-
-test('an interrupted erasure is completed by the next clean-up', async () => {
-  const [nia] = await world().users('nia', 'oli')
-  const channels = await Promise.all(
-    upTo(3).map((n) =>
-      nia.channels.create({ type: 'group', name: `Cut ${n}`, memberIds: ['oli'] }),
-    ),
-  )
-  const elsewhere = cleanupElsewhere(world())
-  await whileLocked(world(), channels[1]?.id ?? '', async (waiting) => {
-    await world().backend.users.delete({ userId: 'oli' })
-    await waiting(1)
-    await elsewhere.stop()
-  })
-  await erased(world())
-  for (const { id: channelId } of channels)
-    expect((await nia.members.list({ channelId })).members).toHaveLength(1)
 })
