@@ -1,7 +1,9 @@
+import type { ServerResponse } from 'node:http'
 import { createJobStaging } from '@parley/server/core/jobs'
 import { startJobs } from '@parley/server/jobs/index'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDatabaseProxy } from './support/database-proxy.ts'
+import { watchForDeath } from './support/deaths.ts'
 import { idle } from './support/idle.ts'
 import { silentLog, useStagingWorld } from './support/jobs.ts'
 import { until } from './support/until.ts'
@@ -97,4 +99,23 @@ test('a queue whose lines to the database fell silent is restarted', async () =>
   await idle(world)
   expect(lines).toContain('job queue stalled, will restart')
   expect([sendsOf(before.id), sendsOf(after.id)]).toEqual([1, 1])
+})
+
+test.each([
+  ['success', 200],
+  ['failure', 403],
+])('a job whose %s cannot be recorded runs again, and the process lives on', async (_, status) => {
+  const { world, provider } = staging.current()
+  const deaths = watchForDeath()
+  const { proxy } = await startBehindProxy()
+  const held: ServerResponse[] = []
+  provider.behave((response) => void held.push(response))
+  const message = await staging.send('recorded late')
+  await until(() => held.length === 1)
+  proxy.silence()
+  provider.behave()
+  for (const response of held) response.writeHead(status).end('{"data":{}}')
+  await until(() => sendsOf(message.id) === 2)
+  await idle(world)
+  expect(deaths).toEqual([])
 })
