@@ -1,7 +1,9 @@
+import type { ServerResponse } from 'node:http'
 import { createJobStaging } from '@parley/server/core/jobs'
 import { startJobs } from '@parley/server/jobs/index'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDatabaseProxy } from './support/database-proxy.ts'
+import { watchForDeath } from './support/deaths.ts'
 import { idle } from './support/idle.ts'
 import { silentLog, useStagingWorld } from './support/jobs.ts'
 import { until } from './support/until.ts'
@@ -52,10 +54,12 @@ test('a job outlives twenty deaths of its workers and is then given up, with its
   ])
 })
 
-test('a queue whose lines to the database fell silent is restarted', async () => {
+/** Starts the jobs of a process whose lines to the database can be cut or silenced. */
+async function startBehindProxy() {
   const { world, provider } = staging.current()
   const proxy = await openDatabaseProxy(world.databaseUrl)
   const lines: string[] = []
+  const record = (_: object, message: string) => void lines.push(message)
   const stop = await startJobs({
     db: world.pool,
     databaseUrl: proxy.url,
@@ -63,7 +67,7 @@ test('a queue whose lines to the database fell silent is restarted', async () =>
     publisher: { publish: () => {}, broadcast: () => {} },
     metrics: world.metrics,
     cleanup: world.cleanup,
-    log: { ...silentLog, warn: (_, message) => void lines.push(message) },
+    log: { ...silentLog, warn: record, error: record },
     previews: { allowedHosts: [] },
     push: provider.settings,
     timings: { gatherMs: 20, pollMs: 100, graceMs: 500, stalledMs: 1_000 },
@@ -72,11 +76,46 @@ test('a queue whose lines to the database fell silent is restarted', async () =>
     await stop()
     proxy.stop()
   })
-  await staging.send('before')
-  await until(() => provider.triggered().length === 1)
-  proxy.silence()
-  await staging.send('after')
-  await until(() => provider.triggered().length === 2)
-  expect(lines).toContain('job queue stalled, will restart')
+  return { proxy, lines }
+}
+
+/** How often the push of a message was sent. */
+const sendsOf = (messageId: string) =>
+  staging
+    .current()
+    .provider.triggered()
+    .filter(({ payload }) => payload.messageId === messageId).length
+
+test('a queue whose lines to the database fell silent is restarted', async () => {
+  const { world } = staging.current()
+  const { proxy, lines } = await startBehindProxy()
+  const before = await staging.send('before')
+  await until(() => sendsOf(before.id) === 1)
+  // Until its end is recorded, a job may run again.
   await idle(world)
+  proxy.silence()
+  const after = await staging.send('after')
+  await until(() => sendsOf(after.id) === 1)
+  await idle(world)
+  expect(lines).toContain('job queue stalled, will restart')
+  expect([sendsOf(before.id), sendsOf(after.id)]).toEqual([1, 1])
+})
+
+test.each([
+  ['success', 200],
+  ['failure', 403],
+])('a job whose %s cannot be recorded runs again, and the process lives on', async (_, status) => {
+  const { world, provider } = staging.current()
+  const deaths = watchForDeath()
+  const { proxy } = await startBehindProxy()
+  const held: ServerResponse[] = []
+  provider.behave((response) => void held.push(response))
+  const message = await staging.send('recorded late')
+  await until(() => held.length === 1)
+  proxy.silence()
+  provider.behave()
+  for (const response of held) response.writeHead(status).end('{"data":{}}')
+  await until(() => sendsOf(message.id) === 2)
+  await idle(world)
+  expect(deaths).toEqual([])
 })

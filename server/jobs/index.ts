@@ -61,8 +61,7 @@ export async function startJobs({ timings: overrides, ...options }: JobsOptions)
   for (const [name, concurrency] of Object.entries(CONCURRENCY)) {
     const taskList = taskListOf(name, { handlers, timings, metrics, log })
     if (Object.keys(taskList).length === 0) continue
-    const preset = { worker: { localQueue: { size: concurrency } } }
-    runners.push(queue.runTasks({ concurrency, taskList, preset }))
+    runners.push(queue.runTasks({ concurrency, taskList, localQueue: { size: concurrency } }))
   }
   const stopHeartbeat = startHeartbeat({ db, workers: queue.workers, timings, metrics, log })
   const stopDraining = startDraining({ db, tasks: tasksOf(handlers), staging, timings, log })

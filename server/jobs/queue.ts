@@ -14,6 +14,11 @@ const MAX_CONNECTIONS = 12
 const RESTART_MS = 1_000
 /** How long a runner that is stopped may take before the next one starts. */
 const STOP_MS = 10_000
+/**
+ * graphile-worker does not wait for a job's end to be recorded, and without these batches nothing
+ * handles an error there: it would end the process. With them, the error ends the runner.
+ */
+const RECORDING = { completeJobBatchDelay: 0, failJobBatchDelay: 0 }
 /** No wait for the database is endless: not for a connection, an answer, or a silent line. */
 const WAITS = {
   connectionTimeoutMillis: 5_000,
@@ -29,7 +34,9 @@ type QueueOptions = {
   timings: Timings
   log: Log
 }
-type Tasks = Pick<RunnerOptions, 'taskList' | 'concurrency' | 'crontab' | 'preset'>
+type Tasks = Pick<RunnerOptions, 'taskList' | 'concurrency' | 'crontab'> & {
+  localQueue?: { size: number }
+}
 
 /** The graphile-worker queue in the service's database, with its tables and connections. */
 export async function openQueue({ databaseUrl, db, metrics, timings, log }: QueueOptions) {
@@ -59,12 +66,13 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
   await runMigrations(shared)
 
   /** Runs tasks until the runner ends, or does not fetch although the database answers. */
-  const runOnce = async (tasks: Tasks, signal: AbortSignal) => {
+  const runOnce = async ({ localQueue, ...tasks }: Tasks, signal: AbortSignal) => {
     const own = new Set<string>()
     const events = observeJobs({ own, workers, metrics, log })
     const stalled = watchFetching(events, { db, timings, log })
     try {
-      const runner = await run({ ...shared, ...tasks, events })
+      const preset = { worker: { ...RECORDING, ...(localQueue && { localQueue }) } }
+      const runner = await run({ ...shared, ...tasks, preset, events })
       const aborted = signal.aborted ? Promise.resolve() : once(signal, 'abort')
       const stopping = aborted.then(() => runner.stop())
       await Promise.race([runner.promise, stopping, stalled.promise])
