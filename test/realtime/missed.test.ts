@@ -79,7 +79,7 @@ test('the users of a dead node go offline when its rows are lost in a crash', as
   onTestFinished(dead.stop)
   const anas = await listenAs(ana, userTopic(ana))
   await connect(ben, dead).ready()
-  await anas.untilType('presence.online')
+  await anas.until(() => presenceOf(anas, ben.id).at(-1) === 'presence.online')
   await world().db`delete from connections where app_id = ${world().appId}`
   await anas.until(() => presenceOf(anas, ben.id).at(-1) === 'presence.offline')
 })
