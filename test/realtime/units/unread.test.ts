@@ -112,6 +112,18 @@ test('a count that a client may not know is sent once, if the user came recently
   expect(await news()).toEqual([])
 })
 
+test('a count that is the last one again after a deletion is sent again', async () => {
+  const { notifier, news } = openNotifier(row('ben', 'one', 1))
+  notifier.markDirty('one', { offset: 1, author: 'ana' })
+  expect(await news()).toEqual(['ben one 1', 'ben total 1'])
+  // A message was sent, loaded by the client with a count of 2, and deleted before it was counted.
+  notifier.markDirty('one', { offset: 2, author: 'ana' })
+  notifier.markDirty('one', { offset: 3, isDeletion: true })
+  expect(await news()).toEqual(['ben one 1', 'ben total 1'])
+  notifier.markDirty('one', { offset: 4, author: 'ana' })
+  expect(await news()).toEqual([])
+})
+
 test('only changes that this node has missed are counted again', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
   notifier.markDirty('one', { offset: 5, author: 'ana' })
