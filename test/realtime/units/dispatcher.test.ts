@@ -143,7 +143,7 @@ const hints: [StoredEvent, unknown[][]][] = [
     stored('message.new', { message: { userId: 'ben' } }),
     [['markDirty', channelId, { offset: 7, author: 'ben' }]],
   ],
-  [stored('message.deleted'), [['markDirty', channelId, { offset: 7 }]]],
+  [stored('message.deleted'), [['markDirty', channelId, { offset: 7, isDeletion: true }]]],
   [stored('message.updated'), []],
   [stored('channel.member_joined', { userId: 'ben' }), [['markDirty', channelId, { offset: 7 }]]],
   [stored('channel.member_left', { userId: 'ben' }), [['memberLeft', { appId, userId: 'ben' }]]],
