@@ -40,6 +40,7 @@ export function applyHint(
     case 'message.new':
       return unread.markDirty(channelId, { offset, author: change.userId })
     case 'message.deleted':
+      return unread.markDirty(channelId, { offset, isDeletion: true })
     case 'channel.member_joined':
       return unread.markDirty(channelId, { offset })
     case 'channel.member_left':

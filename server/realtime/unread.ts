@@ -27,6 +27,11 @@ export class UnreadNotifier {
    * change; null if there are several authors.
    */
   #dirty = new Map<string, string | null>()
+  /**
+   * Channels in which a message was deleted. Clients may have loaded a count that was never sent,
+   * between the message and its deletion: the count is sent even if it is the last one again.
+   */
+  #deletedIn = new Set<string>()
   /** Users who have fewer channels than before: all their counts are loaded again. */
   #shrunk = new Map<string, User>()
   /** Users whose last total may be stale (computed before a count we have sent since). */
@@ -48,10 +53,16 @@ export class UnreadNotifier {
   /** An event of a channel may change the counts of its members. */
   markDirty(
     channelId: string,
-    { offset, author = null }: { offset: number; author?: string | null | undefined },
+    {
+      offset,
+      author = null,
+      isDeletion = false,
+    }: { offset: number; author?: string | null | undefined; isDeletion?: boolean },
   ) {
     this.#countedOffsets.set(channelId, Math.max(offset, this.#countedOffsets.get(channelId) ?? 0))
-    if (!this.options.sessions.isEmpty) this.#recount(channelId, author)
+    if (this.options.sessions.isEmpty) return
+    if (isDeletion) this.#deletedIn.add(channelId)
+    this.#recount(channelId, author)
   }
 
   /**
@@ -142,13 +153,15 @@ export class UnreadNotifier {
     this.#timer = undefined
     this.#isRunning = true
     const [dirty, shrunk, staleTotals] = [this.#dirty, this.#shrunk, this.#staleTotals]
+    const deletedIn = this.#deletedIn
     this.#dirty = new Map()
+    this.#deletedIn = new Set()
     this.#shrunk = new Map()
     this.#staleTotals = new Map()
     const missedSeconds = this.#missedSeconds
     this.#missedSeconds = 0
     try {
-      if (dirty.size > 0) await this.#countChannels(dirty)
+      if (dirty.size > 0) await this.#countChannels(dirty, deletedIn)
       // Last, so that no count read before a user left a channel stays with them.
       await this.#reloadShrunk(shrunk)
       if (missedSeconds > 0) await this.#sendMissed(missedSeconds)
@@ -158,6 +171,7 @@ export class UnreadNotifier {
       this.#missedSeconds = Math.max(missedSeconds, this.#missedSeconds)
       for (const [key, user] of shrunk) this.#shrunk.set(key, user)
       for (const [key, user] of staleTotals) this.#staleTotals.set(key, user)
+      for (const channelId of deletedIn) this.#deletedIn.add(channelId)
       for (const [channelId, author] of dirty) this.#recount(channelId, author)
       if (!this.#isStopped) this.options.report(error, 'unread count failed')
       this.#endedAt = performance.now() + RETRY_MS
@@ -167,7 +181,7 @@ export class UnreadNotifier {
     if (isDue || this.#missedSeconds > 0) this.#schedule()
   }
 
-  async #countChannels(dirty: Map<string, string | null>) {
+  async #countChannels(dirty: Map<string, string | null>, deletedIn: Set<string>) {
     const { db, nodeId } = this.options
     const channelIds = [...dirty.keys()]
     const rows = await db.use((db) => selectCountsOfChannels(db, { nodeId, channelIds }))
@@ -179,7 +193,8 @@ export class UnreadNotifier {
     await this.#loadInitial([...newUsers.values()])
     const changed = new Set<UserCounts>()
     for (const row of rows) {
-      const known = this.#sendCount(row, dirty.get(row.channelId) ?? null)
+      const author = dirty.get(row.channelId) ?? null
+      const known = this.#sendCount(row, author, deletedIn.has(row.channelId))
       if (known) changed.add(known)
     }
     for (const known of changed) this.#sendTotal(known)
@@ -232,14 +247,14 @@ export class UnreadNotifier {
     }
   }
 
-  /** Sends a count unless the user knows it. Returns the user's counts if it was sent. */
-  #sendCount({ channelId, count, ...user }: UnreadCount, author: string | null) {
+  /** Sends a count unless the user surely knows it. Returns the user's counts if it was sent. */
+  #sendCount({ channelId, count, ...user }: UnreadCount, author: string | null, mustSend = false) {
     const known = this.#cache.get(user)
     if (!known) return undefined
     const last = known.counts.get(channelId)
     const isRecent = performance.now() - known.since < UNCERTAIN_MS
     const isUncertain = !last?.isSent && author !== user.userId && isRecent
-    if (last?.count === count && !isUncertain) return undefined
+    if (last?.count === count && !isUncertain && !mustSend) return undefined
     known.counts.set(channelId, { count, isSent: true })
     this.#send(user, { type: 'channel.unread_changed', payload: { channelId, count } })
     return known

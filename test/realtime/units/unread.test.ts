@@ -66,6 +66,7 @@ test('the author of a message is told no count, unless another author wrote as w
 
 test('a flood of messages is counted once in a pause', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
+  await pass(PAUSE_MS) // the stopped clock may start at 0, and the first count waits too
   notifier.markDirty('one', { offset: 1, author: 'ana' })
   expect(await news(0)).toEqual(['ben one 1', 'ben total 1'])
   const before = database.statements
@@ -109,6 +110,18 @@ test('a count that a client may not know is sent once, if the user came recently
   expect(await news()).toEqual([])
   await pass(2_000)
   notifier.markDirty('three', { offset: 1, author: 'ana' })
+  expect(await news()).toEqual([])
+})
+
+test('a count that is the last one again after a deletion is sent again', async () => {
+  const { notifier, news } = openNotifier(row('ben', 'one', 1))
+  notifier.markDirty('one', { offset: 1, author: 'ana' })
+  expect(await news()).toEqual(['ben one 1', 'ben total 1'])
+  // A message was sent, loaded by the client with a count of 2, and deleted before it was counted.
+  notifier.markDirty('one', { offset: 2, author: 'ana' })
+  notifier.markDirty('one', { offset: 3, isDeletion: true })
+  expect(await news()).toEqual(['ben one 1', 'ben total 1'])
+  notifier.markDirty('one', { offset: 4, author: 'ana' })
   expect(await news()).toEqual([])
 })
 
