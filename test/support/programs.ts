@@ -4,13 +4,6 @@ import { pathToFileURL } from 'node:url'
 import { build } from 'vite'
 import type { TestProject } from 'vitest/node'
 
-declare module 'vitest' {
-  interface ProvidedContext {
-    /** The folder of the bundles below: `server.mjs` and so on. */
-    programs: string
-  }
-}
-
 const root = join(import.meta.dirname, '../..')
 
 /** What tests start in processes of their own. */

@@ -3,6 +3,13 @@ import { join } from 'node:path'
 import { afterEach, inject, vi } from 'vitest'
 import { patient } from './until.ts'
 
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The folder of the bundled programs: `server.mjs` and so on. */
+    programs: string
+  }
+}
+
 export const production = {
   NODE_ENV: 'production',
   HOST: '127.0.0.1',
