@@ -18,6 +18,8 @@ export type RealtimeNode = {
   /** Registers the session. Resolves to the generation that the user's tokens must have. */
   register(session: Session): Promise<number | undefined>
   unregister(session: Session): void
+  /** The session is about to receive what is sent to the topic from now on. */
+  subscribed(session: Session, topic: string): void
   generation(user: Pick<Claims, 'appId' | 'userId'>): Promise<number | undefined>
   /** The connected members of a channel, or a user's own connections, on all nodes. */
   connectedTo(topic: string): Promise<{ user: string; client: string }[]>

@@ -1,4 +1,4 @@
-import type { Envelope } from '@parley/contract'
+import { type Envelope, topics } from '@parley/contract'
 import type { LastActive } from '../core/last-active.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Revocations } from '../core/revocations.ts'
@@ -200,6 +200,9 @@ function createRealtimeNode(parts: NodeParts): RealtimeNode {
       lastActive.touch(session)
       const [current] = await Promise.all([generation(session), presence.userConnected(session)])
       return current
+    },
+    subscribed: (session, topic) => {
+      if (topic === topics.user(session.appId, session.userId)) unread.clientLoads(session)
     },
     unregister: (session) => {
       if (!sessions.remove(session)) return

@@ -14,7 +14,7 @@ export const timings = {
   /** A node is dead when its last heartbeat is older than this. */
   deadAfterMs: limits.realtime.nodeDeadSeconds * 1_000,
   /** A node whose database was out of reach for this long closes its sockets. */
-  outageMs: 10_000,
+  outageMs: 15_000,
   /** How often a node sends itself a note, to learn that its listening connection is dead. */
   brokerBeatMs: 5_000,
   /** The connection is dead when none of these notes has arrived for this long. */

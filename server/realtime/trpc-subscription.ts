@@ -54,9 +54,10 @@ type ReadOptions = Pick<TopicOptions, 'onRecovered'> & {
 }
 
 async function* readTopic(
-  { hub }: RealtimeNode,
+  node: RealtimeNode,
   { subscriber, topic, after, onRecovered }: ReadOptions,
 ): AsyncGenerator<TopicItem> {
+  const { hub } = node
   const recover = after === undefined ? null : { epoch: hub.epoch, offset: after }
   const [subscribed] = await hub.subscribe(subscriber, [{ topic, recover }])
   if (!subscribed)
@@ -65,6 +66,7 @@ async function* readTopic(
     if (after !== undefined && !subscribed.wasRecovered)
       throw new ApiError('VALIDATION_ERROR', 'since: later events are too many, or no longer kept')
     onRecovered(sizeOf(subscribed.publications))
+    node.subscribed(subscriber, topic)
     let { offset } = subscribed.position
     for (const publication of subscribed.publications) {
       offset = publication.offset

@@ -64,6 +64,14 @@ export class UnreadCache {
     }
   }
 
+  /** From now on a client of the user may show other counts than those that were sent. */
+  doubt(user: User) {
+    const known = this.get(user)
+    if (!known) return
+    known.since = performance.now()
+    for (const count of known.counts.values()) count.isSent = false
+  }
+
   forget(user: User) {
     this.#users.delete(keyOf(user))
   }

@@ -91,6 +91,11 @@ export class UnreadNotifier {
     this.#schedule()
   }
 
+  /** A client of the user loads its counts now: it has not received what was sent before. */
+  clientLoads(user: User) {
+    this.#cache.doubt(user)
+  }
+
   /** An operation has sent the user a count. It may have crossed one of ours: count again. */
   noteCount(user: User, channelId: string, count: number) {
     if (!this.options.sessions.has(user)) return

@@ -21,8 +21,7 @@ test('a thousand closures in transactions under load end no process and lose not
     proxy.closeAt({ answer: 1 + Math.floor(Math.random() * 6), isDelivered: Math.random() < 0.5 })
   const began = performance.now()
   let refusals = 0
-  const chat = async () => {
-    const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
+  const chat = async (channelId: string) => {
     let sent = 0
     for (let n = 1; proxy.closures() < CLOSURES; n++) {
       const clientId = `${channelId}-${n}`
@@ -41,9 +40,10 @@ test('a thousand closures in transactions under load end no process and lose not
     }
     return { channelId, sent }
   }
-  const channels = []
-  for (let sender = 0; sender < SENDERS; sender++) channels.push(chat())
-  const done = await Promise.all(channels)
+  const channelIds: string[] = []
+  for (let sender = 0; sender < SENDERS; sender++)
+    channelIds.push((await ana.channels.create({ type: 'group', name: 'Talk' })).id)
+  const done = await Promise.all(channelIds.map(chat))
   proxy.closeAt(undefined)
   const seconds = Math.round((performance.now() - began) / 1000)
   const total = done.reduce((sum, { sent }) => sum + sent, 0)

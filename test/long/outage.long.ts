@@ -9,6 +9,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '@parley/server/db/
 import { migrate } from '@parley/server/db/migrate'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { centrifugeOf, listen } from '../support/realtime.ts'
+import { installTwin } from '../support/twin/install.ts'
 import { createWorld, type World } from '../support/world.ts'
 
 /** Longer than a reconciliation, a beat of the broker and its timeout for a dead connection. */
@@ -26,6 +27,7 @@ let nodes: [World, World]
 beforeAll(async () => {
   server = await start()
   await migrate(server.url)
+  await installTwin(server.url)
   nodes = [
     await createWorld({ databaseUrl: server.url, patience }),
     await createWorld({ databaseUrl: server.url, patience }),

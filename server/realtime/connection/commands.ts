@@ -131,6 +131,7 @@ function replySubscribe(
     return connection.replyError(command, errors.unrecoverablePosition)
   }
   connection.subscriptions.set(request.channel, subscription)
+  connection.node.subscribed(connection, request.channel)
   connection.reply({
     id,
     subscribe: {

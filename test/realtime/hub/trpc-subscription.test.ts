@@ -25,6 +25,7 @@ async function open({
       return generation
     },
     unregister: (session: Session) => void sessions.delete(session),
+    subscribed: () => {},
   } as unknown as RealtimeNode // as much of a node as a subscription uses
   const given = { token: '', topic: chat, signal: undefined, onRecovered: () => {} }
   const items = subscribeToTopic(node, { ...given, ...options })

@@ -58,6 +58,7 @@ export async function createNode({ timings = {} }: NodeOptions = {}) {
       return 0
     },
     unregister: (session: Session) => void sessions.remove(session),
+    subscribed: () => {},
     connectedTo: async () => connected,
     terminateLater: (socket: unknown) => void terminated.push(socket),
   } as unknown as RealtimeNode // as much of one as connections use

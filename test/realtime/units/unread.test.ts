@@ -64,6 +64,20 @@ test('the author of a message is told no count, unless another author wrote as w
   expect(await other.news()).toEqual(['ana one 0', 'ben one 0', 'ana total 0', 'ben total 0'])
 })
 
+test('a count that was sent before a client of the user subscribed is sent again', async () => {
+  const { notifier, news } = openNotifier(row('ben', 'one', 1))
+  await pass(PAUSE_MS)
+  const count = async (offset: number) => {
+    notifier.markDirty('one', { offset, author: 'ana' })
+    return news()
+  }
+  expect(await count(1)).toEqual(['ben one 1', 'ben total 1'])
+  expect(await count(2)).toEqual([])
+  notifier.clientLoads({ appId, userId: 'ben' })
+  expect(await count(3)).toEqual(['ben one 1', 'ben total 1'])
+  expect(await count(4)).toEqual([])
+})
+
 test('a flood of messages is counted once in a pause', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
   await pass(PAUSE_MS) // the stopped clock may start at 0, and the first count waits too
