@@ -9,9 +9,7 @@ const wallClock: Record<string, number> = {
   // The expiry of tokens.
   'core/tokens.ts': 1,
   'realtime/connection/commands.ts': 1,
-  'realtime/connection/index.ts': 1,
-  'realtime/trpc-socket.ts': 1,
-  'realtime/trpc-subscription.ts': 1,
+  'realtime/timings.ts': 1,
   // The windows of the rate limiter, whose ends it computes by the wall clock.
   'http/rate-limits.ts': 2,
   // Times of the database, dates in headers, and the hours in which users want no pushes.

@@ -25,3 +25,7 @@ export const timings = {
   shutdownMs: 4_000,
 }
 export type Timings = typeof timings
+
+/** How long, in milliseconds, until a token that expires at this time (in seconds) is not accepted. */
+export const untilExpiry = (expiresAt: number, { expiryGraceMs }: Pick<Timings, 'expiryGraceMs'>) =>
+  expiresAt * 1000 - Date.now() + expiryGraceMs

@@ -5,6 +5,7 @@ import { ApiError } from '../core/errors.ts'
 import { Credit } from './credit.ts'
 import type { RealtimeNode } from './node.ts'
 import { type Closing, closings } from './protocol/codes.ts'
+import { untilExpiry } from './timings.ts'
 import { subscribeToTopic } from './trpc-subscription.ts'
 
 const { bufferedBytes, commandBytes, frameBytes, topicsPerSocket } = limits.realtime
@@ -102,7 +103,7 @@ export class TrpcSocket extends EventEmitter {
 
   #closeAt(seconds: number) {
     clearTimeout(this.#timer)
-    const milliseconds = seconds * 1000 - Date.now() + this.node.timings.expiryGraceMs
+    const milliseconds = untilExpiry(seconds, this.node.timings)
     this.#timer = setTimeout(() => this.#end(closings.expired), milliseconds)
   }
 

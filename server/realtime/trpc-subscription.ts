@@ -5,6 +5,7 @@ import type { RealtimeNode } from './node.ts'
 import { type Closing, closings } from './protocol/codes.ts'
 import { type Delivery, eventOf, type Publication } from './publication.ts'
 import type { Session } from './sessions.ts'
+import { untilExpiry } from './timings.ts'
 import type { EndReason, Subscriber } from './topic.ts'
 
 /** An event with the offset of the last durable one up to it. */
@@ -31,7 +32,7 @@ export async function* subscribeToTopic(
   const subscriber = new TrpcSubscriber(claims, topic)
   const expiry = setTimeout(
     () => subscriber.close(closings.expired),
-    claims.expiresAt * 1000 - Date.now() + node.timings.expiryGraceMs,
+    untilExpiry(claims.expiresAt, node.timings),
   )
   const abort = () => subscriber.close(closings.shutdown)
   signal?.addEventListener('abort', abort)

@@ -15,6 +15,7 @@ import {
 } from '../protocol/codes.ts'
 import type { Delivery } from '../publication.ts'
 import type { Session } from '../sessions.ts'
+import { untilExpiry } from '../timings.ts'
 import type { EndReason, Subscriber, Subscription } from '../topic.ts'
 import type { BufferedSocket, WriteBuffer } from '../write-buffer.ts'
 import { FrameQueue } from './frame-queue.ts'
@@ -168,7 +169,7 @@ export class Connection implements Session, Subscriber, BufferedSocket {
   /** Closes when the token has expired, after a grace in which the client can refresh it. */
   expireAt(seconds: number) {
     clearTimeout(this.#expiry)
-    const milliseconds = seconds * 1000 - Date.now() + this.node.timings.expiryGraceMs
+    const milliseconds = untilExpiry(seconds, this.node.timings)
     this.#expiry = setTimeout(() => this.close(closings.expired), milliseconds)
   }
 
