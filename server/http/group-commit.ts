@@ -87,16 +87,14 @@ export function createGroupCommit<Command, Result>({
     if (entries.length === 0) return
     const until = Math.min(...entries.map((entry) => entry.until))
     const commands = entries.map(({ command }) => command)
-    const outcomes = await settleBatch(commands, (some) => run(some, { until, mayWait }))
-    const isContended = outcomes.map(
-      (each) => each.status === 'fulfilled' && each.value === CONTENDED,
-    )
-    for (const [index, entry] of entries.entries())
-      if (isContended[index]) enqueueIn(resources, entry.keys.resource, entry)
-    answerAll(
-      entries.filter((_, index) => !isContended[index]),
-      outcomes.filter((_, index) => !isContended[index]) as PromiseSettledResult<Result>[],
-    )
+    const waiting = entries.map((entry) => ({
+      reject: entry.reject,
+      resolve: (result: Result | typeof CONTENDED) => {
+        if (result === CONTENDED) enqueueIn(resources, entry.keys.resource, entry)
+        else entry.resolve(result)
+      },
+    }))
+    answerAll(waiting, await settleBatch(commands, (some) => run(some, { until, mayWait })))
   }
 
   return (keys: GroupKeys, command: Command, until: number) =>
