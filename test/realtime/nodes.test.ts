@@ -67,6 +67,6 @@ test('a node whose listening connection fell silent replaces it and catches up',
 test('a silent connection between nodes is noticed within 15 s', () => {
   const { brokerBeatMs, brokerSilenceMs } = defaults
   expect(Math.ceil(brokerSilenceMs / brokerBeatMs) * brokerBeatMs).toBeLessThanOrEqual(15_000)
-  // Two lost notes are no reason to connect anew.
+  // Two lost notes are no reason to connect again.
   expect(brokerSilenceMs).toBeGreaterThan(2 * brokerBeatMs)
 })

@@ -11,22 +11,14 @@ import {
   useThread,
   useTyping,
 } from '@parley/client/react'
-import { Window } from 'happy-dom'
 import { act, createElement, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { useDom } from '../support/dom.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
-const window = new Window()
-beforeAll(
-  () =>
-    void Object.assign(globalThis, {
-      window,
-      document: window.document,
-      IS_REACT_ACT_ENVIRONMENT: true,
-    }),
-)
+const window = useDom()
 
 const rootOf = () => createRoot(window.document.createElement('div') as never) // of another DOM
 /** The same component, mounted twice as StrictMode does. */

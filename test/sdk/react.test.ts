@@ -7,25 +7,17 @@ import {
   useMessages,
   useUnread,
 } from '@parley/client/react'
-import { Window } from 'happy-dom'
 import { act, createElement, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { renderToString } from 'react-dom/server'
-import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { chatOf, GROUP, isLive } from '../support/chat.ts'
+import { useDom } from '../support/dom.ts'
 import { patient } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
-const window = new Window()
-beforeAll(
-  () =>
-    void Object.assign(globalThis, {
-      window,
-      document: window.document,
-      IS_REACT_ACT_ENVIRONMENT: true,
-    }),
-)
+const window = useDom()
 
 let renders = 0
 function Conversation({ channelId }: { channelId: string }) {

@@ -46,7 +46,7 @@ test('the gaps of all topics are read by one statement', async () => {
   expect(listener.received).toEqual([1, 2, 1, 2])
 })
 
-test('a gap that the log no longer covers ends the subscriptions, who then start anew', async () => {
+test('a gap that the log no longer covers ends the subscriptions, which then start again', async () => {
   const { hub, memory } = await openHub()
   const listener = new Listener()
   await listener.join(hub, chat)
