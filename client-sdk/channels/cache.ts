@@ -156,8 +156,10 @@ export class ChannelsCache {
     )
     this.#channels.set(channel.id, { ...listed, sortKey: Math.max(listed.sortKey, sortKey) })
     this.#subscribe(channel)
-    // Only the server knows whether the user had read everything before this message.
-    if (hasChanged(`sent ${channel.id}`)) this.#refetch(channel.id)
+    // Only the server knows whether the user had read everything before this message, and which
+    // message is the last one after a deletion that events have overtaken.
+    if (hasChanged(`sent ${channel.id}`) || listed.channel.lastMessage?.deletedAt)
+      this.#refetch(channel.id)
   }
 
   #applyProfile(user: UserSummary) {

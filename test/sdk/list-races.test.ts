@@ -173,6 +173,25 @@ test('when the last message is deleted, the list fetches the one before it', asy
   await until(list, ({ items }) => items.some(({ lastMessage }) => lastMessage?.text === 'last'))
 })
 
+test('the list shows no deleted message, though newer events overtake the answer', async () => {
+  const { one, list, hold } = await listed()
+  one.send('last')
+  await quiet()
+  const held = hold(SYNC)
+  one.delete('one-0002')
+  await held.asked
+  one.pin('one-0001')
+  await quiet()
+  held.release()
+  const { items } = await until(list, ({ items }) =>
+    items.every(({ lastMessage }) => lastMessage?.deletedAt === null),
+  )
+  expect(items.find(({ id }) => id === 'one')).toMatchObject({
+    rev: one.rev,
+    lastMessage: { text: 'first', pinned: true },
+  })
+})
+
 test('a channel that is left or deleted goes, and its topic with it', async () => {
   const { chat, tell, one, topics, list, data } = await listed()
   expect(topics()).toEqual(['chat:app:one', 'chat:app:two', 'user:app:me'])
