@@ -57,7 +57,7 @@ export function createRealtime({
   const graceMs = presenceGraceSeconds * 1_000
   const parts = connectParts({ ...options, timings, graceMs })
   const { hub, unread, presence, knownPresence, sessions, dispatcher } = parts
-  const { reconcile, missedNotes } = parts.reconciliation
+  const { reconcile, beat, missedNotes } = parts.reconciliation
   const schedule = createSchedule(report)
   let isClosing = false
   // Another node may have its database: the clients reconnect there.
@@ -90,7 +90,7 @@ export function createRealtime({
         problem: 'reconciliation failed',
       })
       schedule.every(timings.beatMs, {
-        work: () => observe(() => presence.heartbeat()),
+        work: () => observe(beat),
         problem: 'node heartbeat write failed',
       })
     },

@@ -48,6 +48,12 @@ export function createReconciliation(options: ReconciliationOptions) {
     unread.recheck(seconds + OVERLAP_SECONDS)
     passesBeforePresence = PASSES_BEFORE_PRESENCE
   }
+  /** Writes the heartbeat. If rows of this node were lost, notes to its users were lost as well. */
+  const beat = async () => {
+    if (!(await presence.heartbeat())) return
+    unread.invalidateAll()
+    missedNotes((performance.now() - checkedAt) / 1_000)
+  }
   const comparePresence = async () => {
     if (passesBeforePresence === 0) return
     if (passesBeforePresence === 1) await knownPresence.compare()
@@ -57,11 +63,7 @@ export function createReconciliation(options: ReconciliationOptions) {
     const startedAt = performance.now()
     const seconds = (startedAt - checkedAt) / 1_000 + OVERLAP_SECONDS
     // Counts are sent only to users who have a presence row.
-    const hadLostRows = await presence.heartbeat()
-    if (hadLostRows) {
-      unread.invalidateAll()
-      missedNotes((startedAt - checkedAt) / 1_000)
-    }
+    await beat()
     const [changes, removed] = await Promise.all([
       db.use((db) => selectUnreadChanges(db, seconds)),
       db.use((db) => selectRemoved(db, seconds)),
@@ -76,5 +78,5 @@ export function createReconciliation(options: ReconciliationOptions) {
     checkedAt = startedAt
     await comparePresence()
   }
-  return { reconcile, missedNotes }
+  return { reconcile, beat, missedNotes }
 }

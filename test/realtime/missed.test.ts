@@ -6,7 +6,8 @@ import { counts, createGroup, presenceOf, useListeners } from './listeners.ts'
 
 const world = useWorld({
   presenceGraceSeconds: 0,
-  timings: { beatMs: 300, reconcileMs: 300 },
+  // The heartbeat between two reconciliations is the first to see that its rows are lost.
+  timings: { beatMs: 50, reconcileMs: 500 },
 })
 const { connect, listenAs, userTopic, newUsers } = useListeners(world)
 
