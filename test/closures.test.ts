@@ -1,4 +1,4 @@
-import { connectOnce } from '@parley/server/db/client'
+import { connectOnce, createDb } from '@parley/server/db/client'
 import { transaction } from '@parley/server/db/transaction'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openDatabaseProxy } from './support/database-proxy.ts'
@@ -113,10 +113,18 @@ test('a statement begun after its connection was closed is refused and runs nowh
   const { db } = world()
   await db`create table written (name text)`
   const names = async () => (await db<{ name: string }[]>`select * from written`).map((r) => r.name)
+  // A pool of its own: each round opens a connection, and only its closure can end the work.
+  const pool = createDb({
+    url: proxy.url,
+    poolSize: 1,
+    applicationName: 'closures',
+    patience: { callMs: 60_000, statementMs: 50_000 },
+  })
+  onTestFinished(() => pool.end({ timeout: 0 }))
   const begun: string[] = []
   for (const pauseMs of [0, 1, 50]) {
     let late: Promise<unknown> = Promise.resolve()
-    const work = node.pool.use((connection) =>
+    const work = pool.use((connection) =>
       transaction(connection, async (tx) => {
         await tx`insert into written values ('early')`
         proxy.closeAll()
