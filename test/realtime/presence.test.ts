@@ -1,3 +1,4 @@
+import { limits } from '@parley/contract'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { TopicListener } from '../support/realtime.ts'
 import { useTwinSockets } from '../support/twin/sockets.ts'
@@ -7,7 +8,7 @@ import { createGroup, payloads, useListeners } from './listeners.ts'
 
 const world = useWorld({
   presenceGraceSeconds: 0,
-  timings: { typingMs: 300, deadAfterMs: 1_500, beatMs: 300, reconcileMs: 300 },
+  timings: { typingMs: 300, beatMs: 300, reconcileMs: 300 },
 })
 useTwinSockets(world)
 /** For nodes that shall learn of events by messages: reconciliation is an hour away. */
@@ -182,7 +183,10 @@ describe('presence', () => {
     const [ana, ben] = await newUsers()
     await createGroup(ana, ben)
     const anas = await listenAs(ana, userTopic(ana))
-    await world().db`insert into nodes (id) values ('dead')`
+    const deadInASecond = limits.realtime.nodeDeadSeconds - 1
+    await world().db`
+      insert into nodes (id, beat_at)
+      values ('dead', now() - ${deadInASecond} * interval '1 second')`
     await world().db`
       insert into connections (node_id, app_id, user_id)
       values ('dead', ${world().appId}, ${ben.id})`

@@ -8,7 +8,7 @@ import { counts, createGroup, payloads, useListeners } from './listeners.ts'
 
 const world = useWorld({
   presenceGraceSeconds: 0,
-  timings: { typingMs: 300, deadAfterMs: 1_500, beatMs: 300, reconcileMs: 300 },
+  timings: { typingMs: 300, beatMs: 300, reconcileMs: 300 },
 })
 const { listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
 
