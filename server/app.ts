@@ -115,6 +115,7 @@ export function buildApp(options: AppOptions) {
   serveTrpc(app, calls, {
     guardSocket: (socket) => new TrpcSocket(socket, realtime.node),
     admitSocket: guardSocket,
+    timings: realtime.node.timings,
   })
   serveDocs(app, { hasPage: http.hasDocsPage })
   const mintToken = calls.tokens.create?.call

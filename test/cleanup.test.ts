@@ -308,3 +308,18 @@ test('erasing a long history reads each message a few times, however many steps 
   }, patient)
   expect(read).toBeLessThan(8_000)
 })
+
+test('users who were erased long ago do not keep others from being erased', async () => {
+  const { db, appId } = world()
+  const former = await insertUsers(world(), 'forgotten', 1_000)
+  await db`
+    update users
+    set
+      deleted_at = now() - interval '1 year',
+      forgotten_at = now() - interval '1 year'
+    where app_id = ${appId}
+      and id = any(${former})`
+  const late = await world().user('late')
+  await markDeleted('users', [late.id])
+  await erased(world())
+})

@@ -1,4 +1,6 @@
-import type { Envelope } from '@parley/contract'
+import { randomUUID } from 'node:crypto'
+import { type Envelope, topics } from '@parley/contract'
+import { runInTransaction, type Transaction } from '@parley/server/core/context'
 import { expect, test } from 'vitest'
 import { afterAnyHistory, createEverydayFixture, runConcurrently } from './support/actions.ts'
 import { channelEventsOf, upTo, userEventsOf } from './support/events.ts'
@@ -96,6 +98,30 @@ test('the text of a deleted message is in no event, of no topic', async () => {
   await ana.pins.pin({ channelId, messageId })
   await ana.messages.delete({ channelId, messageId })
   expect(await world().db`select topic from events where envelope like '%unspeakable%'`).toEqual([])
+})
+
+test('several events of a transaction for one user are stored in the order of their delivery', async () => {
+  const { appId } = world()
+  const [ana, ben] = ['order-ana', 'order-ben']
+  const published: { topic: string; offset: number; envelope: string }[] = []
+  const publisher = { publish: (events: typeof published) => void published.push(...events) }
+  const emitted = [ana, ben, ana, ana].map((userId) => ({ userId, channelId: randomUUID() }))
+  const work = async ({ emitToUser }: Pick<Transaction, 'emitToUser'>) => {
+    for (const { userId, channelId } of emitted)
+      emitToUser(userId, 'channel.removed', { channelId })
+  }
+  for (const _ of ['first', 'second'])
+    await world().pool.use((db) =>
+      runInTransaction(db, { appId, publisher: { ...publisher, broadcast: () => {} } }, work),
+    )
+  for (const userId of [ana, ben]) {
+    const stored = await userEventsOf(world(), userId)
+    const own = published.filter(({ topic }) => topic === topics.user(appId, userId))
+    expect(own.map(({ offset, envelope }) => ({ offset, envelope }))).toEqual(
+      stored.map(({ offset, envelope }) => ({ offset, envelope })),
+    )
+    expect(own.map(({ offset }) => offset)).toEqual(upTo(userId === ana ? 6 : 2))
+  }
 })
 
 test('no-op changes emit no events', async () => {

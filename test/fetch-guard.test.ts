@@ -147,6 +147,13 @@ test('a redirect of any status to another port of an allowed host is not followe
   expectUntouched()
 })
 
+test('an allowed host gets no credentials of a URL', async () => {
+  const { port } = new URL(web.url)
+  expect(await fetchPage(`http://user:password@127.0.0.1:${port}/private`)).toBeUndefined()
+  expect(await fetchPage(`http://user@127.0.0.1:${port}/private`)).toBeUndefined()
+  expect(web.requestsFor('/private')).toBe(0)
+})
+
 test('no address of the table is public, in any spelling', () => {
   const hosts = ADDRESSES.map((address) => hostOf(new URL(`http://${address}/`)))
   expect(hosts.filter((host) => !isIpAddress(host))).toEqual([])

@@ -1,3 +1,4 @@
+import { CRONTAB } from '@parley/server/jobs/index'
 import { expect, onTestFinished, test } from 'vitest'
 import { idle } from './support/idle.ts'
 import { silentLog, useStagingWorld } from './support/jobs.ts'
@@ -15,6 +16,7 @@ test('a process that runs jobs also runs the clean-up, every minute', async () =
     update workspace_invites
     set expires_at = now() - interval '1 second'
     where workspace_id = ${workspaceId}`
+  expect(CRONTAB).toMatch(/^\* \* \* \* \* cleanup /)
   await startNode()
   await until(async () => {
     const crontabs = await world.db`

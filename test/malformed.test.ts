@@ -35,8 +35,13 @@ describe('malformed HTTP is a VALIDATION_ERROR, and the connection is closed', (
       expectError(answer, 'VALIDATION_ERROR')
       expect(others).toEqual([])
       expect(answer.headers.connection).toBe('close')
+      if (name.endsWith('20 KB'))
+        expect(JSON.parse(answer.body).error.message).toBe('headers: expected at most 16 KB')
     })
   }
+  test('a request that has not arrived after 30 seconds is given up', () => {
+    expect(world().app.server.requestTimeout).toBe(30_000)
+  })
   test('a bad chunk in a body is a VALIDATION_ERROR', async () => {
     const [answer, ...others] = await exchange(
       world().url,

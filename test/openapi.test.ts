@@ -164,7 +164,7 @@ test('in development the documentation page loads everything from this server', 
   const page = await fetch(`${development().url}/docs`)
   expect(page.headers.get('content-security-policy')).toContain(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
-      "connect-src 'self';",
+      "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   )
   const html = await page.text()
   const assets = [...html.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address = '']) => address)

@@ -1,6 +1,7 @@
 import { topics } from '@parley/contract'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { channelEventsOf } from './support/events.ts'
+import { serveNames } from './support/names.ts'
 import { page, servePages } from './support/pages.ts'
 import { centrifugeOf, listen } from './support/realtime.ts'
 import { until } from './support/until.ts'
@@ -16,6 +17,8 @@ const article = page(`
   <meta property="og:type" content="article">`)
 
 let web: Awaited<ReturnType<typeof servePages>>
+/** It knows no names: no site but `web` can be reached. */
+let names: Awaited<ReturnType<typeof serveNames>>
 let world: World
 let ana: User
 let channelId: string
@@ -27,10 +30,11 @@ beforeAll(async () => {
     '/c': page('<title>C</title>'),
     '/d': page('<title>D</title>'),
   })
+  names = await serveNames({})
   // Nodes do not compare themselves with the event log, so sockets get only what they are sent.
   world = await createWorld({
     timings: { reconcileMs: 600_000 },
-    jobs: { previews: { allowedHosts: [web.host] } },
+    jobs: { previews: { allowedHosts: [web.host], resolver: names.resolver } },
   })
   ana = await world.user('ana', { name: 'Ana' })
   channelId = (await ana.channels.create({ type: 'group', name: 'Talk' })).id
@@ -38,6 +42,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await world.stop()
   await web.stop()
+  names.stop()
 })
 
 const send = (text: string) => ana.messages.send({ channelId, text })
@@ -291,4 +296,10 @@ test('a video gets a preview from its URL when its site cannot be reached', asyn
       embedUrl: 'https://player.vimeo.com/video/76979871',
     }),
   ])
+  const cached = await world.db<{ seconds: number }[]>`
+    select extract(epoch from lp.expires_at - now())::int as seconds
+    from link_previews lp
+    where lp.preview->>'type' = 'video'`
+  expect(cached).toHaveLength(2)
+  for (const { seconds } of cached) expect(seconds).toBeLessThanOrEqual(60)
 })

@@ -4,7 +4,7 @@ import {
   ProviderRefusedError,
   ProviderUnavailableError,
 } from '@parley/server/jobs/push/provider-call'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { serveProvider } from './support/provider.ts'
 
 let provider: Awaited<ReturnType<typeof serveProvider>>
@@ -52,6 +52,20 @@ test('Retry-After is read as a date too', async () => {
   const { retryAfterSeconds } = await failure(call())
   expect(retryAfterSeconds).toBeGreaterThan(60)
   expect(retryAfterSeconds).toBeLessThanOrEqual(120)
+})
+
+test('a call that the provider does not answer is given up after ten seconds', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  provider.behave(() => {})
+  let isOver = false
+  const failed = failure(call()).finally(() => (isOver = true))
+  while (provider.calls.length === 0) await new Promise(setImmediate)
+  vi.advanceTimersByTime(9_000)
+  await new Promise(setImmediate)
+  expect(isOver).toBe(false)
+  vi.advanceTimersByTime(1_000)
+  expect(await failed).toBeInstanceOf(ProviderUnavailableError)
 })
 
 test('the secret key does not follow a redirect', async () => {

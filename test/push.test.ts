@@ -113,6 +113,42 @@ test('being added to a channel is pushed; joining one and direct messages are no
   expect(provider().kindsFor(ana.id)).toEqual([])
 })
 
+test('a user who leaves a channel and is added again gets a second invitation', async () => {
+  const { ana, ben, channelId } = current()
+  const invite = async () => {
+    await ben.members.leave({ channelId })
+    await ana.members.add({ channelId, userIds: [ben.id] })
+    await idle(world())
+  }
+  await invite()
+  await invite()
+  expect(provider().kindsFor(ben.id)).toEqual(['channel-invite', 'channel-invite'])
+  expect(new Set(pushesTo(ben.id).map(({ transactionId }) => transactionId)).size).toBe(2)
+})
+
+test('a mention by id mentions nobody whose name is that id', async () => {
+  const { ben, cleo } = current()
+  await world().user(cleo.id, { name: ben.id })
+  await send(`hi @${ben.id}`)
+  await idle(world())
+  expect(provider().kindsFor(ben.id)).toEqual(['mention'])
+  expect(provider().kindsFor(cleo.id)).toEqual(['new-message'])
+})
+
+test('a reaction that was removed is not pushed, whatever other reactions its user has', async () => {
+  const { ana, ben, channelId } = current()
+  const { id: messageId } = await send('like this')
+  await ben.reactions.add({ channelId, messageId, emoji: '👍' })
+  await idle(world())
+  expect(provider().kindsFor(ana.id)).toEqual(['reaction'])
+  const { db, appId } = world()
+  await db`
+    insert into staged_jobs (task, payload)
+    values ('push-reaction', ${db.json({ appId, messageId, userId: ben.id, emoji: '🎉' })})`
+  await idle(world())
+  expect(provider().kindsFor(ana.id)).toEqual(['reaction'])
+})
+
 test('a message author gets one push per reaction, and none for their own', async () => {
   const { ana, ben, cleo, channelId } = current()
   const { id: messageId } = await send('like this')

@@ -57,6 +57,13 @@ test('exactly the allowed number of messages a minute pass', async () => {
     'retry-after': refused.headers['ratelimit-reset'],
   })
   expect((await send(ben, { text: 'another user has their own' })).status).toBe(201)
+  const { apiKey } = await world.operator.apps.create({ name: 'Other' })
+  const namesake = await world.user('ana', {}, world.api({ apiKey }))
+  const { id } = await namesake.channels.create({ type: 'group', name: 'Talk' })
+  const inOtherApp = { method: 'POST', body: '{"text":"so has their namesake"}' }
+  expect((await asUser(world, namesake, `/api/channels/${id}/messages`, inOtherApp)).status).toBe(
+    201,
+  )
   expect((await asUser(world, ana, '/api/channels')).headers).not.toHaveProperty('ratelimit-limit')
 })
 
@@ -227,11 +234,17 @@ describe('token requests', () => {
     'networks of proxies': '10.0.0.0/8, 127.0.0.1',
   }
   for (const [name, trustProxy] of Object.entries(behindProxies)) {
-    test(`behind ${name} token requests are counted by the forwarded address`, async () => {
+    test(`behind ${name} token requests and bad keys are counted by the forwarded address`, async () => {
       const world = await limited({ rateLimits: { ...none, tokens: 1 }, trustProxy })
       expect((await mint(world, { 'X-Forwarded-For': '1.1.1.1' })).status).toBe(200)
       expectError(await mint(world, { 'X-Forwarded-For': '9.9.9.9, 1.1.1.1' }), 'RATE_LIMITED')
       expect((await mint(world, { 'X-Forwarded-For': '1.1.1.1, 2.2.2.2' })).status).toBe(200)
+      const bad = (key: string) => ({ 'X-API-Key': `pk_${key.repeat(32)}` })
+      const from = { 'X-Forwarded-For': '3.3.3.3' }
+      expectError(await mint(world, { ...from, ...bad('a') }), 'UNAUTHORIZED')
+      expectError(await mint(world, { ...from, ...bad('b') }), 'RATE_LIMITED')
+      const elsewhere = { 'X-Forwarded-For': '4.4.4.4' }
+      expectError(await mint(world, { ...elsewhere, ...bad('c') }), 'UNAUTHORIZED')
     })
   }
 })

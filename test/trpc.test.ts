@@ -163,6 +163,15 @@ describe('a tRPC error has code, status and path, and nothing else', () => {
       await world().db`alter table renamed rename to pins`
     }
   })
+  test('a tRPC call whose body cannot be read is told so', async () => {
+    for (const body of ['{', '[]', '"x"']) {
+      const answer = await send('messages.send', { method: 'POST', body })
+      expect([body, JSON.parse(answer.body).error.message]).toEqual([
+        body,
+        expect.stringMatching(/^body: /),
+      ])
+    }
+  })
   test('tRPC checks credentials before input', async () => {
     for (const body of ['{', '{"text":1}']) {
       const { status, body: answer } = await post(world().url, '/trpc/messages.send', {

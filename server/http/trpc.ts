@@ -29,6 +29,8 @@ type SocketContext = { socket: TopicSocket; log: FastifyRequest['log'] }
 type TrpcOptions = {
   guardSocket: (socket: WebSocket) => TopicSocket
   admitSocket: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+  /** How often a socket is pinged, and how soon it must answer. */
+  timings: { pingMs: number; pongMs: number }
 }
 
 const options = {
@@ -51,14 +53,14 @@ const subscribing = initTRPC.context<SocketContext>().create(options)
 export function serveTrpc(
   app: FastifyInstance,
   calls: Calls,
-  { guardSocket, admitSocket }: TrpcOptions,
+  { guardSocket, admitSocket, timings: { pingMs, pongMs } }: TrpcOptions,
 ) {
   const router = createRouter(calls)
   app.register(async (scope) => {
     const handle = getWSConnectionHandler({
       wss: scope.websocketServer,
       router: subscriptions,
-      keepAlive: { enabled: true },
+      keepAlive: { enabled: true, pingMs, pongWaitMs: pongMs },
       maxBatchSize: limits.realtime.topicsPerSocket,
       createContext: async ({ res, info }) => {
         const socket = res as unknown as TopicSocket // it was given to `handle`

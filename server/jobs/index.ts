@@ -36,7 +36,7 @@ export type JobsOptions = {
  */
 const CONCURRENCY = { previews: 10, push: 4 }
 /** At most one clean-up waits. It continues where the previous one ran out of time. */
-const CRONTAB = '* * * * * cleanup ?jobKey=cleanup&max=1'
+export const CRONTAB = '* * * * * cleanup ?jobKey=cleanup&max=1'
 const CLEANUP_TIMEOUT_MS = 60_000
 
 /**

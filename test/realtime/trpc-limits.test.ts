@@ -15,7 +15,11 @@ async function open({ url }: { url: string } = world(), token?: string) {
   const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/trpc?connectionParams=1`)
   onTestFinished(() => socket.terminate())
   const replies: Reply[] = []
-  socket.on('message', (data) => replies.push(...[JSON.parse(String(data))].flat()))
+  let pings = 0
+  socket.on('message', (data) => {
+    if (String(data) === 'PING') pings += 1
+    else replies.push(...[JSON.parse(String(data))].flat())
+  })
   const closed = once(socket, 'close').then(([code]: number[]) => code)
   await once(socket, 'open')
   const send = (message: object) => socket.send(JSON.stringify(message))
@@ -23,6 +27,7 @@ async function open({ url }: { url: string } = world(), token?: string) {
   return {
     socket,
     replies,
+    pings: () => pings,
     closed,
     send,
     /** The type of the first result with this id, or of the error. */
@@ -51,6 +56,18 @@ test('a tRPC socket without a token is closed in time, with any number of PONGs'
   onTestFinished(node.stop)
   const [silent, bad] = [await open(node), await open(node, 'bad')]
   expect([await silent.closed, await bad.closed]).toEqual([3502, 3502])
+})
+
+test('a tRPC socket that answers no ping is closed', async () => {
+  const ana = await world().user('pinged')
+  const node = await createWorld({
+    databaseUrl: world().databaseUrl,
+    timings: { pingMs: 200, pongMs: 300 },
+  })
+  onTestFinished(node.stop)
+  const { pings, closed } = await open(node, ana.minted.wsToken)
+  expect(await closed).toBe(1006)
+  expect(pings()).toBe(1)
 })
 
 test('a bad token is refused once, and then its socket is closed', async () => {

@@ -82,6 +82,19 @@ describe('listing users', () => {
     expect((await ana.users.list({ q: 'online-ana' })).users[0]?.online).toBe(true)
     socket.terminate()
   })
+
+  test('a user whose sockets were on a server that died is not online', async () => {
+    const ana = await world().user('cut-off')
+    const { db, appId } = world()
+    await db`
+      insert into nodes (id, beat_at)
+      values ('dead node', now() - interval '10 minutes')`
+    await db`
+      insert into connections (node_id, app_id, user_id)
+      values ('dead node', ${appId}, 'cut-off')`
+    expect((await ana.users.get({ userId: 'cut-off' })).online).toBe(false)
+    expect((await ana.users.list({ q: 'cut-off' })).users[0]?.online).toBe(false)
+  })
 })
 
 describe('getting and putting a user', () => {

@@ -91,6 +91,8 @@ describe('connecting', () => {
   test('an unknown origin is refused at the upgrade', async () => {
     await expect(opened({ origin: 'https://evil.example.com' })).rejects.toThrow('answered 403')
     await expect(opened({ origin: 'null' })).rejects.toThrow('answered 403')
+    const otherPort = world().url.replace(/\d+$/, '1')
+    await expect(opened({ origin: otherPort })).rejects.toThrow('answered 403')
     await opened({ origin: 'https://app.example.com' })
     await opened({ origin: world().url })
   })

@@ -1,0 +1,102 @@
+import { createLastActive } from '@parley/server/core/last-active'
+import type { Tx } from '@parley/server/db/client'
+import { expect, test } from 'vitest'
+import { whileRowLocked } from './support/locks.ts'
+import { createWorld, useWorld } from './support/world.ts'
+
+const world = useWorld()
+
+type UserKey = { appId: string; userId: string }
+const HOUR = 3_600
+
+/** Says that the user was last active so many seconds ago. */
+const setAge = ({ appId, userId }: UserKey, seconds: number) => world().db`
+  update users
+  set last_active_at = now() - ${seconds} * interval '1 second'
+  where app_id = ${appId}
+    and id = ${userId}`
+
+/** How many seconds ago the user was last active, in full minutes. */
+async function ageOf({ appId, userId }: UserKey) {
+  const [row] = await world().db<{ minutes: number }[]>`
+    select floor(extract(epoch from now() - last_active_at) / 60)::int as minutes
+    from users
+    where app_id = ${appId}
+      and id = ${userId}`
+  return row?.minutes
+}
+
+/** A user who was last active an hour ago. */
+async function idleUser(userId: string, appId = world().appId): Promise<UserKey> {
+  await setAge({ appId, userId }, HOUR)
+  return { appId, userId }
+}
+
+test('of two active users of the same id in two apps both are shown as active', async () => {
+  await world().user('namesake')
+  const other = await world().operator.apps.create({ name: 'Other' })
+  await world().user('namesake', {}, world().api({ apiKey: other.apiKey }))
+  const both = [await idleUser('namesake'), await idleUser('namesake', other.id)]
+  const { touch, flush } = createLastActive(world().pool)
+  for (const user of both) touch(user)
+  await flush()
+  expect(await Promise.all(both.map(ageOf))).toEqual([0, 0])
+})
+
+test('a node writes the time of last activity of a user once a minute', async () => {
+  await world().user('eager')
+  const user = await idleUser('eager')
+  const { touch, flush } = createLastActive(world().pool)
+  touch(user)
+  await flush()
+  await setAge(user, HOUR)
+  touch(user)
+  await flush()
+  expect(await ageOf(user)).toBe(60)
+})
+
+test('a time of last activity that another node wrote within the minute is kept', async () => {
+  await world().users('recent', 'older')
+  const [recent, older] = [await idleUser('recent'), await idleUser('older')]
+  const written = await world().db<{ at: string }[]>`
+    update users
+    set last_active_at = now() - interval '1 second'
+    where app_id = ${recent.appId}
+      and id = 'recent'
+    returning last_active_at::text as at`
+  await setAge(older, 61)
+  const { touch, flush } = createLastActive(world().pool)
+  for (const user of [recent, older]) touch(user)
+  await flush()
+  const kept = await world().db<{ at: string }[]>`
+    select last_active_at::text as at
+    from users
+    where app_id = ${recent.appId}
+      and id = 'recent'`
+  expect(kept).toEqual(written)
+  expect(await ageOf(older)).toBe(0)
+})
+
+test('writing times of last activity does not wait for a user who is locked', async () => {
+  await world().users('locked', 'free')
+  const [locked, free] = [await idleUser('locked'), await idleUser('free')]
+  const { touch, flush } = createLastActive(world().pool)
+  for (const user of [locked, free]) touch(user)
+  const lock = (sql: Tx) => sql`
+    select from users
+    where app_id = ${locked.appId}
+      and id = ${locked.userId}
+    for update`
+  await whileRowLocked(world(), lock, flush)
+  expect(await Promise.all([locked, free].map(ageOf))).toEqual([60, 0])
+})
+
+test('a server that stops writes the activity of the last seconds', async () => {
+  const node = await createWorld({ databaseUrl: world().databaseUrl })
+  const ana = await node.user('leaving')
+  const user = await idleUser('leaving', node.appId)
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
+  await ana.messages.send({ channelId, text: 'bye' })
+  await node.stop()
+  expect(await ageOf(user)).toBe(0)
+})
