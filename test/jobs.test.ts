@@ -51,7 +51,7 @@ test('a hanging page delays no pushes, and a hanging provider delays no previews
   releaseAll()
   await idle(world)
 
-  provider.behave((response) => void releases.push(() => response.writeHead(200).end()))
+  provider.behave((...call) => void releases.push(() => provider.accept(...call)))
   for (let index = 0; index < 12; index++) await send(`hello ${index}`)
   await until(() => releases.length > 0)
   await withPreviews((await send(`${web.url}/page while others hang`)).id)

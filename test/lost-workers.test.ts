@@ -102,7 +102,7 @@ test('a queue whose lines to the database fell silent is restarted', async () =>
 })
 
 test.each([
-  ['success', 200],
+  ['success', 201],
   ['failure', 403],
 ])('a job whose %s cannot be recorded runs again, and the process lives on', async (_, status) => {
   const { world, provider } = staging.current()
@@ -114,7 +114,7 @@ test.each([
   await until(() => held.length === 1)
   proxy.silence()
   provider.behave()
-  for (const response of held) response.writeHead(status).end('{"data":{}}')
+  for (const response of held) response.writeHead(status).end('{"data":{"status":"processed"}}')
   await until(() => sendsOf(message.id) === 2)
   await idle(world)
   expect(deaths).toEqual([])

@@ -3,6 +3,7 @@ import { createProvider } from '@parley/server/jobs/push/provider'
 import { sendAll } from '@parley/server/jobs/push/send'
 import { RetryLaterError } from '@parley/server/jobs/tasks'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { triggersOf } from './support/novu.ts'
 import { serveProvider } from './support/provider.ts'
 
 let provider: Awaited<ReturnType<typeof serveProvider>>
@@ -12,6 +13,7 @@ beforeAll(async () => {
 afterAll(() => provider.stop())
 beforeEach(() => {
   provider.behave()
+  provider.decide()
   provider.forget()
 })
 
@@ -25,11 +27,15 @@ const events = (count: number) =>
 async function send(count: number) {
   const metrics = createMetrics()
   const errors: string[] = []
+  const refusals: object[] = []
   const log = {
     debug: () => {},
     info: () => {},
     warn: () => {},
-    error: (_: object, message: string) => void errors.push(message),
+    error: (facts: object, message: string) => {
+      errors.push(message)
+      refusals.push(facts)
+    },
   }
   const { signal } = new AbortController()
   const attempt = sendAll(createProvider(provider.settings), events(count), {
@@ -39,23 +45,22 @@ async function send(count: number) {
   })
   const error = await attempt.catch((error: unknown) => error)
   const counted = await metrics.registry.getSingleMetricAsString('parley_pushes_total')
-  return { error, errors, counted }
+  return { error, errors, refusals, counted }
 }
-const batchOf = (body: object) => ('events' in body ? body.events : [body]) as { to: string }[] // as we send them
 
 test('pushes go to the provider a hundred at a time, and one alone by its own call', async () => {
   await send(201)
-  expect(provider.calls.map(({ body }) => batchOf(body).length)).toEqual([100, 100, 1])
+  expect(provider.calls.map((call) => triggersOf(call).length)).toEqual([100, 100, 1])
   expect(provider.calls.map(({ path }) => path.endsWith('/bulk'))).toEqual([true, true, false])
 })
 
 test.each([400, 422])('a push refused with %i is given up alone', async (status) => {
   const taken: string[] = []
-  provider.behave((response, { body }) => {
-    const users = batchOf(body).map(({ to }) => to)
+  provider.behave((response, call) => {
+    const users = triggersOf(call).map(({ to }) => to)
     if (users.includes('user5')) return response.writeHead(status).end()
     taken.push(...users)
-    response.writeHead(201).end()
+    provider.accept(response, call)
   })
   const { error, errors, counted } = await send(16)
   expect(error).toBeUndefined()
@@ -80,7 +85,7 @@ test('a batch that is refused for another reason is given up as a whole', async 
 test('only the pushes that were not sent are put off, with the pause that is asked for', async () => {
   provider.behave((response, call) => {
     const isFirst = provider.calls.length === 1
-    const answer = isFirst ? provider.answer(201) : provider.answer(429, { 'retry-after': '7' })
+    const answer = isFirst ? provider.accept : provider.answer(429, { 'retry-after': '7' })
     answer(response, call)
   })
   const { error, counted } = await send(150)
@@ -88,4 +93,67 @@ test('only the pushes that were not sent are put off, with the pause that is ask
   expect(error).toMatchObject({ task: 'push-event', jobs: events(150).slice(100) })
   expect(error).toMatchObject({ retryAfterSeconds: 7 })
   expect(counted).toContain('outcome="put_off"} 50')
+})
+
+test('pushes of a workflow that is missing at the provider are refused, and logged once', async () => {
+  provider.decide(() => ({ status: 'error', error: ['workflow_not_found'] }))
+  const { error, errors, refusals, counted } = await send(16)
+  expect(error).toBeUndefined()
+  expect(provider.calls).toHaveLength(1)
+  expect(errors).toEqual(['push refused'])
+  expect(refusals).toMatchObject([
+    { workflow: 'mention', reason: 'error: workflow_not_found', pushes: 16 },
+  ])
+  expect(counted).toContain('outcome="accepted"} 0')
+  expect(counted).toContain('outcome="refused"} 16')
+})
+
+test.each(['trigger_not_active', 'no_workflow_active_steps_defined', 'invalid_recipients'])(
+  'a push that the provider acknowledges as %s is refused',
+  async (status) => {
+    provider.decide(({ to }) => ({ status: to === 'user1' ? status : 'processed' }))
+    for (const count of [2, 3]) {
+      const { error, refusals, counted } = await send(count)
+      expect(error).toBeUndefined()
+      expect(refusals).toMatchObject([{ reason: status, pushes: 1, transactionId: 'push1' }])
+      expect(counted).toContain(`outcome="accepted"} ${count - 1}`)
+      expect(counted).toContain('outcome="refused"} 1')
+    }
+  },
+)
+
+test('a push alone that the provider acknowledges but does not process is refused', async () => {
+  provider.decide(() => ({ status: 'no_workflow_steps_defined' }))
+  const { refusals, counted } = await send(1)
+  expect(refusals).toMatchObject([{ reason: 'no_workflow_steps_defined' }])
+  expect(counted).toContain('outcome="refused"} 1')
+})
+
+test('trouble of the provider with some pushes of a batch puts off those, and no others', async () => {
+  provider.decide(({ to }) =>
+    to === 'user3' || to === 'user120'
+      ? { status: 'error', error: ['connect ECONNREFUSED 10.0.0.7:6379'] }
+      : { status: 'processed' },
+  )
+  const { error, errors, counted } = await send(150)
+  expect(error).toBeInstanceOf(RetryLaterError)
+  const [third, late] = [events(150)[3], events(150)[120]]
+  expect(error).toMatchObject({ task: 'push-event', jobs: [third, late], retryAfterSeconds: 0 })
+  expect(errors).toEqual([])
+  expect(counted).toContain('outcome="accepted"} 148')
+  expect(counted).toContain('outcome="put_off"} 2')
+})
+
+test.each([
+  ['nothing', ''],
+  ['a page', '<html>Welcome</html>'],
+  ['too few outcomes', '{"data":[{"acknowledged":true,"status":"processed"}]}'],
+  ['an outcome of one', '{"data":{"acknowledged":true,"status":"processed"}}'],
+  ['unknown statuses', '{"data":[{"status":"queued"},{"status":"queued"}]}'],
+])('pushes that are answered with %s are put off, not counted as accepted', async (_, body) => {
+  provider.behave((response) => response.writeHead(201).end(body))
+  const { error, counted } = await send(2)
+  expect(error).toMatchObject({ task: 'push-event', jobs: events(2) })
+  expect(counted).not.toContain('outcome="accepted"} 2')
+  expect(counted).toContain('outcome="put_off"} 2')
 })

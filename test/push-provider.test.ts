@@ -1,7 +1,7 @@
-import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { idle } from './support/idle.ts'
 import { insertMembers, insertUsers } from './support/inserted.ts'
+import { triggersOf } from './support/novu.ts'
 import { serveProvider } from './support/provider.ts'
 import { until } from './support/until.ts'
 import { createWorld, type User, type World } from './support/world.ts'
@@ -79,11 +79,11 @@ test('a push that the provider finds invalid does not stop others of its batch',
   await idle(world)
   provider.forget()
   const taken = new Set<string>()
-  provider.behave((response, { body }) => {
-    const events = ('events' in body ? body.events : [body]) as { to: string }[]
+  provider.behave((response, call) => {
+    const events = triggersOf(call)
     if (events.some(({ to }) => to === 'crowd7')) return response.writeHead(400).end()
     for (const { to } of events) taken.add(to)
-    response.writeHead(201).end()
+    provider.accept(response, call)
   })
   await ana.messages.send({ channelId: group.id, text: 'hello all' })
   await idle(world)
@@ -92,8 +92,8 @@ test('a push that the provider finds invalid does not stop others of its batch',
 })
 
 test('a hanging provider delays neither sends nor reads of preferences', async () => {
-  const hanging: ServerResponse[] = []
-  provider.behave((response) => void hanging.push(response))
+  const hanging: (() => void)[] = []
+  provider.behave((...call) => void hanging.push(() => provider.accept(...call)))
   for (let index = 0; index < 10; index++) await send(`waiting ${index}`)
   await until(() => provider.calls.length > 0)
   const start = Date.now()
@@ -103,7 +103,7 @@ test('a hanging provider delays neither sends nor reads of preferences', async (
   expect((await ben.preferences.get()).providerPreferences).toEqual({ channels: [], workflows: [] })
   expect(Date.now() - readAt).toBeLessThan(2_500)
   provider.behave()
-  for (const response of hanging) response.writeHead(201).end()
+  for (const answer of hanging) answer()
   await idle(world)
   expect(provider.kindsFor('ben')).toHaveLength(20)
 })
@@ -179,10 +179,17 @@ test('without a push provider nothing is staged', async () => {
 
 test('the tenant prefix and the workflow ids are configurable', async () => {
   const workflows = { ...provider.settings.workflows, 'new-message': 'acme-message' }
+  const warnings: string[] = []
   const tenant = await createWorld({
-    jobs: { push: { ...provider.settings, tenantId: 'acme', workflows } },
+    jobs: {
+      push: { ...provider.settings, tenantId: 'acme', workflows },
+      log: { ...log, warn: (_: object, message: string) => void warnings.push(message) },
+    },
   })
   try {
+    expect(warnings).toEqual([
+      'PUSH_TENANT_ID puts a colon into subscriber ids: Novu may refuse it',
+    ])
     const dora = await tenant.user('dora')
     await tenant.user('emil')
     const channel = await dora.channels.create({ type: 'group', name: 'Talk', memberIds: ['emil'] })

@@ -18,28 +18,45 @@ test('a user becomes a subscriber with the first token, updated with the profile
   const profile = { name: 'Ana', image: 'https://example.com/ana.png' }
   await world().backend.tokens.create({ userId: 'ana', email: 'ana@example.com', ...profile })
   await idle(world())
+  const fields = {
+    firstName: 'Ana',
+    email: 'ana@example.com',
+    avatar: 'https://example.com/ana.png',
+  }
   expect(calls()).toEqual([
-    {
-      method: 'POST',
-      path: '/v2/subscribers',
-      body: {
-        subscriberId: 'ana',
-        firstName: 'Ana',
-        email: 'ana@example.com',
-        avatar: 'https://example.com/ana.png',
-      },
-    },
+    { method: 'PATCH', path: '/v2/subscribers/ana', body: fields },
+    { method: 'POST', path: '/v2/subscribers', body: { subscriberId: 'ana', ...fields } },
   ])
   await world().backend.tokens.create({ userId: 'ana', ...profile })
   await world().backend.users.put({ userId: 'ana', custom: { plan: 'pro' } })
   await idle(world())
-  expect(calls()).toHaveLength(1)
+  expect(calls()).toHaveLength(2)
   await world().backend.users.put({ userId: 'ana', name: 'Anna', image: null })
   await idle(world())
-  expect(calls()[1]).toEqual({
-    method: 'POST',
-    path: '/v2/subscribers',
-    body: { subscriberId: 'ana', firstName: 'Anna', email: 'ana@example.com', avatar: null },
+  expect(calls().slice(2)).toEqual([
+    {
+      method: 'PATCH',
+      path: '/v2/subscribers/ana',
+      body: { firstName: 'Anna', email: 'ana@example.com', avatar: null },
+    },
+  ])
+})
+
+test('what a user clears in their profile is cleared at the provider', async () => {
+  const profile = { name: 'Iris', email: 'iris@example.com', image: 'https://example.com/i.png' }
+  await world().backend.tokens.create({ userId: 'iris', ...profile })
+  await idle(world())
+  expect(provider().subscribers.get('iris')).toEqual({
+    firstName: 'Iris',
+    email: 'iris@example.com',
+    avatar: 'https://example.com/i.png',
+  })
+  await world().backend.users.put({ userId: 'iris', email: null, image: null })
+  await idle(world())
+  expect(provider().subscribers.get('iris')).toEqual({
+    firstName: 'Iris',
+    email: null,
+    avatar: null,
   })
 })
 
@@ -142,7 +159,7 @@ test('deleted users are removed as subscribers, and recreated ones are added aga
   await world().users('x:y', 'emil', 'fred')
   await idle(world())
   provider().forget()
-  provider().behave(provider().answer(404))
+  provider().subscribers.clear() // so that it answers 404
   await world().backend.users.delete({ userId: 'emil' })
   await world().backend.users.bulkDelete({ userIds: ['fred', 'x:y', 'nobody'] })
   await idle(world())
@@ -155,11 +172,11 @@ test('deleted users are removed as subscribers, and recreated ones are added aga
     'DELETE /v2/subscribers/fred',
     'DELETE /v2/subscribers/x%3Ay',
   ])
-  provider().behave()
   provider().forget()
   await world().user('emil')
   await idle(world())
   expect(calls()).toMatchObject([
+    { method: 'PATCH', path: '/v2/subscribers/emil' },
     { method: 'POST', path: '/v2/subscribers', body: { subscriberId: 'emil' } },
   ])
 })
@@ -172,7 +189,8 @@ test('profiles and device tokens reach a provider that was unavailable', async (
   })
   await world().user('gina', { name: 'Gina' })
   await idle(world())
-  expect(calls().map(({ body }) => body.firstName)).toEqual(['Gina', 'Gina', 'Gina'])
+  expect(calls().map(({ method }) => method)).toEqual(['PATCH', 'PATCH', 'PATCH', 'POST'])
+  expect(provider().subscribers.get('gina')).toMatchObject({ firstName: 'Gina' })
 
   provider().forget()
   provider().behave(provider().answer(503))
@@ -206,5 +224,5 @@ test('a user becomes a subscriber whatever users of the same id there are elsewh
   provider().forget()
   await world().backend.tokens.create({ userId: 'same' })
   await idle(world())
-  expect(calls()).toHaveLength(1)
+  expect(calls().map(({ path }) => path)).toEqual(['/v2/subscribers/same'])
 })

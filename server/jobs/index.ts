@@ -12,6 +12,7 @@ import { createFetch, type FetchOptions } from './previews/fetch.ts'
 import { createPreviews } from './previews/index.ts'
 import { createPushes } from './push/index.ts'
 import type { PushSettings } from './push/settings.ts'
+import { checkSubscriberIds } from './push/subscriber-ids.ts'
 import { openQueue } from './queue.ts'
 import { runJob } from './run-job.ts'
 import { type Batch, type Handlers, type QueuedTask, taskSettings } from './tasks.ts'
@@ -50,6 +51,7 @@ export async function startJobs({ timings: overrides, ...options }: JobsOptions)
     ...createPreviews({ db, metrics, publisher, fetch: createFetch(options.previews) }),
     ...createPushes({ db, push: options.push, metrics, log }),
   }
+  await checkSubscriberIds({ db, push: options.push, log })
   const queue = await openQueue({ databaseUrl, db, metrics, timings, log })
   const runners = [
     queue.runTasks({

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'vitest'
+import { createNovu, triggersOf } from './novu.ts'
 import { leakIn } from './twin/index.ts'
 
 type Call = {
@@ -11,16 +12,17 @@ type Call = {
   body: Record<string, unknown>
   at: number
 }
-type Trigger = { name: string; to: string; payload: Record<string, string>; transactionId: string }
 type Behaviour = (response: ServerResponse, call: Call) => void
 
-const accept: Behaviour = (response) =>
-  response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":{}}')
-
-/** A fake push provider: it records calls, and answers as the test wants. */
+/** A fake push provider: it records calls, and answers as Novu does, or as the test wants. */
 export async function serveProvider({ port: wanted = 0 } = {}) {
   const calls: Call[] = []
   const leaks: string[] = []
+  const { answer: answerAsNovu, subscribers, decide } = createNovu()
+  const accept: Behaviour = (response, call) => {
+    const { status, body } = answerAsNovu(call)
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  }
   let current = accept
   const server = createServer(async (request, response) => {
     let text = ''
@@ -40,11 +42,12 @@ export async function serveProvider({ port: wanted = 0 } = {}) {
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo // it listens on a port
   const triggered = () =>
-    calls
-      .filter(({ path }) => path.startsWith('/v1/events/trigger'))
-      .flatMap(({ body }) => ('events' in body ? (body.events as Trigger[]) : [body as Trigger]))
+    calls.filter(({ path }) => path.startsWith('/v1/events/trigger')).flatMap(triggersOf)
   return {
     calls,
+    subscribers,
+    accept,
+    decide,
     /** Every push that was sent, repeats included. */
     triggered,
     /** The kinds of the pushes to one user. */
@@ -62,7 +65,7 @@ export async function serveProvider({ port: wanted = 0 } = {}) {
         'thread-reply': 'thread-reply',
       },
     },
-    /** Answers the calls from now on; without an argument, accepts them. */
+    /** Answers the calls from now on; without an argument, as Novu does. */
     behave: (behaviour: Behaviour = accept) => {
       current = behaviour
     },

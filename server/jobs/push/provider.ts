@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type PushEvent, subscriberId } from './events.ts'
+import { outcomesOf } from './outcomes.ts'
 import { createProviderCall, ProviderRefusedError } from './provider-call.ts'
 import type { PushSettings } from './settings.ts'
 
@@ -25,17 +26,30 @@ export function createProvider(settings: PushSettings) {
   const pathId = (userId: string) => encodeURIComponent(subscriberId(settings, userId))
 
   return {
-    /** Sends up to MAX_EVENTS_PER_CALL pushes. The provider accepts repeats, and ignores them. */
-    trigger: ([first, ...others]: [PushEvent, ...PushEvent[]], signal: AbortSignal) =>
-      others.length === 0
-        ? call('POST', '/v1/events/trigger', { body: first, signal })
-        : call('POST', '/v1/events/trigger/bulk', { body: { events: [first, ...others] }, signal }),
+    /**
+     * Sends up to MAX_EVENTS_PER_CALL pushes, and returns their outcomes in the same order. The
+     * provider accepts repeats, and ignores them.
+     */
+    trigger: async ([first, ...others]: [PushEvent, ...PushEvent[]], signal: AbortSignal) => {
+      const answer =
+        others.length === 0
+          ? await call('POST', '/v1/events/trigger', { body: first, signal })
+          : await call('POST', '/v1/events/trigger/bulk', {
+              body: { events: [first, ...others] },
+              signal,
+            })
+      return outcomesOf(answer, others.length + 1)
+    },
 
-    saveSubscriber: ({ id, name, email, image }: Subscriber, signal: AbortSignal) =>
-      call('POST', '/v2/subscribers', {
-        body: { subscriberId: subscriberId(settings, id), firstName: name, email, avatar: image },
-        signal,
-      }),
+    /** Changes the subscriber, or creates it. A POST alone would keep fields that are now null. */
+    saveSubscriber: async ({ id, name, email, image }: Subscriber, signal: AbortSignal) => {
+      const profile = { firstName: name, email, avatar: image }
+      const path = `/v2/subscribers/${pathId(id)}`
+      const changed = await call('PATCH', path, { body: profile, signal }).catch(ignoreNotFound)
+      if (changed !== undefined) return
+      const body = { subscriberId: subscriberId(settings, id), ...profile }
+      await call('POST', '/v2/subscribers', { body, signal })
+    },
 
     removeSubscriber: (userId: string, signal: AbortSignal) =>
       call('DELETE', `/v2/subscribers/${pathId(userId)}`, { signal }).catch(ignoreNotFound),

@@ -2,50 +2,95 @@ import type { Metrics } from '../../core/metrics.ts'
 import type { Log } from '../log.ts'
 import { RetryLaterError } from '../tasks.ts'
 import type { PushEvent } from './events.ts'
+import type { Outcome } from './outcomes.ts'
 import { MAX_EVENTS_PER_CALL, type Provider } from './provider.ts'
 import { ProviderRefusedError, ProviderUnavailableError } from './provider-call.ts'
 
 type SendContext = { signal: AbortSignal; metrics: Metrics; log: Log }
 
+/** A push with what became of it. */
+type Sent = Outcome & { event: PushEvent }
+
 /**
- * Sends pushes, MAX_EVENTS_PER_CALL at a time. While the provider is unavailable the remaining
- * pushes are put off. Pushes that it refuses are given up.
+ * Sends pushes, MAX_EVENTS_PER_CALL at a time. Those that the provider had trouble with are put
+ * off, and while it is unavailable so are all that remain. Those that it refuses are given up.
  */
 export async function sendAll(provider: Provider, events: PushEvent[], context: SendContext) {
+  const untaken: PushEvent[] = []
+  let trouble: ProviderUnavailableError | undefined
   for (let start = 0; start < events.length; start += MAX_EVENTS_PER_CALL) {
     try {
-      await sendBatch(provider, events.slice(start, start + MAX_EVENTS_PER_CALL), context)
+      const batch = events.slice(start, start + MAX_EVENTS_PER_CALL)
+      for (const { event, reason } of await sendBatch(provider, batch, context)) {
+        untaken.push(event)
+        trouble ??= new ProviderUnavailableError(`the provider did not take a push: ${reason}`)
+      }
     } catch (error) {
-      const [first, ...others] = events.slice(start)
-      if (!(error instanceof ProviderUnavailableError) || !first) throw error
-      context.metrics.pushes.inc({ outcome: 'put_off' }, others.length + 1)
-      throw new RetryLaterError('push-event', [first, ...others], error.retryAfterSeconds, error)
+      if (!(error instanceof ProviderUnavailableError)) throw error
+      untaken.push(...events.slice(start))
+      trouble = error
+      break
     }
   }
+  const [first, ...others] = untaken
+  if (!first || !trouble) return
+  context.metrics.pushes.inc({ outcome: 'put_off' }, untaken.length)
+  throw new RetryLaterError('push-event', [first, ...others], trouble.retryAfterSeconds, trouble)
 }
 
-/** Halves a batch that is refused for its content, until only the invalid pushes are given up. */
+/**
+ * Sends one batch, and returns what the provider did not take because of trouble of its own. Halves
+ * a batch that is refused for its content, until only the invalid pushes are given up.
+ */
 async function sendBatch(
   provider: Provider,
   events: PushEvent[],
   context: SendContext,
-): Promise<void> {
+): Promise<Sent[]> {
   const [first, ...others] = events
-  if (!first) return
+  if (!first) return []
   try {
-    await provider.trigger([first, ...others], context.signal)
-    context.metrics.pushes.inc({ outcome: 'accepted' }, events.length)
+    const outcomes = await provider.trigger([first, ...others], context.signal)
+    return settle(pair(events, outcomes), context)
   } catch (error) {
     if (!(error instanceof ProviderRefusedError)) throw error
     const isContentRefused = error.status === 400 || error.status === 422
     if (others.length === 0 || !isContentRefused) {
-      context.metrics.pushes.inc({ outcome: 'refused' }, events.length)
-      const { transactionId } = first
-      context.log.error({ err: error, pushes: events.length, transactionId }, 'push refused')
-      return
+      const outcome = { result: 'refused' as const, reason: error.message }
+      return settle(pair(events, Array(events.length).fill(outcome)), context)
     }
     const half = Math.ceil(events.length / 2)
-    await sendBatch(provider, events.slice(0, half), context)
-    await sendBatch(provider, events.slice(half), context)
+    return [
+      ...(await sendBatch(provider, events.slice(0, half), context)),
+      ...(await sendBatch(provider, events.slice(half), context)),
+    ]
   }
+}
+
+const pair = (events: PushEvent[], outcomes: Outcome[]): Sent[] =>
+  outcomes.flatMap((outcome, index) => {
+    const event = events[index]
+    return event ? [{ ...outcome, event }] : []
+  })
+
+/** Counts pushes by outcome, logs refusals once a workflow and reason, and returns the untaken. */
+function settle(sent: Sent[], { metrics, log }: SendContext) {
+  metrics.pushes.inc(
+    { outcome: 'accepted' },
+    sent.filter(({ result }) => result === 'accepted').length,
+  )
+  const refusals = new Map<string, { workflow: string; reason: string; pushes: PushEvent[] }>()
+  for (const { result, reason, event } of sent) {
+    if (result !== 'refused') continue
+    const key = `${event.name}: ${reason}`
+    const refusal = refusals.get(key) ?? { workflow: event.name, reason, pushes: [] }
+    refusal.pushes.push(event)
+    refusals.set(key, refusal)
+  }
+  for (const { pushes, ...refusal } of refusals.values()) {
+    metrics.pushes.inc({ outcome: 'refused' }, pushes.length)
+    const transactionId = pushes[0]?.transactionId
+    log.error({ ...refusal, pushes: pushes.length, transactionId }, 'push refused')
+  }
+  return sent.filter(({ result }) => result === 'unavailable')
 }

@@ -1,0 +1,42 @@
+import { checkSubscriberIds } from '@parley/server/jobs/push/subscriber-ids'
+import { expect, test } from 'vitest'
+import { silentLog } from './support/jobs.ts'
+import { useWorld } from './support/world.ts'
+
+const world = useWorld()
+const push = { tenantId: undefined }
+
+/** What a start warns of. */
+const warnings = async (settings: Parameters<typeof checkSubscriberIds>[0]['push']) => {
+  const lines: object[] = []
+  const warn = (facts: object, message: string) => void lines.push({ ...facts, message })
+  await checkSubscriberIds({ db: world().pool, push: settings, log: { ...silentLog, warn } })
+  return lines
+}
+const withDevice = async (id: string) => {
+  const user = await world().user(id)
+  await user.devices.create({ platform: 'ios', provider: 'apns', token: `token of ${id}` })
+}
+
+test('a start warns of user ids that Novu may refuse, once one of them has a device', async () => {
+  for (const id of ['ana', 'Ben_2.x-y', 'cleo@example.com']) await withDevice(id)
+  await world().user('auth0|dan')
+  expect(await warnings(push)).toEqual([])
+  await withDevice('auth0|emil')
+  expect(await warnings(push)).toEqual([
+    {
+      userId: 'auth0|emil',
+      message: 'user ids with unusual characters: Novu may refuse their pushes',
+    },
+  ])
+  expect(await warnings(undefined)).toEqual([])
+})
+
+test('a start warns of a tenant, whose colon Novu may refuse', async () => {
+  expect(await warnings({ tenantId: 'acme' })).toEqual([
+    {
+      tenantId: 'acme',
+      message: 'PUSH_TENANT_ID puts a colon into subscriber ids: Novu may refuse it',
+    },
+  ])
+})
