@@ -34,6 +34,7 @@ describe('an invalid variable is reported in one line', () => {
     RATE_LIMIT_TOKENS: ['-1', 'off', '1.5'],
     RATE_LIMIT_MESSAGES: ['-1', 'off'],
     RATE_LIMIT_REQUESTS: ['-1', 'off'],
+    RATE_LIMIT_APP_REQUESTS: ['-1', 'off'],
     TRUST_PROXY: [
       'true',
       'all',

@@ -40,3 +40,16 @@ test('a returned unit is available to the next call, whatever was refused before
   await window?.giveBack()
   expect(await takeMany(limits, 10)).toBe(1)
 })
+
+test('a call that the app has no room for leaves the window of its caller as it was', async () => {
+  const { take, takeForApp } = createRateLimits({
+    tokens: 0,
+    messages: 0,
+    requests: 2,
+    appRequests: 1,
+  })
+  const call = async (user: string) => takeForApp('app', await take('requests', user))
+  expect(await call('ana')).toMatchObject({ isExceeded: false, limit: 1, remaining: 0 })
+  for (const _ of [1, 2, 3]) expect(await call('ana')).toMatchObject({ isExceeded: true, limit: 1 })
+  expect(await take('requests', 'ana')).toMatchObject({ isExceeded: false, remaining: 0 })
+})

@@ -20,10 +20,11 @@ import type { Tokens } from './tokens.ts'
 export type Caller<A extends Auth = Auth> = {
   none: object
   admin: object
-  key: { appId: string }
+  key: KeyCaller
   user: UserCaller
-  userOrKey: UserCaller | { appId: string; userId: null }
+  userOrKey: UserCaller | (KeyCaller & { userId: null })
 }[A]
+type KeyCaller = { appId: string; keyHash: string }
 export type UserCaller = { appId: string; userId: string; admin: boolean }
 
 /** What operations need besides the database. */

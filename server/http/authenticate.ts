@@ -49,6 +49,8 @@ export function createAuthenticate({
   const generations = createCache<number>()
   const apps = createCache<string>()
   const badKeys = new LRUCache<string, true>({ max: CACHE_ENTRIES, ttl: CACHE_MS })
+  /** Revoked tokens, by user and generation. */
+  const badTokens = new LRUCache<string, true>({ max: CACHE_ENTRIES, ttl: CACHE_MS })
   /** Keys that were good when they were last looked up. */
   const goodKeys = new LRUCache<string, true>({ max: CACHE_ENTRIES })
   revocations.subscribe((revoked) => {
@@ -63,13 +65,18 @@ export function createAuthenticate({
     if (claims === 'expired') throw new ApiError('INVALID_TOKEN', 'The token has expired')
     if (claims === 'invalid') throw new ApiError('INVALID_TOKEN', 'The token is invalid')
     const { appId, userId, admin, generation } = claims
+    const id = `${userKey(claims)}:${generation}`
+    if (badTokens.has(id)) throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
     let current = await currentGeneration(claims, until)
     // A token newer than the cached generation was minted after a revocation on another node.
     if (current !== undefined && current < generation) {
       generations.drop(userKey(claims))
       current = await currentGeneration(claims, until)
     }
-    if (current !== generation) throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
+    if (current !== generation) {
+      badTokens.set(id, true)
+      throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
+    }
     return { appId, userId, admin }
   }
   const currentGeneration = (user: UserKey, until: number) => {
@@ -84,10 +91,11 @@ export function createAuthenticate({
   }
 
   const app = async ({ apiKey = '', ip }: Credentials, until: number) => {
-    const appId = isApiKey(apiKey) ? await appOf(sha256(apiKey), ip, until) : undefined
+    const keyHash = sha256(apiKey)
+    const appId = isApiKey(apiKey) ? await appOf(keyHash, ip, until) : undefined
     if (appId === undefined)
       throw new ApiError('UNAUTHORIZED', 'X-API-Key: expected a valid API key')
-    return { appId }
+    return { appId, keyHash }
   }
   const appOf = async (hash: string, ip: string, until: number) => {
     if (badKeys.has(hash)) return undefined

@@ -41,7 +41,9 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
     const until = db.newDeadline()
     const caller = await authenticate(op.auth, request.credentials, until)
     const key = rateLimitKey(limit, caller, request.credentials.ip)
-    const window = await rateLimits.take(limit, key)
+    const own = await rateLimits.take(limit, key)
+    const isOfApp = limit !== 'none' && 'appId' in caller
+    const window = isOfApp ? await rateLimits.takeForApp(caller.appId, own) : own
     setRateLimitHeaders(request, window)
     if (window?.isExceeded)
       return answerRepeat(dependencies, implementation, { caller, raw, key, window, until })
@@ -51,11 +53,11 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
   }
 }
 
+/** Users are counted one by one, and so are API keys; those of token requests by address. */
 function rateLimitKey(limit: Limit, caller: Caller, ip: string) {
   if (!('appId' in caller)) return ip
-  if (limit === 'tokens') return `${caller.appId}:${ip}`
-  const isByUser = limit === 'messages' && 'userId' in caller
-  return isByUser ? `${caller.appId}:${caller.userId}` : caller.appId
+  if (!('keyHash' in caller)) return `${caller.appId}:${caller.userId}`
+  return limit === 'tokens' ? `${caller.keyHash}:${ip}` : caller.keyHash
 }
 
 function setRateLimitHeaders({ setHeader }: CallRequest, window: RateLimitWindow | undefined) {

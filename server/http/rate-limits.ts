@@ -2,8 +2,8 @@ import { type Limit, limits } from '@parley/contract'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import { ApiError } from '../core/errors.ts'
 
-/** Calls allowed a minute; 0 turns a limit off. */
-export type RateLimits = Record<Exclude<Limit, 'none'>, number>
+/** Calls allowed a minute, of one caller and of a whole app; 0 turns a limit off. */
+export type RateLimits = Record<Exclude<Limit, 'none'>, number> & { appRequests?: number }
 
 /** A caller's window, after a call was counted in it. */
 export type RateLimitWindow = {
@@ -25,9 +25,21 @@ export function createRateLimits(rates: RateLimits) {
     messages: createCounter(rates.messages),
     requests: createCounter(rates.requests),
   }
-  /** Counts a call. */
+  const { appRequests = 0 } = rates
+  const countForApp = createCounter(appRequests)
+  /** Counts a call of a caller. */
   const take = async (limit: Limit, key: string): Promise<RateLimitWindow | undefined> =>
     limit === 'none' || rates[limit] === 0 ? undefined : counters[limit](key)
+  /**
+   * Counts a call, which its caller's `own` window let pass, for the app. A call that the app has
+   * no room for does not count for its caller.
+   */
+  const takeForApp = async (appId: string, own: RateLimitWindow | undefined) => {
+    if (appRequests === 0 || own?.isExceeded) return own
+    const whole = await countForApp(appId)
+    if (own && whole.isExceeded) await own.giveBack()
+    return own && !whole.isExceeded ? inBoth(own, whole) : whole
+  }
   const repeats = new RateLimiterMemory(REPEATS)
   /** Whether a caller who is over a limit may have another call looked up, as a repeat. */
   const mayLookUp = (key: string) =>
@@ -35,8 +47,15 @@ export function createRateLimits(rates: RateLimits) {
       () => true,
       () => false,
     )
-  return { take, mayLookUp, takeUnknownKey: createKeyLimit(rates.tokens) }
+  return { take, takeForApp, mayLookUp, takeUnknownKey: createKeyLimit(rates.tokens) }
 }
+
+/** The window that ends a caller's calls first; a call that is given back leaves both. */
+const inBoth = (own: RateLimitWindow, whole: RateLimitWindow): RateLimitWindow => ({
+  ...(whole.remaining < own.remaining ? whole : own),
+  giveBack: async () => inBoth(await own.giveBack(), await whole.giveBack()),
+})
+
 /** One look-up a second, and the 20 of one outbox at once. */
 const REPEATS = { points: 20, duration: 20 }
 
