@@ -72,15 +72,23 @@ export class CatchUp {
       const applied = batch.map(async ([channelId, requests]) => {
         const changes = response.channels[channelId]
         if (!changes) return []
+        if (changes.more && !changes.channel) {
+          // The response had no room for this channel.
+          this.#repeat(channelId, requests)
+          return []
+        }
         const filledGaps = await Promise.all(requests.map(({ apply }) => apply(changes)))
         return filledGaps.includes(true) ? [channelId] : []
       })
       return (await Promise.all(applied)).flat()
     } catch (error) {
-      for (const [channelId, requests] of batch)
-        this.#pending.set(channelId, [...requests, ...(this.#pending.get(channelId) ?? [])])
+      for (const [channelId, requests] of batch) this.#repeat(channelId, requests)
       throw error
     }
+  }
+
+  #repeat(channelId: string, requests: ChangesRequest[]) {
+    this.#pending.set(channelId, [...requests, ...(this.#pending.get(channelId) ?? [])])
   }
 }
 

@@ -293,7 +293,7 @@ export interface Api {
     /**
      * Lists your channels, newest activity first, with unread counts and last messages.
      * `discover=true` lists the channels you may join instead: public ones, and the team channels
-     * of your workspaces.
+     * of your workspaces. A page may end early: `hasMore` says whether more follow.
      *
      * `GET /api/channels`
      */
@@ -311,6 +311,8 @@ export interface Api {
     }, options?: CallOptions): Promise<{
       /** Newest activity first. */
       channels: Channel[]
+      /** Whether more follow. The `offset` after this page is that of its end. */
+      hasMore: boolean
     }>
     /**
      * Creates a channel; you become its owner. `messaging` needs exactly one entry in `memberIds`,
@@ -514,7 +516,7 @@ export interface Api {
       messages: Message[]
       /** Highest `seq` of the channel; 0 if nothing was ever sent. */
       maxSeq: number
-      /** Whether there is more in the requested direction. */
+      /** Whether there is more in the requested direction. A page may end early. */
       hasMore: boolean
     }>
     /**
@@ -548,7 +550,7 @@ export interface Api {
     }, options?: CallOptions): Promise<{
       /** In ascending order of `seq`. */
       messages: Message[]
-      /** Whether there is more in the requested direction. */
+      /** Whether there is more in the requested direction. A page may end early. */
       hasMore: boolean
     }>
     /**
@@ -799,8 +801,8 @@ export interface Api {
   sync: {
     /**
      * Takes the channels you know, each with the `rev` you know of it. Returns the messages changed
-     * since then and each channel as it is now. A response has at most 2,000 messages; `more` says
-     * that there are more.
+     * since then and each channel as it is now. A response has at most 2,000 messages and 1 MB.
+     * With `more`, call again for the channels that have more.
      *
      * `POST /api/sync`
      */
@@ -1429,7 +1431,10 @@ export interface ChannelChanges {
   removed?: true | undefined
   /** Too many changes: load the channel from scratch; `messages` is empty. */
   resync?: true | undefined
-  /** There are more changes: call again with `rev`. */
+  /**
+   * There are more changes: call again for this channel, with `rev`. Without `channel`, the
+   * response had no room for it.
+   */
   more?: true | undefined
   /** This response has the changes up to here: pass it in the next call. */
   rev?: number | undefined

@@ -99,7 +99,7 @@ export const channels = {
     description:
       'Lists your channels, newest activity first, with unread counts and last messages. ' +
       '`discover=true` lists the channels you may join instead: public ones, and the team ' +
-      'channels of your workspaces.',
+      'channels of your workspaces. A page may end early: `hasMore` says whether more follow.',
     input: z.object({
       limit: field.pageSize(limits.page.channels),
       offset: field.offset(),
@@ -117,6 +117,10 @@ export const channels = {
     }),
     output: z.object({
       channels: z.array(Channel).meta({ description: 'Newest activity first.' }),
+      hasMore: z.boolean().meta({
+        description: 'Whether more follow. The `offset` after this page is that of its end.',
+        examples: [false],
+      }),
     }),
   }),
   create: operation({

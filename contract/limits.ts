@@ -13,6 +13,11 @@ export const limits = {
   rates: { tokens: 100, messages: 60, requests: 1_000 },
   bodyBytes: 256 * 1024,
   syncBodyBytes: 4 * 1024 * 1024,
+  /**
+   * The most bytes of messages or channels in an answer, and of events in a history, a recovery of
+   * a frame or a read of gaps; a single larger one is answered alone. The rest is for the next page.
+   */
+  answerBytes: 1024 * 1024,
   /** The most calls of one tRPC request. */
   callsPerBatch: 20,
   page: {
@@ -56,8 +61,6 @@ export const limits = {
     /** The most sockets of a user on one server, unless configured. */
     socketsPerUser: 20,
     bufferedBytes: 1024 * 1024,
-    /** The most bytes of events in a history, a recovery of a frame, or a read of gaps. */
-    answerBytes: 1024 * 1024,
     /** A server without a heartbeat for this long is considered dead; one is sent every 15 s. */
     nodeDeadSeconds: 45,
     /**

@@ -105,7 +105,7 @@ const cursor = (description: string) => field.messageId().optional().meta({ desc
 const page = {
   messages: z.array(Message).meta({ description: 'In ascending order of `seq`.' }),
   hasMore: z.boolean().meta({
-    description: 'Whether there is more in the requested direction.',
+    description: 'Whether there is more in the requested direction. A page may end early.',
     examples: [false],
   }),
 }

@@ -26,7 +26,12 @@ export const ChannelChanges = z
     more: z
       .literal(true)
       .optional()
-      .meta({ description: 'There are more changes: call again with `rev`.', examples: [true] }),
+      .meta({
+        description:
+          'There are more changes: call again for this channel, with `rev`. Without `channel`, ' +
+          'the response had no room for it.',
+        examples: [true],
+      }),
     rev: z
       .int()
       .optional()
@@ -60,7 +65,8 @@ export const sync = {
     description:
       'Takes the channels you know, each with the `rev` you know of it. Returns the messages ' +
       'changed since then and each channel as it is now. A response has at most ' +
-      `${grouped(limits.sync.messages)} messages; \`more\` says that there are more.`,
+      `${grouped(limits.sync.messages)} messages and ${limits.answerBytes / 1024 / 1024} MB. ` +
+      'With `more`, call again for the channels that have more.',
     input: z.object({
       channels: z
         .record(field.channelId(), z.int().min(0).max(limits.largestInteger))

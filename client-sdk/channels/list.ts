@@ -155,10 +155,9 @@ export class ChannelList {
     this.#hasMore = hasMore
   }
 
-  async #fetchPage(offset: number, limit: number) {
+  #fetchPage(offset: number, limit: number) {
     const { context, filter } = this.options
-    const { channels } = await context.api.channels.list({ ...filter, limit, offset })
-    return { channels, hasMore: channels.length === limit }
+    return context.api.channels.list({ ...filter, limit, offset })
   }
 
   get #connection() {

@@ -2,7 +2,7 @@ import { type Channel, type ChannelChanges, contract, limits, type Message } fro
 import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
 import { selectChannels } from './channels/view.ts'
-import { selectMessages, toMessage } from './messages/view.ts'
+import { selectMessagePage } from './messages/view.ts'
 
 /**
  * What happened since the revs that the caller knows, in three statements whatever the number of
@@ -14,9 +14,10 @@ const pull = implementWithoutTransaction(
   async ({ db, caller: { appId, userId } }, { channels: knownRevs }) => {
     const ids = Object.keys(knownRevs)
     const page = db`c.id = any(${ids}::uuid[]) and m.user_id is not null`
-    const channels = await selectChannels(db, { appId, viewer: userId, page })
+    const { channels, found, bytes } = await selectChannels(db, { appId, viewer: userId, page })
     const pulls = channels.map((channel): Pull => ({ channel, since: knownRevs[channel.id] ?? 0 }))
-    const { messages, isCut } = await readChanged(db, userId, pulls.filter(isRecoverable))
+    const changed = { viewer: userId, pulls: pulls.filter(isRecoverable), bytesBefore: bytes }
+    const { messages, isCut } = await readChanged(db, changed)
     const last = isCut ? messages.at(-1) : undefined
     const cutIndex = pulls.findIndex(({ channel }) => channel.id === last?.channelId)
     const changes = new Map(
@@ -25,10 +26,13 @@ const pull = implementWithoutTransaction(
         return [pull.channel.id, changesOf(pull, { messages, cut })]
       }),
     )
-    const removed: ChannelChanges = { removed: true }
+    // A channel without room may be removed as well: the next answer says so.
+    const hasRoom = channels.length === found
+    const changesOfOther = (id: string): ChannelChanges =>
+      hasRoom ? { removed: true } : { more: true, rev: knownRevs[id] ?? 0, messages: [] }
     return {
-      channels: Object.fromEntries(ids.map((id) => [id, changes.get(id) ?? removed])),
-      more: isCut,
+      channels: Object.fromEntries(ids.map((id) => [id, changes.get(id) ?? changesOfOther(id)])),
+      more: isCut || !hasRoom,
     }
   },
 )
@@ -44,28 +48,41 @@ const isRecoverable = ({ channel, since }: Pull) =>
 
 type ChangedMessages = { messages: Message[]; isCut: boolean }
 
-/** The messages changed since, by channel and rev, up to the size of a response. */
-async function readChanged(db: Tx, viewer: string, pulls: Pull[]): Promise<ChangedMessages> {
+type ChangedQuery = { viewer: string; pulls: Pull[]; bytesBefore: number }
+
+/** The messages changed since, by channel and rev, up to the size of an answer. */
+async function readChanged(
+  db: Tx,
+  { viewer, pulls, bytesBefore }: ChangedQuery,
+): Promise<ChangedMessages> {
   const changed = pulls.filter(({ channel, since }) => since < channel.rev)
   if (changed.length === 0) return { messages: [], isCut: false }
   const channelIds = changed.map(({ channel }) => channel.id)
   const revs = changed.map(({ since }) => since)
-  const which = db`
+  const rows = db`
+    select msg.*, known.ordinal
+    from messages msg
     join unnest(${channelIds}::uuid[], ${revs}::int[])
       with ordinality as known (channel_id, rev, ordinal)
       on known.channel_id = msg.channel_id
       and msg.rev > known.rev
     order by known.ordinal, msg.rev, msg.seq
     limit ${limits.sync.messages + 1}`
-  const views = await selectMessages(db, { viewer, which })
-  return cutToSize(views.map(toMessage))
+  const { messages, found } = await selectMessagePage(db, {
+    viewer,
+    rows,
+    order: db`page.ordinal, page.rev`,
+    bytesBefore: db`${bytesBefore}::int`,
+  })
+  const { messages: shown, isCut } = cutToCount(messages)
+  return { messages: shown, isCut: isCut || found > messages.length }
 }
 
 /**
- * As many messages as fit into a response. A reply and its root may share a rev: they are returned
- * together, because the next pull asks for what is after a rev.
+ * At most as many messages as a response has. A reply and its root may share a rev: they are
+ * returned together, because the next pull asks for what is after a rev.
  */
-function cutToSize(messages: Message[]): ChangedMessages {
+function cutToCount(messages: Message[]): ChangedMessages {
   const next = messages[limits.sync.messages]
   if (!next) return { messages, isCut: false }
   const isComplete = ({ channelId, rev }: Message) =>

@@ -55,7 +55,7 @@ export class Backfill {
       topicOf(name)?.accept(publication)
     }
     // Then some topics may have got no rows only because others came first.
-    const isCut = bytes >= limits.realtime.answerBytes
+    const isCut = bytes >= limits.answerBytes
     for (const topic of topics) {
       const first = firstOffsets.get(topic.name)
       const isStillMissing = first !== undefined && first > (topic.position ?? 0) + 1

@@ -156,7 +156,7 @@ async function selectGrants(db: Tx, frames: SubscribeRequest[][]): Promise<Subsc
     ) missed
       on requested.since is not null
       and requested.missing <= ${limits.realtime.recoverable}
-      and requested.missing_bytes <= ${limits.realtime.answerBytes}
+      and requested.missing_bytes <= ${limits.answerBytes}
     order by requested.index`
   return rows.map((row, index) => toGrant(row, { isOwnTopic: refs[index]?.kind === 'user' }))
 }
@@ -202,7 +202,7 @@ function selectAfter(db: Tx, positions: TopicPosition[]) {
       ) found
     ) measured
     join events e on e.topic = measured.topic and e."offset" = measured."offset"
-    where coalesce(measured.bytes_before, 0) < ${limits.realtime.answerBytes}
+    where coalesce(measured.bytes_before, 0) < ${limits.answerBytes}
     order by e.topic, e."offset"`
 }
 
@@ -257,7 +257,7 @@ async function selectHistory(db: Tx, topic: string, { after, isReverse, limit }:
         limit ${limit < 0 ? most : Math.min(limit, most)}
       ) page
     ) measured
-    where bytes <= ${limits.realtime.answerBytes} or bytes = octet_length(envelope)
+    where bytes <= ${limits.answerBytes} or bytes = octet_length(envelope)
     order by "offset" ${direction}`
   return [...publications]
 }

@@ -80,7 +80,7 @@ export class Hub {
         pending.map(({ request, since }) => ({ appId, userId, topic: request.topic, since })),
       )
       const results = new Map<string, Subscribed | null>()
-      const budget = { bytes: limits.realtime.answerBytes }
+      const budget = { bytes: limits.answerBytes }
       for (const [index, joined] of pending.entries()) {
         results.set(joined.request.topic, this.#settle(joined, grants[index] ?? null, budget))
       }

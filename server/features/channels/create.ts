@@ -116,7 +116,9 @@ export async function viewChannel(
   { db, caller: { appId, userId } }: Pick<WriteContext<'user'>, 'db' | 'caller'>,
   channelId: string,
 ): Promise<Channel> {
-  const [channel] = await selectChannels(db, {
+  const {
+    channels: [channel],
+  } = await selectChannels(db, {
     appId,
     viewer: userId,
     page: db`c.id = ${channelId}`,

@@ -23,9 +23,11 @@ const list = implementWithoutTransaction(
       and ${hasType}
       and ${isNamed}
       order by c.last_activity_at desc, c.id desc
-      limit ${limit}
+      limit ${limit + 1}
       offset ${offset}`
-    return { channels: await selectChannels(db, { appId, viewer: userId, page }) }
+    const { channels, found } = await selectChannels(db, { appId, viewer: userId, page })
+    const shown = channels.slice(0, limit)
+    return { channels: shown, hasMore: found > shown.length }
   },
 )
 

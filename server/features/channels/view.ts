@@ -1,8 +1,8 @@
-import type { Channel } from '@parley/contract'
+import { type Channel, limits } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { DELETED_USER_NAME } from '../../db/sql.ts'
 import { firstMembers } from '../members/view.ts'
-import { selectMessages, toMessage } from '../messages/view.ts'
+import { selectMessagePage } from '../messages/view.ts'
 import { unread } from '../reads.ts'
 
 type ChannelQuery = { appId: string; viewer: string | null; page: Fragment; withMembers?: boolean }
@@ -10,23 +10,44 @@ type ChannelQuery = { appId: string; viewer: string | null; page: Fragment; with
 /**
  * Channels as the viewer sees them, newest activity first, in two statements: the channels with
  * unread counts, then their last messages. `page` is a condition on channel `c` and the viewer's
- * member row `m`, and may end in order and limit.
+ * member row `m`, and may end in order and limit. As many as an answer has room for, but at least
+ * one; `found` counts all of them, `bytes` those of the answer.
  */
-export async function selectChannels(db: Tx, query: ChannelQuery): Promise<Channel[]> {
+export async function selectChannels(db: Tx, query: ChannelQuery) {
   const rows = await selectChannelRows(db, query)
-  const lastIds = rows.flatMap(({ lastMessageId }) => lastMessageId ?? [])
-  const messages = await selectLastMessages(db, query.viewer, lastIds)
-  const byId = new Map(messages.map((message) => [message.id, message]))
-  return rows.map((row) => ({
-    ...toChannel(row),
-    lastMessage: byId.get(row.lastMessageId ?? '') ?? null,
-  }))
+  const last = await selectLastMessages(db, query.viewer, rows)
+  const messages = new Map(last.messages.map((message) => [message.id, message]))
+  const end = last.isCut
+    ? rows.findLastIndex(({ lastMessageId }) => messages.has(lastMessageId ?? '')) + 1
+    : rows.length
+  const channels = rows.slice(0, end).map(
+    (row): Channel => ({
+      ...toChannel(row),
+      lastMessage: messages.get(row.lastMessageId ?? '') ?? null,
+    }),
+  )
+  const bytes = Math.max(last.bytes, rows[end - 1]?.bytes ?? 0)
+  return { channels, found: rows[0]?.found ?? 0, bytes }
 }
 
-async function selectLastMessages(db: Tx, viewer: string | null, ids: string[]) {
-  if (ids.length === 0) return []
-  const which = db`where msg.id = any(${ids}::uuid[])`
-  return (await selectMessages(db, { viewer, which })).map(toMessage)
+/** The last messages of channels, in their order, as many as there is room for beside these. */
+async function selectLastMessages(db: Tx, viewer: string | null, channels: ChannelViewRow[]) {
+  const filled = channels.filter(({ lastMessageId }) => lastMessageId !== null)
+  if (filled.length === 0) return { messages: [], isCut: false, bytes: 0 }
+  const ids = filled.map(({ lastMessageId }) => lastMessageId)
+  const bytes = filled.map(({ bytes }) => bytes)
+  const rows = db`
+    select msg.*, given.bytes as channel_bytes, given.place as channel_place
+    from unnest(${ids}::uuid[], ${bytes}::int[])
+      with ordinality as given (id, bytes, place)
+    join messages msg on msg.id = given.id`
+  const page = await selectMessagePage(db, {
+    viewer,
+    rows,
+    order: db`page.channel_place`,
+    bytesBefore: db`page.channel_bytes`,
+  })
+  return { ...page, isCut: page.messages.length < page.found }
 }
 
 /** A channel as a user sees it who has just joined, without its last message. */
@@ -38,45 +59,66 @@ export async function viewForNewMember(db: Tx, { appId, id }: { appId: string; i
 type ChannelViewRow = Omit<Channel, 'lastMessage' | 'members'> & {
   lastMessageId: string | null
   members: Channel['members'] | null
+  found: number
+  place: number
+  bytes: number
 }
 
 const selectChannelRows = (
   db: Tx,
   { appId, viewer, page, withMembers = false }: ChannelQuery,
 ) => db<ChannelViewRow[]>`
-  select
-    c.id, c.cid, c.type,
-    coalesce(c.name, peer.display_name, ${DELETED_USER_NAME}) as name,
-    coalesce(c.image, peer.image) as image,
-    c.description, c.workspace_id, c.created_by, c.member_count,
-    case when m.user_id is null then 0 else ${unread(db)} end as unread_count,
-    coalesce(m.last_read_seq, 0) as last_read_seq,
-    m.role,
-    coalesce(m.starred, false) as starred,
-    coalesce(m.muted, false) as muted,
-    c.rev, c.created_at, c.updated_at,
-    (
-      select msg.id
-      from messages msg
-      where msg.channel_id = c.id
-        and msg.deleted_at is null
-      order by msg.seq desc
-      limit 1
-    ) as last_message_id,
-    case when ${withMembers} or c.type = 'messaging' then ${firstMembers(db)} end as members
+  select measured.*
   from (
-    select c.*
-    from channels c
-    left join members m on m.channel_id = c.id and m.user_id = ${viewer}
-    where c.app_id = ${appId}
-      and c.deleted_at is null
-      and ${page}
-  ) c
-  left join members m on m.channel_id = c.id and m.user_id = ${viewer}
-  left join lateral (${peerOf(db, viewer)}) peer on true
-  order by c.last_activity_at desc, c.id desc`
+    select
+      view.*,
+      (sum(octet_length(to_json(view)::text)) over (order by view.place))::int as bytes
+    from (
+      select
+        c.id, c.cid, c.type,
+        coalesce(c.name, peer.display_name, ${DELETED_USER_NAME}) as name,
+        coalesce(c.image, peer.image) as image,
+        c.description, c.workspace_id, c.created_by, c.member_count,
+        case when m.user_id is null then 0 else ${unread(db)} end as unread_count,
+        coalesce(m.last_read_seq, 0) as last_read_seq,
+        m.role,
+        coalesce(m.starred, false) as starred,
+        coalesce(m.muted, false) as muted,
+        c.rev, c.created_at, c.updated_at,
+        (
+          select msg.id
+          from messages msg
+          where msg.channel_id = c.id
+            and msg.deleted_at is null
+          order by msg.seq desc
+          limit 1
+        ) as last_message_id,
+        case
+          when ${withMembers} or c.type = 'messaging' then ${firstMembers(db)}
+        end as members,
+        c.found, c.place
+      from (
+        select
+          page.*,
+          (count(*) over ())::int as found,
+          (row_number() over (order by page.last_activity_at desc, page.id desc))::int as place
+        from (
+          select c.*
+          from channels c
+          left join members m on m.channel_id = c.id and m.user_id = ${viewer}
+          where c.app_id = ${appId}
+            and c.deleted_at is null
+            and ${page}
+        ) page
+      ) c
+      left join members m on m.channel_id = c.id and m.user_id = ${viewer}
+      left join lateral (${peerOf(db, viewer)}) peer on true
+    ) view
+  ) measured
+  where measured.bytes <= ${limits.answerBytes} or measured.place = 1
+  order by measured.place`
 
-const toChannel = ({ lastMessageId: _, members, ...row }: ChannelViewRow) => ({
+const toChannel = ({ lastMessageId, members, found, place, bytes, ...row }: ChannelViewRow) => ({
   ...row,
   ...(members ? { members } : {}),
 })

@@ -10,7 +10,7 @@ import { mentionsIn } from './mentions.ts'
 import { previewsOf } from './previews.ts'
 import { publishMessageUpdate, viewMessage } from './publish.ts'
 import { send } from './send.ts'
-import { selectMessages, toMessage } from './view.ts'
+import { selectMessagePage, selectMessages, toMessage } from './view.ts'
 
 const list = implementWithoutTransaction(
   contract.messages.list,
@@ -56,20 +56,23 @@ type PageQuery = {
 
 /** A page ascending by seq, read in either direction; one row more shows whether more follow. */
 async function readPage(db: Tx, { within, isForward, from, limit, viewer }: PageQuery) {
-  const which = isForward
-    ? db`
-        where ${within}
-          and msg.seq > ${from ?? 0}
-        order by msg.seq
-        limit ${limit + 1}`
-    : db`
-        where ${within}
-          and msg.seq < ${from ?? limits.largestInteger}
-        order by msg.seq desc
-        limit ${limit + 1}`
-  const views = await selectMessages(db, { viewer, which })
-  const messages = views.slice(0, limit).map(toMessage)
-  return { messages: isForward ? messages : messages.reverse(), hasMore: views.length > limit }
+  const beyond = isForward
+    ? db`msg.seq > ${from ?? 0}`
+    : db`msg.seq < ${from ?? limits.largestInteger}`
+  const direction = isForward ? db`` : db`desc`
+  const rows = db`
+    select msg.*
+    from messages msg
+    where ${within}
+      and ${beyond}
+    order by msg.seq ${direction}
+    limit ${limit + 1}`
+  const page = await selectMessagePage(db, { viewer, rows, order: db`page.seq ${direction}` })
+  const messages = page.messages.slice(0, limit)
+  return {
+    messages: isForward ? messages : messages.reverse(),
+    hasMore: page.found > messages.length,
+  }
 }
 
 const get = implementWithoutTransaction(

@@ -17,18 +17,77 @@ export const selectMessages = (
   db: Tx,
   { viewer, which }: { viewer: string | Fragment | null; which: Fragment },
 ) => db<MessageView[]>`
-  select
-    msg.id, msg.channel_id, msg.user_id, msg.seq, msg.rev,
-    msg.text, msg.mentions, msg.attachments, msg.link_previews,
-    msg.parent_id, msg.reply_count, msg.client_id,
-    msg.created_at, msg.updated_at, msg.edited_at, msg.deleted_at,
-    p.pinned_by, p.pinned_at,
-    ${userSummary(db, db`author`)} as "user",
-    ${reactionsOfMessage(db, viewer)} as reactions
+  select ${viewColumns(db, viewer)}
   from messages msg
-  join users author on author.app_id = msg.app_id and author.id = msg.user_id
-  left join pins p on p.message_id = msg.id
+  ${withAuthorAndPin(db)}
   ${which}`
+
+type PageQuery = {
+  viewer: string | null
+  /** Selects message rows `msg`; it may end in order and limit. */
+  rows: Fragment
+  /** Their order, by columns of `page`. Messages that it does not tell apart stay together. */
+  order: Fragment
+  /** How many bytes the answer has before each message, by columns of `page`. */
+  bytesBefore?: Fragment
+}
+/** `found` counts the messages of the page, `bytes` those of the answer up to this one. */
+type PageRow = MessageView & { found: number; place: number; bytes: number; bytesBefore: number }
+
+/**
+ * The first messages of a page: as many as an answer has room for, but at least one, and how many
+ * the page has. What users wrote is measured before anything else is read.
+ */
+export async function selectMessagePage(
+  db: Tx,
+  { viewer, rows, order, bytesBefore = db`0` }: PageQuery,
+) {
+  const views = await db<PageRow[]>`
+    select measured.*
+    from (
+      select
+        view.*,
+        msg.found, msg.place, msg.bytes_before,
+        (msg.bytes_before + sum(octet_length(to_json(view)::text)) over (order by msg.place))::int
+          as bytes
+      from (
+        select
+          page.*,
+          ${bytesBefore} as bytes_before,
+          (count(*) over ())::int as found,
+          (rank() over (order by ${order}))::int as place,
+          sum(
+            octet_length(page.text)
+            + octet_length(page.attachments::text)
+            + coalesce(octet_length(page.link_previews::text), 0)
+          ) over (order by ${order}) as content_bytes
+        from (${rows}) page
+      ) msg
+      ${withAuthorAndPin(db)}
+      cross join lateral (
+        select ${viewColumns(db, viewer)}
+        offset 0 -- measured and answered, but read once
+      ) view
+      where msg.content_bytes <= ${limits.answerBytes} or msg.place = 1
+    ) measured
+    where measured.bytes <= ${limits.answerBytes} or measured.place = 1
+    order by measured.place, measured.seq`
+  const messages = views.map(({ found, place, bytes, bytesBefore, ...view }) => toMessage(view))
+  return { messages, found: views[0]?.found ?? 0, bytes: views.at(-1)?.bytes ?? 0 }
+}
+
+const withAuthorAndPin = (db: Tx) => db`
+  join users author on author.app_id = msg.app_id and author.id = msg.user_id
+  left join pins p on p.message_id = msg.id`
+
+const viewColumns = (db: Tx, viewer: string | Fragment | null) => db`
+  msg.id, msg.channel_id, msg.user_id, msg.seq, msg.rev,
+  msg.text, msg.mentions, msg.attachments, msg.link_previews,
+  msg.parent_id, msg.reply_count, msg.client_id,
+  msg.created_at, msg.updated_at, msg.edited_at, msg.deleted_at,
+  p.pinned_by, p.pinned_at,
+  ${userSummary(db, db`author`)} as "user",
+  ${reactionsOfMessage(db, viewer)} as reactions`
 
 /** The reactions of message row `msg` as JSON: oldest emoji first, each with its first users. */
 const reactionsOfMessage = (db: Tx, viewer: string | Fragment | null) => db`

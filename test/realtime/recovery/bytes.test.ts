@@ -77,7 +77,7 @@ test('a read of gaps has at most a megabyte, and goes on until all are filled', 
   client.disconnect()
   for (const { received } of listeners)
     expect(received.map(({ offset }) => offset)).toEqual(listOf(31, 45))
-  expect(limits.realtime.answerBytes).toBe(1_048_576)
+  expect(limits.answerBytes).toBe(1_048_576)
 })
 
 const listOf = (first: number, last: number) =>

@@ -16,7 +16,7 @@ const DEFAULT_LIMIT = 50
 
 /** The routes that the client uses, with their answers. */
 const routes: [RegExp, Answer][] = [
-  [/^GET \/api\/channels$/, ({ data, query }) => ({ channels: listOf(data, query) })],
+  [/^GET \/api\/channels$/, ({ data, query }) => listOf(data, query)],
   [/^GET \/api\/channels\/unread-count$/, ({ data }) => ({ count: data.total })],
   [/^POST \/api\/sync$/, ({ data, body }) => ({ channels: changesOf(data, body), more: false })],
   [
@@ -118,10 +118,11 @@ const activityOf = ({ lastMessage, createdAt }: Channel) => lastMessage?.created
 
 function listOf({ channels }: ScriptedData, query: URLSearchParams) {
   const offset = Number(query.get('offset') ?? 0)
-  return [...channels.values()]
+  const end = offset + Number(query.get('limit') ?? DEFAULT_LIMIT)
+  const all = [...channels.values()]
     .map((channel) => channel.record())
     .sort((a, b) => activityOf(b).localeCompare(activityOf(a)) || b.id.localeCompare(a.id))
-    .slice(offset, offset + Number(query.get('limit') ?? DEFAULT_LIMIT))
+  return { channels: all.slice(offset, end), hasMore: all.length > end }
 }
 
 function pageOf(all: Message[], query: URLSearchParams) {

@@ -1,0 +1,243 @@
+import { limits } from '@parley/contract'
+import { beforeAll, expect, test } from 'vitest'
+import { liveChatOf, ready, until } from './support/chat.ts'
+import { insertUsers } from './support/inserted.ts'
+import { type User, useWorld } from './support/world.ts'
+
+const world = useWorld()
+const { answerBytes } = limits
+/** 40,000 bytes: as much as a text may be. */
+const LONG_TEXT = '😀'.repeat(limits.textLength)
+const MESSAGES = 60
+const LARGE_CHANNELS = 40
+
+type Page = { messages: { id: string; seq: number }[]; hasMore: boolean }
+let ana: User
+beforeAll(async () => {
+  ana = await world().user('ana')
+})
+
+/** Asks over REST; fails if the answer has more bytes than one may have. */
+async function ask<T>(path: string, body?: object): Promise<T> {
+  const answer = await fetch(`${world().url}/api/${path}`, {
+    method: body ? 'POST' : 'GET',
+    headers: { authorization: `Bearer ${ana.token}`, 'content-type': 'application/json' },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  })
+  const text = await answer.text()
+  expect(answer.status, text.slice(0, 200)).toBe(200)
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(answerBytes)
+  return JSON.parse(text)
+}
+
+/** A channel with messages of the longest text, the first of which is the root of the others. */
+async function createTalk(count = MESSAGES) {
+  const { db, appId } = world()
+  const { id } = await ana.channels.create({ type: 'group', name: 'Talk' })
+  const root = await ana.messages.send({ channelId: id, text: 'root' })
+  await db`
+    insert into messages (
+      id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments, parent_id
+    )
+    select
+      gen_random_uuid(), ${appId}, ${id}, 'ana', n + 1, 2 + (n + 1) / 2, ${LONG_TEXT}, '{}', '[]',
+      ${root.id}
+    from generate_series(1, ${count}) n`
+  await db`update channels set last_seq = ${count + 1}, rev = ${count + 2} where id = ${id}`
+  return { channelId: id, rootId: root.id, rev: root.rev }
+}
+
+/** The seqs of a list read from its end to its beginning, or the other way. */
+async function walk(path: string, direction: 'before' | 'after', start = '') {
+  const pages: number[][] = []
+  let cursor = start
+  for (let hasMore = true; hasMore; ) {
+    const from = cursor === '' ? '' : `&${direction}=${cursor}`
+    const page = await ask<Page>(`${path}?limit=200${from}`)
+    const seqs = page.messages.map(({ seq }) => seq)
+    expect(seqs.length).toBeGreaterThan(0)
+    pages.push(seqs)
+    cursor = page.messages.at(direction === 'before' ? 0 : -1)?.id ?? ''
+    hasMore = page.hasMore
+  }
+  return pages
+}
+
+const upTo = (last: number, first = 1) =>
+  Array.from({ length: last - first + 1 }, (_, index) => first + index)
+
+test('a page of messages ends after a megabyte, and its cursor continues', async () => {
+  const { channelId, rootId } = await createTalk()
+  const path = `channels/${channelId}/messages`
+  const older = await walk(path, 'before')
+  expect(older.toReversed().flat()).toEqual(upTo(MESSAGES + 1))
+  expect(older.map(({ length }) => length)).toEqual([25, 25, 11])
+  expect((await walk(path, 'after', rootId)).flat()).toEqual(upTo(MESSAGES + 1, 2))
+  const page = await ask<Page & { maxSeq: number }>(`${path}?since_seq=0&limit=200`)
+  expect([page.messages.map(({ seq }) => seq), page.hasMore]).toEqual([upTo(26), true])
+  expect(page.maxSeq).toBe(MESSAGES + 1)
+})
+
+test('a page of replies ends after a megabyte, and its cursor continues', async () => {
+  const { channelId, rootId } = await createTalk()
+  const path = `channels/${channelId}/messages/${rootId}/replies`
+  const older = await walk(path, 'before')
+  expect(older.toReversed().flat()).toEqual(upTo(MESSAGES + 1, 2))
+  expect((await walk(path, 'after', rootId)).flat()).toEqual(upTo(MESSAGES + 1, 2))
+})
+
+test('who reacted counts too, and a message of more than a megabyte comes alone', async () => {
+  const { db, appId } = world()
+  const { channelId } = await createTalk(6)
+  const ids = await insertUsers(world(), 'fan-', limits.reactionUsers)
+  const image = `https://example.com/${'😀'.repeat(limits.urlLength - 20)}`
+  await db`update users set image = ${image} where app_id = ${appId} and id = any(${ids})`
+  const react = (seqs: number[], kinds: number) => db`
+    insert into reactions (app_id, message_id, emoji, user_id)
+    select ${appId}, msg.id, ':' || n || ':', given
+    from messages msg, generate_series(1, ${kinds}) n, unnest(${ids}::text[]) given
+    where msg.channel_id = ${channelId}
+      and msg.seq = any(${seqs}::int[])`
+  await react([2, 3, 4, 5, 6], 4)
+  await react([7], 14)
+  const page = (query: string) => ana.messages.list({ channelId, ...JSON.parse(query) })
+  const last = await page('{"limit": 100}')
+  expect([last.messages.map(({ seq }) => seq), last.hasMore]).toEqual([[7], true])
+  expect(Buffer.byteLength(JSON.stringify(last))).toBeGreaterThan(answerBytes)
+  const path = `channels/${channelId}/messages`
+  expect(await walk(path, 'before', last.messages[0]?.id)).toEqual([
+    [5, 6],
+    [3, 4],
+    [1, 2],
+  ])
+})
+
+/** A user's channels, the last message of each as long as it may be; the profiles are long too. */
+async function fillChannels(userId: string) {
+  const { db, appId } = world()
+  const description = 'é'.repeat(limits.descriptionLength)
+  const rows = await db<{ id: string }[]>`
+    with made as (
+      insert into channels (
+        id, app_id, cid, type, created_by, name, description, last_seq, rev, last_activity_at
+      )
+      select
+        gen_random_uuid(), ${appId}, 'group:' || ${userId} || n, 'group', ${userId}, 'X',
+        ${description}, 1, 2, now() - n * interval '1 minute'
+      from generate_series(1, ${LARGE_CHANNELS}) n
+      returning id, last_activity_at
+    ),
+    joined as (
+      insert into members (app_id, channel_id, user_id, role)
+      select ${appId}, id, ${userId}, 'owner'
+      from made
+    ),
+    filled as (
+      insert into messages (id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments)
+      select gen_random_uuid(), ${appId}, id, ${userId}, 1, 2, ${LONG_TEXT}, '{}', '[]'
+      from made
+    )
+    select id
+    from made
+    order by last_activity_at desc`
+  return rows.map(({ id }) => id)
+}
+
+type Listed = { channels: { id: string; lastMessage: object | null }[]; hasMore: boolean }
+
+test('a page of channels ends after a megabyte, and says that more follow', async () => {
+  ana = await world().user('lister')
+  const ids = await fillChannels('lister')
+  const listed: Listed['channels'] = []
+  const counts: number[] = []
+  for (let hasMore = true; hasMore; ) {
+    const page = await ask<Listed>(`channels?limit=100&offset=${listed.length}`)
+    counts.push(page.channels.length)
+    listed.push(...page.channels)
+    hasMore = page.hasMore
+  }
+  expect(listed.map(({ id }) => id)).toEqual(ids)
+  expect(listed.every(({ lastMessage }) => lastMessage !== null)).toBe(true)
+  expect(counts).toEqual([23, 17])
+  const few = await ask<Listed>('channels?limit=3')
+  expect([few.channels.length, few.hasMore]).toEqual([3, true])
+  const rest = await ask<Listed>(`channels?limit=3&offset=${LARGE_CHANNELS - 3}`)
+  expect([rest.channels.length, rest.hasMore]).toEqual([3, false])
+})
+
+test("a client's list shows all channels, however few an answer has room for", async () => {
+  await world().user('reader')
+  const ids = await fillChannels('reader')
+  const { chat } = await liveChatOf(world(), 'reader')
+  const shown = await until(
+    chat.channels(),
+    (list) => ready(list) && list.items.length === LARGE_CHANNELS,
+  )
+  expect(shown.items.map(({ id }) => id)).toEqual(ids)
+  expect(shown.hasMore).toBe(false)
+})
+
+type Changes = {
+  removed?: true
+  more?: true
+  rev: number
+  channel?: object
+  messages: { seq: number; rev: number; channelId: string }[]
+}
+type Synced = { channels: Record<string, Changes>; more: boolean }
+
+/** Asks again for the channels that have more; the changes of all answers. */
+async function syncAll(start: Record<string, number>) {
+  const messages: Changes['messages'] = []
+  const records: string[] = []
+  const removed: string[] = []
+  let known = start
+  for (let more = true; more; ) {
+    const answer = await ask<Synced>('sync', { channels: known })
+    const changes = Object.entries(answer.channels)
+    for (const [id, each] of changes) {
+      if (each.removed) removed.push(id)
+      else messages.push(...each.messages)
+      if (each.channel) records.push(id)
+    }
+    known = Object.fromEntries(
+      changes.filter(([, each]) => each.more).map(([id, each]) => [id, each.rev]),
+    )
+    more = answer.more
+    expect(Object.keys(known).length > 0).toBe(more)
+  }
+  return { messages, records, removed }
+}
+
+test('a sync answer has at most a megabyte of messages, and the next ones bring the rest', async () => {
+  ana = await world().user('ana')
+  const talks = [await createTalk(), await createTalk()]
+  const start = Object.fromEntries(talks.map(({ channelId, rev }) => [channelId, rev]))
+  const { messages } = await syncAll(start)
+  for (const { channelId } of talks) {
+    const seqs = messages.filter((each) => each.channelId === channelId).map(({ seq }) => seq)
+    expect(seqs).toEqual(upTo(MESSAGES + 1, 2))
+  }
+})
+
+test('messages of one rev come in one sync answer', async () => {
+  ana = await world().user('ana')
+  const { channelId, rev } = await createTalk()
+  const { channels } = await ask<Synced>('sync', { channels: { [channelId]: rev } })
+  const changes = channels[channelId]
+  // The texts alone would let 26 in, of which the last shares its rev with the next.
+  expect(changes?.messages.map((each) => each.seq)).toEqual(upTo(25, 2))
+  expect(changes?.rev).toBe(changes?.messages.at(-1)?.rev)
+  expect(changes?.more).toBe(true)
+})
+
+test('channels without room in a sync answer come in the next, and removed ones too', async () => {
+  ana = await world().user('syncer')
+  const ids = await fillChannels('syncer')
+  const unknown = '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'
+  const known = Object.fromEntries([...ids, unknown].map((id) => [id, 2]))
+  const { records, removed, messages } = await syncAll(known)
+  expect(records.toSorted()).toEqual(ids.toSorted())
+  expect(removed).toEqual([unknown])
+  expect(messages).toEqual([])
+})
