@@ -144,8 +144,17 @@ test('trouble of the provider with some pushes of a batch puts off those, and no
   expect(counted).toContain('outcome="put_off"} 2')
 })
 
+test.each(['', '{}', '{"acknowledged":true}'])(
+  'an answer that tells no outcomes accepts the pushes: %j',
+  async (body) => {
+    provider.behave((response) => response.writeHead(201).end(body))
+    const { error, counted } = await send(2)
+    expect(error).toBeUndefined()
+    expect(counted).toContain('outcome="accepted"} 2')
+  },
+)
+
 test.each([
-  ['nothing', ''],
   ['a page', '<html>Welcome</html>'],
   ['too few outcomes', '{"data":[{"acknowledged":true,"status":"processed"}]}'],
   ['an outcome of one', '{"data":{"acknowledged":true,"status":"processed"}}'],
