@@ -162,6 +162,29 @@ test('a thread that failed to load before a reconnect is loaded after it', async
   expect(texts(await until(thread, ready))).toEqual(['reply'])
 })
 
+test('a sent message ends typing at once, and a lost connection ends it without a call', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, cut, count } = scriptedChat()
+  channel('c')
+  await chat.connect()
+  const room = chat.channel('c')
+  const calls = async () => {
+    await quiet()
+    return count(/\/typing$/)
+  }
+  room.keystroke()
+  expect(await calls()).toBe(1)
+  room.send({ text: 'done' })
+  expect(await calls()).toBe(2)
+  await clock.forward(10_000)
+  room.keystroke()
+  expect(await calls()).toBe(3)
+  cut()
+  await isOffline(chat)
+  await clock.forward(10_000)
+  expect(await calls()).toBe(3)
+})
+
 test('someone is shown as typing until they stop, send, or are silent for 8 seconds', async () => {
   const clock = stoppedClock()
   const { chat, channel, cut } = scriptedChat()

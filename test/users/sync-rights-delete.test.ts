@@ -27,6 +27,15 @@ describe('syncing users', () => {
     expect(await refusal(backend.users.get({ userId: 's3' }))).toEqual(notFound)
   })
 
+  test('of several rows of a user in one sync the last counts', async () => {
+    const { backend } = world()
+    const names = ['First', 'Second', 'Last']
+    const users = names.map((name) => ({ id: 'repeated', name }))
+    expect(await backend.users.sync({ users })).toMatchObject({ synced: 1, created: 1 })
+    expect(await backend.users.get({ userId: 'repeated' })).toMatchObject({ name: 'Last' })
+    expect(await backend.users.sync({ users })).toMatchObject({ synced: 1, created: 0, updated: 1 })
+  })
+
   test('a user sync takes a thousand users in a body of megabytes, and no more', async () => {
     const backend = await world().stranger()
     const users = Array.from({ length: 1_000 }, (_, index) => ({

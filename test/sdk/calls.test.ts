@@ -1,0 +1,146 @@
+import { ChatError, createApi, isChatError } from '@parley/client'
+import { createChatServer } from '@parley/client/server'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+
+/** A server that gives these answers, the last one again and again, and the requests it got. */
+function answering(...answers: (() => Response)[]) {
+  const requests: string[] = []
+  const fetch = async (input: string | URL | Request) => {
+    requests.push(String(input))
+    const answer = answers.length > 1 ? answers.shift() : answers[0]
+    return answer?.() ?? Response.json({})
+  }
+  return { requests, server: createChatServer({ url: 'http://test', apiKey: 'pk_test', fetch }) }
+}
+const fine = () => Response.json({ users: [] })
+const refused = (status: number, code: string, headers: Record<string, string> = {}) =>
+  Response.json({ error: { code, message: 'as the test wants' } }, { status, headers })
+
+/** Pauses between attempts are as long as they can be, and take no time. */
+function underClock() {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  vi.spyOn(Math, 'random').mockReturnValue(1)
+  onTestFinished(() => {
+    vi.useRealTimers()
+    vi.restoreAllMocks()
+  })
+}
+const failure = (call: Promise<unknown>) =>
+  call.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+
+beforeEach(() => underClock())
+
+test.each([
+  ['the server', () => refused(503, 'UNAVAILABLE')],
+  ['a proxy', () => new Response('<h1>Service unavailable</h1>', { status: 503 })],
+])(
+  'a call is tried four times while %s says unavailable, with doubled pauses',
+  async (_, answer) => {
+    const { requests, server } = answering(answer)
+    const failed = failure(server.users.list())
+    await vi.advanceTimersByTimeAsync(0)
+    for (const [index, pause] of [300, 600, 1_200].entries()) {
+      await vi.advanceTimersByTimeAsync(pause - 1)
+      expect(requests).toHaveLength(index + 1)
+      await vi.advanceTimersByTimeAsync(1)
+      expect(requests).toHaveLength(index + 2)
+    }
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(requests).toHaveLength(4)
+    expect(await failed).toMatchObject({ code: 'UNAVAILABLE', status: 503 })
+  },
+)
+
+test('a call is tried again when Retry-After is over', async () => {
+  const limited = () => refused(429, 'RATE_LIMITED', { 'retry-after': '7' })
+  const { requests, server } = answering(limited, fine)
+  const called = server.users.list()
+  await vi.advanceTimersByTimeAsync(6_999)
+  expect(requests).toHaveLength(1)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(await called).toEqual({ users: [] })
+})
+
+test('a call does not wait for more than ten seconds', async () => {
+  const { requests, server } = answering(() =>
+    refused(429, 'RATE_LIMITED', { 'retry-after': '11' }),
+  )
+  const failed = failure(server.users.list())
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(requests).toHaveLength(1)
+  const expected = { code: 'RATE_LIMITED', retryAfterMs: 11_000, retryable: true }
+  expect(await failed).toMatchObject(expected)
+})
+
+test('a call that waits for its next attempt can be aborted', async () => {
+  const { requests, server } = answering(() => refused(503, 'UNAVAILABLE'))
+  const stop = new AbortController()
+  const failed = failure(server.users.list({}, { signal: stop.signal }))
+  await vi.advanceTimersByTimeAsync(100)
+  stop.abort()
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(requests).toHaveLength(1)
+  expect(await failed).toMatchObject({ code: 'ABORTED', retryable: false })
+})
+
+test('a call that gets no answer says whether it was aborted, late or lost', async () => {
+  const silent = (_: unknown, init?: RequestInit) =>
+    new Promise<never>((_, reject) => {
+      const abort = () => reject(init?.signal?.reason)
+      if (init?.signal?.aborted) abort()
+      init?.signal?.addEventListener('abort', abort)
+    })
+  const api = createApi({ url: 'http://test', fetch: silent })
+  expect(await failure(api.service.live({}, { timeoutMs: 5 }))).toMatchObject({ code: 'TIMEOUT' })
+  const stop = new AbortController()
+  const aborted = failure(api.service.live({}, { signal: stop.signal }))
+  stop.abort()
+  expect(await aborted).toMatchObject({ code: 'ABORTED', status: 0 })
+  const lost = createApi({ url: 'http://test', fetch: () => Promise.reject(new Error('lost')) })
+  expect(await failure(lost.service.live())).toMatchObject({ code: 'NETWORK_ERROR', status: 0 })
+})
+
+test('a call waits 15 seconds for its answer, unless it is told otherwise', async () => {
+  const timeout = vi.spyOn(AbortSignal, 'timeout')
+  const { server } = answering(fine)
+  await server.users.list()
+  await server.users.list({}, { timeoutMs: 1_000 })
+  expect(timeout.mock.calls).toEqual([[15_000], [1_000]])
+})
+
+test('addresses are joined without doubled slashes, and what callers give is escaped', async () => {
+  const requested: string[] = []
+  const api = createApi({
+    url: 'http://test//',
+    fetch: async (input) => {
+      requested.push(String(input))
+      return Response.json({})
+    },
+  })
+  await api.users.get({ userId: 'a/b?c#d' })
+  await api.users.list({ q: 'a&b=c', limit: undefined } as never)
+  await api.reactions.remove({ channelId: 'c', messageId: 'm', emoji: '👍/%' })
+  expect(requested).toEqual([
+    'http://test/api/users/a%2Fb%3Fc%23d',
+    'http://test/api/users?q=a%26b%3Dc',
+    'http://test/api/channels/c/messages/m/reactions/%F0%9F%91%8D%2F%25',
+  ])
+})
+
+test('an error says whether the same call may succeed later', () => {
+  const codes = ['NETWORK_ERROR', 'TIMEOUT', 'TOKEN_PROVIDER_FAILED'] as const
+  const busy = ['RATE_LIMITED', 'UNAVAILABLE', 'INTERNAL_ERROR'] as const
+  const final = ['ABORTED', 'FORBIDDEN', 'NOT_FOUND', 'VALIDATION_ERROR', 'INVALID_TOKEN'] as const
+  const retryable = (code: (typeof codes | typeof busy | typeof final)[number]) =>
+    new ChatError('', { code }).retryable
+  expect([...codes, ...busy].filter((code) => !retryable(code))).toEqual([])
+  expect(final.filter(retryable)).toEqual([])
+  const error = new ChatError('', { code: 'FORBIDDEN' })
+  expect(isChatError(error)).toBe(true)
+  expect(isChatError(error, 'FORBIDDEN')).toBe(true)
+  expect(isChatError(error, 'NOT_FOUND')).toBe(false)
+  expect(isChatError(new Error('FORBIDDEN'))).toBe(false)
+})
