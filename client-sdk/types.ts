@@ -293,7 +293,7 @@ export interface Api {
     /**
      * Lists your channels, newest activity first, with unread counts and last messages.
      * `discover=true` lists the channels you may join instead: public ones, and the team channels
-     * of your workspaces. A page may end early: `hasMore` says whether more follow.
+     * of your workspaces. A page may end early: `more` says that more follow.
      *
      * `GET /api/channels`
      */
@@ -311,8 +311,8 @@ export interface Api {
     }, options?: CallOptions): Promise<{
       /** Newest activity first. */
       channels: Channel[]
-      /** Whether more follow. The `offset` after this page is that of its end. */
-      hasMore: boolean
+      /** More follow: call again with an `offset` past these. */
+      more?: true | undefined
     }>
     /**
      * Creates a channel; you become its owner. `messaging` needs exactly one entry in `memberIds`,

@@ -99,7 +99,7 @@ export const channels = {
     description:
       'Lists your channels, newest activity first, with unread counts and last messages. ' +
       '`discover=true` lists the channels you may join instead: public ones, and the team ' +
-      'channels of your workspaces. A page may end early: `hasMore` says whether more follow.',
+      'channels of your workspaces. A page may end early: `more` says that more follow.',
     input: z.object({
       limit: field.pageSize(limits.page.channels),
       offset: field.offset(),
@@ -117,10 +117,13 @@ export const channels = {
     }),
     output: z.object({
       channels: z.array(Channel).meta({ description: 'Newest activity first.' }),
-      hasMore: z.boolean().meta({
-        description: 'Whether more follow. The `offset` after this page is that of its end.',
-        examples: [false],
-      }),
+      more: z
+        .literal(true)
+        .optional()
+        .meta({
+          description: 'More follow: call again with an `offset` past these.',
+          examples: [true],
+        }),
     }),
   }),
   create: operation({

@@ -155,9 +155,10 @@ export class ChannelList {
     this.#hasMore = hasMore
   }
 
-  #fetchPage(offset: number, limit: number) {
+  async #fetchPage(offset: number, limit: number) {
     const { context, filter } = this.options
-    return context.api.channels.list({ ...filter, limit, offset })
+    const { channels, more = false } = await context.api.channels.list({ ...filter, limit, offset })
+    return { channels, hasMore: more }
   }
 
   get #connection() {

@@ -27,7 +27,7 @@ const list = implementWithoutTransaction(
       offset ${offset}`
     const { channels, found } = await selectChannels(db, { appId, viewer: userId, page })
     const shown = channels.slice(0, limit)
-    return { channels: shown, hasMore: found > shown.length }
+    return { channels: shown, ...(found > shown.length && { more: true as const }) }
   },
 )
 

@@ -122,7 +122,7 @@ function listOf({ channels }: ScriptedData, query: URLSearchParams) {
   const all = [...channels.values()]
     .map((channel) => channel.record())
     .sort((a, b) => activityOf(b).localeCompare(activityOf(a)) || b.id.localeCompare(a.id))
-  return { channels: all.slice(offset, end), hasMore: all.length > end }
+  return { channels: all.slice(offset, end), ...(all.length > end && { more: true }) }
 }
 
 function pageOf(all: Message[], query: URLSearchParams) {
