@@ -1,5 +1,8 @@
-import { onTestFinished, test } from 'vitest'
+import { topics } from '@parley/contract'
+import { runInTransaction } from '@parley/server/core/context'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { openProxy } from '../support/proxy.ts'
+import { RawSocket, useSockets } from '../support/socket.ts'
 import { until } from '../support/until.ts'
 import { createWorld, useWorld } from '../support/world.ts'
 import { counts, createGroup, presenceOf, useListeners } from './listeners.ts'
@@ -83,4 +86,48 @@ test('the users of a dead node go offline when its rows are lost in a crash', as
   await anas.until(() => presenceOf(anas, ben.id).at(-1) === 'presence.online')
   await world().db`delete from connections where app_id = ${world().appId}`
   await anas.until(() => presenceOf(anas, ben.id).at(-1) === 'presence.offline')
+})
+
+describe('what a node did whose notes were lost', () => {
+  const terminatedLater = useSockets()
+  const silent = { publish: () => {}, broadcast: () => {} }
+
+  test('a revocation that nobody told this node closes the sockets of the user', async () => {
+    const [ana, ben] = await newUsers()
+    const [anas, bens] = [
+      await terminatedLater(RawSocket.connect(world(), ana)),
+      await terminatedLater(RawSocket.connect(world(), ben)),
+    ]
+    await world().db`
+      update users
+      set token_generation = token_generation + 1
+      where app_id = ${world().appId}
+        and id = ${ben.id}`
+    expect((await bens.closed).code).toBe(3503)
+    const subscribe = { channel: userTopic(ana) }
+    expect((await anas.ask({ id: 2, subscribe })).subscribe).toBeDefined()
+  })
+
+  test('a removal from a workspace that nobody told this node ends subscriptions', async () => {
+    const { appId, pool } = world()
+    const [ana, ben] = await newUsers()
+    const { id: workspaceId } = await ana.workspaces.create({ name: 'Acme', type: 'team' })
+    await ben.invites.accept({ token: (await ana.invites.create({ workspaceId })).token })
+    const team = { type: 'team', name: 'Open', workspaceId } as const
+    const { id: channelId } = await ana.channels.create(team)
+    const raw = await terminatedLater(RawSocket.connect(world(), ben))
+    const channel = topics.channel(appId, channelId)
+    expect((await raw.ask({ id: 2, subscribe: { channel } })).subscribe).toBeDefined()
+    await pool.use((connection) =>
+      runInTransaction(connection, { appId, publisher: silent }, async ({ db, emitToUser }) => {
+        await db`
+          delete from workspace_members
+          where app_id = ${appId}
+            and workspace_id = ${workspaceId}
+            and user_id = ${ben.id}`
+        emitToUser(ben.id, 'workspace.removed', { workspaceId })
+      }),
+    )
+    await raw.pushed((push) => push.channel === channel && push.unsubscribe?.code === 2000)
+  })
 })

@@ -1,5 +1,6 @@
 import { topics } from '@parley/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { withoutCleanup } from '../support/locks.ts'
 import { RawSocket, useSockets } from '../support/socket.ts'
 import { createWorld, type User, useWorld, type World } from '../support/world.ts'
 
@@ -42,6 +43,19 @@ describe('voiding the tokens of a user, on every node', () => {
     const late = await RawSocket.open(other)
     late.send({ id: 1, connect: { token: ben.minted.wsToken } })
     expect((await late.closed).code).toBe(3500)
+  })
+})
+
+test('a deleted channel cannot be subscribed to, even before its rows are purged', async () => {
+  const ana = await world().user('ana-deletes')
+  const { id: channelId } = await ana.channels.create({ type: 'public', name: 'Gone' })
+  const sockets = await socketsOf(ana)
+  await withoutCleanup(world(), async () => {
+    await ana.channels.delete({ channelId })
+    for (const raw of sockets) {
+      const answer = await raw.ask({ id: 2, subscribe: { channel: chat(channelId) } })
+      expect(answer.error.code).toBe(103)
+    }
   })
 })
 

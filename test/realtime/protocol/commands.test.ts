@@ -116,6 +116,21 @@ describe('topics and commands', () => {
     expect((await raw.ask({ id: 7, history: { channel: userTopic(ben()) } })).error.code).toBe(103)
   })
 
+  test('a history has at most 5,000 events, whatever limit is asked for', async () => {
+    const channelId = await createGroup()
+    const topic = channelTopic(channelId)
+    await world().db`
+      insert into events (topic, "offset", type, envelope)
+      select ${topic}, n, 'message.new', '{}'
+      from generate_series(100, 5200) n`
+    const raw = await connected()
+    const ask = async (id: number, limit: number) =>
+      (await raw.ask({ id, history: { channel: topic, limit } })).history.publications.length
+    expect([await ask(2, 5_100), await ask(3, -1), await ask(4, 4_999)]).toEqual([
+      5_000, 5_000, 4_999,
+    ])
+  })
+
   test('presence lists the connected members of a channel', async () => {
     const [eva, fay] = await world().users('eva', 'fay')
     const { id: channelId } = await eva.channels.create({
