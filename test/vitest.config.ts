@@ -8,7 +8,7 @@ const isolated = ['sdk/{connection,outbox,people,react,react-leaks}.test.ts']
 const last = ['sql.test.ts']
 
 /** Small files that take long. They start first, so that no worker waits for them at the end. */
-const slow = /(contract-package|sdk\/package|workers|start|playground|epoch)\.test\.ts$/
+const slow = /(contract-package|sdk\/package|workers|start|start-end|playground|epoch)\.test\.ts$/
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]) {
     const sorted = await super.sort(files)
