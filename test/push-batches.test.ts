@@ -41,7 +41,8 @@ async function send(count: number) {
   const counted = await metrics.registry.getSingleMetricAsString('parley_pushes_total')
   return { error, errors, counted }
 }
-const batchOf = (body: object) => ('events' in body ? body.events : [body]) as { to: string }[] // as we send them
+/** The events of a request, as we send them. */
+const batchOf = (body: object) => ('events' in body ? body.events : [body]) as { to: string }[]
 
 test('pushes go to the provider a hundred at a time, and one alone by its own call', async () => {
   await send(201)
@@ -77,7 +78,7 @@ test('a batch that is refused for another reason is given up as a whole', async 
   expect(counted).toContain('outcome="refused"} 16')
 })
 
-test('only the pushes that were not sent are put off, with the pause that is asked for', async () => {
+test('only the pushes that were not sent are put off, with the pause asked for', async () => {
   provider.behave((response, call) => {
     const isFirst = provider.calls.length === 1
     const answer = isFirst ? provider.answer(201) : provider.answer(429, { 'retry-after': '7' })

@@ -25,6 +25,8 @@ test('a failed start prints one line with the reason and exits with 1', async ()
     () => taken.address() ?? Promise.reject(new Error('not yet')),
     patient,
   )) as AddressInfo
+  const waiting = 'Warning: waiting up to 1 s for the database: .*'
+  const refusal = 'The database cannot be used: connect ECONNREFUSED \\S+:1'
   const bad: [Record<string, string>, RegExp][] = [
     [{ PORT: 'x', DATA_DIR: directory }, /^PORT: expected a whole number\n$/],
     [
@@ -33,7 +35,7 @@ test('a failed start prints one line with the reason and exits with 1', async ()
         DATABASE_URL: 'postgres://parley:hunter2@localhost:1/parley',
         DATABASE_WAIT_SECONDS: '1',
       },
-      /^Warning: waiting up to 1 s for the database: .*\nThe database cannot be used: connect ECONNREFUSED \S+:1\n$/,
+      new RegExp(`^${waiting}\n${refusal}\n$`),
     ],
     [
       { ...production, DATABASE_URL: world().databaseUrl, PORT: String(port) },

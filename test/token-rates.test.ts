@@ -3,7 +3,7 @@ import { count, limited, mint, none } from './support/limited.ts'
 import { expectError } from './support/raw.ts'
 
 describe('token requests', () => {
-  test('token requests are counted by app and address, and those without a good key apart', async () => {
+  test('token requests count by app and address, those without a good key apart', async () => {
     const world = await limited({ rateLimits: { ...none, tokens: 2 } })
     for (const _ of [1, 2, 3, 4])
       expectError(await mint(world, { 'X-API-Key': 'wrong' }), 'UNAUTHORIZED')

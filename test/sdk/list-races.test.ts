@@ -161,7 +161,7 @@ test('when the last message is deleted, the list fetches the one before it', asy
   await until(list, ({ items }) => items.some(({ lastMessage }) => lastMessage?.text === 'last'))
 })
 
-test('an unread count of a channel whose record is newer changes nothing but the count', async () => {
+test('an unread count of a channel with a newer record changes nothing but the count', async () => {
   const { tell, one, list } = await listed()
   const before = list.getSnapshot()
   tell('channel.unread_changed', { channelId: 'two', count: 0 })
