@@ -141,8 +141,8 @@ export function warningsOf(config: Config, wsUrl: string) {
     warnings.push(`PUBLIC_URL is unset: clients are told to connect to ${wsUrl}`)
   if (isProduction && publicUrl?.startsWith('https:') && trustProxy === false)
     warnings.push(
-      'TRUST_PROXY is unset, but PUBLIC_URL is that of a proxy: all its clients seem to come from ' +
-        'one address and share the limits of one. Set the number of proxies.',
+      'TRUST_PROXY is unset, but PUBLIC_URL is that of a proxy: all its clients seem to come ' +
+        'from one address and share the limits of one. Set the number of proxies.',
     )
   if (isProduction && allowedOrigins.includes('*'))
     warnings.push('ALLOWED_ORIGINS=*: the pages of every site may call. It is for development.')

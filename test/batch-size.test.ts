@@ -13,7 +13,7 @@ async function given(batch: ReturnType<typeof createBatchSize>, can: number) {
   return tried
 }
 
-test('a step that takes too long is halved at once, and success doubles the next up to the most', async () => {
+test('a slow step is halved at once, and success doubles the next up to the most', async () => {
   const batch = createBatchSize(1_000)
   expect(await given(batch, 200)).toEqual([1_000, 500, 250, 125])
   expect(await given(batch, 1_000)).toEqual([250])

@@ -59,7 +59,7 @@ async function closeEverywhere(write: (place: string) => Promise<Answer>) {
   return refusals
 }
 
-test('a transaction in which a caught statement failed reports that nothing was stored', async () => {
+test('a transaction with a failure that was caught reports that nothing was stored', async () => {
   const { db } = world()
   await db`create table stored (name text)`
   const work = node.pool.use((connection) =>

@@ -21,7 +21,7 @@ function recorded({ maxBatchSize = 64 } = {}) {
   return { attempt, batches, batch }
 }
 
-test('a command whose time runs out while its batch is put together is still answered', async () => {
+test('a command whose time runs out while its batch is gathered is still answered', async () => {
   const attempt = createGroupCommit<string, string>({
     run: async (commands) => commands.map((command) => `${command} done`),
     maxBatchSize: 64,
@@ -84,7 +84,7 @@ test('only commands of a locked channel wait for its lock, and they keep their o
   expect(await Promise.all(answers)).toEqual(['a1', 'a2', 'b1', 'a3'])
 })
 
-test('a command behind one that waits for its lock does not wait for its group as well', async () => {
+test('a command behind one that waits for its lock does not also wait for its group', async () => {
   const { send, batches, finish } = startGroup((command) => command.startsWith('a'))
   const answers = [send('a1'), send('b1')]
   await finish(0)

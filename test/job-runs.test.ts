@@ -59,7 +59,7 @@ test('pauses double with each retry, up to ten minutes, with up to a quarter mor
   }
 })
 
-test('the pause that the provider asks for is kept, and the age and the queue of the job', async () => {
+test('the pause that the provider asks for is kept, and the age and queue of the job', async () => {
   const since = new Date(Date.now() - 60_000).toISOString()
   const { added, logged, counted } = await run(putOff(300), { since })
   expect(pauseOf(added)).toBeGreaterThan(299_000)

@@ -29,7 +29,7 @@ async function enqueueLocked(messageId: string, deaths: number) {
   })
 }
 
-test('a job outlives twenty deaths of its workers and is then given up, with its reason', async () => {
+test('a job outlives twenty deaths of its workers and is given up with its reason', async () => {
   const { world, provider } = staging.current()
   const errors: object[] = []
   const error = (facts: object, message: string) => void errors.push({ ...facts, message })

@@ -82,7 +82,7 @@ test('a batch that is refused for another reason is given up as a whole', async 
   expect(counted).toContain('outcome="refused"} 16')
 })
 
-test('only the pushes that were not sent are put off, with the pause that is asked for', async () => {
+test('only the pushes that were not sent are put off, with the pause asked for', async () => {
   provider.behave((response, call) => {
     const isFirst = provider.calls.length === 1
     const answer = isFirst ? provider.accept : provider.answer(429, { 'retry-after': '7' })
@@ -129,7 +129,7 @@ test('a push alone that the provider acknowledges but does not process is refuse
   expect(counted).toContain('outcome="refused"} 1')
 })
 
-test('trouble of the provider with some pushes of a batch puts off those, and no others', async () => {
+test('trouble of the provider with some pushes of a batch puts off only those', async () => {
   provider.decide(({ to }) =>
     to === 'user3' || to === 'user120'
       ? { status: 'error', error: ['connect ECONNREFUSED 10.0.0.7:6379'] }

@@ -1,36 +1,6 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { asUser, count, limited, mint, none, talk } from './support/limited.ts'
 import { expectError, post } from './support/raw.ts'
-import { createWorld, type User, type World } from './support/world.ts'
-
-const none = { tokens: 0, messages: 0, requests: 0 }
-
-/** A world with rate limits, for one test. */
-const limited = async (options: Parameters<typeof createWorld>[0]) => {
-  const world = await createWorld(options)
-  onTestFinished(world.stop)
-  return world
-}
-const asUser = (world: World, { token }: User, path: string, { method = 'GET', body = '' } = {}) =>
-  post(world.url, path, {
-    method,
-    body,
-    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-  })
-const mint = (world: World, headers: Record<string, string> = {}) =>
-  post(world.url, '/tokens', {
-    headers: { 'X-API-Key': world.apiKey, 'Content-Type': 'application/json', ...headers },
-    body: '{"userId":"ana"}',
-  })
-const count = (answers: { status: number }[], status: number) =>
-  answers.filter((answer) => answer.status === status).length
-const talk = async (world: World) => {
-  const [ana, ben] = await world.users('ana', 'ben')
-  const { id } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })
-  const path = `/api/channels/${id}/messages`
-  const send = (user: User, message: object) =>
-    asUser(world, user, path, { method: 'POST', body: JSON.stringify(message) })
-  return { ana, ben, id, path, send }
-}
 
 test('exactly the allowed number of messages a minute pass', async () => {
   const world = await limited({ rateLimits: { ...none, messages: 3 } })
@@ -154,72 +124,6 @@ test('health, unknown routes and preflights are not counted', async () => {
       (await post(world.url, '/tokens', { method: 'OPTIONS', headers: preflight })).status,
     ).toBe(204)
   expect((await mint(world)).status).toBe(200)
-})
-
-describe('token requests', () => {
-  test('token requests are counted by API key and address, and those without a good key apart', async () => {
-    const world = await limited({ rateLimits: { ...none, tokens: 2 } })
-    for (const _ of [1, 2, 3, 4])
-      expectError(await mint(world, { 'X-API-Key': 'wrong' }), 'UNAUTHORIZED')
-    for (const remaining of ['1', '0'])
-      expect(await mint(world)).toMatchObject({
-        status: 200,
-        headers: { 'ratelimit-limit': '2', 'ratelimit-remaining': remaining },
-      })
-    expectError(await mint(world), 'RATE_LIMITED')
-    expectError(await mint(world, { 'X-API-Key': 'wrong' }), 'UNAUTHORIZED')
-    const { apiKey } = await world.operator.apps.create({ name: 'Other' })
-    expect((await mint(world, { 'X-API-Key': apiKey })).status).toBe(200)
-  })
-  test('a flood of bad API keys is neither looked up nor stops good ones', async () => {
-    const statements: string[] = []
-    const onStatement = (statement: string) => void statements.push(statement)
-    const world = await limited({ rateLimits: { ...none, tokens: 5 }, onStatement })
-    expect((await mint(world)).status).toBe(200)
-    statements.length = 0
-    const bad = (key: number) => ({ 'X-API-Key': `pk_${String(key).padStart(32, '0')}` })
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, (_, index) => mint(world, bad(index))),
-    )
-    expect([count(answers, 401), count(answers, 429)]).toEqual([5, 45])
-    const refused = answers.find(({ status }) => status === 429)
-    expect(refused?.headers['retry-after']).toMatch(/^(60|[345]\d)$/)
-    const known = answers.findIndex(({ status }) => status === 401)
-    expectError(await mint(world, bad(known)), 'UNAUTHORIZED')
-    expect(statements.filter((statement) => statement.includes('api_keys'))).toHaveLength(5)
-    for (const _ of [1, 2, 3]) expect((await mint(world)).status).toBe(200)
-  })
-  test('X-Forwarded-For is ignored unless a proxy is trusted', async () => {
-    const world = await limited({ rateLimits: { ...none, tokens: 2 } })
-    for (const address of ['1.1.1.1', '2.2.2.2'])
-      expect((await mint(world, { 'X-Forwarded-For': address })).status).toBe(200)
-    expectError(
-      await mint(world, {
-        'X-Forwarded-For': '3.3.3.3',
-        'X-Real-IP': '3.3.3.3',
-        Forwarded: 'for=3.3.3.3',
-      }),
-      'RATE_LIMITED',
-    )
-  })
-  const behindProxies = {
-    'a number of proxies': (_: string, hop: number) => hop < 1,
-    'networks of proxies': '10.0.0.0/8, 127.0.0.1',
-  }
-  for (const [name, trustProxy] of Object.entries(behindProxies)) {
-    test(`behind ${name} token requests and bad keys are counted by the forwarded address`, async () => {
-      const world = await limited({ rateLimits: { ...none, tokens: 1 }, trustProxy })
-      expect((await mint(world, { 'X-Forwarded-For': '1.1.1.1' })).status).toBe(200)
-      expectError(await mint(world, { 'X-Forwarded-For': '9.9.9.9, 1.1.1.1' }), 'RATE_LIMITED')
-      expect((await mint(world, { 'X-Forwarded-For': '1.1.1.1, 2.2.2.2' })).status).toBe(200)
-      const bad = (key: string) => ({ 'X-API-Key': `pk_${key.repeat(32)}` })
-      const from = { 'X-Forwarded-For': '3.3.3.3' }
-      expectError(await mint(world, { ...from, ...bad('a') }), 'UNAUTHORIZED')
-      expectError(await mint(world, { ...from, ...bad('b') }), 'RATE_LIMITED')
-      const elsewhere = { 'X-Forwarded-For': '4.4.4.4' }
-      expectError(await mint(world, { ...elsewhere, ...bad('c') }), 'UNAUTHORIZED')
-    })
-  }
 })
 
 test('each call of a tRPC batch is counted', async () => {

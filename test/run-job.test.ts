@@ -61,7 +61,7 @@ async function runBatch({
   return { added, runs }
 }
 
-test('the age of a job is that of the database, however wrong the clock of the worker', async () => {
+test('the age of a job is the one in the database, whatever the clock of the worker', async () => {
   expect(await runBatch({ ageSeconds: 6 * 3_600 - 1 })).toEqual({ added: [], runs: 1 })
   expect(await runBatch({ ageSeconds: 6 * 3_600 + 1 })).toEqual({ added: [], runs: 0 })
 })
@@ -82,7 +82,7 @@ test('a job that the end of its process interrupts returns to the queue', async 
   expect(added[0]?.runAt).toBeUndefined()
 })
 
-test('a batch is split into single jobs after two deaths of its workers, not after one', async () => {
+test('a batch is split into single jobs after two deaths of its workers, not one', async () => {
   expect(await runBatch({ maxAttempts: 6 })).toEqual({ added: [], runs: 1 })
   const { added, runs } = await runBatch({ maxAttempts: 7 })
   expect(runs).toBe(0)

@@ -44,7 +44,7 @@ test('health fails while the database cannot be asked, and liveness does not', a
   expect(await status('/health')).toBe(200)
 })
 
-test('with external jobs, health and the log say that no worker runs, and when one is back', async () => {
+test('with external jobs, health and log say if no worker runs, and when one is back', async () => {
   const lines: string[] = []
   const note = (level: string) => (_: object, message: string) => void lines.push(level + message)
   const node = await createWorld({

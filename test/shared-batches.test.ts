@@ -46,7 +46,7 @@ describe('a shared batch that fails', () => {
   })
 })
 
-test('a batch is bounded by the sizes of its items, and a larger item has one to itself', async () => {
+test('a batch is bounded by the sizes of its items, a larger item has one to itself', async () => {
   const { batches, run } = createStatement()
   const call = coalesce(run, { maxBatch: 10, sizeOf: ({ length }) => length })
   await Promise.all(['aaaaaaaaaaaa', 'bbbbb', 'ccccc', 'd'].map(call))

@@ -1,32 +1,14 @@
-import { type AppRouter, limits, topics } from '@parley/contract'
+import type { AppRouter } from '@parley/contract'
+import { limits, topics } from '@parley/contract'
 import { connectOnce } from '@parley/server/db/client'
 import { createTRPCClient, httpBatchLink } from '@trpc/client'
-import { expect, onTestFinished, test, vi } from 'vitest'
-import { idle } from './support/idle.ts'
+import { expect, test, vi } from 'vitest'
 import { insertUsers } from './support/inserted.ts'
 import { whileLocked } from './support/locks.ts'
-import { serveProvider } from './support/provider.ts'
 import { RawSocket } from './support/socket.ts'
+import { isWork, onStatement, statements, statementsOf, workOf } from './support/statements.ts'
 import { patient } from './support/until.ts'
-import { createWorld, useWorld } from './support/world.ts'
-
-/** The statements that the server sends to its database. */
-const statements: string[] = []
-const onStatement = (statement: string) => void statements.push(statement)
-
-/**
- * Statements of no operation: every 5 s the lookup of revoked tokens, every 2 s the last activity.
- */
-const isElsewhere = (statement: string) =>
-  /^\s*select u\.token_generation\s+from users u|update users u\s+set last_active_at/.test(
-    statement,
-  )
-
-async function statementsOf(work: () => Promise<unknown>) {
-  statements.length = 0
-  await work()
-  return statements.filter((statement) => !isElsewhere(statement))
-}
+import { useWorld } from './support/world.ts'
 
 // One connection: what is prepared once stays prepared.
 const world = useWorld({
@@ -81,11 +63,6 @@ const lively = async (size: number) => {
     await operation()
   return { ana, channelId, operations, all: { ...operations, ...changes } }
 }
-
-const isWork = (statement: string) =>
-  !/^\s*(begin|commit)/i.test(statement) && !isElsewhere(statement)
-const workOf = async (operation: () => Promise<unknown>) =>
-  (await statementsOf(operation)).filter(isWork)
 
 test('a send takes four statements beside begin and commit, and a page two', async () => {
   const { operations } = await lively(2)
@@ -217,74 +194,4 @@ test('a frame with hundreds of subscribes takes one statement', async () => {
   expect(taken).toEqual([expect.stringMatching(/with ordinality as \w+ \(\s*topic/)])
   expect(raw.messages.flatMap(({ id, subscribe }) => (subscribe ? [id] : []))).toEqual([2, 3])
   raw.socket.terminate()
-})
-
-test('a message is pushed to hundreds of members with as many statements as to two', async () => {
-  const provider = await serveProvider()
-  const pushing = await createWorld({
-    onStatement,
-    poolSize: 1,
-    timings: { reconcileMs: 1_000_000, beatMs: 1_000_000 },
-    jobs: { push: provider.settings },
-  })
-  onTestFinished(async () => {
-    await pushing.stop()
-    await provider.stop()
-  })
-  const [ana] = await pushing.users('ana', 'ben')
-  const extras = await insertUsers(pushing, 'extra', 300)
-  const statementsFor = async (memberIds: string[]) => {
-    const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds })
-    const work = async () => {
-      await idle(pushing)
-      provider.forget()
-      statements.length = 0
-      await ana.messages.send({ channelId, text: 'hello' })
-      await idle(pushing)
-      expect(provider.triggered()).toHaveLength(memberIds.length)
-      return statements.filter(
-        (statement) =>
-          !isElsewhere(statement) &&
-          !/staged_jobs set|from staged_jobs|job_workers|force_unlock/.test(statement),
-      )
-    }
-    await work()
-    return work()
-  }
-  const few = await statementsFor(['ben', 'extra1'])
-  expect(await statementsFor(extras.slice(0, 299))).toEqual(few)
-  // Six are the send's.
-  expect(few).toHaveLength(7)
-})
-
-test('staging previews and pushes takes no additional statement', async () => {
-  const workflows = {
-    'new-message': 'm',
-    mention: 'm',
-    'channel-invite': 'c',
-    reaction: 'r',
-    'thread-reply': 't',
-  }
-  const push = { secretKey: 'key', apiUrl: 'http://127.0.0.1:9', tenantId: undefined, workflows }
-  const promising = await createWorld({
-    onStatement,
-    poolSize: 1,
-    jobs: { isElsewhere: true, push },
-  })
-  try {
-    const [ana] = await promising.users('ana', 'ben')
-    const { id: channelId } = await ana.channels.create({
-      type: 'group',
-      name: 'Talk',
-      memberIds: ['ben'],
-    })
-    const send = () => ana.messages.send({ channelId, text: 'look https://example.com/' })
-    await send()
-    expect(await workOf(send)).toHaveLength(4)
-    expect(
-      await promising.db`select task from staged_jobs where task in ('preview', 'push-message')`,
-    ).toHaveLength(4)
-  } finally {
-    await promising.stop()
-  }
 })

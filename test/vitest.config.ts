@@ -2,13 +2,11 @@ import { join } from 'node:path'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type CoverageV8Options, type TestSpecification } from 'vitest/node'
 
-/** Files that put something on `globalThis`. Each has a process of its own. */
-const isolated = ['sdk/{connection,outbox,people,react,react-leaks}.test.ts']
 /** Files that look at what all others have done. */
 const last = ['sql.test.ts']
 
 /** Small files that take long. They start first, so that no worker waits for them at the end. */
-const slow = /(contract-package|sdk\/package|workers|start|playground|epoch)\.test\.ts$/
+const slow = /(contract-package|sdk\/package|workers|start|start-end|playground|epoch)\.test\.ts$/
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]) {
     const sorted = await super.sort(files)
@@ -40,8 +38,9 @@ const tests = {
 }
 
 /**
- * What the tests run in their own processes, by folder: `npm run coverage`. Programs and the embedded
- * PostgreSQL run in child processes, which are not measured; pages are tested in a browser.
+ * What the tests run in their own processes, by folder: `npm run coverage`. Programs and the
+ * embedded PostgreSQL run in child processes, which are not measured; pages are tested in a
+ * browser.
  */
 const measured = [
   'server/features',
@@ -83,11 +82,10 @@ export default defineConfig({
           ...tests,
           name: 'shared',
           include: ['**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...isolated, ...last],
+          exclude: [...configDefaults.exclude, ...last],
           setupFiles: ['./support/globals.ts'],
         },
       },
-      { ...everywhere, test: { ...tests, name: 'isolated', include: isolated, isolate: true } },
       {
         ...everywhere,
         test: { ...tests, name: 'last', include: last, sequence: { ...sequence, groupOrder: 1 } },

@@ -117,7 +117,7 @@ test('a user who is removed from one workspace stays in the others', async () =>
   ).toEqual([['workspace.removed', { workspaceId }]])
 })
 
-test('the default workspace is the first that was joined, and its deleted channels are not counted', async () => {
+test('the default workspace is the first joined, without its deleted channels', async () => {
   const ana = await world().user('z-ana')
   const first = await ana.workspaces.create({ name: 'Zebra', type: 'team' })
   await ana.workspaces.create({ name: 'Ant', type: 'team' })

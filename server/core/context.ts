@@ -156,7 +156,10 @@ export const broadcast = <T extends EphemeralChannelEventType>(
   services.publisher.broadcast({ kind: 'event', topic, ...event, onlyFor })
 }
 
-/** Sends an ephemeral event to a user's topic, at once; inside a transaction call it from `afterCommit`. */
+/**
+ * Sends an ephemeral event to a user's topic, at once; inside a transaction call it from
+ * `afterCommit`.
+ */
 export const broadcastToUser = <T extends EphemeralUserEventType>(
   { caller, services }: BroadcastContext,
   userId: string,

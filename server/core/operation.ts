@@ -26,7 +26,9 @@ type Write<Op extends Operation> = {
 export type Batch<Op extends Operation> = { kind: 'batch'; op: Op } & BatchRules<Op>
 
 type BatchRules<Op extends Operation> = {
-  /** Commands of one group, all of one app, may share a transaction; `resource` is what they lock. */
+  /**
+   * Commands of one group, all of one app, may share a transaction; `resource` is what they lock.
+   */
   keysOf: (command: Command<Op>) => { group: string; resource: string }
   /**
    * Carries out commands of one group in one transaction; returns their outcomes in order. Unless

@@ -89,7 +89,8 @@ export const asLocked = (channel: ChannelRow): LockedChannel => ({ ...channel, i
 
 /**
  * Locks channels in the order of their ids, so that two transactions never wait for each other.
- * Rows of members stay writable. Unless it `mayWait`, channels that others have locked are left out.
+ * Rows of members stay writable. Unless it `mayWait`, channels that others have locked are left
+ * out.
  */
 export const lockChannels = (
   db: Tx,

@@ -33,9 +33,9 @@ const LEAST_REMAINING_MS = 1_000
 /**
  * Group commit: commands that arrive while others of their group are running wait, and then run as
  * one batch. An idle group adds no delay, and a busy one holds one connection however many commands
- * wait for it. A batch of a group never waits for locks: commands whose resource is locked by others
- * go to a queue of that resource, which does wait, and nobody else with them. Commands of one
- * resource run in the order in which they arrived.
+ * wait for it. A batch of a group never waits for locks: commands whose resource is locked by
+ * others go to a queue of that resource, which does wait, and nobody else with them. Commands of
+ * one resource run in the order in which they arrived.
  */
 export function createGroupCommit<Command, Result>({
   run,

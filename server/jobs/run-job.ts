@@ -108,7 +108,9 @@ async function untilStored(
   }
 }
 
-/** Enqueues a batch, in the same named queue as the job that is running. Without `runAt`, for now. */
+/**
+ * Enqueues a batch, in the same named queue as the job that is running. Without `runAt`, for now.
+ */
 async function addBatch(helpers: JobHelpers, task: QueuedTask, batch: Batch, runAt?: Date) {
   const queueName = await helpers.getQueueName()
   await helpers.addJob(task, batch, {

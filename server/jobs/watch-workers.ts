@@ -8,7 +8,8 @@ type WatchOptions = { db: Db; timings?: Partial<Timings> | undefined }
 
 /**
  * Watches whether any process runs the jobs that this one only stages. `start` logs once when there
- * has been none for a while, and once when there is one again; it returns a function that ends this.
+ * has been none for a while, and once when there is one again; it returns a function that ends
+ * this.
  */
 export function watchWorkers({ db, timings: overrides }: WatchOptions) {
   const { heartbeatMs, workerMissingMs } = { ...defaults, ...overrides }

@@ -9,7 +9,9 @@ type KnownPresenceOptions = {
   tell: (change: PresenceNote) => void
 }
 
-/** Who is online as the users of this node were told, on whichever node, to find what they missed. */
+/**
+ * Who is online as the users of this node were told, on whichever node, to find what they missed.
+ */
 export class KnownPresence {
   #online = new Map<string, User>()
   /** Users of whom a note came during a comparison: it may be newer than what is compared. */

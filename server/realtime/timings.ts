@@ -21,11 +21,15 @@ export const timings = {
   brokerSilenceMs: 12_000,
   typingMs: limits.typingSeconds * 1_000,
   unreadPauseMs: 250,
-  /** The time over which a node that stops, or has an outage, spreads the closing of its sockets. */
+  /**
+   * The time over which a node that stops, or has an outage, spreads the closing of its sockets.
+   */
   shutdownMs: 4_000,
 }
 export type Timings = typeof timings
 
-/** How long, in milliseconds, until a token that expires at this time (in seconds) is not accepted. */
+/**
+ * How long, in milliseconds, until a token that expires at this time (in seconds) is not accepted.
+ */
 export const untilExpiry = (expiresAt: number, { expiryGraceMs }: Pick<Timings, 'expiryGraceMs'>) =>
   expiresAt * 1000 - Date.now() + expiryGraceMs

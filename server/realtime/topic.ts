@@ -9,8 +9,8 @@ const EARLY_ENTRIES = 1_000
 const HELD_ENTRIES = 1_000
 
 /**
- * An ephemeral publication that waits until all up to the offset `after` are delivered. It is for the
- * subscriptions of its time only: one that came later has loaded what is newer.
+ * An ephemeral publication that waits until all up to the offset `after` are delivered. It is for
+ * the subscriptions of its time only: one that came later has loaded what is newer.
  */
 type HeldDelivery = { delivery: Delivery; after: number; to: Subscription[] }
 

@@ -5,7 +5,8 @@ const REMOTE_DELAY_MS = 1_000
 
 /**
  * Stops the typing of users whose client does not. Every node tracks all of them. The node that
- * received the last `typing.start` sends the stop; the others wait a little longer, in case it died.
+ * received the last `typing.start` sends the stop; the others wait a little longer, in case it
+ * died.
  */
 export class TypingTracker {
   /** The timers of typing users, by topic and user. */

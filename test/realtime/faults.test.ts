@@ -124,7 +124,7 @@ test('a node notices within 25 s that it has lost its database', () => {
   expect(outageMs).toBeGreaterThan(reconcileMs + patience.callMs)
 })
 
-test('an outage is over with the first success, and two failures of a long time begin it', async () => {
+test('an outage ends with the first success, two failures of a long time begin it', async () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const onOutage = vi.fn()

@@ -14,7 +14,7 @@ const world = useWorld({
 })
 const { connect, listenAs, userTopic, newUsers } = useListeners(world)
 
-test('a node that heard no notes tells its users the reads and the presence they missed', async () => {
+test('a node that heard no notes tells its users the reads and presence they missed', async () => {
   const [ana, ben] = await newUsers()
   const [eve, dan] = await newUsers()
   const channelId = await createGroup(ana, ben, eve, dan)

@@ -29,7 +29,7 @@ async function nodeBehindProxy(options: { delayMs?: number }, given: Partial<typ
   return { node, proxy }
 }
 
-test('messages sent on two nodes in turns arrive once and in order, however late notes are', async () => {
+test('messages of two nodes in turns arrive once, in order, however late notes are', async () => {
   const [ana, ben] = await newUsers()
   const { node } = await nodeBehindProxy({ delayMs: 60 }, {})
   const channelId = await createGroup(ana, ben)

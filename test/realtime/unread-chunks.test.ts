@@ -45,7 +45,7 @@ async function openNotifier(userIds: string[], failing: number[]) {
   return { notifier, problems, totalsOf, uses: () => uses }
 }
 
-test('counts of 450 new users are loaded 200 at a time, and a failure repeats only its own', async () => {
+test('counts of 450 new users load 200 at a time, and a failure repeats only its own', async () => {
   const ana = await world().user('ana')
   const userIds = await insertUsers(world(), 'new', 450)
   const kept = await ana.channels.create({ type: 'group', name: 'Kept' })

@@ -80,7 +80,7 @@ describe('unread counts', () => {
     const [ana, ben] = await newUsers()
     const [channelId, other] = [await createGroup(ana, ben), await createGroup(ana, ben)]
     const [anas, bens] = [await listenAs(ana, userTopic(ana)), await listenAs(ben, userTopic(ben))]
-    // That ana joined may be counted only now, and whoever joined is told. A later count follows it.
+    // That ana joined may be counted only now, and whoever joined is told. A later count follows.
     await ben.messages.send({ channelId: other, text: 'elsewhere' })
     await anas.until(() => counts(anas, 'channel.total_unread_changed').includes(1))
     const before = anas.received.length

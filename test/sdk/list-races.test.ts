@@ -1,24 +1,12 @@
 import { expect, test } from 'vitest'
 import { isLive, isOffline, ready, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
+import { listed } from '../support/scripted/listed.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
 const LIST = /GET \/api\/channels\?/
 const TOTAL = /GET \/api\/channels\/unread-count/
 const SYNC = /POST \/api\/sync/
-
-/** A live client whose list of two channels is loaded. */
-async function listed() {
-  const chat = scriptedChat()
-  const [one, two] = [chat.channel('one'), chat.channel('two')]
-  one.send('first')
-  two.send('second')
-  await chat.chat.connect()
-  const list = chat.chat.channels()
-  await until(list, ready)
-  await quiet()
-  return { ...chat, one, two, list }
-}
 
 test('what events say while a list loads is not undone by its answer', async () => {
   const { chat, channel, data, hold, tell } = scriptedChat()
@@ -173,63 +161,7 @@ test('when the last message is deleted, the list fetches the one before it', asy
   await until(list, ({ items }) => items.some(({ lastMessage }) => lastMessage?.text === 'last'))
 })
 
-test('the list shows no deleted message, though newer events overtake the answer', async () => {
-  const { one, list, hold } = await listed()
-  one.send('last')
-  await quiet()
-  const held = hold(SYNC)
-  one.delete('one-0002')
-  await held.asked
-  one.pin('one-0001')
-  await quiet()
-  held.release()
-  const { items } = await until(list, ({ items }) =>
-    items.every(({ lastMessage }) => lastMessage?.deletedAt === null),
-  )
-  expect(items.find(({ id }) => id === 'one')).toMatchObject({
-    rev: one.rev,
-    lastMessage: { text: 'first', pinned: true },
-  })
-})
-
-test('a channel that is left or deleted goes, and its topic with it', async () => {
-  const { chat, tell, one, topics, list, data } = await listed()
-  expect(topics()).toEqual(['chat:app:one', 'chat:app:two', 'user:app:me'])
-  tell('channel.removed', { channelId: 'one' })
-  await until(list, ({ items }) => items.length === 1)
-  await quiet()
-  expect(topics()).toEqual(['chat:app:two', 'user:app:me'])
-  expect(chat.unread.getSnapshot().byChannel).toEqual({ two: 0 })
-  const { lastMessage: _, ...added } = one.record()
-  tell('channel.added', { channel: added })
-  await until(list, ({ items }) =>
-    items.some(({ id, lastMessage }) => id === 'one' && lastMessage?.text === 'first'),
-  )
-  expect(topics()).toEqual(['chat:app:one', 'chat:app:two', 'user:app:me'])
-  data.channels.delete('one')
-  tell('channel.deleted', { channelId: 'one' })
-  await until(list, ({ items }) => items.length === 1)
-  await quiet()
-  expect(topics()).toEqual(['chat:app:two', 'user:app:me'])
-})
-
-test('a room and a list share one subscription, which lasts as long as either', async () => {
-  const clock = stoppedClock()
-  const { chat, tell, topics, count } = await listed()
-  const stop = chat.channel('one').watch()
-  await until(chat.channel('one').messages, ready)
-  stop()
-  await clock.forward(60_000)
-  expect(topics()).toContain('chat:app:one')
-  const again = chat.channel('one').watch()
-  tell('channel.removed', { channelId: 'one' })
-  await clock.forward(10)
-  again()
-  await clock.forward(60_000)
-  expect([topics(), count(/members/)]).toEqual([['chat:app:two', 'user:app:me'], 0])
-})
-
-test('an unread count of a channel whose record is newer changes nothing but the count', async () => {
+test('an unread count of a channel with a newer record changes nothing but the count', async () => {
   const { tell, one, list } = await listed()
   const before = list.getSnapshot()
   tell('channel.unread_changed', { channelId: 'two', count: 0 })
@@ -243,19 +175,6 @@ test('an unread count of a channel whose record is newer changes nothing but the
     ['one', 0],
   ])
   expect(items[1]).toBe(before.items[1])
-})
-
-test('a list that nobody looks at is not asked for, and two that look ask once', async () => {
-  const { chat, channel, count } = scriptedChat()
-  channel('c')
-  await chat.connect()
-  await quiet()
-  expect(count(LIST)).toBe(0)
-  for (const _ of [1, 2]) chat.channels().subscribe(() => {})
-  chat.channels().getSnapshot()
-  await until(chat.channels(), ready)
-  await Promise.all([chat.channels().loadMore(), chat.channels().loadMore()])
-  expect(count(LIST)).toBe(1)
 })
 
 test('a new message moves its channel up, an older fact does not', async () => {
@@ -274,4 +193,23 @@ test('a new message moves its channel up, an older fact does not', async () => {
     await until(list, ({ items }) => items[0]?.id === id)
     await quiet()
   }
+})
+
+test('the list shows no deleted message, though newer events overtake the answer', async () => {
+  const { one, list, hold } = await listed()
+  one.send('last')
+  await quiet()
+  const held = hold(SYNC)
+  one.delete('one-0002')
+  await held.asked
+  one.pin('one-0001')
+  await quiet()
+  held.release()
+  const { items } = await until(list, ({ items }) =>
+    items.every(({ lastMessage }) => lastMessage?.deletedAt === null),
+  )
+  expect(items.find(({ id }) => id === 'one')).toMatchObject({
+    rev: one.rev,
+    lastMessage: { text: 'first', pinned: true },
+  })
 })

@@ -67,7 +67,7 @@ test('a message is retried with growing pauses, sooner after a reconnect, then n
   expect(count(SEND)).toBe(before + 1)
 })
 
-test('a message that fails while the client is disconnected waits for the next connect', async () => {
+test('a message that fails while disconnected waits for the next connect', async () => {
   const clock = stoppedClock()
   const { chat, channel, hold, count } = scriptedChat()
   channel('c')
@@ -106,7 +106,7 @@ test('a discarded message is not sent, and one discarded too late shows as sent'
   expect(room.messages.getSnapshot().items.map(({ status }) => status)).toEqual(['sent'])
 })
 
-test('a refused message is stored as failed, and no client sends it without being told', async () => {
+test('a refused message is stored as failed, and no client sends it unless told', async () => {
   const storage = memoryStorage()
   const first = scriptedChat({ storage })
   first.channel('c')

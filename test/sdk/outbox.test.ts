@@ -1,15 +1,17 @@
-import 'fake-indexeddb/auto'
 import {
   type ChatMessage,
   indexedDbStorage,
   memoryStorage,
   type OutboxStorage,
 } from '@parley/client'
+import { IDBFactory } from 'fake-indexeddb'
 import { describe, expect, test } from 'vitest'
 import { chatOf, GROUP, isOffline, liveChatOf, ready, texts, until } from '../support/chat.ts'
+import { useGlobals } from '../support/use-globals.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
+useGlobals({ indexedDB: new IDBFactory() })
 
 describe.each<[string, () => OutboxStorage]>([
   ['memory', () => memoryStorage()],

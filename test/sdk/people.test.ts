@@ -1,16 +1,15 @@
 import type { ChatClient, Presence, Store } from '@parley/client'
 import { ChatProvider, useLastActive, usePresence } from '@parley/client/react'
-import { Window } from 'happy-dom'
 import { createElement } from 'react'
 import { createRoot } from 'react-dom/client'
-import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { chatOf, GROUP, isLive, isOffline, liveChatOf, ready, until } from '../support/chat.ts'
+import { useDom } from '../support/dom.ts'
 import { patient } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld({ presenceGraceSeconds: 0.3 })
-const window = new Window()
-beforeAll(() => void Object.assign(globalThis, { window, document: window.document }))
+const window = useDom({ acts: false })
 
 /** Two users in a channel; returns the first one. */
 async function friends(one: string, other: string) {

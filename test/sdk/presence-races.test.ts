@@ -23,7 +23,7 @@ test('presence told by an event is not undone by an older answer', async () => {
   expect(presence.getSnapshot().isOnline).toBe(false)
 })
 
-test('presence is asked for once by any number of watchers, and again after a reconnect', async () => {
+test('presence is asked for once by any number of watchers, again after a reconnect', async () => {
   const { chat, data, cut, mend, count } = scriptedChat()
   await chat.connect()
   const [ana, ben] = [chat.presence('ana'), chat.presence('ben')]
@@ -41,7 +41,7 @@ test('presence is asked for once by any number of watchers, and again after a re
   expect([count(/users\/ana/), count(/users\/ben/)]).toEqual([2, 1])
 })
 
-test('rooms and lists that miss the same events share requests, repeated if they fail', async () => {
+test('rooms and lists that miss the same events share requests, repeated on failure', async () => {
   const clock = stoppedClock()
   const { chat, channel, cut, mend, loseEvents, count, refuseRequests } = scriptedChat()
   const talks = ['c', 'd'].map((id) => channel(id))

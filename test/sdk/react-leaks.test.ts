@@ -18,7 +18,7 @@ import { useDom } from '../support/dom.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
-const window = useDom()
+const window = useDom({ acts: true })
 
 const rootOf = () => createRoot(window.document.createElement('div') as never) // of another DOM
 /** The same component, mounted twice as StrictMode does. */
@@ -73,7 +73,7 @@ test('after unmount no hook keeps a topic, a timer or a load, even in StrictMode
   expect(shown.length).toBe(renders)
 })
 
-test('a component subscribes to its store once, to the next one if it changes, and leaves', async () => {
+test('a component subscribes to a store once, to the next if it changes, and leaves', async () => {
   const { chat } = scriptedChat()
   const listeners = { one: 0, two: 0 }
   const counted = (name: keyof typeof listeners): Store<string> => ({

@@ -17,7 +17,7 @@ import { patient } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
-const window = useDom()
+const window = useDom({ acts: true })
 
 let renders = 0
 function Conversation({ channelId }: { channelId: string }) {

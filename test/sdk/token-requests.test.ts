@@ -56,7 +56,7 @@ test('calls that are refused together get one new token', async () => {
   expect(minted()).toBe(2)
 })
 
-test('a token is renewed before it expires while connected, and not after disconnect()', async () => {
+test('a token is renewed before it expires while connected, not after disconnect()', async () => {
   const clock = stoppedClock()
   const { chat, minted } = scriptedChat()
   await chat.connect()

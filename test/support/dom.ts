@@ -1,12 +1,10 @@
 import { Window } from 'happy-dom'
-import { beforeAll } from 'vitest'
+import { useGlobals } from './use-globals.ts'
 
-/** A DOM for React, in a file that runs isolated: it stays on `globalThis`. */
-export function useDom() {
+/** A DOM for React during the tests of a file. `acts`: they put each change of state into `act`. */
+export function useDom({ acts }: { acts: boolean }) {
   const window = new Window()
-  beforeAll(() => {
-    const { document } = window
-    Object.assign(globalThis, { window, document, IS_REACT_ACT_ENVIRONMENT: true })
-  })
+  const { document } = window
+  useGlobals({ window, document, IS_REACT_ACT_ENVIRONMENT: acts })
   return window
 }

@@ -6,7 +6,6 @@ const names = () =>
     .filter((name) => !name.startsWith('__'))
     .sort()
 
-// The files of a worker share its globals. A file that adds or removes globals belongs in the
-// project `isolated`.
+// The files of a worker share its globals. A file that needs some has them with `useGlobals`.
 const before = names()
 afterAll(() => expect(names()).toEqual(before))

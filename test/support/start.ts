@@ -1,4 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, inject, vi } from 'vitest'
 import { patient } from './until.ts'
@@ -63,3 +65,16 @@ export function start(variables: Record<string, string>, cwd: string) {
     kill: (signal: NodeJS.Signals) => child.kill(signal),
   }
 }
+
+/** Rejects while a server listens there. */
+export const isRefused = (url: string) =>
+  new Promise<void>((resolve, reject) => {
+    const { hostname, port } = new URL(url)
+    const socket = connect(Number(port), hostname, () => {
+      socket.destroy()
+      reject(new Error('still listening'))
+    }).on('error', () => resolve())
+  })
+
+/** Whether the embedded PostgreSQL of a server has ended. */
+export const hasEnded = (dataDir: string) => !existsSync(join(dataDir, 'postgres/postmaster.pid'))

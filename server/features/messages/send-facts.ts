@@ -20,7 +20,9 @@ export type SendFacts = {
   earlierId: string | null
   rootId: string | null
   rootReplyCount: number
-  /** One time for the batch, and never before the channel's last message, whatever the clock does. */
+  /**
+   * One time for the batch, and never before the channel's last message, whatever the clock does.
+   */
   now: string
   /** The channel is locked by others, and the facts may change. */
   isContended: boolean

@@ -4,8 +4,8 @@ import type { Tx } from '../../db/client.ts'
 type Leavers = { appId: string; userIds: string[]; workspaceId?: string }
 
 /**
- * Takes users out of a workspace, or of all, and voids their invites to it. A last owner is followed
- * by the oldest admin, else the oldest member.
+ * Takes users out of a workspace, or of all, and voids their invites to it. A last owner is
+ * followed by the oldest admin, else the oldest member.
  */
 export async function leaveWorkspaces({ db }: Pick<Transaction, 'db'>, leavers: Leavers) {
   const locked = await lockWorkspaces(db, leavers)

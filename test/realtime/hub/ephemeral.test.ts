@@ -103,7 +103,7 @@ test('an ephemeral event for one user reaches no other, even after a gap', async
   expect(ben.received).toEqual([1, total.type])
 })
 
-test('ephemeral events that arrive before the answer to a subscribe are delivered after it', async () => {
+test('ephemeral events that precede the answer to a subscribe are delivered after', async () => {
   const { memory, hub } = await openHub()
   const listener = new Listener()
   const answer = memory.hold()

@@ -46,7 +46,7 @@ test('the gaps of all topics are read by one statement', async () => {
   expect(listener.received).toEqual([1, 2, 1, 2])
 })
 
-test('a gap that the log no longer covers ends the subscriptions, which then start again', async () => {
+test('a gap that the log no longer covers ends the subscriptions, which start again', async () => {
   const { hub, memory } = await openHub()
   const listener = new Listener()
   await listener.join(hub, chat)
@@ -133,7 +133,7 @@ test('the deletion of a channel is the last event of every subscription', async 
   }
 })
 
-test('channel.removed on the user topic makes the channel topic read the leaving at once', async () => {
+test('channel.removed for a user makes the channel topic read the leaving at once', async () => {
   const { hub, memory, changes } = await openHub()
   const ana = new Listener('ana')
   for (const topic of [own, chat]) await ana.join(hub, topic)

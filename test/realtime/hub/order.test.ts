@@ -141,7 +141,7 @@ test('publications ahead of a gap are kept up to 1,000, the others read from the
   expect(listener.received).toEqual(upTo(1_202))
 })
 
-test('a subscriber who is answered while others wait for a gap continues from its answer', async () => {
+test('a subscriber answered while others wait for a gap continues from its answer', async () => {
   stopTimers()
   const { memory, hub, first } = await publishInOrder([1, 2])
   const late = new Listener('late')

@@ -69,7 +69,7 @@ test('events that other subscribers have not seen reach them by a recovery', asy
   expect(first.received).toEqual(upTo(3))
 })
 
-test('a first subscriber recovers from the log, and nothing when the log is too short', async () => {
+test('a first subscriber recovers from the log, or nothing when the log is too short', async () => {
   const { hub, memory } = await openHub()
   memory.appendSeveral(chat, 9)
   memory.forget(chat, 4)

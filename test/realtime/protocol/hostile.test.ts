@@ -112,7 +112,7 @@ describe('after connect', () => {
     expect(await processorMs(attack)).toBeLessThan(BOUND_MS)
   })
 
-  test('a command of more than 4 KB closes with 3501, a frame of many short ones does not', async () => {
+  test('a command over 4 KB closes with 3501, a frame of many short ones does not', async () => {
     const raw = await connected()
     raw.send(...Array.from({ length: 250 }, () => ({ send: { data: 'x'.repeat(4_000) } })))
     expect(await raw.ask({ id: 2, unsubscribe: { channel: 'x' } })).toBeDefined()

@@ -3,7 +3,7 @@ import { json } from '@parley/server/realtime/protocol/json'
 import { WriteBuffer } from '@parley/server/realtime/write-buffer'
 import { expect, test } from 'vitest'
 
-test('the calls of a batch that fails get their own results, but for the one to blame', async () => {
+test('calls of a batch that fails get their own results, but for the one to blame', async () => {
   const double = coalesce<number, number>(
     async (items) => {
       if (items.includes(2)) throw new Error('refused')

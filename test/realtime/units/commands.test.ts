@@ -67,7 +67,7 @@ test('an unsubscribed topic sends nothing more', async () => {
   expect(await delivered()).toBe(0)
 })
 
-test('a subscription is refreshed without an effect, one that does not exist is refused', async () => {
+test('a subscription is refreshed without effect, one that does not exist is refused', async () => {
   const { connect, ask } = await openConnection()
   await connect()
   expect((await ask({ id: 2, sub_refresh: { channel: own } })).error.code).toBe(103)

@@ -100,7 +100,7 @@ test('an expired connection has a grace in which it can refresh', async () => {
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a client that does not read is closed once a mebibyte waits, and sent nothing more', async () => {
+test('a client that does not read is closed once a mebibyte waits, and sent no more', async () => {
   const { connect, connection, socket, written, closed } = await openConnection()
   await connect()
   socket.bufferedAmount = bufferedBytes

@@ -51,9 +51,11 @@ async function openDispatcher() {
       profileChanged: noting('profileChanged'),
       channelUpdated: noting('channelUpdated'),
     },
-    knownPresence: { note: () => {} } as unknown as KnownPresence, // what the dispatcher calls of it
+    // what the dispatcher calls of it
+    knownPresence: { note: () => {} } as unknown as KnownPresence,
     broker: { start: async () => {}, stop: async () => {}, send: (note) => void sent.push(note) },
-    metrics: { events: { inc: (count: number) => void events.push(count) } } as never, // its counter
+    // its counter
+    metrics: { events: { inc: (count: number) => void events.push(count) } } as never,
     typingMs: TYPING_MS,
     report: noting('report'),
   })
@@ -82,7 +84,7 @@ const typing = (type: 'typing.start' | 'typing.stop'): EphemeralEvent => ({
   payload: { channelId, userId: 'ben', user: { id: 'ben', name: 'ben', image: null } },
 })
 
-test('the node on which a user types stops their typing on all nodes, others only on theirs', async () => {
+test('the node on which a user types stops it on all nodes, others only on theirs', async () => {
   stopTimers()
   const { dispatcher, hub, sent } = await openDispatcher()
   const listener = new Listener()

@@ -30,7 +30,9 @@ export function createSocket() {
 
 type NodeOptions = { timings?: Partial<typeof defaults> }
 
-/** A node on a log in memory, which allows each user one socket. A token is the name of its user. */
+/**
+ * A node on a log in memory, which allows each user one socket. A token is the name of its user.
+ */
 export async function createNode({ timings = {} }: NodeOptions = {}) {
   const { hub, memory } = await openHub()
   const sessions = new Sessions()

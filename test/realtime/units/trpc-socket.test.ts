@@ -60,7 +60,7 @@ test('a tRPC socket whose token is being verified may send one frame in all', as
   expect(closed).toEqual([closings.badRequest.code])
 })
 
-test('a tRPC socket of a revoked token passes on one message and is closed at the next', async () => {
+test('a tRPC socket of a revoked token passes one message and is closed at the next', async () => {
   const { node, connect, receive, passed, closed, bare } = await openSocket()
   vi.spyOn(node, 'generation').mockResolvedValue(1)
   await connect()
@@ -97,7 +97,7 @@ test('a tRPC socket that closes while its token is verified is not counted', asy
   expect(node.userSockets.take(ana)).toBe(true)
 })
 
-test('a tRPC socket is closed in time without a token, and after its token has expired', async () => {
+test('a tRPC socket is closed in time without a token, and after its token expired', async () => {
   stopTimers()
   const [silent, connected] = [await openSocket(), await openSocket()]
   await connected.connect()

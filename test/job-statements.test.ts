@@ -1,0 +1,76 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { idle } from './support/idle.ts'
+import { insertUsers } from './support/inserted.ts'
+import { serveProvider } from './support/provider.ts'
+import { isElsewhere, onStatement, statements, workOf } from './support/statements.ts'
+import { createWorld } from './support/world.ts'
+
+test('a message is pushed to hundreds of members with as many statements as to two', async () => {
+  const provider = await serveProvider()
+  const pushing = await createWorld({
+    onStatement,
+    poolSize: 1,
+    timings: { reconcileMs: 1_000_000, beatMs: 1_000_000 },
+    jobs: { push: provider.settings },
+  })
+  onTestFinished(async () => {
+    await pushing.stop()
+    await provider.stop()
+  })
+  const [ana] = await pushing.users('ana', 'ben')
+  const extras = await insertUsers(pushing, 'extra', 300)
+  const statementsFor = async (memberIds: string[]) => {
+    const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds })
+    const work = async () => {
+      await idle(pushing)
+      provider.forget()
+      statements.length = 0
+      await ana.messages.send({ channelId, text: 'hello' })
+      await idle(pushing)
+      expect(provider.triggered()).toHaveLength(memberIds.length)
+      return statements.filter(
+        (statement) =>
+          !isElsewhere(statement) &&
+          !/staged_jobs set|from staged_jobs|job_workers|force_unlock/.test(statement),
+      )
+    }
+    await work()
+    return work()
+  }
+  const few = await statementsFor(['ben', 'extra1'])
+  expect(await statementsFor(extras.slice(0, 299))).toEqual(few)
+  // Six are the send's.
+  expect(few).toHaveLength(7)
+})
+
+test('staging previews and pushes takes no additional statement', async () => {
+  const workflows = {
+    'new-message': 'm',
+    mention: 'm',
+    'channel-invite': 'c',
+    reaction: 'r',
+    'thread-reply': 't',
+  }
+  const push = { secretKey: 'key', apiUrl: 'http://127.0.0.1:9', tenantId: undefined, workflows }
+  const promising = await createWorld({
+    onStatement,
+    poolSize: 1,
+    jobs: { isElsewhere: true, push },
+  })
+  try {
+    const [ana] = await promising.users('ana', 'ben')
+    const { id: channelId } = await ana.channels.create({
+      type: 'group',
+      name: 'Talk',
+      memberIds: ['ben'],
+    })
+    const send = () => ana.messages.send({ channelId, text: 'look https://example.com/' })
+    await send()
+    expect(await workOf(send)).toHaveLength(4)
+    expect(
+      await promising.db`select task from staged_jobs where task in ('preview', 'push-message')`,
+    ).toHaveLength(4)
+  } finally {
+    await promising.stop()
+  }
+})

@@ -1,0 +1,131 @@
+import { spawn } from 'node:child_process'
+import { existsSync, rmSync } from 'node:fs'
+import { connect as connectSocket } from 'node:net'
+import { join } from 'node:path'
+import { createApi } from '@parley/client'
+import { afterAll, expect, test, vi } from 'vitest'
+import { root } from './support/consumer.ts'
+import { createDataFolder } from './support/folders.ts'
+import { whileLocked } from './support/locks.ts'
+import { exchange, expectError, post } from './support/raw.ts'
+import { hasEnded, isRefused, production, useChildren } from './support/start.ts'
+import { patient } from './support/until.ts'
+import { useWorld } from './support/world.ts'
+
+const directory = createDataFolder('start-end')
+const world = useWorld()
+const children = useChildren()
+
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+test.skipIf(process.platform === 'win32')(
+  'ending npm start ends the server and its database',
+  async () => {
+    const dataDir = join(directory, 'npm')
+    const npm = spawn('npm', ['start'], {
+      cwd: root,
+      env: {
+        PATH: process.env.PATH,
+        HOME: process.env.HOME,
+        HOST: '127.0.0.1',
+        PORT: '0',
+        DATA_DIR: dataDir,
+      },
+    })
+    children.adopt(npm)
+    let output = ''
+    npm.stdout.on('data', (data) => (output += data))
+    const url = await vi.waitFor(
+      () => /^Base URL: +(\S+)$/m.exec(output)?.[1] ?? Promise.reject(new Error(output)),
+      patient,
+    )
+    npm.kill('SIGTERM')
+    await vi.waitFor(() => isRefused(url), patient)
+    await vi.waitFor(() => expect(hasEnded(dataDir)).toBe(true), patient)
+  },
+)
+
+test('SIGTERM lets calls in progress finish, and no secret is in the output', async () => {
+  const dataDir = join(directory, 'none')
+  const node = children.start(
+    {
+      ...production,
+      DATA_DIR: dataDir,
+      DATABASE_URL: world().databaseUrl,
+      LOG_LEVEL: 'trace',
+      PUBLIC_URL: 'https://chat.example.com',
+    },
+    directory,
+  )
+  const url = await node.address()
+  const { apiKey } = await createApi({ url, adminKey: production.ADMIN_API_KEY }).apps.create({
+    name: 'Whispers',
+  })
+  const { token, wsToken } = await createApi({ url, apiKey }).tokens.create({
+    userId: 'ana',
+    email: 'secret-mail@example.com',
+  })
+  const api = createApi({ url, token })
+  const { id } = await api.channels.create({ type: 'group', name: 'secret-name' })
+  const everything = {
+    Authorization: `Bearer ${token}`,
+    'X-API-Key': apiKey,
+    'X-Admin-Key': production.ADMIN_API_KEY,
+    'Content-Type': 'application/json',
+  }
+  const forged = `${token.slice(0, -6)}secret`
+  await world().db`alter table pins rename to renamed`
+  for (const [path, status] of [
+    [`/api/channels/${id}/pins?q=secret-query`, 500],
+    ['/api/channels?q=secret-query', 200],
+    ['/secret-path/%?q=secret-query', 400],
+    ['/secret-path?q=secret-query', 404],
+  ] as const) {
+    expect((await post(url, path, { method: 'GET', headers: everything })).status).toBe(status)
+  }
+  await world().db`alter table renamed rename to pins`
+  expectError(
+    await post(url, '/tokens', { headers: everything, body: '{"secret-body":' }),
+    'VALIDATION_ERROR',
+  )
+  expectError(
+    await post(url, '/api/channels?q=secret-query', {
+      method: 'GET',
+      headers: { Authorization: `Bearer ${forged}` },
+    }),
+    'INVALID_TOKEN',
+  )
+  expect(
+    await exchange(url, `GET /secret-path HTTP/1.1\r\nAuthorization : ${token}\r\n\r\n`),
+  ).toMatchObject([{ status: 400 }])
+
+  const idle = connectSocket(Number(new URL(url).port), new URL(url).hostname)
+  const isClosed = new Promise((resolve) => idle.on('close', resolve))
+  const send = await whileLocked(world(), id, async (waiting) => {
+    const answer = post(url, `/api/channels/${id}/messages`, {
+      headers: { ...everything, Connection: 'keep-alive' },
+      body: '{"text":"secret-text"}',
+    })
+    await waiting(1)
+    node.kill('SIGTERM')
+    await vi.waitFor(() => isRefused(url), patient)
+    return { answer }
+  })
+  expect(await send.answer).toMatchObject({ status: 201, headers: { connection: 'close' } })
+  await isClosed
+  expect(await node.code).toBe(0)
+
+  expect(node.output()).toContain('"msg":"request failed"')
+  expect(node.output()).toContain('"route":"/api/channels/:channelId/messages"')
+  for (const secret of [
+    ...Object.values(everything).slice(0, 3),
+    production.JWT_SECRET,
+    token,
+    wsToken,
+    forged,
+    'secret-',
+  ])
+    expect(node.output()).not.toContain(secret)
+  expect(node.output()).not.toMatch(/Demo API key|Admin key/)
+  expect(existsSync(dataDir)).toBe(false)
+})

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest'
+import { count, limited, mint, none } from './support/limited.ts'
+import { expectError } from './support/raw.ts'
+
+describe('token requests', () => {
+  test('token requests count by API key and address, those without a good key apart', async () => {
+    const world = await limited({ rateLimits: { ...none, tokens: 2 } })
+    for (const _ of [1, 2, 3, 4])
+      expectError(await mint(world, { 'X-API-Key': 'wrong' }), 'UNAUTHORIZED')
+    for (const remaining of ['1', '0'])
+      expect(await mint(world)).toMatchObject({
+        status: 200,
+        headers: { 'ratelimit-limit': '2', 'ratelimit-remaining': remaining },
+      })
+    expectError(await mint(world), 'RATE_LIMITED')
+    expectError(await mint(world, { 'X-API-Key': 'wrong' }), 'UNAUTHORIZED')
+    const { apiKey } = await world.operator.apps.create({ name: 'Other' })
+    expect((await mint(world, { 'X-API-Key': apiKey })).status).toBe(200)
+  })
+  test('a flood of bad API keys is neither looked up nor stops good ones', async () => {
+    const statements: string[] = []
+    const onStatement = (statement: string) => void statements.push(statement)
+    const world = await limited({ rateLimits: { ...none, tokens: 5 }, onStatement })
+    expect((await mint(world)).status).toBe(200)
+    statements.length = 0
+    const bad = (key: number) => ({ 'X-API-Key': `pk_${String(key).padStart(32, '0')}` })
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => mint(world, bad(index))),
+    )
+    expect([count(answers, 401), count(answers, 429)]).toEqual([5, 45])
+    const refused = answers.find(({ status }) => status === 429)
+    expect(refused?.headers['retry-after']).toMatch(/^(60|[345]\d)$/)
+    const known = answers.findIndex(({ status }) => status === 401)
+    expectError(await mint(world, bad(known)), 'UNAUTHORIZED')
+    expect(statements.filter((statement) => statement.includes('api_keys'))).toHaveLength(5)
+    for (const _ of [1, 2, 3]) expect((await mint(world)).status).toBe(200)
+  })
+  test('X-Forwarded-For is ignored unless a proxy is trusted', async () => {
+    const world = await limited({ rateLimits: { ...none, tokens: 2 } })
+    for (const address of ['1.1.1.1', '2.2.2.2'])
+      expect((await mint(world, { 'X-Forwarded-For': address })).status).toBe(200)
+    expectError(
+      await mint(world, {
+        'X-Forwarded-For': '3.3.3.3',
+        'X-Real-IP': '3.3.3.3',
+        Forwarded: 'for=3.3.3.3',
+      }),
+      'RATE_LIMITED',
+    )
+  })
+  const behindProxies = {
+    'a number of proxies': (_: string, hop: number) => hop < 1,
+    'networks of proxies': '10.0.0.0/8, 127.0.0.1',
+  }
+  for (const [name, trustProxy] of Object.entries(behindProxies)) {
+    test(`behind ${name} token requests and bad keys count by the forwarded address`, async () => {
+      const world = await limited({ rateLimits: { ...none, tokens: 1 }, trustProxy })
+      expect((await mint(world, { 'X-Forwarded-For': '1.1.1.1' })).status).toBe(200)
+      expectError(await mint(world, { 'X-Forwarded-For': '9.9.9.9, 1.1.1.1' }), 'RATE_LIMITED')
+      expect((await mint(world, { 'X-Forwarded-For': '1.1.1.1, 2.2.2.2' })).status).toBe(200)
+      const bad = (key: string) => ({ 'X-API-Key': `pk_${key.repeat(32)}` })
+      const from = { 'X-Forwarded-For': '3.3.3.3' }
+      expectError(await mint(world, { ...from, ...bad('a') }), 'UNAUTHORIZED')
+      expectError(await mint(world, { ...from, ...bad('b') }), 'RATE_LIMITED')
+      const elsewhere = { 'X-Forwarded-For': '4.4.4.4' }
+      expectError(await mint(world, { ...elsewhere, ...bad('c') }), 'UNAUTHORIZED')
+    })
+  }
+})
