@@ -5,7 +5,7 @@ import { openApiJson } from '@parley/server/http/openapi/document'
 import openapiTypescript, { astToString } from 'openapi-typescript'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { createConsumer, root } from './support/consumer.ts'
+import { createConsumer, nodeStyle, root } from './support/consumer.ts'
 import { routesOf } from './support/routes.ts'
 import { ADMIN_KEY, useWorld } from './support/world.ts'
 
@@ -152,7 +152,7 @@ test('a client generated from the document compiles and works', async () => {
     join(consumer.folder, 'openapi.d.ts'),
     astToString(await openapiTypescript(committed)),
   )
-  await consumer.compile(5, { module: 'nodenext', moduleResolution: 'nodenext' })
+  await consumer.compile(7, nodeStyle)
   expect(await consumer.run(production().url, ADMIN_KEY)).toEqual({
     seq: 1,
     texts: ['Hello'],

@@ -3,7 +3,15 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'vite'
 import { expect, test } from 'vitest'
-import { createConsumer, installPacked, root, run } from '../support/consumer.ts'
+import {
+  bundlerStyle,
+  clientPackages,
+  createConsumer,
+  installPacked,
+  nodeStyle,
+  root,
+  run,
+} from '../support/consumer.ts'
 import { wsUrlOf } from '../support/realtime.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -12,18 +20,12 @@ const world = useWorld()
 const MAX_BYTES = 30_000
 
 test('the packed client compiles without skipLibCheck, runs in Node.js and is small', async () => {
-  const consumer = createConsumer('client.ts', [
-    'ws',
-    'react',
-    '@types/react',
-    'csstype',
-    '@types/node',
-    'undici-types',
-  ])
+  const consumer = createConsumer('client.ts', clientPackages)
   const { folder } = consumer
   await installPacked('client-sdk', folder)
-  await consumer.compile(7, { module: 'esnext', moduleResolution: 'bundler' })
-  await consumer.compile(5, { module: 'nodenext', moduleResolution: 'nodenext' })
+  await consumer.compile(7, nodeStyle)
+  // It takes seconds to check libraries: test/long/packages.long.ts does that.
+  await consumer.compile(5, { ...bundlerStyle, skipLibCheck: true })
   const { url, apiKey } = world()
   expect(await consumer.run(url, wsUrlOf(world()), apiKey)).toEqual({
     name: 'Talk',
@@ -49,11 +51,7 @@ test('the packed client compiles without skipLibCheck, runs in Node.js and is sm
     return file
   })
   expect(examples).toHaveLength(4)
-  await consumer.compile(
-    7,
-    { module: 'esnext', moduleResolution: 'bundler', jsx: 'react-jsx', types: ['node'] },
-    examples,
-  )
+  await consumer.compile(7, { ...bundlerStyle, jsx: 'react-jsx', types: ['node'] }, examples)
 
   const code = await bundle(folder)
   expect(code).not.toMatch(/from\s*["'](node:|ws|zod|react)/)

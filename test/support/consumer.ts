@@ -28,6 +28,16 @@ function compilerOf(workspace: string) {
     'bin/tsc',
   )
 }
+type CompilerOptions = {
+  module: string
+  moduleResolution: string
+  jsx?: string
+  types?: string[]
+  skipLibCheck?: boolean
+}
+/** How packages are found: as Node.js does it, or as bundlers do. */
+export const nodeStyle = { module: 'nodenext', moduleResolution: 'nodenext' }
+export const bundlerStyle = { module: 'esnext', moduleResolution: 'bundler' }
 const compilerOptions = {
   strict: true,
   exactOptionalPropertyTypes: true,
@@ -36,6 +46,17 @@ const compilerOptions = {
   lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable', 'esnext.disposable'],
   types: [],
 }
+
+/** What the programs of `test/consumers` use beside our packages. */
+export const contractPackages = ['zod', '@trpc/server', '@trpc/client']
+export const clientPackages = [
+  'ws',
+  'react',
+  '@types/react',
+  'csstype',
+  '@types/node',
+  'undici-types',
+]
 
 /**
  * A project of a consumer: a folder outside the workspaces with a program of `test/consumers` and
@@ -56,7 +77,7 @@ export function createConsumer(program: string, packages: string[]) {
     /** Compiles the program strictly; rejects with the errors of TypeScript. */
     compile: async (
       version: keyof typeof compilers,
-      options: { module: string; moduleResolution: string; jsx?: string; types?: string[] },
+      options: CompilerOptions,
       files = [program],
     ) => {
       writeFileSync(

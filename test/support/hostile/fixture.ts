@@ -1,5 +1,5 @@
 import type { Credentials } from '@parley/client'
-import type { Auth } from '@parley/contract'
+import type { Auth, Operation } from '@parley/contract'
 import { ADMIN_KEY, type World } from '../world.ts'
 import { type Pool, pools } from './requests.ts'
 
@@ -64,6 +64,20 @@ export async function createFixture({
       user: [{ token: hero.token }],
       userOrKey: [{ token: hero.token }, { apiKey }],
     },
+  }
+}
+
+/**
+ * The fixtures of a test file. Operations that leave theirs as it was, like those that only read,
+ * share one.
+ */
+export function createFixtures(world: () => World, leavesAsItWas: (op: Operation) => boolean) {
+  const made = new Map<string, Promise<Fixture>>()
+  return (id: string, op: Operation) => {
+    const key = leavesAsItWas(op) ? 'shared' : id
+    const fixture = made.get(key) ?? createFixture(world())
+    made.set(key, fixture)
+    return fixture
   }
 }
 

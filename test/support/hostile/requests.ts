@@ -174,9 +174,20 @@ const recordOf = (properties: Record<string, Schema>, required: string[], { id }
 function textOf({ format, pattern, minLength = 0, maxLength = 60 }: Schema): fc.Arbitrary<string> {
   if (format === 'uri') return fc.webUrl({ withQueryParameters: true, withFragments: true })
   if (format === 'email') return fc.emailAddress()
-  if (pattern !== undefined) return fc.stringMatching(new RegExp(pattern))
-  const size = { minLength, maxLength: Math.min(maxLength, 60) }
-  return fc.oneof(fc.string({ unit: 'grapheme', ...size }), fc.string({ unit: 'binary', ...size }))
+  if (pattern !== undefined) return textMatching(pattern)
+  return anyText.map((text) => [...text].slice(0, maxLength).join('').padEnd(minLength, 'x'))
+}
+
+// Each is made once: all characters are listed for it.
+const anyText = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 60 }),
+  fc.string({ unit: 'binary', maxLength: 60 }),
+)
+const matching = new Map<string, fc.Arbitrary<string>>()
+function textMatching(pattern: string) {
+  const text = matching.get(pattern) ?? fc.stringMatching(new RegExp(pattern))
+  matching.set(pattern, text)
+  return text
 }
 
 const deep = (levels: number): unknown => (levels === 0 ? [] : [deep(levels - 1)])

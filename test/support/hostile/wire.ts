@@ -45,6 +45,9 @@ export const headersOf = ({ token, apiKey, adminKey }: Credentials): Record<stri
 export const json = { 'Content-Type': 'application/json' }
 export const hasBody = ({ method }: Operation) => method !== 'GET' && method !== 'DELETE'
 
+/** Texts that mean something to SQL, to LIKE or to a replacement. */
+export const metacharacters = ["'; drop table users; --", '%_\\', '$1']
+
 export const toText = (value: unknown) =>
   typeof value === 'object' ? JSON.stringify(value) : String(value)
 
