@@ -13,6 +13,10 @@ export const operations = {
     createKey: 'POST /admin/apps/{appId}/keys',
     deleteKey: 'DELETE /admin/apps/{appId}/keys/{keyId}',
   },
+  jobs: {
+    list: 'GET /admin/apps/{appId}/jobs',
+    retry: 'POST /admin/apps/{appId}/jobs/{jobId}/retry',
+  },
   tokens: {
     create: 'POST /tokens',
     revoke: 'POST /tokens/revoke',

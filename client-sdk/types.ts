@@ -137,6 +137,57 @@ export interface Api {
       success: boolean
     }>
   }
+  jobs: {
+    /**
+     * Lists the background jobs of an app that were given up (link previews, pushes and updates of
+     * the push provider), newest first. They are kept for 7 days.
+     *
+     * `GET /admin/apps/{appId}/jobs`
+     */
+    list(args: {
+      /** Id of the app (tenant). */
+      appId: string
+      /** Only jobs in this state. */
+      state?: 'failed' | undefined
+      /** Page size. Above 1,000 means 1,000. */
+      limit?: number | undefined
+      /** How many entries to skip. */
+      offset?: number | undefined
+    }, options?: CallOptions): Promise<{
+      /** Newest first. */
+      jobs: {
+        /** Id of the job. */
+        id: string
+        /** What the job does. */
+        task: string
+        /** How many things it does it for, like messages or pushes. */
+        size: number
+        /** How often it has failed. */
+        attempts: number
+        /** Why it was given up. */
+        reason: string
+        /** When it was staged. */
+        stagedAt: string
+        /** When it was given up. */
+        failedAt: string
+      }[]
+    }>
+    /**
+     * Returns a job that was given up to the queue, as if it had just been staged. What it is about
+     * is looked at again: a preview of a message that was deleted changes nothing.
+     *
+     * `POST /admin/apps/{appId}/jobs/{jobId}/retry`
+     */
+    retry(args: {
+      /** Id of the app (tenant). */
+      appId: string
+      /** Id of the job. */
+      jobId: string
+    }, options?: CallOptions): Promise<{
+      /** Always true: a failure is an error response. */
+      success: boolean
+    }>
+  }
   tokens: {
     /**
      * Creates the user if they do not exist, and sets the given profile fields (omitted fields keep

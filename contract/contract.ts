@@ -2,6 +2,7 @@ import { apps } from './apps.ts'
 import { channels } from './channels.ts'
 import { devices } from './devices.ts'
 import { invites } from './invites.ts'
+import { jobs } from './jobs.ts'
 import { members } from './members.ts'
 import { messages } from './messages.ts'
 import { pins } from './pins.ts'
@@ -23,6 +24,7 @@ import { workspaces } from './workspaces.ts'
 export const contract = {
   service,
   apps,
+  jobs,
   tokens,
   users,
   channels,
@@ -45,6 +47,7 @@ export type Contract = typeof contract
 export const tagDescriptions: Record<keyof Contract, string> = {
   service: 'State of the service, for monitoring and load balancers.',
   apps: 'Tenants, each with its own users, channels and messages; for the operator.',
+  jobs: 'Background jobs that were given up; for the operator.',
   tokens: "Tokens for the users of an app; for the app's backend.",
   channels: 'Conversations, from direct messages to public rooms.',
   members: 'The members of a channel and their roles.',

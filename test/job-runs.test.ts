@@ -1,7 +1,8 @@
 import { ApiError } from '@parley/server/core/errors'
+import { MAX_ATTEMPTS } from '@parley/server/core/jobs'
 import { createMetrics } from '@parley/server/core/metrics'
 import { runJob } from '@parley/server/jobs/run-job'
-import { type Batch, type Handlers, MAX_ATTEMPTS, RetryLaterError } from '@parley/server/jobs/tasks'
+import { type Batch, type Handlers, RetryLaterError } from '@parley/server/jobs/tasks'
 import { timings } from '@parley/server/jobs/timings'
 import { expect, test } from 'vitest'
 
@@ -23,6 +24,7 @@ async function run(handler: Handlers['push-message'], given: Partial<typeof batc
   const helpers = {
     abortSignal: new AbortController().signal,
     getQueueName: async () => 'subscribers-3',
+    query: async () => ({ rows: [] }),
     job: { locked_at: new Date(), max_attempts: MAX_ATTEMPTS },
     addJob: async (task: string, batch: Batch, spec: TaskSpec) =>
       void added.push({ task, batch, spec }),

@@ -19,6 +19,7 @@ beforeEach(() => {
 
 const events = (count: number) =>
   Array.from({ length: count }, (_, index) => ({
+    appId: 'app',
     name: 'mention',
     to: `user${index}`,
     payload: {},

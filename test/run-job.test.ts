@@ -41,6 +41,7 @@ async function runBatch({
     },
     abortSignal: signal,
     getQueueName: async () => null,
+    query: async () => ({ rows: [] }),
     addJob: async (task: string, payload: Added['payload'], spec: { runAt?: Date }) => {
       failures -= 1
       if (failures >= 0) throw new Error('no room')

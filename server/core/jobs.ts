@@ -18,6 +18,9 @@ export type Jobs = {
   /** Copies a user's device tokens of one kind to the push provider. */
   device: Pick<DeviceRow, 'userId' | 'provider'>
 }
+/** How often a job may fail because of a bug. */
+export const MAX_ATTEMPTS = 5
+
 export type Task = keyof Jobs
 export type Job<T extends Task = Task> = { appId: string } & Jobs[T]
 

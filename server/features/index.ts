@@ -4,6 +4,7 @@ import { apps } from './apps.ts'
 import { channels } from './channels/index.ts'
 import { devices } from './devices.ts'
 import { invites } from './invites.ts'
+import { jobs } from './jobs.ts'
 import { members } from './members/index.ts'
 import { messages } from './messages/index.ts'
 import { pins } from './pins.ts'
@@ -22,6 +23,7 @@ import { workspaces } from './workspaces/index.ts'
 export const operations = {
   service,
   apps,
+  jobs,
   tokens,
   users,
   channels,

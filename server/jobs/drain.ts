@@ -1,7 +1,7 @@
-import type { JobStaging } from '../core/jobs.ts'
+import { type JobStaging, MAX_ATTEMPTS } from '../core/jobs.ts'
 import type { Db } from '../db/client.ts'
 import type { Log } from './log.ts'
-import { MAX_ATTEMPTS, type QueuedTask, taskSettings } from './tasks.ts'
+import { type QueuedTask, taskSettings } from './tasks.ts'
 import type { Timings } from './timings.ts'
 
 const JOBS_PER_DRAIN = 1_000

@@ -1,9 +1,10 @@
+import { MAX_ATTEMPTS } from '../core/jobs.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Db } from '../db/client.ts'
 import { locks } from '../db/locks.ts'
 import { transaction } from '../db/transaction.ts'
 import type { Log } from './log.ts'
-import { MAX_ATTEMPTS, MAX_DEATHS } from './tasks.ts'
+import { MAX_DEATHS } from './tasks.ts'
 import type { Timings } from './timings.ts'
 
 const MISSED_HEARTBEATS = 3

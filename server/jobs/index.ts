@@ -6,6 +6,7 @@ import type { Metrics } from '../core/metrics.ts'
 import type { Db } from '../db/client.ts'
 import type { Cleanup } from './cleanup.ts'
 import { startDraining } from './drain.ts'
+import { expireGivenUp } from './given-up.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import type { Log } from './log.ts'
 import { createFetch, type FetchOptions } from './previews/fetch.ts'
@@ -56,7 +57,7 @@ export async function startJobs({ timings: overrides, ...options }: JobsOptions)
   const runners = [
     queue.runTasks({
       concurrency: 1,
-      taskList: { cleanup: cleanupTask(cleanup) },
+      taskList: { cleanup: cleanupTask({ db, cleanup }) },
       crontab: CRONTAB,
     }),
   ]
@@ -94,8 +95,10 @@ function taskListOf(queue: string, { handlers, ...context }: RunContext) {
 const tasksOf = (handlers: Partial<Handlers>) => Object.keys(handlers) as QueuedTask[]
 
 const cleanupTask =
-  (cleanup: JobsOptions['cleanup']): Task =>
-  (_, { abortSignal }) =>
-    withTimeout(CLEANUP_TIMEOUT_MS, abortSignal, (signal) =>
+  ({ db, cleanup }: Pick<JobsOptions, 'db' | 'cleanup'>): Task =>
+  async (_, { abortSignal }) => {
+    await withTimeout(CLEANUP_TIMEOUT_MS, abortSignal, (signal) =>
       Promise.race([cleanup.run(), once(signal, 'abort')]),
     )
+    if (!abortSignal?.aborted) await expireGivenUp(db)
+  }

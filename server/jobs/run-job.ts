@@ -1,14 +1,15 @@
 import { setTimeout } from 'node:timers/promises'
 import type { JobHelpers } from 'graphile-worker'
 import { ApiError } from '../core/errors.ts'
+import { MAX_ATTEMPTS } from '../core/jobs.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { isDatabaseUnavailable, isStatementTimeout } from '../db/client.ts'
+import { keepGivenUp } from './given-up.ts'
 import type { Log } from './log.ts'
 import {
   type Batch,
   deathsOf,
   type Handlers,
-  MAX_ATTEMPTS,
   type QueuedJob,
   type QueuedTask,
   RetryLaterError,
@@ -44,8 +45,11 @@ export async function runJob<T extends QueuedTask>(
   const databaseNow = clockOf(job.locked_at)
   const ageSeconds = (databaseNow() - Date.parse(since)) / 1000
   if (ageSeconds > taskSettings[task].maxAgeSeconds) {
+    const reason = batch.reason === undefined ? 'too old' : `too old: ${batch.reason}`
+    await untilStored(() => keepGivenUp(helpers, { task, batch, reason }), { signal, timings })
     metrics.jobs.inc({ task, outcome: 'given_up' })
-    return log.error({ task, tries, since, jobs: jobs.length }, 'job given up: too old')
+    const facts = { task, tries, since, jobs: jobs.length, reason: batch.reason }
+    return log.error(facts, 'job given up: too old')
   }
   const add = (task: T | RetryLaterError['task'], batch: Batch, runAt?: Date) =>
     untilStored(() => addBatch(helpers, task, batch, runAt), { signal, timings })
@@ -73,7 +77,8 @@ export async function runJob<T extends QueuedTask>(
         timings.backOffMs * backOffFactor(tries),
       )
       const runAt = new Date(databaseNow() + pauseMs)
-      await add(later.task, { jobs: later.jobs, since, tries: tries + 1 }, runAt)
+      const reason = reasonOf(later.cause)
+      await add(later.task, { jobs: later.jobs, since, tries: tries + 1, reason }, runAt)
       return addNextPage(runAt)
     }
     if (signal.aborted) return add(task, batch)
@@ -82,6 +87,9 @@ export async function runJob<T extends QueuedTask>(
   }
   await addNextPage()
 }
+
+const reasonOf = (cause: unknown) =>
+  (cause instanceof Error ? cause.message : String(cause)).slice(0, 300)
 
 /**
  * The time by the database's clock, in milliseconds: it was `lockedAt` when the job was taken. The

@@ -1,4 +1,4 @@
-import type { Job, Task } from '../core/jobs.ts'
+import { type Job, MAX_ATTEMPTS, type Task } from '../core/jobs.ts'
 import type { PushEvent } from './push/events.ts'
 
 /** Every job by its task: those that transactions stage, and pushes to send again. */
@@ -15,6 +15,8 @@ export type Batch<T extends QueuedTask = QueuedTask> = {
   jobs: NonEmpty<QueuedJob<T>>
   since: string
   tries: number
+  /** Why it was put off, the last time. */
+  reason?: string | undefined
 }
 
 type HandlerContext<T extends QueuedTask> = {
@@ -46,9 +48,6 @@ export const taskSettings: Record<QueuedTask, TaskSettings> = {
   subscriber: { queue: 'push', batchSize: 1, maxAgeSeconds: 24 * HOUR },
   device: { queue: 'push', batchSize: 1, maxAgeSeconds: 24 * HOUR },
 }
-
-/** How often a job may fail because of a bug. */
-export const MAX_ATTEMPTS = 5
 
 /** How many workers may die while they run a job, before it is given up as the one that kills. */
 export const MAX_DEATHS = 20

@@ -3,6 +3,7 @@ import { type Api, type Credentials, isChatError } from '@parley/client'
 import { errorStatus, type Operation } from '@parley/contract'
 import { afterEach, beforeAll } from 'vitest'
 import { dump } from '../support/dump.ts'
+import { insertFailedJob } from '../support/failed-job.ts'
 import { forge } from '../support/forge.ts'
 import { insertWorkspace } from '../support/inserted.ts'
 import { TWIN_APP_ID } from '../support/twin/index.ts'
@@ -136,6 +137,7 @@ export async function argsFor(
   const known: Record<string, () => unknown> = {
     appId: () => tenant.appId,
     keyId: async () => (await world.operator.apps.createKey({ appId: tenant.appId })).id,
+    jobId: () => insertFailedJob(world, tenant.appId),
     userId: () => (isAboutUsers ? ownerId : thirdId),
     userIds: () => (isAboutUsers ? [ownerId] : [outsiderId]),
     memberIds: () => [thirdId],

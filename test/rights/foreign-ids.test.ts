@@ -32,7 +32,7 @@ const foreign: Record<string, string> = {
 const idNames = new RegExp(
   `^(${[
     'userId|memberId|messageId|userIds|memberIds|messageIds|parentId|before|after|users|channels',
-    'channelId|workspaceId|inviteId|deviceId|appId|keyId',
+    'channelId|workspaceId|inviteId|deviceId|appId|keyId|jobId',
   ].join('|')})$`,
 )
 const idFields = operations.flatMap(([id, op]) =>
@@ -41,6 +41,7 @@ const idFields = operations.flatMap(([id, op]) =>
     .filter(
       (field) =>
         `${id} ${field}` !== 'apps.createKey appId' &&
+        `${id} ${field}` !== 'jobs.list appId' &&
         `${id} ${field}` !== 'devices.create deviceId',
     )
     .map((field) => ({ input: `${id} ${field}`, id, op, field })),

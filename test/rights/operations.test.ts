@@ -28,6 +28,8 @@ const matrix = rows(`
   apps.create             401      401      401    401    401          401      ok
   apps.createKey          401      401      401    401    401          401      ok
   apps.deleteKey          401      401      401    401    401          401      ok
+  jobs.list               401      401      401    401    401          401      ok
+  jobs.retry              401      401      401    401    401          401      ok
   tokens.create           401      401      401    401    ok           ok       401
   tokens.revoke           401      401      401    401    404          ok       401
   users.list              ok       ok       ok     ok     ok           ok       401

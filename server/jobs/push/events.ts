@@ -1,7 +1,8 @@
 import type { PushKind, PushPayloads, PushSettings } from './settings.ts'
 
-/** One push to one user, as sent to the provider. It delivers each `transactionId` once. */
+/** One push to one user of an app. The provider delivers each `transactionId` once. */
 export type PushEvent = {
+  appId: string
   name: string
   to: string
   payload: Record<string, string>
@@ -19,10 +20,16 @@ export const subscriberId = ({ tenantId }: Pick<PushSettings, 'tenantId'>, userI
 export function pushEvent<K extends PushKind>(
   settings: PushSettings,
   kind: K,
-  { subject, userId, payload }: { subject: string; userId: string; payload: PushPayloads[K] },
+  {
+    appId,
+    subject,
+    userId,
+    payload,
+  }: { appId: string; subject: string; userId: string; payload: PushPayloads[K] },
 ): PushEvent {
   const name = settings.workflows[kind]
   return {
+    appId,
     name,
     to: subscriberId(settings, userId),
     payload,

@@ -14,8 +14,8 @@ export function messageEvent(
   kind: MessagePushKind,
   message: MessagePush,
 ): PushEvent {
-  const { messageId, channelId, channelName, senderId, senderName, excerpt } = message
-  const event = { subject: messageId, userId: message.userId }
+  const { appId, messageId, channelId, channelName, senderId, senderName, excerpt } = message
+  const event = { appId, subject: messageId, userId: message.userId }
   switch (kind) {
     case 'mention':
       return pushEvent(push, kind, {
@@ -60,9 +60,10 @@ export function messageEvent(
 /** A reaction that is removed and added again is the same push: the provider delivers it once. */
 export const reactionEvent = (
   push: PushSettings,
-  { userId, messageId, channelId, text, emoji, reactorId, reactorName }: ReactionRecipient,
+  { appId, userId, messageId, channelId, text, emoji, reactorId, reactorName }: ReactionRecipient,
 ) =>
   pushEvent(push, 'reaction', {
+    appId,
     subject: `${messageId}:${reactorId}:${emoji}`,
     userId,
     payload: {
@@ -76,9 +77,10 @@ export const reactionEvent = (
   })
 
 export function inviteEvent(push: PushSettings, invite: InviteRecipient) {
-  const { userId, joinedAt, channelId, channelName, channelDescription } = invite
+  const { appId, userId, joinedAt, channelId, channelName, channelDescription } = invite
   const { invitedBy, invitedByName } = invite
   return pushEvent(push, 'channel-invite', {
+    appId,
     subject: `${channelId}:${Date.parse(joinedAt)}`,
     userId,
     payload: { invitedBy, invitedByName, channelId, channelName, channelDescription },

@@ -30,7 +30,8 @@ export function createProvider(settings: PushSettings) {
      * Sends up to MAX_EVENTS_PER_CALL pushes, and returns their outcomes in the same order. The
      * provider accepts repeats, and ignores them.
      */
-    trigger: async ([first, ...others]: [PushEvent, ...PushEvent[]], signal: AbortSignal) => {
+    trigger: async (events: PushEvent[], signal: AbortSignal) => {
+      const [first, ...others] = events.map(triggerOf)
       const answer =
         others.length === 0
           ? await call('POST', '/v1/events/trigger', { body: first, signal })
@@ -38,7 +39,7 @@ export function createProvider(settings: PushSettings) {
               body: { events: [first, ...others] },
               signal,
             })
-      return outcomesOf(answer, others.length + 1)
+      return outcomesOf(answer, events.length)
     },
 
     /** Changes the subscriber, or creates it. A POST alone would keep fields that are now null. */
@@ -80,6 +81,14 @@ export function createProvider(settings: PushSettings) {
     createWorkflow: (workflow: object) => call('POST', '/v2/workflows', { body: workflow }),
   }
 }
+
+/** A push as the provider knows it: it has no apps. */
+const triggerOf = ({ name, to, payload, transactionId }: PushEvent) => ({
+  name,
+  to,
+  payload,
+  transactionId,
+})
 
 function ignoreNotFound(error: unknown): undefined {
   if (!(error instanceof ProviderRefusedError && error.status === 404)) throw error

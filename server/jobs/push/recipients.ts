@@ -113,6 +113,7 @@ export const selectMessageRecipients = (db: Db, jobs: Job<'push-message'>[]) => 
 
 /** The author of a message that still has the reaction, while they are a member of its channel. */
 export type ReactionRecipient = Recipient & {
+  appId: string
   messageId: string
   channelId: string
   text: string
@@ -128,7 +129,7 @@ export const selectReactionRecipients = (db: Db, jobs: Job<'push-reaction'>[]) =
   const emojis = jobs.map(({ emoji }) => emoji)
   return db.use(
     (db) => db<ReactionRecipient[]>`
-      select msg.id as message_id, msg.channel_id, msg.text,
+      select msg.app_id, msg.id as message_id, msg.channel_id, msg.text,
         r.emoji, reactor.id as reactor_id, reactor.display_name as reactor_name,
         msg.user_id, pref.chosen
       from unnest(
@@ -155,6 +156,7 @@ export const selectReactionRecipients = (db: Db, jobs: Job<'push-reaction'>[]) =
 
 /** A user who was added to a channel and is still a member. */
 export type InviteRecipient = Recipient & {
+  appId: string
   channelId: string
   channelName: string
   channelDescription: string
@@ -169,7 +171,7 @@ export const selectInviteRecipients = (
 ) =>
   db.use(
     (db) => db<InviteRecipient[]>`
-      select c.id as channel_id,
+      select c.app_id, c.id as channel_id,
         coalesce(c.name, '') as channel_name,
         coalesce(c.description, '') as channel_description,
         inviter.id as invited_by, inviter.display_name as invited_by_name,

@@ -47,15 +47,13 @@ async function sendBatch(
   events: PushEvent[],
   context: SendContext,
 ): Promise<Sent[]> {
-  const [first, ...others] = events
-  if (!first) return []
   try {
-    const outcomes = await provider.trigger([first, ...others], context.signal)
+    const outcomes = await provider.trigger(events, context.signal)
     return settle(pair(events, outcomes), context)
   } catch (error) {
     if (!(error instanceof ProviderRefusedError)) throw error
     const isContentRefused = error.status === 400 || error.status === 422
-    if (others.length === 0 || !isContentRefused) {
+    if (events.length === 1 || !isContentRefused) {
       const outcome = { result: 'refused' as const, reason: error.message }
       return settle(pair(events, Array(events.length).fill(outcome)), context)
     }

@@ -1,5 +1,6 @@
 import type { Credentials } from '@parley/client'
 import type { Auth, Operation } from '@parley/contract'
+import { insertFailedJob } from '../failed-job.ts'
 import { ADMIN_KEY, type World } from '../world.ts'
 import { type Pool, pools } from './requests.ts'
 
@@ -7,13 +8,8 @@ export type Fixture = { ids: Record<Pool, string[]>; credentials: Record<Auth, C
 
 let fixtures = 0
 /** A user who owns channels with members that may be removed, and other things with ids. */
-export async function createFixture({
-  user,
-  backend,
-  operator,
-  appId,
-  apiKey,
-}: World): Promise<Fixture> {
+export async function createFixture(world: World): Promise<Fixture> {
+  const { user, backend, operator, appId, apiKey } = world
   const turn = ++fixtures
   const times = <T>(pool: Pool, make: (n: number) => Promise<T>) =>
     Promise.all(Array.from({ length: pools[pool] }, (_, n) => make(n)))
@@ -44,11 +40,13 @@ export async function createFixture({
     hero.devices.create({ platform: 'ios', provider: 'apns', token: `push-${turn}-${n}` }),
   )
   const keys = await times('keyId', () => operator.apps.createKey({ appId }))
+  const jobId = await times('jobId', () => insertFailedJob(world, appId))
   const idOf = ({ id }: { id: string }) => id
   return {
     ids: {
       appId: [appId],
       keyId: keys.map(idOf),
+      jobId,
       userId,
       channelId,
       messageId: messages.map(idOf),

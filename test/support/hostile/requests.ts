@@ -40,6 +40,7 @@ export function plainRequest(id: string, op: Operation): Request {
 export const pools = {
   appId: 1,
   keyId: 3,
+  jobId: 3,
   userId: 4,
   channelId: 3,
   messageId: 3,

@@ -1,0 +1,67 @@
+import { z } from 'zod'
+import * as field from './fields.ts'
+import { operation } from './operation.ts'
+
+const GIVEN_UP_DAYS = 7
+
+const jobId = z
+  .string()
+  .regex(/^[1-9]\d{0,17}$/, 'expected the id of a job')
+  .meta({ description: 'Id of the job.', examples: ['4711'] })
+
+/** Background jobs that were given up, for the operator. */
+export const jobs = {
+  list: operation({
+    method: 'GET',
+    path: '/admin/apps/{appId}/jobs',
+    auth: 'admin',
+    summary: 'List failed jobs',
+    description:
+      'Lists the background jobs of an app that were given up (link previews, pushes and updates ' +
+      `of the push provider), newest first. They are kept for ${GIVEN_UP_DAYS} days.`,
+    input: z.object({
+      appId: field.appId(),
+      state: z
+        .enum(['failed'])
+        .default('failed')
+        .meta({ description: 'Only jobs in this state.', examples: ['failed'] }),
+      limit: field.pageSize({ default: 100, max: 1_000 }),
+      offset: field.offset(),
+    }),
+    output: z.object({
+      jobs: z
+        .array(
+          z.object({
+            id: jobId,
+            task: z
+              .string()
+              .meta({ description: 'What the job does.', examples: ['push-message'] }),
+            size: z.int().meta({
+              description: 'How many things it does it for, like messages or pushes.',
+              examples: [1],
+            }),
+            attempts: z.int().meta({ description: 'How often it has failed.', examples: [5] }),
+            reason: z
+              .string()
+              .meta({ description: 'Why it was given up.', examples: ['too old: provider down'] }),
+            stagedAt: field.time('When it was staged.'),
+            failedAt: field.time('When it was given up.'),
+          }),
+        )
+        .meta({ description: 'Newest first.' }),
+    }),
+    errors: ['NOT_FOUND'],
+  }),
+  retry: operation({
+    method: 'POST',
+    path: '/admin/apps/{appId}/jobs/{jobId}/retry',
+    auth: 'admin',
+    summary: 'Retry a failed job',
+    description:
+      'Returns a job that was given up to the queue, as if it had just been staged. What it is ' +
+      'about is looked at again: a preview of a message that was deleted changes nothing.',
+    input: z.object({ appId: field.appId(), jobId }),
+    output: field.Success,
+    errors: ['NOT_FOUND'],
+  }),
+}

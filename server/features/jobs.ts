@@ -1,0 +1,75 @@
+import { contract, type Output } from '@parley/contract'
+import { ApiError } from '../core/errors.ts'
+import { MAX_ATTEMPTS } from '../core/jobs.ts'
+import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
+import type { Tx } from '../db/client.ts'
+
+type FailedJob = Output<typeof contract.jobs.list>['jobs'][number]
+
+const list = implementWithoutTransaction(
+  contract.jobs.list,
+  async ({ db }, { appId, limit, offset }) => {
+    await requireApp(db, appId)
+    if (!(await hasQueue(db))) return { jobs: [] }
+    const jobs = await db<FailedJob[]>`
+      select
+        job.id::text as id,
+        task.identifier as task,
+        json_array_length(job.payload->'jobs') as size,
+        job.attempts::int as attempts,
+        coalesce(job.last_error, '') as reason,
+        (job.payload->>'since')::timestamptz as staged_at,
+        job.updated_at as failed_at
+      from graphile_worker._private_jobs job
+      join graphile_worker._private_tasks task on task.id = job.task_id
+      where ${isFailed(db, appId)}
+      order by job.updated_at desc, job.id desc
+      limit ${limit}
+      offset ${offset}`
+    return { jobs }
+  },
+)
+
+const retry = implementWithoutTransaction(contract.jobs.retry, async ({ db }, { appId, jobId }) => {
+  const [job] = (await hasQueue(db)) ? await returnToQueue(db, { appId, jobId }) : []
+  if (!job) throw new ApiError('NOT_FOUND', 'Failed job not found')
+  return { success: true }
+})
+
+export const jobs = { list, retry } satisfies Implements<'jobs'>
+
+/** The tables of the queue exist once a process has run jobs. */
+async function hasQueue(db: Tx) {
+  const [queue] = await db<{ exists: boolean }[]>`
+    select to_regclass('graphile_worker._private_jobs') is not null as exists`
+  return queue?.exists ?? false
+}
+
+async function requireApp(db: Tx, appId: string) {
+  const [app] = await db`
+    select
+    from apps a
+    where a.id = ${appId}`
+  if (!app) throw new ApiError('NOT_FOUND', 'App not found')
+}
+
+/** A job that was given up is one of a single app: batches are split before. */
+const isFailed = (db: Tx, appId: string) => db`
+  job.attempts >= job.max_attempts
+    and job.locked_at is null
+    and job.payload->'jobs'->0->>'appId' = ${appId}`
+
+/** Its age starts again, and so do its attempts. */
+const returnToQueue = (db: Tx, { appId, jobId }: { appId: string; jobId: string }) => db<
+  { id: string }[]
+>`
+  update graphile_worker._private_jobs job
+  set attempts = 0,
+    max_attempts = ${MAX_ATTEMPTS},
+    last_error = null,
+    run_at = now(),
+    updated_at = now(),
+    payload = (job.payload::jsonb || jsonb_build_object('since', now(), 'tries', 0))::json
+  where job.id = ${jobId}
+    and ${isFailed(db, appId)}
+  returning job.id`

@@ -1,0 +1,40 @@
+import type { JobHelpers } from 'graphile-worker'
+import { MAX_ATTEMPTS } from '../core/jobs.ts'
+import type { Db } from '../db/client.ts'
+import type { Batch, QueuedJob, QueuedTask } from './tasks.ts'
+
+/** How long jobs that were given up are kept for the operator. */
+const KEPT_DAYS = 7
+
+type GivenUp = { task: QueuedTask; batch: Batch; reason: string }
+
+/** Keeps a batch that is given up for the operator, one failed job for each app. */
+export async function keepGivenUp(
+  helpers: Pick<JobHelpers, 'query'>,
+  { task, batch, reason }: GivenUp,
+) {
+  const payloads = byApp(batch.jobs).map((jobs) => ({ ...batch, jobs }))
+  await helpers.query(
+    `select
+    from unnest($2::text[]) as payload,
+      graphile_worker.add_job($1, payload::json, max_attempts => $3) added,
+      graphile_worker.permanently_fail_jobs(array[added.id], $4)`,
+    [task, payloads.map((payload) => JSON.stringify(payload)), MAX_ATTEMPTS, reason],
+  )
+}
+
+function byApp(jobs: QueuedJob[]) {
+  const groups = new Map<string, QueuedJob[]>()
+  for (const job of jobs) groups.set(job.appId, [...(groups.get(job.appId) ?? []), job])
+  return [...groups.values()]
+}
+
+/** Deletes the jobs that were given up too long ago. */
+export const expireGivenUp = (db: Db) =>
+  db.use(
+    (db) => db`
+      delete from graphile_worker._private_jobs job
+      where job.attempts >= job.max_attempts
+        and job.locked_at is null
+        and job.updated_at < now() - ${KEPT_DAYS} * interval '1 day'`,
+  )

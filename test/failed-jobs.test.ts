@@ -1,0 +1,155 @@
+import { expireGivenUp } from '@parley/server/jobs/given-up'
+import { beforeEach, expect, test } from 'vitest'
+import { idle } from './support/idle.ts'
+import { refusal } from './support/refusal.ts'
+import { until } from './support/until.ts'
+import { useWorldWithProvider } from './support/world.ts'
+
+const errors: object[] = []
+const { world, provider } = useWorldWithProvider({
+  log: {
+    debug: () => {},
+    info: () => {},
+    warn: () => {},
+    error: (facts, message) => void errors.push({ ...facts, message }),
+  },
+})
+beforeEach(async () => {
+  provider().behave()
+  await idle(world())
+  await world().db`delete from graphile_worker._private_jobs`
+  provider().forget()
+  errors.length = 0
+})
+
+const failedJobs = async (appId = world().appId) =>
+  (await world().operator.jobs.list({ appId, state: 'failed' })).jobs
+const retry = (jobId: string, appId = world().appId) =>
+  world().operator.jobs.retry({ appId, jobId })
+
+/** Stages the push of a message, as its send did hours ago. */
+const stageOld = (messageId: string, { appId = world().appId, hours = 7 } = {}) => world().db`
+  insert into staged_jobs (task, payload, created_at)
+  values (
+    'push-message',
+    ${world().db.json({ appId, messageId })},
+    now() - make_interval(hours => ${hours})
+  )`
+const sendMessage = async () => {
+  const [ana] = await world().users('ana', 'ben')
+  const channel = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['ben'] })
+  const message = await ana.messages.send({ channelId: channel.id, text: 'hello' })
+  await idle(world())
+  provider().forget()
+  return message
+}
+/** Gives up the push of a new message. */
+const giveUp = async () => {
+  const { id } = await sendMessage()
+  await stageOld(id)
+  const [job] = await until(async () => {
+    const jobs = await failedJobs()
+    return jobs.length > 0 && jobs
+  })
+  if (!job) throw new Error('no job was given up')
+  return { job, messageId: id }
+}
+
+test('a job that was given up is listed with its reason, and runs when it is retried', async () => {
+  const { job, messageId } = await giveUp()
+  expect(job).toMatchObject({ task: 'push-message', size: 1, reason: 'too old' })
+  expect(Date.parse(job.failedAt) - Date.parse(job.stagedAt)).toBeGreaterThanOrEqual(7 * 3_600_000)
+  expect(errors).toMatchObject([{ message: 'job given up: too old', task: 'push-message' }])
+  expect(provider().triggered()).toEqual([])
+  await retry(job.id)
+  await idle(world())
+  expect(provider().triggered()).toMatchObject([{ to: 'ben', payload: { messageId } }])
+  expect(await failedJobs()).toEqual([])
+  expect(await refusal(retry(job.id))).toMatchObject({ code: 'NOT_FOUND' })
+})
+
+test('the provider is the reason of a push that got too old because of it', async () => {
+  const { db } = world()
+  const { id } = await sendMessage()
+  provider().behave(provider().answer(503))
+  await stageOld(id, { hours: 0 })
+  await until(async () => {
+    const aged = await db`
+      update graphile_worker._private_jobs
+      set run_at = now(),
+        payload = (payload::jsonb || '{"since":"2001-02-03T04:05:06Z"}')::json
+      where (payload->>'tries')::int > 0
+        and locked_at is null`
+    return aged.count > 0
+  })
+  const [job] = await until(async () => {
+    const jobs = await failedJobs()
+    return jobs.length > 0 && jobs
+  })
+  expect(job).toMatchObject({ task: 'push-event', size: 1 })
+  expect(job?.reason).toMatch(/^too old: .*answered 503/)
+  expect(errors).toMatchObject([{ reason: expect.stringContaining('answered 503') }])
+  provider().behave()
+  provider().forget()
+  await retry(job?.id ?? '')
+  await idle(world())
+  expect(provider().triggered()).toEqual([
+    {
+      name: 'new-message',
+      to: 'ben',
+      transactionId: `${id}:ben:new-message`,
+      payload: expect.anything(),
+    },
+  ])
+})
+
+test('the failed jobs of an app are listed and retried by its id alone', async () => {
+  const other = await world().operator.apps.create({ name: 'Other' })
+  const { id } = await sendMessage()
+  // Both are staged in one statement, so they become one batch.
+  const payloads = [world().appId, other.id].map((appId) =>
+    JSON.stringify({ appId, messageId: id }),
+  )
+  await world().db`
+    insert into staged_jobs (task, payload, created_at)
+    select 'push-message', payload::jsonb, now() - interval '7 hours'
+    from unnest(${payloads}::text[]) as payload`
+  const [[ours], [theirs]] = await until(async () => {
+    const found = await Promise.all([failedJobs(), failedJobs(other.id)])
+    return found.every((jobs) => jobs.length === 1) && found
+  })
+  expect([ours?.size, theirs?.size]).toEqual([1, 1])
+  expect(ours?.id).not.toBe(theirs?.id)
+  expect(await refusal(retry(theirs?.id ?? ''))).toMatchObject({ code: 'NOT_FOUND' })
+  expect(await failedJobs(other.id)).toHaveLength(1)
+  const noApp = '00000000-0000-4000-8000-000000000000'
+  expect(await refusal(failedJobs(noApp))).toMatchObject({ code: 'NOT_FOUND' })
+})
+
+test('a job that waits is not listed, nor can it be retried', async () => {
+  const { db, appId } = world()
+  const [waiting] = await db<{ id: string }[]>`
+    select id
+    from graphile_worker.add_job(
+      'unknown',
+      ${db.json({ jobs: [{ appId }], since: new Date().toISOString(), tries: 0 })}::json,
+      run_at => now() + interval '1 hour'
+    )`
+  expect(await failedJobs()).toEqual([])
+  expect(await refusal(retry(waiting?.id ?? ''))).toMatchObject({ code: 'NOT_FOUND' })
+  await db`delete from graphile_worker._private_jobs`
+})
+
+test('jobs that were given up are kept for a week', async () => {
+  const { job } = await giveUp()
+  const failedDaysAgo = (days: number) => world().db`
+    update graphile_worker._private_jobs
+    set updated_at = now() - make_interval(days => ${days})
+    where id = ${job.id}`
+  await failedDaysAgo(6)
+  await expireGivenUp(world().pool)
+  expect(await failedJobs()).toHaveLength(1)
+  await failedDaysAgo(8)
+  await expireGivenUp(world().pool)
+  expect(await failedJobs()).toEqual([])
+})
