@@ -130,4 +130,25 @@ describe('what a node did whose notes were lost', () => {
     )
     await raw.pushed((push) => push.channel === channel && push.unsubscribe?.code === 2000)
   })
+
+  test('a message that nobody told this node changes the unread counts', async () => {
+    const { db, appId } = world()
+    const [ana, ben] = await newUsers()
+    const channelId = await createGroup(ana, ben)
+    const bens = await listenAs(ben, userTopic(ben))
+    await db`
+      with sent as (
+        insert into messages (
+          id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments
+        )
+        values (gen_random_uuid(), ${appId}, ${channelId}, ${ana.id}, 1, 9, 'hi', '{}', '[]')
+      ), counted as (
+        update channels
+        set last_seq = 1, rev = 9
+        where id = ${channelId}
+      )
+      insert into events (topic, "offset", type, envelope)
+      values (${topics.channel(appId, channelId)}, 9, 'message.new', '{}')`
+    await bens.until(() => counts(bens, 'channel.unread_changed').at(-1) === 1)
+  })
 })
