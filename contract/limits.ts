@@ -61,6 +61,10 @@ export const limits = {
     /** The most sockets of a user on one server, unless configured. */
     socketsPerUser: 20,
     bufferedBytes: 1024 * 1024,
+    /** The memory of a server for the latest events of all topics, unless configured. */
+    eventMemoryMb: 128,
+    /** The memory of a server for what its sockets have not written, unless configured. */
+    sendMemoryMb: 256,
     /** A server without a heartbeat for this long is considered dead; one is sent every 15 s. */
     nodeDeadSeconds: 45,
     /**

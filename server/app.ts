@@ -48,6 +48,9 @@ export type AppOptions = {
     databaseUrl: string
     presenceGraceSeconds: number
     socketsPerUser: number
+    /** The memory for events that topics keep, and for frames that are not written yet. */
+    eventMemoryBytes: number
+    sendMemoryBytes: number
     timings?: Partial<Timings>
   }
 }
@@ -77,9 +80,7 @@ export function buildApp(options: AppOptions) {
     report,
     revocations,
     lastActive,
-    closeSockets: ({ code, reason }) => {
-      for (const socket of app.websocketServer.clients) socket.close(code, reason)
-    },
+    sockets: () => app.websocketServer.clients,
   })
 
   const services: Services = {

@@ -14,6 +14,7 @@ export const developmentOrigins = DEVELOPMENT_PORTS.flatMap((port) => [
   `http://127.0.0.1:${port}`,
 ])
 
+const BYTES_PER_MB = 1024 * 1024
 const ENVIRONMENTS = ['development', 'test', 'production'] as const
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 const wholeNumber = (min: number, max: number) =>
@@ -64,6 +65,8 @@ export const Variables = z.object({
     .refine((url) => url.includes('{token}'), 'expected {token} where the token goes')
     .optional(),
   SOCKETS_PER_USER: wholeNumber(0, 1_000_000).default(limits.realtime.socketsPerUser),
+  EVENT_MEMORY_MB: wholeNumber(0, 1_000_000).default(limits.realtime.eventMemoryMb),
+  SEND_MEMORY_MB: wholeNumber(8, 1_000_000).default(limits.realtime.sendMemoryMb),
   PRESENCE_GRACE_SECONDS: wholeNumber(0, 3_600).default(limits.presenceGraceSeconds),
   JOBS: z.enum(['on', 'external', 'off']).default('on'),
   LINK_PREVIEW_ALLOW_HOSTS: list.pipe(z.array(hostWithPort)).default([]),
@@ -121,6 +124,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
     publicUrl: variables.PUBLIC_URL?.replace(/\/+$/, ''),
     inviteUrl: variables.INVITE_URL,
     socketsPerUser: variables.SOCKETS_PER_USER,
+    eventMemoryBytes: variables.EVENT_MEMORY_MB * BYTES_PER_MB,
+    sendMemoryBytes: variables.SEND_MEMORY_MB * BYTES_PER_MB,
     presenceGraceSeconds: variables.PRESENCE_GRACE_SECONDS,
     jobs: variables.JOBS,
     previews: {

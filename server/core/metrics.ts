@@ -54,6 +54,26 @@ export function createMetrics() {
       help: 'Publications delivered to subscriptions; one publication counts once a subscription.',
       registers,
     }),
+    eventMemory: new Gauge({
+      name: 'parley_event_memory_bytes',
+      help: 'Memory of the events that topics keep for reconnecting clients and gaps.',
+      registers,
+    }),
+    topicsEvicted: new Counter({
+      name: 'parley_topics_evicted_total',
+      help: 'Topics whose events were dropped from memory, because EVENT_MEMORY_MB was used up.',
+      registers,
+    }),
+    sendMemory: new Gauge({
+      name: 'parley_send_memory_bytes',
+      help: 'Memory of the frames that are not written to their sockets yet.',
+      registers,
+    }),
+    socketsCut: new Counter({
+      name: 'parley_sockets_cut_total',
+      help: 'Sockets that were cut, the fullest first, because SEND_MEMORY_MB was used up.',
+      registers,
+    }),
     gapsFilled: new Counter({
       name: 'parley_holes_filled_total',
       help: 'Events read from the event log to fill a gap: those of other nodes and missed ones.',

@@ -3,10 +3,12 @@ import type { StoredEvent } from '../core/event-buffer.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { Backfill } from './backfill.ts'
 import { inChunks } from './chunks.ts'
-import type { EventLog, SubscribeGrant } from './event-log.ts'
+import type { EventLog } from './event-log.ts'
+import { isWithinReach, type SubscribeGrant } from './grants.ts'
 import type { Delivery, DurablePublication } from './publication.ts'
 import type { User } from './sessions.ts'
-import { type Subscriber, Subscription, Topic } from './topic.ts'
+import { type Subscriber, Subscription, type Topic } from './topic.ts'
+import { Topics, type TopicsOptions } from './topics.ts'
 
 /** A position in a topic's history. */
 type Position = { epoch: string; offset: number }
@@ -22,13 +24,11 @@ export type Subscribed = {
 
 /** How long to wait for an out-of-order publication before reading the log. */
 const REORDER_MS = 25
-/** How long a topic without subscriptions is kept, for clients that reconnect. */
-const IDLE_TOPIC_MS = 30_000
 /** How many topics are compared with the database, or checked, before others get the event loop. */
 const TOPICS_PER_TURN = 1_000
 
-type HubOptions = {
-  metrics: Pick<Metrics, 'deliveries' | 'gapsFilled'>
+type HubOptions = TopicsOptions & {
+  metrics: Pick<Metrics, 'gapsFilled'>
   report: (error: unknown, problem: string) => void
   /** A user's own topic has delivered that they gained or lost a channel. */
   onChannelsChanged: (user: User, event: Envelope) => void
@@ -40,7 +40,7 @@ type HubOptions = {
  * missing is read from the log.
  */
 export class Hub {
-  readonly #topics = new Map<string, Topic>()
+  readonly #topics: Topics
   readonly #backfill: Backfill
   #epoch = ''
 
@@ -48,6 +48,7 @@ export class Hub {
     readonly log: EventLog,
     readonly options: HubOptions,
   ) {
+    this.#topics = new Topics(options, (delivery) => this.#onDelivered(delivery))
     this.#backfill = new Backfill({
       log,
       metrics: options.metrics,
@@ -129,12 +130,9 @@ export class Hub {
 
   /** Compares all topics with the database, some at a time, and fills their gaps. */
   async reconcile(now = performance.now()) {
-    for (const [name, { idleSince }] of this.#topics) {
-      const isExpired = idleSince !== null && now - idleSince > IDLE_TOPIC_MS
-      if (isExpired) this.#topics.delete(name)
-    }
+    this.#topics.removeIdle(now)
     const positions: [string, number][] = []
-    for (const { name, position } of this.#topics.values()) {
+    for (const { name, position } of this.#topics.all()) {
       if (position !== null) positions.push([name, position])
     }
     for (const some of inChunks(positions, TOPICS_PER_TURN)) {
@@ -155,18 +153,9 @@ export class Hub {
     }
   }
 
-  #topicFor(name: string) {
-    const known = this.#topics.get(name)
-    if (known) return known
-    const onDelivered = (delivery: Delivery) => this.#onDelivered(delivery)
-    const topic = new Topic(name, this.options.metrics, onDelivered)
-    this.#topics.set(name, topic)
-    return topic
-  }
-
   /** Joins before the database is queried, so that deliveries are buffered in the meantime. */
   #join(subscriber: Subscriber, request: TopicRequest): PendingSubscribe {
-    const topic = this.#topicFor(request.topic)
+    const topic = this.#topics.open(request.topic)
     const after = request.recover?.epoch === this.#epoch ? request.recover.offset : null
     const remembered = after === null ? undefined : topic.after(after)
     return {
@@ -214,7 +203,7 @@ export class Hub {
   #leave(subscription: Subscription) {
     subscription.leave()
     const { topic } = subscription
-    if (topic.isEmpty && topic.position === null) this.#topics.delete(topic.name)
+    if (topic.isEmpty && topic.position === null) this.#topics.remove(topic)
   }
 
   /** Reacts to channel.added and channel.removed in a user's own topic. */
@@ -234,7 +223,7 @@ export class Hub {
 
   /** Missing publications are no longer in the log: subscribers must load the current state. */
   #reset(topic: Topic) {
-    this.#topics.delete(topic.name)
+    this.#topics.remove(topic)
     topic.endAll('insufficient state')
   }
 }
@@ -255,11 +244,4 @@ type PendingSubscribe = {
   /** The offset after which the log is read: publications up to it are remembered. */
   since: number | null
   subscription: Subscription
-}
-
-/** Whether a user could read the topic at all: a channel of their app, or their own topic. */
-function isWithinReach(name: string, { appId, userId }: User) {
-  const topic = parseTopic(name)
-  if (topic === null || topic.appId !== appId) return false
-  return topic.kind === 'chat' || topic.userId === userId
 }

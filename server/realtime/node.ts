@@ -1,6 +1,7 @@
 import type { WebSocket } from 'ws'
 import type { Claims, Tokens } from '../core/tokens.ts'
 import type { Hub } from './hub.ts'
+import type { SendMemory } from './send-memory.ts'
 import type { Session } from './sessions.ts'
 import type { Timings } from './timings.ts'
 import type { UserSockets } from './user-sockets.ts'
@@ -10,6 +11,7 @@ import type { WriteBuffer } from './write-buffer.ts'
 export type RealtimeNode = {
   hub: Hub
   writeBuffer: WriteBuffer
+  sendMemory: SendMemory
   tokens: Tokens
   timings: Timings
   userSockets: UserSockets

@@ -1,4 +1,5 @@
 import { type Envelope, topics } from '@parley/contract'
+import type { WebSocket } from 'ws'
 import type { LastActive } from '../core/last-active.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Revocations } from '../core/revocations.ts'
@@ -14,9 +15,10 @@ import { KnownPresence } from './known-presence.ts'
 import type { RealtimeNode } from './node.ts'
 import { createOutageWatch } from './outage-watch.ts'
 import { PresenceTracker } from './presence.ts'
-import { type Closing, closings } from './protocol/codes.ts'
+import { closings } from './protocol/codes.ts'
 import { selectConnected, selectGenerations } from './queries.ts'
 import { createReconciliation } from './reconcile.ts'
+import { SendMemory } from './send-memory.ts'
 import { Sessions, type User } from './sessions.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 import { UnreadNotifier } from './unread.ts'
@@ -39,8 +41,11 @@ type RealtimeOptions = {
   report: Report
   revocations: Revocations
   lastActive: LastActive
-  /** Closes the sockets that no session has closed. */
-  closeSockets: (closing: Closing) => void
+  /** The memory for events that topics keep, and for frames that are not written yet. */
+  eventMemoryBytes: number
+  sendMemoryBytes: number
+  /** All open sockets, those without a session included. */
+  sockets: () => Iterable<WebSocket>
 }
 
 /**
@@ -64,7 +69,8 @@ export function createRealtime({
   const sendAway = async () => {
     report(undefined, 'the database is lost: closing all sockets')
     await sessions.drain(timings.shutdownMs)
-    options.closeSockets(closings.shutdown)
+    const { code, reason } = closings.shutdown
+    for (const socket of options.sockets()) socket.close(code, reason)
   }
   const { observe, isOutage } = createOutageWatch({
     outageMs: timings.outageMs,
@@ -108,21 +114,21 @@ export function createRealtime({
   }
 }
 
-type PartsOptions = Omit<RealtimeOptions, 'timings' | 'presenceGraceSeconds' | 'closeSockets'> & {
+type PartsOptions = Omit<RealtimeOptions, 'timings' | 'presenceGraceSeconds'> & {
   timings: Timings
   graceMs: number
 }
 
 /** Creates the parts of real time and connects them. */
 function connectParts({ timings, graceMs, ...options }: PartsOptions) {
-  const { db, broker, nodeId, metrics, report, revocations } = options
+  const { db, broker, nodeId, metrics, report, revocations, eventMemoryBytes } = options
   const { typingMs, deadAfterMs, unreadPauseMs } = timings
   const sessions = new Sessions()
   const onChannelsChanged = (user: User, event: Envelope) => {
     if (event.type === 'channel.added') unread.channelAdded(user, event.payload.channel)
     if (event.type === 'channel.removed') unread.memberLeft(user)
   }
-  const hub = new Hub(createEventLog(db), { metrics, report, onChannelsChanged })
+  const hub = new Hub(createEventLog(db), { metrics, eventMemoryBytes, report, onChannelsChanged })
   const broadcast = (topics: string[], event: Envelope) => hub.broadcast(topics, event)
   const local = { db, nodeId, sessions, broadcast, report }
   const userFanout = createUserFanout(local)
@@ -168,7 +174,15 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
 
 type NodeParts = Pick<
   RealtimeOptions,
-  'db' | 'tokens' | 'nodeId' | 'report' | 'lastActive' | 'socketsPerUser'
+  | 'db'
+  | 'tokens'
+  | 'nodeId'
+  | 'report'
+  | 'lastActive'
+  | 'socketsPerUser'
+  | 'sendMemoryBytes'
+  | 'metrics'
+  | 'sockets'
 > & {
   hub: Hub
   sessions: Sessions
@@ -193,6 +207,11 @@ function createRealtimeNode(parts: NodeParts): RealtimeNode {
     generation,
     terminateLater,
     writeBuffer: new WriteBuffer(),
+    sendMemory: new SendMemory({
+      mostBytes: parts.sendMemoryBytes,
+      metrics: parts.metrics,
+      sockets: parts.sockets,
+    }),
     userSockets: new UserSockets(parts.socketsPerUser),
     connectedTo: (topic) => db.use((db) => selectConnected(db, topic)),
     register: async (session) => {

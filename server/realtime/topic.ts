@@ -1,18 +1,28 @@
 import type { Metrics } from '../core/metrics.ts'
 import { Delivery, type DurablePublication, type Publication } from './publication.ts'
+import { RecentEvents } from './recent-events.ts'
 
-const RING_ENTRIES = 256
-const RING_CHARACTERS = 256 * 1024
 /** How many publications that arrived too early are kept; any beyond that are read from the log. */
 const EARLY_ENTRIES = 1_000
 /** How many ephemeral publications wait for a gap; with one more, all of them are sent. */
 const HELD_ENTRIES = 1_000
+
+/** A string has one or two bytes a character. */
+const BYTES_PER_CHARACTER = 2
 
 /**
  * An ephemeral publication that waits until all up to the offset `after` are delivered. It is for
  * the subscriptions of its time only: one that came later has loaded what is newer.
  */
 type HeldDelivery = { delivery: Delivery; after: number; to: Subscription[] }
+
+type TopicOptions = {
+  metrics: Pick<Metrics, 'deliveries'>
+  /** Called with each durable publication, after its subscriptions have received it. */
+  onDelivered: (delivery: Delivery) => void
+  /** The topic was used, and keeps this many bytes of events. */
+  onKept: (bytes: number) => void
+}
 
 /**
  * A topic with subscriptions on this node. It puts its durable publications in strict order and
@@ -30,14 +40,13 @@ export class Topic {
   #held: HeldDelivery[] = []
   /** The highest offset known to exist. */
   #lastOffset = 0
-  #ring: DurablePublication[] = []
-  #ringCharacters = 0
+  readonly #recent = new RecentEvents()
+  /** The length of the early and the held publications. */
+  #waitingCharacters = 0
 
   constructor(
     readonly name: string,
-    readonly metrics: Pick<Metrics, 'deliveries'>,
-    /** Called with each durable publication, after its subscriptions have received it. */
-    readonly onDelivered: (delivery: Delivery) => void,
+    readonly options: TopicOptions,
   ) {}
 
   /** Whether a publication is known to exist that has not been delivered yet. */
@@ -67,6 +76,7 @@ export class Topic {
     this.position ??= lastOffset
     this.noteOffset(lastOffset)
     this.#deliverEarly()
+    this.#account()
   }
 
   /** A publication with this offset exists. */
@@ -80,8 +90,9 @@ export class Topic {
     this.noteOffset(offset)
     if (this.position !== null && offset <= this.position) return
     if (this.position !== null && offset === this.position + 1) this.#deliver(publication)
-    else if (this.#early.size < EARLY_ENTRIES) this.#early.set(offset, publication)
+    else if (this.#early.size < EARLY_ENTRIES) this.#keepEarly(publication)
     this.#deliverEarly()
+    this.#account()
   }
 
   /**
@@ -93,14 +104,26 @@ export class Topic {
     if (!this.hasGap) return this.#send(delivery)
     if (this.#held.length >= HELD_ENTRIES) this.#sendHeld(this.#lastOffset)
     this.#held.push({ delivery, after: this.#lastOffset, to: [...this.#subscriptions] })
+    this.#waitingCharacters += publication.envelope.length
+    this.#account()
   }
 
   /** All publications after `offset` up to the position; undefined unless all are remembered. */
   after(offset: number): DurablePublication[] | undefined {
     if (this.position === null || offset > this.position) return undefined
-    const missing = this.position - offset
-    if (missing > this.#ring.length) return undefined
-    return this.#ring.slice(this.#ring.length - missing)
+    this.#account()
+    return this.#recent.last(this.position - offset)
+  }
+
+  /**
+   * Frees the memory of its publications. Durable ones are read from the log again when they are
+   * needed; ephemeral ones are sent now.
+   */
+  forgetEvents() {
+    this.#recent.clear()
+    for (const publication of this.#early.values()) this.#dropEarly(publication)
+    this.#sendHeld(this.#lastOffset)
+    this.#account()
   }
 
   endAll(reason: EndReason) {
@@ -120,17 +143,28 @@ export class Topic {
       this.#deliver(next)
       next = this.#early.get(this.position + 1)
     }
-    for (const offset of this.#early.keys()) {
-      if (offset <= this.position) this.#early.delete(offset)
+    for (const publication of this.#early.values()) {
+      if (publication.offset <= this.position) this.#dropEarly(publication)
     }
+  }
+
+  #keepEarly(publication: DurablePublication) {
+    this.#dropEarly(publication)
+    this.#early.set(publication.offset, publication)
+    this.#waitingCharacters += publication.envelope.length
+  }
+
+  #dropEarly({ offset }: DurablePublication) {
+    this.#waitingCharacters -= this.#early.get(offset)?.envelope.length ?? 0
+    this.#early.delete(offset)
   }
 
   #deliver(publication: DurablePublication) {
     this.position = publication.offset
-    this.#remember(publication)
+    this.#recent.add(publication)
     const delivery = new Delivery(this.name, publication)
     this.#send(delivery)
-    this.onDelivered(delivery)
+    this.options.onDelivered(delivery)
     this.#sendHeld(publication.offset)
   }
 
@@ -139,6 +173,7 @@ export class Topic {
     const end = this.#held.findIndex(({ after }) => after > offset)
     const due = this.#held.splice(0, end === -1 ? this.#held.length : end)
     for (const { delivery, to } of due) {
+      this.#waitingCharacters -= delivery.publication.envelope.length
       for (const subscription of to) if (this.has(subscription)) subscription.receive(delivery)
     }
   }
@@ -147,23 +182,9 @@ export class Topic {
     for (const subscription of this.#subscriptions) subscription.receive(delivery)
   }
 
-  /** Keeps a publication without its payload, which would double the size of the ring. */
-  #remember({ offset, type, envelope, messageId }: DurablePublication) {
-    const publication = { offset, type, envelope, messageId }
-    if (type === 'message.deleted') this.#replaceByTombstone(publication)
-    this.#ring.push(publication)
-    this.#ringCharacters += envelope.length
-    while (this.#ring.length > RING_ENTRIES || this.#ringCharacters > RING_CHARACTERS) {
-      this.#ringCharacters -= this.#ring.shift()?.envelope.length ?? 0
-    }
-  }
-
-  /** As in the database, the earlier events of a deleted message become its tombstone. */
-  #replaceByTombstone({ messageId, type, envelope }: DurablePublication) {
-    this.#ring = this.#ring.map((kept) =>
-      messageId !== null && kept.messageId === messageId ? { ...kept, type, envelope } : kept,
-    )
-    this.#ringCharacters = this.#ring.reduce((sum, kept) => sum + kept.envelope.length, 0)
+  #account() {
+    const characters = this.#recent.characters + this.#waitingCharacters
+    this.options.onKept(characters * BYTES_PER_CHARACTER)
   }
 }
 
@@ -229,7 +250,7 @@ export class Subscription {
       this.#position = offset
     }
     this.subscriber.deliver(delivery)
-    this.topic.metrics.deliveries.inc()
+    this.topic.options.metrics.deliveries.inc()
     if (delivery.ends(this.subscriber.userId)) this.end('no longer allowed')
   }
 }

@@ -85,7 +85,7 @@ export class TrpcSocket extends EventEmitter {
     const unwritten = this.socket.bufferedAmount
     if (unwritten > this.#allowedBytes) return this.#end(closings.slow)
     if (unwritten === 0) this.#allowedBytes = bufferedBytes
-    this.socket.send(data)
+    this.node.sendMemory.send(this.socket, Buffer.from(data), { isBinary: false })
   }
 
   close() {

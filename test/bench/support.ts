@@ -66,6 +66,8 @@ export async function startNode(databaseUrl: string) {
       databaseUrl,
       presenceGraceSeconds: 15,
       socketsPerUser: 0,
+      eventMemoryBytes: 128 * 1024 * 1024,
+      sendMemoryBytes: 256 * 1024 * 1024,
       timings: { shutdownMs: 0 },
     },
   })

@@ -56,6 +56,12 @@ const app = buildApp({
     staging: createJobStaging([]),
     providerPreferences: createProviderPreferences(undefined),
   },
-  realtime: { databaseUrl, presenceGraceSeconds: 15, socketsPerUser: 0 },
+  realtime: {
+    databaseUrl,
+    presenceGraceSeconds: 15,
+    socketsPerUser: 0,
+    eventMemoryBytes: 128 * 1024 * 1024,
+    sendMemoryBytes: 256 * 1024 * 1024,
+  },
 })
 process.send?.(await app.listen({ port: 0, host: '127.0.0.1' }))

@@ -30,7 +30,10 @@ type WorldOptions = Partial<
   Pick<AppOptions['http'], 'rateLimits' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage'> &
     Pick<AppOptions['access'], 'userAdminAccess'> &
     Pick<AppOptions['urls'], 'inviteUrl'> &
-    Pick<AppOptions['realtime'], 'timings' | 'presenceGraceSeconds' | 'socketsPerUser'>
+    Pick<
+      AppOptions['realtime'],
+      'timings' | 'presenceGraceSeconds' | 'socketsPerUser' | 'eventMemoryBytes' | 'sendMemoryBytes'
+    >
 > & {
   poolSize?: number
   /** By default so long that no call fails because the machine is busy. */
@@ -85,6 +88,7 @@ export async function createWorld({
     acceptedTasks({ isOn: jobs !== undefined, hasPush: jobs?.push !== undefined }),
   )
   const { presenceGraceSeconds = 15, socketsPerUser = 0 } = options
+  const { eventMemoryBytes = 2 ** 27, sendMemoryBytes = 2 ** 28 } = options
   const { inviteUrl, userAdminAccess = 'bearer' } = options
   const workers = jobs?.isElsewhere ? watchWorkers({ db: pool, timings: jobs.timings }) : undefined
   const app = buildApp({
@@ -115,6 +119,8 @@ export async function createWorld({
       databaseUrl: options.brokerUrl ?? database.url,
       presenceGraceSeconds,
       socketsPerUser,
+      eventMemoryBytes,
+      sendMemoryBytes,
       timings: { shutdownMs: 50, ...options.timings },
     },
   })

@@ -226,7 +226,7 @@ export class Connection implements Session, Subscriber, BufferedSocket {
     this.#messages = []
     const frame = writeBuffer.frame(this.codec, messages)
     if (frame.length > this.#allowedBytes) this.#allowedBytes = frame.length + bufferedBytes
-    this.socket.send(frame, { binary: this.codec.isBinary })
+    this.node.sendMemory.send(this.socket, frame, this.codec)
   }
 
   /** Closes from the server's side, after writing the buffered messages. */

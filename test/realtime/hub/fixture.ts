@@ -1,7 +1,8 @@
 import { type Envelope, topics } from '@parley/contract'
 import type { StoredEvent } from '@parley/server/core/event-buffer'
 import { createMetrics } from '@parley/server/core/metrics'
-import type { EventLog, SubscribeGrant } from '@parley/server/realtime/event-log'
+import type { EventLog } from '@parley/server/realtime/event-log'
+import type { SubscribeGrant } from '@parley/server/realtime/grants'
 import { Hub } from '@parley/server/realtime/hub'
 import type { Delivery } from '@parley/server/realtime/publication'
 import type { Subscriber } from '@parley/server/realtime/topic'
@@ -22,6 +23,8 @@ class MemoryLog {
   epochName = 'one'
   /** Users who may read no topic. */
   readonly excluded = new Set<string>()
+  /** How many events were read for subscribers who missed them. */
+  recovered = 0
   /** The positions of each read of a gap. */
   readonly reads: Positions[] = []
   /** Thrown instead of an answer. */
@@ -78,6 +81,7 @@ class MemoryLog {
         requests.map(({ userId, topic, since }): SubscribeGrant => {
           if (this.excluded.has(userId)) return null
           const missed = since === null ? [] : this.#after(topic, since)
+          this.recovered += missed.length
           return { epoch: this.epochName, lastOffset: this.lastOffset(topic), missed }
         }),
       ),
@@ -145,13 +149,14 @@ export class Listener implements Subscriber {
 }
 
 /** A hub on a log in memory, and what it reports. */
-export async function openHub() {
+export async function openHub({ eventMemoryBytes = 2 ** 27 } = {}) {
   const memory = new MemoryLog()
   const problems: string[] = []
   const changes: string[] = []
   metrics.deliveries.reset()
   const hub = new Hub(memory.log, {
     metrics,
+    eventMemoryBytes,
     report: (_, problem) => void problems.push(problem),
     onChannelsChanged: (user, { type }) => void changes.push(`${user.userId} ${type}`),
   })
@@ -168,6 +173,9 @@ export function stopTimers() {
 const metrics = createMetrics()
 /** How many publications were delivered since the last hub was opened, over all subscribers. */
 export const delivered = async () => (await metrics.deliveries.get()).values[0]?.value ?? 0
+
+/** How many bytes of events the topics of the hub keep that was used last. */
+export const eventBytes = async () => (await metrics.eventMemory.get()).values[0]?.value ?? 0
 
 /** Lets this much time pass for stopped timers, and reads of gaps be answered. */
 export async function pass(milliseconds = 0) {

@@ -1,7 +1,9 @@
+import { createMetrics } from '@parley/server/core/metrics'
 import { handleCommands } from '@parley/server/realtime/connection/commands'
 import { Connection } from '@parley/server/realtime/connection/index'
 import type { RealtimeNode } from '@parley/server/realtime/node'
 import { json } from '@parley/server/realtime/protocol/json'
+import { SendMemory } from '@parley/server/realtime/send-memory'
 import { type Session, Sessions } from '@parley/server/realtime/sessions'
 import { timings as defaults } from '@parley/server/realtime/timings'
 import { UserSockets } from '@parley/server/realtime/user-sockets'
@@ -19,7 +21,8 @@ export function createSocket() {
     OPEN: 1,
     readyState: 1,
     bufferedAmount: 0,
-    send: (frame: Buffer | string) => void written.push(frame),
+    send: (frame: Buffer | string, { binary = true } = {}) =>
+      void written.push(binary ? frame : String(frame)),
     close: (code: number) => {
       socket.readyState = 2
       closed.push(code)
@@ -45,6 +48,7 @@ export async function createNode({ timings = {} }: NodeOptions = {}) {
     nodeId: 'node',
     timings: { ...defaults, ...timings },
     writeBuffer: new WriteBuffer(),
+    sendMemory: new SendMemory({ mostBytes: 2 ** 28, metrics: createMetrics(), sockets: () => [] }),
     userSockets: new UserSockets(1),
     tokens: {
       verify: async (_: string, token: string) => {

@@ -1,0 +1,45 @@
+import type { DurablePublication } from './publication.ts'
+
+const MOST_ENTRIES = 256
+const MOST_CHARACTERS = 256 * 1024
+
+/** The last publications of a topic, for clients that reconnect. */
+export class RecentEvents {
+  #kept: DurablePublication[] = []
+  #characters = 0
+
+  /** The length of their envelopes. */
+  get characters() {
+    return this.#characters
+  }
+
+  /** Keeps a publication without its payload, which would double its size. */
+  add({ offset, type, envelope, messageId }: DurablePublication) {
+    const publication = { offset, type, envelope, messageId }
+    if (type === 'message.deleted') this.#replaceByTombstone(publication)
+    this.#kept.push(publication)
+    this.#characters += envelope.length
+    while (this.#kept.length > MOST_ENTRIES || this.#characters > MOST_CHARACTERS) {
+      this.#characters -= this.#kept.shift()?.envelope.length ?? 0
+    }
+  }
+
+  /** The last so many; undefined if not all of them are kept. */
+  last(count: number): DurablePublication[] | undefined {
+    if (count > this.#kept.length) return undefined
+    return this.#kept.slice(this.#kept.length - count)
+  }
+
+  clear() {
+    this.#kept = []
+    this.#characters = 0
+  }
+
+  /** As in the database, the earlier events of a deleted message become its tombstone. */
+  #replaceByTombstone({ messageId, type, envelope }: DurablePublication) {
+    this.#kept = this.#kept.map((kept) =>
+      messageId !== null && kept.messageId === messageId ? { ...kept, type, envelope } : kept,
+    )
+    this.#characters = this.#kept.reduce((sum, kept) => sum + kept.envelope.length, 0)
+  }
+}

@@ -1,0 +1,78 @@
+import type { WebSocket } from 'ws'
+import type { Metrics } from '../core/metrics.ts'
+
+type SendMemoryOptions = {
+  /** How many bytes of frames this node may keep for its sockets. */
+  mostBytes: number
+  metrics: Pick<Metrics, 'sendMemory' | 'socketsCut'>
+  sockets: () => Iterable<WebSocket>
+}
+/** A frame, with how many sockets have not written it yet. */
+type Unwritten = { frame: Buffer; sockets: number; written: () => void }
+
+/**
+ * Sends frames, and counts the memory of those that are not written yet: once each, however many
+ * sockets share it. With too much of it, the sockets that leave the most unread are cut.
+ */
+export class SendMemory {
+  readonly #unwritten = new Map<Buffer, Unwritten>()
+  #last: Unwritten | undefined
+  #bytes = 0
+  #willCut = false
+
+  constructor(readonly options: SendMemoryOptions) {}
+
+  send(socket: WebSocket, frame: Buffer, { isBinary }: { isBinary: boolean }) {
+    const unwritten = this.#last?.frame === frame ? this.#last : this.#find(frame)
+    this.#last = unwritten
+    if (unwritten.sockets === 0) this.#keep(unwritten)
+    unwritten.sockets += 1
+    socket.send(frame, { binary: isBinary }, unwritten.written)
+    if (this.#bytes <= this.options.mostBytes || this.#willCut) return
+    this.#willCut = true
+    // Later: what the operating system takes at once is written by then.
+    setImmediate(() => this.#cut())
+  }
+
+  #find(frame: Buffer): Unwritten {
+    const known = this.#unwritten.get(frame)
+    if (known) return known
+    const written = () => {
+      unwritten.sockets -= 1
+      if (unwritten.sockets === 0) this.#release(unwritten)
+    }
+    const unwritten = { frame, sockets: 0, written }
+    return unwritten
+  }
+
+  #keep(unwritten: Unwritten) {
+    this.#unwritten.set(unwritten.frame, unwritten)
+    this.#count(unwritten.frame.length)
+  }
+
+  #release(unwritten: Unwritten) {
+    this.#unwritten.delete(unwritten.frame)
+    if (this.#last === unwritten) this.#last = undefined
+    this.#count(-unwritten.frame.length)
+  }
+
+  #count(bytes: number) {
+    this.#bytes += bytes
+    this.options.metrics.sendMemory.set(this.#bytes)
+  }
+
+  #cut() {
+    this.#willCut = false
+    let excess = this.#bytes - this.options.mostBytes
+    if (excess <= 0) return
+    const sockets = [...this.options.sockets()].sort(byUnread)
+    for (const socket of sockets) {
+      if (excess <= 0 || socket.bufferedAmount === 0) return
+      excess -= socket.bufferedAmount
+      socket.terminate()
+      this.options.metrics.socketsCut.inc()
+    }
+  }
+}
+
+const byUnread = (a: WebSocket, b: WebSocket) => b.bufferedAmount - a.bufferedAmount

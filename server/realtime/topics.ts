@@ -1,0 +1,62 @@
+import type { Metrics } from '../core/metrics.ts'
+import { EventMemory } from './event-memory.ts'
+import type { Delivery } from './publication.ts'
+import { Topic } from './topic.ts'
+
+/** How long a topic without subscriptions is kept, for clients that reconnect. */
+const IDLE_TOPIC_MS = 30_000
+
+export type TopicsOptions = {
+  metrics: Pick<Metrics, 'deliveries' | 'eventMemory' | 'topicsEvicted'>
+  /** How many bytes of events the topics of this node may keep. */
+  eventMemoryBytes: number
+}
+
+/** The topics with subscriptions on this node, by name. */
+export class Topics {
+  readonly #topics = new Map<string, Topic>()
+  readonly #memory: EventMemory
+
+  constructor(
+    readonly options: TopicsOptions,
+    readonly onDelivered: (delivery: Delivery) => void,
+  ) {
+    const { metrics, eventMemoryBytes } = options
+    this.#memory = new EventMemory({ mostBytes: eventMemoryBytes, metrics })
+  }
+
+  get(name: string) {
+    return this.#topics.get(name)
+  }
+
+  all() {
+    return this.#topics.values()
+  }
+
+  open(name: string) {
+    const known = this.#topics.get(name)
+    if (known) return known
+    const { metrics } = this.options
+    const { onDelivered } = this
+    const onKept = (bytes: number) => {
+      // Whoever still holds a topic that was removed keeps it for themselves.
+      if (this.get(name) === topic) this.#memory.use(topic, bytes)
+    }
+    const topic: Topic = new Topic(name, { metrics, onDelivered, onKept })
+    this.#topics.set(name, topic)
+    return topic
+  }
+
+  remove(topic: Topic) {
+    this.#memory.use(topic, 0)
+    this.#topics.delete(topic.name)
+  }
+
+  removeIdle(now: number) {
+    for (const topic of this.all()) {
+      const { idleSince } = topic
+      const isExpired = idleSince !== null && now - idleSince > IDLE_TOPIC_MS
+      if (isExpired) this.remove(topic)
+    }
+  }
+}

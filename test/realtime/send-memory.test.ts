@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
+import { useSocketUsers } from './sockets.ts'
+
+/** A fourth of what one socket alone may leave unread. */
+const world = useWorld({ sendMemoryBytes: 256 * 1024 })
+const { ana, ben, connected, channelTopic } = useSocketUsers(world)
+const LONG_TEXT = '€'.repeat(10_000) // 30 kB
+
+test('a socket that does not read is cut when the memory is used up, the others go on', async () => {
+  const { id: channelId } = await ana().channels.create({ type: 'public', name: 'Talk' })
+  const { clients } = world().app.websocketServer
+  const reader = await connected(ben())
+  const others = new Set(clients)
+  const slow = await connected(ana())
+  const [socket] = [...clients].filter((client) => !others.has(client))
+  for (const raw of [slow, reader])
+    await raw.ask({ id: 2, subscribe: { channel: channelTopic(channelId) } })
+  slow.socket.pause()
+  let sent = 0
+  // As much as the operating system takes for a socket depends on the machine.
+  while (socket?.readyState === WebSocket.OPEN) {
+    await Promise.all(
+      Array.from({ length: 10 }, () => ana().messages.send({ channelId, text: LONG_TEXT })),
+    )
+    sent += 10
+  }
+  const seqs = () =>
+    reader.messages.flatMap(({ push }) => push?.pub?.data.payload.message?.seq ?? [])
+  await until(async () => seqs().length === sent)
+  expect(seqs()).toEqual(Array.from({ length: sent }, (_, index) => index + 1))
+  slow.socket.resume()
+  // Cut, not closed: a close frame would wait behind what is unread.
+  expect((await slow.closed).code).toBe(1006)
+  const metrics = await world().metrics.registry.metrics()
+  expect(metrics).toMatch(/^parley_sockets_cut_total 1$/m)
+  await until(async () =>
+    /^parley_send_memory_bytes 0$/m.test(await world().metrics.registry.metrics()),
+  )
+})
