@@ -1,7 +1,7 @@
 import type { Envelope } from '@parley/contract'
 import { expect, test } from 'vitest'
-import { afterAnyHistory, createEverydayFixture, runConcurrently } from './support/actions.ts'
 import { channelEventsOf, upTo, userEventsOf } from './support/events.ts'
+import { afterAnyHistory, createEverydayFixture, runConcurrently } from './support/histories.ts'
 import type { ReceivedEvent } from './support/realtime.ts'
 import { refusals } from './support/refusal.ts'
 import {
