@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { afterAnyHistory, createEverydayFixture, runConcurrently } from './support/actions.ts'
+import { afterAnyHistory, createEverydayFixture, runConcurrently } from './support/histories.ts'
 import { type User, useWorld } from './support/world.ts'
 
 const world = useWorld()

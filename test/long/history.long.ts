@@ -2,14 +2,8 @@ import { topics } from '@parley/contract'
 import type { Centrifuge } from 'centrifuge'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import {
-  actionNames,
-  anyHistory,
-  createFixture,
-  RECREATED_ID,
-  runConcurrently,
-  type Step,
-} from '../support/actions.ts'
+import { actionNames, RECREATED_ID } from '../support/actions.ts'
+import { anyHistory, createFixture, runConcurrently, type Step } from '../support/histories.ts'
 import { centrifugeOf, listen, type TopicListener } from '../support/realtime.ts'
 import { replicaOfChannel, replicaOfUser, withProfiles } from '../support/replica.ts'
 import { createWorld } from '../support/world.ts'

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { type Api, type Credentials, isChatError } from '@parley/client'
 import { errorStatus, type Operation } from '@parley/contract'
 import { afterEach, beforeAll } from 'vitest'
-import { dump } from '../support/dump.ts'
 import { insertFailedJob } from '../support/failed-job.ts'
 import { forge } from '../support/forge.ts'
 import { insertWorkspace } from '../support/inserted.ts'
@@ -189,15 +188,3 @@ export async function outcomeOf(api: Api, id: string, args: object) {
 
 export const statusOf = (outcome: string) =>
   outcome === 'ok' ? 'ok' : String(errorStatus[outcome as keyof typeof errorStatus])
-
-/** The rows that the work adds, removes or changes, except the heartbeat of the node. */
-export async function changesBy(world: World, work: () => Promise<void>) {
-  const rows = async () =>
-    new Set((await dump(world)).filter((row) => !row.startsWith('public.nodes ')))
-  const before = await rows()
-  await work()
-  const after = await rows()
-  return [...before]
-    .filter((row) => !after.has(row))
-    .concat([...after].filter((row) => !before.has(row)))
-}

@@ -1,11 +1,11 @@
 import type { Credentials } from '@parley/client'
 import { type Auth, pathParameters } from '@parley/contract'
 import { expect, test } from 'vitest'
+import { changesBy } from '../support/dump.ts'
 import { operations } from '../support/validated.ts'
 import { ADMIN_KEY } from '../support/world.ts'
 import {
   argsFor,
-  changesBy,
   createScene,
   outcomeOf,
   type Scene,

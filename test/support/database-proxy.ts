@@ -20,8 +20,9 @@ export async function openDatabaseProxy(target: string) {
     line.client.end()
     line.upstream.destroy()
   }
-  const server = net.createServer((client) => {
-    const upstream = net.connect(addressOf(target))
+  // Messages are passed on one by one: with Nagle's algorithm each would wait for the one before.
+  const server = net.createServer({ noDelay: true }, (client) => {
+    const upstream = net.connect({ ...addressOf(target), noDelay: true })
     const line = { client, upstream }
     lines.add(line)
     const answers = readAnswers()

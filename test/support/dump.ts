@@ -1,16 +1,42 @@
 import type { World } from './world.ts'
 
+type Tables = { name: string }[]
+/** The tables of the database, except those that only tests use. */
+const tablesOf = ({ db }: Pick<World, 'db'>) => db<Tables>`
+  select format('%I.%I', schemaname, tablename) as name
+  from pg_tables
+  where schemaname not in ('pg_catalog', 'information_schema', 'twin')
+    and schemaname not like 'pg\\_temp%'`
+
+/** A statement that answers every row of these tables as text. */
+const rowsOf = (tables: Tables) =>
+  tables.map(({ name }) => `select '${name} ' || t::text as row from ${name} t`).join(' union all ')
+
 /** Every row of every table of the database as text, sorted. */
-export async function dump({ db }: Pick<World, 'db'>) {
-  const tables = await db<{ name: string }[]>`
-    select format('%I.%I', table_schema, table_name) as name
-    from information_schema.tables
-    where table_type = 'BASE TABLE'
-      and table_schema not in ('pg_catalog', 'information_schema', 'twin')`
-  const rows = await Promise.all(
-    tables.map(async ({ name }) =>
-      (await db.unsafe(`select t::text as row from ${name} t`)).map(({ row }) => `${name} ${row}`),
-    ),
-  )
-  return rows.flat().sort()
+export async function dump(world: Pick<World, 'db'>) {
+  const rows = await world.db.unsafe(rowsOf(await tablesOf(world)))
+  return rows.map(({ row }) => row).sort()
+}
+
+/**
+ * The rows that the work adds, removes or changes, except the heartbeats of nodes. The database
+ * compares them: it has thousands, and the work should change few.
+ */
+export async function changesBy(world: Pick<World, 'db'>, work: () => Promise<void>) {
+  const tables = await tablesOf(world)
+  const rows = rowsOf(tables.filter(({ name }) => name !== 'public.nodes'))
+  const session = await world.db.reserve()
+  try {
+    await session.unsafe(`create temporary table before as ${rows}`)
+    await work()
+    const changes = await session.unsafe<{ row: string }[]>(`
+      with after as materialized (${rows})
+      (select row from before except select row from after)
+      union all
+      (select row from after except select row from before)`)
+    return changes.map(({ row }) => row)
+  } finally {
+    await session.unsafe('drop table if exists before')
+    session.release()
+  }
 }
