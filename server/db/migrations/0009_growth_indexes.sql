@@ -17,5 +17,5 @@ $$;--> statement-breakpoint
 DROP INDEX CONCURRENTLY IF EXISTS "channels_open";--> statement-breakpoint
 CREATE INDEX CONCURRENTLY "channels_open" ON "channels" USING btree ("app_id","type","active_hour") WHERE type in ('public', 'livestream') and deleted_at is null;--> statement-breakpoint
 DROP INDEX CONCURRENTLY IF EXISTS "messages_live";--> statement-breakpoint
-CREATE INDEX CONCURRENTLY "messages_live" ON "messages" USING btree ("channel_id","seq") WHERE deleted_at is null;--> statement-breakpoint
+CREATE INDEX CONCURRENTLY "messages_live" ON "messages" USING btree ("channel_id","seq") WHERE num_nulls(deleted_at) = 1;--> statement-breakpoint
 DROP INDEX CONCURRENTLY IF EXISTS "channels_app_id_type_last_activity_at_index";

@@ -39,7 +39,11 @@ export const messages = pgTable(
     // Its collation keeps it out of the look-up by client id, which would walk the user's messages.
     index('messages_own').on(t.channelId, sql`user_id collate "C"`, t.seq),
     index('messages_deleted').on(t.channelId, t.seq, t.userId).where(sql`deleted_at is not null`),
-    index('messages_live').on(t.channelId, t.seq).concurrently().where(sql`deleted_at is null`),
+    // Only queries that say it this way use it: look-ups by id would take it for a small index.
+    index('messages_live')
+      .on(t.channelId, t.seq)
+      .concurrently()
+      .where(sql`num_nulls(deleted_at) = 1`),
     index().on(t.parentId, t.seq).where(sql`parent_id is not null`),
     referencesChannel(t).onDelete('cascade'),
     referencesUser(t),

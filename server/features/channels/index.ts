@@ -8,18 +8,28 @@ import { containing } from '../../db/sql.ts'
 import { channelForReader, isLargeChannel, lockedChannelForMember } from '../access.ts'
 import { isStaff } from '../members/index.ts'
 import { create, viewChannel } from './create.ts'
+import { selectOpenIds } from './open.ts'
 import { peerOf, selectChannels } from './view.ts'
 
 const list = implementWithoutTransaction(
   contract.channels.list,
   async ({ db, caller: { appId, userId } }, { limit, offset, type, discover, q }) => {
+    if (discover) {
+      const open = selectOpenIds(db, { appId, userId, limit, offset, type, q })
+      return {
+        channels: await selectChannels(db, {
+          appId,
+          viewer: userId,
+          page: db`c.id = any(array(${open}))`,
+        }),
+      }
+    }
     const peerName = db`(select display_name from (${peerOf(db, userId)}) peer)`
-    const isListed = discover ? isDiscoverable(db, userId) : db`m.user_id is not null`
     const hasType = type === undefined ? db`true` : db`c.type = ${type}`
     const isNamed =
       q === undefined ? db`true` : db`coalesce(c.name, ${peerName}) ilike ${containing(q)}`
     const page = db`
-      ${isListed}
+      m.user_id is not null
       and ${hasType}
       and ${isNamed}
       order by c.last_activity_at desc, c.id desc
@@ -124,16 +134,3 @@ function toProfile(channel: ChannelRow) {
   const { id, cid, type, image, description, workspaceId, updatedAt } = channel
   return { id, cid, name: channel.name ?? '', type, image, description, workspaceId, updatedAt }
 }
-
-/** Channels that a user may join: open ones, and the team channels of their workspaces. */
-const isDiscoverable = (db: Tx, userId: string) => db`(
-  c.type in ('public', 'livestream')
-  or (
-    c.type = 'team'
-    and exists (
-      select from workspace_members wm
-      where wm.workspace_id = c.workspace_id
-        and wm.user_id = ${userId}
-    )
-  )
-)`
