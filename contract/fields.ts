@@ -107,6 +107,28 @@ export const offset = () =>
     .default(0)
     .meta({ description: 'How many entries to skip.', examples: [0] })
 
+/** Where the next page of a list begins. */
+export const cursor = () =>
+  z
+    .string()
+    .min(1)
+    .max(limits.cursorLength)
+    .optional()
+    .meta({
+      description:
+        '`nextCursor` of an earlier page: the list goes on after it, whatever was added or removed ' +
+        'meanwhile, and as fast on the last page as on the first. `offset` counts from there.',
+      examples: ['WyJBbmEiLCJhbmEiXQ'],
+    })
+export const nextCursor = () =>
+  z
+    .string()
+    .nullable()
+    .meta({
+      description: 'The `cursor` of the next page; null on the last page.',
+      examples: ['WyJBbmEiLCJhbmEiXQ'],
+    })
+
 /** Free-form metadata: a JSON object of bounded size and depth, or null. */
 export const custom = () => {
   const meta = {

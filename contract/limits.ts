@@ -28,6 +28,8 @@ export const limits = {
   },
   userIdLength: 255,
   nameLength: 255,
+  /** A cursor holds a name and an id. */
+  cursorLength: 4_096,
   descriptionLength: 2_000,
   urlLength: 2_048,
   emailLength: 320,

@@ -35,9 +35,11 @@ export const members = {
     input: Ref.extend({
       limit: field.pageSize({ default: limits.membersShown, max: limits.membersPerCall }),
       offset: field.offset(),
+      cursor: field.cursor(),
     }),
     output: z.object({
       members: z.array(Member).meta({ description: 'In the order they joined.' }),
+      nextCursor: field.nextCursor(),
     }),
   }),
   add: operation({

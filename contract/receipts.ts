@@ -104,9 +104,11 @@ export const receipts = {
     input: Ref.extend({
       limit: field.pageSize({ default: limits.membersPerCall, max: limits.membersPerCall }),
       offset: field.offset(),
+      cursor: field.cursor(),
     }),
     output: z.object({
       members: z.array(ReadStatus).meta({ description: 'In the order they joined.' }),
+      nextCursor: field.nextCursor(),
     }),
   }),
 }

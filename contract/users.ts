@@ -118,12 +118,16 @@ export const users = {
     input: z.object({
       limit: field.pageSize(limits.page.users),
       offset: field.offset(),
+      cursor: field.cursor(),
       q: field
         .text({ max: limits.nameLength })
         .optional()
         .meta({ description: 'Part of the name, case-insensitive.', examples: ['an'] }),
     }),
-    output: z.object({ users: z.array(User).meta({ description: 'By name, then id.' }) }),
+    output: z.object({
+      users: z.array(User).meta({ description: 'By name, then id.' }),
+      nextCursor: field.nextCursor(),
+    }),
   }),
   get: operation({
     method: 'GET',

@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { connectOnce } from '@parley/server/db/client'
 import { migrate } from '@parley/server/db/migrate'
-import { expect, inject, onTestFinished, test } from 'vitest'
-import { databaseUrl } from './support/postgres.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { createEmptyDatabase, migrateUpTo } from './support/migrations.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -53,38 +52,3 @@ test('the migration sets the type of existing events from their envelopes', asyn
     sql`insert into events (topic, "offset", envelope) values ('chat:app:channel', 9, '{}')`,
   ).rejects.toThrow(/null value in column "type"/)
 })
-
-async function createEmptyDatabase() {
-  const server = inject('databaseUrl')
-  const name = `${inject('template')}_${process.pid}_empty`
-  const admin = connectOnce(server)
-  await admin.unsafe(`create database ${name}`)
-  onTestFinished(async () => {
-    await admin.unsafe(`drop database if exists ${name} with (force)`)
-    await admin.end()
-  })
-  return databaseUrl(server, name)
-}
-
-/** Applies the migrations up to this one, and notes them where the migrator looks. */
-async function migrateUpTo(url: string, last: string) {
-  const read = (file: string) =>
-    readFileSync(new URL(`../server/db/migrations/${file}`, import.meta.url), 'utf8')
-  const journal: { entries: { tag: string; when: number }[] } = JSON.parse(
-    read('meta/_journal.json'),
-  )
-  const end = journal.entries.findIndex(({ tag }) => tag === last) + 1
-  const sql = connectOnce(url)
-  await sql`create schema drizzle`
-  await sql`
-    create table drizzle.__drizzle_migrations
-      (id serial primary key, hash text not null, created_at bigint)`
-  for (const { tag, when } of journal.entries.slice(0, end)) {
-    for (const statement of read(`${tag}.sql`).split('--> statement-breakpoint'))
-      await sql.unsafe(statement)
-    await sql`
-      insert into drizzle.__drizzle_migrations (hash, created_at)
-      values (${tag}, ${when})`
-  }
-  await sql.end()
-}

@@ -80,3 +80,43 @@ test('unread counts equal a recount of the rows, after any concurrent history', 
       )
   })
 })
+
+test("an author's messages are numbered without gaps, and counted where they have no number", async () => {
+  const { db, appId } = world()
+  const [ana, ben] = await world().users('ana', 'ben')
+  const { id: channelId } = await ana.channels.create({
+    type: 'group',
+    name: 'Numbers',
+    memberIds: ['ben'],
+  })
+  const sendAll = (user: User) =>
+    Promise.all(
+      Array.from({ length: 6 }, (_, index) => user.messages.send({ channelId, text: `${index}` })),
+    )
+  const misnumbered = () => db`
+    select
+    from (
+      select author_seq, row_number() over (partition by user_id order by seq) as expected
+      from messages
+      where app_id = ${appId}
+        and channel_id = ${channelId}
+    ) numbered
+    where author_seq <> expected`
+  await Promise.all([sendAll(ana), sendAll(ben)])
+  expect(await misnumbered()).toHaveLength(0)
+  // As they were stored before there were numbers.
+  await db`
+    update messages
+    set author_seq = null
+    where app_id = ${appId}
+      and channel_id = ${channelId}`
+  const counts = () => Promise.all([ana, ben].map((user) => recount(user, channelId)))
+  const shown = () =>
+    Promise.all(
+      [ana, ben].map(async (user) => (await user.channels.get({ channelId })).unreadCount),
+    )
+  expect(await shown()).toEqual(await counts())
+  await Promise.all([sendAll(ana), sendAll(ben)])
+  expect(await misnumbered()).toHaveLength(0)
+  expect(await shown()).toEqual(await counts())
+})

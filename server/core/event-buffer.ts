@@ -126,16 +126,21 @@ export class EventBuffer {
     const types = events.map(({ type }) => type)
     const envelopes = events.map(({ envelope }) => envelope)
     const messageIds = events.map(({ messageId }) => messageId)
+    const activity = tx`case
+      when given.last_seq > c.last_seq
+        then greatest(statement_timestamp(), c.last_activity_at)
+      else c.last_activity_at
+    end`
     return tx`
       with counted as (
         update channels c
         set
           rev = given.rev,
           last_seq = given.last_seq,
-          last_activity_at = case
-            when given.last_seq > c.last_seq
-              then greatest(clock_timestamp(), c.last_activity_at)
-            else c.last_activity_at
+          last_activity_at = ${activity},
+          active_hour = case
+            when c.type in ('public', 'livestream') then date_trunc('hour', ${activity}, 'UTC')
+            else c.active_hour
           end
         from unnest(${ids}::uuid[], ${revs}::int[], ${lastSeqs}::int[]) as given (id, rev, last_seq)
         where c.id = given.id

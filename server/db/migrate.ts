@@ -1,37 +1,81 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { drizzle } from 'drizzle-orm/postgres-js'
-import { migrate as applyMigrations } from 'drizzle-orm/postgres-js/migrator'
-import type postgres from 'postgres'
+import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator'
 import { connectOnce, type Tx } from './client.ts'
 import { locks } from './locks.ts'
 import { singleSocket } from './single-socket.ts'
 import { transaction } from './transaction.ts'
 
 const OLDEST_VERSION = 150_000
-
-/** What drizzle runs in a transaction. */
-type Work = (tx: Tx) => Promise<unknown>
+/** How long a node waits before it asks again whether another one has finished. */
+const LOCK_PAUSE_MS = 100
 
 /** Applies pending migrations, forward only. Several nodes may start at once. */
 export async function migrate(url: string) {
-  // A separate connection, because drizzle replaces the parsers of the client that it is given.
   const client = connectOnce(url, { socket: singleSocket(), fetch_types: false })
-  const safe = Object.assign(client, { begin: (work: Work) => transaction(client, work) })
   try {
-    await client`select pg_advisory_lock(${locks.migration})`
+    await lockMigrations(client)
     await requireVersion(client)
-    await applyMigrations(drizzle(safe), {
-      migrationsFolder: fileURLToPath(new URL('./migrations', import.meta.url)),
-    })
+    const migrationsFolder = fileURLToPath(new URL('./migrations', import.meta.url))
+    const latest = await latestMigration(client)
+    for (const migration of readMigrationFiles({ migrationsFolder })) {
+      if (migration.folderMillis > latest) await apply(client, migration)
+    }
   } finally {
     await client.end({ timeout: 1 })
   }
 }
 
+/**
+ * By asking, not by waiting in the database: an index that is built concurrently waits for all
+ * statements that began before it, and so would wait for those that wait for its builder.
+ */
+async function lockMigrations(db: Tx) {
+  for (;;) {
+    const [lock] = await db`
+      select
+      from pg_try_advisory_lock(${locks.migration}) as is_locked
+      where is_locked`
+    if (lock) return
+    await pause(LOCK_PAUSE_MS)
+  }
+}
+
 type ServerVersion = { version: number }
 
-async function requireVersion(client: postgres.Sql) {
-  const [row] = await client<ServerVersion[]>`
+async function requireVersion(db: Tx) {
+  const [row] = await db<ServerVersion[]>`
     select current_setting('server_version_num')::int as version`
   if (!row || row.version < OLDEST_VERSION) throw new Error('Parley needs PostgreSQL 15 or newer')
+}
+
+/** When the last migration that was applied was written; 0 in an empty database. */
+async function latestMigration(db: Tx) {
+  await db`create schema if not exists drizzle`
+  await db`
+    create table if not exists drizzle.__drizzle_migrations (
+      id serial primary key,
+      hash text not null,
+      created_at bigint
+    )`
+  const [row] = await db<{ writtenAt: number | null }[]>`
+    select max(created_at)::float8 as "writtenAt"
+    from drizzle.__drizzle_migrations`
+  return row?.writtenAt ?? 0
+}
+
+/**
+ * Applies a migration in a transaction of its own. One that builds an index concurrently, which no
+ * transaction can, is run statement by statement; each of them can be repeated, since an
+ * interrupted migration begins again.
+ */
+async function apply(db: Tx, { sql, hash, folderMillis }: MigrationMeta) {
+  const run = async (tx: Tx) => {
+    for (const statement of sql) await tx.unsafe(statement)
+    await tx`
+      insert into drizzle.__drizzle_migrations (hash, created_at)
+      values (${hash}, ${folderMillis})`
+  }
+  if (/\bconcurrently\b/i.test(sql.join())) await run(db)
+  else await transaction(db, run)
 }

@@ -23,7 +23,5 @@ export async function whenReady<T>(
   }
 }
 
-/** Drizzle hides the error of a statement in that of its migration. */
-const isStarting = (error: unknown): boolean =>
-  error instanceof Error &&
-  (('code' in error && STARTING.has(String(error.code))) || isStarting(error.cause))
+const isStarting = (error: unknown) =>
+  error instanceof Error && 'code' in error && STARTING.has(String(error.code))

@@ -5,6 +5,7 @@ import { type Implements, implementWithoutTransaction } from '../core/operation.
 import type { Tx } from '../db/client.ts'
 import type { ChannelRow } from '../db/rows.ts'
 import { channelForMember, isLargeChannel } from './access.ts'
+import { messageIdAt } from './messages/view.ts'
 
 const mark = implementWithoutTransaction(
   contract.reads.mark,
@@ -42,8 +43,9 @@ export const reads = { mark, unreadCount } satisfies Implements<'reads'>
 type ReadPosition = { lastReadSeq: number; lastReadMessageId: string | null; readAt: string }
 
 /**
- * Sends the caller's read position to the channel, and the unread counts that are left to the
- * caller. In a large channel the position goes to the caller only.
+ * Sends the caller's read position to the channel, and the unread count that is left there to the
+ * caller. Their total follows from each node that they are connected to, which knows their other
+ * counts. In a large channel the position goes to the caller only.
  */
 export async function publishRead(
   ctx: Context<'user'>,
@@ -52,35 +54,25 @@ export async function publishRead(
 ) {
   const { userId } = ctx.caller
   const channelId = channel.id
-  const [counts] = await selectUnreadCounts(ctx, channelId)
+  const [left] = await selectUnreadCount(ctx, channelId)
   const onlyFor = isLargeChannel(channel) ? userId : undefined
   const position = { channelId, userId, lastReadSeq, lastReadMessageId, readAt }
   broadcast(ctx, 'read.updated', { ...position, onlyFor })
   broadcastToUser(ctx, userId, {
     type: 'channel.unread_changed',
-    payload: { channelId, count: counts?.count ?? 0 },
-  })
-  broadcastToUser(ctx, userId, {
-    type: 'channel.total_unread_changed',
-    payload: { count: counts?.total ?? 0 },
+    payload: { channelId, count: left?.count ?? 0 },
   })
 }
 
-/** The caller's unread count in one channel, and in all together. */
-const selectUnreadCounts = (
-  { db, caller: { appId, userId } }: Context<'user'>,
-  channelId: string,
-) => db<{ count: number; total: number }[]>`
-  select
-    coalesce(sum(unread) filter (where id = ${channelId}), 0)::int as count,
-    coalesce(sum(unread), 0)::int as total
-  from (
-    select c.id, ${unread(db)} as unread
-    from members m
-    join channels c on c.id = m.channel_id and c.deleted_at is null
-    where m.app_id = ${appId}
-      and m.user_id = ${userId}
-  ) counted`
+/** The caller's unread count in one channel. */
+const selectUnreadCount = ({ db, caller: { userId } }: Context<'user'>, channelId: string) => db<
+  { count: number }[]
+>`
+  select ${unread(db)} as count
+  from members m
+  join channels c on c.id = m.channel_id and c.deleted_at is null
+  where m.channel_id = ${channelId}
+    and m.user_id = ${userId}`
 
 type Markers = { channelId: string; userId: string; lastReadSeq: number; unreadAfterSeq: number }
 
@@ -120,12 +112,10 @@ export const moveMarkers = (
   )
   select
     moved.last_read_seq,
-    msg.id as last_read_message_id,
+    ${messageIdAt(db, { channelId: db`moved.channel_id`, seq: db`moved.last_read_seq` })}
+      as last_read_message_id,
     coalesce((select read_at from marked), rm.read_at, now()) as read_at
   from moved
-  left join messages msg
-    on msg.channel_id = moved.channel_id
-    and msg.seq = moved.last_read_seq
   left join read_marks rm
     on rm.channel_id = moved.channel_id
     and rm.user_id = moved.user_id
@@ -134,7 +124,6 @@ export const moveMarkers = (
 /**
  * The unread count of member row `m` in channel row `c`: all messages after the marker, less the
  * member's own and the deleted ones of others. Where everything is read, no messages are looked up.
- * The collation is that of the index `messages_own`.
  */
 export const unread = (db: Tx) => db`
   case
@@ -142,13 +131,7 @@ export const unread = (db: Tx) => db`
     else greatest(
       0,
       c.last_seq - m.unread_after_seq
-      - (
-        select count(*)
-        from messages msg
-        where msg.channel_id = c.id
-          and msg.user_id collate "C" = m.user_id
-          and msg.seq > m.unread_after_seq
-      )
+      - ${ownAfterMarker(db)}
       - (
         select count(*)
         from messages msg
@@ -159,3 +142,40 @@ export const unread = (db: Tx) => db`
       )
     )::int
   end`
+
+/**
+ * How many messages member `m` has written after their marker, deleted ones included: from the
+ * number of the first to that of the last, however many. Where one of the two is of before there
+ * were numbers, they are counted. The collation is that of the index `messages_own`.
+ */
+const ownAfterMarker = (db: Tx) => db`
+  coalesce((
+    select
+      coalesce(
+        last.author_seq - first.author_seq + 1,
+        (
+          select count(*)
+          from messages msg
+          where msg.channel_id = c.id
+            and msg.user_id collate "C" = m.user_id
+            and msg.seq > m.unread_after_seq
+        )
+      )
+    from (
+      select msg.author_seq
+      from messages msg
+      where msg.channel_id = c.id
+        and msg.user_id collate "C" = m.user_id
+        and msg.seq > m.unread_after_seq
+      order by msg.seq
+      limit 1
+    ) first
+    cross join (
+      select msg.author_seq
+      from messages msg
+      where msg.channel_id = c.id
+        and msg.user_id collate "C" = m.user_id
+      order by msg.seq desc
+      limit 1
+    ) last
+  ), 0)`

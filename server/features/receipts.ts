@@ -6,6 +6,8 @@ import type { Tx } from '../db/client.ts'
 import type { ChannelRow } from '../db/rows.ts'
 import { isoTime } from '../db/sql.ts'
 import { channelForMember, channelForReader, isLargeChannel } from './access.ts'
+import { joinedAfter, joinedMicros, memberCursor, toPage } from './cursors.ts'
+import { messageIdAt } from './messages/view.ts'
 import { moveMarkers, publishRead } from './reads.ts'
 
 const mark = implementWithoutTransaction(
@@ -78,24 +80,34 @@ const query = implementWithoutTransaction(
   },
 )
 
-type MemberStatus = Output<typeof contract.receipts.status>['members'][number]
+type MemberStatus = Output<typeof contract.receipts.status>['members'][number] & {
+  joinedMicros: string
+}
 
 const status = implementWithoutTransaction(
   contract.receipts.status,
-  async (ctx, { channelId, limit, offset }) => {
-    await channelForReader(ctx, channelId)
-    const members = await ctx.db<MemberStatus[]>`
+  async ({ db, ...ctx }, { channelId, limit, offset, cursor }) => {
+    await channelForReader({ ...ctx, db }, channelId)
+    const rows = await db<MemberStatus[]>`
       select
         m.user_id, u.display_name as name, u.image,
-        msg.id as last_read_message_id, m.last_read_seq
-      from members m
+        ${messageIdAt(db, { channelId: db`m.channel_id`, seq: db`m.last_read_seq` })}
+          as last_read_message_id,
+        m.last_read_seq,
+        ${joinedMicros(db)} as joined_micros
+      from (
+        select *
+        from members m
+        where m.channel_id = ${channelId}
+          and ${joinedAfter(db, cursor)}
+        order by m.joined_at, m.user_id
+        limit ${limit + 1}
+        offset ${offset}
+      ) m
       join users u on u.app_id = m.app_id and u.id = m.user_id
-      left join messages msg on msg.channel_id = m.channel_id and msg.seq = m.last_read_seq
-      where m.channel_id = ${channelId}
-      order by m.joined_at, m.user_id
-      limit ${limit}
-      offset ${offset}`
-    return { members }
+      order by m.joined_at, m.user_id`
+    const { page, nextCursor } = toPage(rows, limit, memberCursor)
+    return { members: page.map(({ joinedMicros: _, ...member }) => member), nextCursor }
   },
 )
 
@@ -118,21 +130,30 @@ function selectReceipts(db: Tx, channelId: string, messageIds: string[]) {
     with requested as (
       select id, seq, user_id as author_id
       from messages
-      where channel_id = ${channelId}
+      where channel_id is not distinct from ${channelId}
         and id = any(${messageIds}::uuid[])
         and deleted_at is null
     ),
-    reader as materialized (
+    reader as (
       select user_id, last_read_seq
       from members
       where channel_id = ${channelId}
         and last_read_seq >= (select min(seq) from requested)
+    ),
+    farthest as materialized (
+      select *
+      from reader
       order by last_read_seq desc, user_id
+      limit ${limits.readersShown + 1}
     ),
     counted as (
-      select id, sum(one) over (order by seq desc, one desc rows unbounded preceding) as readers
+      select
+        id,
+        sum(readers) over (order by seq desc, readers desc rows unbounded preceding) as readers
       from (
-        select null::uuid as id, last_read_seq as seq, 1 as one from reader
+        select null::uuid as id, last_read_seq as seq, count(*) as readers
+        from reader
+        group by last_read_seq
         union all
         select id, seq, 0 from requested
       ) positions
@@ -146,11 +167,7 @@ function selectReceipts(db: Tx, channelId: string, messageIds: string[]) {
         select jsonb_agg(${reader} order by mark.read_at, u.id)
         from (
           select user_id
-          from (
-            select *
-            from reader
-            limit ${limits.readersShown + 1}
-          ) farthest
+          from farthest
           where last_read_seq >= requested.seq
             and user_id <> requested.author_id
           limit ${limits.readersShown}

@@ -5,6 +5,7 @@ import type { ChannelOffset } from './queries.ts'
 import { keyOf, type User } from './sessions.ts'
 import { totalOf, UnreadCache, type UserCounts } from './unread-cache.ts'
 import { selectCountsOfChannels, selectCountsOfUsers, type UnreadCount } from './unread-counts.ts'
+import { UnreadWork } from './unread-work.ts'
 import type { UserFanoutOptions } from './user-fanout.ts'
 
 type UnreadOptions = UserFanoutOptions & { pauseMs: number }
@@ -22,22 +23,7 @@ const RETRY_MS = 1_000
  * a flood of messages does not become a flood of statements.
  */
 export class UnreadNotifier {
-  /**
-   * Channels to count, each with the only author of what happened there, whose own count does not
-   * change; null if there are several authors.
-   */
-  #dirty = new Map<string, string | null>()
-  /**
-   * Channels in which a message was deleted. Clients may have loaded a count that was never sent,
-   * between the message and its deletion: the count is sent even if it is the last one again.
-   */
-  #deletedIn = new Set<string>()
-  /** Users who have fewer channels than before: all their counts are loaded again. */
-  #shrunk = new Map<string, User>()
-  /** Users whose last total may be stale (computed before a count we have sent since). */
-  #staleTotals = new Map<string, User>()
-  /** For how long notes may have been missed: all counts are compared with what was sent. */
-  #missedSeconds = 0
+  #work = new UnreadWork()
   /** The last event of each channel that was counted. */
   #countedOffsets = new Map<string, number>()
   readonly #cache: UnreadCache
@@ -61,7 +47,7 @@ export class UnreadNotifier {
   ) {
     this.#countedOffsets.set(channelId, Math.max(offset, this.#countedOffsets.get(channelId) ?? 0))
     if (this.options.sessions.isEmpty) return
-    if (isDeletion) this.#deletedIn.add(channelId)
+    if (isDeletion) this.#work.deletedIn.add(channelId)
     this.#recount(channelId, author)
   }
 
@@ -87,7 +73,7 @@ export class UnreadNotifier {
 
   /** Reads on other nodes, or counts to users here, may have been missed for so long. */
   recheck(seconds: number) {
-    this.#missedSeconds = Math.max(seconds, this.#missedSeconds)
+    this.#work.missed(seconds)
     this.#schedule()
   }
 
@@ -96,21 +82,26 @@ export class UnreadNotifier {
     this.#cache.doubt(user)
   }
 
-  /** An operation has sent the user a count. It may have crossed one of ours: count again. */
+  /**
+   * An operation has sent the user a count. It may have crossed one of ours: count again. Their
+   * total is sent too, at once or as soon as all counts are loaded.
+   */
   noteCount(user: User, channelId: string, count: number) {
     if (!this.options.sessions.has(user)) return
     const known = this.#cache.getOrCreate(user)
     // The user may have left the channel since.
     const isMember = !known.isComplete || known.counts.has(channelId)
     if (isMember) known.counts.set(channelId, { count, isSent: true })
+    if (known.isComplete) this.#sendTotal(known)
+    else this.#work.owedTotals.set(keyOf(user), user)
     this.#recount(channelId, null)
   }
 
-  /** An operation has sent the user a total. It is compared with ours once that is up to date. */
+  /** A node has sent the user a total. It is compared with ours once that is up to date. */
   noteTotal(user: User, count: number) {
     if (!this.options.sessions.has(user)) return
     this.#cache.getOrCreate(user).total = count
-    this.#staleTotals.set(keyOf(user), user)
+    this.#work.staleTotals.set(keyOf(user), user)
     this.#schedule()
   }
 
@@ -124,7 +115,7 @@ export class UnreadNotifier {
   /** The user has left a channel, or it was deleted: their total changes. */
   memberLeft(user: User) {
     if (!this.options.sessions.has(user)) return
-    this.#shrunk.set(keyOf(user), user)
+    this.#work.shrunk.set(keyOf(user), user)
     this.#schedule()
   }
 
@@ -143,8 +134,7 @@ export class UnreadNotifier {
   }
 
   #recount(channelId: string, author: string | null) {
-    const isSame = !this.#dirty.has(channelId) || this.#dirty.get(channelId) === author
-    this.#dirty.set(channelId, isSame ? author : null)
+    this.#work.markDirty(channelId, author)
     this.#schedule()
   }
 
@@ -157,45 +147,30 @@ export class UnreadNotifier {
   async #run() {
     this.#timer = undefined
     this.#isRunning = true
-    const [dirty, shrunk, staleTotals] = [this.#dirty, this.#shrunk, this.#staleTotals]
-    const deletedIn = this.#deletedIn
-    this.#dirty = new Map()
-    this.#deletedIn = new Set()
-    this.#shrunk = new Map()
-    this.#staleTotals = new Map()
-    const missedSeconds = this.#missedSeconds
-    this.#missedSeconds = 0
+    const work = this.#work
+    this.#work = new UnreadWork()
     try {
-      if (dirty.size > 0) await this.#countChannels(dirty, deletedIn)
+      if (work.dirty.size > 0) await this.#countChannels(work)
+      await this.#sendOwed([...work.owedTotals.values()])
       // Last, so that no count read before a user left a channel stays with them.
-      await this.#reloadShrunk(shrunk)
-      if (missedSeconds > 0) await this.#sendMissed(missedSeconds)
-      for (const user of staleTotals.values()) this.#correctTotal(this.#cache.get(user))
+      await this.#reloadShrunk(work.shrunk)
+      if (work.missedSeconds > 0) await this.#sendMissed(work.missedSeconds)
+      for (const user of work.staleTotals.values()) this.#correctTotal(this.#cache.get(user))
       this.#endedAt = performance.now()
     } catch (error) {
-      this.#missedSeconds = Math.max(missedSeconds, this.#missedSeconds)
-      for (const [key, user] of shrunk) this.#shrunk.set(key, user)
-      for (const [key, user] of staleTotals) this.#staleTotals.set(key, user)
-      for (const channelId of deletedIn) this.#deletedIn.add(channelId)
-      for (const [channelId, author] of dirty) this.#recount(channelId, author)
+      this.#work.add(work)
       if (!this.#isStopped) this.options.report(error, 'unread count failed')
       this.#endedAt = performance.now() + RETRY_MS
     }
     this.#isRunning = false
-    const isDue = this.#dirty.size + this.#shrunk.size + this.#staleTotals.size > 0
-    if (isDue || this.#missedSeconds > 0) this.#schedule()
+    if (this.#work.isDue) this.#schedule()
   }
 
-  async #countChannels(dirty: Map<string, string | null>, deletedIn: Set<string>) {
+  async #countChannels({ dirty, deletedIn }: UnreadWork) {
     const { db, nodeId } = this.options
     const channelIds = [...dirty.keys()]
     const rows = await db.use((db) => selectCountsOfChannels(db, { nodeId, channelIds }))
-    const newUsers = new Map<string, User>()
-    for (const { appId, userId } of rows) {
-      const user = { appId, userId }
-      if (!this.#cache.isComplete(user)) newUsers.set(keyOf(user), user)
-    }
-    await this.#loadInitial([...newUsers.values()])
+    await this.#loadInitial(rows)
     const changed = new Set<UserCounts>()
     for (const row of rows) {
       const author = dirty.get(row.channelId) ?? null
@@ -203,6 +178,16 @@ export class UnreadNotifier {
       if (known) changed.add(known)
     }
     for (const known of changed) this.#sendTotal(known)
+  }
+
+  /** Sends users their total, whether or not they know it. */
+  async #sendOwed(users: User[]) {
+    const present = users.filter((user) => this.options.sessions.has(user))
+    await this.#loadInitial(present)
+    for (const user of present) {
+      const known = this.#cache.get(user)
+      if (known) this.#sendTotal(known)
+    }
   }
 
   /** Loads the counts of users who have left a channel. */
@@ -244,9 +229,14 @@ export class UnreadNotifier {
     })
   }
 
-  /** Loads initial counts for users seen for the first time. */
+  /** Loads initial counts for those of these users who are seen for the first time. */
   async #loadInitial(users: User[]) {
-    for (const some of inChunks(users, USERS_PER_STATEMENT)) {
+    const newUsers = new Map<string, User>()
+    for (const { appId, userId } of users) {
+      const user = { appId, userId }
+      if (!this.#cache.isComplete(user)) newUsers.set(keyOf(user), user)
+    }
+    for (const some of inChunks([...newUsers.values()], USERS_PER_STATEMENT)) {
       const load = (db: Tx) => selectCountsOfUsers(db, { users: some })
       this.#cache.complete(some, await this.options.db.use(load))
     }

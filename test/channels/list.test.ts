@@ -145,6 +145,34 @@ describe('listing channels', () => {
     },
   )
 
+  test('discovery lists open channels by their last message, in full pages', async () => {
+    const { db, appId } = world()
+    const [ana] = await world().users('ana')
+    const create = (type: 'public' | 'livestream') => ana.channels.create({ type, name: 'Open' })
+    const [older, newer] = [await create('public'), await create('livestream')]
+    const first = async () => {
+      const { channels } = await ana.channels.list({ discover: true, limit: 1 })
+      return channels.map(({ id }) => id)
+    }
+    // Those of other apps, the newest of all, take no place of a page.
+    await (await world().stranger()).tokens
+      .create({ userId: 'zoe' })
+      .then(({ token }) =>
+        world().api({ token }).channels.create({ type: 'public', name: 'Elsewhere' }),
+      )
+    expect(await first()).toEqual([newer.id])
+    await ana.messages.send({ channelId: older.id, text: 'hi' })
+    expect(await first()).toEqual([older.id])
+    await db`
+      update channels
+      set last_activity_at = '2020-01-01T10:20:00Z', active_hour = '2020-01-01T10:00:00Z'
+      where app_id = ${appId}
+        and id = ${older.id}`
+    expect(await first()).toEqual([newer.id])
+    await ana.messages.send({ channelId: older.id, text: 'hi' })
+    expect(await first()).toEqual([older.id])
+  })
+
   test('discovery lists channels that anyone can join, and no others', async () => {
     const [ana, ben] = await world().users('find-ana', 'find-ben')
     for (const type of ['public', 'livestream', 'group', 'team', 'private'] as const)

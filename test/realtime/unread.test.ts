@@ -21,8 +21,10 @@ describe('reading in real time', () => {
       await listenAs(ana, channelTopic(channelId)),
       await listenAs(ben, userTopic(ben)),
     ]
-    await ben.reads.mark({ channelId })
-    await ben.reads.mark({ channelId })
+    for (const reads of [1, 2]) {
+      await ben.reads.mark({ channelId })
+      await user.untilType('channel.total_unread_changed', reads)
+    }
     await channel.untilType('read.updated', 2)
     const [first, second] = payloads(channel, 'read.updated')
     expect(first).toEqual({
@@ -33,7 +35,6 @@ describe('reading in real time', () => {
       readAt: expect.any(String),
     })
     expect(second).toEqual(first)
-    await user.untilType('channel.total_unread_changed', 2)
     expect(payloads(user, 'channel.unread_changed')).toEqual([
       { channelId, count: 0 },
       { channelId, count: 0 },
@@ -50,7 +51,10 @@ describe('reading in real time', () => {
       await listenAs(ana, channelTopic(channelId)),
       await listenAs(ben, userTopic(ben)),
     ]
-    for (let time = 0; time < 2; time++) await ben.receipts.mark({ channelId, messageId })
+    for (const reads of [1, 2]) {
+      await ben.receipts.mark({ channelId, messageId })
+      await user.untilType('channel.total_unread_changed', reads)
+    }
     await channel.untilType('read_receipt', 2)
     const receipt = {
       channelId,
@@ -69,7 +73,6 @@ describe('reading in real time', () => {
       readAt: expect.any(String),
     }
     expect(payloads(channel, 'read.updated')).toEqual([position, position])
-    await user.untilType('channel.total_unread_changed', 2)
     expect(payloads(user, 'channel.unread_changed').at(-1)).toEqual({ channelId, count: 2 })
     expect(payloads(user, 'channel.total_unread_changed').at(-1)).toEqual({ count: 2 })
   })
@@ -148,7 +151,7 @@ test('unread counts that failed on a database error are sent once it recovers', 
         from pg_stat_activity
         where pid <> pg_backend_pid()
           and wait_event_type = 'Lock'
-          and query like '%join connections%'`
+          and query like '%m.app_id, m.user_id, m.channel_id%'`
       return terminated.length > 0
     })
   })

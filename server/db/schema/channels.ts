@@ -38,6 +38,11 @@ export const channels = pgTable(
     rev: integer().notNull().default(0),
     memberCount: integer().notNull().default(0),
     lastActivityAt: createdAt(),
+    /**
+     * The hour of the last activity of an open channel. It is what the list of open channels is
+     * found by: an index on the time itself would be written with each message.
+     */
+    activeHour: instant().notNull().default(sql`date_trunc('hour', now(), 'UTC')`),
     createdAt: createdAt(),
     updatedAt: createdAt(),
     deletedAt: instant(),
@@ -47,7 +52,10 @@ export const channels = pgTable(
     unique().on(t.appId, t.createdBy, t.clientId),
     uniqueIndex().on(t.appId, t.dmKey).where(sql`deleted_at is null`),
     uniqueIndex().on(t.appId, t.cid).where(sql`deleted_at is null`),
-    index().on(t.appId, t.type, t.lastActivityAt),
+    index('channels_open')
+      .on(t.appId, t.type, t.activeHour)
+      .concurrently()
+      .where(sql`type in ('public', 'livestream') and deleted_at is null`),
     index().on(t.workspaceId).where(sql`workspace_id is not null and deleted_at is null`),
     index('channels_to_purge').on(t.deletedAt).where(sql`deleted_at is not null`),
     referencesWorkspace(t),

@@ -17,6 +17,8 @@ export const messages = pgTable(
     seq: integer().notNull(),
     /** The channel's rev at the message's last change. */
     rev: integer().notNull(),
+    /** Which of the author's messages in the channel this is, from 1; null in rows from before. */
+    authorSeq: integer(),
     text: text().notNull(),
     mentions: text().array().notNull(),
     attachments: jsonb().notNull(),
@@ -37,6 +39,11 @@ export const messages = pgTable(
     // Its collation keeps it out of the look-up by client id, which would walk the user's messages.
     index('messages_own').on(t.channelId, sql`user_id collate "C"`, t.seq),
     index('messages_deleted').on(t.channelId, t.seq, t.userId).where(sql`deleted_at is not null`),
+    // Only queries that say it this way use it: look-ups by id would take it for a small index.
+    index('messages_live')
+      .on(t.channelId, t.seq)
+      .concurrently()
+      .where(sql`num_nulls(deleted_at) = 1`),
     index().on(t.parentId, t.seq).where(sql`parent_id is not null`),
     referencesChannel(t).onDelete('cascade'),
     referencesUser(t),

@@ -8,28 +8,37 @@ import { containing } from '../../db/sql.ts'
 import { channelForReader, isLargeChannel, lockedChannelForMember } from '../access.ts'
 import { isStaff } from '../members/index.ts'
 import { create, viewChannel } from './create.ts'
+import { type ChannelsQuery, selectOpenIds } from './open.ts'
 import { peerOf, selectChannels } from './view.ts'
 
 const list = implementWithoutTransaction(
   contract.channels.list,
   async ({ db, caller: { appId, userId } }, { limit, offset, type, discover, q }) => {
-    const peerName = db`(select display_name from (${peerOf(db, userId)}) peer)`
-    const isListed = discover ? isDiscoverable(db, userId) : db`m.user_id is not null`
-    const hasType = type === undefined ? db`true` : db`c.type = ${type}`
-    const isNamed =
-      q === undefined ? db`true` : db`coalesce(c.name, ${peerName}) ilike ${containing(q)}`
-    const page = db`
-      ${isListed}
-      and ${hasType}
-      and ${isNamed}
-      order by c.last_activity_at desc, c.id desc
-      limit ${limit + 1}
-      offset ${offset}`
+    // One more than the page tells whether there are more.
+    const wanted = { appId, userId, limit: limit + 1, offset, type, q }
+    const page = discover
+      ? db`c.id = any(array(${selectOpenIds(db, wanted)}))`
+      : selectOwn(db, wanted)
     const { channels, found } = await selectChannels(db, { appId, viewer: userId, page })
     const shown = channels.slice(0, limit)
     return { channels: shown, ...(found > shown.length && { more: true as const }) }
   },
 )
+
+/** Selects the channels of a user, of one type or with part of a name if it is given. */
+function selectOwn(db: Tx, { userId, limit, offset, type, q }: ChannelsQuery) {
+  const peerName = db`(select display_name from (${peerOf(db, userId)}) peer)`
+  const hasType = type === undefined ? db`true` : db`c.type = ${type}`
+  const isNamed =
+    q === undefined ? db`true` : db`coalesce(c.name, ${peerName}) ilike ${containing(q)}`
+  return db`
+    m.user_id is not null
+    and ${hasType}
+    and ${isNamed}
+    order by c.last_activity_at desc, c.id desc
+    limit ${limit}
+    offset ${offset}`
+}
 
 const get = implementWithoutTransaction(contract.channels.get, async (ctx, { channelId }) => {
   await channelForReader(ctx, channelId)
@@ -126,16 +135,3 @@ function toProfile(channel: ChannelRow) {
   const { id, cid, type, image, description, workspaceId, updatedAt } = channel
   return { id, cid, name: channel.name ?? '', type, image, description, workspaceId, updatedAt }
 }
-
-/** Channels that a user may join: open ones, and the team channels of their workspaces. */
-const isDiscoverable = (db: Tx, userId: string) => db`(
-  c.type in ('public', 'livestream')
-  or (
-    c.type = 'team'
-    and exists (
-      select from workspace_members wm
-      where wm.workspace_id = c.workspace_id
-        and wm.user_id = ${userId}
-    )
-  )
-)`

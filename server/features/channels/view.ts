@@ -2,7 +2,7 @@ import { type Channel, limits } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { DELETED_USER_NAME } from '../../db/sql.ts'
 import { firstMembers } from '../members/view.ts'
-import { selectMessagePage } from '../messages/view.ts'
+import { isLive, selectMessagePage } from '../messages/view.ts'
 import { unread } from '../reads.ts'
 
 type ChannelQuery = { appId: string; viewer: string | null; page: Fragment; withMembers?: boolean }
@@ -89,7 +89,7 @@ const selectChannelRows = (
           select msg.id
           from messages msg
           where msg.channel_id = c.id
-            and msg.deleted_at is null
+            and ${isLive(db)}
           order by msg.seq desc
           limit 1
         ) as last_message_id,

@@ -10,19 +10,25 @@ import {
   lockedChannelForReader,
   mayJoin,
 } from '../access.ts'
+import { joinedAfter, memberCursor, toPage } from '../cursors.ts'
 import { addMembers, lockKnownUsers, removeMember } from './change.ts'
-import { selectMembers } from './view.ts'
+import { selectMemberPage, selectMembers } from './view.ts'
 
 const list = implementWithoutTransaction(
   contract.members.list,
-  async (ctx, { channelId, limit, offset }) => {
+  async (ctx, { channelId, limit, offset, cursor }) => {
     await channelForReader(ctx, channelId)
-    const page = ctx.db`
-      m.channel_id = ${channelId}
-      order by m.joined_at, m.user_id
-      limit ${limit}
-      offset ${offset}`
-    return { members: await selectMembers(ctx.db, page) }
+    const rows = await selectMemberPage(
+      ctx.db,
+      ctx.db`
+        m.channel_id = ${channelId}
+        and ${joinedAfter(ctx.db, cursor)}
+        order by m.joined_at, m.user_id
+        limit ${limit + 1}
+        offset ${offset}`,
+    )
+    const { page, nextCursor } = toPage(rows, limit, memberCursor)
+    return { members: page.map(({ joinedMicros: _, ...member }) => member), nextCursor }
   },
 )
 

@@ -1,6 +1,7 @@
 import { limits, type Member } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { isoTime } from '../../db/sql.ts'
+import { joinedMicros } from '../cursors.ts'
 import { userSummary } from '../users/view.ts'
 
 /**
@@ -9,6 +10,16 @@ import { userSummary } from '../users/view.ts'
  */
 export const selectMembers = (db: Tx, which: Fragment) => db<Member[]>`
   select m.user_id, ${userSummary(db)} as "user", m.role, m.joined_at
+  from ${membersWithUsers(db, which)}
+  order by m.joined_at, m.user_id`
+
+type ListedMember = Member & { joinedMicros: string }
+
+/** The same, with the exact time for a cursor. */
+export const selectMemberPage = (db: Tx, which: Fragment) => db<ListedMember[]>`
+  select
+    m.user_id, ${userSummary(db)} as "user", m.role, m.joined_at,
+    ${joinedMicros(db)} as joined_micros
   from ${membersWithUsers(db, which)}
   order by m.joined_at, m.user_id`
 

@@ -16,7 +16,7 @@ type AppendContext = Pick<
   WriteContext,
   'db' | 'emit' | 'nextSeq' | 'enqueue' | 'write' | 'services'
 >
-type NewMessage = Message & { appId: string }
+type NewMessage = Message & { appId: string; authorSeq: number }
 type Thread = Pick<MessageRow, 'id' | 'replyCount' | 'rev'>
 type Marker = Pick<MemberRow, 'channelId' | 'userId' | 'lastReadSeq' | 'unreadAfterSeq'>
 
@@ -28,6 +28,7 @@ export function createAppender(ctx: AppendContext) {
   const messages: NewMessage[] = []
   const threads = new Map<string, Thread>()
   const markers = new Map<string, Marker>()
+  const authorSeqs = new Map<string, number>()
   const sentByKey = new Map<string, Message>()
 
   const append: Append = (facts, channel) => {
@@ -42,7 +43,8 @@ export function createAppender(ctx: AppendContext) {
     if (linksIn(message.text).length > 0) ctx.enqueue('preview', { messageId: message.id })
     moveMarker(facts, message)
     if (clientId !== undefined) sentByKey.set(key, message)
-    messages.push({ ...message, appId: command.caller.appId })
+    const authorSeq = nextOfAuthor(facts, message)
+    messages.push({ ...message, appId: command.caller.appId, authorSeq })
     ctx.services.lastActive.touch(command.caller)
     return { result: message }
   }
@@ -59,6 +61,13 @@ export function createAppender(ctx: AppendContext) {
     const { message } = ctx.emit(channel, 'message.new', payloadAt, id)
     if (parent) threads.set(parent.id, { ...parent, rev: message.rev })
     return message
+  }
+
+  const nextOfAuthor = ({ authorSeq }: SendFacts, { channelId, userId }: Message) => {
+    const key = `${channelId} ${userId}`
+    const next = (authorSeqs.get(key) ?? authorSeq) + 1
+    authorSeqs.set(key, next)
+    return next
   }
 
   /** The root of the thread that a reply goes into, with the reply counted. */
@@ -141,18 +150,18 @@ function insertMessages(db: Tx, { messages, threads, markers }: Batch) {
   return db`
     ${withUpdates}
     insert into messages (
-      id, app_id, channel_id, user_id, seq, rev,
+      id, app_id, channel_id, user_id, seq, rev, author_seq,
       text, mentions, attachments,
       parent_id, client_id,
       created_at, updated_at
     )
     select
-      id, "appId", "channelId", "userId", seq, rev,
+      id, "appId", "channelId", "userId", seq, rev, "authorSeq",
       text, mentions, attachments,
       "parentId", "clientId",
       "createdAt", "createdAt"
     from jsonb_to_recordset(${db.json(messages as never)}) as message (
-      id uuid, "appId" uuid, "channelId" uuid, "userId" text, seq int, rev int,
+      id uuid, "appId" uuid, "channelId" uuid, "userId" text, seq int, rev int, "authorSeq" int,
       text text, mentions text[], attachments jsonb,
       "parentId" uuid, "clientId" text,
       "createdAt" timestamptz

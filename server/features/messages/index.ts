@@ -10,7 +10,7 @@ import { mentionsIn } from './mentions.ts'
 import { previewsOf } from './previews.ts'
 import { publishMessageUpdate, viewMessage } from './publish.ts'
 import { send } from './send.ts'
-import { selectMessagePage, selectMessages, toMessage } from './view.ts'
+import { isLive, selectMessagePage, selectMessages, toMessage } from './view.ts'
 
 const list = implementWithoutTransaction(
   contract.messages.list,
@@ -18,7 +18,7 @@ const list = implementWithoutTransaction(
     const { channel, cursorSeq } = await channelForReader(ctx, channelId, before ?? after)
     const within =
       sinceSeq === undefined
-        ? ctx.db`msg.channel_id = ${channelId} and msg.deleted_at is null`
+        ? ctx.db`msg.channel_id = ${channelId} and ${isLive(ctx.db)}`
         : ctx.db`msg.channel_id = ${channelId}`
     const page = await readPage(ctx.db, {
       within,

@@ -17,6 +17,8 @@ export type SendFacts = {
   role: MemberRow['role'] | null
   lastReadSeq: number
   unreadAfterSeq: number
+  /** How many messages the author has written in the channel, deleted ones included. */
+  authorSeq: number
   earlierId: string | null
   rootId: string | null
   rootReplyCount: number
@@ -69,6 +71,22 @@ function selectFacts(db: Tx, appId: string, commands: SendCommand[]) {
       and user_id = command.user_id
       and client_id = command.client_id
   )`
+  const authorSeq = db`coalesce(
+    (
+      select author_seq
+      from messages
+      where channel_id = command.channel_id
+        and user_id collate "C" = command.user_id
+      order by seq desc
+      limit 1
+    ),
+    (
+      select count(*)
+      from messages
+      where channel_id = command.channel_id
+        and user_id collate "C" = command.user_id
+    )
+  )`
   const root = db`
     select msg.id, msg.reply_count
     from messages parent
@@ -83,6 +101,7 @@ function selectFacts(db: Tx, appId: string, commands: SendCommand[]) {
       case when c.id is not null then ${channel} end as channel,
       ${userSummary(db)} as author, u.deleted_at is not null as is_author_deleted,
       m.role, m.last_read_seq, m.unread_after_seq,
+      ${authorSeq}::int as author_seq,
       ${earlier} as earlier_id,
       root.id as root_id, root.reply_count as root_reply_count,
       greatest(statement_timestamp(), c.last_activity_at) as now

@@ -89,6 +89,28 @@ const viewColumns = (db: Tx, viewer: string | Fragment | null) => db`
   ${userSummary(db, db`author`)} as "user",
   ${reactionsOfMessage(db, viewer)} as reactions`
 
+/**
+ * Whether message row `msg` is not deleted, in the form of the index `messages_live`: for queries
+ * that walk through a channel, past any number of tombstones.
+ */
+export const isLive = (db: Tx) => db`num_nulls(msg.deleted_at) = 1`
+
+type Place = { channelId: Fragment; seq: Fragment }
+
+/**
+ * The id of the message with this seq, or null: as a range in order, which only the index by seq
+ * serves. For an equality, others that begin with the channel seem as good.
+ */
+export const messageIdAt = (db: Tx, { channelId, seq }: Place) => db`(
+  select msg.id
+  from messages msg
+  where msg.channel_id = ${channelId}
+    and msg.seq >= ${seq}
+    and msg.seq <= ${seq}
+  order by msg.seq
+  limit 1
+)`
+
 /** The reactions of message row `msg` as JSON: oldest emoji first, each with its first users. */
 const reactionsOfMessage = (db: Tx, viewer: string | Fragment | null) => db`
   coalesce((

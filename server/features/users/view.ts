@@ -30,7 +30,10 @@ const usersById = (db: Tx, { appId, ids, lock }: UsersById) => db<UserSummary[]>
 type Profile = User & { custom: Record<string, unknown>; email: string | null }
 type ProfileQuery = { appId: string; which: Fragment }
 
-/** Users who are not deleted, as rows `u`, with everything that responses show of them. */
+/**
+ * Users who are not deleted, by name, with everything that responses show of them. `which` is a
+ * condition on rows `u`, and may end in order and limit: only whom it leaves is looked up further.
+ */
 export const selectProfiles = (db: Tx, { appId, which }: ProfileQuery) => db<Profile[]>`
   select
     u.id, u.display_name as name, u.image, u.last_active_at,
@@ -42,7 +45,11 @@ export const selectProfiles = (db: Tx, { appId, which }: ProfileQuery) => db<Pro
         and con.user_id = u.id
         and n.beat_at > now() - ${limits.realtime.nodeDeadSeconds} * interval '1 second'
     ) as online
-  from users u
-  where u.app_id = ${appId}
-    and u.deleted_at is null
-    and ${which}`
+  from (
+    select *
+    from users u
+    where u.app_id = ${appId}
+      and u.deleted_at is null
+      and ${which}
+  ) u
+  order by u.display_name, u.id`

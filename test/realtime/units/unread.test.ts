@@ -173,7 +173,7 @@ test('counts that operations sent are known; a stale total is corrected', async 
   const { notifier, database, news } = openNotifier(row('ben', 'one', 1), row('cem', 'two', 3))
   notifier.noteTotal(user('ana'), 3)
   notifier.noteCount(user('cem'), 'two', 3)
-  expect(await news()).toEqual([]) // of ana nothing is known, and cem knows it
+  expect(await news()).toEqual(['cem total 3']) // of ana nothing is known, and cem knows the count
   notifier.markDirty('one', { offset: 1, author: 'ana' })
   await news()
   notifier.noteTotal(user('ben'), 1)
@@ -184,7 +184,17 @@ test('counts that operations sent are known; a stale total is corrected', async 
   notifier.noteCount(user('ben'), 'one', 0)
   notifier.noteCount(user('ben'), 'left', 4) // a channel that ben is no longer in
   notifier.noteTotal(user('ben'), 0)
+  expect(await news()).toEqual(['ben total 0', 'ben total 0'])
+})
+
+test('the total after a read follows, even if the database failed meanwhile', async () => {
+  const { notifier, database, problems, news } = openNotifier(row('cem', 'two', 3))
+  database.failure = new Error('no database')
+  notifier.noteCount(user('cem'), 'two', 3)
   expect(await news()).toEqual([])
+  expect(problems).toHaveLength(1)
+  database.failure = undefined
+  expect([...(await news(1_000)), ...(await news())]).toEqual(['cem total 3'])
 })
 
 test('a channel that a user was added to is counted again', async () => {

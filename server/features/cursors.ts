@@ -1,0 +1,53 @@
+import { ApiError } from '../core/errors.ts'
+import type { Tx } from '../db/client.ts'
+
+/** The place of a row in its list, for the client to keep and give back unread. */
+export const encodeCursor = (first: string, second: string) =>
+  Buffer.from(JSON.stringify([first, second])).toString('base64url')
+
+/** The two values that a cursor was made of. */
+export function decodeCursor(cursor: string): [string, string] {
+  const values = parse(Buffer.from(cursor, 'base64url').toString())
+  if (!isPlace(values)) {
+    throw new ApiError('VALIDATION_ERROR', 'cursor: expected the nextCursor of an earlier page')
+  }
+  return values
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Two texts that PostgreSQL takes. */
+const isPlace = (values: unknown): values is [string, string] =>
+  Array.isArray(values) &&
+  values.length === 2 &&
+  values.every((value) => typeof value === 'string' && !value.includes('\0'))
+
+/** A page of a list of which one row more than fits was read, and the cursor of the next one. */
+export function toPage<Row>(rows: Row[], limit: number, cursorOf: (row: Row) => string) {
+  const page = rows.slice(0, limit)
+  const last = rows.length > limit ? page.at(-1) : undefined
+  return { page, nextCursor: last === undefined ? null : cursorOf(last) }
+}
+
+/** The members `m` after a cursor, in the order they joined. */
+export function joinedAfter(db: Tx, cursor: string | undefined) {
+  if (cursor === undefined) return db`true`
+  const [micros, userId] = decodeCursor(cursor)
+  if (!/^\d{1,16}$/.test(micros)) {
+    throw new ApiError('VALIDATION_ERROR', 'cursor: expected the nextCursor of an earlier page')
+  }
+  const joinedAt = db`(timestamptz 'epoch' + ${Number(micros)}::float8 * interval '1 microsecond')`
+  return db`(m.joined_at, m.user_id) > (${joinedAt}, ${userId})`
+}
+
+/** When member `m` joined, to the microsecond: the API shows milliseconds. */
+export const joinedMicros = (db: Tx) => db`(extract(epoch from m.joined_at) * 1000000)::bigint`
+
+export const memberCursor = ({ joinedMicros, userId }: { joinedMicros: string; userId: string }) =>
+  encodeCursor(joinedMicros, userId)

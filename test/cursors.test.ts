@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest'
+import { insertMembers, insertUsers } from './support/inserted.ts'
+import { useWorld } from './support/world.ts'
+
+const world = useWorld()
+
+type Page<Row> = { rows: Row[]; nextCursor: string | null }
+
+/** All rows of a list, page by page; `between` runs after each page. */
+async function walk<Row>(
+  read: (cursor: string | undefined) => Promise<Page<Row>>,
+  between: (page: Page<Row>) => Promise<unknown> = async () => {},
+) {
+  const all: Row[] = []
+  let cursor: string | undefined
+  for (;;) {
+    const page = await read(cursor)
+    all.push(...page.rows)
+    if (page.nextCursor === null) return all
+    await between(page)
+    cursor = page.nextCursor
+  }
+}
+
+const createChannel = async (size: number) => {
+  const [ana] = await world().users('ana')
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
+  const ids = await insertUsers(world(), `paged-${Math.random()}-`, size)
+  // All in one statement: they joined at the same time.
+  await insertMembers(world(), channelId, ids)
+  return { ana, channelId, ids }
+}
+
+test('cursors lead through all users once, by name and then by id', async () => {
+  const prefix = `Same ${Math.random()}`
+  const ids = await insertUsers(world(), `same-${Math.random()}-`, 5)
+  await world().db`
+    update users
+    set name = ${`${prefix} ñ"\\`}
+    where app_id = ${world().appId}
+      and id = any(${ids})`
+  const { backend } = world()
+  const found = await walk(async (cursor) => {
+    const { users, nextCursor } = await backend.users.list({ limit: 2, q: prefix, cursor })
+    return { rows: users, nextCursor }
+  })
+  expect(found.map(({ id }) => id)).toEqual(ids)
+  const all = await walk(async (cursor) => {
+    const { users, nextCursor } = await backend.users.list({ limit: 3, cursor })
+    return { rows: users, nextCursor }
+  })
+  expect(all).toEqual((await backend.users.list({ limit: 100 })).users)
+})
+
+test('cursors lead through members who joined at the same time, and past those who left', async () => {
+  const { ana, channelId, ids } = await createChannel(5)
+  const pages = (between?: (page: Page<{ userId: string }>) => Promise<unknown>) =>
+    walk(async (cursor) => {
+      const { members, nextCursor } = await ana.members.list({ channelId, limit: 2, cursor })
+      return { rows: members, nextCursor }
+    }, between)
+  const namesOf = (rows: { userId: string }[]) => rows.map(({ userId }) => userId)
+  expect(namesOf(await pages())).toEqual(['ana', ...ids])
+  // The last one of each page leaves before the next is read.
+  const left = await pages(async ({ rows }) => {
+    const last = rows.at(-1)
+    if (last) await ana.members.remove({ channelId, userId: last.userId })
+  })
+  expect(namesOf(left)).toEqual(['ana', ...ids])
+})
+
+test('cursors lead through read positions', async () => {
+  const { ana, channelId, ids } = await createChannel(4)
+  const found = await walk(async (cursor) => {
+    const { members, nextCursor } = await ana.receipts.status({ channelId, limit: 2, cursor })
+    return { rows: members, nextCursor }
+  })
+  expect(found.map(({ userId }) => userId)).toEqual(['ana', ...ids])
+})
+
+test('an offset counts from the cursor', async () => {
+  const { ana, channelId, ids } = await createChannel(5)
+  const { nextCursor } = await ana.members.list({ channelId, limit: 2 })
+  const { members } = await ana.members.list({
+    channelId,
+    limit: 2,
+    offset: 1,
+    cursor: nextCursor ?? undefined,
+  })
+  expect(members.map(({ userId }) => userId)).toEqual(ids.slice(2, 4))
+})
+
+test('a cursor that no page has given is refused', async () => {
+  const { ana, channelId } = await createChannel(1)
+  const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const forged = ['x', '!', encode(null), encode(['a']), encode(['a', 'b', 'c']), encode([1, 'a'])]
+  const refusal = { code: 'VALIDATION_ERROR' }
+  for (const cursor of [...forged, encode(['a\0', 'b'])]) {
+    await expect(ana.users.list({ cursor })).rejects.toMatchObject(refusal)
+    await expect(ana.members.list({ channelId, cursor })).rejects.toMatchObject(refusal)
+  }
+  for (const time of ['', 'now', '-1', '1e9', '9'.repeat(17)]) {
+    const cursor = encode([time, 'ana'])
+    await expect(ana.receipts.status({ channelId, cursor })).rejects.toMatchObject(refusal)
+  }
+})

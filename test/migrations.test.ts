@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto'
+import { connectOnce } from '@parley/server/db/client'
+import { migrate } from '@parley/server/db/migrate'
+import { expect, onTestFinished, test } from 'vitest'
+import { createEmptyDatabase, migrateUpTo } from './support/migrations.ts'
+
+const connect = (url: string) => {
+  const sql = connectOnce(url)
+  onTestFinished(() => sql.end())
+  return sql
+}
+
+test('nodes that start at once migrate a database once, indexes built concurrently', async () => {
+  const url = await createEmptyDatabase()
+  await Promise.all([migrate(url), migrate(url), migrate(url)])
+  const sql = connect(url)
+  const applied = await sql`
+    select hash
+    from drizzle.__drizzle_migrations`
+  expect(new Set(applied.map(({ hash }) => hash)).size).toBe(applied.length)
+})
+
+test('a migration that was interrupted begins again, and leaves valid indexes', async () => {
+  const url = await createEmptyDatabase()
+  await migrate(url)
+  const sql = connect(url)
+  await sql`
+    delete from drizzle.__drizzle_migrations
+    where id = (select max(id) from drizzle.__drizzle_migrations)`
+  await sql`
+    update pg_index
+    set indisvalid = false
+    where indexrelid = 'messages_live'::regclass`
+  await migrate(url)
+  const invalid = await sql`
+    select indexrelid::regclass::text
+    from pg_index
+    where not indisvalid`
+  expect(invalid).toHaveLength(0)
+})
+
+test('a migration that fails leaves nothing, and those before it are kept', async () => {
+  const url = await createEmptyDatabase()
+  await migrateUpTo(url, '0006_own_messages')
+  const sql = connect(url)
+  // The next but one adds this column.
+  await sql`alter table messages add column author_seq text`
+  await expect(migrate(url)).rejects.toThrow('already exists')
+  const [row] = await sql`
+    select
+      count(*)::int as applied,
+      exists (
+        select from information_schema.columns
+        where column_name = 'active_hour'
+      ) as "hasPart"
+    from drizzle.__drizzle_migrations`
+  expect(row).toEqual({ applied: 8, hasPart: false })
+  await sql`alter table messages drop column author_seq`
+  await migrate(url)
+})
+
+test('open channels of before the migration are listed by their activity', async () => {
+  const url = await createEmptyDatabase()
+  await migrateUpTo(url, '0007_invites')
+  const sql = connect(url)
+  const appId = randomUUID()
+  await sql`insert into apps (id, name) values (${appId}, 'App')`
+  await sql`insert into users (app_id, id) values (${appId}, 'ana')`
+  await sql`
+    insert into channels (id, app_id, cid, type, created_by, last_activity_at)
+    select
+      gen_random_uuid(), ${appId}, 'public:' || n, 'public', 'ana',
+      '2026-01-01T00:30:00Z'::timestamptz + n * interval '1 hour'
+    from generate_series(1, 2500) n`
+  await migrate(url)
+  const late = await sql`
+    select
+    from channels
+    where active_hour <> last_activity_at - interval '30 minutes'`
+  expect(late).toHaveLength(0)
+})
