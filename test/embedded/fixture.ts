@@ -114,9 +114,13 @@ export async function query({ host, port, user, database }: EmbeddedPostgres, st
 export const serverOf = (dataDir: string) =>
   Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
 
-/** Copies the launcher and what it needs to another place, as if npm had installed it there. */
-export function checkout(code: string) {
-  for (const part of ['server/db/embedded', 'node_modules/postgres', platformPackage])
+/**
+ * Copies the launcher and what it needs to another place, as if npm had installed it there. The
+ * binaries of PostgreSQL are most of it.
+ */
+export function checkout(code: string, { hasBinaries = true } = {}) {
+  const parts = ['server/db/embedded', 'node_modules/postgres']
+  for (const part of hasBinaries ? [...parts, platformPackage] : parts)
     cpSync(join(root, part), join(code, part), { recursive: true, verbatimSymlinks: true })
   writeFileSync(join(code, 'package.json'), '{ "type": "module" }')
   return code

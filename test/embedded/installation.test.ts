@@ -66,8 +66,7 @@ test('missing library links are made, also by two starts at once', async () => {
 })
 
 test('without binaries for the platform the error says to set DATABASE_URL', async () => {
-  const code = checkout(join(directory(), 'code'))
-  rmSync(join(code, platformPackage), { recursive: true })
+  const code = checkout(join(directory(), 'code'), { hasBinaries: false })
   await expect((await program(dataDirectory(), { code })).start()).rejects.toThrow(
     /^No embedded PostgreSQL for .*: set DATABASE_URL/,
   )

@@ -9,8 +9,8 @@ export async function openProxy(target: string, { delayMs = 0 } = {}) {
   const sockets = new Set<net.Socket>()
   const silent = new WeakSet<net.Socket>()
   let held: (() => void)[] | undefined
-  const server = net.createServer((client) => {
-    const upstream = net.connect(addressOf(upstreamUrl))
+  const server = net.createServer({ noDelay: true }, (client) => {
+    const upstream = net.connect({ ...addressOf(upstreamUrl), noDelay: true })
     for (const [from, to] of [
       [client, upstream],
       [upstream, client],
