@@ -4,6 +4,7 @@ import { migrate as applyMigrations } from 'drizzle-orm/postgres-js/migrator'
 import type postgres from 'postgres'
 import { connectOnce, type Tx } from './client.ts'
 import { locks } from './locks.ts'
+import { requireDirectConnection } from './require-direct.ts'
 import { singleSocket } from './single-socket.ts'
 import { transaction } from './transaction.ts'
 
@@ -14,6 +15,7 @@ type Work = (tx: Tx) => Promise<unknown>
 
 /** Applies pending migrations, forward only. Several nodes may start at once. */
 export async function migrate(url: string) {
+  await requireDirectConnection(url)
   // A separate connection, because drizzle replaces the parsers of the client that it is given.
   const client = connectOnce(url, { socket: singleSocket(), fetch_types: false })
   const safe = Object.assign(client, { begin: (work: Work) => transaction(client, work) })
