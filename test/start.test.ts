@@ -41,6 +41,15 @@ test('a failed start prints one line with the reason and exits with 1', async ()
       { ...production, DATABASE_URL: world().databaseUrl, PORT: String(port) },
       /^listen EADDRINUSE: address already in use 127\.0\.0\.1:\d+\n$/,
     ],
+    // It says "Server listening" only once everything listens.
+    [
+      { ...production, DATABASE_URL: world().databaseUrl, METRICS_PORT: String(port) },
+      /^listen EADDRINUSE: address already in use 127\.0\.0\.1:\d+\n$/,
+    ],
+    [
+      { ...production, DATABASE_URL: `${world().databaseUrl}?sslmode=prefer` },
+      /^The database cannot be used: sslmode: expected one of disable, require, .*\n$/,
+    ],
   ]
   const starts = bad.map(([variables]) => start(variables))
   expect(await Promise.all(starts.map(({ code }) => code))).toEqual(bad.map(() => 1))

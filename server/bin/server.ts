@@ -68,7 +68,7 @@ async function start(stop: (exitCode?: number) => void) {
   // Unless jobs are off, the cleanup runs as one of them.
   stopFunctions.push(config.jobs === 'off' ? cleanup.start() : cleanup.stop)
   stopFunctions.push(() => closeInTime(app))
-  await app.listen({ port: config.port, host: config.host })
+  await app.ready()
 
   if (workers) stopFunctions.push(workers.start(app.log))
   if (config.jobs === 'on') {
@@ -83,6 +83,8 @@ async function start(stop: (exitCode?: number) => void) {
     stopFunctions.push(await startMetricsServer(metrics, options))
   }
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
+  // Last, so that what says "Server listening" has everything it needs.
+  await app.listen({ port: config.port, host: config.host })
 
   warningsOf(config, wsUrl()).forEach(warn)
   print({ 'Base URL': publicUrl(), WebSocket: wsUrl() })

@@ -1,6 +1,7 @@
 import postgres from 'postgres'
 import { ConnectionClosedError, singleSocket } from './single-socket.ts'
 import { createSlots } from './slots.ts'
+import { readTls } from './tls.ts'
 import { valueTypes } from './value-types.ts'
 
 /** The database, as a pool of connections. Each piece of work has one of them to itself. */
@@ -193,8 +194,8 @@ export const openConnection = ({
   onStatement,
   statementMs = patience.statementMs,
 }: ConnectionOptions) =>
-  postgres(url, {
-    ...socketOf(url),
+  postgres(readTls(url).url, {
+    ...serverOf(url),
     max,
     ...(socket && { socket }), // documented, but missing in its types
     connect_timeout: statementMs / 1000,
@@ -221,8 +222,8 @@ export const connectOnce = (
   url: string,
   options: Pick<ConnectionOptions, 'socket'> & { fetch_types?: boolean } = {},
 ) =>
-  postgres(url, {
-    ...socketOf(url),
+  postgres(readTls(url).url, {
+    ...serverOf(url),
     ...options,
     max: 1,
     connect_timeout: 10,
@@ -230,10 +231,13 @@ export const connectOnce = (
     onnotice: () => {},
   })
 
-/** The socket directory of a URL like `postgres://user@%2Frun/name`, which Postgres.js ignores. */
-function socketOf(url: string) {
+/**
+ * How to encrypt, and the socket directory of a URL like `postgres://user@%2Frun/name`, which
+ * Postgres.js ignores.
+ */
+function serverOf(url: string) {
   const host = decodeURIComponent(new URL(url).hostname)
-  return host.startsWith('/') ? { host } : {}
+  return { ssl: readTls(url).ssl, ...(host.startsWith('/') && { host }) }
 }
 
 /**

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator'
 import { connectOnce, type Tx } from './client.ts'
 import { locks } from './locks.ts'
+import { requireDirectConnection } from './require-direct.ts'
 import { singleSocket } from './single-socket.ts'
 import { transaction } from './transaction.ts'
 
@@ -12,6 +13,7 @@ const LOCK_PAUSE_MS = 100
 
 /** Applies pending migrations, forward only. Several nodes may start at once. */
 export async function migrate(url: string) {
+  await requireDirectConnection(url)
   const client = connectOnce(url, { socket: singleSocket(), fetch_types: false })
   try {
     await lockMigrations(client)

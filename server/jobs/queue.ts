@@ -5,6 +5,7 @@ import { type RunnerOptions, run, runMigrations } from 'graphile-worker'
 import pg from 'pg'
 import type { Metrics } from '../core/metrics.ts'
 import type { Db } from '../db/client.ts'
+import { readTls } from '../db/tls.ts'
 import { releaseWorkers } from './heartbeat.ts'
 import { type Log, queueLogger } from './log.ts'
 import type { Timings } from './timings.ts'
@@ -40,9 +41,11 @@ type Tasks = Pick<RunnerOptions, 'taskList' | 'concurrency' | 'crontab'> & {
 
 /** The graphile-worker queue in the service's database, with its tables and connections. */
 export async function openQueue({ databaseUrl, db, metrics, timings, log }: QueueOptions) {
+  const { url, ssl } = readTls(databaseUrl)
   const pgPool = new pg.Pool({
     ...WAITS,
-    connectionString: databaseUrl,
+    connectionString: url,
+    ssl,
     max: MAX_CONNECTIONS,
     application_name: 'parley-jobs',
   })

@@ -137,9 +137,11 @@ async function startServer(variables: Record<string, string>) {
     },
   )
   const metrics = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
-  while (!(await metrics().catch(() => ''))) await pause(50)
+  const url = `http://127.0.0.1:${port}`
+  // The server listens last, after the metrics.
+  while (!(await fetch(`${url}/health`).catch(() => undefined))?.ok) await pause(50)
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     cpuSeconds: async () => Number(/^process_cpu_seconds_total (\S+)/m.exec(await metrics())?.[1]),
     stop: async () => {
       child.kill('SIGTERM')
@@ -153,8 +155,11 @@ async function serveProvider() {
   const server = createServer(async (request, response) => {
     let text = ''
     for await (const chunk of request) text += chunk
-    count += text.split('"transactionId"').length - 1
-    response.writeHead(201, { 'content-type': 'application/json' }).end('{"data":[]}')
+    const pushes = text.split('"transactionId"').length - 1
+    count += pushes
+    const outcome = { acknowledged: true, status: 'processed' }
+    const data = pushes === 1 ? outcome : Array(pushes).fill(outcome)
+    response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify({ data }))
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo // it listens on a port

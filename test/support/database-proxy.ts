@@ -79,7 +79,8 @@ export async function openDatabaseProxy(target: string) {
   }
 }
 
-function addressOf(target: string) {
+/** Where a database URL leads to: a host, or the directory of a Unix socket. */
+export function addressOf(target: string) {
   const { hostname, port } = new URL(target)
   const host = decodeURIComponent(hostname)
   return host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port: Number(port) }

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs'
+import type { ConnectionOptions } from 'node:tls'
+
+/** The parameters of a URL that say how to encrypt. Neither driver gets to see them. */
+const PARAMETERS = ['sslmode', 'ssl', 'sslrootcert', 'sslcert', 'sslkey', 'uselibpqcompat']
+/** Of libpq, and no business of a server: it would refuse it as a setting. */
+const LIBPQ_ONLY = ['channel_binding', 'gssencmode']
+
+const MODES = ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify'] as const
+type Mode = (typeof MODES)[number]
+/** The modes of `ssl`, as node-postgres knows it. */
+const SSL: Record<string, Mode> = {
+  true: 'verify-full',
+  1: 'verify-full',
+  false: 'disable',
+  0: 'disable',
+  'no-verify': 'no-verify',
+}
+
+/**
+ * Reads how to encrypt from a database URL, once for both drivers, which understand the same
+ * parameters differently. The meaning is that of libpq: `require` encrypts, and verifies the
+ * certificate only if `sslrootcert` names the CA; `verify-full` verifies it and the host's name.
+ * `no-verify` never verifies.
+ */
+export function readTls(databaseUrl: string): { url: string; ssl: false | ConnectionOptions } {
+  const url = new URL(databaseUrl)
+  const given = Object.fromEntries(url.searchParams)
+  for (const name of [...PARAMETERS, ...LIBPQ_ONLY]) url.searchParams.delete(name)
+  return { url: url.href, ssl: tlsOptions(modeOf(given), { ...given, host: url.hostname }) }
+}
+
+type Given = Partial<Record<'sslmode' | 'ssl' | 'sslrootcert' | 'sslcert' | 'sslkey', string>>
+
+function modeOf({ sslmode, ssl, sslrootcert }: Given): Mode {
+  const known = MODES.find((mode) => mode === sslmode) ?? SSL[ssl ?? '']
+  if (sslmode !== undefined && known !== sslmode)
+    throw new Error(`sslmode: expected one of ${MODES.join(', ')}`)
+  if (sslrootcert === 'system') return 'verify-full'
+  if (known === 'require' && sslrootcert !== undefined) return 'verify-ca'
+  return known ?? (sslrootcert === undefined ? 'disable' : 'verify-full')
+}
+
+function tlsOptions(
+  mode: Mode,
+  { sslrootcert, sslcert, sslkey, host }: Given & { host: string },
+): false | ConnectionOptions {
+  if (mode === 'disable') return false
+  const isVerified = mode === 'verify-ca' || mode === 'verify-full'
+  return {
+    // The name that is compared with the certificate where there is no SNI, as for an address.
+    host: host.replace(/^\[|\]$/g, ''),
+    rejectUnauthorized: isVerified,
+    ...(sslrootcert !== undefined &&
+      sslrootcert !== 'system' && { ca: read('sslrootcert', sslrootcert) }),
+    ...(sslcert !== undefined && { cert: read('sslcert', sslcert) }),
+    ...(sslkey !== undefined && { key: read('sslkey', sslkey) }),
+    ...(mode === 'verify-ca' && { checkServerIdentity: () => undefined }),
+  }
+}
+
+function read(name: string, path: string) {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new Error(`${name}: ${path} cannot be read`, { cause: error })
+  }
+}

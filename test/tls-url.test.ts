@@ -1,0 +1,64 @@
+import { readTls } from '@parley/server/db/tls'
+import { expect, test } from 'vitest'
+import { certificates } from './support/certificates/index.ts'
+
+const ca = certificates.path('ca.crt')
+const base = 'postgres://parley:secret@db.example.com:5432/chat'
+const sslOf = (parameters: string) => readTls(`${base}?${parameters.replace('CA', ca)}`).ssl
+/** What is verified: the chain of certificates, the name of the host. */
+const verified = (parameters: string) => {
+  const ssl = sslOf(parameters)
+  if (ssl === false) return 'plain text'
+  if (!ssl.rejectUnauthorized) return 'nothing'
+  return ssl.checkServerIdentity ? 'chain' : 'chain and name'
+}
+
+test.each([
+  ['', 'plain text'],
+  ['sslmode=disable', 'plain text'],
+  ['ssl=false', 'plain text'],
+  ['sslmode=require', 'nothing'],
+  ['sslmode=require&uselibpqcompat=true', 'nothing'],
+  ['sslmode=no-verify', 'nothing'],
+  ['sslmode=no-verify&sslrootcert=CA', 'nothing'],
+  ['ssl=no-verify', 'nothing'],
+  ['sslmode=require&sslrootcert=CA', 'chain'],
+  ['sslmode=verify-ca', 'chain'],
+  ['sslmode=verify-full', 'chain and name'],
+  ['sslmode=verify-full&sslrootcert=CA', 'chain and name'],
+  ['sslrootcert=system', 'chain and name'],
+  ['sslmode=require&sslrootcert=system', 'chain and name'],
+  ['sslrootcert=CA', 'chain and name'],
+  ['ssl=true', 'chain and name'],
+])('a database URL with "%s" verifies: %s', (parameters, expected) => {
+  expect(verified(parameters)).toBe(expected)
+})
+
+test('a private CA is trusted alone, and a client certificate is sent with its key', () => {
+  const key = certificates.path('server.key')
+  const ssl = sslOf(`sslmode=verify-full&sslrootcert=CA&sslcert=${ca}&sslkey=${key}`)
+  expect(ssl).toMatchObject({
+    ca: expect.stringContaining('BEGIN CERTIFICATE'),
+    cert: expect.stringContaining('BEGIN CERTIFICATE'),
+    key: expect.stringContaining('PRIVATE KEY'),
+    host: 'db.example.com',
+  })
+})
+
+test('what says how to encrypt is taken out of the URL, and nothing else', () => {
+  const given = 'sslmode=require&target_session_attrs=read-write&channel_binding=require'
+  const { url } = readTls(`${base}?${given}`)
+  expect(url).toBe(`${base}?target_session_attrs=read-write`)
+  expect(readTls('postgres://parley@%2Frun%2Fpostgresql/parley')).toEqual({
+    url: 'postgres://parley@%2Frun%2Fpostgresql/parley',
+    ssl: false,
+  })
+})
+
+test('a mode that could fall back to plain text, and a CA that is not there, are refused', () => {
+  for (const mode of ['prefer', 'allow', 'REQUIRE', 'yes'])
+    expect(() => sslOf(`sslmode=${mode}`)).toThrow(/^sslmode: expected one of disable, require, /)
+  expect(() => sslOf('sslmode=verify-full&sslrootcert=/no/ca.crt')).toThrow(
+    'sslrootcert: /no/ca.crt cannot be read',
+  )
+})

@@ -1,0 +1,68 @@
+import { createMetrics } from '@parley/server/core/metrics'
+import { createDb } from '@parley/server/db/client'
+import { migrate } from '@parley/server/db/migrate'
+import { openQueue } from '@parley/server/jobs/queue'
+import { timings } from '@parley/server/jobs/timings'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { certificates } from './support/certificates/index.ts'
+import { silentLog } from './support/jobs.ts'
+import { openTlsProxy } from './support/tls-proxy.ts'
+import { useWorld } from './support/world.ts'
+
+const world = useWorld()
+let proxy: Awaited<ReturnType<typeof openTlsProxy>>
+beforeAll(async () => {
+  proxy = await openTlsProxy(world().databaseUrl)
+})
+afterAll(() => proxy.close())
+
+/** Connects as migrations, the service and the job queue do: the last by another driver. */
+async function connect(url: string) {
+  const db = createDb({ url, poolSize: 1, applicationName: 'parley-test-tls' })
+  const openAndCloseQueue = async () => {
+    const options = { db, metrics: createMetrics(), timings, log: silentLog }
+    const queue = await openQueue({ databaseUrl: url, ...options })
+    await queue.close()
+  }
+  const attempts = [() => migrate(url), () => db.use((db) => db`select`), openAndCloseQueue]
+  try {
+    return await Promise.all(
+      attempts.map((attempt) =>
+        attempt().then(
+          () => 'connected',
+          (error: Error) => error.message,
+        ),
+      ),
+    )
+  } finally {
+    await db.end({ timeout: 0 })
+  }
+}
+
+const ca = `sslrootcert=${encodeURIComponent(certificates.path('ca.crt'))}`
+const connected = ['connected', 'connected', 'connected']
+
+test.each([
+  ['verify-full and its CA', 'localhost', `sslmode=verify-full&${ca}`],
+  ['require and its CA', 'localhost', `sslmode=require&${ca}`],
+  ['require and its CA, by another name,', '127.0.0.1', `sslmode=require&${ca}`],
+  ['require', 'localhost', 'sslmode=require'],
+  ['no-verify', 'localhost', 'sslmode=no-verify'],
+] as const)(
+  'with %s, every driver connects to a server of a private CA',
+  async (_, host, given) => {
+    expect(await connect(proxy.url(host, given))).toEqual(connected)
+  },
+)
+
+test.each([
+  ['a CA that is not the one of the server', 'localhost', 'sslmode=verify-full', /certificate/],
+  ['a certificate for another name', '127.0.0.1', `sslmode=verify-full&${ca}`, /altnames/],
+] as const)('no driver connects to a server with %s', async (_, host, given, reason) => {
+  for (const outcome of await connect(proxy.url(host, given))) expect(outcome).toMatch(reason)
+})
+
+test('no driver falls back to TLS that was not asked for, nor from it to plain text', async () => {
+  for (const outcome of await connect(proxy.url('localhost', '')))
+    expect(outcome).not.toBe('connected')
+})
