@@ -11,7 +11,8 @@ import { ADMIN_KEY, SECRET } from '../support/secrets.ts'
 
 /**
  * A node in a process of its own. Once armed, it kills itself between commit and publish. Asked for
- * it, it tells the delay in milliseconds that its event loop had since then, but for a thousandth.
+ * it, it tells the delay in milliseconds that its event loop had since then, but for a thousandth; or
+ * the longest of all, and the bytes of its heap after a garbage collection.
  */
 const databaseUrl = process.argv[2] ?? ''
 let isArmed = false
@@ -19,6 +20,13 @@ const delays = monitorEventLoopDelay({ resolution: 1 })
 delays.enable()
 process.on('message', (message) => {
   if (message === 'arm') isArmed = true
+  if (message === 'state') {
+    const longestMs = delays.max / 1e6
+    globalThis.gc?.()
+    process.send?.({ longestMs, heapBytes: process.memoryUsage().heapUsed })
+    // The collection was no work of the node.
+    delays.reset()
+  }
   if (message !== 'delay') return
   process.send?.(delays.percentile(99.9) / 1e6)
   delays.reset()

@@ -204,13 +204,13 @@ const poisons = [
   [], [[]], [null], deep(50), Array.from({ length: 1_001 }, () => 'x'),
   {}, { length: 1 }, { toString: 'x', valueOf: null }, { constructor: 1 },
 ]
-const poison = fc.oneof(
+export const poison = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...poisons) },
   { weight: 1, arbitrary: fc.jsonValue() },
 )
 
 /** The input with the value at one path replaced. */
-function broken(
+export function broken(
   args: Record<string, unknown>,
   { choice, poison }: { choice: number; poison: unknown },
 ) {
