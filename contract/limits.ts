@@ -20,6 +20,11 @@ export const limits = {
   answerBytes: 1024 * 1024,
   /** The most calls of one tRPC request. */
   callsPerBatch: 20,
+  /**
+   * The most calls of a user that use the database at once, and of a user and of an app that may
+   * wait. An app uses at most half of a server's connections, and a user at most half of those.
+   */
+  callsAtOnce: { user: 8, userWaiting: 200, appWaiting: 1_000 },
   page: {
     channels: { default: 50, max: 100 },
     users: { default: 50, max: 100 },

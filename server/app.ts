@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { limits } from '@parley/contract'
+import { createAdmission } from './core/admission.ts'
 import type { Services } from './core/context.ts'
 import type { EventBus } from './core/event-bus.ts'
 import { createLastActive } from './core/last-active.ts'
@@ -61,6 +62,7 @@ export function buildApp(options: AppOptions) {
   const { tokens, adminKey, userAdminAccess } = options.access
   const app = createFastify(http)
   const revocations = createRevocations()
+  const admit = createAdmission({ poolSize: db.poolSize, metrics })
   const lastActive = createLastActive(db)
   // An unavailable database is expected to come back; any other error is a bug.
   const report = (error: unknown, problem: string) => {
@@ -73,6 +75,7 @@ export function buildApp(options: AppOptions) {
   const realtime = createRealtime({
     ...options.realtime,
     db,
+    admit,
     tokens,
     broker,
     nodeId,
@@ -89,6 +92,7 @@ export function buildApp(options: AppOptions) {
     userAdminAccess,
     revocations,
     lastActive,
+    pingDatabase: db.ping,
     isOutage: realtime.isOutage,
     publisher: bus.publisher,
     ...options.jobs,
@@ -101,7 +105,8 @@ export function buildApp(options: AppOptions) {
   const { takeUnknownKey } = rateLimits
   const calls = createCalls(metrics, {
     db,
-    authenticate: createAuthenticate({ db, tokens, adminKey, revocations, takeUnknownKey }),
+    admit,
+    authenticate: createAuthenticate({ db, admit, tokens, adminKey, revocations, takeUnknownKey }),
     rateLimits,
     services,
   })

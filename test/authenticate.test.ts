@@ -1,4 +1,5 @@
 import { limits } from '@parley/contract'
+import type { Admit } from '@parley/server/core/admission'
 import { sha256 } from '@parley/server/core/hash'
 import { createRevocations } from '@parley/server/core/revocations'
 import { createTokens } from '@parley/server/core/tokens'
@@ -24,7 +25,8 @@ async function onAnswers({ unknownKeys = 0 } = {}) {
     messages: 0,
     requests: 0,
   })
-  const options = { db, tokens, adminKey: ADMIN_KEY, revocations, takeUnknownKey }
+  const admit: Admit = (_, work) => work()
+  const options = { db, admit, tokens, adminKey: ADMIN_KEY, revocations, takeUnknownKey }
   const authenticate = createAuthenticate(options)
   const call = async (generation: number, app = appId) => {
     const claims = { appId: app, userId: 'ana', generation, admin: false }

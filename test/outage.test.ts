@@ -12,7 +12,9 @@ import { type Answer, expectError, post } from './support/raw.ts'
 import { patient } from './support/until.ts'
 import { createWorld, type User, useWorld, type World } from './support/world.ts'
 
-const POOL = 3
+const POOL = 12
+/** How many of these connections one user may have. */
+const AT_ONCE = 3
 const world = useWorld({ poolSize: POOL, patience })
 
 test('a call blocked by the database is UNAVAILABLE within 5 s and writes nothing', async () => {
@@ -23,7 +25,7 @@ test('a call blocked by the database is UNAVAILABLE within 5 s and writes nothin
       ...many(5, () => send(world(), ana, id)),
       ...many(5, () => edit(world(), ana, id)),
     ]),
-    // All connections are taken: what needs none is answered all the same.
+    // All connections of the user are taken: what needs none is answered all the same.
     live: await post(world().url, '/health/live', { method: 'GET' }),
   }))
   expect(answers.live.status).toBe(200)
@@ -73,13 +75,16 @@ test('silent database connections are replaced for the next calls', async () => 
     select pid
     from pg_stat_activity
     where application_name = 'parley-test'`
-  expect(backends).toHaveLength(POOL)
+  expect(backends.length).toBeGreaterThanOrEqual(AT_ONCE)
   for (const { pid } of backends) process.kill(pid, 'SIGSTOP')
   try {
-    const answers = await Promise.all(many(POOL, () => edit(fragile, ana, id)))
-    for (const answer of answers) {
-      expectError(answer, 'UNAVAILABLE')
-      expect(answer.milliseconds).toBeLessThan(5_000)
+    // The server's own work has opened some of them, and may find out first.
+    for (let left = backends.length; left > 0; left -= AT_ONCE) {
+      const answers = await Promise.all(many(AT_ONCE, () => edit(fragile, ana, id)))
+      for (const answer of answers) {
+        if (left === backends.length) expectError(answer, 'UNAVAILABLE')
+        expect(answer.milliseconds).toBeLessThan(5_000)
+      }
     }
     await expectEverySlotUsable(fragile, ana, id)
   } finally {
@@ -212,13 +217,15 @@ const edit = (world: World, user: User, channelId: string) =>
   })
 
 /**
- * Expects as many calls as the pool has slots to get a connection at once, and the others in turn.
+ * Expects as many calls as a user may have to get a connection at once, and the others in turn.
  */
 async function expectEverySlotUsable(world: World, user: User, channelId: string) {
   const { calls } = await whileLocked(world, channelId, async (waiting) => {
-    const calls = many(POOL + 2, () => edit(world, user, channelId))
-    await waiting(POOL)
+    const calls = many(AT_ONCE + 2, () => edit(world, user, channelId))
+    await waiting(AT_ONCE)
     return { calls }
   })
-  expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(many(POOL + 2, () => 200))
+  expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(
+    many(AT_ONCE + 2, () => 200),
+  )
 }

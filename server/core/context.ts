@@ -36,6 +36,8 @@ export type Services = {
   userAdminAccess: UserAdminAccess
   revocations: Revocations
   lastActive: LastActive
+  /** Rejects if the database does not answer, however busy the pool is. */
+  pingDatabase: () => Promise<unknown>
   /** Whether sockets are closed and refused because the database was out of reach for too long. */
   isOutage: () => boolean
   erasure: Erasure

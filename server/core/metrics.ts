@@ -44,6 +44,17 @@ export function createMetrics() {
       help: 'Durable events published by this process, each to one topic.',
       registers,
     }),
+    callsWaiting: new Gauge({
+      name: 'parley_calls_waiting',
+      help: 'Calls that wait because their user or app has as many running as it may.',
+      registers,
+    }),
+    callsRefused: new Counter({
+      name: 'parley_calls_refused_total',
+      help: 'Waiting calls that were given up by reason: queue full, too late, or caller gone.',
+      labelNames: ['reason'] as const,
+      registers,
+    }),
     sockets: new Gauge({
       name: 'parley_sockets_open',
       help: 'Open WebSockets of this process.',

@@ -1,15 +1,11 @@
 import { contract } from '@parley/contract'
 import { ApiError } from '../core/errors.ts'
-import {
-  type Implements,
-  implementWithoutConnection,
-  implementWithoutTransaction,
-} from '../core/operation.ts'
+import { type Implements, implementWithoutConnection } from '../core/operation.ts'
 
-const health = implementWithoutTransaction(
+const health = implementWithoutConnection(
   contract.service.health,
-  async ({ db, services: { version, workers, isOutage } }) => {
-    await db`select 1`
+  async ({ services: { version, workers, isOutage, pingDatabase } }) => {
+    await pingDatabase()
     if (isOutage()) throw new ApiError('UNAVAILABLE', 'Sockets are refused since an outage')
     const checks = { database: 'ok' as const, ...(workers && { workers: workers() }) }
     return { status: 'ok' as const, version, checks }

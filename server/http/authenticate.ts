@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { type Auth, limits } from '@parley/contract'
 import { LRUCache } from 'lru-cache'
+import type { Admit } from '../core/admission.ts'
 import { isApiKey } from '../core/api-keys.ts'
 import type { Caller } from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
@@ -26,6 +27,7 @@ const CACHE_ENTRIES = 20_000
 
 type AuthenticateOptions = {
   db: Db
+  admit: Admit
   tokens: Tokens
   adminKey: string | undefined
   revocations: Revocations
@@ -41,6 +43,7 @@ type AppRow = { appId: string }
  */
 export function createAuthenticate({
   db,
+  admit,
   tokens,
   adminKey,
   revocations,
@@ -84,10 +87,11 @@ export function createAuthenticate({
       select u.token_generation
       from users u
       where u.app_id = ${user.appId} and u.id = ${user.userId} and u.deleted_at is null`
-    return generations.load(
-      userKey(user),
-      async () => (await db.use(select, until))[0]?.tokenGeneration,
-    )
+    const { appId, userId } = user
+    return generations.load(userKey(user), {
+      inTurn: (look) => admit({ appId, userId, until }, look),
+      select: async () => (await db.use(select, until))[0]?.tokenGeneration,
+    })
   }
 
   const app = async ({ apiKey = '', ip }: Credentials, until: number) => {
@@ -105,7 +109,11 @@ export function createAuthenticate({
       where ak.hash = ${hash}`
     const lookup = goodKeys.has(hash) ? undefined : await takeUnknownKey(ip)
     try {
-      const appId = await apps.load(hash, async () => (await db.use(select, until))[0]?.appId)
+      const appId = await apps.load(hash, {
+        // Whose key it is must be found out first.
+        inTurn: (look) => admit({ appId: hash, lane: 'calls', until }, look),
+        select: async () => (await db.use(select, until))[0]?.appId,
+      })
       if (appId === undefined) badKeys.set(hash, true)
       else goodKeys.set(hash, true)
       return appId
@@ -146,15 +154,20 @@ const userKey = ({ appId, userId }: UserKey) => `${appId}:${userId}`
 function createCache<Value extends string | number>() {
   const cached = new LRUCache<string, Value>({ max: CACHE_ENTRIES, ttl: CACHE_MS })
   let drops = 0
+  type Look = () => Promise<Value | undefined>
+  type Source = { inTurn: (look: Look) => Promise<Value | undefined>; select: Look }
+  const lookUp = async (key: string, select: Look) => {
+    // Another call may have looked it up while this one waited.
+    const hit = cached.get(key)
+    if (hit !== undefined) return hit
+    const dropsBefore = drops
+    const value = await select()
+    if (value !== undefined && drops === dropsBefore) cached.set(key, value)
+    return value
+  }
   return {
-    load: async (key: string, select: () => Promise<Value | undefined>) => {
-      const hit = cached.get(key)
-      if (hit !== undefined) return hit
-      const dropsBefore = drops
-      const value = await select()
-      if (value !== undefined && drops === dropsBefore) cached.set(key, value)
-      return value
-    },
+    load: async (key: string, { inTurn, select }: Source) =>
+      cached.get(key) ?? inTurn(() => lookUp(key, select)),
     drop: (key: string) => {
       drops += 1
       cached.delete(key)

@@ -1,4 +1,5 @@
 import { formatIssues, type Limit, type Operation, pathParameters } from '@parley/contract'
+import type { Admit, Visit } from '../core/admission.ts'
 import { type Caller, runOperation, type Services, type WriteContext } from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
 import {
@@ -8,7 +9,7 @@ import {
   type Outcome,
   RequiresFirstError,
 } from '../core/operation.ts'
-import type { Db } from '../db/client.ts'
+import type { Db, DbConnection } from '../db/client.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
 import { createGroupCommit } from './group-commit.ts'
 import type { createRateLimits, RateLimitWindow } from './rate-limits.ts'
@@ -17,9 +18,12 @@ import type { createRateLimits, RateLimitWindow } from './rate-limits.ts'
 export type CallRequest = {
   credentials: Credentials
   setHeader: (name: string, value: string) => void
+  /** Aborts if the caller goes away before the answer. */
+  gone: () => AbortSignal
 }
 export type CallDependencies = {
   db: Db
+  admit: Admit
   authenticate: Authenticate
   rateLimits: ReturnType<typeof createRateLimits>
   services: Services
@@ -39,6 +43,7 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
   const run = createRunner(dependencies, implementation)
   return async (request, raw) => {
     const until = db.newDeadline()
+    const { gone } = request
     const caller = await authenticate(op.auth, request.credentials, until)
     const key = rateLimitKey(limit, caller, request.credentials.ip)
     const own = await rateLimits.take(limit, key)
@@ -46,10 +51,10 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
     const window = isOfApp ? await rateLimits.takeForApp(caller.appId, own) : own
     setRateLimitHeaders(request, window)
     if (window?.isExceeded)
-      return answerRepeat(dependencies, implementation, { caller, raw, key, window, until })
+      return answerRepeat(dependencies, implementation, { caller, raw, key, window, until, gone })
     const input = parse(op, raw) as never // by the schema that the implementation was typed with
     const onRepeat = async () => setRateLimitHeaders(request, await window?.giveBack())
-    return run({ caller, input, until, onRepeat })
+    return run({ caller, input, until, gone, onRepeat })
   }
 }
 
@@ -73,19 +78,20 @@ type LimitedCall = {
   key: string
   window: RateLimitWindow
   until: number
+  gone: CallRequest['gone']
 }
 
 /** Refuses a call over the limit, unless it repeats one that has already succeeded. */
 async function answerRepeat(
-  { db, services, rateLimits }: CallDependencies,
+  { db, admit, services, rateLimits }: CallDependencies,
   implementation: Implementation,
-  { caller, raw, key, window, until }: LimitedCall,
+  { caller, raw, key, window, until, gone }: LimitedCall,
 ) {
   if (implementation.kind === 'batch' && (await rateLimits.mayLookUp(key))) {
     const { findRepeated, op } = implementation
     const { data } = op.input.safeParse(raw)
-    const repeated =
-      data && (await db.use((db) => findRepeated({ db, caller, services }, data), until))
+    const find = () => db.use((db) => findRepeated({ db, caller, services }, data as never), until)
+    const repeated = data && (await admit(visitOf({ caller, until, gone }), find))
     if (repeated) return repeated
   }
   throw new ApiError(
@@ -106,19 +112,47 @@ function parse(op: Operation, raw: unknown) {
   throw new ApiError('VALIDATION_ERROR', formatIssues(malformed))
 }
 
-type AcceptedCall = { caller: Caller; input: never; until: number; onRepeat: () => Promise<void> }
+/** A call as admission knows it. What does not concern an app is the operator's. */
+function visitOf({ caller, until, gone, isShared }: RunningCall): Visit {
+  if (!('appId' in caller)) return { appId: 'operator', lane: 'calls', until, gone }
+  const { appId } = caller
+  if (isShared) return { appId, lane: 'sends', until }
+  if ('keyHash' in caller) return { appId, lane: 'calls', until, gone }
+  return { appId, userId: caller.userId, until, gone }
+}
+
+type RunningCall = {
+  caller: Caller
+  until: number
+  gone?: CallRequest['gone']
+  /** It is a batch of several callers of the app. */
+  isShared?: boolean
+}
+
+type AcceptedCall = Omit<RunningCall, 'isShared'> & {
+  input: never
+  onRepeat: () => Promise<void>
+}
 type Runner = (accepted: AcceptedCall) => Promise<unknown>
 
-function createRunner({ db, services }: CallDependencies, implementation: Implementation): Runner {
-  const inTransaction: InTransaction = ({ caller, until }, work) =>
-    db.use((db, signal) => runOperation(db, { caller, services, signal }, work), until)
+function createRunner(
+  { db, admit, services }: CallDependencies,
+  implementation: Implementation,
+): Runner {
+  const use = <T>(call: RunningCall, work: (db: DbConnection, signal: AbortSignal) => Promise<T>) =>
+    admit(visitOf(call), () => db.use(work, call.until))
+  const inTransaction: InTransaction = (call, work) =>
+    use(call, (db, signal) => runOperation(db, { caller: call.caller, services, signal }, work))
   switch (implementation.kind) {
     case 'connectionless':
-      return ({ caller, input, until }) =>
-        implementation.run({ caller, services, read: (work) => db.use(work, until) }, input)
+      return ({ input, ...call }) =>
+        implementation.run(
+          { caller: call.caller, services, read: (work) => use(call, work) },
+          input,
+        )
     case 'read':
-      return ({ caller, input, until }) =>
-        db.use((db) => implementation.run({ db, caller, services }, input), until)
+      return ({ input, ...call }) =>
+        use(call, (db) => implementation.run({ db, caller: call.caller, services }, input))
     case 'write':
       return withFirstSteps(inTransaction, (call) =>
         inTransaction(call, (ctx) => implementation.run(ctx, call.input)),
@@ -128,10 +162,7 @@ function createRunner({ db, services }: CallDependencies, implementation: Implem
   }
 }
 
-type InTransaction = <T>(
-  call: Pick<AcceptedCall, 'caller' | 'until'>,
-  work: (ctx: WriteContext) => Promise<T>,
-) => Promise<T>
+type InTransaction = <T>(call: RunningCall, work: (ctx: WriteContext) => Promise<T>) => Promise<T>
 
 /**
  * Takes the step that an operation requires first, then tries the operation again: more than once
@@ -164,7 +195,9 @@ function createBatchRunner(
       const [first] = commands
       if (!first) return []
       const { caller } = first
-      return inTransaction({ caller, until }, (ctx) => run(ctx, commands, { mayWait }))
+      // A batch that waits for a lock is its first caller's: they hold up no other channel's sends.
+      const call = { caller, until, isShared: !mayWait }
+      return inTransaction(call, (ctx) => run(ctx, commands, { mayWait }))
     },
   })
   return async ({ caller, input, until, onRepeat }) => {

@@ -1,5 +1,6 @@
 import { type ErrorBody, errorStatus } from '@parley/contract'
 import postgres from 'postgres'
+import { AdmissionError } from '../core/admission.ts'
 import { ApiError } from '../core/errors.ts'
 import { isDatabaseUnavailable } from '../db/client.ts'
 
@@ -37,11 +38,12 @@ type Log = {
 
 /**
  * Logs bugs with their stack, and an unavailable database in one line; both with the id of the
- * request. Errors that the client has caused are not logged.
+ * request. Errors that the client has caused are not logged: calls that it has sent too many of have
+ * a metric.
  */
 export function logError(log: Log, error: unknown, { code }: ApiError) {
   if (code === 'INTERNAL_ERROR') log.error({ fault: describeError(error) }, 'request failed')
-  if (code === 'UNAVAILABLE')
+  if (code === 'UNAVAILABLE' && !(error instanceof AdmissionError))
     log.warn({ fault: describeError(error).message }, 'database unavailable')
 }
 

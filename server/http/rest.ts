@@ -1,9 +1,11 @@
-import { type Operation, pathParameters } from '@parley/contract'
+import { setMaxListeners } from 'node:events'
+import { limits, type Operation, pathParameters } from '@parley/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { ApiError } from '../core/errors.ts'
 import type { operations } from '../features/index.ts'
 import type { Call, CallRequest } from './call.ts'
+import { once } from './once.ts'
 
 /** Every operation as a call, by group and name. */
 export type Calls = {
@@ -43,6 +45,13 @@ export const toCallRequest = (
     ip,
   },
   setHeader: (name, value) => void reply.header(name, value),
+  gone: once(() => {
+    const gone = new AbortController()
+    setMaxListeners(limits.callsPerBatch, gone.signal)
+    if (reply.raw.destroyed) gone.abort()
+    reply.raw.once('close', () => gone.abort())
+    return gone.signal
+  }),
 })
 const single = (value: string | string[] | undefined) => (Array.isArray(value) ? value[0] : value)
 

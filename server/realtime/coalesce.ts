@@ -10,16 +10,16 @@ type Pending<Item, Result> = {
  * Joins concurrent calls into batches: calls that arrive during a run are served together by the
  * next one. So a storm of reconnects costs a few large queries instead of thousands of small ones.
  * `run` returns one result for each item, in order. `sizeOf` is the part of `maxBatch` that an item
- * takes, by default 1; an item that is larger than a batch has one to itself.
+ * takes, by default 1; an item that is larger than a batch has one to itself. Items of different
+ * lanes share no batch, and no lane waits for another.
  */
 export function coalesce<Item, Result>(
-  run: (items: Item[]) => Promise<Result[]>,
-  { maxBatch, sizeOf = () => 1 }: { maxBatch: number; sizeOf?: (item: Item) => number },
+  run: (items: Item[], lane: string) => Promise<Result[]>,
+  { maxBatch, sizeOf = () => 1, laneOf = () => '' }: CoalesceOptions<Item>,
 ) {
-  const pending: Pending<Item, Result>[] = []
-  let isRunning = false
+  const lanes = new Map<string, Pending<Item, Result>[]>()
 
-  const takeBatch = () => {
+  const takeBatch = (pending: Pending<Item, Result>[]) => {
     let size = 0
     const end = pending.findIndex(({ item }, index) => {
       size += sizeOf(item)
@@ -27,19 +27,28 @@ export function coalesce<Item, Result>(
     })
     return pending.splice(0, end === -1 ? pending.length : end)
   }
-  const runAll = async () => {
+  const runAll = async (lane: string, pending: Pending<Item, Result>[]) => {
     while (pending.length > 0) {
-      const batch = takeBatch()
+      const batch = takeBatch(pending)
       const items = batch.map(({ item }) => item)
-      answerAll(batch, await settleBatch(items, run))
+      answerAll(batch, await settleBatch(items, (some) => run(some, lane)))
     }
-    isRunning = false
+    lanes.delete(lane)
   }
   return (item: Item) =>
     new Promise<Result>((resolve, reject) => {
+      const lane = laneOf(item)
+      const running = lanes.get(lane)
+      const pending = running ?? []
       pending.push({ item, resolve, reject })
-      if (isRunning) return
-      isRunning = true
-      setImmediate(runAll)
+      if (running) return
+      lanes.set(lane, pending)
+      setImmediate(runAll, lane, pending)
     })
+}
+
+type CoalesceOptions<Item> = {
+  maxBatch: number
+  sizeOf?: (item: Item) => number
+  laneOf?: (item: Item) => string
 }

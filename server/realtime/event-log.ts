@@ -1,4 +1,5 @@
 import { limits, parseTopic } from '@parley/contract'
+import type { Admit } from '../core/admission.ts'
 import type { Db, Tx } from '../db/client.ts'
 import { coalesce } from './coalesce.ts'
 import { type SubscribeGrant, type SubscribeRequest, selectGrants } from './grants.ts'
@@ -14,16 +15,23 @@ const TOPICS_PER_STATEMENT = 1_000
 const LEAST_FRAME_SIZE = TOPICS_PER_STATEMENT / 20
 
 /** What the hub reads from the database. */
-export function createEventLog(db: Db) {
-  /** Authorises all requests of a frame by one snapshot. Concurrent frames share a statement. */
+export function createEventLog({ db, admit }: { db: Db; admit: Admit }) {
+  /**
+   * Authorises all requests of a frame by one snapshot. Concurrent frames of an app share a
+   * statement.
+   */
   const authorise = coalesce<SubscribeRequest[], SubscribeGrant[]>(
-    async (frames) => {
-      const grants = await db.use((db) => selectGrants(db, frames))
+    async (frames, appId) => {
+      const until = db.newDeadline()
+      const grants = await admit({ appId, lane: 'subscribes', until }, () =>
+        db.use((db) => selectGrants(db, frames), until),
+      )
       return frames.map((frame) => grants.splice(0, frame.length))
     },
     {
       maxBatch: TOPICS_PER_STATEMENT,
       sizeOf: ({ length }) => Math.max(length, LEAST_FRAME_SIZE),
+      laneOf: ([request]) => request?.appId ?? '',
     },
   )
   return {

@@ -22,6 +22,8 @@ export type RealtimeNode = {
   unregister(session: Session): void
   /** The session is about to receive what is sent to the topic from now on. */
   subscribed(session: Session, topic: string): void
+  /** Runs work that a session asks of the database, once its user may use another connection. */
+  admit<T>(user: Pick<Session, 'appId' | 'userId'>, work: () => Promise<T>): Promise<T>
   generation(user: Pick<Claims, 'appId' | 'userId'>): Promise<number | undefined>
   /** The connected members of a channel, or a user's own connections, on all nodes. */
   connectedTo(topic: string): Promise<{ user: string; client: string }[]>

@@ -1,5 +1,6 @@
 import { type Envelope, topics } from '@parley/contract'
 import type { WebSocket } from 'ws'
+import type { Admit } from '../core/admission.ts'
 import type { LastActive } from '../core/last-active.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Revocations } from '../core/revocations.ts'
@@ -30,6 +31,7 @@ type Report = (error: unknown, problem: string) => void
 
 type RealtimeOptions = {
   db: Db
+  admit: Admit
   tokens: Tokens
   broker: Broker
   nodeId: string
@@ -121,14 +123,15 @@ type PartsOptions = Omit<RealtimeOptions, 'timings' | 'presenceGraceSeconds'> & 
 
 /** Creates the parts of real time and connects them. */
 function connectParts({ timings, graceMs, ...options }: PartsOptions) {
-  const { db, broker, nodeId, metrics, report, revocations, eventMemoryBytes } = options
+  const { db, admit, broker, nodeId, metrics, report, revocations, eventMemoryBytes } = options
   const { typingMs, deadAfterMs, unreadPauseMs } = timings
   const sessions = new Sessions()
   const onChannelsChanged = (user: User, event: Envelope) => {
     if (event.type === 'channel.added') unread.channelAdded(user, event.payload.channel)
     if (event.type === 'channel.removed') unread.memberLeft(user)
   }
-  const hub = new Hub(createEventLog(db), { metrics, eventMemoryBytes, report, onChannelsChanged })
+  const eventLog = createEventLog({ db, admit })
+  const hub = new Hub(eventLog, { metrics, eventMemoryBytes, report, onChannelsChanged })
   const broadcast = (topics: string[], event: Envelope) => hub.broadcast(topics, event)
   const local = { db, nodeId, sessions, broadcast, report }
   const userFanout = createUserFanout(local)
@@ -175,6 +178,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
 type NodeParts = Pick<
   RealtimeOptions,
   | 'db'
+  | 'admit'
   | 'tokens'
   | 'nodeId'
   | 'report'
@@ -193,13 +197,20 @@ type NodeParts = Pick<
 
 /** This node as its connections see it. */
 function createRealtimeNode(parts: NodeParts): RealtimeNode {
-  const { db, tokens, nodeId, report, lastActive, hub, sessions, presence, unread, timings } = parts
+  const { db, admit, tokens, nodeId, report, lastActive } = parts
+  const { hub, sessions, presence, unread, timings } = parts
   const generation = coalesce<User, number | undefined>(
-    (users) => db.use((db) => selectGenerations(db, users)),
-    { maxBatch: 1_000 },
+    (users, appId) => {
+      const until = db.newDeadline()
+      return admit({ appId, lane: 'subscribes', until }, () =>
+        db.use((db) => selectGenerations(db, users), until),
+      )
+    },
+    { maxBatch: 1_000, laneOf: ({ appId }) => appId },
   )
   return {
     hub,
+    admit: ({ appId, userId }, work) => admit({ appId, userId, until: db.newDeadline() }, work),
     tokens,
     timings,
     nodeId,

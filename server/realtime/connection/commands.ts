@@ -1,4 +1,5 @@
 import { limits } from '@parley/contract'
+import { AdmissionError } from '../../core/admission.ts'
 import type { Subscribed } from '../hub.ts'
 import type { Command, CommandOf, ReplyResults } from '../protocol/codec.ts'
 import { closings, errors, type ProtocolError } from '../protocol/codes.ts'
@@ -12,6 +13,19 @@ type PresenceCommand = CommandOf<'presence'> | CommandOf<'presence_stats'>
 
 /** Handles the next command of a connection, or the next consecutive subscribes. */
 export async function handleCommands(connection: Connection, commands: Command[]) {
+  try {
+    await handle(connection, commands)
+  } catch (error) {
+    if (!(error instanceof AdmissionError)) throw error
+    for (const command of commands) {
+      // Without its generation, nobody knows whether the token is still good.
+      if (command.name === 'connect') return connection.close(closings.tooManyRequests)
+      connection.replyError(command, errors.tooManyRequests)
+    }
+  }
+}
+
+async function handle(connection: Connection, commands: Command[]) {
   const [command] = commands
   if (!command || command.name === 'pong') return
   if (command.name === 'connect') return connect(connection, command)
@@ -87,14 +101,16 @@ async function subscribe(connection: Connection, commands: SubscribeCommand[]) {
     recover: recover ? { epoch, offset } : null,
   }))
   for (const { topic } of requests) joining.add(topic)
+  let failure: ProtocolError = errors.internal
   const results = await node.hub.subscribe(connection, requests).catch((error: unknown) => {
-    node.report(error, 'subscribe failed')
+    if (error instanceof AdmissionError) failure = errors.tooManyRequests
+    else node.report(error, 'subscribe failed')
     return undefined
   })
   joining.clear()
   const byTopic = new Map(requests.map(({ topic }, index) => [topic, results?.[index] ?? null]))
   for (const command of commands) {
-    const error = rejected.get(command) ?? (results ? undefined : errors.internal)
+    const error = rejected.get(command) ?? (results ? undefined : failure)
     if (error) connection.replyError(command, error)
     else replySubscribe(connection, command, byTopic.get(command.request.channel) ?? null)
   }
@@ -187,7 +203,8 @@ async function history(connection: Connection, command: CommandOf<'history'>) {
   if (since && since.epoch !== '' && since.epoch !== epoch)
     return connection.replyError(command, errors.unrecoverablePosition)
   const range = { after: since?.offset ?? null, isReverse: reverse, limit }
-  const publications = limit === 0 ? [] : await hub.log.history(channel, range)
+  const read = () => connection.node.admit(connection, () => hub.log.history(channel, range))
+  const publications = limit === 0 ? [] : await read()
   connection.reply({
     id: command.id,
     history: {
@@ -203,7 +220,7 @@ async function presence(connection: Connection, command: PresenceCommand) {
   const { channel } = command.request
   const [grant] = await node.hub.authorise(connection, [channel])
   if (!grant) return connection.replyError(command, errors.permissionDenied)
-  const clients = await node.connectedTo(channel)
+  const clients = await node.admit(connection, () => node.connectedTo(channel))
   const { id } = command
   if (command.name === 'presence') connection.reply({ id, presence: presenceOf(clients) })
   else connection.reply({ id, presence_stats: statsOf(clients) })

@@ -1,0 +1,142 @@
+import { limits } from '@parley/contract'
+import { DeadlineError } from '../db/client.ts'
+import { ApiError } from './errors.ts'
+import type { Metrics } from './metrics.ts'
+
+/** For whom work asks the database: a user, or what an app does by its key or in batches. */
+type Visitor = { appId: string } & ({ userId: string } | { lane: Lane })
+/** Batches are never refused for the length of a queue: an app has at most one of each waiting. */
+type Lane = 'calls' | 'sends' | 'subscribes'
+
+export type Visit = Visitor & {
+  /** The time, by `performance.now()`, from which an answer is of no use to the caller. */
+  until: number
+  /** Aborts once the caller has gone away. A function, since few calls ever wait. */
+  gone?: (() => AbortSignal) | undefined
+}
+/** Runs work once its visitor may use another connection. */
+export type Admit = <T>(visit: Visit, work: () => Promise<T>) => Promise<T>
+
+/** A call was not admitted, since its queue is full or its caller has gone away. */
+export class AdmissionError extends ApiError {
+  constructor(message: string) {
+    super('UNAVAILABLE', message, 1)
+  }
+}
+
+type App = { running: number; waiting: number; callers: Map<string, Caller> }
+/** What a visitor has running, and what waits, in the order in which it came. */
+type Caller = { atOnce: number; running: number; waiting: Set<() => void> }
+type Place = { app: App; caller: Caller }
+
+type AdmissionOptions = {
+  poolSize: number
+  metrics: Pick<Metrics, 'callsWaiting' | 'callsRefused'>
+}
+
+/**
+ * Divides the pool fairly: an app uses at most half of its connections, and a user at most half of
+ * those. So a tenant whose every call waits in the database leaves half of the pool to others, and
+ * a user leaves the rest to their colleagues. What is more than that waits: the callers of an app
+ * take turns, and the calls of one caller keep their order.
+ *
+ * Work that was admitted must not ask for another admission: it could wait for itself.
+ */
+export function createAdmission({ poolSize, metrics }: AdmissionOptions): Admit {
+  const apps = new Map<string, App>()
+  const perApp = Math.max(1, Math.floor(poolSize / 2))
+  const perUser = Math.min(limits.callsAtOnce.user, Math.ceil(perApp / 2))
+
+  const enter = (visit: Visit): Place => {
+    const name = nameOf(visit)
+    const atOnce = 'userId' in visit ? perUser : perApp
+    const app = apps.get(visit.appId) ?? { running: 0, waiting: 0, callers: new Map() }
+    const caller = app.callers.get(name) ?? { atOnce, running: 0, waiting: new Set() }
+    apps.set(visit.appId, app)
+    app.callers.set(name, caller)
+    return { app, caller }
+  }
+  const forgetIdle = (visit: Visit, { app, caller }: Place) => {
+    if (caller.running > 0 || caller.waiting.size > 0) return
+    app.callers.delete(nameOf(visit))
+    if (app.callers.size === 0) apps.delete(visit.appId)
+  }
+  const hasRoom = ({ app, caller }: Place) => app.running < perApp && caller.running < caller.atOnce
+  const start = ({ app, caller }: Place) => {
+    app.running += 1
+    caller.running += 1
+  }
+  const admitNext = (app: App) => {
+    for (const [name, caller] of app.callers) {
+      const [admit] = caller.waiting
+      if (!admit || !hasRoom({ app, caller })) continue
+      // To the end: the others have their turn before the next call of this caller.
+      app.callers.delete(name)
+      app.callers.set(name, caller)
+      return admit()
+    }
+  }
+  const finish = (visit: Visit, place: Place) => {
+    place.app.running -= 1
+    place.caller.running -= 1
+    admitNext(place.app)
+    forgetIdle(visit, place)
+  }
+
+  const refuse = <E extends Error>(reason: 'full' | 'late' | 'gone', error: E) => {
+    metrics.callsRefused.inc({ reason })
+    return error
+  }
+  const wait = (visit: Visit, { app, caller }: Place) =>
+    new Promise<void>((resolve, reject) => {
+      const gone = visit.gone?.()
+      const leave = () => {
+        caller.waiting.delete(admit)
+        app.waiting -= 1
+        metrics.callsWaiting.dec()
+        clearTimeout(timer)
+        gone?.removeEventListener('abort', leaveAsGone)
+      }
+      const admit = () => {
+        leave()
+        start({ app, caller })
+        resolve()
+      }
+      const giveUp = (error: Error) => {
+        leave()
+        forgetIdle(visit, { app, caller })
+        reject(error)
+      }
+      const leaveAsGone = () =>
+        giveUp(refuse('gone', new AdmissionError('The caller has gone away')))
+      const leaveAsLate = () => giveUp(refuse('late', new DeadlineError()))
+      const timer = setTimeout(leaveAsLate, visit.until - performance.now())
+      caller.waiting.add(admit)
+      app.waiting += 1
+      metrics.callsWaiting.inc()
+      if (gone?.aborted) leaveAsGone()
+      else gone?.addEventListener('abort', leaveAsGone)
+    })
+
+  return async (visit, work) => {
+    const place = enter(visit)
+    if (hasRoom(place)) start(place)
+    else if (isFull(visit, place)) throw refuse('full', new AdmissionError(FULL))
+    else await wait(visit, place)
+    try {
+      return await work()
+    } finally {
+      finish(visit, place)
+    }
+  }
+}
+
+const FULL = 'Too many calls of yours are waiting'
+
+const nameOf = (visit: Visit) => ('userId' in visit ? `user ${visit.userId}` : visit.lane)
+
+function isFull(visit: Visit, { app, caller }: Place) {
+  const { userWaiting, appWaiting } = limits.callsAtOnce
+  if ('userId' in visit) return caller.waiting.size >= userWaiting || app.waiting >= appWaiting
+  return visit.lane === 'calls' && app.waiting >= appWaiting
+}

@@ -1,0 +1,29 @@
+/**
+ * Whether an error means that the database is out of reach, stopping, overloaded or too slow,
+ * rather than that a query is wrong.
+ */
+export const isDatabaseUnavailable = (error: unknown) =>
+  isConnectionLost(error) || UNAVAILABLE_SQLSTATES.test(codeOf(error))
+
+/** Whether the connection is gone, or the time of the work that has it. */
+export const isConnectionLost = (error: unknown) => CONNECTION_CODES.has(codeOf(error))
+
+/** Whether the database has cancelled a statement that ran for too long. */
+export const isStatementTimeout = (error: unknown) => codeOf(error) === '57014'
+
+const codeOf = (error: unknown) =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+
+// biome-ignore format: a table of codes
+const CONNECTION_CODES = new Set([
+  'DEADLINE_EXCEEDED',
+  'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT',
+  'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH',
+  'ENOENT', 'ENOTFOUND', 'EAI_AGAIN',
+])
+/**
+ * Connection exceptions, resource shortage, operator intervention, system errors; lock timeout,
+ * serialization failure, deadlock, read-only transactions after a fail-over, transactions that were
+ * idle or open for too long, and a database that accepts no connections.
+ */
+const UNAVAILABLE_SQLSTATES = /^(08|53|57|58)...$|^(55P03|40001|40P01|25006|25P03|25P04|55000)$/

@@ -1,0 +1,112 @@
+import postgres from 'postgres'
+import type { singleSocket } from './single-socket.ts'
+import { readTls } from './tls.ts'
+import { valueTypes } from './value-types.ts'
+
+/** The database for operations: they can query, but not begin, commit or nest transactions. */
+export type Tx = postgres.ISql
+
+/**
+ * One connection. Queries are tagged templates. Each statement is prepared once; statements that
+ * are not awaited are pipelined. Transactions are run by `transaction`.
+ */
+export type DbConnection = Tx & Pick<postgres.Sql, 'end'>
+
+/** How long to wait for the database. */
+export const patience = {
+  /** Every call is answered within 5 s, whatever the database does. */
+  callMs: 4_500,
+  /** The longest that a statement may run, or that connecting may take. */
+  statementMs: 4_000,
+}
+export type Patience = typeof patience
+/**
+ * The longest pause between two statements of a transaction. A node that is cut off in the middle
+ * of one holds its locks, and so stops a channel for everybody, for this long.
+ */
+const IDLE_IN_TRANSACTION_MS = 2_000
+/** The longest that the server waits for a client to acknowledge what was sent to it. */
+const UNACKNOWLEDGED_MS = 10_000
+/** How soon the system checks whether the other end of a silent connection is still there. */
+const KEEP_ALIVE_SECONDS = 10
+
+/** Called with each statement as it is sent. */
+export type OnStatement = (statement: string) => void
+type ConnectionOptions = {
+  url: string
+  applicationName: string
+  max?: number
+  /** How to make a socket, when it may be made only once. */
+  socket?: ReturnType<typeof singleSocket>
+  onClose?: () => unknown
+  onStatement?: OnStatement | undefined
+  statementMs?: number
+}
+
+/**
+ * Every statement finds its rows by keys, however few rows its tables have when it is prepared and
+ * whatever the statistics say later: no table is read from end to end, for a join or otherwise.
+ */
+const planner = {
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
+}
+
+/** A Postgres.js client of one connection, or of `max`. It connects when it is first used. */
+export const openConnection = ({
+  url,
+  applicationName,
+  max = 1,
+  socket,
+  onClose,
+  onStatement,
+  statementMs = patience.statementMs,
+}: ConnectionOptions) =>
+  postgres(readTls(url).url, {
+    ...serverOf(url),
+    max,
+    ...(socket && { socket }), // documented, but missing in its types
+    connect_timeout: statementMs / 1000,
+    keep_alive: KEEP_ALIVE_SECONDS,
+    // If the connection breaks during the look-up of array types, the error is thrown outside of
+    // any query and ends the process.
+    fetch_types: false,
+    onnotice: () => {},
+    ...(onClose && { onclose: onClose }),
+    ...(onStatement && { debug: (_: number, statement: string) => onStatement(statement) }),
+    transform: { column: { from: postgres.toCamel } },
+    types: valueTypes,
+    connection: {
+      application_name: applicationName,
+      statement_timeout: statementMs,
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+      ...planner,
+      tcp_user_timeout: UNACKNOWLEDGED_MS,
+    },
+  })
+
+/** A connection for work outside the service: migrations and administration. */
+export const connectOnce = (
+  url: string,
+  options: Pick<ConnectionOptions, 'socket'> & { fetch_types?: boolean } = {},
+) =>
+  postgres(readTls(url).url, {
+    ...serverOf(url),
+    ...options,
+    max: 1,
+    connect_timeout: 10,
+    keep_alive: KEEP_ALIVE_SECONDS,
+    onnotice: () => {},
+  })
+
+/**
+ * How to encrypt, and the socket directory of a URL like `postgres://user@%2Frun/name`, which
+ * Postgres.js ignores.
+ */
+function serverOf(url: string) {
+  const host = decodeURIComponent(new URL(url).hostname)
+  return { ssl: readTls(url).ssl, ...(host.startsWith('/') && { host }) }
+}

@@ -1,0 +1,131 @@
+import { isDatabaseUnavailable } from './availability.ts'
+import {
+  type DbConnection,
+  type OnStatement,
+  openConnection,
+  type Patience,
+  patience,
+} from './connection.ts'
+import { ConnectionClosedError, singleSocket } from './single-socket.ts'
+import { createSlots } from './slots.ts'
+
+export type PoolOptions = {
+  url: string
+  poolSize: number
+  applicationName: string
+  onStatement?: OnStatement
+  patience?: Patience
+}
+type Work<T> = (connection: DbConnection, signal: AbortSignal) => Promise<T>
+
+/** A connection of a pool. `closed` rejects when it is closed, by whichever side. */
+type PooledConnection = { sql: DbConnection; isOpen: () => boolean; closed: Promise<never> }
+
+/**
+ * Opens a pool. A connection that is closed never reconnects: the work that has it is rejected, and
+ * its slot goes to a new one. It is also closed when the database fails its work, or the work
+ * misses its deadline, since a Postgres.js client may then leave a query unsettled forever.
+ */
+export function createPool({
+  url,
+  poolSize,
+  patience: { callMs, statementMs } = patience,
+  ...options
+}: PoolOptions) {
+  const slots = createSlots(poolSize)
+  const lent = new Set<PooledConnection>()
+  const idle = new Set<PooledConnection>()
+
+  const open = () => {
+    const life = new AbortController()
+    const sql: DbConnection = openConnection({
+      url,
+      statementMs,
+      ...options,
+      socket: singleSocket(),
+      onClose: () => {
+        idle.delete(connection)
+        life.abort(new ConnectionClosedError())
+        void sql.end({ timeout: 0 })
+      },
+    })
+    const closed = rejectionOf(life.signal)
+    const connection = { sql, isOpen: () => !life.signal.aborted, closed }
+    return connection
+  }
+  const lend = () => {
+    const [connection = open()] = idle
+    idle.delete(connection)
+    lent.add(connection)
+    return connection
+  }
+  const takeBack = (connection: PooledConnection, error?: unknown) => {
+    lent.delete(connection)
+    if (isDatabaseUnavailable(error)) void connection.sql.end({ timeout: 0 })
+    else if (connection.isOpen()) idle.add(connection)
+    slots.release()
+  }
+
+  /** The time, by `performance.now()`, by which a call that starts now must be answered. */
+  const newDeadline = () => performance.now() + callMs
+  /**
+   * Lends a connection. Work that has not finished at `until` is rejected with a DeadlineError, and
+   * work whose connection is closed with a ConnectionClosedError. Its transaction does not commit,
+   * unless the answer to the commit is what was lost.
+   */
+  const use = <T>(work: Work<T>, until = newDeadline()): Promise<T> =>
+    withDeadline(until, async (expired, signal) => {
+      await slots.acquire(expired)
+      const connection = lend()
+      try {
+        const result = await Promise.race([
+          work(connection.sql, signal),
+          expired,
+          connection.closed,
+        ])
+        takeBack(connection)
+        return result
+      } catch (error) {
+        takeBack(connection, error)
+        throw error
+      }
+    })
+
+  const end = async (options: { timeout: number }) => {
+    await Promise.all([...idle, ...lent].map(({ sql }) => sql.end(options)))
+  }
+  return { use, end, newDeadline, waiting: slots.waiting }
+}
+
+/** Rejects with the reason of the signal, once it aborts. Nobody has to wait for it. */
+function rejectionOf(signal: AbortSignal) {
+  const rejection = new Promise<never>((_, reject) =>
+    signal.addEventListener('abort', () => reject(signal.reason)),
+  )
+  rejection.catch(() => {})
+  return rejection
+}
+
+/** The database did not answer in time. */
+export class DeadlineError extends Error {
+  override readonly name = 'DeadlineError'
+  readonly code = 'DEADLINE_EXCEEDED'
+  constructor() {
+    super('the database did not answer in time')
+  }
+}
+
+/** Runs `work` with a promise that rejects, and a signal that aborts, at the deadline. */
+async function withDeadline<T>(
+  until: number,
+  work: (expired: Promise<never>, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const abort = new AbortController()
+  const expired = rejectionOf(abort.signal)
+  const timer = setTimeout(() => abort.abort(new DeadlineError()), until - performance.now())
+  try {
+    return await work(expired, abort.signal)
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,133 @@
+import { limits } from '@parley/contract'
+import { createAdmission, type Visit } from '@parley/server/core/admission'
+import { createMetrics } from '@parley/server/core/metrics'
+import { expect, test } from 'vitest'
+
+const { userWaiting, appWaiting } = limits.callsAtOnce
+const inAMinute = () => performance.now() + 60_000
+const user = (userId: string, appId = 'app') => ({ appId, userId, until: inAMinute() })
+const backend = (appId = 'app') => ({ appId, lane: 'calls' as const, until: inAMinute() })
+const batch = () => ({ appId: 'app', lane: 'sends' as const, until: inAMinute() })
+
+/** Visits of a pool that last until they are told to end. */
+function visits(poolSize: number) {
+  const metrics = createMetrics()
+  const admit = createAdmission({ poolSize, metrics })
+  const started: string[] = []
+  const ends = new Map<string, () => void>()
+  const visit = (name: string, from: Visit) => {
+    const work = () => {
+      started.push(name)
+      return new Promise<void>((resolve) => ends.set(name, resolve))
+    }
+    const done = admit(from, work)
+    done.catch(() => {})
+    return done
+  }
+  const many = (name: string, count: number, from: () => Visit) =>
+    Array.from({ length: count }, (_, index) => visit(`${name}${index + 1}`, from()))
+  /** Ends a visit; resolves once those whom it made room for have started. */
+  const end = async (name: string) => {
+    ends.get(name)?.()
+    await new Promise(setImmediate)
+  }
+  const waiting = async () => (await metrics.callsWaiting.get()).values[0]?.value
+  const refused = async () =>
+    (await metrics.callsRefused.get()).values.map(({ labels, value }) => [labels.reason, value])
+  return { visit, many, end, started, waiting, refused }
+}
+
+test.each([
+  { poolSize: 2, app: 1, one: 1 },
+  { poolSize: 3, app: 1, one: 1 },
+  { poolSize: 4, app: 2, one: 1 },
+  { poolSize: 10, app: 5, one: 3 },
+  { poolSize: 100, app: 50, one: 8 },
+])('of $poolSize connections an app uses $app and a user $one', ({ poolSize, app, one }) => {
+  const { many, started } = visits(poolSize)
+  many('ana', 60, () => user('ana'))
+  expect(started).toHaveLength(one)
+  many('backend', 60, backend)
+  expect(started).toHaveLength(app)
+  many('other', 60, () => backend('other'))
+  expect(started).toHaveLength(2 * app)
+  many('namesake', 60, () => user('ana', 'third'))
+  expect(started).toHaveLength(2 * app + one)
+})
+
+test('the callers of an app take turns, and the calls of one keep their order', async () => {
+  const { many, end, started } = visits(2)
+  many('ana', 4, () => user('ana'))
+  many('ben', 2, () => user('ben'))
+  many('key', 1, backend)
+  for (const name of ['ana1', 'ana2', 'ben1', 'key1', 'ana3', 'ben2', 'ana4']) {
+    expect(started.at(-1)).toBe(name)
+    await end(name)
+  }
+  expect(started).toHaveLength(7)
+})
+
+test('a user at their limit does not hold up who comes after them', async () => {
+  const { many, visit, end, started, waiting } = visits(4)
+  many('ana', 3, () => user('ana'))
+  visit('ben1', user('ben'))
+  expect(started).toEqual(['ana1', 'ben1'])
+  many('cleo', 1, () => user('cleo'))
+  expect(await waiting()).toBe(3)
+  await end('ben1')
+  expect(started).toEqual(['ana1', 'ben1', 'cleo1'])
+  await end('ana1')
+  await end('cleo1')
+  expect(started).toEqual(['ana1', 'ben1', 'cleo1', 'ana2'])
+})
+
+test('failed work makes room for the next, and all that have gone leave nothing behind', async () => {
+  const admit = createAdmission({ poolSize: 2, metrics: createMetrics() })
+  for (const _ of [1, 2, 3]) {
+    const failing = admit(user('ana'), () => Promise.reject(new Error('no')))
+    await expect(failing).rejects.toThrow('no')
+  }
+  expect(await admit(user('ana'), async () => 'done')).toBe('done')
+})
+
+test('a call whose caller goes away leaves the queue, and the next takes its place', async () => {
+  const { visit, end, started, waiting, refused } = visits(2)
+  visit('first', user('ana'))
+  const caller = new AbortController()
+  const gone = () => caller.signal
+  const left = visit('left', { ...user('ana'), gone })
+  visit('next', user('ana'))
+  expect(await waiting()).toBe(2)
+  caller.abort()
+  await expect(left).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  await expect(visit('never', { ...user('ana'), gone })).rejects.toThrow('gone away')
+  expect(await waiting()).toBe(1)
+  await end('first')
+  expect(started).toEqual(['first', 'next'])
+  expect(await refused()).toEqual([['gone', 2]])
+})
+
+test('a call that waits beyond its deadline is refused, and the queue goes on', async () => {
+  const { visit, end, started, refused } = visits(2)
+  visit('first', user('ana'))
+  const late = visit('late', { ...user('ana'), until: performance.now() + 1 })
+  visit('next', user('ana'))
+  await expect(late).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' })
+  await end('first')
+  expect(started).toEqual(['first', 'next'])
+  expect(await refused()).toEqual([['late', 1]])
+})
+
+test('the queues of a user and of an app have an end, and batches are let in', async () => {
+  const { many, visit, waiting, refused } = visits(4)
+  many('ana', 1 + userWaiting, () => user('ana'))
+  const overflow = visit('overflow', user('ana'))
+  await expect(overflow).rejects.toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: 1 })
+  many('key', 1 + appWaiting - userWaiting, backend)
+  expect(await waiting()).toBe(appWaiting)
+  for (const from of [backend(), user('ben')])
+    await expect(visit('late', from)).rejects.toThrow('Too many calls of yours are waiting')
+  visit('batch', batch())
+  expect(await waiting()).toBe(appWaiting + 1)
+  expect(await refused()).toEqual([['full', 3]])
+})

@@ -1,0 +1,166 @@
+import { limits, topics } from '@parley/contract'
+import { beforeAll, expect, test, vi } from 'vitest'
+import { whileLocked } from './support/locks.ts'
+import { post } from './support/raw.ts'
+import { RawSocket, useSockets } from './support/socket.ts'
+import { patient } from './support/until.ts'
+import { type User, useWorld } from './support/world.ts'
+
+// An app uses two of these connections at most, and a user one.
+const world = useWorld({ poolSize: 4 })
+const { callsAtOnce, callsPerBatch } = limits
+const terminatedLater = useSockets()
+let ana: User
+let ben: User
+let cleo: User
+/** A user of another app. */
+let eve: User
+beforeAll(async () => {
+  ;[ana, ben, cleo] = await world().users('ana', 'ben', 'cleo', 'dan')
+  eve = await world().user('eve', {}, await world().stranger())
+})
+
+const createChannel = async (owner: User, ...memberIds: string[]) => {
+  const { id } = await owner.channels.create({ type: 'group', name: 'Talk', memberIds })
+  return id
+}
+/** A call that waits in the database while its channel is locked. */
+const rename = (user: User, channelId: string, name = 'Renamed') =>
+  user.channels.update({ channelId, name })
+/** Resolves once so many calls wait for others of their user or app. */
+const queued = (count: number) =>
+  vi.waitFor(async () => {
+    const { values } = await world().metrics.callsWaiting.get()
+    expect(values[0]?.value).toBe(count)
+  }, patient)
+const health = async () => (await post(world().url, '/health', { method: 'GET' })).status
+const bearer = ({ token }: User) => ({ Authorization: `Bearer ${token}` })
+/** Promises that are waited for after the lock is gone. */
+const later = <T>(...promises: Promise<T>[]) => ({ promises })
+
+test('a tenant whose every call waits in the database leaves half of the pool to others', async () => {
+  const channelId = await createChannel(ana, 'ben', 'cleo')
+  const elsewhere = await createChannel(eve)
+  const { promises } = await whileLocked(world(), channelId, async (locked) => {
+    const users = [ana, ben, cleo, ana, ben, cleo]
+    const sends = users.map((user) => user.messages.send({ channelId, text: 'hi' }))
+    const additions = users.map((user) => user.members.add({ channelId, userIds: ['dan'] }))
+    await locked(2)
+    await eve.channels.list()
+    await eve.messages.send({ channelId: elsewhere, text: 'hi' })
+    const socket = await terminatedLater(RawSocket.connect(world(), eve))
+    const channel = topics.channel(eve.minted.appId, elsewhere)
+    expect(await socket.ask({ id: 2, subscribe: { channel } })).toHaveProperty('subscribe')
+    expect(await socket.ask({ id: 3, history: { channel, limit: 1 } })).toHaveProperty('history')
+    await locked(2)
+    return later<unknown>(...sends, ...additions)
+  })
+  await Promise.all(promises)
+  await queued(0)
+})
+
+test('a user whose every call waits in the database leaves the rest to their colleagues', async () => {
+  const channelId = await createChannel(ana)
+  const common = await createChannel(ana, 'ben')
+  const { promises } = await whileLocked(world(), channelId, async (locked) => {
+    const calls = [1, 2, 3].map((count) => rename(ana, channelId, `Talk ${count}`))
+    await locked(1)
+    await queued(2)
+    await ben.channels.list()
+    await ben.messages.send({ channelId: common, text: 'hi' })
+    await world().backend.users.get({ userId: 'ana' })
+    await locked(1)
+    return later(...calls)
+  })
+  await Promise.all(promises)
+})
+
+test('health answers while every connection of the pool is taken', async () => {
+  const ours = await createChannel(ana, 'ben')
+  const theirs = await createChannel(eve)
+  const { promises } = await whileLocked(world(), ours, () =>
+    whileLocked(world(), theirs, async (locked) => {
+      const calls = [rename(ana, ours), ben.messages.send({ channelId: ours, text: 'hi' })]
+      const work = () =>
+        world().pool.use((db) => db`select from channels where id = ${ours} for share`)
+      const others = [rename(eve, theirs), work()]
+      await locked(4)
+      const waiting = world().pool.use((db) => db`select`)
+      await vi.waitFor(() => expect(world().pool.waiting()).toBeGreaterThan(0), patient)
+      expect(await Promise.all([health(), health(), health()])).toEqual([200, 200, 200])
+      return later<unknown>(...calls, ...others, waiting)
+    }),
+  )
+  await Promise.all(promises)
+})
+
+test("a user's calls that wait are answered in their order", async () => {
+  const channelId = await createChannel(ana)
+  const answered: string[] = []
+  const { promises } = await whileLocked(world(), channelId, async (locked) => {
+    const calls = []
+    for (const [index, name] of ['first', 'second', 'third', 'fourth'].entries()) {
+      calls.push(rename(ana, channelId, name).then(() => answered.push(name)))
+      await (index === 0 ? locked(1) : queued(index))
+    }
+    return later(...calls)
+  })
+  await Promise.all(promises)
+  expect(answered).toEqual(['first', 'second', 'third', 'fourth'])
+})
+
+test('a call whose caller went away leaves the queue and does nothing', async () => {
+  const channelId = await createChannel(ana)
+  const { promises } = await whileLocked(world(), channelId, async (locked) => {
+    const first = rename(ana, channelId, 'first')
+    await locked(1)
+    const caller = new AbortController()
+    const gone = fetch(`${world().url}/api/channels/${channelId}`, {
+      method: 'PATCH',
+      headers: { ...bearer(ana), 'Content-Type': 'application/json' },
+      body: JSON.stringify({ name: 'gone' }),
+      signal: caller.signal,
+    })
+    await queued(1)
+    const last = rename(ana, channelId, 'last')
+    await queued(2)
+    caller.abort()
+    await expect(gone).rejects.toThrow()
+    await queued(1)
+    return later(first, last)
+  })
+  await Promise.all(promises)
+  const { messages } = await ana.messages.list({ channelId })
+  expect(messages).toEqual([])
+  expect(await ana.channels.get({ channelId })).toMatchObject({ name: 'last', rev: 3 })
+})
+
+test("a user's queue has an end, and theirs only", async () => {
+  const channelId = await createChannel(ana, 'ben')
+  const channel = topics.channel(world().appId, channelId)
+  const socket = await terminatedLater(RawSocket.connect(world(), ana))
+  const requests = callsAtOnce.userWaiting / callsPerBatch
+  const path = `/trpc/${Array.from({ length: callsPerBatch }, () => 'channels.list').join()}?batch=1`
+  const { promises } = await whileLocked(world(), channelId, async (locked) => {
+    const first = rename(ana, channelId)
+    await locked(1)
+    const batches = Array.from({ length: requests }, () =>
+      post(world().url, path, { method: 'GET', headers: bearer(ana) }),
+    )
+    await queued(callsAtOnce.userWaiting)
+    const refused = await post(world().url, '/api/channels', {
+      method: 'GET',
+      headers: bearer(ana),
+    })
+    expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
+    expect(await socket.ask({ id: 2, history: { channel, limit: 1 } })).toMatchObject({
+      error: { code: 111, temporary: true },
+    })
+    expect(await socket.ask({ id: 3, subscribe: { channel } })).toHaveProperty('subscribe')
+    await ben.channels.list()
+    return later<unknown>(first, ...batches)
+  })
+  const answers = await Promise.all(promises)
+  expect(answers).toHaveLength(1 + requests)
+  await ana.channels.list()
+})
