@@ -5,12 +5,11 @@ import {
   deleteUserEvents,
   type ErasureTarget,
   eraseInChannel,
-  eraseReactions,
   finishErasure,
   removeReadMarks,
   selectErasureTargets,
-  selectReactions,
 } from '../features/users/erase.ts'
+import { eraseReactions, selectReactions } from '../features/users/erase-reactions.ts'
 import type { BatchSize } from './batch-size.ts'
 
 /** How many messages, reactions or other rows a step erases at most. */

@@ -1,17 +1,15 @@
-import { type Envelope, topics } from '@parley/contract'
 import type { Tx } from '../db/client.ts'
 import { inChunks } from './chunks.ts'
 import type { ChannelOffset } from './queries.ts'
 import { keyOf, type User } from './sessions.ts'
-import { totalOf, UnreadCache, type UserCounts } from './unread-cache.ts'
-import { selectCountsOfChannels, selectCountsOfUsers, type UnreadCount } from './unread-counts.ts'
+import { UnreadCache, type UserCounts } from './unread-cache.ts'
+import { selectCountsOfChannels, selectCountsOfUsers } from './unread-counts.ts'
+import { UnreadSender } from './unread-sender.ts'
 import { UnreadWork } from './unread-work.ts'
 import type { UserFanoutOptions } from './user-fanout.ts'
 
 type UnreadOptions = UserFanoutOptions & { pauseMs: number }
 
-/** How long after loading a user's counts their client may still show older ones. */
-const UNCERTAIN_MS = 20_000
 /** Of how many users one statement loads all counts. */
 const USERS_PER_STATEMENT = 200
 /** How long to wait after the database failed. */
@@ -27,6 +25,7 @@ export class UnreadNotifier {
   /** The last event of each channel that was counted. */
   #countedOffsets = new Map<string, number>()
   readonly #cache: UnreadCache
+  readonly #sender: UnreadSender
   #timer: NodeJS.Timeout | undefined
   #isRunning = false
   #isStopped = false
@@ -34,6 +33,7 @@ export class UnreadNotifier {
 
   constructor(readonly options: UnreadOptions) {
     this.#cache = new UnreadCache(options.sessions)
+    this.#sender = new UnreadSender(this.#cache, options.broadcast)
   }
 
   /** An event of a channel may change the counts of its members. */
@@ -92,7 +92,7 @@ export class UnreadNotifier {
     // The user may have left the channel since.
     const isMember = !known.isComplete || known.counts.has(channelId)
     if (isMember) known.counts.set(channelId, { count, isSent: true })
-    if (known.isComplete) this.#sendTotal(known)
+    if (known.isComplete) this.#sender.sendTotal(known)
     else this.#work.owedTotals.set(keyOf(user), user)
     this.#recount(channelId, null)
   }
@@ -155,7 +155,7 @@ export class UnreadNotifier {
       // Last, so that no count read before a user left a channel stays with them.
       await this.#reloadShrunk(work.shrunk)
       if (work.missedSeconds > 0) await this.#sendMissed(work.missedSeconds)
-      for (const user of work.staleTotals.values()) this.#correctTotal(this.#cache.get(user))
+      for (const user of work.staleTotals.values()) this.#sender.correctTotal(this.#cache.get(user))
       this.#endedAt = performance.now()
     } catch (error) {
       this.#work.add(work)
@@ -174,10 +174,10 @@ export class UnreadNotifier {
     const changed = new Set<UserCounts>()
     for (const row of rows) {
       const author = dirty.get(row.channelId) ?? null
-      const known = this.#sendCount(row, author, deletedIn.has(row.channelId))
+      const known = this.#sender.sendCount(row, author, deletedIn.has(row.channelId))
       if (known) changed.add(known)
     }
-    for (const known of changed) this.#sendTotal(known)
+    for (const known of changed) this.#sender.sendTotal(known)
   }
 
   /** Sends users their total, whether or not they know it. */
@@ -186,14 +186,14 @@ export class UnreadNotifier {
     await this.#loadInitial(present)
     for (const user of present) {
       const known = this.#cache.get(user)
-      if (known) this.#sendTotal(known)
+      if (known) this.#sender.sendTotal(known)
     }
   }
 
   /** Loads the counts of users who have left a channel. */
   async #reloadShrunk(shrunk: Map<string, User>) {
     for (const users of inChunks([...shrunk.values()], USERS_PER_STATEMENT)) {
-      for (const known of await this.#reload(users)) this.#sendTotal(known)
+      for (const known of await this.#reload(users)) this.#sender.sendTotal(known)
       // If a later statement fails, these are not loaded again.
       for (const user of users) shrunk.delete(keyOf(user))
     }
@@ -202,7 +202,8 @@ export class UnreadNotifier {
   /** Compares the counts of all users with what they were sent. */
   async #sendMissed(readWithinSeconds: number) {
     for (const users of inChunks(this.options.sessions.users(), USERS_PER_STATEMENT)) {
-      for (const known of await this.#reload(users, readWithinSeconds)) this.#correctTotal(known)
+      for (const known of await this.#reload(users, readWithinSeconds))
+        this.#sender.correctTotal(known)
     }
   }
 
@@ -218,7 +219,8 @@ export class UnreadNotifier {
     const current = new Set(rows.map((row) => `${keyOf(row)} ${row.channelId}`))
     const newUsers = users.filter((user) => !this.#cache.isComplete(user))
     this.#cache.complete(newUsers, rows)
-    for (const { isRecent, ...row } of rows) this.#sendCount(row, isRecent ? null : row.userId)
+    for (const { isRecent, ...row } of rows)
+      this.#sender.sendCount(row, isRecent ? null : row.userId)
     return users.flatMap((user) => {
       const known = this.#cache.get(user)
       if (!known) return []
@@ -240,32 +242,5 @@ export class UnreadNotifier {
       const load = (db: Tx) => selectCountsOfUsers(db, { users: some })
       this.#cache.complete(some, await this.options.db.use(load))
     }
-  }
-
-  /** Sends a count unless the user surely knows it. Returns the user's counts if it was sent. */
-  #sendCount({ channelId, count, ...user }: UnreadCount, author: string | null, mustSend = false) {
-    const known = this.#cache.get(user)
-    if (!known) return undefined
-    const last = known.counts.get(channelId)
-    const isRecent = performance.now() - known.since < UNCERTAIN_MS
-    const isUncertain = !last?.isSent && author !== user.userId && isRecent
-    if (last?.count === count && !isUncertain && !mustSend) return undefined
-    known.counts.set(channelId, { count, isSent: true })
-    this.#send(user, { type: 'channel.unread_changed', payload: { channelId, count } })
-    return known
-  }
-
-  #sendTotal(known: UserCounts) {
-    const count = totalOf(known)
-    known.total = count
-    this.#send(known.user, { type: 'channel.total_unread_changed', payload: { count } })
-  }
-
-  #correctTotal(known: UserCounts | undefined) {
-    if (known?.isComplete && known.total !== totalOf(known)) this.#sendTotal(known)
-  }
-
-  #send({ appId, userId }: User, event: Envelope) {
-    this.options.broadcast([topics.user(appId, userId)], event)
   }
 }

@@ -7,15 +7,11 @@ import { asLocked, lockChannels, selectChannel } from '../access.ts'
 import { removeMember } from '../members/change.ts'
 import type { DatedMessage } from '../messages/access.ts'
 import { tombstone } from '../messages/delete.ts'
-import { writeRevs } from '../messages/publish.ts'
-import { asBroadcast, selectMessages, toMessage } from '../messages/view.ts'
 
 /** Erases what a deleted user has left, channel by channel, each step in a short transaction. */
 
 export type ErasureTarget = { appId: string; channelId: string; userId: string }
-/** A user's reactions in one channel: the first emoji is on the first message, and so on. */
-type OwnReactions = ErasureTarget & { messageIds: string[]; emojis: string[] }
-type TargetQuery = {
+export type TargetQuery = {
   appId: string
   userIds: string[]
   exceptChannelIds: string[]
@@ -44,72 +40,6 @@ export const selectErasureTargets = (db: Tx, query: TargetQuery) => db<ErasureTa
     and target.channel_id <> all(${query.exceptChannelIds}::uuid[])
   order by random()
   limit ${query.limit}`
-
-/** The next reactions of deleted users, by channel. */
-export const selectReactions = (db: Tx, query: TargetQuery) => db<OwnReactions[]>`
-  select
-    app_id, channel_id, user_id,
-    array_agg(message_id) as message_ids,
-    array_agg(emoji) as emojis
-  from (
-    select r.app_id, msg.channel_id, r.user_id, r.message_id, r.emoji
-    from reactions r
-    join users u
-      on u.app_id = r.app_id
-      and u.id = r.user_id
-      and u.deleted_at is not null
-      and u.forgotten_at is null
-    join messages msg on msg.id = r.message_id
-    join channels c on c.id = msg.channel_id and c.deleted_at is null
-    where r.app_id = ${query.appId}
-      and r.user_id = any(${query.userIds})
-      and msg.channel_id <> all(${query.exceptChannelIds}::uuid[])
-    limit ${query.limit}
-  ) own
-  group by app_id, channel_id, user_id`
-
-/** Removes at most `limit` of these reactions of a deleted user. Repeating it is harmless. */
-export async function eraseReactions(ctx: Transaction, own: OwnReactions, limit: number) {
-  const { channel, user } = await lockTarget(ctx.db, own)
-  if (!channel || !user) return
-  const removed = await deleteReactions(ctx.db, own, limit)
-  const messageIds = removed.map(({ messageId }) => messageId)
-  const views = await selectMessages(ctx.db, {
-    viewer: null,
-    which: ctx.db`where msg.id = any(${messageIds}::uuid[])`,
-  })
-  const messages = new Map(views.map((view) => [view.id, asBroadcast(toMessage(view))]))
-  const revs = new Map<string, number>()
-  for (const { messageId, emoji } of removed) {
-    const payload = {
-      channelId: channel.id,
-      messageId,
-      reaction: { type: emoji, userId: user.id },
-      user,
-      reactions: messages.get(messageId)?.reactions ?? [],
-    }
-    const withRev = (rev: number) => {
-      revs.set(messageId, rev)
-      return payload
-    }
-    ctx.emit(channel, 'reaction.removed', withRev, messageId)
-  }
-  writeRevs(ctx, revs)
-}
-
-type RemovedReaction = { messageId: string; emoji: string }
-
-const deleteReactions = (db: Tx, own: OwnReactions, limit: number) => db<RemovedReaction[]>`
-  delete from reactions
-  where user_id = ${own.userId}
-    and (message_id, emoji) in (
-      select *
-      from unnest(
-        ${own.messageIds.slice(0, limit)}::uuid[],
-        ${own.emojis.slice(0, limit)}::text[]
-      )
-    )
-  returning message_id, emoji`
 
 /** Removes read marks of one member, so that the member does not leave with all of them at once. */
 export const removeReadMarks = (db: Tx, { channelId, userId }: ErasureTarget, limit: number) => db`
@@ -142,7 +72,7 @@ export async function eraseInChannel(ctx: Transaction, target: ErasureTarget, wa
 }
 
 /** The channel and the user, locked; neither if it has gone meanwhile. */
-async function lockTarget(db: Tx, target: ErasureTarget) {
+export async function lockTarget(db: Tx, target: ErasureTarget) {
   const { appId, channelId } = target
   const [, [user], [row]] = await Promise.all([
     lockChannels(db, appId, [channelId]),

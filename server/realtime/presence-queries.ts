@@ -1,0 +1,135 @@
+import type { DbConnection, Tx } from '../db/client.ts'
+import { transaction } from '../db/transaction.ts'
+import type { User } from './sessions.ts'
+
+export type PresenceChange = { user: User; isOnline: boolean }
+export type ActiveUser = User & { lastActiveAt: string | null }
+type ChangedUser = ActiveUser & { isOnline: boolean }
+
+export const writeHeartbeat = (db: Tx, nodeId: string) => db`
+  insert into nodes (id, beat_at)
+  values (${nodeId}, now())
+  on conflict (id) do update
+  set beat_at = now()`
+
+export const selectConnections = (db: Tx, nodeId: string) => db<User[]>`
+  select app_id, user_id
+  from connections
+  where node_id = ${nodeId}`
+
+/**
+ * Writes who connected and who left. Returns the users whose presence has changed by that, or may
+ * have changed by an uncertain write before, and who are on no other live node.
+ */
+export const writePresence = (
+  db: DbConnection,
+  {
+    nodeId,
+    deadAfterMs,
+    changes,
+  }: {
+    nodeId: string
+    deadAfterMs: number
+    changes: (PresenceChange & { isUncertain: boolean })[]
+  },
+) =>
+  transaction(db, async (tx) => {
+    const appIds = changes.map(({ user }) => user.appId)
+    const userIds = changes.map(({ user }) => user.userId)
+    const online = changes.map(({ isOnline }) => String(isOnline))
+    const uncertain = changes.map(({ isUncertain }) => String(isUncertain))
+    // Nodes that write about the same user take turns; each then sees what the other has written.
+    await tx`
+      select
+      from users u
+      join unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
+        on u.app_id = given.app_id and u.id = given.user_id
+      order by u.app_id, u.id
+      for no key update of u`
+    return tx<ChangedUser[]>`
+      with given as (
+        select *
+        from unnest(
+          ${appIds}::uuid[], ${userIds}::text[],
+          ${online}::text[]::boolean[], ${uncertain}::text[]::boolean[]
+        ) as given (app_id, user_id, is_online, is_uncertain)
+      ), added as (
+        insert into connections (node_id, app_id, user_id)
+        select ${nodeId}, app_id, user_id
+        from given
+        where is_online
+        on conflict do nothing
+        returning app_id, user_id
+      ), removed as (
+        delete from connections con
+        using given
+        where not given.is_online
+          and con.node_id = ${nodeId}
+          and con.app_id = given.app_id
+          and con.user_id = given.user_id
+        returning con.app_id, con.user_id
+      ), changed as (
+        select * from added
+        union
+        select * from removed
+        union
+        select app_id, user_id from given where is_uncertain
+      )
+      select given.app_id, given.user_id, given.is_online, u.last_active_at
+      from given
+      join changed using (app_id, user_id)
+      join users u on u.app_id = given.app_id and u.id = given.user_id
+      where not exists (
+        select from connections other
+        join nodes n on n.id = other.node_id
+        where other.app_id = given.app_id
+          and other.user_id = given.user_id
+          and other.node_id <> ${nodeId}
+          and n.beat_at > now() - ${deadAfterMs} * interval '1 millisecond'
+      )`
+  })
+
+export const selectDeadNodes = (db: Tx, deadAfterMs: number) => db<{ id: string }[]>`
+  select id
+  from nodes
+  where beat_at < now() - ${deadAfterMs} * interval '1 millisecond'`
+
+/** Removes a dead node, unless another node does. Returns the users who are offline by that. */
+export const removeDeadNode = (
+  db: DbConnection,
+  { id, deadAfterMs }: { id: string; deadAfterMs: number },
+) =>
+  transaction(db, async (tx) => {
+    const [node] = await tx`
+      select id
+      from nodes
+      where id = ${id} and beat_at < now() - ${deadAfterMs} * interval '1 millisecond'
+      for update skip locked`
+    if (!node) return []
+    await tx`
+      select
+      from users u
+      join connections con on con.app_id = u.app_id and con.user_id = u.id
+      where con.node_id = ${id}
+      order by u.app_id, u.id
+      for no key update of u`
+    const [, removed] = await Promise.all([
+      tx`delete from nodes where id = ${id}`,
+      tx<ActiveUser[]>`
+        delete from connections con
+        using users u
+        where con.node_id = ${id} and u.app_id = con.app_id and u.id = con.user_id
+        returning con.app_id, con.user_id, u.last_active_at`,
+    ])
+    const appIds = removed.map(({ appId }) => appId)
+    const userIds = removed.map(({ userId }) => userId)
+    return tx<ActiveUser[]>`
+      select given.app_id, given.user_id, u.last_active_at
+      from unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
+      join users u on u.app_id = given.app_id and u.id = given.user_id
+      where not exists (
+        select from connections other
+        join nodes n on n.id = other.node_id
+        where other.app_id = given.app_id and other.user_id = given.user_id
+      )`
+  })
