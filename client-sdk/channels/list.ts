@@ -139,7 +139,7 @@ export class ChannelList {
       const limit = Math.min(MAX_PAGE_SIZE, count - channels.length)
       const page = await this.#fetchPage(channels.length, limit)
       channels.push(...page.channels)
-      hasMore = page.hasMore
+      hasMore = page.more ?? false
     }
     const lastSortKey = merge(channels)
     // The first page does not reach what was paged to: that stays listed.
@@ -150,15 +150,17 @@ export class ChannelList {
 
   async #loadMore() {
     const merge = this.options.startFetch()
-    const { channels, hasMore } = await this.#fetchPage(this.#compute().items.length, PAGE_SIZE)
+    const { channels, more = false } = await this.#fetchPage(
+      this.#compute().items.length,
+      PAGE_SIZE,
+    )
     this.#lastSortKey = Math.min(this.#lastSortKey, merge(channels))
-    this.#hasMore = hasMore
+    this.#hasMore = more
   }
 
-  async #fetchPage(offset: number, limit: number) {
+  #fetchPage(offset: number, limit: number) {
     const { context, filter } = this.options
-    const { channels, more = false } = await context.api.channels.list({ ...filter, limit, offset })
-    return { channels, hasMore: more }
+    return context.api.channels.list({ ...filter, limit, offset })
   }
 
   get #connection() {
