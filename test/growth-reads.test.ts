@@ -177,16 +177,14 @@ test('no read looks at 20 times the rows that it returns, with any plans', async
     }
 })
 
-type Updates = { all: number; hot: number }
-
-/** How often rows of channels were updated, and how often without a change of their indexes. */
-async function channelUpdates(): Promise<Updates> {
+/** How often rows of channels were updated without a change of their indexes. */
+async function hotUpdates() {
   await world().pool.use((connection) => connection.unsafe('select pg_stat_force_next_flush()'))
-  const [row] = await world().db<Updates[]>`
-    select n_tup_upd::int as all, n_tup_hot_upd::int as hot
+  const [row] = await world().db<{ hot: number }[]>`
+    select n_tup_hot_upd::int as hot
     from pg_stat_user_tables
     where relname = 'channels'`
-  return row ?? { all: 0, hot: 0 }
+  return row?.hot ?? 0
 }
 
 test.for(['group', 'public'] as const)(
@@ -195,11 +193,9 @@ test.for(['group', 'public'] as const)(
     const [ana] = await world().users('ana')
     const { id: channelId } = await ana.channels.create({ type, name: 'Talk' })
     await ana.messages.send({ channelId, text: 'first' })
-    const before = await channelUpdates()
+    const before = await hotUpdates()
     for (let sent = 0; sent < 20; sent++) await ana.messages.send({ channelId, text: 'hi' })
-    const after = await channelUpdates()
-    expect(after.all - before.all).toBe(20)
     // A page without room for the next version, or the next hour, makes an exception.
-    expect(after.hot - before.hot).toBeGreaterThanOrEqual(15)
+    expect((await hotUpdates()) - before).toBeGreaterThanOrEqual(15)
   },
 )
