@@ -1,5 +1,6 @@
 import { connectOnce, createDb } from '../db/client.ts'
 import type { Broker, NodeNote } from './broker.ts'
+import { NoteAssembler, piecesOf } from './note-pieces.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 
 const CHANNEL = 'parley'
@@ -7,8 +8,8 @@ const CHANNEL = 'parley'
 const FLUSH_MS = 8
 /** Postgres rejects payloads of 8,000 bytes. */
 const PAYLOAD_BYTES = 7_900
-/** The largest note: a payload also holds the id of its node. */
-const NOTE_BYTES = PAYLOAD_BYTES - 100
+/** The largest line: a payload also holds the id of its node. */
+const LINE_BYTES = PAYLOAD_BYTES - 100
 const STOP_SECONDS = 1
 
 type PostgresBrokerOptions = {
@@ -41,12 +42,8 @@ export function createPostgresBroker({
 
   const send = (note: NodeNote) => {
     const text = JSON.stringify(note)
-    // Hints are small: only an ephemeral note could be this large, and it may be lost.
-    if (Buffer.byteLength(text) > NOTE_BYTES) {
-      report(undefined, `broker note too large: ${note.kind}, ${text.length} characters`)
-      return
-    }
-    pending.push(text)
+    if (Buffer.byteLength(text) <= LINE_BYTES) pending.push(text)
+    else pending.push(...piecesOf(text, LINE_BYTES))
     flushing ??= flush()
   }
   const notify = (payloads: string[]) =>
@@ -80,6 +77,7 @@ export function createPostgresBroker({
   return {
     send,
     async start({ onNote, onMissedNotes }) {
+      const assembler = new NoteAssembler()
       const onPayload = (payload: string) => {
         const end = payload.indexOf('\n')
         if (payload.slice(0, end) === nodeId) {
@@ -87,9 +85,10 @@ export function createPostgresBroker({
           heardAt = lastHeartbeatAt
           return
         }
-        const notes = payload.slice(end + 1).split('\n')
-        for (const note of notes) {
-          if (note !== '') onNote(JSON.parse(note) as NodeNote) // sent by another node
+        const lines = payload.slice(end + 1).split('\n')
+        for (const line of lines) {
+          const note = assembler.accept(payload.slice(0, end), line)
+          if (note) onNote(JSON.parse(note) as NodeNote) // sent by another node
         }
       }
       const onListening = () => onMissedNotes(performance.now() - heardAt)

@@ -1,5 +1,6 @@
 import { topics } from '@parley/contract'
 import type { NodeNote } from '@parley/server/realtime/broker'
+import { NoteAssembler, piecesOf } from '@parley/server/realtime/note-pieces'
 import { createPostgresBroker } from '@parley/server/realtime/postgres-broker'
 import { expect, onTestFinished, test } from 'vitest'
 import { until } from '../support/until.ts'
@@ -14,6 +15,7 @@ let nodes = 0
 async function openBroker() {
   const problems: string[] = []
   const offsets: number[] = []
+  const paddings: unknown[] = []
   const broker = createPostgresBroker({
     url: world().databaseUrl,
     nodeId: `broker-${++nodes}`,
@@ -21,7 +23,9 @@ async function openBroker() {
   })
   await broker.start({
     onNote: (note) => {
-      if (note.kind === 'hint' && note.topic === topic) offsets.push(note.offset)
+      if (note.kind !== 'hint' || note.topic !== topic) return
+      offsets.push(note.offset)
+      if ('padding' in note) paddings.push(note.padding)
     },
     onMissedNotes: () => {},
   })
@@ -32,9 +36,12 @@ async function openBroker() {
     await broker.stop()
   }
   onTestFinished(stop)
-  return { send: broker.send, stop, problems, offsets }
+  return { send: broker.send, stop, problems, offsets, paddings }
 }
 const hint = (offset: number): NodeNote => ({ kind: 'hint', topic, offset })
+/** A hint as long as one wants. */
+const padded = (offset: number, padding: string): NodeNote =>
+  Object.assign(hint(offset), { padding })
 const upTo = (last: number) => Array.from({ length: last }, (_, index) => index + 1)
 
 test('notes reach every other node once and in order, however many there are', async () => {
@@ -49,14 +56,29 @@ test('notes reach every other node once and in order, however many there are', a
   expect(sender.offsets).toEqual([302])
 })
 
-test('a note that is too large is reported, and costs no other note', async () => {
+test('a note of any size arrives whole, in its order, and each of two equal ones', async () => {
   const [sender, receiver] = [await openBroker(), await openBroker()]
+  const [long, few] = ['€😀'.repeat(8_000), '€'.repeat(2_700)]
   sender.send(hint(1))
-  sender.send({ ...hint(2), topic: '€'.repeat(2_700) } as NodeNote)
-  sender.send(hint(3))
-  await until(() => receiver.offsets.length === 2)
-  expect(receiver.offsets).toEqual([1, 3])
-  expect(sender.problems).toEqual([expect.stringContaining('note too large: hint')])
+  for (const padding of [long, long]) sender.send(padded(2, padding))
+  // Fewer characters than a payload has bytes.
+  sender.send(padded(3, few))
+  await until(() => receiver.offsets.length === 4)
+  expect(receiver.offsets).toEqual([1, 2, 2, 3])
+  expect(receiver.paddings).toEqual([long, long, few])
+  expect(sender.problems).toEqual([])
+})
+
+test('a note whose first pieces were lost is dropped, and the next ones arrive', () => {
+  const assembler = new NoteAssembler()
+  const accept = (line = '') => assembler.accept('node', line)
+  const [, second, third] = piecesOf(JSON.stringify({ text: 'x'.repeat(200) }), 150)
+  expect([accept(second), accept(third)]).toEqual([undefined, undefined])
+  const note = JSON.stringify({ text: '😀'.repeat(300) })
+  const lines = piecesOf(note, 150)
+  expect(Math.max(...lines.map((line) => Buffer.byteLength(line)))).toBeLessThanOrEqual(150)
+  expect(lines.map((line) => accept(line)).at(-1)).toBe(note)
+  expect([accept(''), accept('{}')]).toEqual([undefined, '{}'])
 })
 
 test('what a node has sent before it stops arrives', async () => {
