@@ -52,6 +52,20 @@ test('what is read while a token is revoked is not kept', async () => {
   await expect(late).rejects.toMatchObject({ code: 'INVALID_TOKEN' })
 })
 
+test('calls at once share a look-up, but not one that began before a revocation', async () => {
+  const { call, lookUp, lookUps, revocations } = await onAnswers()
+  const early = [call(0), call(0)]
+  const answer = await lookUp(1)
+  revocations.publish({ appId, userId: 'ana' })
+  const late = call(0)
+  const answerAgain = await lookUp(2)
+  answer([{ tokenGeneration: 0 }])
+  await Promise.all(early)
+  answerAgain([{ tokenGeneration: 1 }])
+  await expect(late).rejects.toMatchObject({ code: 'INVALID_TOKEN' })
+  expect(lookUps()).toBe(2)
+})
+
 test('what is known of a user is that of their app', async () => {
   const { call, lookUp } = await onAnswers()
   const here = call(1)

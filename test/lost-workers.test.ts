@@ -33,7 +33,7 @@ test('a job outlives twenty deaths of its workers and is given up with its reaso
   const { world, provider } = staging.current()
   const errors: object[] = []
   const error = (facts: object, message: string) => void errors.push({ ...facts, message })
-  await staging.startNode({ timings: { heartbeatMs: 300 }, log: { ...silentLog, error } })
+  await staging.startNode({ timings: { heartbeatMs: 600 }, log: { ...silentLog, error } })
   const [kept, lost] = [await staging.send('kept'), await staging.send('lost')]
   await until(() => provider.triggered().length === 2)
   await idle(world)

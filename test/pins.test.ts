@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { inBatches } from './support/batches.ts'
 import { channelEventsOf } from './support/events.ts'
 import { forbidden, invalid, notFound, refusal, refusals } from './support/refusal.ts'
 import { rest } from './support/rest.ts'
@@ -76,7 +77,8 @@ test('any member unpins, and unpinning a message that is not pinned changes noth
 
 test('a channel holds at most a hundred pins', async () => {
   const { ana, ben, channelId, send } = await talk()
-  const refs = await Promise.all(Array.from({ length: 101 }, (_, index) => send(`${index}`)))
+  const texts = Array.from({ length: 101 }, (_, index) => `${index}`)
+  const refs = await inBatches(texts, 20, (text) => send(text))
   const last = refs.pop()
   for (const ref of refs) await ana.pins.pin(ref)
   if (last) expect(await refusal(ben.pins.pin(last))).toEqual(invalid)

@@ -3,6 +3,7 @@ import { limits, topics } from '@parley/contract'
 import { connectOnce } from '@parley/server/db/client'
 import { createTRPCClient, httpBatchLink } from '@trpc/client'
 import { expect, test, vi } from 'vitest'
+import { inBatches } from './support/batches.ts'
 import { insertUsers } from './support/inserted.ts'
 import { whileLocked } from './support/locks.ts'
 import { RawSocket } from './support/socket.ts'
@@ -97,12 +98,9 @@ test('no operation takes more statements with 200 members than with 2', async ()
 
 test('a list of a hundred channels takes as many statements as a list of two', async () => {
   const ana = await world().user('many-ana')
+  const names = Array.from({ length: 100 }, (_, index) => `Many ${index}`)
   const create = (from: number, to: number) =>
-    Promise.all(
-      Array.from({ length: to - from }, (_, index) =>
-        ana.channels.create({ type: 'group', name: `Many ${from + index}` }),
-      ),
-    )
+    inBatches(names.slice(from, to), 20, (name) => ana.channels.create({ type: 'group', name }))
   for (const { id: channelId } of await create(0, 2))
     await ana.messages.send({ channelId, text: 'hi' })
   await create(2, 100)
@@ -113,8 +111,10 @@ test('a list of a hundred channels takes as many statements as a list of two', a
 
 test('a hundred messages at once share their statements, whatever their channels', async () => {
   const ana = await world().user('spreading')
-  const channels = await Promise.all(
-    Array.from({ length: 100 }, () => ana.channels.create({ type: 'group', name: 'Talk' })),
+  const channels = await inBatches(
+    Array.from({ length: 100 }, (_, index) => `Talk ${index}`),
+    20,
+    (name) => ana.channels.create({ type: 'group', name }),
   )
   // In five requests, so that they are at once on a slow machine too.
   const client = createTRPCClient<AppRouter>({

@@ -70,8 +70,8 @@ test('the provider gets all device tokens of a kind, none once the last is delet
   // The provider may not know a user who is older than its set-up.
   expect(calls()).toEqual([
     {
-      method: 'POST',
-      path: '/v2/subscribers',
+      method: 'PATCH',
+      path: '/v2/subscribers/ben',
       body: expect.objectContaining({ firstName: 'ben' }),
     },
     { method: 'PUT', path, body: { providerId: 'fcm', credentials: { deviceTokens: ['f1'] } } },

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { inBatches } from './support/batches.ts'
 import { invalid, refusal } from './support/refusal.ts'
 import { useWorld } from './support/world.ts'
 
@@ -146,13 +147,15 @@ test('a sync never splits a reply from its root, which shares its rev', async ()
 
 test('one sync covers two hundred channels', async () => {
   const ida = await world().user('ida')
-  const ids = await Promise.all(
-    Array.from(
-      { length: 200 },
-      async (_, index) => (await ida.channels.create({ type: 'group', name: `Many ${index}` })).id,
-    ),
+  const ids = await inBatches(
+    Array.from({ length: 200 }, (_, index) => `Many ${index}`),
+    20,
+    async (name) => {
+      const { id: channelId } = await ida.channels.create({ type: 'group', name })
+      await ida.messages.send({ channelId, text: 'hi' })
+      return channelId
+    },
   )
-  await Promise.all(ids.map((channelId) => ida.messages.send({ channelId, text: 'hi' })))
   const { channels, more } = await ida.sync.pull({
     channels: Object.fromEntries(ids.map((id) => [id, 0])),
   })

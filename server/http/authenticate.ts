@@ -156,21 +156,28 @@ function createCache<Value extends string | number>() {
   let drops = 0
   type Look = () => Promise<Value | undefined>
   type Source = { inTurn: (look: Look) => Promise<Value | undefined>; select: Look }
+  /** Look-ups on their way: calls with the same credentials share one. */
+  const pending = new Map<string, Promise<Value | undefined>>()
   const lookUp = async (key: string, select: Look) => {
-    // Another call may have looked it up while this one waited.
-    const hit = cached.get(key)
-    if (hit !== undefined) return hit
     const dropsBefore = drops
     const value = await select()
     if (value !== undefined && drops === dropsBefore) cached.set(key, value)
     return value
   }
+  const begin = (key: string, { inTurn, select }: Source) => {
+    const look = inTurn(() => lookUp(key, select)).finally(() => {
+      if (pending.get(key) === look) pending.delete(key)
+    })
+    pending.set(key, look)
+    return look
+  }
   return {
-    load: async (key: string, { inTurn, select }: Source) =>
-      cached.get(key) ?? inTurn(() => lookUp(key, select)),
+    load: async (key: string, source: Source) =>
+      cached.get(key) ?? pending.get(key) ?? begin(key, source),
     drop: (key: string) => {
       drops += 1
       cached.delete(key)
+      pending.delete(key)
     },
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { inBatches } from '../support/batches.ts'
 import { rest } from '../support/rest.ts'
 import { useWorld } from '../support/world.ts'
 import { otherAppIn } from './fixture.ts'
@@ -98,11 +99,8 @@ describe('listing channels', () => {
 
   test('a page of channels holds 50 by default and at most 100', async () => {
     const ana = await world().user('many-ana')
-    await Promise.all(
-      Array.from({ length: 101 }, (_, index) =>
-        ana.channels.create({ type: 'group', name: `Many ${index}` }),
-      ),
-    )
+    const names = Array.from({ length: 101 }, (_, index) => `Many ${index}`)
+    await inBatches(names, 20, (name) => ana.channels.create({ type: 'group', name }))
     expect((await ana.channels.list({ limit: 500 })).channels).toHaveLength(100)
     expect((await ana.channels.list()).channels).toHaveLength(50)
   })

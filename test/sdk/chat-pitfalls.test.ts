@@ -1,5 +1,6 @@
 import { isChatError } from '@parley/client'
 import { expect, test, vi } from 'vitest'
+import { inBatches } from '../support/batches.ts'
 import { GROUP, isLive, isOffline, liveChatOf, ready, texts, until } from '../support/chat.ts'
 import { insertWorkspace } from '../support/inserted.ts'
 import { patient } from '../support/until.ts'
@@ -128,10 +129,9 @@ test('200 channels recover from an outage with at most 5 requests', async () => 
   const [ana] = await world().users('ana7', 'ben7')
   const workspaceId = await insertWorkspace(world(), { ana7: 'owner', ben7: 'member' })
   const channel = { ...GROUP, memberIds: ['ben7'], workspaceId }
-  const created = Array.from({ length: 200 }, (_, n) =>
-    ana.channels.create({ ...channel, name: `c${n}` }),
-  )
-  const channelIds = (await Promise.all(created)).map(({ id }) => id)
+  const names = Array.from({ length: 200 }, (_, n) => `c${n}`)
+  const create = (name: string) => ana.channels.create({ ...channel, name })
+  const channelIds = (await inBatches(names, 20, create)).map(({ id }) => id)
   const { chat, proxy } = await liveChatOf(world(), 'ben7')
   const list = chat.channels()
   while ((await until(list, ready)).hasMore) await list.loadMore()
