@@ -28,8 +28,8 @@ export const errorDescriptions: Record<ErrorCode, string> = {
   RATE_LIMITED: 'Too many calls in this window: wait `Retry-After` seconds.',
   INTERNAL_ERROR: 'The server failed. Its log has the cause, under the `X-Request-Id` header.',
   UNAVAILABLE:
-    'The database cannot be reached, or too many calls of the user or of the app are waiting: try ' +
-    'again after `Retry-After` seconds.',
+    'The database cannot be reached, or too many calls of the user or of the app are waiting: ' +
+    'try again after `Retry-After` seconds.',
 }
 
 /** The body of every error response. */

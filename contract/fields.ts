@@ -116,8 +116,8 @@ export const cursor = () =>
     .optional()
     .meta({
       description:
-        '`nextCursor` of an earlier page: the list goes on after it, whatever was added or removed ' +
-        'meanwhile, and as fast on the last page as on the first. `offset` counts from there.',
+        '`nextCursor` of an earlier page: the list goes on after it, whatever was added or ' +
+        'removed meanwhile, and as fast on the last page as on the first. `offset` counts from there.',
       examples: ['WyJBbmEiLCJhbmEiXQ'],
     })
 export const nextCursor = () =>

@@ -15,7 +15,8 @@ export const limits = {
   syncBodyBytes: 4 * 1024 * 1024,
   /**
    * The most bytes of messages or channels in an answer, and of events in a history, a recovery of
-   * a frame or a read of gaps; a single larger one is answered alone. The rest is for the next page.
+   * a frame or a read of gaps; a single larger one is answered alone. The rest is for the next
+   * page.
    */
   answerBytes: 1024 * 1024,
   /** The most calls of one tRPC request. */

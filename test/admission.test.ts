@@ -81,7 +81,7 @@ test('a user at their limit does not hold up who comes after them', async () => 
   expect(started).toEqual(['ana1', 'ben1', 'cleo1', 'ana2'])
 })
 
-test('failed work makes room for the next, and all that have gone leave nothing behind', async () => {
+test('failed work makes room for the next, and who has gone leaves nothing behind', async () => {
   const admit = createAdmission({ poolSize: 2, metrics: createMetrics() })
   for (const _ of [1, 2, 3]) {
     const failing = admit(user('ana'), () => Promise.reject(new Error('no')))

@@ -209,7 +209,7 @@ async function syncAll(start: Record<string, number>) {
   return { messages, records, removed }
 }
 
-test('a sync answer has at most a megabyte of messages, and the next ones bring the rest', async () => {
+test('a sync answer has at most a megabyte of messages, and the next bring the rest', async () => {
   ana = await world().user('ana')
   const talks = [await createTalk(), await createTalk()]
   const start = Object.fromEntries(talks.map(({ channelId, rev }) => [channelId, rev]))

@@ -135,7 +135,7 @@ test('a bad API key is looked up again after a while', async () => {
   expect(await later).toEqual({ appId, keyHash: sha256(apiKey) })
 })
 
-test("a deleted user's token is remembered for a while, and is no reason to refuse another", async () => {
+test("a deleted user's token is remembered for a while, and speaks against no other", async () => {
   const skip = holdTime()
   const { call, lookUp, lookUps } = await onAnswers()
   const first = call(0)

@@ -52,7 +52,7 @@ test('cursors lead through all users once, by name and then by id', async () => 
   expect(all).toEqual((await backend.users.list({ limit: 100 })).users)
 })
 
-test('cursors lead through members who joined at the same time, and past those who left', async () => {
+test('cursors lead through members who joined at once, and past those who left', async () => {
   const { ana, channelId, ids } = await createChannel(5)
   const pages = (between?: (page: Page<{ userId: string }>) => Promise<unknown>) =>
     walk(async (cursor) => {

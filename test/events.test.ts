@@ -100,7 +100,7 @@ test('the text of a deleted message is in no event, of no topic', async () => {
   expect(await world().db`select topic from events where envelope like '%unspeakable%'`).toEqual([])
 })
 
-test('several events of a transaction for one user are stored in the order of their delivery', async () => {
+test('events of a transaction for one user are stored in the order of delivery', async () => {
   const { appId } = world()
   const [ana, ben] = ['order-ana', 'order-ben']
   const published: { topic: string; offset: number; envelope: string }[] = []

@@ -38,7 +38,7 @@ const bearer = ({ token }: User) => ({ Authorization: `Bearer ${token}` })
 /** Promises that are waited for after the lock is gone. */
 const later = <T>(...promises: Promise<T>[]) => ({ promises })
 
-test('a tenant whose every call waits in the database leaves half of the pool to others', async () => {
+test('a tenant whose every call waits in the database leaves others half of the pool', async () => {
   const channelId = await createChannel(ana, 'ben', 'cleo')
   const elsewhere = await createChannel(eve)
   const { promises } = await whileLocked(world(), channelId, async (locked) => {
@@ -59,7 +59,7 @@ test('a tenant whose every call waits in the database leaves half of the pool to
   await queued(0)
 })
 
-test('a user whose every call waits in the database leaves the rest to their colleagues', async () => {
+test('a user whose every call waits in the database leaves colleagues the rest', async () => {
   const channelId = await createChannel(ana)
   const common = await createChannel(ana, 'ben')
   const { promises } = await whileLocked(world(), channelId, async (locked) => {

@@ -52,7 +52,8 @@ const insertChannels = ({ db, appId }: Insertion) => db`
       id, app_id, cid, type, name, created_by, last_seq, rev, last_activity_at, active_hour
     )
     select
-      gen_random_uuid(), ${appId}, 'public:' || n, case when n % 2 = 0 then 'public' else 'livestream' end, 'Room ' || n, 'cem', 1, 1,
+      gen_random_uuid(), ${appId}, 'public:' || n,
+      case when n % 2 = 0 then 'public' else 'livestream' end, 'Room ' || n, 'cem', 1, 1,
       now() - n * interval '1 hour', date_trunc('hour', now() - n * interval '1 hour', 'UTC')
     from generate_series(1, ${MANY}) n
     returning id

@@ -96,7 +96,7 @@ test('only the pushes that were not sent are put off, with the pause asked for',
   expect(counted).toContain('outcome="put_off"} 50')
 })
 
-test('pushes of a workflow that is missing at the provider are refused, and logged once', async () => {
+test('pushes of a workflow that the provider lacks are refused, and logged once', async () => {
   provider.decide(() => ({ status: 'error', error: ['workflow_not_found'] }))
   const { error, errors, refusals, counted } = await send(16)
   expect(error).toBeUndefined()

@@ -135,7 +135,7 @@ test('a mention by id mentions nobody whose name is that id', async () => {
   expect(provider().kindsFor(cleo.id)).toEqual(['new-message'])
 })
 
-test('a reaction that was removed is not pushed, whatever other reactions its user has', async () => {
+test('a removed reaction is not pushed, whatever other reactions its user has', async () => {
   const { ana, ben, channelId } = current()
   const { id: messageId } = await send('like this')
   await ben.reactions.add({ channelId, messageId, emoji: '👍' })

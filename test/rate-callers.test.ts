@@ -22,7 +22,7 @@ const secondKey = async (world: World) => {
   return apiKey
 }
 
-test("one user's loop locks out neither colleagues nor the backend, and keys count apart", async () => {
+test("one user's loop locks out neither colleagues nor backend, and keys count apart", async () => {
   const world = await limited({ rateLimits: { ...none, requests: 3 } })
   const [ana, ben] = await world.users('ana', 'ben')
   for (const remaining of ['2', '1', '0'])
@@ -47,7 +47,7 @@ test("one user's loop locks out neither colleagues nor the backend, and keys cou
   })
 })
 
-test('the limit of an app holds for all its users, its keys, its sends and its tokens', async () => {
+test('the limit of an app holds for its users, keys, sends and tokens together', async () => {
   const world = await limited({ rateLimits: { ...none, requests: 10, appRequests: 6 } })
   const [ana, ben] = await world.users('ana', 'ben')
   const { apiKey } = await world.operator.apps.create({ name: 'Other' })
@@ -68,7 +68,7 @@ test('the limit of an app holds for all its users, its keys, its sends and its t
   expect((await channels(world, eve)).status).toBe(200)
 })
 
-test('a call that is refused for the app, or repeats another, takes nothing from anybody', async () => {
+test('a call that is refused for the app, or is a repeat, takes nothing from anybody', async () => {
   const world = await limited({
     rateLimits: { tokens: 0, messages: 2, requests: 9, appRequests: 5 },
   })

@@ -81,7 +81,7 @@ test('unread counts equal a recount of the rows, after any concurrent history', 
   })
 })
 
-test("an author's messages are numbered without gaps, and counted where they have no number", async () => {
+test("an author's messages are numbered without gaps, or counted if they are not", async () => {
   const { db, appId } = world()
   const [ana, ben] = await world().users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({

@@ -101,7 +101,7 @@ export const implementBatch = <Op extends Operation>(op: Op, rules: BatchRules<O
   ...rules,
 })
 
-/** Every operation of a group: `export const messages = { … } satisfies Implements<'messages'>`. */
+/** Every operation of a group: `const messages = { … } satisfies Implements<'messages'>`. */
 export type Implements<Group extends keyof Contract> = {
   [Name in keyof Contract[Group]]: Contract[Group][Name] extends Operation
     ? Implementation<Contract[Group][Name]>

@@ -38,8 +38,8 @@ type Log = {
 
 /**
  * Logs bugs with their stack, and an unavailable database in one line; both with the id of the
- * request. Errors that the client has caused are not logged: calls that it has sent too many of have
- * a metric.
+ * request. Errors that the client has caused are not logged: calls that it has sent too many of
+ * have a metric.
  */
 export function logError(log: Log, error: unknown, { code }: ApiError) {
   if (code === 'INTERNAL_ERROR') log.error({ fault: describeError(error) }, 'request failed')

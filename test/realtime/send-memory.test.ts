@@ -9,7 +9,7 @@ const world = useWorld({ sendMemoryBytes: 256 * 1024 })
 const { ana, ben, connected, channelTopic } = useSocketUsers(world)
 const LONG_TEXT = '€'.repeat(10_000) // 30 kB
 
-test('a socket that does not read is cut when the memory is used up, the others go on', async () => {
+test('a socket that does not read is cut when the memory is used up, others go on', async () => {
   const { id: channelId } = await ana().channels.create({ type: 'public', name: 'Talk' })
   const { clients } = world().app.websocketServer
   const reader = await connected(ben())

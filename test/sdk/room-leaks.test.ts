@@ -162,7 +162,7 @@ test('a thread that failed to load before a reconnect is loaded after it', async
   expect(texts(await until(thread, ready))).toEqual(['reply'])
 })
 
-test('a sent message ends typing at once, and a lost connection ends it without a call', async () => {
+test('a sent message ends typing at once, and a lost connection without a call', async () => {
   const clock = stoppedClock()
   const { chat, channel, cut, count } = scriptedChat()
   channel('c')

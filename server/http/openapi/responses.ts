@@ -25,8 +25,8 @@ export const headers: Components['headers'] = {
   ),
   'RateLimit-Limit': header(
     'integer',
-    `Calls allowed in a window of ${limits.rateWindowSeconds} seconds, to each user and to each API ` +
-      'key; to the app as a whole if it has a limit of its own that is nearer.',
+    `Calls allowed in a window of ${limits.rateWindowSeconds} seconds, to each user and to each ` +
+      'API key; to the app as a whole if it has a limit of its own that is nearer.',
     limits.rates.requests,
   ),
   'RateLimit-Remaining': header('integer', 'Calls left in this window.', limits.rates.requests - 1),
