@@ -90,7 +90,7 @@ export const asLocked = (channel: ChannelRow): LockedChannel => ({ ...channel, i
 /**
  * Locks channels in the order of their ids, so that two transactions never wait for each other.
  * Rows of members stay writable. Unless it `mayWait`, channels that others have locked are left
- * out.
+ * out. The other conditions are in a form that no index has, so that channels are found by id.
  */
 export const lockChannels = (
   db: Tx,
@@ -102,7 +102,7 @@ export const lockChannels = (
   from channels
   where id = any(${ids}::uuid[])
     and app_id is not distinct from ${appId}
-    and deleted_at is null
+    and num_nulls(deleted_at) = 1
   order by id
   for no key update ${mayWait ? db`` : db`skip locked`}`
 
@@ -130,7 +130,7 @@ const selectAccess = (
   from channels c
   left join members m on m.channel_id = c.id and m.user_id = ${userId}
   left join workspace_members wm on wm.workspace_id = c.workspace_id and wm.user_id = ${userId}
-  left join messages msg on msg.id = ${cursor} and msg.channel_id = c.id
+  left join messages msg on msg.id = ${cursor} and msg.channel_id is not distinct from c.id
   where c.id = ${channelId}
     and c.app_id is not distinct from ${appId}
     and c.deleted_at is null`

@@ -43,7 +43,7 @@ const selectMessage = (db: Tx, { channelId, messageId }: MessageRef) => db<Dated
   select *, clock_timestamp() as now
   from messages
   where id = ${messageId}
-    and channel_id = ${channelId}
+    and channel_id is not distinct from ${channelId}
     and deleted_at is null`
 
 function requireMessage(message: DatedMessage | undefined) {

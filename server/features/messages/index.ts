@@ -81,7 +81,7 @@ const get = implementWithoutTransaction(
     await channelForReader(ctx, channelId)
     const which = ctx.db`
       where msg.id = ${messageId}
-        and msg.channel_id = ${channelId}
+        and msg.channel_id is not distinct from ${channelId}
         and msg.deleted_at is null`
     const [view] = await selectMessages(ctx.db, { viewer: ctx.caller.userId, which })
     if (!view) throw new ApiError('NOT_FOUND', 'Message not found')

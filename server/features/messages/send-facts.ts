@@ -92,7 +92,7 @@ function selectFacts(db: Tx, appId: string, commands: SendCommand[]) {
     from messages parent
     join messages msg on msg.id = coalesce(parent.parent_id, parent.id)
     where parent.id = command.parent_id
-      and parent.channel_id = command.channel_id
+      and parent.channel_id is not distinct from command.channel_id
       and parent.deleted_at is null
     limit 1`
   return db<FactsRow[]>`
