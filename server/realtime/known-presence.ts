@@ -16,6 +16,8 @@ export class KnownPresence {
   #online = new Map<string, User>()
   /** Users of whom a note came during a comparison: it may be newer than what is compared. */
   readonly #noted = new Set<string>()
+  /** Users of whom the last change could not be told. */
+  readonly #lost = new Map<string, User>()
 
   constructor(readonly options: KnownPresenceOptions) {}
 
@@ -25,6 +27,17 @@ export class KnownPresence {
     if (change.isOnline) this.#online.set(key, { appId: change.appId, userId: change.userId })
     else this.#online.delete(key)
     this.#noted.add(key)
+    this.#lost.delete(key)
+  }
+
+  /** The users of this node could not be told of this change: the next comparison tells them. */
+  handleLost({ appId, userId }: PresenceNote) {
+    const user = { appId, userId }
+    this.#lost.set(keyOf(user), user)
+  }
+
+  get hasLost() {
+    return this.#lost.size > 0
   }
 
   /** Takes what is stored as known. */
@@ -36,12 +49,15 @@ export class KnownPresence {
   async compare() {
     this.#noted.clear()
     const stored = new Map((await this.#select()).map((user) => [keyOf(user), user]))
-    const different = [...new Map([...this.#online, ...stored])].flatMap(([key, user]) =>
-      stored.has(key) === this.#online.has(key) || this.#noted.has(key) ? [] : [user],
-    )
+    const users = new Map([...this.#online, ...stored, ...this.#lost])
+    const different = [...users].flatMap(([key, user]) => {
+      const isTold = stored.has(key) === this.#online.has(key) && !this.#lost.has(key)
+      return isTold || this.#noted.has(key) ? [] : [user]
+    })
     const { db, tell } = this.options
-    const users = await db.use((db) => selectLastActive(db, different))
-    for (const { appId, userId, lastActiveAt } of users) {
+    const active = await db.use((db) => selectLastActive(db, different))
+    for (const user of different) this.#lost.delete(keyOf(user))
+    for (const { appId, userId, lastActiveAt } of active) {
       const key = keyOf({ appId, userId })
       if (this.#noted.has(key)) continue
       const change = { appId, userId, isOnline: stored.has(key), lastActiveAt }

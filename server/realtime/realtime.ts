@@ -134,7 +134,10 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
   const hub = new Hub(eventLog, { metrics, eventMemoryBytes, report, onChannelsChanged })
   const broadcast = (topics: string[], event: Envelope) => hub.broadcast(topics, event)
   const local = { db, nodeId, sessions, broadcast, report }
-  const userFanout = createUserFanout(local)
+  const userFanout = createUserFanout({
+    ...local,
+    onPresenceLost: (change) => knownPresence.handleLost(change),
+  })
   const unread = new UnreadNotifier({ ...local, pauseMs: unreadPauseMs })
   const knownPresence = new KnownPresence({ db, deadAfterMs, tell: userFanout.presenceChanged })
   const presence = new PresenceTracker({

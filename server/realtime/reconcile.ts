@@ -55,6 +55,8 @@ export function createReconciliation(options: ReconciliationOptions) {
     missedNotes((performance.now() - checkedAt) / 1_000)
   }
   const comparePresence = async () => {
+    if (passesBeforePresence === 0 && knownPresence.hasLost)
+      passesBeforePresence = PASSES_BEFORE_PRESENCE
     if (passesBeforePresence === 0) return
     if (passesBeforePresence === 1) await knownPresence.compare()
     passesBeforePresence -= 1

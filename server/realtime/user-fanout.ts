@@ -14,6 +14,10 @@ export type UserFanoutOptions = {
   broadcast: (topics: string[], event: Envelope) => void
   report: (error: unknown, problem: string) => void
 }
+type PresenceOptions = {
+  /** The users of this node could not be told of this change. */
+  onPresenceLost: (change: PresenceNote) => void
+}
 
 export type UserFanout = ReturnType<typeof createUserFanout>
 
@@ -21,7 +25,14 @@ export type UserFanout = ReturnType<typeof createUserFanout>
  * Sends users events in their own topics about what others do. Each node looks up its own users, so
  * that one note between nodes is enough, however many users it concerns.
  */
-export function createUserFanout({ db, nodeId, sessions, broadcast, report }: UserFanoutOptions) {
+export function createUserFanout({
+  db,
+  nodeId,
+  sessions,
+  broadcast,
+  report,
+  onPresenceLost,
+}: UserFanoutOptions & PresenceOptions) {
   const coMembersOf = coalesce<User, User[]>(
     (users) => db.use((db) => selectCoMembers(db, nodeId, users)),
     { maxBatch: 500 },
@@ -53,12 +64,19 @@ export function createUserFanout({ db, nodeId, sessions, broadcast, report }: Us
   }
 
   /** Runs `work` in the background, unless no user is connected here. */
-  const run = (work: () => Promise<void>) => {
+  const run = (work: () => Promise<void>, onFailure = () => {}) => {
     if (sessions.isEmpty) return
-    work().catch((error: unknown) => report(error, 'user fan-out failed'))
+    work().catch((error: unknown) => {
+      report(error, 'user fan-out failed')
+      onFailure()
+    })
   }
   return {
-    presenceChanged: (change: PresenceNote) => run(() => sendPresence(change)),
+    presenceChanged: (change: PresenceNote) =>
+      run(
+        () => sendPresence(change),
+        () => onPresenceLost(change),
+      ),
     profileChanged: (change: ProfileChange) => run(() => sendProfile(change)),
     /** Sends members a copy of a channel's event. */
     channelUpdated: (topic: string, offset: number) => run(() => copyToMembers(topic, offset)),

@@ -1,6 +1,7 @@
 import { topics } from '@parley/contract'
 import { runInTransaction } from '@parley/server/core/context'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { whileRowLocked } from '../support/locks.ts'
 import { openProxy } from '../support/proxy.ts'
 import { RawSocket, useSockets } from '../support/socket.ts'
 import { until } from '../support/until.ts'
@@ -85,6 +86,35 @@ test('the users of a dead node go offline when its rows are lost in a crash', as
   await connect(ben, dead).ready()
   await anas.until(() => presenceOf(anas, ben.id).at(-1) === 'presence.online')
   await world().db`delete from connections where app_id = ${world().appId}`
+  await anas.until(() => presenceOf(anas, ben.id).at(-1) === 'presence.offline')
+})
+
+test('users hear who left although the database failed when they were to be told', async () => {
+  const [ana, ben] = await newUsers()
+  await createGroup(ana, ben)
+  const anas = await listenAs(ana, userTopic(ana))
+  const bens = connect(ben)
+  await bens.ready()
+  await anas.until(() => presenceOf(anas, ben.id).at(-1) === 'presence.online')
+  const { db } = world()
+  // Who shares channels with them cannot be looked up.
+  await whileRowLocked(
+    world(),
+    (sql) => sql`lock table channels in access exclusive mode`,
+    async () => {
+      bens.disconnect()
+      await until(async () => {
+        const cancelled = await db`
+          select pg_cancel_backend(pid)
+          from pg_stat_activity
+          where datname = current_database()
+            and pid <> pg_backend_pid()
+            and wait_event_type = 'Lock'
+            and query like '%shared as materialized%'`
+        return cancelled.length > 0
+      })
+    },
+  )
   await anas.until(() => presenceOf(anas, ben.id).at(-1) === 'presence.offline')
 })
 

@@ -14,11 +14,18 @@ const programs = {
   'embedded-postgres': 'server/db/embedded/index.ts',
 }
 
-/**
- * Bundles the programs, once for a run: a bundle starts in a third of the processor time that tsx
- * needs for the sources. Packages are not bundled, so the folder lies where they are found.
- */
+/** Bundles the programs, once for a run. */
 export async function providePrograms(project: TestProject) {
+  const { folder, remove } = await bundlePrograms()
+  project.provide('programs', folder)
+  return async () => remove()
+}
+
+/**
+ * A bundle starts in a third of the processor time that tsx needs for the sources. Packages are not
+ * bundled, so the folder lies where they are found.
+ */
+export async function bundlePrograms() {
   const parent = join(root, 'server/node_modules/.parley-test')
   mkdirSync(parent, { recursive: true })
   const folder = mkdtempSync(join(parent, 'programs-'))
@@ -45,8 +52,7 @@ export async function providePrograms(project: TestProject) {
       },
     },
   })
-  project.provide('programs', folder)
-  return async () => rmSync(folder, { recursive: true })
+  return { folder, remove: () => rmSync(folder, { recursive: true }) }
 }
 
 /** A bundled module finds migrations, packages and the like where its source finds them. */

@@ -1,0 +1,274 @@
+import { expect, test } from 'vitest'
+import { checks, violationsOf } from './checks/index.ts'
+import { ephemeral, goodHistory } from './example.ts'
+import type { Call, Fault, FoundMessage, History, SentMessage } from './history.ts'
+
+type Check = keyof typeof checks
+type Break = (history: History) => void
+
+test('a run in which every promise was kept has no violation', () => {
+  expect(violationsOf(goodHistory())).toEqual({})
+})
+
+/** Changes the message at a place in the list of the first node, or of all nodes. */
+const found =
+  (place: number, change: Partial<FoundMessage>, nodes = [0, 1]): Break =>
+  ({ found: { listings } }) => {
+    for (const { node, messages } of listings)
+      if (nodes.includes(node)) Object.assign(messages[place] ?? {}, change)
+  }
+const sent =
+  (place: number, change: Partial<SentMessage>): Break =>
+  ({ messages }) => {
+    Object.assign(messages[place] ?? {}, change)
+  }
+const listed =
+  (change: (messages: FoundMessage[]) => unknown): Break =>
+  ({ found: { listings } }) => {
+    for (const { messages } of listings) change(messages)
+  }
+const call =
+  (change: Partial<Call>, faults: Partial<Fault>[] = []): Break =>
+  (history) => {
+    Object.assign(history.calls[0] ?? {}, change)
+    history.faults = faults.map((fault) => ({
+      ...{ name: 'kill -9', node: 0, from: 0, to: 1_000, breaksAnswers: true },
+      ...fault,
+    }))
+  }
+const subscription =
+  (place: number, change: (one: History['subscriptions'][number]) => unknown): Break =>
+  ({ subscriptions }) => {
+    const one = subscriptions[place]
+    if (one) change(one)
+  }
+
+const violations: [string, Check[], Break][] = [
+  [
+    'an acknowledged message that is missing',
+    ['acknowledgedOnce', 'seqsWithoutGaps'],
+    listed((all) => all.pop()),
+  ],
+  [
+    'a message that is there twice',
+    ['acknowledgedOnce', 'seqsWithoutGaps'],
+    listed((all) => all.push({ ...(all[2] as FoundMessage), id: 'id-4', seq: 4 })), // of three
+  ],
+  [
+    'a repeat that was answered with another message',
+    ['acknowledgedOnce'],
+    ({ messages: [first] }) =>
+      first?.acknowledged.push({ id: 'id-9', seq: 1, createdAt: '2026-01-01T00:00:00.001Z' }),
+  ],
+  ['a message with another seq than answered', ['acknowledgedOnce'], sent(0, acknowledged(2))],
+  [
+    'a message with another time than answered',
+    ['acknowledgedOnce', 'createdInOrder'],
+    found(1, { createdAt: '2025-12-31T00:00:00.000Z' }),
+  ],
+  [
+    'a message that nobody sent',
+    ['acknowledgedOnce', 'countsOfReplies', 'nothingForeign', 'sendersInOrder'],
+    found(1, { clientId: 'nobody' }),
+  ],
+  ['a message of another user', ['nothingForeign'], found(1, { userId: 'ben' })],
+  [
+    'a message that was sent to another channel',
+    ['nothingForeign'],
+    sent(2, { channelId: 'kitchen' }),
+  ],
+  ['nodes that list differently', ['sameEverywhere'], found(2, { rev: 9 }, [1])],
+  ['a gap in the seqs', ['acknowledgedOnce', 'seqsWithoutGaps'], found(2, { seq: 4 })],
+  ['a last seq that no message has', ['seqsWithoutGaps'], channel({ lastSeq: 4 })],
+  ['a rev without an event', ['revsWithoutGaps'], channel({ rev: 4 })],
+  [
+    'two events of one rev',
+    ['eachHeardAsStored', 'revsWithoutGaps'],
+    ({ found: { events } }) => Object.assign(events[1] ?? {}, { offset: 1 }),
+  ],
+  [
+    'messages of a sender in another order',
+    ['sendersInOrder'],
+    ({ messages }) => messages.unshift(...messages.splice(1, 1)),
+  ],
+  [
+    'a message that was created before the one before it',
+    ['createdInOrder'],
+    (history) => {
+      const earlier = '2025-12-31T00:00:00.000Z'
+      found(1, { createdAt: earlier })(history)
+      for (const one of history.messages[1]?.acknowledged ?? []) one.createdAt = earlier
+    },
+  ],
+  ['an edit that was lost', ['changesAsAcknowledged'], found(2, { text: 'message 3' })],
+  ['a deletion that was lost', ['changesAsAcknowledged'], sent(2, { isDeleted: true })],
+  ['a text that outlived its deletion', ['changesAsAcknowledged'], deleted('edited')],
+  ['a pin that was lost', ['changesAsAcknowledged'], sent(2, { isPinned: true })],
+  ['a pin that nobody made', ['changesAsAcknowledged'], found(2, { isPinned: true })],
+  ['a reaction that was lost', ['reactionsAsAcknowledged'], found(1, { reactions: [] })],
+  [
+    'a reaction that is there twice',
+    ['reactionsAsAcknowledged'],
+    found(1, { reactions: ['👍 ben', '👍 ben'] }),
+  ],
+  [
+    'a reaction that was removed',
+    ['reactionsAsAcknowledged'],
+    ({ reactions: [one] }) => Object.assign(one ?? {}, { isThere: false }),
+  ],
+  ['a wrong count of replies', ['countsOfReplies'], found(0, { replyCount: 2 })],
+  [
+    'a reply without its parent',
+    ['countsOfReplies'],
+    (history) => {
+      found(1, { parentId: null })(history)
+      found(0, { replyCount: 0 })(history)
+    },
+  ],
+  [
+    'a read position that moved back',
+    ['readPositionsKept'],
+    ({ found: { positions } }) => Object.assign(positions[0] ?? {}, { lastReadSeq: 1 }),
+  ],
+  ['an offset that was skipped', ['offsetsWithoutGaps'], subscription(0, cutHeard(1))],
+  [
+    'an offset that was heard twice',
+    ['offsetsWithoutGaps'],
+    subscription(0, ({ heard }) => heard.push(...heard.slice(-1))),
+  ],
+  [
+    'offsets in another order',
+    ['offsetsWithoutGaps'],
+    subscription(0, ({ heard }) => heard.reverse()),
+  ],
+  ['a last event that was not heard', ['offsetsWithoutGaps'], subscription(0, cutHeard(2))],
+  [
+    'an event of another message than stored',
+    ['eachHeardAsStored'],
+    subscription(0, ({ heard: [first] }) => Object.assign(first ?? {}, { messageId: 'id-9' })),
+  ],
+  [
+    'a subscription that lost its place',
+    ['nothingLost'],
+    subscription(0, ({ losses }) => losses.push('subscribed again without recovery')),
+  ],
+  [
+    'a listed count of unread messages that is wrong',
+    ['unreadTold'],
+    ({ found: { unread } }) => Object.assign(unread[0]?.counts ?? {}, { talk: 5 }),
+  ],
+  [
+    'a listed total of unread messages that is wrong',
+    ['unreadTold'],
+    ({ found: { unread } }) => Object.assign(unread[0] ?? {}, { total: 5 }),
+  ],
+  [
+    'a total that was told last and is wrong',
+    ['unreadTold'],
+    subscription(1, told(ephemeral('channel.total_unread_changed', { count: 5 }))),
+  ],
+  [
+    "a channel's count that was told last and is wrong",
+    ['unreadTold'],
+    subscription(1, told(ephemeral('channel.unread_changed', { channelId: 'talk', count: 5 }))),
+  ],
+  ['a count that was never told', ['unreadTold'], subscription(1, cutHeard(1))],
+  [
+    'a user who is listed online for ever',
+    ['presenceTold'],
+    ({ found: { presence } }) => Object.assign(presence[1] ?? {}, { isOnline: true }),
+  ],
+  [
+    'a user who was told offline and is not',
+    ['presenceTold'],
+    subscription(1, told(ephemeral('presence.offline', { userId: 'gus' }))),
+  ],
+  ['a user who was never told online', ['presenceTold'], subscription(1, cutHeard(2))],
+  ['a message without its push', ['eachPushed'], ({ pushes }) => pushes.shift()],
+  ['an error of the server', ['answeredOr503'], call({ status: 500, hasRetryAfter: true })],
+  ['a 503 without Retry-After', ['answeredOr503'], call({ status: 503 })],
+  ['a call that took 10 s', ['answeredInTime'], call({ endedAt: 10_101 })],
+  [
+    'a call that took 10 s because the database failed',
+    ['answeredInTime'],
+    call({ endedAt: 10_101 }, [{ breaksAnswers: false }]),
+  ],
+  ['a call without an answer', ['answeredUnlessBroken'], call({ status: undefined })],
+  [
+    'a call without an answer while another node was killed',
+    ['answeredUnlessBroken'],
+    call({ status: undefined }, [{ node: 1 }]),
+  ],
+  [
+    'a call without an answer long after its node was killed',
+    ['answeredUnlessBroken'],
+    call({ status: undefined, startedAt: 2_100, endedAt: 2_150 }, [{}]),
+  ],
+  [
+    'a call without an answer before its node was killed',
+    ['answeredUnlessBroken'],
+    call({ status: undefined }, [{ from: 200 }]),
+  ],
+  [
+    'a call that was refused for good',
+    ['nothingRefused'],
+    ({ refusals }) => refusals.push({ name: 'send', code: 'NOT_FOUND' }),
+  ],
+  [
+    'a node that was back late',
+    ['backInTime'],
+    ({ returns }) => returns.push({ node: 1, milliseconds: 10_100 }),
+  ],
+  ['a program that ended by itself', ['nobodyDied'], ({ deaths }) => deaths.push('node 1 ended')],
+]
+
+test.each(violations)('the checker sees %s', (_name, expected, harm) => {
+  const history = goodHistory()
+  harm(history)
+  expect(Object.keys(violationsOf(history)).sort()).toEqual(expected)
+})
+
+test('each check of the fault rig has a violation that it sees', () => {
+  const seen = new Set(violations.flatMap(([, expected]) => expected))
+  expect(Object.keys(checks).filter((check) => !seen.has(check as Check))).toEqual([]) // a key
+})
+
+const allowed: [string, Break][] = [
+  ['no answer of a node that was killed', call({ status: undefined }, [{}])],
+  ['a slow answer of a node that was stopped', call({ endedAt: 15_000 }, [{}])],
+  ['a 503 that says when to come again', call({ status: 503, hasRetryAfter: true })],
+  ['a push that was made twice', ({ pushes }) => pushes.push('id-1:ben:new-message')],
+  ['a message that was deleted', deleted('')],
+  ['a message that was never acknowledged and is there', sent(2, { acknowledged: [] })],
+]
+test.each(allowed)('the checker allows %s', (_name, change) => {
+  const history = goodHistory()
+  change(history)
+  expect(violationsOf(history)).toEqual({})
+})
+
+function acknowledged(seq: number): Partial<SentMessage> {
+  return { acknowledged: [{ id: 'id-1', seq, createdAt: '2026-01-01T00:00:00.001Z' }] }
+}
+
+function channel(change: object): Break {
+  return ({ found: { channels } }) => {
+    Object.assign(channels[0] ?? {}, change)
+  }
+}
+
+/** ben's message is a tombstone, with this text. */
+function deleted(text: string): Break {
+  return (history) => {
+    sent(2, { isDeleted: true })(history)
+    found(2, { isDeleted: true, text })(history)
+  }
+}
+
+function cutHeard(place: number) {
+  return ({ heard }: History['subscriptions'][number]) => heard.splice(place, 1)
+}
+
+function told(event: ReturnType<typeof ephemeral>) {
+  return ({ heard }: History['subscriptions'][number]) => heard.push(event)
+}

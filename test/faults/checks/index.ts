@@ -1,0 +1,48 @@
+import type { History } from '../history.ts'
+import { answeredInTime, answeredOr503, answeredUnlessBroken, nothingRefused } from './calls.ts'
+import { changesAsAcknowledged, countsOfReplies, reactionsAsAcknowledged } from './changes.ts'
+import { eachHeardAsStored, nothingLost, offsetsWithoutGaps } from './deliveries.ts'
+import {
+  acknowledgedOnce,
+  createdInOrder,
+  nothingForeign,
+  revsWithoutGaps,
+  sameEverywhere,
+  sendersInOrder,
+  seqsWithoutGaps,
+} from './messages.ts'
+import { backInTime, eachPushed, nobodyDied } from './processes.ts'
+import { presenceTold, readPositionsKept, unreadTold } from './told.ts'
+
+/** Everything that must hold of every run. */
+export const checks = {
+  acknowledgedOnce,
+  nothingForeign,
+  sameEverywhere,
+  seqsWithoutGaps,
+  revsWithoutGaps,
+  sendersInOrder,
+  createdInOrder,
+  changesAsAcknowledged,
+  reactionsAsAcknowledged,
+  countsOfReplies,
+  readPositionsKept,
+  offsetsWithoutGaps,
+  nothingLost,
+  eachHeardAsStored,
+  unreadTold,
+  presenceTold,
+  eachPushed,
+  answeredOr503,
+  answeredInTime,
+  answeredUnlessBroken,
+  nothingRefused,
+  backInTime,
+  nobodyDied,
+}
+
+/** The violations of a run, by check. Empty if everything holds. */
+export function violationsOf(history: History): Record<string, string[]> {
+  const found = Object.entries(checks).map(([name, check]) => [name, check(history)] as const)
+  return Object.fromEntries(found.filter(([, violations]) => violations.length > 0))
+}

@@ -1,0 +1,26 @@
+import type { Check } from '../history.ts'
+
+const PROMISED_MS = 2_000
+/** What a machine may be slower that does other work as well. The figures say what was measured. */
+const BUSY = 5
+
+/** Nothing ended by itself. */
+export const nobodyDied: Check = ({ deaths }) => deaths
+
+/** Each node serves again within 2 s of the database, or 10 s where the machine is busy. */
+export const backInTime: Check = ({ returns }) =>
+  returns
+    .filter(({ milliseconds }) => milliseconds > BUSY * PROMISED_MS)
+    .map(({ node, milliseconds }) => `node ${node} was back after ${Math.round(milliseconds)} ms`)
+
+/** Each member but the author got at least one push for each message that still exists. */
+export const eachPushed: Check = ({ messages, members, pushes }) => {
+  const made = new Set(pushes.map((push) => push.split(':').slice(0, 2).join(':')))
+  return messages
+    .filter(({ isDeleted }) => !isDeleted)
+    .flatMap(({ acknowledged: [first], userId, clientId }) =>
+      members
+        .filter((member) => first && member !== userId && !made.has(`${first.id}:${member}`))
+        .map((member) => `${member} got no push for ${clientId}`),
+    )
+}

@@ -1,0 +1,72 @@
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { connectOnce } from '@parley/server/db/client'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '@parley/server/db/embedded/index'
+import { createDataFolder } from '../support/folders.ts'
+
+/**
+ * A PostgreSQL of a run's own, which can be stopped the way administrators and crashes do. It keeps
+ * what it commits when its processes end: only the disk itself is trusted.
+ */
+export async function startDatabase(folder = createDataFolder('faults')) {
+  const open = () =>
+    startEmbeddedPostgres({ dataDir: folder, settings: { fsync: 'off', max_connections: '150' } })
+  let server: EmbeddedPostgres = await open()
+  const signal = (name: NodeJS.Signals) => {
+    const [pid] = readFileSync(join(server.dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')
+    process.kill(Number(pid), name)
+  }
+  /** Runs one statement, past all proxies. */
+  const ask = async <Row extends object>(statement: string, parameters: string[] = []) => {
+    const sql = connectOnce(server.url)
+    try {
+      return await sql.unsafe<Row[]>(statement, parameters)
+    } finally {
+      await sql.end({ timeout: 1 })
+    }
+  }
+  return {
+    folder,
+    url: server.url,
+    /** The address by way of a proxy. */
+    urlBy: (host: string) => {
+      const { username, password, pathname } = new URL(server.url)
+      return `postgres://${username}${password && `:${password}`}@${host}${pathname}`
+    },
+    ask,
+    /** Resolves when it is down. `fast` ends sessions, `immediate` is a crash. */
+    stop: async (mode: 'fast' | 'immediate') => {
+      signal(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
+      await server.stop()
+    },
+    /** Resolves when it accepts connections. */
+    start: async () => {
+      server = await open()
+    },
+    /** Starts it again if it ended, which it does without room for its log. */
+    revive: async () => {
+      const isServing = await ask('select 1').then(
+        () => true,
+        () => false,
+      )
+      if (isServing) return
+      await server.stop()
+      server = await open()
+    },
+    /** Ends the backends of these application names. Returns how many there were. */
+    terminate: async (names: string[]) => {
+      const ended = await ask<{ pid: number }>(
+        `select pid
+        from pg_stat_activity
+        where application_name = any(string_to_array($1, ','))
+          and pg_terminate_backend(pid)`,
+        [names.join()],
+      )
+      return ended.length
+    },
+    end: async () => {
+      await server.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}

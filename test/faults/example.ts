@@ -1,0 +1,135 @@
+import type { FoundMessage, Heard, History, SentMessage } from './history.ts'
+
+const CHANNEL = 'talk'
+const TOPIC = 'chat:app:talk'
+const MEMBERS = ['ana', 'ben']
+
+/**
+ * A made-up run in which every promise was kept. ana sent two messages, the second a reply to the
+ * first with a reaction of ben, and ben sent one that he edited. Each test breaks one thing in it.
+ */
+export function goodHistory(): History {
+  const messages = [sent('ana', 1), sent('ana', 2), { ...sent('ben', 3), text: 'edited' }]
+  const listed = messages.map(foundOf)
+  const [root, reply] = listed
+  const [, sentReply] = messages
+  if (root && reply && sentReply) {
+    sentReply.parentId = 'ana-1'
+    reply.parentId = root.id
+    reply.reactions = ['👍 ben']
+    root.replyCount = 1
+  }
+  const events = [1, 2, 3].map((offset) => ({ topic: TOPIC, offset, messageId: `id-${offset}` }))
+  const counts: Record<string, number> = { ana: 1, ben: 2 }
+  return {
+    calls: [
+      {
+        node: 0,
+        name: 'POST /messages',
+        startedAt: 100,
+        endedAt: 150,
+        status: 201,
+        hasRetryAfter: false,
+      },
+    ],
+    faults: [],
+    returns: [{ node: 0, milliseconds: 300 }],
+    deaths: [],
+    messages,
+    reactions: [{ messageId: 'id-2', userId: 'ben', emoji: '👍', isThere: true }],
+    reads: [{ channelId: CHANNEL, userId: 'ana', lastReadSeq: 2 }],
+    refusals: [],
+    subscriptions: MEMBERS.flatMap((userId) => [
+      { userId, topic: TOPIC, start: 0, heard: events.map(heardOf), losses: [] },
+      {
+        userId,
+        topic: `user:app:${userId}`,
+        start: 0,
+        heard: [
+          ephemeral('channel.unread_changed', { channelId: CHANNEL, count: counts[userId] }),
+          ephemeral('channel.total_unread_changed', { count: counts[userId] }),
+          ephemeral('presence.online', { userId: 'gus' }),
+        ],
+        losses: [],
+      },
+    ]),
+    pushes: ['id-1:ben:new-message', 'id-2:ben:new-message', 'id-3:ana:new-message'],
+    members: MEMBERS,
+    visitors: [
+      { userId: 'gus', isConnected: true },
+      { userId: 'hal', isConnected: false },
+    ],
+    found: {
+      channels: [{ id: CHANNEL, topic: TOPIC, lastSeq: 3, rev: 3 }],
+      events,
+      listings: [0, 1].map((node) => ({
+        node,
+        channelId: CHANNEL,
+        messages: structuredClone(listed),
+      })),
+      recounts: MEMBERS.map((userId) => ({
+        userId,
+        channelId: CHANNEL,
+        count: counts[userId] ?? 0,
+      })),
+      unread: MEMBERS.map((userId) => ({
+        node: 0,
+        userId,
+        counts: { [CHANNEL]: counts[userId] ?? 0 },
+        total: counts[userId] ?? 0,
+      })),
+      positions: [{ userId: 'ana', channelId: CHANNEL, lastReadSeq: 2 }],
+      presence: [
+        { node: 0, userId: 'gus', isOnline: true },
+        { node: 0, userId: 'hal', isOnline: false },
+      ],
+    },
+  }
+}
+
+const createdAt = (seq: number) => `2026-01-01T00:00:00.00${seq}Z`
+
+const sent = (userId: string, seq: number): SentMessage => ({
+  clientId: `${userId}-${seq}`,
+  channelId: CHANNEL,
+  userId,
+  acknowledged: [{ id: `id-${seq}`, seq, createdAt: createdAt(seq) }],
+  parentId: undefined,
+  text: `message ${seq}`,
+  isDeleted: false,
+  isPinned: false,
+})
+
+const foundOf = ({ clientId, userId, text }: SentMessage, index: number): FoundMessage => ({
+  id: `id-${index + 1}`,
+  clientId,
+  userId,
+  parentId: null,
+  seq: index + 1,
+  rev: index + 1,
+  text,
+  createdAt: createdAt(index + 1),
+  isDeleted: false,
+  isPinned: false,
+  replyCount: 0,
+  reactions: [],
+})
+
+const heardOf = ({ offset, messageId }: { offset: number; messageId: string }): Heard => ({
+  offset,
+  type: 'message.new',
+  messageId,
+  channelId: CHANNEL,
+  userId: undefined,
+  count: undefined,
+})
+
+export const ephemeral = (type: string, about: Partial<Heard>): Heard => ({
+  offset: undefined,
+  type,
+  messageId: undefined,
+  channelId: undefined,
+  userId: undefined,
+  count: undefined,
+  ...about,
+})

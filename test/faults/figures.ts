@@ -1,0 +1,28 @@
+import { groupsOf } from './groups.ts'
+import type { History } from './history.ts'
+
+/** What a run was: how much was done and how much was broken. */
+export function figuresOf({ messages, calls, faults, returns, subscriptions, pushes }: History) {
+  const answers = messages.map(({ acknowledged }) => acknowledged.length)
+  const durations = calls.map(({ startedAt, endedAt }) => endedAt - startedAt).sort((a, b) => a - b)
+  const byName = groupsOf(faults, ({ name }) => name)
+  return {
+    acknowledged: answers.filter((count) => count > 0).length,
+    repeatedAnswers: answers.reduce((sum, count) => sum + Math.max(0, count - 1), 0),
+    calls: calls.length,
+    answered503: calls.filter(({ status }) => status === 503).length,
+    unanswered: calls.filter(({ status }) => status === undefined).length,
+    callP99Ms: Math.round(durations[Math.floor(durations.length * 0.99)] ?? 0),
+    longestCallMs: Math.round(durations.at(-1) ?? 0),
+    faults: faults.length,
+    faultsByName: Object.fromEntries([...byName].map(([name, all]) => [name, all.length])),
+    returns: returns.length,
+    longestReturnMs: Math.round(Math.max(0, ...returns.map(({ milliseconds }) => milliseconds))),
+    delivered: subscriptions.reduce(
+      (sum, { heard }) => sum + heard.filter(({ offset }) => offset !== undefined).length,
+      0,
+    ),
+    pushes: pushes.length,
+    pushesRepeated: pushes.length - new Set(pushes).size,
+  }
+}

@@ -1,0 +1,103 @@
+import { createApi } from '@parley/client'
+import type { Message } from '@parley/contract'
+import type { Found, FoundMessage, Listing } from './history.ts'
+import type { Node, Rig } from './rig.ts'
+
+type ChannelRow = { id: string; last_seq: number; rev: number }
+type EventRow = { topic: string; offset: number; message_id: string | null }
+type MemberRow = { user_id: string; channel_id: string; last_read_seq: number; unread: number }
+
+/** Reads from the rows and from each node what there is. */
+export async function find(rig: Rig): Promise<Found> {
+  const { database, history, channels, nodes } = rig
+  const channelRows = await database.ask<ChannelRow>(`
+    select id, last_seq, rev
+    from channels`)
+  const events = await database.ask<EventRow>(`
+    select topic, "offset", message_id
+    from events
+    order by topic, "offset"`)
+  const members = await database.ask<MemberRow>(`
+    select m.user_id, m.channel_id, m.last_read_seq, count(msg.id)::int as unread
+    from members m
+    left join messages msg
+      on msg.channel_id = m.channel_id
+      and msg.seq > m.unread_after_seq
+      and msg.user_id <> m.user_id
+      and msg.deleted_at is null
+    group by m.user_id, m.channel_id, m.last_read_seq`)
+  const listings: Listing[] = []
+  const unread: Found['unread'] = []
+  const presence: Found['presence'] = []
+  for (const node of nodes) {
+    for (const { id } of channels)
+      listings.push({ node: node.index, channelId: id, messages: await listed(rig, node, id) })
+    for (const userId of history.members) unread.push(await unreadOf(rig, node, userId))
+    for (const { userId } of history.visitors)
+      presence.push({ node: node.index, userId, isOnline: await isOnline(rig, node, userId) })
+  }
+  return {
+    channels: channels.map((channel) => {
+      const row = channelRows.find(({ id }) => id === channel.id)
+      return { ...channel, lastSeq: row?.last_seq ?? -1, rev: row?.rev ?? -1 }
+    }),
+    events: events.map(({ message_id, ...event }) => ({ ...event, messageId: message_id })),
+    listings,
+    recounts: members.map(({ user_id, channel_id, unread }) => ({
+      userId: user_id,
+      channelId: channel_id,
+      count: unread,
+    })),
+    unread,
+    positions: members.map(({ user_id, channel_id, last_read_seq }) => ({
+      userId: user_id,
+      channelId: channel_id,
+      lastReadSeq: last_read_seq,
+    })),
+    presence,
+  }
+}
+
+/** What a node says. */
+export async function isOnline(rig: Rig, node: Node, userId: string) {
+  const { online } = await apiOf(rig, node, 'ana').users.get({ userId })
+  return online
+}
+
+const apiOf = ({ tokenOf }: Rig, { url }: Node, userId: string) =>
+  createApi({ url, token: tokenOf(userId) })
+
+async function unreadOf(rig: Rig, node: Node, userId: string) {
+  const api = apiOf(rig, node, userId)
+  const { channels } = await api.channels.list({})
+  const { count } = await api.reads.unreadCount()
+  const counts = Object.fromEntries(channels.map(({ id, unreadCount }) => [id, unreadCount]))
+  return { node: node.index, userId, counts, total: count }
+}
+
+/** All messages of a channel, tombstones included. */
+async function listed(rig: Rig, node: Node, channelId: string): Promise<FoundMessage[]> {
+  const api = apiOf(rig, node, 'ana')
+  const found: FoundMessage[] = []
+  for (;;) {
+    const since_seq = found.at(-1)?.seq ?? 0
+    const page = await api.messages.list({ channelId, since_seq, limit: 200 })
+    found.push(...page.messages.map(foundOf))
+    if (!page.hasMore) return found
+  }
+}
+
+const foundOf = (message: Message): FoundMessage => ({
+  id: message.id,
+  clientId: message.clientId,
+  userId: message.userId,
+  parentId: message.parentId,
+  seq: message.seq,
+  rev: message.rev,
+  text: message.text,
+  createdAt: message.createdAt,
+  isDeleted: message.deletedAt !== null,
+  isPinned: message.pinned,
+  replyCount: message.replyCount,
+  reactions: message.reactions.flatMap(({ type, users }) => users.map(({ id }) => `${type} ${id}`)),
+})

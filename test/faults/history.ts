@@ -1,0 +1,128 @@
+/**
+ * What happened in a run, and what was found after it, as plain data: each check is a function of
+ * it. Times are those of the rig's monotonic clock, in milliseconds.
+ */
+export type History = {
+  calls: Call[]
+  faults: Fault[]
+  returns: Return[]
+  /** What ended although nothing ended it. */
+  deaths: string[]
+  messages: SentMessage[]
+  reactions: SentReaction[]
+  reads: SentRead[]
+  refusals: Refusal[]
+  subscriptions: Subscription[]
+  /** What the provider got, repeats included: `message:user:workflow`. */
+  pushes: string[]
+  members: string[]
+  /** The users who connect and leave, and whether they are connected at the end. */
+  visitors: { userId: string; isConnected: boolean }[]
+  found: Found
+}
+
+/** An attempt to call a node. */
+export type Call = {
+  node: number
+  name: string
+  startedAt: number
+  endedAt: number
+  /** Undefined if no answer came. */
+  status: number | undefined
+  hasRetryAfter: boolean
+}
+
+export type Fault = {
+  name: string
+  /** Undefined if it concerns all nodes. */
+  node: number | undefined
+  from: number
+  to: number
+  /** Whether it stops the node or breaks the way to it, so that callers may get no answer. */
+  breaksAnswers: boolean
+}
+
+/** A database that accepted connections again, and how soon a node served again. */
+type Return = { node: number; milliseconds: number }
+
+/** An answer to a send. Repeats of an ambiguous send have more than one. */
+type Acknowledgement = { id: string; seq: number; createdAt: string }
+
+export type SentMessage = {
+  clientId: string
+  channelId: string
+  userId: string
+  acknowledged: Acknowledgement[]
+  /** The `clientId` of the root that this replies to. */
+  parentId: string | undefined
+  /** The text, after its last edit. */
+  text: string
+  isDeleted: boolean
+  isPinned: boolean
+}
+
+/** The last change of a reaction that its user had acknowledged. */
+type SentReaction = { messageId: string; userId: string; emoji: string; isThere: boolean }
+
+/** A read position that was answered. */
+type SentRead = { channelId: string; userId: string; lastReadSeq: number }
+
+/** A call that was refused for good, which no call of the load should be. */
+type Refusal = { name: string; code: string }
+
+export type Subscription = {
+  userId: string
+  topic: string
+  /** The offset at which it began. */
+  start: number
+  heard: Heard[]
+  /** Why it lost its place or ended: nothing may do that. */
+  losses: string[]
+}
+
+export type Heard = {
+  /** Undefined for ephemeral events. */
+  offset: number | undefined
+  type: string
+  messageId: string | undefined
+  channelId: string | undefined
+  userId: string | undefined
+  count: number | undefined
+}
+
+/** What the database and every node say after the run. */
+export type Found = {
+  channels: { id: string; topic: string; lastSeq: number; rev: number }[]
+  /** By topic, in the order of offsets. */
+  events: { topic: string; offset: number; messageId: string | null }[]
+  listings: Listing[]
+  /** Unread messages, counted row by row. */
+  recounts: { userId: string; channelId: string; count: number }[]
+  unread: { node: number; userId: string; counts: Record<string, number>; total: number }[]
+  /** The read positions of the members. */
+  positions: { userId: string; channelId: string; lastReadSeq: number }[]
+  /** What each node says about the visitors. */
+  presence: { node: number; userId: string; isOnline: boolean }[]
+}
+
+/** A channel's messages as one node lists them. */
+export type Listing = { node: number; channelId: string; messages: FoundMessage[] }
+
+export type FoundMessage = {
+  id: string
+  clientId: string | null
+  userId: string
+  parentId: string | null
+  seq: number
+  rev: number
+  text: string
+  createdAt: string
+  isDeleted: boolean
+  isPinned: boolean
+  replyCount: number
+  /** As `emoji user`. */
+  reactions: string[]
+}
+
+/** A check returns a line for each violation. */
+export type Check = (history: History) => string[]

@@ -1,0 +1,78 @@
+import { writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { bundlePrograms } from '../support/programs.ts'
+import { play } from './play.ts'
+import { quick, scenarios } from './scenarios.ts'
+
+/**
+ * `npm run test:faults`: runs programs under load, breaks what they stand on, and checks that every
+ * promise was kept. One line of figures for each scenario, with its violations.
+ */
+const { values: options } = parseArgs({
+  options: {
+    /** Comma-separated names; by default the quick ones, or all if it runs for minutes or hours. */
+    scenario: { type: 'string' },
+    /** Decides the faults, their order and the load. */
+    seed: { type: 'string', default: '1' },
+    /** How long each scenario does harm. */
+    seconds: { type: 'string' },
+    /** Time for what is told late: who left a node that died is told 45 s later. */
+    settle: { type: 'string', default: '100' },
+    /** Repeats the scenarios, each time with the next seed, for so long. */
+    minutes: { type: 'string', default: '0' },
+    hours: { type: 'string', default: '0' },
+    list: { type: 'boolean', default: false },
+  },
+})
+
+async function run() {
+  if (options.list) return console.log(Object.keys(scenarios).join('\n'))
+  const minutes = Number(options.minutes) + 60 * Number(options.hours)
+  const names = options.scenario?.split(',') ?? (minutes > 0 ? Object.keys(scenarios) : quick)
+  const end = performance.now() + 60_000 * minutes
+  const programs = await bundlePrograms()
+  process.once('exit', programs.remove)
+  for (let seed = Number(options.seed); ; seed++) {
+    for (const name of names) {
+      if (!(await playOne(name, { seed, programs: programs.folder }))) process.exitCode = 1
+      if (minutes > 0 && performance.now() > end) return
+    }
+    if (minutes === 0) return
+  }
+}
+
+/** Whether every promise was kept. */
+async function playOne(name: string, { seed, programs }: { seed: number; programs: string }) {
+  const scenario = scenarios[name]
+  if (!scenario) throw new Error(`there is no scenario ${name}`)
+  const preparation = scenario.prepare?.() ?? {}
+  if (typeof preparation === 'string') {
+    console.log(JSON.stringify({ scenario: name, seed, skipped: preparation }))
+    return true
+  }
+  const { end, ...rig } = preparation
+  try {
+    const seconds = Number(options.seconds ?? scenario.seconds)
+    const { figures, violations, ...trace } = await play(scenario, {
+      ...rig,
+      seconds,
+      settleSeconds: Number(options.settle),
+      seed,
+      programs,
+      nodes: 3,
+    })
+    console.log(JSON.stringify({ scenario: name, seed, ...figures, violations }))
+    if (Object.keys(violations).length === 0) return true
+    const path = join(tmpdir(), `parley-faults-${name}-${seed}.json`)
+    writeFileSync(path, JSON.stringify(trace))
+    console.error(`${name}, seed ${seed}: violations; the history is in ${path}`)
+    return false
+  } finally {
+    end?.()
+  }
+}
+
+await run()
+process.exit()

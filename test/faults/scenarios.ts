@@ -1,0 +1,113 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createDataFolder } from '../support/folders.ts'
+import * as faults from './faults.ts'
+import type { RigOptions } from './rig.ts'
+
+export type Scenario = {
+  /** How long faults go on, in seconds, unless the caller says otherwise. */
+  seconds: number
+  faults: faults.FaultFunction[]
+  /** The pause before each fault, in milliseconds: at least and at most. */
+  pause?: readonly [number, number]
+  /** Users come and go. Where nodes die, whoever left may be online until the node counts as dead. */
+  hasVisitors?: boolean
+  /** What the rig needs for it; a sentence if this machine does not have it. */
+  prepare?: () => Preparation | string
+}
+type Preparation = Partial<RigOptions> & { end?: () => void }
+
+/** Of a deployment like a large one in small: any two may fail at once. */
+const NETWORK = [
+  faults.cutCallers,
+  faults.silenceCallers,
+  faults.freezeCallers,
+  faults.delayCallers,
+]
+const DATABASE_LINES = [
+  faults.loseCommit,
+  faults.cutDatabaseLine,
+  faults.finishDatabaseLine,
+  faults.freezeDatabaseLine,
+  faults.delayDatabaseLine,
+]
+const DATABASE = [
+  faults.restartDatabase('fast'),
+  faults.restartDatabase('immediate'),
+  faults.terminateBackends,
+]
+const NODES = [faults.killNode, faults.killAtCommit, faults.pauseNode]
+
+export const scenarios: Record<string, Scenario> = {
+  calm: { seconds: 8, faults: [], hasVisitors: true },
+  kill: { seconds: 12, faults: [faults.killNode] },
+  commit: { seconds: 10, faults: [faults.killAtCommit, faults.loseCommit] },
+  pause: { seconds: 15, faults: [faults.pauseNode] },
+  rolling: { seconds: 10, faults: [faults.rollNodes], hasVisitors: true },
+  callers: { seconds: 15, faults: NETWORK, hasVisitors: true },
+  lines: { seconds: 15, faults: DATABASE_LINES, hasVisitors: true },
+  'half-open': { seconds: 20, faults: [faults.silenceDatabaseLine] },
+  backends: { seconds: 8, faults: [faults.terminateBackends], hasVisitors: true },
+  'restart-fast': { seconds: 12, faults: [faults.restartDatabase('fast')], hasVisitors: true },
+  'restart-immediate': { seconds: 12, faults: [faults.restartDatabase('immediate')] },
+  worker: { seconds: 8, faults: [faults.killWorkerAtPush], pause: [1_000, 4_000] },
+  presence: { seconds: 20, faults: [faults.killNode, ...DATABASE_LINES], hasVisitors: true },
+  clock: { seconds: 15, faults: [faults.stepClock], prepare: findClockLibrary, hasVisitors: true },
+  disk: { seconds: 12, faults: [faults.fillDisk], prepare: mountSmallDisk },
+  mix: { seconds: 25, faults: [...NODES, ...NETWORK, ...DATABASE_LINES, ...DATABASE] },
+}
+
+/** Those of every change: three minutes at most. The rest is for releases. */
+export const quick = ['commit', 'rolling', 'lines', 'restart-immediate', 'mix']
+
+const CLOCK_LIBRARIES = [
+  '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1',
+  '/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1',
+  '/usr/lib/faketime/libfaketime.so.1',
+  '/usr/local/lib/faketime/libfaketime.so.1',
+]
+function findClockLibrary() {
+  const clockLibrary = CLOCK_LIBRARIES.find((path) => existsSync(path))
+  return clockLibrary === undefined ? 'libfaketime is not installed' : { clockLibrary }
+}
+
+const SMALL_DISK_MB = 300
+
+function mountSmallDisk() {
+  if (process.getuid?.() !== 0) return 'mounting a small disk needs root'
+  const disk = createDataFolder('faults-disk')
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${SMALL_DISK_MB}m`, 'tmpfs', disk], {
+      stdio: 'ignore',
+    })
+  } catch {
+    rmSync(disk, { recursive: true })
+    return 'this machine does not allow mounts'
+  }
+  const databaseFolder = join(disk, 'data')
+  mkdirSync(databaseFolder)
+  for (const folder of [disk, databaseFolder]) chmodSync(folder, 0o755)
+  const end = () => {
+    execFileSync('umount', [disk])
+    rmSync(disk, { recursive: true })
+  }
+  return { databaseFolder, end }
+}
+
+/** Does the scenario's faults, one after the other, until `signal`. */
+export async function harm(
+  { faults: kinds, pause = [300, 1_500] }: Scenario,
+  rig: Parameters<faults.FaultFunction>[0],
+  signal: AbortSignal,
+) {
+  const rest = () => delay(rig.random.between(...pause), undefined, { signal }).catch(() => {})
+  const deck: faults.FaultFunction[] = []
+  for (await rest(); !signal.aborted; await rest()) {
+    if (kinds.length === 0) continue
+    if (deck.length === 0) deck.push(...kinds)
+    const [fault] = deck.splice(rig.random.between(0, deck.length - 1), 1)
+    await fault?.(rig)
+  }
+}
