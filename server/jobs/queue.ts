@@ -58,6 +58,11 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
     client.on('error', onConnectionLost)
   })
   pgPool.on('remove', (client) => clients.delete(client))
+  const surviveFailedReturn = (error: unknown) => {
+    if (!isFailedReturn(error)) throw error
+    log.warn({ err: error }, 'fetched jobs not returned, will be released')
+  }
+  process.on('unhandledRejection', surviveFailedReturn)
   const workers = new Set<string>()
   const shared: RunnerOptions = {
     pgPool,
@@ -93,9 +98,21 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
     workers,
     /** Runs jobs of these tasks. Returns a function that stops this after the jobs in progress. */
     runTasks: (tasks: Tasks) => keepRunning((signal) => runOnce(tasks, signal), log),
-    close: () => pgPool.end(),
+    close: async () => {
+      process.off('unhandledRejection', surviveFailedReturn)
+      await pgPool.end()
+    },
   }
 }
+
+/**
+ * A local queue that is released gives the jobs back that it has fetched. graphile-worker does not
+ * handle it when the database is lost at that moment, which would end the process; the jobs are
+ * released with their worker.
+ */
+const isFailedReturn = (error: unknown) =>
+  error instanceof Error &&
+  error.message.startsWith('Error occurred whilst returning jobs from local queue')
 
 /** The socket of a client, which pg declares without its `connection`. */
 const streamOf = (client: pg.PoolClient) =>
