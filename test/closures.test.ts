@@ -21,6 +21,8 @@ beforeAll(async () => {
   channelId = (await ana.channels.create({ type: 'group', name: 'Talk' })).id
 })
 afterAll(async () => {
+  // The node would wait for answers on the lines that are silent.
+  proxy?.closeAll()
   await node?.stop()
   proxy?.stop()
 })

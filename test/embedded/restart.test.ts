@@ -28,3 +28,26 @@ test('a database that ends by itself is restarted three times, and then reported
   await database.stop()
   expect(isAlive(serverOf(used))).toBe(false)
 })
+
+test('a database that ends while it is restarted is restarted once more', async () => {
+  const notices: string[] = []
+  const database = await start(used, settings, {
+    onNotice: (line) => void notices.push(line),
+    onLost: ({ message }) => void notices.push(message),
+  })
+  const first = serverOf(used)
+  process.kill(first, 'SIGKILL')
+  const second = await vi.waitFor(() => started(first), { ...patient, interval: 1 })
+  process.kill(second, 'SIGKILL')
+  await vi.waitUntil(() => notices.length === 2, patient)
+  await vi.waitFor(() => query(database, 'select 1 as one'), patient)
+  expect(notices[1]).toBe('The embedded PostgreSQL has ended: restarting it (2 of 3)')
+  await database.stop()
+})
+
+/** The server that was started after this one; throws if there is none yet. */
+function started(before: number) {
+  const pid = serverOf(used)
+  if (pid === before || !isAlive(pid)) throw new Error('not started yet')
+  return pid
+}

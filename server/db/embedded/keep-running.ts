@@ -7,7 +7,7 @@ const MAX_RESTARTS = 3
 
 type WatchOptions = {
   onNotice: (line: string) => void
-  /** The server has ended once too often, or could not be restarted. */
+  /** The server has ended once too often. */
   onLost: (error: Error) => void
 }
 
@@ -16,10 +16,10 @@ export function keepRunning(cluster: Cluster, first: Postmaster, options: WatchO
   let current = first
   let restarts = 0
   let restarting: Promise<void> | undefined
+  /** Why the last restart failed. */
+  let failure: unknown
 
   const restart = async () => {
-    if (restarts === MAX_RESTARTS)
-      throw new Error(`The embedded PostgreSQL has ended ${MAX_RESTARTS + 1} times: giving up`)
     restarts += 1
     options.onNotice(
       `The embedded PostgreSQL has ended: restarting it (${restarts} of ${MAX_RESTARTS})`,
@@ -27,15 +27,21 @@ export function keepRunning(cluster: Cluster, first: Postmaster, options: WatchO
     await current.stop()
     current = await startPostmaster(cluster)
   }
+  const giveUp = () => {
+    clearInterval(timer)
+    const message = `The embedded PostgreSQL has ended ${MAX_RESTARTS + 1} times: giving up`
+    options.onLost(new Error(message, { cause: failure }))
+  }
   const timer = setInterval(() => {
     if (restarting || isAlive(current.pid)) return
-    restarting = restart().then(
-      () => (restarting = undefined),
-      (error: Error) => {
-        clearInterval(timer)
-        options.onLost(error)
-      },
-    )
+    if (restarts === MAX_RESTARTS) return giveUp()
+    // A server that ends while it starts has ended once more.
+    restarting = restart()
+      .then(
+        () => (failure = undefined),
+        (error: unknown) => (failure = error),
+      )
+      .then(() => (restarting = undefined))
   }, WATCH_MS).unref()
   return async () => {
     clearInterval(timer)
