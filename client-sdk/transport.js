@@ -68,6 +68,8 @@ const methods = [
   '_processServerSubs',
   'presence',
   'presenceStats',
+  'rpc',
+  'setTagsFilter',
   'newMapSubscription',
   'newMapClientsSubscription',
   'newMapUsersSubscription',
