@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import * as field from './fields.ts'
+import { limits } from './limits.ts'
 import { operation } from './operation.ts'
-
-const GIVEN_UP_DAYS = 7
 
 const jobId = z
   .string()
@@ -18,7 +17,7 @@ export const jobs = {
     summary: 'List failed jobs',
     description:
       'Lists the background jobs of an app that were given up (link previews, pushes and updates ' +
-      `of the push provider), newest first. They are kept for ${GIVEN_UP_DAYS} days.`,
+      `of the push provider), newest first. They are kept for ${limits.givenUpJobDays} days.`,
     input: z.object({
       appId: field.appId(),
       state: z

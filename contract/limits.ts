@@ -11,6 +11,8 @@ export const limits = {
   deleteWindowSeconds: 15 * 60,
   rateWindowSeconds: 60,
   rates: { tokens: 100, messages: 60, requests: 1_000 },
+  /** How long background jobs that were given up are kept for the operator. */
+  givenUpJobDays: 7,
   bodyBytes: 256 * 1024,
   syncBodyBytes: 4 * 1024 * 1024,
   /**

@@ -45,7 +45,7 @@ const insertMessages = (
   set last_seq = ${from + MANY - 1}, rev = ${from + MANY - 1}
   where id = ${channelId}`
 
-/** Channels of cem, as many public as of a group, each with a live message he has not read. */
+/** Channels of cem, as many public as of a group, each with an unread live message. */
 const insertChannels = ({ db, appId }: Insertion) => db`
   with added as (
     insert into channels (

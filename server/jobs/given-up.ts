@@ -1,10 +1,8 @@
+import { limits } from '@parley/contract'
 import type { JobHelpers } from 'graphile-worker'
 import { MAX_ATTEMPTS } from '../core/jobs.ts'
 import type { Db } from '../db/client.ts'
 import type { Batch, QueuedJob, QueuedTask } from './tasks.ts'
-
-/** How long jobs that were given up are kept for the operator. */
-const KEPT_DAYS = 7
 
 type GivenUp = { task: QueuedTask; batch: Batch; reason: string }
 
@@ -36,5 +34,5 @@ export const expireGivenUp = (db: Db) =>
       delete from graphile_worker._private_jobs job
       where job.attempts >= job.max_attempts
         and job.locked_at is null
-        and job.updated_at < now() - ${KEPT_DAYS} * interval '1 day'`,
+        and job.updated_at < now() - ${limits.givenUpJobDays} * interval '1 day'`,
   )

@@ -6,7 +6,7 @@ const MEMBERS = ['ana', 'ben']
 
 /**
  * A made-up run in which every promise was kept. ana sent two messages, the second a reply to the
- * first with a reaction of ben, and ben sent one that he edited. Each test breaks one thing in it.
+ * first with a reaction of ben, and ben sent one and edited it. Each test breaks one thing in it.
  */
 export function goodHistory(): History {
   const messages = [sent('ana', 1), sent('ana', 2), { ...sent('ben', 3), text: 'edited' }]

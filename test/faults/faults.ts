@@ -6,125 +6,114 @@ import type { Node, Rig } from './rig.ts'
 /** A fault does its harm, waits, and repairs it. */
 export type FaultFunction = (rig: Rig) => Promise<void>
 
+type NodeHarm = {
+  /** Answers of the node's calls may be lost. */
+  breaksAnswers: boolean
+  /** How soon the node serves again is measured. */
+  isMeasured?: boolean
+}
+/** A fault of one node, whichever the random numbers pick. */
+const ofNode =
+  (
+    name: string,
+    { breaksAnswers, isMeasured = false }: NodeHarm,
+    harm: (node: Node, rig: Rig) => Promise<unknown>,
+  ): FaultFunction =>
+  async (rig) => {
+    const node = rig.random.pick(rig.nodes)
+    await rig.fault({ name, node: node.index, breaksAnswers }, () => harm(node, rig))
+    if (isMeasured) await rig.measureReturn([node])
+  }
+const stopping = { breaksAnswers: true }
+const harmless = { breaksAnswers: false }
+const passing = { breaksAnswers: false, isMeasured: true }
+const everywhere = { node: undefined, breaksAnswers: false }
+
 /** Harm to a node, or to the way to it. */
 
-export async function killNode(rig: Rig) {
-  const node = rig.random.pick(rig.nodes)
-  await rig.fault(stopping('kill -9', node), async () => {
-    await node.process.end('SIGKILL')
-    await delay(rig.random.between(100, 1_500))
-    await node.start()
-  })
-}
+export const killNode = ofNode('kill -9', stopping, async (node, { random }) => {
+  await node.process.end('SIGKILL')
+  await delay(random.between(100, 1_500))
+  await node.start()
+})
 
 /** The database has committed, and the node dies before it hears of it. */
-export async function killAtCommit(rig: Rig) {
-  const node = rig.random.pick(rig.nodes)
-  await rig.fault(stopping('kill -9 at COMMIT', node), async () => {
-    await node.databaseLine.swallowCommit()
-    await node.process.end('SIGKILL')
-    await delay(rig.random.between(100, 800))
-    await node.start()
-  })
-}
+export const killAtCommit = ofNode('kill -9 at COMMIT', stopping, async (node, { random }) => {
+  await node.databaseLine.swallowCommit()
+  await node.process.end('SIGKILL')
+  await delay(random.between(100, 800))
+  await node.start()
+})
 
-export async function pauseNode(rig: Rig) {
-  const node = rig.random.pick(rig.nodes)
-  await rig.fault(stopping('SIGSTOP', node), async () => {
-    node.process.pause()
-    await delay(rig.random.between(1_000, 6_000))
-    node.process.proceed()
-  })
-}
+export const pauseNode = ofNode('SIGSTOP', stopping, async (node, { random }) => {
+  node.process.pause()
+  await delay(random.between(1_000, 6_000))
+  node.process.proceed()
+})
 
 export async function rollNodes(rig: Rig) {
   for (const node of rig.nodes)
-    await rig.fault(stopping('SIGTERM', node), async () => {
+    await rig.fault({ ...stopping, name: 'SIGTERM', node: node.index }, async () => {
       await node.process.end('SIGTERM')
       await node.start()
     })
 }
 
-export async function cutCallers(rig: Rig) {
-  const node = rig.random.pick(rig.nodes)
-  await rig.fault(stopping('callers cut', node), async () => node.line.cut())
-}
+export const cutCallers = ofNode('callers cut', stopping, async (node) => node.line.cut())
 
-export async function silenceCallers(rig: Rig) {
-  const node = rig.random.pick(rig.nodes)
-  await rig.fault(stopping('callers half-open', node), async () => {
-    node.line.silence()
-    await delay(rig.random.between(500, 3_000))
-    node.line.cut()
-  })
-}
+export const silenceCallers = ofNode('callers half-open', stopping, async (node, { random }) => {
+  node.line.silence()
+  await delay(random.between(500, 3_000))
+  node.line.cut()
+})
 
-export async function freezeCallers(rig: Rig) {
-  const node = rig.random.pick(rig.nodes)
-  await rig.fault(stopping('callers blackholed', node), async () => {
-    node.line.freeze()
-    await delay(rig.random.between(500, 4_000))
-    node.line.thaw()
-  })
-}
+export const freezeCallers = ofNode('callers blackholed', stopping, async (node, { random }) => {
+  node.line.freeze()
+  await delay(random.between(500, 4_000))
+  node.line.thaw()
+})
 
-export async function delayCallers(rig: Rig) {
-  const node = rig.random.pick(rig.nodes)
-  await rig.fault(harmless('callers delayed', node), async () => {
-    node.line.delay(rig.random.between(50, 400))
-    await delay(3_000)
-    node.line.delay(0)
-  })
-}
+export const delayCallers = ofNode('callers delayed', harmless, async (node, { random }) => {
+  node.line.delay(random.between(50, 400))
+  await delay(3_000)
+  node.line.delay(0)
+})
 
 /** Harm to the way between a node and the database. */
 
-export async function loseCommit(rig: Rig) {
-  const node = rig.random.pick(rig.nodes)
-  await rig.fault(harmless("COMMIT's answer swallowed", node), () =>
-    node.databaseLine.swallowCommit(),
-  )
-}
+export const loseCommit = ofNode("COMMIT's answer swallowed", harmless, (node) =>
+  node.databaseLine.swallowCommit(),
+)
 
-export async function cutDatabaseLine(rig: Rig) {
-  const node = rig.random.pick(rig.nodes)
-  await rig.fault(harmless('database line cut', node), async () => node.databaseLine.cut())
-  await rig.measureReturn([node])
-}
+export const cutDatabaseLine = ofNode('database line cut', passing, async (node) =>
+  node.databaseLine.cut(),
+)
 
-export async function finishDatabaseLine(rig: Rig) {
-  const node = rig.random.pick(rig.nodes)
-  await rig.fault(harmless('database line closed', node), async () => node.databaseLine.finish())
-  await rig.measureReturn([node])
-}
+export const finishDatabaseLine = ofNode('database line closed', passing, async (node) =>
+  node.databaseLine.finish(),
+)
 
-export async function freezeDatabaseLine(rig: Rig) {
-  const node = rig.random.pick(rig.nodes)
-  await rig.fault(harmless('database blackholed', node), async () => {
+export const freezeDatabaseLine = ofNode(
+  'database blackholed',
+  passing,
+  async (node, { random }) => {
     node.databaseLine.freeze()
-    await delay(rig.random.between(1_000, 8_000))
+    await delay(random.between(1_000, 8_000))
     node.databaseLine.thaw()
-  })
-  await rig.measureReturn([node])
-}
+  },
+)
 
 /** The node notices only by its own deadlines. */
-export async function silenceDatabaseLine(rig: Rig) {
-  const node = rig.random.pick(rig.nodes)
-  await rig.fault(harmless('database half-open', node), async () => {
-    node.databaseLine.silence()
-    await delay(12_000)
-  })
-}
+export const silenceDatabaseLine = ofNode('database half-open', harmless, async (node) => {
+  node.databaseLine.silence()
+  await delay(12_000)
+})
 
-export async function delayDatabaseLine(rig: Rig) {
-  const node = rig.random.pick(rig.nodes)
-  await rig.fault(harmless('database delayed', node), async () => {
-    node.databaseLine.delay(rig.random.between(5, 60))
-    await delay(3_000)
-    node.databaseLine.delay(0)
-  })
-}
+export const delayDatabaseLine = ofNode('database delayed', harmless, async (node, { random }) => {
+  node.databaseLine.delay(random.between(5, 60))
+  await delay(3_000)
+  node.databaseLine.delay(0)
+})
 
 /** Harm to the database itself. */
 
@@ -196,7 +185,3 @@ export async function killWorkerAtPush(rig: Rig) {
     await rig.worker.process.start()
   })
 }
-
-const everywhere = { node: undefined, breaksAnswers: false }
-const stopping = (name: string, { index }: Node) => ({ name, node: index, breaksAnswers: true })
-const harmless = (name: string, { index }: Node) => ({ name, node: index, breaksAnswers: false })
