@@ -49,7 +49,8 @@ async function fetchPage(url: string, resolver = names.resolver) {
   const stop = new AbortController()
   connections.onAttempt((address) => address !== web.host && stop.abort())
   const fetch = createFetch({ allowedHosts: [web.host], resolver })
-  return fetch(url, { type: 'html', signal: stop.signal }).catch((error) => {
+  const fetched = connections.observed(() => fetch(url, { type: 'html', signal: stop.signal }))
+  return fetched.catch((error) => {
     if (stop.signal.aborted) return undefined
     throw error
   })

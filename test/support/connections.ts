@@ -1,12 +1,15 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { Socket } from 'node:net'
 import { afterAll, beforeAll, vi } from 'vitest'
 
 /**
- * Observes every attempt of this process to connect to an address, after its name was resolved.
- * TLS connections are among them; whether an attempt succeeds makes no difference.
+ * Observes every attempt of `observed` work to connect to an address, after its name was resolved.
+ * TLS connections are among them; whether an attempt succeeds makes no difference. What else runs
+ * in this process, such as a server of an earlier file, connects unobserved.
  */
 export function observeConnections() {
   const attempts: string[] = []
+  const work = new AsyncLocalStorage<true>()
   let react = (_address: string) => {}
   const observe = (socket: Socket) =>
     socket.on('connectionAttempt', (ip: string, port: number) => {
@@ -22,12 +25,13 @@ export function observeConnections() {
       this: Socket,
       ...given: unknown[]
     ) {
-      return Reflect.apply(connect, observe(this), given)
+      return Reflect.apply(connect, work.getStore() ? observe(this) : this, given)
     })
   })
   afterAll(() => vi.mocked(Socket.prototype.connect).mockRestore())
 
   return {
+    observed: <T>(begin: () => T) => work.run(true, begin),
     /** As `ip:port`, in order. */
     attempts: () => attempts,
     forget: () => void attempts.splice(0),
