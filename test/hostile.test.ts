@@ -11,7 +11,7 @@ const world = useWorld()
 const expectSurvival = useSurvival(world)
 
 // Many more are sent by test/long/hostile.long.ts.
-testHostileRequests(world, 700)
+testHostileRequests(world, 250)
 
 test('every path answers every method without a body, with no server error', async () => {
   const headers = {
