@@ -749,16 +749,21 @@ export interface Api {
       success: boolean
     }>
     /**
-     * Lists the pinned messages of a channel, the latest pin first.
+     * Lists the pinned messages of a channel, the latest pin first. A list may end early: `more`
+     * says that more follow.
      *
      * `GET /api/channels/{channelId}/pins`
      */
     list(args: {
       /** Id of the channel. */
       channelId: string
+      /** How many entries to skip. */
+      offset?: number | undefined
     }, options?: CallOptions): Promise<{
       /** The latest pin first. */
       messages: PinnedMessage[]
+      /** More follow: call again with an `offset` past these. */
+      more?: true | undefined
     }>
   }
   reads: {
