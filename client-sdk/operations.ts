@@ -87,6 +87,12 @@ export const operations = {
     revoke: 'DELETE /api/workspaces/{workspaceId}/invites/{inviteId}',
     accept: 'POST /api/invites/{token}/accept',
   },
+  abandoned: {
+    channels: 'GET /api/abandoned/channels',
+    deleteChannel: 'DELETE /api/abandoned/channels/{channelId}',
+    workspaces: 'GET /api/abandoned/workspaces',
+    deleteWorkspace: 'DELETE /api/abandoned/workspaces/{workspaceId}',
+  },
   devices: {
     create: 'POST /api/devices',
     delete: 'DELETE /api/devices/{deviceId}',

@@ -749,16 +749,21 @@ export interface Api {
       success: boolean
     }>
     /**
-     * Lists the pinned messages of a channel, the latest pin first.
+     * Lists the pinned messages of a channel, the latest pin first. A list may end early: `more`
+     * says that more follow.
      *
      * `GET /api/channels/{channelId}/pins`
      */
     list(args: {
       /** Id of the channel. */
       channelId: string
+      /** How many entries to skip. */
+      offset?: number | undefined
     }, options?: CallOptions): Promise<{
       /** The latest pin first. */
       messages: PinnedMessage[]
+      /** More follow: call again with an `offset` past these. */
+      more?: true | undefined
     }>
   }
   reads: {
@@ -1023,6 +1028,71 @@ export interface Api {
       workspace: Workspace
     }>
   }
+  abandoned: {
+    /**
+     * Lists the channels of the app without members.
+     *
+     * `GET /api/abandoned/channels`
+     */
+    channels(args?: {
+      /** Page size. Above 100 means 100. */
+      limit?: number | undefined
+      /**
+       * `nextCursor` of an earlier page. One call looks at 1,000 at most, with and without members:
+       * a page may be short, or empty, and not be the last.
+       */
+      cursor?: string | undefined
+    }, options?: CallOptions): Promise<{
+      /** In no particular order. */
+      channels: AbandonedChannel[]
+      /** The `cursor` of the next page; null on the last page. */
+      nextCursor: string | null
+    }>
+    /**
+     * Deletes a channel without members, and everything in it. One that has members is FORBIDDEN.
+     *
+     * `DELETE /api/abandoned/channels/{channelId}`
+     */
+    deleteChannel(args: {
+      /** Id of the channel. */
+      channelId: string
+    }, options?: CallOptions): Promise<{
+      /** Always true: a failure is an error response. */
+      success: boolean
+    }>
+    /**
+     * Lists the workspaces of the app without members. Channels of theirs may still have some.
+     *
+     * `GET /api/abandoned/workspaces`
+     */
+    workspaces(args?: {
+      /** Page size. Above 100 means 100. */
+      limit?: number | undefined
+      /**
+       * `nextCursor` of an earlier page. One call looks at 1,000 at most, with and without members:
+       * a page may be short, or empty, and not be the last.
+       */
+      cursor?: string | undefined
+    }, options?: CallOptions): Promise<{
+      /** In no particular order. */
+      workspaces: AbandonedWorkspace[]
+      /** The `cursor` of the next page; null on the last page. */
+      nextCursor: string | null
+    }>
+    /**
+     * Deletes a workspace without members and its invites. One that has members or channels is
+     * FORBIDDEN.
+     *
+     * `DELETE /api/abandoned/workspaces/{workspaceId}`
+     */
+    deleteWorkspace(args: {
+      /** Id of the workspace. */
+      workspaceId: string
+    }, options?: CallOptions): Promise<{
+      /** Always true: a failure is an error response. */
+      success: boolean
+    }>
+  }
   devices: {
     /**
      * Registers a device for push notifications. Registering the same token, or the same
@@ -1143,6 +1213,7 @@ export interface ServerApi {
   tokens: Api['tokens']
   users: Api['users']
   messages: Pick<Api['messages'], 'delete'>
+  abandoned: Api['abandoned']
 }
 
 /** Events of a channel's topic. */
@@ -1440,6 +1511,37 @@ export interface UserEvents {
     /** When the user was last active. */
     lastActiveAt: string | null
   }
+}
+
+/** A channel that all members have left. */
+export interface AbandonedChannel {
+  /** Id of the channel. */
+  id: string
+  /**
+   * Who the channel is for. `messaging`: two users. `group`, `private`: its members. `team`: the
+   * members of a workspace. `livestream`, `public`: everyone.
+   */
+  type: 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
+  /** Its name; null for a direct message. */
+  name: string | null
+  /** The workspace it belongs to. */
+  workspaceId: string | null
+  /** When it was created. */
+  createdAt: string
+  /** When the last message was sent, or the last member left. */
+  lastActivityAt: string
+}
+
+/** A workspace that all members have left. */
+export interface AbandonedWorkspace {
+  /** Id of the workspace. */
+  id: string
+  /** Its name. */
+  name: string
+  /** When it was created. */
+  createdAt: string
+  /** When it last changed, or the last member left. */
+  updatedAt: string
 }
 
 /** A file or medium attached to a message. */

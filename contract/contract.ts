@@ -1,3 +1,4 @@
+import { abandoned } from './abandoned.ts'
 import { apps } from './apps.ts'
 import { channels } from './channels.ts'
 import { devices } from './devices.ts'
@@ -37,6 +38,7 @@ export const contract = {
   sync,
   workspaces,
   invites,
+  abandoned,
   devices,
   preferences,
   typing,
@@ -61,6 +63,7 @@ export const tagDescriptions: Record<keyof Contract, string> = {
   sync: 'Catching up after being offline.',
   workspaces: 'Groups of channels, with members of their own.',
   invites: 'Invite links to workspaces.',
+  abandoned: "Channels and workspaces that all members have left; for the app's backend.",
   devices: 'Devices that receive push notifications.',
   preferences: 'What a user wants to be notified about.',
 }

@@ -1,3 +1,4 @@
+export { AbandonedChannel, AbandonedWorkspace } from './abandoned.ts'
 export { Channel, ChannelProfile, ChannelType } from './channels.ts'
 export { type Contract, contract, tagDescriptions } from './contract.ts'
 export { DevicePlatform, DeviceProvider } from './devices.ts'

@@ -33,6 +33,7 @@ export const limits = {
     users: { default: 50, max: 100 },
     messages: { default: 100, max: 200 },
     invites: { default: 50, max: 100 },
+    abandoned: { default: 50, max: 100 },
   },
   userIdLength: 255,
   nameLength: 255,
@@ -92,6 +93,8 @@ export const limits = {
   timezoneLength: 64,
   workspaceTypeLength: 32,
   invite: { maxUses: 10_000, expiresInDays: { default: 7, max: 365 } },
+  /** How many channels or workspaces a call looks at, to find those without members. */
+  abandoned: { slice: 1_000 },
   sync: { channels: 200, changes: 2_000, messages: 2_000 },
   eventsKeptHours: 24,
   readMarksKeptDays: 90,

@@ -41,10 +41,19 @@ export const pins = {
     path: '/api/channels/{channelId}/pins',
     auth: 'user',
     summary: 'List pinned messages',
-    description: 'Lists the pinned messages of a channel, the latest pin first.',
-    input: z.object({ channelId: field.channelId() }),
+    description:
+      'Lists the pinned messages of a channel, the latest pin first. A list may end early: `more` ' +
+      'says that more follow.',
+    input: z.object({ channelId: field.channelId(), offset: field.offset() }),
     output: z.object({
       messages: z.array(PinnedMessage).meta({ description: 'The latest pin first.' }),
+      more: z
+        .literal(true)
+        .optional()
+        .meta({
+          description: 'More follow: call again with an `offset` past these.',
+          examples: [true],
+        }),
     }),
   }),
 }

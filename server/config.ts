@@ -68,6 +68,7 @@ export const Variables = z.object({
   EVENT_MEMORY_MB: wholeNumber(0, 1_000_000).default(limits.realtime.eventMemoryMb),
   SEND_MEMORY_MB: wholeNumber(8, 1_000_000).default(limits.realtime.sendMemoryMb),
   PRESENCE_GRACE_SECONDS: wholeNumber(0, 3_600).default(limits.presenceGraceSeconds),
+  PURGE_EMPTY_AFTER_DAYS: wholeNumber(0, 36_500).default(0),
   JOBS: z.enum(['on', 'external', 'off']).default('on'),
   LINK_PREVIEW_ALLOW_HOSTS: list.pipe(z.array(hostWithPort)).default([]),
   PUSH_SECRET_KEY: z.string().optional(),
@@ -127,6 +128,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
     eventMemoryBytes: variables.EVENT_MEMORY_MB * BYTES_PER_MB,
     sendMemoryBytes: variables.SEND_MEMORY_MB * BYTES_PER_MB,
     presenceGraceSeconds: variables.PRESENCE_GRACE_SECONDS,
+    purgeEmptyAfterDays: variables.PURGE_EMPTY_AFTER_DAYS,
     jobs: variables.JOBS,
     previews: {
       allowedHosts: variables.LINK_PREVIEW_ALLOW_HOSTS.map((entry) => entry.toLowerCase()),

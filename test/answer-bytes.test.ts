@@ -112,6 +112,32 @@ test('who reacted counts too, and a message of more than a megabyte comes alone'
   ])
 })
 
+test('a list of pins ends after a megabyte, and its offset continues', async () => {
+  const { db, appId } = world()
+  const { channelId } = await createTalk()
+  await db`
+    insert into pins (app_id, channel_id, message_id, pinned_by, pinned_at)
+    select ${appId}, channel_id, id, 'ana', now() - seq * interval '1 minute'
+    from messages
+    where channel_id = ${channelId}`
+  type Pins = Page & { more?: true }
+  const pages: Pins[] = []
+  for (let offset = 0; pages.at(-1)?.more ?? offset === 0; ) {
+    const page = await ask<Pins>(`channels/${channelId}/pins?offset=${offset}`)
+    pages.push(page)
+    offset += page.messages.length
+  }
+  expect(pages.map(({ messages }) => messages.length)).toEqual([26, 25, 10])
+  expect(pages.flatMap(({ messages }) => messages.map(({ seq }) => seq))).toEqual(
+    upTo(MESSAGES + 1),
+  )
+  const { chat } = await liveChatOf(world(), 'ana')
+  const room = chat.channel(channelId)
+  room.watch()
+  const list = await until(room.pins, ready)
+  expect(list.items).toHaveLength(MESSAGES + 1)
+})
+
 /** A user's channels, the last message of each as long as it may be; the profiles are long too. */
 async function fillChannels(userId: string) {
   const { db, appId } = world()

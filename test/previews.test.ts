@@ -127,6 +127,32 @@ test('a hanging page does not delay other previews', async () => {
   await previewed(hanging.id)
 })
 
+test("one user's slow links leave most of the previews at once to others", async () => {
+  const { web, world, send, previewed } = scene()
+  let release = () => {}
+  const released = new Promise<void>((resolve) => (release = resolve))
+  let [open, most] = [0, 0]
+  const paths = Array.from({ length: 12 }, (_, index) => `/slow/${index}`)
+  for (const path of paths)
+    web.pages[path] = async (response) => {
+      open += 1
+      most = Math.max(most, open)
+      response.on('close', () => (open -= 1))
+      await released
+      response.writeHead(200, { 'content-type': 'text/html' }).end(page('<title>Slow</title>'))
+    }
+  const slow = await Promise.all(paths.map((path) => send(web.url + path)))
+  await until(() => most > 0)
+  const ben = await world.user('ben')
+  const channel = await ben.channels.create({ type: 'group', name: 'Other' })
+  const quick = await ben.messages.send({ channelId: channel.id, text: `${web.url}/d quickly` })
+  const ref = { channelId: channel.id, messageId: quick.id }
+  await until(async () => (await ben.messages.get(ref)).linkPreviews)
+  release()
+  for (const { id } of slow) await previewed(id)
+  expect(most).toBeLessThanOrEqual(3)
+})
+
 test('a video gets a preview from its URL when its site cannot be reached', async () => {
   const { world, send, previewed } = scene()
   const { id } = await send('https://youtu.be/dQw4w9WgXcQ?t=1 https://vimeo.com/76979871')

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { acceptedTasks } from '@parley/server/core/jobs'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { idle } from './support/idle.ts'
 import { until } from './support/until.ts'
@@ -179,6 +180,45 @@ test('deleted users are removed as subscribers, and recreated ones are added aga
     { method: 'PATCH', path: '/v2/subscribers/emil' },
     { method: 'POST', path: '/v2/subscribers', body: { subscriberId: 'emil' } },
   ])
+})
+
+test('a deleted user is removed as subscriber, however long the provider was away', async () => {
+  const { db, backend } = world()
+  await world().users('ivo')
+  await idle(world())
+  provider().forget()
+  onTestFinished(() => provider().behave())
+  provider().behave(provider().answer(503))
+  await backend.users.delete({ userId: 'ivo' })
+  await until(async () => {
+    const aged = await db`
+      update graphile_worker._private_jobs
+      set run_at = now(),
+        payload = (payload::jsonb || '{"since":"2001-02-03T04:05:06Z"}')::json
+      where (payload->>'tries')::int > 0
+        and locked_at is null`
+    return aged.count > 0
+  })
+  const tries = provider().calls.length
+  await until(() => provider().calls.length > tries)
+  expect(provider().subscribers.has('ivo')).toBe(true)
+  provider().behave()
+  await idle(world())
+  expect(provider().subscribers.has('ivo')).toBe(false)
+})
+
+test('without jobs only the removal of deleted users is staged, for the provider there is', () => {
+  const staged = (isOn: boolean, hasPush: boolean) => acceptedTasks({ isOn, hasPush })
+  expect(staged(false, false)).toEqual([])
+  expect(staged(false, true)).toEqual(['subscriber-removal'])
+  expect(staged(true, false)).toEqual(['preview'])
+  expect(new Set(staged(true, true))).toEqual(
+    new Set([
+      'preview',
+      ...['push-message', 'push-reaction', 'push-invite'],
+      ...['subscriber', 'subscriber-removal', 'device'],
+    ]),
+  )
 })
 
 test('profiles and device tokens reach a provider that was unavailable', async () => {

@@ -1,5 +1,5 @@
 import type { ClientContext } from '../context.ts'
-import type { Member } from '../types.ts'
+import type { Member, PinnedMessage } from '../types.ts'
 import { applyProfiles, profilesOf } from './profiles.ts'
 import { upsertMessages } from './reducer.ts'
 import type { Loader, ResourceName } from './resources.ts'
@@ -56,7 +56,12 @@ export function createLoaders({ api }: ClientContext, channelId: string) {
       })
     },
     pins: async () => {
-      const { messages } = await api.pins.list({ channelId })
+      const messages: PinnedMessage[] = []
+      for (let hasMore = true; hasMore; ) {
+        const page = await api.pins.list({ channelId, offset: messages.length })
+        messages.push(...page.messages)
+        hasMore = page.more === true && page.messages.length > 0
+      }
       const fetched = messages.map(({ pinnedBy: _, pinnedAt: __, ...message }) => message)
       return (state) => upsertMessages({ ...state, pins: messages }, fetched)
     },

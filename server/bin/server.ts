@@ -47,6 +47,7 @@ async function start(stop: (exitCode?: number) => void) {
     db,
     publisher: bus.publisher,
     metrics,
+    purgeEmptyAfterDays: config.purgeEmptyAfterDays,
     onError: (error, task) => app.log.error({ err: error, task }, 'cleanup failed'),
   })
   const workers = config.jobs === 'external' ? watchWorkers({ db }) : undefined

@@ -43,6 +43,7 @@ async function start(stop: () => void) {
     db,
     publisher,
     metrics,
+    purgeEmptyAfterDays: config.purgeEmptyAfterDays,
     onError: (error, task) => log.error({ err: error, task }, 'cleanup failed'),
   })
   stopFunctions.push(cleanup.stop)

@@ -13,8 +13,10 @@ export type Jobs = {
   'push-reaction': { messageId: string; userId: string; emoji: string }
   /** Pushes to users that they were added to a channel. */
   'push-invite': { channelId: string; invitedBy: string; userIds: string[] }
-  /** Copies a user's profile to the push provider, or deletes that of a deleted user there. */
+  /** Copies a user's profile to the push provider. */
   subscriber: { userId: string }
+  /** Removes a deleted user from the push provider, however long it is away. */
+  'subscriber-removal': { userId: string }
   /** Copies a user's device tokens of one kind to the push provider. */
   device: Pick<DeviceRow, 'userId' | 'provider'>
 }
@@ -44,10 +46,13 @@ export function createJobStaging(accepted: readonly Task[]) {
 }
 export type JobStaging = ReturnType<typeof createJobStaging>
 
-/** Only jobs that a worker will run: none with JOBS=off, no pushes without a push provider. */
-export const acceptedTasks = ({ isOn, hasPush }: { isOn: boolean; hasPush: boolean }): Task[] => {
-  if (!isOn) return []
-  return hasPush
-    ? ['preview', 'push-message', 'push-reaction', 'push-invite', 'subscriber', 'device']
-    : ['preview']
-}
+/**
+ * Only jobs that a worker will run: none with JOBS=off, no pushes without a push provider. That a
+ * deleted user is removed from the provider is staged in any case: it waits for a worker.
+ */
+export const acceptedTasks = ({ isOn, hasPush }: { isOn: boolean; hasPush: boolean }): Task[] => [
+  ...(isOn ? (['preview'] as const) : []),
+  ...(isOn && hasPush ? pushTasks : []),
+  ...(hasPush ? (['subscriber-removal'] as const) : []),
+]
+const pushTasks = ['push-message', 'push-reaction', 'push-invite', 'subscriber', 'device'] as const

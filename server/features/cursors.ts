@@ -1,17 +1,27 @@
 import { ApiError } from '../core/errors.ts'
 import type { Tx } from '../db/client.ts'
 
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
 /** The place of a row in its list, for the client to keep and give back unread. */
 export const encodeCursor = (first: string, second: string) =>
   Buffer.from(JSON.stringify([first, second])).toString('base64url')
 
+const invalidCursor = () =>
+  new ApiError('VALIDATION_ERROR', 'cursor: expected the nextCursor of an earlier page')
+
 /** The two values that a cursor was made of. */
 export function decodeCursor(cursor: string): [string, string] {
   const values = parse(Buffer.from(cursor, 'base64url').toString())
-  if (!isPlace(values)) {
-    throw new ApiError('VALIDATION_ERROR', 'cursor: expected the nextCursor of an earlier page')
-  }
+  if (!isPlace(values)) throw invalidCursor()
   return values
+}
+
+/** The id that a cursor names. */
+export function decodeIdCursor(cursor: string) {
+  const [id] = decodeCursor(cursor)
+  if (!UUID.test(id)) throw invalidCursor()
+  return id
 }
 
 function parse(text: string): unknown {
@@ -39,9 +49,7 @@ export function toPage<Row>(rows: Row[], limit: number, cursorOf: (row: Row) => 
 export function joinedAfter(db: Tx, cursor: string | undefined) {
   if (cursor === undefined) return db`true`
   const [micros, userId] = decodeCursor(cursor)
-  if (!/^\d{1,16}$/.test(micros)) {
-    throw new ApiError('VALIDATION_ERROR', 'cursor: expected the nextCursor of an earlier page')
-  }
+  if (!/^\d{1,16}$/.test(micros)) throw invalidCursor()
   const joinedAt = db`(timestamptz 'epoch' + ${Number(micros)}::float8 * interval '1 microsecond')`
   return db`(m.joined_at, m.user_id) > (${joinedAt}, ${userId})`
 }

@@ -1,5 +1,6 @@
 import type { Contract } from '@parley/contract'
 import type { Implements } from '../core/operation.ts'
+import { abandoned } from './abandoned.ts'
 import { apps } from './apps.ts'
 import { channels } from './channels/index.ts'
 import { devices } from './devices.ts'
@@ -36,6 +37,7 @@ export const operations = {
   sync,
   workspaces,
   invites,
+  abandoned,
   devices,
   preferences,
   typing,

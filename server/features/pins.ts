@@ -4,7 +4,7 @@ import { type Implements, implement, implementWithoutTransaction } from '../core
 import { channelForReader } from './access.ts'
 import { lockedMessageForMember } from './messages/access.ts'
 import { publishMessageUpdate } from './messages/publish.ts'
-import { selectMessages, toMessage } from './messages/view.ts'
+import { selectMessageViews, toMessage } from './messages/view.ts'
 
 const pin = implement(contract.pins.pin, async (ctx, ref) => {
   const { channel, message } = await lockedMessageForMember(ctx, ref)
@@ -48,17 +48,26 @@ const unpin = implement(contract.pins.unpin, async (ctx, ref) => {
   return { success: true }
 })
 
-const list = implementWithoutTransaction(contract.pins.list, async (ctx, { channelId }) => {
+const list = implementWithoutTransaction(contract.pins.list, async (ctx, { channelId, offset }) => {
   await channelForReader(ctx, channelId)
-  const which = ctx.db`
-    where p.channel_id = ${channelId}
-    order by p.pinned_at desc, msg.seq desc`
-  const views = await selectMessages(ctx.db, { viewer: ctx.caller.userId, which })
-  const messages = views.flatMap((view) => {
+  const { db, caller } = ctx
+  const views = await selectMessageViews(db, {
+    viewer: caller.userId,
+    rows: db`
+        select msg.*, p.pinned_at as pin_time
+        from pins p
+        join messages msg on msg.id = p.message_id
+        where p.channel_id = ${channelId}
+        order by p.pinned_at desc, msg.seq desc
+        offset ${offset}`,
+    order: db`page.pin_time desc, page.seq desc`,
+  })
+  const messages = views.flatMap(({ found, place, bytes, bytesBefore, ...view }) => {
     const { pinnedBy, pinnedAt } = view
     return pinnedBy && pinnedAt ? { ...toMessage(view), pinnedBy, pinnedAt } : []
   })
-  return { messages }
+  const isCut = (views[0]?.found ?? 0) > views.length
+  return { messages, ...(isCut && { more: true as const }) }
 })
 
 export const pins = { pin, unpin, list } satisfies Implements<'pins'>

@@ -4,6 +4,7 @@ import type { EventPublisher } from '../core/event-bus.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { type Db, type DbConnection, DeadlineError, isConnectionLost } from '../db/client.ts'
 import { locks } from '../db/locks.ts'
+import { createAbandonedPurge } from './abandoned.ts'
 import { createBatchSize } from './batch-size.ts'
 import {
   createErasurePositions,
@@ -43,6 +44,8 @@ type CleanupOptions = {
   metrics: Pick<Metrics, 'cleanupFailures'>
   /** Called with what a task failed with, or what ended a pass. */
   onError: (error: unknown, task?: string) => void
+  /** After how many days channels and workspaces without members are deleted; 0: never. */
+  purgeEmptyAfterDays?: number
   /** After this long a pass is ended, and the next one continues it. */
   passMs?: number
 }
@@ -65,6 +68,7 @@ export function createCleanup({
   publisher,
   metrics,
   onError,
+  purgeEmptyAfterDays = 0,
   passMs = PASS_TIMEOUT_MS,
 }: CleanupOptions): Cleanup {
   const stopping = new AbortController()
@@ -85,11 +89,17 @@ export function createCleanup({
     await thinReadMarks(context)
     thinnedAt = performance.now()
   }
+  const purgeAbandoned = createAbandonedPurge(purgeEmptyAfterDays)
   const tasks = [
     { name: 'events', most: BATCH, run: expireEvents },
     { name: 'invites', most: BATCH, run: expireInvites },
     { name: 'previews', most: BATCH, run: expirePreviews },
     { name: 'users', most: STEP, run: eraseDeletedUsers },
+    {
+      name: 'abandoned',
+      most: BATCH,
+      run: (context: TaskContext) => purgeAbandoned({ ...context, publisher }),
+    },
     { name: 'channels', most: BATCH, run: purgeChannels },
     { name: 'read_marks', most: BATCH, run: thinHourly },
   ].map((task: CleanupTask) => ({ ...task, batch: createBatchSize(task.most) }))

@@ -95,7 +95,7 @@ const moveStagedJobs = (db: Db, tasks: QueuedTask[]) =>
       ), batched as (
         select taken.*,
           (row_number() over (partition by task order by id) - 1) / given.batch_size as batch,
-          case when task in ('subscriber', 'device')
+          case when task in ('subscriber', 'subscriber-removal', 'device')
             then 'subscribers-' || (hashtext(payload->>'userId') & 7)
           end as queue
         from taken

@@ -46,6 +46,7 @@ export const taskSettings: Record<QueuedTask, TaskSettings> = {
   'push-invite': { queue: 'push', batchSize: 1, maxAgeSeconds: PUSH_USEFUL },
   'push-event': { queue: 'push', batchSize: 100, maxAgeSeconds: PUSH_USEFUL },
   subscriber: { queue: 'push', batchSize: 1, maxAgeSeconds: 24 * HOUR },
+  'subscriber-removal': { queue: 'push', batchSize: 1, maxAgeSeconds: Number.POSITIVE_INFINITY },
   device: { queue: 'push', batchSize: 1, maxAgeSeconds: 24 * HOUR },
 }
 

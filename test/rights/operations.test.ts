@@ -76,6 +76,10 @@ const matrix = rows(`
   invites.list            404      403      403    ok     401          401      401
   invites.revoke          404      403      403    ok     401          401      401
   invites.accept          404      admits   ok     ok     401          401      401
+  abandoned.channels      401      401      401    401    ok           ok       401
+  abandoned.deleteChannel 401      401      401    401    404          403      401
+  abandoned.workspaces    401      401      401    401    ok           ok       401
+  abandoned.deleteWorkspace 401    401      401    401    404          403      401
   devices.create          ok       ok       ok     ok     401          401      401
   devices.delete          404      404      404    ok     401          401      401
   preferences.get         ok       ok       ok     ok     401          401      401

@@ -7,7 +7,12 @@ import { channelEventsOf, upTo } from './events.ts'
 import { patient } from './until.ts'
 import type { World } from './world.ts'
 
-type Elsewhere = { passMs?: number; patience?: Patience; mayFail?: boolean }
+type Elsewhere = {
+  passMs?: number
+  purgeEmptyAfterDays?: number
+  patience?: Patience
+  mayFail?: boolean
+}
 
 /** The clean-up of a second node on the same database. */
 export function cleanupElsewhere(

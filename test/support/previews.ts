@@ -1,3 +1,4 @@
+import type { FetchOptions } from '@parley/server/jobs/previews/fetch'
 import { afterAll, beforeAll } from 'vitest'
 import { channelEventsOf } from './events.ts'
 import { serveNames } from './names.ts'
@@ -15,8 +16,10 @@ export const article = page(`
   <meta property="og:site_name" content="Kitchen">
   <meta property="og:type" content="article">`)
 
+type PreviewOptions = Pick<FetchOptions, 'perHost'>
+
 /** A channel of ana's in a world with previews, and a web server for the links in it. */
-async function createScene() {
+async function createScene(options: PreviewOptions) {
   const web = await servePages({
     '/article': article,
     '/a': page('<title>A</title>'),
@@ -29,7 +32,7 @@ async function createScene() {
   // Nodes do not compare themselves with the event log, so sockets get only what they are sent.
   const world = await createWorld({
     timings: { reconcileMs: 600_000 },
-    jobs: { previews: { allowedHosts: [web.host], resolver: names.resolver } },
+    jobs: { previews: { allowedHosts: [web.host], resolver: names.resolver, ...options } },
   })
   const ana = await world.user('ana', { name: 'Ana' })
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
@@ -75,10 +78,10 @@ async function createScene() {
 }
 
 /** The scene of a test file, made before its tests and stopped after them. */
-export function usePreviews() {
+export function usePreviews(options: PreviewOptions = {}) {
   let scene: Awaited<ReturnType<typeof createScene>> | undefined
   beforeAll(async () => {
-    scene = await createScene()
+    scene = await createScene(options)
   })
   afterAll(async () => {
     await scene?.world.stop()

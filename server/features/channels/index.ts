@@ -8,6 +8,7 @@ import { containing } from '../../db/sql.ts'
 import { channelForReader, isLargeChannel, lockedChannelForMember } from '../access.ts'
 import { isStaff } from '../members/index.ts'
 import { create, viewChannel } from './create.ts'
+import { markDeleted } from './delete.ts'
 import { type ChannelsQuery, selectOpenIds } from './open.ts'
 import { peerOf, selectChannels } from './view.ts'
 
@@ -73,7 +74,7 @@ const remove = implement(contract.channels.delete, async (ctx, { channelId }) =>
   if (membership.role !== 'owner') {
     throw new ApiError('FORBIDDEN', 'Only owners can delete a channel')
   }
-  ctx.emit(channel, 'channel.deleted', () => ({ channelId }))
+  markDeleted(ctx, channel)
   // Read now: once the channel is deleted, its members are unknown.
   const isLargeLivestream = channel.type === 'livestream' && isLargeChannel(channel)
   const connected = isLargeLivestream ? [] : await selectConnected(ctx.db, channelId)
@@ -82,11 +83,6 @@ const remove = implement(contract.channels.delete, async (ctx, { channelId }) =>
       broadcastToUser(ctx, userId, { type: 'channel.deleted', payload: { channelId } })
     }
   })
-  // The pair, the cid and the client id are free again at once; the content is purged later.
-  ctx.write(ctx.db`
-    update channels
-    set deleted_at = clock_timestamp(), client_id = null
-    where id = ${channelId}`)
   ctx.afterCommit(ctx.services.erasure.wake)
   return { success: true }
 })

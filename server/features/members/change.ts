@@ -131,6 +131,7 @@ export async function removeMember(
   ctx.emitToUser(user.id, 'channel.removed', { channelId })
 }
 
+/** That the last member leaves is an activity: from then on a channel counts as abandoned. */
 const deleteMember = (db: Tx, channelId: string, userId: string) => db`
   with removed as (
     delete from members
@@ -145,7 +146,12 @@ const deleteMember = (db: Tx, channelId: string, userId: string) => db`
     on conflict do nothing
   )
   update channels
-  set member_count = member_count - 1
+  set
+    member_count = member_count - 1,
+    last_activity_at = case
+      when member_count = 1 then greatest(clock_timestamp(), last_activity_at)
+      else last_activity_at
+    end
   where id = ${channelId}
     and exists (select from removed)`
 

@@ -36,45 +36,48 @@ type PageRow = MessageView & { found: number; place: number; bytes: number; byte
 
 /**
  * The first messages of a page: as many as an answer has room for, but at least one, and how many
- * the page has. What users wrote is measured before anything else is read.
+ * the page has.
  */
-export async function selectMessagePage(
-  db: Tx,
-  { viewer, rows, order, bytesBefore = db`0` }: PageQuery,
-) {
-  const views = await db<PageRow[]>`
-    select measured.*
-    from (
-      select
-        view.*,
-        msg.found, msg.place, msg.bytes_before,
-        (msg.bytes_before + sum(octet_length(to_json(view)::text)) over (order by msg.place))::int
-          as bytes
-      from (
-        select
-          page.*,
-          ${bytesBefore} as bytes_before,
-          (count(*) over ())::int as found,
-          (rank() over (order by ${order}))::int as place,
-          sum(
-            octet_length(page.text)
-            + octet_length(page.attachments::text)
-            + coalesce(octet_length(page.link_previews::text), 0)
-          ) over (order by ${order}) as content_bytes
-        from (${rows}) page
-      ) msg
-      ${withAuthorAndPin(db)}
-      cross join lateral (
-        select ${viewColumns(db, viewer)}
-        offset 0 -- measured and answered, but read once
-      ) view
-      where msg.content_bytes <= ${limits.answerBytes} or msg.place = 1
-    ) measured
-    where measured.bytes <= ${limits.answerBytes} or measured.place = 1
-    order by measured.place, measured.seq`
+export async function selectMessagePage(db: Tx, query: PageQuery) {
+  const views = await selectMessageViews(db, query)
   const messages = views.map(({ found, place, bytes, bytesBefore, ...view }) => toMessage(view))
   return { messages, found: views[0]?.found ?? 0, bytes: views.at(-1)?.bytes ?? 0 }
 }
+
+/** The same as rows. What users wrote is measured before anything else is read. */
+export const selectMessageViews = (
+  db: Tx,
+  { viewer, rows, order, bytesBefore = db`0` }: PageQuery,
+) => db<PageRow[]>`
+  select measured.*
+  from (
+    select
+      view.*,
+      msg.found, msg.place, msg.bytes_before,
+      (msg.bytes_before + sum(octet_length(to_json(view)::text)) over (order by msg.place))::int
+        as bytes
+    from (
+      select
+        page.*,
+        ${bytesBefore} as bytes_before,
+        (count(*) over ())::int as found,
+        (rank() over (order by ${order}))::int as place,
+        sum(
+          octet_length(page.text)
+          + octet_length(page.attachments::text)
+          + coalesce(octet_length(page.link_previews::text), 0)
+        ) over (order by ${order}) as content_bytes
+      from (${rows}) page
+    ) msg
+    ${withAuthorAndPin(db)}
+    cross join lateral (
+      select ${viewColumns(db, viewer)}
+      offset 0 -- measured and answered, but read once
+    ) view
+    where msg.content_bytes <= ${limits.answerBytes} or msg.place = 1
+  ) measured
+  where measured.bytes <= ${limits.answerBytes} or measured.place = 1
+  order by measured.place, measured.seq`
 
 const withAuthorAndPin = (db: Tx) => db`
   join users author on author.app_id = msg.app_id and author.id = msg.user_id

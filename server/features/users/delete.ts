@@ -16,7 +16,7 @@ export async function deleteUsers(ctx: DeleteContext, appId: string, userIds: st
   if (ids.length === 0) return []
   await leaveWorkspaces(ctx, { appId, userIds: ids })
   ctx.write(wipeUsers(db, appId, ids))
-  for (const userId of ids) ctx.enqueue('subscriber', { userId })
+  for (const userId of ids) ctx.enqueue('subscriber-removal', { userId })
   ctx.afterCommit(() => {
     for (const userId of ids) services.revocations.publish({ appId, userId })
     services.erasure.wake()

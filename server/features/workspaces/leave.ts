@@ -22,6 +22,11 @@ export async function leaveWorkspaces({ db }: Pick<Transaction, 'db'>, leavers: 
       and created_by = any(${leavers.userIds})
       and expires_at > now()`
   await appointOwners(db, ids)
+  await db`
+    update workspaces w
+    set updated_at = clock_timestamp()
+    where w.id = any(${ids}::uuid[])
+      and ${hasNoMembers(db)}`
 }
 
 function lockWorkspaces(db: Tx, { appId, userIds, workspaceId }: Leavers) {
@@ -55,3 +60,9 @@ const appointOwners = (db: Tx, workspaceIds: string[]) => db`
       )
     order by workspace_id, role = 'admin' desc, joined_at, user_id
   )`
+
+/** Of workspaces `w`. */
+export const hasNoMembers = (db: Tx) => db`not exists (
+  select from workspace_members wm
+  where wm.workspace_id = w.id
+)`

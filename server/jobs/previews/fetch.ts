@@ -5,6 +5,7 @@ import https from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { withTimeout } from '../with-timeout.ts'
 import { hostAndPortOf, hostOf, isIpAddress, isPlainHttpUrl, isPublicAddress } from './address.ts'
+import { createHostLimit, type HostLimit } from './fair-share.ts'
 
 type ContentType = 'html' | 'json'
 /** The response to a URL. The body is cut at MAX_BYTES. */
@@ -15,7 +16,13 @@ export type Fetch = (
 ) => Promise<FetchResult | undefined>
 
 /** `resolver` makes a new resolver for each request. */
-export type FetchOptions = { allowedHosts: readonly string[]; resolver?: () => Resolver }
+export type FetchOptions = {
+  allowedHosts: readonly string[]
+  resolver?: () => Resolver
+  perHost?: HostLimit
+}
+
+const PER_HOST: HostLimit = { most: 60, windowMs: 60_000 }
 
 const TOTAL_TIMEOUT_MS = 8_000
 const MAX_BYTES = 512 * 1024
@@ -36,15 +43,19 @@ class UnfetchableError extends Error {
 /**
  * Fetches URLs that strangers chose, from the public internet only. Each hop's URL is checked, then
  * its host, then every address it resolves to; the connection goes to exactly those addresses.
- * `allowedHosts` (`host:port`) are trusted. Returns undefined if there is no usable response.
+ * `allowedHosts` (`host:port`) are trusted. Returns undefined if there is no usable response; throws
+ * a BusyError if too many fetches went to a host.
  */
 export function createFetch({
   allowedHosts,
   resolver = () => new Resolver({ timeout: 2_000, tries: 2 }),
+  perHost = PER_HOST,
 }: FetchOptions): Fetch {
+  const countFetch = createHostLimit(perHost)
   const allowed = new Set(allowedHosts)
 
   const open = async (url: URL, options: { accept: string; signal: AbortSignal }) => {
+    countFetch(hostAndPortOf(url))
     const hasCredentials = url.username !== '' || url.password !== ''
     if (allowed.has(hostAndPortOf(url)) && !hasCredentials) return get(url, options)
     if (!isPlainHttpUrl(url)) throw new UnfetchableError(`not a plain http(s) URL: ${url.protocol}`)

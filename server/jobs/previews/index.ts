@@ -6,16 +6,23 @@ import type { Metrics } from '../../core/metrics.ts'
 import type { Db } from '../../db/client.ts'
 import { linksIn } from '../../features/messages/links.ts'
 import { attachPreviews } from '../../features/messages/previews.ts'
-import type { Handlers } from '../tasks.ts'
+import { type Handlers, RetryLaterError } from '../tasks.ts'
+import { BusyError, createUserShare } from './fair-share.ts'
 import type { Fetch } from './fetch.ts'
 import { findPreview, type PreviewResult } from './find-preview.ts'
 
 const CACHE_SECONDS = 24 * 60 * 60
 /** How long to cache a miss, or a preview made without its site's answer: both may improve soon. */
 const INCOMPLETE_CACHE_SECONDS = 60
+/** How many messages of a user are given previews at once, of the ten of a process. */
+const MOST_PER_USER = 3
+/** How long a message waits, at least, if its author or a host of its links has to. */
+const BUSY_SECONDS = 1
 
 type PreviewsOptions = { db: Db; metrics: Metrics; fetch: Fetch; publisher: EventPublisher }
-type MessageRow = { channelId: string; text: string }
+type MessageRow = { channelId: string; userId: string; text: string }
+/** What is known so far, and why the rest has to wait. */
+type Found = { previews: LinkPreview[]; busy: BusyError | undefined }
 type CacheRow = { urlHash: string; preview: LinkPreview | null }
 
 /**
@@ -28,11 +35,12 @@ export function createPreviews({
   fetch,
   publisher,
 }: PreviewsOptions): Pick<Handlers, 'preview'> {
+  const withinShare = createUserShare(MOST_PER_USER)
   const preview: Handlers['preview'] = async ([job], { signal }) => {
     const { appId, messageId } = job
     const [message] = await db.use(
       (db) => db<MessageRow[]>`
-        select msg.channel_id, msg.text
+        select msg.channel_id, msg.user_id, msg.text
         from messages msg
         where msg.app_id = ${appId}
           and msg.id = ${messageId}
@@ -40,20 +48,23 @@ export function createPreviews({
     )
     const links = message ? linksIn(message.text) : []
     if (!message || links.length === 0) return
-    const previews = await findPreviews(links, { appId, signal })
-    if (previews.length === 0) return
-    await db.use((db, signal) =>
-      runInTransaction(db, { appId, signal, publisher }, (ctx) =>
-        attachPreviews(ctx, { appId, channelId: message.channelId, messageId, previews }),
-      ),
-    )
+    const find = () => findPreviews(links, { appId, signal })
+    const { previews, busy } = await withinShare(`${appId}:${message.userId}`, find).catch(ifBusy)
+    if (previews.length > 0) {
+      await db.use((db, signal) =>
+        runInTransaction(db, { appId, signal, publisher }, (ctx) =>
+          attachPreviews(ctx, { appId, channelId: message.channelId, messageId, previews }),
+        ),
+      )
+    }
+    if (busy) throw new RetryLaterError('preview', [job], BUSY_SECONDS, busy)
   }
 
   /** From the cache, else from the network: all links at once, so that the message changes once. */
   const findPreviews = async (
     links: string[],
     { appId, signal }: { appId: string; signal: AbortSignal },
-  ) => {
+  ): Promise<Found> => {
     const hashes = new Map(links.map((link) => [link, sha256(link)]))
     const rows = await db.use(
       (db) => db<CacheRow[]>`
@@ -65,13 +76,21 @@ export function createPreviews({
     )
     const cached = new Map(rows.map(({ urlHash, preview }) => [urlHash, preview]))
     const missing = links.filter((link) => !cached.has(hashes.get(link) ?? ''))
-    const results = await Promise.all(missing.map((link) => findPreview(link, { fetch, signal })))
+    const outcomes = await Promise.all(
+      missing.map((link) =>
+        findPreview(link, { fetch, signal }).catch((error: unknown) => ifBusy(error).busy),
+      ),
+    )
+    const results = outcomes.filter(isResult)
     metrics.previews.inc({ outcome: 'cached' }, cached.size)
     for (const { preview } of results)
       metrics.previews.inc({ outcome: preview ? 'found' : 'missed' })
     if (results.length > 0) await cacheResults(appId, results)
     const all = [...cached.values(), ...results.map(({ preview }) => preview)]
-    return all.filter((preview) => preview !== null)
+    return {
+      previews: all.filter((preview) => preview !== null),
+      busy: outcomes.find((outcome) => outcome instanceof BusyError),
+    }
   }
 
   const cacheResults = (appId: string, results: PreviewResult[]) => {
@@ -93,4 +112,13 @@ export function createPreviews({
   }
 
   return { preview }
+}
+
+const isResult = (outcome: PreviewResult | BusyError): outcome is PreviewResult =>
+  !(outcome instanceof BusyError)
+
+/** Being busy is no failure: the job is put off. */
+function ifBusy(error: unknown) {
+  if (!(error instanceof BusyError)) throw error
+  return { previews: [], busy: error }
 }

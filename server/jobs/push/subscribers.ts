@@ -1,9 +1,11 @@
 import type { Db } from '../../db/client.ts'
 import type { Log } from '../log.ts'
-import { type Handlers, RetryLaterError } from '../tasks.ts'
+import { type Handlers, type QueuedJob, RetryLaterError } from '../tasks.ts'
 import type { Provider, Subscriber } from './provider.ts'
 import { ProviderRefusedError, ProviderUnavailableError } from './provider-call.ts'
 
+type ProfileTask = 'subscriber' | 'subscriber-removal'
+type ProfileJob<T extends ProfileTask> = { job: QueuedJob<T>; signal: AbortSignal }
 type SubscribersOptions = { db: Db; provider: Provider; log: Log }
 
 /**
@@ -14,18 +16,18 @@ export function createSubscribers({
   db,
   provider,
   log,
-}: SubscribersOptions): Pick<Handlers, 'subscriber' | 'device'> {
-  const subscriber: Handlers['subscriber'] = ([job], { signal }) => {
-    const copyProfile = async () => {
+}: SubscribersOptions): Pick<Handlers, ProfileTask | 'device'> {
+  /** Makes the provider's record what the user's is now, whichever job asks for it. */
+  const copyProfile = async <T extends ProfileTask>(task: T, { job, signal }: ProfileJob<T>) => {
+    try {
       const user = await selectSubscriber(db, job)
       if (user) await provider.saveSubscriber(user, signal)
       else await provider.removeSubscriber(job.userId, signal)
-    }
-    return copyProfile().catch((error: unknown) => {
+    } catch (error) {
       if (error instanceof ProviderUnavailableError)
-        throw new RetryLaterError('subscriber', [job], error.retryAfterSeconds, error)
+        throw new RetryLaterError(task, [job], error.retryAfterSeconds, error)
       logIfRefused(log, error)
-    })
+    }
   }
 
   const device: Handlers['device'] = ([job], { signal }) => {
@@ -44,7 +46,11 @@ export function createSubscribers({
     })
   }
 
-  return { subscriber, device }
+  return {
+    subscriber: ([job], { signal }) => copyProfile('subscriber', { job, signal }),
+    'subscriber-removal': ([job], { signal }) => copyProfile('subscriber-removal', { job, signal }),
+    device,
+  }
 }
 
 /** Trying again would not help, so a refusal is only logged. */

@@ -1,0 +1,132 @@
+import { contract, limits, type Output } from '@parley/contract'
+import { ApiError } from '../core/errors.ts'
+import { type Implements, implement, implementWithoutTransaction } from '../core/operation.ts'
+import type { Tx } from '../db/client.ts'
+import { lockedChannelForApp } from './access.ts'
+import { markDeleted } from './channels/delete.ts'
+import { decodeIdCursor, encodeCursor, toPage } from './cursors.ts'
+import { hasNoMembers } from './workspaces/leave.ts'
+
+type Channel = Output<typeof contract.abandoned.channels>['channels'][number]
+type Workspace = Output<typeof contract.abandoned.workspaces>['workspaces'][number]
+
+const channels = implementWithoutTransaction(
+  contract.abandoned.channels,
+  async ({ db, caller: { appId } }, { limit, cursor }) => {
+    const slice = await selectSlice(db, { table: 'channels', appId, after: afterOf(cursor) })
+    const found = await db<Channel[]>`
+      select id, type, name, workspace_id, created_at, last_activity_at
+      from channels c
+      where app_id = ${appId}
+        and ${isWithin(db, slice)}
+        and ${isAbandonedChannel(db)}
+      order by app_id, id
+      limit ${limit + 1}`
+    const { page, nextCursor } = pageOf(found, limit, slice)
+    return { channels: page, nextCursor }
+  },
+)
+
+const deleteChannel = implement(contract.abandoned.deleteChannel, async (ctx, { channelId }) => {
+  const channel = await lockedChannelForApp(ctx, ctx.caller.appId, channelId)
+  if (channel.memberCount > 0) throw new ApiError('FORBIDDEN', 'The channel has members')
+  markDeleted(ctx, channel)
+  ctx.afterCommit(ctx.services.erasure.wake)
+  return { success: true }
+})
+
+const workspaces = implementWithoutTransaction(
+  contract.abandoned.workspaces,
+  async ({ db, caller: { appId } }, { limit, cursor }) => {
+    const slice = await selectSlice(db, { table: 'workspaces', appId, after: afterOf(cursor) })
+    const found = await db<Workspace[]>`
+      select id, name, created_at, updated_at
+      from workspaces w
+      where app_id = ${appId}
+        and ${isWithin(db, slice)}
+        and ${hasNoMembers(db)}
+      order by app_id, id
+      limit ${limit + 1}`
+    const { page, nextCursor } = pageOf(found, limit, slice)
+    return { workspaces: page, nextCursor }
+  },
+)
+
+const deleteWorkspace = implement(
+  contract.abandoned.deleteWorkspace,
+  async ({ db, caller: { appId } }, { workspaceId }) => {
+    const [workspace] = await lockWorkspace(db, { appId, id: workspaceId })
+    if (!workspace) throw new ApiError('NOT_FOUND', 'Workspace not found')
+    const { count } = await deleteIfAbandoned(db, workspaceId)
+    if (count === 0) throw new ApiError('FORBIDDEN', 'The workspace has members or channels')
+    return { success: true }
+  },
+)
+
+export const abandoned = {
+  channels,
+  deleteChannel,
+  workspaces,
+  deleteWorkspace,
+} satisfies Implements<'abandoned'>
+
+/** Of a table, the ids after one and up to another. */
+export type Slice = { after: string; last: string; isLast: boolean }
+type SliceQuery = {
+  table: 'channels' | 'workspaces'
+  /** Those of one app; without, those of all. */
+  appId?: string
+  after?: string | undefined
+}
+const FIRST = '00000000-0000-0000-0000-000000000000'
+const LAST = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+/**
+ * The next slice of a walk over a table. No index knows what is abandoned: it would be written
+ * whenever somebody comes or goes, for the sake of the few that are found.
+ */
+export async function selectSlice(db: Tx, { table, appId, after = FIRST }: SliceQuery) {
+  const ofApp = appId === undefined ? db`true` : db`app_id = ${appId}`
+  const [end] = await db<{ id: string }[]>`
+    select id
+    from ${db(table)}
+    where ${ofApp}
+      and id > ${after}
+    order by ${appId === undefined ? db`id` : db`app_id, id`}
+    offset ${limits.abandoned.slice - 1}
+    limit 1`
+  return { after, last: end?.id ?? LAST, isLast: end === undefined }
+}
+
+export const isWithin = (db: Tx, { after, last }: Slice) => db`(id > ${after} and id <= ${last})`
+
+/** Of channels. */
+export const isAbandonedChannel = (db: Tx) => db`(member_count = 0 and deleted_at is null)`
+
+/** Locks a workspace against new members and channels: they refer to it. */
+export const lockWorkspace = (db: Tx, { appId, id }: { appId: string; id: string }) => db`
+  select from workspaces
+  where id = ${id}
+    and app_id is not distinct from ${appId}
+  for update`
+
+/** Deletes a locked workspace and its invites, unless it has members or channels. */
+export const deleteIfAbandoned = (db: Tx, id: string) => db`
+  delete from workspaces w
+  where w.id = ${id}
+    and ${hasNoMembers(db)}
+    and not exists (
+      select from channels c
+      where c.app_id = w.app_id
+        and c.workspace_id = w.id
+    )`
+
+const afterOf = (cursor: string | undefined) =>
+  cursor === undefined ? undefined : decodeIdCursor(cursor)
+
+/** A page of what was found in a slice. After the last of them the walk goes on. */
+function pageOf<Row extends { id: string }>(found: Row[], limit: number, slice: Slice) {
+  const { page, nextCursor } = toPage(found, limit, ({ id }) => encodeCursor(id, ''))
+  const isEnd = nextCursor === null && slice.isLast
+  return { page, nextCursor: isEnd ? null : (nextCursor ?? encodeCursor(slice.last, '')) }
+}

@@ -1,0 +1,17 @@
+import type { Transaction } from '../../core/context.ts'
+import type { LockedChannel } from '../../core/event-buffer.ts'
+
+/**
+ * Deletes a channel for everybody. The pair, the cid, the client id and the workspace are free
+ * again at once; the clean-up purges the content.
+ */
+export function markDeleted(
+  ctx: Pick<Transaction, 'db' | 'emit' | 'write'>,
+  channel: LockedChannel,
+) {
+  ctx.emit(channel, 'channel.deleted', () => ({ channelId: channel.id }))
+  ctx.write(ctx.db`
+    update channels
+    set deleted_at = clock_timestamp(), client_id = null, workspace_id = null
+    where id = ${channel.id}`)
+}

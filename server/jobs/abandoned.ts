@@ -1,0 +1,109 @@
+import { performance } from 'node:perf_hooks'
+import { runInTransaction, type Transaction } from '../core/context.ts'
+import type { EventPublisher } from '../core/event-bus.ts'
+import type { Db, Tx } from '../db/client.ts'
+import {
+  deleteIfAbandoned,
+  isAbandonedChannel,
+  isWithin,
+  lockWorkspace,
+  type Slice,
+  selectSlice,
+} from '../features/abandoned.ts'
+import { asLocked, lockChannels, selectChannel } from '../features/access.ts'
+import { markDeleted } from '../features/channels/delete.ts'
+import { hasNoMembers } from '../features/workspaces/leave.ts'
+
+const INTERVAL_MS = 3_600_000
+
+type PurgeContext = {
+  db: Pick<Db, 'use'>
+  publisher: EventPublisher
+  /** Throws when there is no time for another step. */
+  checkpoint: () => void
+  /** Runs a part that the others do not depend on. False: it failed, and this was reported. */
+  attempt: (work: () => Promise<void>) => Promise<boolean>
+}
+type Found = { appId: string; id: string }
+type Purge = {
+  table: 'channels' | 'workspaces'
+  select: (db: Tx, slice: Slice) => Promise<Found[]>
+  remove: (ctx: Transaction, found: Found) => Promise<unknown>
+}
+
+/**
+ * Deletes channels, and then workspaces, whose last member left more than so many days ago. Walks
+ * over all of them once an hour, and goes on in the next pass if there is no time; 0 turns it off.
+ */
+export function createAbandonedPurge(days: number) {
+  const walks = purgesAfter(days).map((purge) => ({
+    purge,
+    after: undefined as string | undefined,
+  }))
+  let [left, finishedAt] = [[...walks], Number.NEGATIVE_INFINITY]
+  return async (context: PurgeContext) => {
+    if (days === 0 || performance.now() - finishedAt < INTERVAL_MS) return
+    for (let [walk] = left; walk; [walk] = left) {
+      context.checkpoint()
+      walk.after = await purgeSlice(context, walk.purge, walk.after)
+      if (walk.after === undefined) left = left.slice(1)
+    }
+    left = [...walks]
+    finishedAt = performance.now()
+  }
+}
+
+/** Purges the slice after an id. Returns the id to go on after; undefined at the end. */
+async function purgeSlice(
+  { db, publisher, checkpoint, attempt }: PurgeContext,
+  { table, select, remove }: Purge,
+  after: string | undefined,
+) {
+  const slice = await db.use((db) => selectSlice(db, { table, after }))
+  for (const found of await db.use((db) => select(db, slice))) {
+    checkpoint()
+    await attempt(async () => {
+      await db.use((connection, signal) =>
+        runInTransaction(connection, { appId: found.appId, signal, publisher }, (ctx) =>
+          remove(ctx, found),
+        ),
+      )
+    })
+  }
+  return slice.isLast ? undefined : slice.last
+}
+
+const purgesAfter = (days: number): Purge[] => [
+  {
+    table: 'channels',
+    select: async (db, slice) => db<Found[]>`
+      select app_id, id
+      from channels c
+      where ${isWithin(db, slice)}
+        and ${isAbandonedChannel(db)}
+        and last_activity_at < now() - ${days} * interval '1 day'
+      order by id`,
+    remove: removeChannel,
+  },
+  {
+    table: 'workspaces',
+    select: async (db, slice) => db<Found[]>`
+      select app_id, id
+      from workspaces w
+      where ${isWithin(db, slice)}
+        and ${hasNoMembers(db)}
+        and updated_at < now() - ${days} * interval '1 day'
+      order by id`,
+    remove: async (ctx, found) => {
+      await lockWorkspace(ctx.db, found)
+      await deleteIfAbandoned(ctx.db, found.id)
+    },
+  },
+]
+
+async function removeChannel(ctx: Transaction, { appId, id }: Found) {
+  await lockChannels(ctx.db, appId, [id])
+  const [channel] = await selectChannel(ctx.db, appId, id)
+  // Somebody may have joined it meanwhile.
+  if (channel?.memberCount === 0) markDeleted(ctx, asLocked(channel))
+}

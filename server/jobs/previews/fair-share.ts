@@ -1,0 +1,49 @@
+import { LRUCache } from 'lru-cache'
+
+/** A fetch has to wait: too many went to its host, or too many of its user are under way. */
+export class BusyError extends Error {
+  override readonly name = 'BusyError'
+}
+
+/** How many hosts are remembered, for one window each. */
+const MOST_HOSTS = 10_000
+
+/** How many fetches may go to one host in a window of time. */
+export type HostLimit = { most: number; windowMs: number }
+
+/**
+ * Limits the fetches from one host, redirects included: whoever writes many links must not
+ * be able to have this server flood another.
+ */
+export function createHostLimit({ most, windowMs }: HostLimit) {
+  const counts = new LRUCache<string, number>({
+    max: MOST_HOSTS,
+    ttl: windowMs,
+    noUpdateTTL: true,
+  })
+  return (host: string) => {
+    const count = counts.get(host) ?? 0
+    if (count >= most) throw new BusyError(`fetched ${most} times from ${host} of late`)
+    counts.set(host, count + 1)
+  }
+}
+
+/**
+ * Runs work of one user, unless so much of theirs is under way: slow links of one user must not keep
+ * everybody else waiting for their previews.
+ */
+export function createUserShare(most: number) {
+  const running = new Map<string, number>()
+  return async <T>(user: string, work: () => Promise<T>): Promise<T> => {
+    const count = running.get(user) ?? 0
+    if (count >= most) throw new BusyError(`${most} messages of their author are under way`)
+    running.set(user, count + 1)
+    try {
+      return await work()
+    } finally {
+      const left = (running.get(user) ?? 1) - 1
+      if (left > 0) running.set(user, left)
+      else running.delete(user)
+    }
+  }
+}

@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto'
+import { limits } from '@parley/contract'
+import { afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { cleanupElsewhere } from './support/cleanup.ts'
+import { RawSocket, useSockets } from './support/socket.ts'
+import { patient } from './support/until.ts'
+import { type User, useWorld } from './support/world.ts'
+
+const world = useWorld()
+const terminatedLater = useSockets()
+let ana: User
+let ben: User
+beforeAll(async () => {
+  ;[ana, ben] = await world().users('ana', 'ben')
+})
+afterEach(async () => {
+  const { db, appId } = world()
+  await db`delete from channels where app_id = ${appId}`
+  await db`delete from workspaces where app_id = ${appId}`
+})
+
+type Options = { isLeft?: boolean; type?: 'public' | 'team'; workspaceId?: string }
+async function createChannel({ isLeft = true, ...options }: Options = {}) {
+  const { id } = await ana.channels.create({ type: 'group', name: 'Talk', ...options })
+  if (isLeft) await ana.members.leave({ channelId: id })
+  return id
+}
+async function createWorkspace({ isLeft = true } = {}) {
+  const { id } = await ana.workspaces.create({ name: 'Acme', type: 'team' })
+  if (isLeft) await ana.workspaces.removeMember({ workspaceId: id, userId: 'ana' })
+  return id
+}
+const abandonedChannels = async () =>
+  (await world().backend.abandoned.channels()).channels.map(({ id }) => id)
+const abandonedWorkspaces = async () =>
+  (await world().backend.abandoned.workspaces()).workspaces.map(({ id }) => id)
+/** The ids that the tables still have. */
+const stored = async () => {
+  const { db, appId } = world()
+  const rows = await db<{ id: string }[]>`
+    select id from channels where app_id = ${appId}
+    union all
+    select id from workspaces where app_id = ${appId}`
+  return rows.map(({ id }) => id).sort()
+}
+/** Makes the last activity of all channels and workspaces so many days older. */
+async function age(days: number) {
+  const { db, appId } = world()
+  await db`
+    update channels
+    set last_activity_at = last_activity_at - ${days} * interval '1 day'
+    where app_id = ${appId}`
+  await db`
+    update workspaces
+    set updated_at = updated_at - ${days} * interval '1 day'
+    where app_id = ${appId}`
+}
+const purge = (purgeEmptyAfterDays?: number) =>
+  cleanupElsewhere(world(), purgeEmptyAfterDays === undefined ? {} : { purgeEmptyAfterDays }).run()
+
+test('a backend lists the channels that all members have left, and deletes them', async () => {
+  const [left, other] = [await createChannel(), await createChannel({ isLeft: false })]
+  expect(await abandonedChannels()).toEqual([left])
+  await world().backend.abandoned.deleteChannel({ channelId: left })
+  expect(await abandonedChannels()).toEqual([])
+  await vi.waitFor(async () => expect(await stored()).toEqual([other]), patient)
+  const again = world().backend.abandoned.deleteChannel({ channelId: left })
+  await expect(again).rejects.toMatchObject({ code: 'NOT_FOUND' })
+})
+
+test('a channel that somebody has joined again is not abandoned', async () => {
+  const channelId = await createChannel({ type: 'public' })
+  expect(await abandonedChannels()).toEqual([channelId])
+  await ben.members.join({ channelId })
+  expect(await abandonedChannels()).toEqual([])
+  const refused = world().backend.abandoned.deleteChannel({ channelId })
+  await expect(refused).rejects.toMatchObject({ code: 'FORBIDDEN' })
+})
+
+test('an abandoned workspace is deleted once its channels are', async () => {
+  const { backend } = world()
+  const workspaceId = await createWorkspace({ isLeft: false })
+  const channelId = await createChannel({ type: 'team', workspaceId, isLeft: false })
+  const refused = () => backend.abandoned.deleteWorkspace({ workspaceId })
+  await expect(refused()).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  await ana.workspaces.removeMember({ workspaceId, userId: 'ana' })
+  expect(await abandonedWorkspaces()).toEqual([workspaceId])
+  await expect(refused()).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  await ana.channels.delete({ channelId })
+  await backend.abandoned.deleteWorkspace({ workspaceId })
+  expect(await abandonedWorkspaces()).toEqual([])
+})
+
+test('another backend neither sees nor deletes what is abandoned', async () => {
+  const [channelId, workspaceId] = [await createChannel(), await createWorkspace()]
+  const { abandoned } = await world().stranger()
+  expect(await abandoned.channels()).toEqual({ channels: [], nextCursor: null })
+  expect(await abandoned.workspaces()).toEqual({ workspaces: [], nextCursor: null })
+  await expect(abandoned.deleteChannel({ channelId })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  const refused = abandoned.deleteWorkspace({ workspaceId })
+  await expect(refused).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  expect(await stored()).toEqual([channelId, workspaceId].sort())
+})
+
+test('pages go through all that is abandoned, a bounded number of rows at a time', async () => {
+  const { db, appId, backend } = world()
+  await db`
+    insert into channels (id, app_id, cid, type, created_by, member_count)
+    select
+      gen_random_uuid(), ${appId}, 'group:' || n, 'group', 'ana',
+      case when n % 300 = 0 then 0 else 1 end
+    from generate_series(1, ${2 * limits.abandoned.slice + 1}) n`
+  const pages = async (limit: number) => {
+    const found: string[][] = []
+    let cursor: string | null | undefined
+    while (cursor !== null) {
+      const page = await backend.abandoned.channels({ limit, ...(cursor && { cursor }) })
+      found.push(page.channels.map(({ id }) => id))
+      cursor = page.nextCursor
+    }
+    return found
+  }
+  const bySlice = await pages(100)
+  expect(bySlice).toHaveLength(3)
+  const all = bySlice.flat()
+  expect(new Set(all).size).toBe(6)
+  expect(all).toEqual([...all].sort())
+  const short = await pages(1)
+  expect(short.flat()).toEqual(all)
+  expect(Math.max(...short.map(({ length }) => length))).toBe(1)
+  for (const bad of ['x', Buffer.from('["x",""]').toString('base64url')])
+    await expect(backend.abandoned.channels({ cursor: bad })).rejects.toMatchObject({
+      code: 'VALIDATION_ERROR',
+    })
+})
+
+test('what is abandoned for longer than the setting says is purged', async () => {
+  const old = [await createChannel(), await createWorkspace()]
+  await age(8)
+  const kept = [
+    await createChannel(),
+    await createChannel({ isLeft: false }),
+    await createWorkspace(),
+    await createWorkspace({ isLeft: false }),
+  ].sort()
+  await purge()
+  await purge(0)
+  await purge(9)
+  expect(await stored()).toEqual([...old, ...kept].sort())
+  await purge(7)
+  expect(await stored()).toEqual(kept)
+})
+
+test('a channel is abandoned from the time that its last member left', async () => {
+  const channelId = await createChannel({ isLeft: false })
+  const workspaceId = await createWorkspace({ isLeft: false })
+  await age(8)
+  await ana.members.leave({ channelId })
+  await ana.workspaces.removeMember({ workspaceId, userId: 'ana' })
+  await purge(7)
+  expect(await stored()).toEqual([channelId, workspaceId].sort())
+})
+
+test('who reads an abandoned public channel is told of its purge', async () => {
+  const channelId = await createChannel({ type: 'public' })
+  const socket = await terminatedLater(RawSocket.connect(world(), ben))
+  const channel = `chat:${world().appId}:${channelId}`
+  await socket.ask({ id: 2, subscribe: { channel } })
+  await age(8)
+  await purge(7)
+  await socket.pushed(({ pub }) => pub?.data.type === 'channel.deleted')
+})
+
+test('the purge walks over all channels, however many there are', async () => {
+  const { db, appId } = world()
+  await db`
+    insert into channels (id, app_id, cid, type, created_by, member_count)
+    select gen_random_uuid(), ${appId}, 'group:' || n, 'group', 'ana', 1
+    from generate_series(1, ${2 * limits.abandoned.slice}) n`
+  const [first, last] = [randomUUID().replace(/^./, '0'), randomUUID().replace(/^./, 'f')]
+  await db`
+    insert into channels (id, app_id, cid, type, created_by, member_count, last_activity_at)
+    select id, ${appId}, 'group:' || id, 'group', 'ana', 0, now() - interval '8 days'
+    from unnest(${[first, last]}::uuid[]) id`
+  await purge(7)
+  const left = await stored()
+  expect([left.includes(first), left.includes(last)]).toEqual([false, false])
+})
