@@ -30,7 +30,7 @@ test('a migration that was interrupted begins again, and leaves valid indexes', 
   await sql`
     update pg_index
     set indisvalid = false
-    where indexrelid = 'messages_live'::regclass`
+    where indexrelid = 'users_search'::regclass`
   await migrate(url)
   const invalid = await sql`
     select indexrelid::regclass::text
