@@ -39,7 +39,14 @@ const insertMessages = (
       gen_random_uuid(), ${appId}, ${channelId}, ${userId}, n, n, n - ${from - 1},
       'hello', '{}', '[]', case when ${isDeleted} then now() end
     from generate_series(${from}::int, ${from + MANY - 1}::int) n
-    returning seq
+    returning seq, deleted_at
+  ),
+  counted as (
+    insert into tombstone_counts (app_id, channel_id, user_id, part, count)
+    select ${appId}, ${channelId}, author, seq / 500, count(*)
+    from added, unnest(${['', userId]}::text[]) author
+    where deleted_at is not null
+    group by 3, 4
   )
   update channels
   set last_seq = ${from + MANY - 1}, rev = ${from + MANY - 1}
@@ -73,9 +80,9 @@ const insertChannels = ({ db, appId }: Insertion) => db`
 type Read = [name: string, returned: number, work: () => Promise<unknown>]
 
 async function fill() {
-  const [ana, ben, cem] = await world().users('ana', 'ben', 'cem')
-  const group = (name: string) =>
-    ana.channels.create({ type: 'group', name, memberIds: ['ben', 'cem'] })
+  const [ana, ben, cem, dan] = await world().users('ana', 'ben', 'cem', 'dan')
+  const memberIds = ['ben', 'cem', 'dan']
+  const group = (name: string) => ana.channels.create({ type: 'group', name, memberIds })
   const [{ id: channelId }, { id: ownId }] = [await group('Long'), await group('Own')]
   await insertUsers(world())
   await insertMembers(world(), channelId)
@@ -135,6 +142,8 @@ async function fill() {
     ['a channel full of own messages', 1, () => ana.channels.get({ channelId: ownId })],
     ['a list of both', 2, () => ana.channels.list({})],
     ['the unread count of both', 2, () => ana.reads.unreadCount()],
+    ['an unread count behind tombstones', 25, () => dan.channels.get({ channelId })],
+    ['the total of many channels', MANY, () => cem.reads.unreadCount()],
     ['what is missed since a message', 50, () => ben.messages.list({ channelId, since_seq: 9 })],
     ['the users', 50, () => ben.users.list({ limit: 50 })],
     ['open channels', 20, () => ben.channels.list({ discover: true, limit: 20 })],

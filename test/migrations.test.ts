@@ -22,7 +22,7 @@ test('nodes that start at once migrate a database once, indexes built concurrent
 
 test('a migration that was interrupted begins again, and leaves valid indexes', async () => {
   const url = await createEmptyDatabase()
-  await migrate(url)
+  await migrateUpTo(url, '0010_search')
   const sql = connect(url)
   await sql`
     delete from drizzle.__drizzle_migrations
@@ -30,7 +30,7 @@ test('a migration that was interrupted begins again, and leaves valid indexes', 
   await sql`
     update pg_index
     set indisvalid = false
-    where indexrelid = 'messages_live'::regclass`
+    where indexrelid = 'users_search'::regclass`
   await migrate(url)
   const invalid = await sql`
     select indexrelid::regclass::text
@@ -78,4 +78,40 @@ test('open channels of before the migration are listed by their activity', async
     from channels
     where active_hour <> last_activity_at - interval '30 minutes'`
   expect(late).toHaveLength(0)
+})
+
+test('messages deleted before the migration are counted as tombstones', async () => {
+  const url = await createEmptyDatabase()
+  await migrateUpTo(url, '0010_search')
+  const sql = connect(url)
+  const appId = randomUUID()
+  await sql`insert into apps (id, name) values (${appId}, 'App')`
+  await sql`insert into users (app_id, id) values (${appId}, 'ana'), (${appId}, 'ben')`
+  await sql`
+    with talk as (
+      insert into channels (id, app_id, cid, type, created_by)
+      values (gen_random_uuid(), ${appId}, 'group:talk', 'group', 'ana')
+      returning id
+    )
+    insert into messages (
+      id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments, deleted_at
+    )
+    select
+      gen_random_uuid(), ${appId}, id, case when n < 600 then 'ana' else 'ben' end, n, n,
+      '', '{}', '[]', case when n > 498 then now() end
+    from talk, generate_series(1, 1000) n`
+  await migrate(url)
+  const counts = await sql`
+    select user_id, part, count
+    from tombstone_counts
+    order by user_id, part`
+  expect(counts.map((row) => Object.values(row))).toEqual([
+    ['', 0, 1],
+    ['', 1, 500],
+    ['', 2, 1],
+    ['ana', 0, 1],
+    ['ana', 1, 100],
+    ['ben', 1, 400],
+    ['ben', 2, 1],
+  ])
 })

@@ -6,6 +6,7 @@ import type { Tx } from '../db/client.ts'
 import type { ChannelRow } from '../db/rows.ts'
 import { channelForMember, isLargeChannel } from './access.ts'
 import { messageIdAt } from './messages/view.ts'
+import { tombstonesAfterMarker } from './tombstones.ts'
 
 const mark = implementWithoutTransaction(
   contract.reads.mark,
@@ -132,14 +133,7 @@ export const unread = (db: Tx) => db`
       0,
       c.last_seq - m.unread_after_seq
       - ${ownAfterMarker(db)}
-      - (
-        select count(*)
-        from messages msg
-        where msg.channel_id = c.id
-          and msg.deleted_at is not null
-          and msg.user_id <> m.user_id
-          and msg.seq > m.unread_after_seq
-      )
+      - (${tombstonesAfterMarker(db)})
     )::int
   end`
 

@@ -56,6 +56,12 @@ export const channels = pgTable(
       .on(t.appId, t.type, t.activeHour)
       .concurrently()
       .where(sql`type in ('public', 'livestream') and deleted_at is null`),
+    // As users are; the condition is not that of `channels_open`, which would be read from end to end.
+    index('channels_search')
+      .using('gin', sql`search_keys(app_id::text || type, name, 1)`)
+      .concurrently()
+      .where(sql`type in ('public', 'livestream') and num_nulls(deleted_at) = 1`)
+      .with({ gin_pending_list_limit: 256 }),
     index().on(t.workspaceId).where(sql`workspace_id is not null and deleted_at is null`),
     index('channels_to_purge').on(t.deletedAt).where(sql`deleted_at is not null`),
     referencesWorkspace(t),

@@ -50,6 +50,26 @@ export const messages = pgTable(
   ],
 )
 
+/**
+ * How many messages of each part of a channel are tombstones: of each author, and of all users as
+ * the author ''. Kept while the channel is locked.
+ */
+export const tombstoneCounts = pgTable(
+  'tombstone_counts',
+  {
+    appId: uuid().notNull(),
+    channelId: uuid().notNull(),
+    userId: text().notNull(),
+    /** Holds the messages whose seq, divided by TOMBSTONE_PART, is this. */
+    part: integer().notNull(),
+    count: integer().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.channelId, t.userId, t.part] }),
+    referencesChannel(t).onDelete('cascade'),
+  ],
+)
+
 const messageId = () => uuid().references(() => messages.id, { onDelete: 'cascade' })
 
 export const reactions = pgTable(

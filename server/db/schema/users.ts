@@ -46,6 +46,12 @@ export const users = pgTable(
   (t) => [
     primaryKey({ columns: [t.appId, t.id] }),
     index().on(t.appId, t.displayName, t.id),
+    // The keys of a name are all its parts of up to three characters, apart for each app.
+    index('users_search')
+      .using('gin', sql`search_keys(app_id::text, display_name, 1)`)
+      .concurrently()
+      .where(sql`num_nulls(deleted_at) = 1`)
+      .with({ gin_pending_list_limit: 256 }),
     index('users_to_forget')
       .on(t.deletedAt)
       .where(sql`deleted_at is not null and forgotten_at is null`),

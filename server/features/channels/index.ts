@@ -27,13 +27,14 @@ const list = implementWithoutTransaction(
 )
 
 /** Selects the channels of a user, of one type or with part of a name if it is given. */
-function selectOwn(db: Tx, { userId, limit, offset, type, q }: ChannelsQuery) {
+function selectOwn(db: Tx, { appId, userId, limit, offset, type, q }: ChannelsQuery) {
   const peerName = db`(select display_name from (${peerOf(db, userId)}) peer)`
   const hasType = type === undefined ? db`true` : db`c.type = ${type}`
   const isNamed =
     q === undefined ? db`true` : db`coalesce(c.name, ${peerName}) ilike ${containing(q)}`
   return db`
-    m.user_id is not null
+    m.app_id = ${appId}
+    and m.user_id is not null
     and ${hasType}
     and ${isNamed}
     order by c.last_activity_at desc, c.id desc

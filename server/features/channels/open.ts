@@ -1,8 +1,10 @@
-import type { contract, Input } from '@parley/contract'
+import type { ChannelType, contract, Input } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { containing } from '../../db/sql.ts'
+import { hasKeys, selectNamed } from '../search.ts'
 
 type ListInput = Input<typeof contract.channels.list>
+type OpenType = Extract<ChannelType, 'public' | 'livestream'>
 /** Which channels to list. */
 export type ChannelsQuery = Required<Pick<ListInput, 'limit' | 'offset'>> &
   Pick<ListInput, 'type' | 'q'> & { appId: string; userId: string }
@@ -16,35 +18,50 @@ export function selectOpenIds(
   db: Tx,
   { appId, userId, limit, offset, type, q }: ChannelsQuery,
 ): Fragment {
-  const isListed = db`
-    c.app_id = ${appId}
-    and c.deleted_at is null
-    and ${q === undefined ? db`true` : db`c.name ilike ${containing(q)}`}`
+  const count = limit + offset
   const hasNoType = (kind: string) => type !== undefined && type !== kind
-  const openOf = (isOfType: Fragment) => db`
-    select c.id, c.last_activity_at
-    from channels c
-    where ${isOfType}
-      and ${isListed}
-    order by c.active_hour desc, c.last_activity_at desc, c.id desc
-    limit ${limit + offset}`
+  // The type is a constant in the statement: a parameter would keep it from its partial index.
+  const openOf = (kind: OpenType, isOfType: Fragment) => {
+    const inOrder = db`
+      select c.id, c.last_activity_at, c.name
+      from channels c
+      where ${isOfType}
+        and c.app_id = ${appId}
+        and c.deleted_at is null
+      order by c.active_hour desc, c.last_activity_at desc, c.id desc`
+    return q === undefined ? db`${inOrder} limit ${count}` : namedOf(kind, { q, inOrder })
+  }
+  const namedOf = (kind: OpenType, { q, inOrder }: { q: string; inOrder: Fragment }) => {
+    const keys = db`search_keys(c.app_id::text || c.type, c.name, 1)`
+    const byKeys = db`
+      select c.id, c.last_activity_at, c.name
+      from channels c
+      where ${hasKeys(db, { keys, scope: appId + kind, q })}
+        and c.type in ('public', 'livestream')
+        and c.type is not distinct from ${kind}
+        and c.app_id is not distinct from ${appId}
+        and num_nulls(c.deleted_at) = 1`
+    return selectNamed(db, { q, inOrder, byKeys, order: db`last_activity_at desc, id desc`, count })
+  }
   const ofWorkspaces = db`
-    select c.id, c.last_activity_at
+    select c.id, c.last_activity_at, c.name
     from workspace_members wm
     join channels c on c.workspace_id = wm.workspace_id
     where wm.app_id = ${appId}
       and wm.user_id = ${userId}
       and c.type = 'team'
-      and ${isListed}
+      and c.app_id = ${appId}
+      and c.deleted_at is null
+      and ${q === undefined ? db`true` : db`c.name ilike ${containing(q)}`}
     order by c.last_activity_at desc, c.id desc
-    limit ${limit + offset}`
-  const none = db`select id, last_activity_at from channels where false`
+    limit ${count}`
+  const none = db`select id, last_activity_at, name from channels where false`
   return db`
     select open.id
     from (
-      (${hasNoType('public') ? none : openOf(db`c.type = 'public'`)})
+      (${hasNoType('public') ? none : openOf('public', db`c.type = 'public'`)})
       union all
-      (${hasNoType('livestream') ? none : openOf(db`c.type = 'livestream'`)})
+      (${hasNoType('livestream') ? none : openOf('livestream', db`c.type = 'livestream'`)})
       union all
       (${hasNoType('team') ? none : ofWorkspaces})
     ) open

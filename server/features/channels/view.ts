@@ -106,8 +106,8 @@ const selectChannelRows = (
           select c.*
           from channels c
           left join members m on m.channel_id = c.id and m.user_id = ${viewer}
-          where c.app_id = ${appId}
-            and c.deleted_at is null
+          where c.app_id is not distinct from ${appId}
+            and num_nulls(c.deleted_at) = 1
             and ${page}
         ) page
       ) c

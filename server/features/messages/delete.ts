@@ -5,6 +5,7 @@ import type { LockedChannel } from '../../core/event-buffer.ts'
 import { implement } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
 import type { MessageRow } from '../../db/rows.ts'
+import { ALL_AUTHORS, TOMBSTONE_PART } from '../tombstones.ts'
 import { type DatedMessage, lockedMessageForApp, lockedMessageForAuthor } from './access.ts'
 
 /** Deletes a message: its author can while it is new, the app's backend always. */
@@ -87,6 +88,16 @@ const writeTombstones = (db: Tx, tombstones: { id: string }[], threads: Thread[]
   pins as (
     delete from pins
     where message_id in (select id from deleted)
+  ),
+  counts as (
+    insert into tombstone_counts as tc (app_id, channel_id, user_id, part, count)
+    select msg.app_id, msg.channel_id, author.id, msg.seq / ${TOMBSTONE_PART}::int, count(*)
+    from deleted
+    join messages msg on msg.id = deleted.id
+    cross join lateral (values (msg.user_id), (${ALL_AUTHORS})) as author (id)
+    group by 1, 2, 3, 4
+    on conflict (channel_id, user_id, part) do update
+    set count = tc.count + excluded.count
   ),
   events as (
     update events e

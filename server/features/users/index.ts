@@ -2,35 +2,29 @@ import { contract } from '@parley/contract'
 import type { Caller, UserAdminAccess, WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
-import type { Tx } from '../../db/client.ts'
-import { containing } from '../../db/sql.ts'
-import { decodeCursor, encodeCursor, toPage } from '../cursors.ts'
+import { encodeCursor, toPage } from '../cursors.ts'
 import { deleteUsers } from './delete.ts'
+import { namedAfter, selectNamedIds } from './search.ts'
 import { upsertUsers } from './upsert.ts'
 import { selectProfiles } from './view.ts'
 
 const list = implementWithoutTransaction(
   contract.users.list,
   async ({ db, caller: { appId } }, { limit, offset, cursor, q }) => {
-    const isNamed = q === undefined ? db`true` : db`u.display_name ilike ${containing(q)}`
-    const which = db`
-      ${isNamed}
-      and ${namedAfter(db, cursor)}
-      order by u.display_name, u.id
-      limit ${limit + 1}
-      offset ${offset}`
+    const rows = { limit: limit + 1, offset }
+    const which =
+      q === undefined
+        ? db`
+          ${namedAfter(db, cursor)}
+          order by u.display_name, u.id
+          limit ${rows.limit}
+          offset ${offset}`
+        : db`u.id = any(array(${selectNamedIds(db, { appId, q, cursor, ...rows })}))`
     const profiles = await selectProfiles(db, { appId, which })
     const { page, nextCursor } = toPage(profiles, limit, ({ name, id }) => encodeCursor(name, id))
     return { users: page.map(({ custom, email, ...user }) => user), nextCursor }
   },
 )
-
-/** The users `u` after a cursor, by name. */
-function namedAfter(db: Tx, cursor: string | undefined) {
-  if (cursor === undefined) return db`true`
-  const [name, id] = decodeCursor(cursor)
-  return db`(u.display_name, u.id) > (${name}, ${id})`
-}
 
 const get = implementWithoutTransaction(contract.users.get, async ({ db, caller }, { userId }) => {
   const [profile] = await selectProfiles(db, { appId: caller.appId, which: db`u.id = ${userId}` })

@@ -1,0 +1,61 @@
+import type { Fragment, Tx } from '../db/client.ts'
+import { containing } from '../db/sql.ts'
+
+/** How many rows of a list are looked at, in its order, before its index of names is used. */
+const ROWS_IN_ORDER = 2_000
+
+type NameSearch = {
+  /** A part of the name. */
+  q: string
+  /** The rows of a list in its order, with their `name`. */
+  inOrder: Fragment
+  /** The same columns of the rows that `hasKeys`, in no order. */
+  byKeys: Fragment
+  /** The order of the list, by columns of the rows. */
+  order: Fragment
+  /** How many rows to find. */
+  count: number
+}
+
+/**
+ * Selects the first rows of a list that have `q` in their name. A part that many names have is
+ * found by looking at the first rows. One that few names have is found by the index of names: only
+ * if the first rows are not enough, so that not all the names with an "a" are read and sorted.
+ */
+export const selectNamed = (
+  db: Tx,
+  { q, inOrder, byKeys, order, count }: NameSearch,
+): Fragment => db`
+  with first as materialized (
+    select listed.*
+    from (
+      ${inOrder}
+      limit ${ROWS_IN_ORDER}
+    ) listed
+    where listed.name ilike ${containing(q)}
+    order by ${order}
+    limit ${count}
+  )
+  select first.*
+  from first
+  where (select count(*) from first) = ${count}
+  union all
+  (
+    select keyed.*
+    from (${byKeys}) keyed
+    where (select count(*) from first) < ${count}
+      and keyed.name ilike ${containing(q)}
+    order by ${order}
+    limit ${count}
+  )`
+
+type Keys = {
+  /** The keys of a row, in the form of its index. */
+  keys: Fragment
+  scope: string
+  q: string
+}
+
+/** Whether a row has the keys of `q`. Only its index serves this, where no other can be used. */
+export const hasKeys = (db: Tx, { keys, scope, q }: Keys) => db`
+  ${keys} @> search_keys(${scope}, ${q}, least(3, char_length(lower(${q}))))`
