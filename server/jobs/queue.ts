@@ -5,6 +5,7 @@ import { type RunnerOptions, run, runMigrations } from 'graphile-worker'
 import pg from 'pg'
 import type { Metrics } from '../core/metrics.ts'
 import type { Db } from '../db/client.ts'
+import { ownSchema, queueSchemaOf } from '../db/own-schema.ts'
 import { readTls } from '../db/tls.ts'
 import { releaseWorkers } from './heartbeat.ts'
 import { type Log, queueLogger } from './log.ts'
@@ -42,12 +43,14 @@ type Tasks = Pick<RunnerOptions, 'taskList' | 'concurrency' | 'crontab'> & {
 /** The graphile-worker queue in the service's database, with its tables and connections. */
 export async function openQueue({ databaseUrl, db, metrics, timings, log }: QueueOptions) {
   const { url, ssl } = readTls(databaseUrl)
+  const schema = queueSchemaOf(databaseUrl)
   const pgPool = new pg.Pool({
     ...WAITS,
     connectionString: url,
     ssl,
     max: MAX_CONNECTIONS,
     application_name: 'parley-jobs',
+    options: `-c search_path=${schema}`,
   })
   const clients = new Set<pg.PoolClient>()
   const onConnectionLost = (error: Error) =>
@@ -66,11 +69,13 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
   const workers = new Set<string>()
   const shared: RunnerOptions = {
     pgPool,
+    schema,
     logger: queueLogger(log),
     noHandleSignals: true,
     pollInterval: timings.pollMs,
     gracefulShutdownAbortTimeout: timings.graceMs,
   }
+  if (ownSchema(databaseUrl) !== undefined) await createMigrationsTable(pgPool)
   await runMigrations(shared)
 
   /** Runs tasks until the runner ends, or does not fetch although the database answers. */
@@ -104,6 +109,18 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
     },
   }
 }
+
+/**
+ * graphile-worker would begin by `create schema if not exists`, for which a role that owns only its
+ * schema has no right, although the schema exists. If this table exists, it does not.
+ */
+const createMigrationsTable = (pool: pg.Pool) =>
+  pool.query(`
+    create table if not exists migrations (
+      id int primary key,
+      ts timestamptz not null default now(),
+      breaking boolean not null default false
+    )`)
 
 /**
  * A local queue that is released gives the jobs back that it has fetched. graphile-worker does not
