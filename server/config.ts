@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { formatIssues, limits } from '@parley/contract'
 import { z } from 'zod'
+import { withSchema } from './db/own-schema.ts'
 
 /** The configuration. Only this file reads the environment; `.env.example` lists every variable. */
 export type Config = ReturnType<typeof readConfig>
@@ -46,6 +47,11 @@ export const Variables = z.object({
   HOST: z.string().optional(),
   DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/, error: 'expected a postgres:// URL' })
+    .refine((url) => !/[?&]search_path=/.test(url), 'expected DATABASE_SCHEMA, not search_path')
+    .optional(),
+  DATABASE_SCHEMA: z
+    .string()
+    .regex(/^(?!pg_)[a-z_][a-z0-9_]{0,49}$/, 'expected a name of at most 50 of a-z, 0-9 and _')
     .optional(),
   DATA_DIR: z.string().default('.data'),
   DATABASE_POOL_SIZE: wholeNumber(2, 1_000).default(10),
@@ -99,6 +105,9 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
   const isProduction = variables.NODE_ENV === 'production'
   if (isProduction && variables.JWT_SECRET === undefined)
     throw new Error('JWT_SECRET: required with NODE_ENV=production')
+  const { DATABASE_URL: databaseUrl, DATABASE_SCHEMA: schema } = variables
+  if (schema !== undefined && databaseUrl === undefined)
+    throw new Error('DATABASE_SCHEMA: expected with DATABASE_URL only')
   const host = variables.HOST ?? (isProduction ? '0.0.0.0' : '127.0.0.1')
   const userAdminAccess =
     variables.USER_ADMIN_ACCESS ?? (isProduction ? ('server' as const) : ('bearer' as const))
@@ -106,7 +115,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
     isProduction,
     port: variables.PORT,
     host,
-    databaseUrl: variables.DATABASE_URL,
+    databaseUrl: databaseUrl && schema ? withSchema(databaseUrl, schema) : databaseUrl,
     dataDir: resolve(variables.DATA_DIR),
     poolSize: variables.DATABASE_POOL_SIZE,
     waitSeconds: variables.DATABASE_WAIT_SECONDS,

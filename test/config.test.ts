@@ -15,7 +15,14 @@ describe('an invalid variable is reported in one line', () => {
   const bad: Record<string, string[]> = {
     NODE_ENV: ['prod', 'Production', 'staging'],
     PORT: ['x', '-1', '65536', '1.5', '0x10', '1e3', ' 5501 x'],
-    DATABASE_URL: ['x', 'mysql://localhost/a', 'http://localhost', 'localhost:5432'],
+    DATABASE_URL: [
+      'x',
+      'mysql://localhost/a',
+      'http://localhost',
+      'localhost:5432',
+      'postgres://localhost/a?search_path=b',
+    ],
+    DATABASE_SCHEMA: ['Chat', 'my chat', '1st', 'a-b', 'a"b', 'a,b', 'pg_chat', 'x'.repeat(51)],
     DATABASE_POOL_SIZE: ['0', '1', '1001', 'ten'],
     DATABASE_WAIT_SECONDS: ['-1', '601', '1.5'],
     ADMIN_API_KEY: ['short', 'with spaces in the key', 'é'.repeat(20)],
@@ -187,6 +194,17 @@ test('the push provider is configured by its variables, and absent without a key
     tenantId: undefined,
     workflows: Object.fromEntries(kinds.map((kind) => [kind, kind])),
   })
+})
+
+test('DATABASE_SCHEMA is the search path of every connection, and needs DATABASE_URL', () => {
+  const { databaseUrl } = readConfig({
+    DATABASE_URL: 'postgres://db/chat?sslmode=require',
+    DATABASE_SCHEMA: 'mine',
+  })
+  expect(databaseUrl).toBe('postgres://db/chat?sslmode=require&search_path=mine')
+  expect(complaint({ DATABASE_SCHEMA: 'mine' })).toBe(
+    'DATABASE_SCHEMA: expected with DATABASE_URL only',
+  )
 })
 
 test('.env.example lists every variable and no other', () => {

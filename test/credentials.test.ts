@@ -116,7 +116,8 @@ describe('an invalid bearer token is an INVALID_TOKEN', () => {
     expired: () => forge({ payload: { exp: now() - 1 } }),
     'expired while its signer says it is not': () =>
       forge({ payload: { iat: now() - 86_500, exp: now() + 86_400 } }),
-    'from the future': () => forge({ payload: { iat: now() + 3_600 } }),
+    'from the future, for longer than a day': () =>
+      forge({ payload: { iat: now() + 3_600, exp: now() + 3_600 + 86_401 } }),
     'not yet valid': () => forge({ payload: { nbf: now() + 3_600 } }),
     'another audience': () => forge({ payload: { aud: 'parley-ws' } }),
     'another issuer': () => forge({ payload: { iss: 'other' } }),
@@ -160,6 +161,12 @@ describe('an invalid bearer token is an INVALID_TOKEN', () => {
     expectError(await remove({ 'X-API-Key': 'x' }), 'UNAUTHORIZED')
     expectError(await remove({}), 'UNAUTHORIZED')
   })
+})
+
+test('a token of a node whose clock is an hour ahead is valid', async () => {
+  const iat = Math.floor(Date.now() / 1000) + 3_600
+  const token = forge({ payload: { iat, exp: iat + 86_400 } })
+  expect((await withToken(token)).status).toBe(200)
 })
 
 test('header names and the Bearer scheme are read in any case', async () => {

@@ -9,7 +9,7 @@ import { createMetrics } from '../core/metrics.ts'
 import { createTokens } from '../core/tokens.ts'
 import { createDb, type Db } from '../db/client.ts'
 import { startEmbeddedPostgres } from '../db/embedded/index.ts'
-import { locks } from '../db/locks.ts'
+import { inSchema, locks } from '../db/locks.ts'
 import { migrate } from '../db/migrate.ts'
 import { transaction } from '../db/transaction.ts'
 import { whenReady } from '../db/when-ready.ts'
@@ -147,7 +147,7 @@ async function closeInTime(app: ReturnType<typeof buildApp>) {
 const ensureDemoApp = (db: Db, apiKey: string) =>
   db.use((db) =>
     transaction(db, async (tx) => {
-      await tx`select pg_advisory_xact_lock(${locks.demoApp})`
+      await tx`select pg_advisory_xact_lock(${locks.demoApp}, ${inSchema(tx)})`
       const [existing] = await tx`
         select
         from api_keys ak

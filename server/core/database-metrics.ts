@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Db, Tx } from '../db/client.ts'
+import { hasQueue, queueSchema } from '../db/own-schema.ts'
 import type { Metrics } from './metrics.ts'
 
 /** The metrics that are read from the database. Returns a function that updates them. */
@@ -84,17 +85,12 @@ function createGauges(registry: Registry) {
   }
 }
 
-type QueueRow = { exists: boolean }
 type JobsRow = { task: string; state: string; count: number; oldest: number }
 
-/**
- * Counts staged jobs, which also wait, and queued ones. The queue's tables exist once a worker has
- * run.
- */
+/** Counts staged jobs, which also wait, and queued ones. */
 const selectJobs = (db: Db) =>
   db.use(async (db) => {
-    const [queue] = await db<QueueRow[]>`
-      select to_regclass('graphile_worker._private_jobs') is not null as exists`
+    const queued = (await hasQueue(db)) ? unionQueuedJobs(db) : db``
     return db<JobsRow[]>`
       select
         task, state,
@@ -103,7 +99,7 @@ const selectJobs = (db: Db) =>
       from (
         select sj.task, 'waiting' as state, sj.created_at as due
         from staged_jobs sj
-        ${queue?.exists ? unionQueuedJobs(db) : db``}
+        ${queued}
       ) jobs
       group by task, state`
   })
@@ -114,7 +110,7 @@ const unionQueuedJobs = (db: Tx) => db`
     task_identifier,
     case when attempts < max_attempts or locked_at is not null then 'waiting' else 'dead' end,
     run_at
-  from graphile_worker.jobs`
+  from ${queueSchema(db)}.jobs`
 
 type ConnectionsRow = { state: string; count: number }
 

@@ -4,7 +4,7 @@ import { readTls } from './tls.ts'
 import { valueTypes } from './value-types.ts'
 
 /** The database for operations: they can query, but not begin, commit or nest transactions. */
-export type Tx = postgres.ISql
+export type Tx = postgres.ISql & Pick<postgres.Sql, 'options'>
 
 /**
  * One connection. Queries are tagged templates. Each statement is prepared once; statements that

@@ -1,3 +1,5 @@
+import type { Tx } from './client.ts'
+
 /** The keys of all advisory locks, side by side so that no two are the same. */
 export const locks = {
   migration: 7_305_217,
@@ -5,3 +7,9 @@ export const locks = {
   demoApp: 7_305_219,
   release: 7_305_220,
 }
+
+/**
+ * The second half of each key: the service's schema, so that services which share a database do not
+ * share its locks.
+ */
+export const inSchema = (db: Tx) => db`hashtext(current_schema())`

@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator'
 import { connectOnce, type Tx } from './client.ts'
-import { locks } from './locks.ts'
+import { inSchema, locks } from './locks.ts'
+import { migrationsSchema, ownSchema } from './own-schema.ts'
 import { requireDirectConnection } from './require-direct.ts'
 import { singleSocket } from './single-socket.ts'
 import { transaction } from './transaction.ts'
@@ -16,9 +17,11 @@ export async function migrate(url: string) {
   await requireDirectConnection(url)
   const client = connectOnce(url, { socket: singleSocket(), fetch_types: false })
   try {
-    await lockMigrations(client)
     await requireVersion(client)
+    await requireSchema(client, ownSchema(url))
+    await lockMigrations(client)
     const migrationsFolder = fileURLToPath(new URL('./migrations', import.meta.url))
+    if (ownSchema(url) === undefined) await client`create schema if not exists drizzle`
     const latest = await latestMigration(client)
     for (const migration of readMigrationFiles({ migrationsFolder })) {
       if (migration.folderMillis > latest) await apply(client, migration)
@@ -36,7 +39,7 @@ async function lockMigrations(db: Tx) {
   for (;;) {
     const [lock] = await db`
       select
-      from pg_try_advisory_lock(${locks.migration}) as is_locked
+      from pg_try_advisory_lock(${locks.migration}, ${inSchema(db)}) as is_locked
       where is_locked`
     if (lock) return
     await pause(LOCK_PAUSE_MS)
@@ -51,19 +54,41 @@ async function requireVersion(db: Tx) {
   if (!row || row.version < OLDEST_VERSION) throw new Error('Parley needs PostgreSQL 15 or newer')
 }
 
+type Place = { role: string; database: string; current: string | null; mayCreate: boolean | null }
+
+/** Throws, with what to do, if the schema is not there or not ours. */
+async function requireSchema(db: Tx, schema: string | undefined) {
+  if (schema === undefined) return
+  const [place] = await db<Place[]>`
+    select
+      current_user as role,
+      current_database() as database,
+      current_schema() as current,
+      has_schema_privilege(current_schema(), 'create') as "mayCreate"`
+  if (place?.current !== schema)
+    throw new Error(
+      `DATABASE_SCHEMA: the database ${place?.database} has no schema ${schema} that the role ` +
+        `${place?.role} may use. Make one: create schema ${schema} authorization ${place?.role}`,
+    )
+  if (!place.mayCreate)
+    throw new Error(
+      `DATABASE_SCHEMA: the role ${place.role} may not create tables in the schema ${schema}. ` +
+        `Make it the owner: alter schema ${schema} owner to ${place.role}`,
+    )
+}
+
 /** When the last migration that was applied was written; 0 in an empty database. */
 async function latestMigration(db: Tx) {
-  await db`create schema if not exists drizzle`
   await db`
-    create table if not exists drizzle.__drizzle_migrations (
+    create table if not exists ${migrationsSchema(db)}.__drizzle_migrations (
       id serial primary key,
       hash text not null,
       created_at bigint
     )`
-  const [row] = await db<{ writtenAt: number | null }[]>`
-    select max(created_at)::float8 as "writtenAt"
-    from drizzle.__drizzle_migrations`
-  return row?.writtenAt ?? 0
+  const [row] = await db`
+    select max(created_at)::float8 as written_at
+    from ${migrationsSchema(db)}.__drizzle_migrations`
+  return Number(row?.written_at ?? 0)
 }
 
 /**
@@ -75,7 +100,7 @@ async function apply(db: Tx, { sql, hash, folderMillis }: MigrationMeta) {
   const run = async (tx: Tx) => {
     for (const statement of sql) await tx.unsafe(statement)
     await tx`
-      insert into drizzle.__drizzle_migrations (hash, created_at)
+      insert into ${migrationsSchema(db)}.__drizzle_migrations (hash, created_at)
       values (${hash}, ${folderMillis})`
   }
   if (/\bconcurrently\b/i.test(sql.join())) await run(db)

@@ -3,6 +3,7 @@ import { ApiError } from '../core/errors.ts'
 import { MAX_ATTEMPTS } from '../core/jobs.ts'
 import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
+import { hasQueue, queueSchema } from '../db/own-schema.ts'
 
 type FailedJob = Output<typeof contract.jobs.list>['jobs'][number]
 
@@ -20,8 +21,8 @@ const list = implementWithoutTransaction(
         coalesce(job.last_error, '') as reason,
         (job.payload->>'since')::timestamptz as staged_at,
         job.updated_at as failed_at
-      from graphile_worker._private_jobs job
-      join graphile_worker._private_tasks task on task.id = job.task_id
+      from ${queueSchema(db)}._private_jobs job
+      join ${queueSchema(db)}._private_tasks task on task.id = job.task_id
       where ${isFailed(db, appId)}
       order by job.updated_at desc, job.id desc
       limit ${limit}
@@ -37,13 +38,6 @@ const retry = implementWithoutTransaction(contract.jobs.retry, async ({ db }, { 
 })
 
 export const jobs = { list, retry } satisfies Implements<'jobs'>
-
-/** The tables of the queue exist once a process has run jobs. */
-async function hasQueue(db: Tx) {
-  const [queue] = await db<{ exists: boolean }[]>`
-    select to_regclass('graphile_worker._private_jobs') is not null as exists`
-  return queue?.exists ?? false
-}
 
 async function requireApp(db: Tx, appId: string) {
   const [app] = await db`
@@ -63,7 +57,7 @@ const isFailed = (db: Tx, appId: string) => db`
 const returnToQueue = (db: Tx, { appId, jobId }: { appId: string; jobId: string }) => db<
   { id: string }[]
 >`
-  update graphile_worker._private_jobs job
+  update ${queueSchema(db)}._private_jobs job
   set attempts = 0,
     max_attempts = ${MAX_ATTEMPTS},
     last_error = null,

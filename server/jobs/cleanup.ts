@@ -3,7 +3,7 @@ import type { Erasure } from '../core/context.ts'
 import type { EventPublisher } from '../core/event-bus.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { type Db, type DbConnection, DeadlineError, isConnectionLost } from '../db/client.ts'
-import { locks } from '../db/locks.ts'
+import { inSchema, locks } from '../db/locks.ts'
 import { createAbandonedPurge } from './abandoned.ts'
 import { createBatchSize } from './batch-size.ts'
 import {
@@ -196,7 +196,7 @@ const exclusively =
   (work: (connection: DbConnection, deadline: AbortSignal) => Promise<void>, onTaken: () => void) =>
   async (connection: DbConnection, deadline: AbortSignal) => {
     const [lock] = await connection<{ isOurs: boolean }[]>`
-      select pg_try_advisory_lock(${locks.cleanup}) as is_ours`
+      select pg_try_advisory_lock(${locks.cleanup}, ${inSchema(connection)}) as is_ours`
     if (!lock?.isOurs) return onTaken()
     try {
       await limitLockWaits(connection)
@@ -204,7 +204,7 @@ const exclusively =
     } finally {
       await Promise.all([
         connection`reset lock_timeout`,
-        connection`select pg_advisory_unlock(${locks.cleanup})`,
+        connection`select pg_advisory_unlock(${locks.cleanup}, ${inSchema(connection)})`,
       ])
     }
   }

@@ -1,5 +1,6 @@
 import { type JobStaging, MAX_ATTEMPTS } from '../core/jobs.ts'
 import type { Db } from '../db/client.ts'
+import { queueSchema } from '../db/own-schema.ts'
 import type { Log } from './log.ts'
 import { type QueuedTask, taskSettings } from './tasks.ts'
 import type { Timings } from './timings.ts'
@@ -111,10 +112,10 @@ const moveStagedJobs = (db: Db, tasks: QueuedTask[]) =>
         group by task, batch, queue
         order by min(id)
       ), added as (
-        select from graphile_worker.add_jobs(array(
+        select from ${queueSchema(db)}.add_jobs(array(
           select (
             task, payload, queue, null, ${MAX_ATTEMPTS}::int, null, null, null
-          )::graphile_worker.job_spec
+          )::${queueSchema(db)}.job_spec
           from batches
         ))
       )

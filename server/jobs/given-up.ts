@@ -2,11 +2,15 @@ import { limits } from '@parley/contract'
 import type { JobHelpers } from 'graphile-worker'
 import { MAX_ATTEMPTS } from '../core/jobs.ts'
 import type { Db } from '../db/client.ts'
+import { queueSchema } from '../db/own-schema.ts'
 import type { Batch, QueuedJob, QueuedTask } from './tasks.ts'
 
 type GivenUp = { task: QueuedTask; batch: Batch; reason: string }
 
-/** Keeps a batch that is given up for the operator, one failed job for each app. */
+/**
+ * Keeps a batch that is given up for the operator, one failed job for each app. The queue's own
+ * connections find its functions by their search path.
+ */
 export async function keepGivenUp(
   helpers: Pick<JobHelpers, 'query'>,
   { task, batch, reason }: GivenUp,
@@ -15,8 +19,8 @@ export async function keepGivenUp(
   await helpers.query(
     `select
     from unnest($2::text[]) as payload,
-      graphile_worker.add_job($1, payload::json, max_attempts => $3) added,
-      graphile_worker.permanently_fail_jobs(array[added.id], $4)`,
+      add_job($1, payload::json, max_attempts => $3) added,
+      permanently_fail_jobs(array[added.id], $4)`,
     [task, payloads.map((payload) => JSON.stringify(payload)), MAX_ATTEMPTS, reason],
   )
 }
@@ -31,7 +35,7 @@ function byApp(jobs: QueuedJob[]) {
 export const expireGivenUp = (db: Db) =>
   db.use(
     (db) => db`
-      delete from graphile_worker._private_jobs job
+      delete from ${queueSchema(db)}._private_jobs job
       where job.attempts >= job.max_attempts
         and job.locked_at is null
         and job.updated_at < now() - ${limits.givenUpJobDays} * interval '1 day'`,

@@ -1,7 +1,8 @@
 import { MAX_ATTEMPTS } from '../core/jobs.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Db } from '../db/client.ts'
-import { locks } from '../db/locks.ts'
+import { inSchema, locks } from '../db/locks.ts'
+import { queueSchema } from '../db/own-schema.ts'
 import { transaction } from '../db/transaction.ts'
 import type { Log } from './log.ts'
 import { MAX_DEATHS } from './tasks.ts'
@@ -57,7 +58,7 @@ const writeHeartbeat = (
     await db`delete from job_workers where seen_at < ${deadSince}`
     const dead = await db<{ id: string }[]>`
       select distinct job.locked_by as id
-      from graphile_worker.jobs job
+      from ${queueSchema(db)}.jobs job
       where job.locked_at < ${deadSince}
         and not exists (select from job_workers jw where jw.id = job.locked_by)`
     return dead.map(({ id }) => id)
@@ -72,23 +73,24 @@ type LockedJob = { id: string; task: string; deaths: number }
 export async function releaseWorkers({ db, metrics, log }: ReleaseContext, workers: string[]) {
   const given = await db.use((connection) =>
     transaction(connection, async (tx) => {
+      const queue = queueSchema(tx)
       // So that a job of two nodes that release at once gets back one attempt, not two.
-      await tx`select pg_advisory_xact_lock(${locks.release})`
+      await tx`select pg_advisory_xact_lock(${locks.release}, ${inSchema(tx)})`
       const jobs = await tx<LockedJob[]>`
         select job.id, job.task_identifier as task, job.max_attempts - ${MAX_ATTEMPTS} as deaths
-        from graphile_worker.jobs job
+        from ${queue}.jobs job
         where job.locked_by = any(${workers}::text[])`
       const isLast = ({ deaths }: LockedJob) => deaths >= MAX_DEATHS
       const again = jobs.filter((job) => !isLast(job)).map(({ id }) => id)
       const last = jobs.filter(isLast)
-      await tx`select graphile_worker.force_unlock_workers(${workers}::text[])`
+      await tx`select ${queue}.force_unlock_workers(${workers}::text[])`
       await tx`
         select
-        from graphile_worker.jobs job,
-          graphile_worker.reschedule_jobs(array[job.id], max_attempts => job.max_attempts + 1)
+        from ${queue}.jobs job,
+          ${queue}.reschedule_jobs(array[job.id], max_attempts => job.max_attempts + 1)
         where job.id in (select unnest(${again}::text[])::bigint)`
       await tx`
-        select graphile_worker.permanently_fail_jobs(
+        select ${queue}.permanently_fail_jobs(
           array(select unnest(${last.map(({ id }) => id)}::text[])::bigint),
           'its workers died'
         )`

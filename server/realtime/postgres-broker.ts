@@ -1,9 +1,9 @@
 import { connectOnce, createDb } from '../db/client.ts'
+import { ownSchema } from '../db/own-schema.ts'
 import type { Broker, NodeNote } from './broker.ts'
 import { NoteAssembler, piecesOf } from './note-pieces.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 
-const CHANNEL = 'parley'
 /** Pause between NOTIFYs: each takes a lock that the commits of all other notifiers wait for. */
 const FLUSH_MS = 8
 /** Postgres rejects payloads of 8,000 bytes. */
@@ -30,6 +30,9 @@ export function createPostgresBroker({
   timings,
 }: PostgresBrokerOptions): Broker {
   const { brokerBeatMs, brokerSilenceMs } = { ...defaults, ...timings }
+  const schema = ownSchema(url)
+  /** Those of other schemas are other services. */
+  const channel = schema === undefined ? 'parley' : `parley_${schema}`
   // A pool of one: it replaces a connection that fails.
   const notifier = createDb({ url, poolSize: 1, applicationName: 'parley-broker' })
   let listener: ReturnType<typeof connectOnce> | undefined
@@ -50,7 +53,7 @@ export function createPostgresBroker({
     notifier
       .use(
         (db) => db`
-          select pg_notify(${CHANNEL}, payload)
+          select pg_notify(${channel}, payload)
           from unnest(${payloads}::text[]) as payload`,
       )
       .catch((error) => report(error, 'broker notify failed'))
@@ -71,7 +74,7 @@ export function createPostgresBroker({
     const current = connectOnce(url)
     listener = current
     void previous?.end({ timeout: 0 })
-    await current.listen(CHANNEL, onPayload, onListening)
+    await current.listen(channel, onPayload, onListening)
   }
 
   return {

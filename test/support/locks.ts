@@ -1,5 +1,6 @@
 import { connectOnce, type Tx } from '@parley/server/db/client'
-import { locks } from '@parley/server/db/locks'
+import { inSchema, locks } from '@parley/server/db/locks'
+import { transaction } from '@parley/server/db/transaction'
 import { expect, vi } from 'vitest'
 import type { World } from './world.ts'
 
@@ -26,12 +27,10 @@ export async function whileRowLocked<T>(
 ): Promise<T> {
   const third = connectOnce(databaseUrl)
   try {
-    return (
-      await third.begin(async (sql) => {
-        await lock(sql)
-        return { done: await work() }
-      })
-    ).done as T // Postgres.js unwraps arrays in its type
+    return await transaction(third, async (sql) => {
+      await lock(sql)
+      return work()
+    })
   } finally {
     await third.end()
   }
@@ -41,7 +40,7 @@ export async function whileRowLocked<T>(
 export async function withoutCleanup(world: World, work: () => Promise<void>) {
   const third = connectOnce(world.databaseUrl)
   try {
-    await third`select pg_advisory_lock(${locks.cleanup})`
+    await third`select pg_advisory_lock(${locks.cleanup}, ${inSchema(third)})`
     await work()
   } finally {
     await third.end()

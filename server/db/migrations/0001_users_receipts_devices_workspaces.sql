@@ -50,11 +50,11 @@ CREATE TABLE "workspace_invites" (
 );
 --> statement-breakpoint
 ALTER TABLE "users" ADD COLUMN "forgotten_at" timestamp with time zone;--> statement-breakpoint
-ALTER TABLE "devices" ADD CONSTRAINT "devices_app_id_user_id_users_app_id_id_fk" FOREIGN KEY ("app_id","user_id") REFERENCES "public"."users"("app_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "former_members" ADD CONSTRAINT "former_members_app_id_channel_id_channels_app_id_id_fk" FOREIGN KEY ("app_id","channel_id") REFERENCES "public"."channels"("app_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "preferences" ADD CONSTRAINT "preferences_app_id_user_id_users_app_id_id_fk" FOREIGN KEY ("app_id","user_id") REFERENCES "public"."users"("app_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "workspace_invite_uses" ADD CONSTRAINT "workspace_invite_uses_invite_id_workspace_invites_id_fk" FOREIGN KEY ("invite_id") REFERENCES "public"."workspace_invites"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "workspace_invites" ADD CONSTRAINT "workspace_invites_app_id_workspace_id_workspaces_app_id_id_fk" FOREIGN KEY ("app_id","workspace_id") REFERENCES "public"."workspaces"("app_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "devices" ADD CONSTRAINT "devices_app_id_user_id_users_app_id_id_fk" FOREIGN KEY ("app_id","user_id") REFERENCES "users"("app_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "former_members" ADD CONSTRAINT "former_members_app_id_channel_id_channels_app_id_id_fk" FOREIGN KEY ("app_id","channel_id") REFERENCES "channels"("app_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "preferences" ADD CONSTRAINT "preferences_app_id_user_id_users_app_id_id_fk" FOREIGN KEY ("app_id","user_id") REFERENCES "users"("app_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "workspace_invite_uses" ADD CONSTRAINT "workspace_invite_uses_invite_id_workspace_invites_id_fk" FOREIGN KEY ("invite_id") REFERENCES "workspace_invites"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "workspace_invites" ADD CONSTRAINT "workspace_invites_app_id_workspace_id_workspaces_app_id_id_fk" FOREIGN KEY ("app_id","workspace_id") REFERENCES "workspaces"("app_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "former_members_app_id_user_id_index" ON "former_members" USING btree ("app_id","user_id");--> statement-breakpoint
 CREATE INDEX "workspace_invites_expires_at_index" ON "workspace_invites" USING btree ("expires_at");--> statement-breakpoint
 CREATE INDEX "channels_workspace_id_index" ON "channels" USING btree ("workspace_id") WHERE workspace_id is not null and deleted_at is null;--> statement-breakpoint

@@ -11,5 +11,5 @@ CREATE TABLE "link_previews" (
 	CONSTRAINT "link_previews_app_id_url_hash_pk" PRIMARY KEY("app_id","url_hash")
 );
 --> statement-breakpoint
-ALTER TABLE "link_previews" ADD CONSTRAINT "link_previews_app_id_apps_id_fk" FOREIGN KEY ("app_id") REFERENCES "public"."apps"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "link_previews" ADD CONSTRAINT "link_previews_app_id_apps_id_fk" FOREIGN KEY ("app_id") REFERENCES "apps"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "link_previews_expires_at_index" ON "link_previews" USING btree ("expires_at");

@@ -61,11 +61,16 @@ function upsert(db: Tx, appId: string, draftById: Record<string, UserDraft>) {
       select ${db.json(draftById as never)}::jsonb as drafts
     ),
     before as (
-      select *
-      from users
-      where app_id = ${appId}
-        and id = any(${Object.keys(draftById)}::text[])
-        and deleted_at is null
+      select existing.*
+      from unnest(${Object.keys(draftById)}::text[]) as given_id
+      cross join lateral (
+        select *
+        from users
+        where app_id = ${appId}
+          and id = given_id
+          and deleted_at is null
+        limit 1
+      ) existing
     )
     insert into users as u (
       app_id, id,
