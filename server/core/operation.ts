@@ -32,7 +32,9 @@ type BatchRules<Op extends Operation> = {
   keysOf: (command: Command<Op>) => { group: string; resource: string }
   /**
    * Carries out commands of one group in one transaction; returns their outcomes in order. Unless
-   * it `mayWait`, a command whose resource others have locked is left undone: CONTENDED.
+   * it `mayWait`, a command whose resource others have locked is left undone: CONTENDED. Through
+   * `ctx.db` it only locks and reads, and it writes by `ctx.write` and events alone: when it starts
+   * it is not known yet whether the transaction has begun.
    */
   run: (
     ctx: Omit<WriteContext<Op['auth']>, 'caller'>,

@@ -141,8 +141,12 @@ function createRunner(
 ): Runner {
   const use = <T>(call: RunningCall, work: (db: DbConnection, signal: AbortSignal) => Promise<T>) =>
     admit(visitOf(call), () => db.use(work, call.until))
-  const inTransaction: InTransaction = (call, work) =>
-    use(call, (db, signal) => runOperation(db, { caller: call.caller, services, signal }, work))
+  const inTransaction: InTransaction = ({ readsFirst = false, ...call }, work) => {
+    const { caller } = call
+    return use(call, (db, signal) =>
+      runOperation(db, { caller, services, signal, readsFirst }, work),
+    )
+  }
   switch (implementation.kind) {
     case 'connectionless':
       return ({ input, ...call }) =>
@@ -162,7 +166,10 @@ function createRunner(
   }
 }
 
-type InTransaction = <T>(call: RunningCall, work: (ctx: WriteContext) => Promise<T>) => Promise<T>
+type InTransaction = <T>(
+  call: RunningCall & { readsFirst?: boolean },
+  work: (ctx: WriteContext) => Promise<T>,
+) => Promise<T>
 
 /**
  * Takes the step that an operation requires first, then tries the operation again: more than once
@@ -196,7 +203,7 @@ function createBatchRunner(
       if (!first) return []
       const { caller } = first
       // A batch that waits for a lock is its first caller's: they hold up no other channel's sends.
-      const call = { caller, until, isShared: !mayWait }
+      const call = { caller, until, isShared: !mayWait, readsFirst: true }
       return inTransaction(call, (ctx) => run(ctx, commands, { mayWait }))
     },
   })
