@@ -76,3 +76,18 @@ test('a message writes few bytes to the log of the database', async ({ skip }) =
   expect(alone).toBeLessThan(2_250)
   expect(together / AT_ONCE).toBeLessThan(2_150)
 })
+
+test('calls run the plans of earlier calls', async () => {
+  const { ana, channelId, sendMany } = await newTalk()
+  await sendMany()
+  await ana.messages.list({ channelId })
+  await ana.channels.list()
+  await ana.reads.mark({ channelId })
+  const plannedAnew = await world().pool.use(
+    (db) => db<{ statement: string; times: number }[]>`
+      select statement, custom_plans::int as times
+      from pg_prepared_statements
+      where custom_plans > 0`,
+  )
+  expect(plannedAnew).toEqual([])
+})
