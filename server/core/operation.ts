@@ -30,6 +30,8 @@ type BatchRules<Op extends Operation> = {
    * Commands of one group, all of one app, may share a transaction; `resource` is what they lock.
    */
   keysOf: (command: Command<Op>) => { group: string; resource: string }
+  /** About how many bytes a command has. */
+  bytesOf: (command: Command<Op>) => number
   /**
    * Carries out commands of one group in one transaction; returns their outcomes in order. Unless
    * it `mayWait`, a command whose resource others have locked is left undone: CONTENDED. Through
