@@ -28,6 +28,14 @@ export const limits = {
    * wait. An app uses at most half of a server's connections, and a user at most half of those.
    */
   callsAtOnce: { user: 8, userWaiting: 200, appWaiting: 1_000 },
+  /**
+   * The most messages that share one transaction, and the most that wait for one of the two that an
+   * app has at a time. A channel takes at most half of the places.
+   */
+  sharedTransactions: {
+    batch: { commands: 64, bytes: 1024 * 1024 },
+    waiting: { commands: 4_000, bytes: 16 * 1024 * 1024 },
+  },
   page: {
     channels: { default: 50, max: 100 },
     users: { default: 50, max: 100 },

@@ -109,6 +109,7 @@ export function buildApp(options: AppOptions) {
     authenticate: createAuthenticate({ db, admit, tokens, adminKey, revocations, takeUnknownKey }),
     rateLimits,
     services,
+    metrics,
   })
   const guardSocket = createSocketGuard({
     isAllowedOrigin: (origin) => isAllowedOrigin(http.allowedOrigins, origin),

@@ -1,4 +1,6 @@
-import { connectOnce, createDb } from '@parley/server/db/client'
+import { runInTransaction } from '@parley/server/core/context'
+import { createEventBus } from '@parley/server/core/event-bus'
+import { connectOnce, createDb, type DbConnection } from '@parley/server/db/client'
 import { transaction } from '@parley/server/db/transaction'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openDatabaseProxy } from './support/database-proxy.ts'
@@ -87,6 +89,34 @@ test('a transaction that failed leaves nothing for the next one on its connectio
   })
   expect(await db`select name from kept`).toEqual([{ name: 'next' }])
 })
+
+test('nothing is written if the transaction could not begin', async () => {
+  const { db, pool, appId } = world()
+  await db`create table unbegun (name text)`
+  const { publisher } = createEventBus()
+  for (const readsFirst of [true, false]) {
+    const work = pool.use((connection) =>
+      runInTransaction(
+        failingToBegin(connection),
+        { appId, publisher, readsFirst },
+        async ({ db, write }) => {
+          const insert = db`insert into unbegun values ('lost')`
+          if (readsFirst) write(insert)
+          else await insert
+        },
+      ),
+    )
+    await expect(work).rejects.toThrow('division by zero')
+  }
+  expect(await db`select * from unbegun`).toEqual([])
+})
+
+/** A connection on which another statement, which fails, is sent instead of `begin`. */
+const failingToBegin = (connection: DbConnection) =>
+  new Proxy(connection, {
+    apply: (target, _, [strings, ...values]) =>
+      strings[0] === 'begin' ? target`select 1 / ${0}::int` : target(strings, ...values),
+  })
 
 test('a connection closed anywhere in a batch of sends fails that batch only', async () => {
   const places: string[] = []

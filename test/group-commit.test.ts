@@ -1,15 +1,24 @@
 import { CONTENDED } from '@parley/server/core/operation'
 import { createGroupCommit } from '@parley/server/http/group-commit'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { upTo } from './support/events.ts'
 
 const channel = { group: 'app', resource: 'channel' }
 const later = () => performance.now() + 60_000
 
+const sizes = {
+  bytesOf: (_: string) => 1,
+  batch: { commands: 64, bytes: 1_000 },
+  waiting: { commands: 1_000, bytes: 10_000 },
+  onRefused: () => {},
+}
+
 /** A group commit whose batches are recorded. Each runs once it is released. */
-function recorded({ maxBatchSize = 64 } = {}) {
+function recorded(options: Partial<typeof sizes> = {}) {
   const batches: { commands: string[]; until: number; settle: (error?: Error) => void }[] = []
   const attempt = createGroupCommit<string, string>({
-    maxBatchSize,
+    ...sizes,
+    ...options,
     run: (commands, { until }) =>
       new Promise((resolve, reject) => {
         const results = commands.map((command) => `${command} done`)
@@ -24,7 +33,7 @@ function recorded({ maxBatchSize = 64 } = {}) {
 test('a command whose time runs out while its batch is gathered is still answered', async () => {
   const attempt = createGroupCommit<string, string>({
     run: async (commands) => commands.map((command) => `${command} done`),
-    maxBatchSize: 64,
+    ...sizes,
   })
   let now = 0
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now++)
@@ -45,7 +54,7 @@ function startGroup(isContended = (_: string) => false) {
         )
         running.push({ commands, mayWait, finish: () => resolve(results) })
       }),
-    maxBatchSize: 64,
+    ...sizes,
   })
   const send = (command: string) => {
     const [resource = ''] = command
@@ -92,12 +101,92 @@ test('a command behind one that waits for its lock does not also wait for its gr
   answers.push(send('a2'))
   await finish(1)
   expect(batches().at(-1)).toEqual(['a2'])
-  for (const index of [2, 3]) await finish(index)
-  expect(await Promise.all(answers)).toEqual(['a1', 'b1', 'a2'])
+  // Commands of channels that are not locked still share a transaction.
+  answers.push(send('c1'), send('d1'))
+  await finish(2)
+  expect(batches().at(-1)).toEqual(['c1', 'd1'])
+  for (const index of [3, 4]) await finish(index)
+  expect(await Promise.all(answers)).toEqual(['a1', 'b1', 'a2', 'c1', 'd1'])
+})
+
+test('a channel with many waiting commands leaves places in the next batch to others', async () => {
+  const { attempt, batch } = recorded({ batch: { commands: 3, bytes: 1_000 } })
+  const commands = ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'b2']
+  const answers = commands.map((command) =>
+    attempt({ group: 'app', resource: command.slice(0, 1) }, command, later()),
+  )
+  const batches = [['a1'], ['a2', 'b1', 'c1'], ['a3', 'b2', 'a4']]
+  for (const [index, expected] of batches.entries()) {
+    const running = await batch(index)
+    expect(running.commands).toEqual(expected)
+    running.settle()
+  }
+  await Promise.all(answers)
+})
+
+test('commands that wait for a lock are not overtaken by later ones of their channel', async () => {
+  const { send, batches, finish } = startGroup((command) => command.startsWith('a'))
+  const answers = [send('b1')]
+  // More than one batch of the channel that turns out to be locked.
+  const commands = upTo(100).map((n) => `a${n}`)
+  answers.push(...commands.map(send))
+  await finish(0)
+  expect(batches()[1]).toEqual(commands.slice(0, 64))
+  await finish(1)
+  answers.push(send('a-late'))
+  for (const index of [2, 3, 4]) await finish(index)
+  expect(batches().slice(2).flat()).toEqual([...commands, 'a-late'])
+  await Promise.all(answers)
+})
+
+test('a batch is bounded in bytes, and a larger command has a batch to itself', async () => {
+  const { attempt, batch } = recorded({
+    bytesOf: ({ length }) => length,
+    batch: { commands: 64, bytes: 10 },
+  })
+  const commands = ['a', 'bbbbb', 'ccccc', 'd', 'eeeeeeeeeeee', 'f']
+  const answers = commands.map((command) => attempt(channel, command, later()))
+  const batches = [['a'], ['bbbbb', 'ccccc'], ['d'], ['eeeeeeeeeeee'], ['f']]
+  for (const [index, expected] of batches.entries()) {
+    const running = await batch(index)
+    expect(running.commands).toEqual(expected)
+    running.settle()
+  }
+  await Promise.all(answers)
+})
+
+test('a command without room to wait is refused, and a channel has half of the room', async () => {
+  const onRefused = vi.fn()
+  const { attempt, batch } = recorded({ waiting: { commands: 6, bytes: 1_000 }, onRefused })
+  const send = (resource: string) => attempt({ group: 'app', resource }, resource, later())
+  const full = { code: 'UNAVAILABLE', retryAfterSeconds: 1 }
+  const answers = ['a', 'a', 'a'].map(send)
+  await expect(send('a')).rejects.toMatchObject(full)
+  answers.push(...['b', 'b', 'c'].map(send))
+  await expect(send('d')).rejects.toMatchObject(full)
+  expect(onRefused).toHaveBeenCalledTimes(2)
+  // Another group has room of its own, and answered commands leave theirs.
+  answers.push(attempt({ group: 'other', resource: 'e' }, 'e', later()))
+  for (const index of [0, 1, 2]) (await batch(index)).settle()
+  await Promise.all(answers)
+  const again = send('a')
+  ;(await batch(3)).settle()
+  expect(await again).toBe('a done')
+})
+
+test('the bytes that wait are bounded as well', async () => {
+  const { attempt, batch } = recorded({
+    bytesOf: ({ length }) => length,
+    waiting: { commands: 64, bytes: 10 },
+  })
+  const first = attempt(channel, 'aaaaaa', later())
+  await expect(attempt(channel, 'b', later())).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  ;(await batch(0)).settle()
+  await first
 })
 
 test('waiting commands share the next batches in order, up to their largest size', async () => {
-  const { attempt, batch } = recorded({ maxBatchSize: 2 })
+  const { attempt, batch } = recorded({ batch: { commands: 2, bytes: 1_000 } })
   const answers = ['a', 'b', 'c', 'd'].map((command) => attempt(channel, command, later()))
   for (const [index, commands] of [['a'], ['b', 'c'], ['d']].entries()) {
     const running = await batch(index)

@@ -31,7 +31,13 @@ describe('a shared batch that fails', () => {
 
   test('refuses only the guilty command of a group commit', async () => {
     const { run } = createStatement()
-    const attempt = createGroupCommit<string, string>({ run, maxBatchSize: 64 })
+    const attempt = createGroupCommit<string, string>({
+      run,
+      bytesOf: () => 1,
+      batch: { commands: 64, bytes: 1_000 },
+      waiting: { commands: 64, bytes: 1_000 },
+      onRefused: () => {},
+    })
     const until = performance.now() + 60_000
     const keys = { group: 'app', resource: 'channel' }
     expect(await settled(callers.map((caller) => attempt(keys, caller, until)))).toEqual(results)

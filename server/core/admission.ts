@@ -5,7 +5,7 @@ import type { Metrics } from './metrics.ts'
 
 /** For whom work asks the database: a user, or what an app does by its key or in batches. */
 type Visitor = { appId: string } & ({ userId: string } | { lane: Lane })
-/** Batches are never refused for the length of a queue: an app has at most one of each waiting. */
+/** Batches are not refused here for the length of a queue: few of an app wait at a time. */
 type Lane = 'calls' | 'sends' | 'subscribes'
 
 export type Visit = Visitor & {
@@ -131,7 +131,7 @@ export function createAdmission({ poolSize, metrics }: AdmissionOptions): Admit 
   }
 }
 
-const FULL = 'Too many calls of yours are waiting'
+export const FULL = 'Too many calls of yours are waiting'
 
 const nameOf = (visit: Visit) => ('userId' in visit ? `user ${visit.userId}` : visit.lane)
 

@@ -8,7 +8,7 @@ import {
   topics,
 } from '@parley/contract'
 import type { DbConnection, PendingWrite, Tx } from '../db/client.ts'
-import { transaction } from '../db/transaction.ts'
+import { transactionAtOnce } from '../db/transaction.ts'
 import { EventBuffer } from './event-buffer.ts'
 import type { EventPublisher } from './event-bus.ts'
 import type { JobStaging } from './jobs.ts'
@@ -83,19 +83,25 @@ export type Transaction = {
 /** What a writing operation may use. */
 export type WriteContext<A extends Auth = Auth> = Context<A> & Transaction
 
+type OperationRun<A extends Auth> = Pick<TransactionOptions, 'readsFirst'> & {
+  caller: Caller<A>
+  services: Services
+  signal: AbortSignal
+}
+
 /** Runs an operation in one transaction. */
 export const runOperation = <A extends Auth, T>(
   db: DbConnection,
-  { caller, services, signal }: { caller: Caller<A>; services: Services; signal: AbortSignal },
+  { caller, services, ...options }: OperationRun<A>,
   work: (ctx: WriteContext<A>) => Promise<T>,
 ): Promise<T> =>
   runInTransaction(
     db,
     {
       appId: 'appId' in caller ? caller.appId : '',
-      signal,
       publisher: services.publisher,
       staging: services.staging,
+      ...options,
     },
     (transaction) => work({ ...transaction, caller, services }),
   )
@@ -105,6 +111,8 @@ type TransactionOptions = {
   signal?: AbortSignal
   publisher: EventPublisher
   staging?: JobStaging
+  /** `work` writes nothing but by `write` and events, so that it can start with `begin` at once. */
+  readsFirst?: boolean
 }
 
 /**
@@ -113,14 +121,15 @@ type TransactionOptions = {
  */
 export async function runInTransaction<T>(
   db: DbConnection,
-  { appId, signal, publisher, staging }: TransactionOptions,
+  { appId, signal, publisher, staging, readsFirst = false }: TransactionOptions,
   work: (transaction: Transaction) => Promise<T>,
 ): Promise<T> {
   const buffer = new EventBuffer(appId, staging)
   const effects: (() => void)[] = []
-  const { result, events } = await transaction(db, async (tx) => {
+  const { result, events } = await transactionAtOnce(db, async (tx, begun) => {
+    if (!readsFirst) await begun
     const writes: PendingWrite[] = []
-    const result = await work({
+    const working = work({
       db: tx,
       emit: buffer.emit.bind(buffer),
       emitToUser: buffer.emitToUser.bind(buffer),
@@ -129,9 +138,12 @@ export async function runInTransaction<T>(
       write: (query) => void writes.push(query),
       afterCommit: (effect) => void effects.push(effect),
     })
+    const [started, worked] = await Promise.allSettled([begun, working])
+    if (started.status === 'rejected') throw started.reason
+    if (worked.status === 'rejected') throw worked.reason
     const [, events] = await Promise.all([Promise.all(writes), buffer.write(tx)])
     signal?.throwIfAborted()
-    return { result, events }
+    return { result: worked.value, events }
   })
   if (events.length > 0) publisher.publish(events)
   buffer.wakeJobs()

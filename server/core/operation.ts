@@ -30,9 +30,13 @@ type BatchRules<Op extends Operation> = {
    * Commands of one group, all of one app, may share a transaction; `resource` is what they lock.
    */
   keysOf: (command: Command<Op>) => { group: string; resource: string }
+  /** About how many bytes a command has. */
+  bytesOf: (command: Command<Op>) => number
   /**
    * Carries out commands of one group in one transaction; returns their outcomes in order. Unless
-   * it `mayWait`, a command whose resource others have locked is left undone: CONTENDED.
+   * it `mayWait`, a command whose resource others have locked is left undone: CONTENDED. Through
+   * `ctx.db` it only locks and reads, and it writes by `ctx.write` and events alone: when it starts
+   * it is not known yet whether the transaction has begun.
    */
   run: (
     ctx: Omit<WriteContext<Op['auth']>, 'caller'>,

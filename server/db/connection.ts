@@ -53,6 +53,8 @@ const planner = {
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
   jit: 'off',
+  // Plans do not depend on the parameters: planning anew took longer than most statements do.
+  plan_cache_mode: 'force_generic_plan',
 }
 
 /** A Postgres.js client of one connection, or of `max`. It connects when it is first used. */

@@ -7,11 +7,24 @@ import type { Tx } from './client.ts'
  * connection, in a timer: the process dies of that. It is safe because a lent connection does not
  * reconnect (see single-socket.ts) and runs nothing else meanwhile.
  */
-export async function transaction<T>(db: Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
-  await db`begin`
+export const transaction = <T>(db: Tx, work: (tx: Tx) => Promise<T>): Promise<T> =>
+  transactionAtOnce(db, async (tx, begun) => {
+    await begun
+    return work(tx)
+  })
+
+/**
+ * The same, but does not wait until the transaction has begun: the first statements of `work` travel
+ * with `begin`. Until `begun` resolves they may only read and lock. Should `begin` fail, they have
+ * run outside of any transaction, and nothing of `work` may be left.
+ */
+export async function transactionAtOnce<T>(
+  db: Tx,
+  work: (tx: Tx, begun: Promise<unknown>) => Promise<T>,
+): Promise<T> {
   let result: T
   try {
-    result = await work(db)
+    result = await work(db, db`begin`.execute())
   } catch (error) {
     await db`rollback`
     throw error

@@ -1,7 +1,8 @@
-import { formatIssues, type Limit, type Operation, pathParameters } from '@parley/contract'
+import { formatIssues, type Limit, limits, type Operation, pathParameters } from '@parley/contract'
 import type { Admit, Visit } from '../core/admission.ts'
 import { type Caller, runOperation, type Services, type WriteContext } from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
+import type { Metrics } from '../core/metrics.ts'
 import {
   type Batch,
   type Command,
@@ -27,6 +28,7 @@ export type CallDependencies = {
   authenticate: Authenticate
   rateLimits: ReturnType<typeof createRateLimits>
   services: Services
+  metrics: Pick<Metrics, 'callsRefused'>
 }
 /** Input that could not be read is given as an ApiError, to be thrown when the input is parsed. */
 export type Call = (request: CallRequest, input: unknown) => Promise<unknown>
@@ -136,13 +138,17 @@ type AcceptedCall = Omit<RunningCall, 'isShared'> & {
 type Runner = (accepted: AcceptedCall) => Promise<unknown>
 
 function createRunner(
-  { db, admit, services }: CallDependencies,
+  { db, admit, services, metrics }: CallDependencies,
   implementation: Implementation,
 ): Runner {
   const use = <T>(call: RunningCall, work: (db: DbConnection, signal: AbortSignal) => Promise<T>) =>
     admit(visitOf(call), () => db.use(work, call.until))
-  const inTransaction: InTransaction = (call, work) =>
-    use(call, (db, signal) => runOperation(db, { caller: call.caller, services, signal }, work))
+  const inTransaction: InTransaction = ({ readsFirst = false, ...call }, work) => {
+    const { caller } = call
+    return use(call, (db, signal) =>
+      runOperation(db, { caller, services, signal, readsFirst }, work),
+    )
+  }
   switch (implementation.kind) {
     case 'connectionless':
       return ({ input, ...call }) =>
@@ -158,11 +164,17 @@ function createRunner(
         inTransaction(call, (ctx) => implementation.run(ctx, call.input)),
       )
     case 'batch':
-      return withFirstSteps(inTransaction, createBatchRunner(inTransaction, implementation))
+      return withFirstSteps(
+        inTransaction,
+        createBatchRunner({ inTransaction, metrics }, implementation),
+      )
   }
 }
 
-type InTransaction = <T>(call: RunningCall, work: (ctx: WriteContext) => Promise<T>) => Promise<T>
+type InTransaction = <T>(
+  call: RunningCall & { readsFirst?: boolean },
+  work: (ctx: WriteContext) => Promise<T>,
+) => Promise<T>
 
 /**
  * Takes the step that an operation requires first, then tries the operation again: more than once
@@ -182,21 +194,20 @@ function withFirstSteps(inTransaction: InTransaction, run: Runner): Runner {
   }
 }
 
-/** The most commands that share one transaction. */
-const LARGEST_BATCH = 64
-
 function createBatchRunner(
-  inTransaction: InTransaction,
-  { run, keysOf }: Batch<Operation>,
+  { inTransaction, metrics }: { inTransaction: InTransaction } & Pick<CallDependencies, 'metrics'>,
+  { run, keysOf, bytesOf }: Batch<Operation>,
 ): Runner {
   const attempt = createGroupCommit<Command<Operation>, Outcome>({
-    maxBatchSize: LARGEST_BATCH,
+    bytesOf,
+    ...limits.sharedTransactions,
+    onRefused: () => metrics.callsRefused.inc({ reason: 'full' }),
     run: async (commands, { until, mayWait }) => {
       const [first] = commands
       if (!first) return []
       const { caller } = first
       // A batch that waits for a lock is its first caller's: they hold up no other channel's sends.
-      const call = { caller, until, isShared: !mayWait }
+      const call = { caller, until, isShared: !mayWait, readsFirst: true }
       return inTransaction(call, (ctx) => run(ctx, commands, { mayWait }))
     },
   })

@@ -1,14 +1,12 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { type AddressInfo, createServer as createSocketServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { createApi } from '@parley/client'
-import { connectOnce } from '@parley/server/db/client'
 import { startEmbeddedPostgres } from '@parley/server/db/embedded/index'
+import { ADMIN_KEY, createDatabase, median, pause, startServer } from './server.ts'
 
 /**
  * The CPU time of a send with a push provider, relative to one without (`off`). With `external` the
@@ -21,7 +19,6 @@ const CHANNELS = 20
 const CONCURRENCY = 32
 const ROUNDS = 3
 const MAX_RATIO = 1.3
-const ADMIN_KEY = 'admin-key-of-the-bench'
 
 type Setup = 'off' | 'external' | 'on'
 const results: Record<Setup, number[]> = { off: [], external: [], on: [] }
@@ -45,8 +42,6 @@ try {
 report()
 
 function report() {
-  const median = (values: number[]) =>
-    values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
   const off = median(results.off)
   for (const [setup, values] of Object.entries(results)) {
     const microseconds = median(values).toFixed(0).padStart(6)
@@ -59,13 +54,8 @@ function report() {
 }
 
 async function measure(setup: Setup, database: string) {
-  const admin = connectOnce(postgres.url)
-  await admin.unsafe(`create database ${database}`)
-  await admin.end()
-  const url = new URL(postgres.url)
-  url.pathname = `/${database}`
   const server = await startServer({
-    DATABASE_URL: url.href,
+    DATABASE_URL: await createDatabase(postgres.url, database),
     JOBS: setup === 'external' ? 'external' : 'on',
     ...(setup === 'off' ? {} : { PUSH_SECRET_KEY: 'key', PUSH_API_URL: provider.url }),
   })
@@ -110,46 +100,6 @@ async function createSender(url: string) {
   }
 }
 
-async function startServer(variables: Record<string, string>) {
-  const [port, metricsPort] = [await freePort(), await freePort()]
-  const child = spawn(
-    process.execPath,
-    ['--conditions=parley-source', '--import', 'tsx', 'server/bin/server.ts'],
-    {
-      cwd: fileURLToPath(new URL('../..', import.meta.url)),
-      stdio: ['ignore', 'ignore', 'inherit'],
-      env: {
-        PATH: process.env.PATH,
-        NODE_ENV: 'production',
-        USER_ADMIN_ACCESS: 'server',
-        HOST: '127.0.0.1',
-        PORT: String(port),
-        PUBLIC_URL: `http://127.0.0.1:${port}`,
-        METRICS_PORT: String(metricsPort),
-        JWT_SECRET: 'a secret of the bench, 32 bytes or more',
-        ADMIN_API_KEY: ADMIN_KEY,
-        RATE_LIMIT_MESSAGES: '0',
-        RATE_LIMIT_REQUESTS: '0',
-        RATE_LIMIT_TOKENS: '0',
-        LOG_LEVEL: 'error',
-        ...variables,
-      },
-    },
-  )
-  const metrics = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
-  const url = `http://127.0.0.1:${port}`
-  // The server listens last, after the metrics.
-  while (!(await fetch(`${url}/health`).catch(() => undefined))?.ok) await pause(50)
-  return {
-    url,
-    cpuSeconds: async () => Number(/^process_cpu_seconds_total (\S+)/m.exec(await metrics())?.[1]),
-    stop: async () => {
-      child.kill('SIGTERM')
-      await once(child, 'exit')
-    },
-  }
-}
-
 async function serveProvider() {
   let count = 0
   const server = createServer(async (request, response) => {
@@ -173,17 +123,4 @@ async function serveProvider() {
     settle,
     stop: () => server.close().closeAllConnections(),
   }
-}
-
-async function freePort() {
-  const server = createSocketServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo // it listens on a port
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
-function pause(milliseconds: number) {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }

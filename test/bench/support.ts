@@ -14,8 +14,7 @@ import { startEmbeddedPostgres } from '@parley/server/db/embedded/index'
 import { migrate } from '@parley/server/db/migrate'
 import { createCleanup } from '@parley/server/jobs/cleanup'
 import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
-
-const ADMIN_KEY = 'admin-key-of-the-bench'
+import { ADMIN_KEY } from './server.ts'
 
 /** A PostgreSQL of its own for as long as the work takes. */
 export async function withDatabase(work: (url: string) => Promise<void>) {

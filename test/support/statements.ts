@@ -1,6 +1,14 @@
 /** The statements that the server sends to its database. */
 export const statements: string[] = []
-export const onStatement = (statement: string) => void statements.push(statement)
+/** How often the server has turned to its sockets: an answer is read in a later turn only. */
+let turn = 0
+const turns: number[] = []
+export const onStatement = (statement: string) => {
+  turns[statements.push(statement) - 1] = turn
+  setImmediate(() => {
+    turn += 1
+  })
+}
 
 /**
  * Statements of no operation: every 5 s the lookup of revoked tokens, every 2 s the last activity.
@@ -20,3 +28,15 @@ export const isWork = (statement: string) =>
   !/^\s*(begin|commit)/i.test(statement) && !isElsewhere(statement)
 export const workOf = async (operation: () => Promise<unknown>) =>
   (await statementsOf(operation)).filter(isWork)
+
+/** The statements of some work by the round trips that they make: together without an answer. */
+export async function tripsOf(work: () => Promise<unknown>) {
+  statements.length = 0
+  await work()
+  const trips = new Map<number | undefined, string[]>()
+  for (const [index, statement] of statements.entries()) {
+    if (isElsewhere(statement)) continue
+    trips.set(turns[index], [...(trips.get(turns[index]) ?? []), statement])
+  }
+  return [...trips.values()]
+}

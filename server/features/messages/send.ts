@@ -18,6 +18,8 @@ import { selectMessages, toMessage } from './view.ts'
  * at a time. Of more each would be smaller, and cost as much.
  */
 const GROUPS = 2
+/** About what a message takes beside its content. */
+const MESSAGE_BYTES = 500
 
 type SendOutcome = Outcome<typeof contract.messages.send>
 
@@ -31,6 +33,11 @@ export const send = implementBatch(contract.messages.send, {
     group: `${appId}:${Number.parseInt(channelId.slice(-2), 16) % GROUPS}`,
     resource: `${appId}:${channelId}`,
   }),
+  bytesOf: ({ input: { text, attachments } }) =>
+    attachments.reduce(
+      (sum, { url, name = '' }) => sum + url.length + name.length,
+      text.length + MESSAGE_BYTES,
+    ),
   run: async (ctx, commands, { mayWait }) => {
     const facts = await readFacts(ctx.db, commands, { mayWait })
     const earlier = await selectEarlier(ctx.db, facts)

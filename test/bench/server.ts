@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { connectOnce } from '@parley/server/db/client'
+
+export const ADMIN_KEY = 'admin-key-of-the-bench'
+
+/** A new, empty database on a server; returns its address. */
+export async function createDatabase(serverUrl: string, name: string) {
+  const admin = connectOnce(serverUrl)
+  await admin.unsafe(`create database ${name}`)
+  await admin.end()
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+/** A server in a process of its own, as in production, without limits. */
+export async function startServer(variables: Record<string, string>) {
+  const [port, metricsPort] = [await freePort(), await freePort()]
+  const child = spawn(
+    process.execPath,
+    ['--conditions=parley-source', '--import', 'tsx', 'server/bin/server.ts'],
+    {
+      cwd: fileURLToPath(new URL('../..', import.meta.url)),
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: {
+        PATH: process.env.PATH,
+        NODE_ENV: 'production',
+        USER_ADMIN_ACCESS: 'server',
+        HOST: '127.0.0.1',
+        PORT: String(port),
+        PUBLIC_URL: `http://127.0.0.1:${port}`,
+        METRICS_PORT: String(metricsPort),
+        JWT_SECRET: 'a secret of the bench, 32 bytes or more',
+        ADMIN_API_KEY: ADMIN_KEY,
+        RATE_LIMIT_MESSAGES: '0',
+        RATE_LIMIT_REQUESTS: '0',
+        RATE_LIMIT_TOKENS: '0',
+        LOG_LEVEL: 'error',
+        ...variables,
+      },
+    },
+  )
+  const metrics = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+  const url = `http://127.0.0.1:${port}`
+  // The server listens last, after the metrics.
+  while (!(await fetch(`${url}/health`).catch(() => undefined))?.ok) {
+    if (child.exitCode !== null) throw new Error(`the server exited with ${child.exitCode}`)
+    await pause(50)
+  }
+  return {
+    url,
+    cpuSeconds: async () => Number(/^process_cpu_seconds_total (\S+)/m.exec(await metrics())?.[1]),
+    stop: async () => {
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+    },
+  }
+}
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo // it listens on a port
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+export const pause = (milliseconds: number) =>
+  new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+export const median = (values: number[]) =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0

@@ -1,0 +1,93 @@
+import type { AppRouter } from '@parley/contract'
+import { createTRPCClient, httpBatchLink } from '@trpc/client'
+import { expect, test } from 'vitest'
+import { loggedBy } from './support/database-work.ts'
+import { upTo } from './support/events.ts'
+import { onStatement, statementsOf, tripsOf } from './support/statements.ts'
+import { useWorld } from './support/world.ts'
+
+// One connection: what is prepared once stays prepared.
+const world = useWorld({
+  onStatement,
+  poolSize: 1,
+  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000 },
+})
+const AT_ONCE = 20
+
+const newTalk = async () => {
+  const [ana] = await world().users('ana', 'ben')
+  const { id: channelId } = await ana.channels.create({
+    type: 'group',
+    name: 'Talk',
+    memberIds: ['ben'],
+  })
+  const { messages } = createTRPCClient<AppRouter>({
+    links: [
+      httpBatchLink({
+        url: `${world().url}/trpc`,
+        headers: { authorization: `Bearer ${ana.token}` },
+        maxItems: AT_ONCE,
+      }),
+    ],
+  })
+  const text = 'The soup is ready, who is hungry?'
+  const send = () => ana.messages.send({ channelId, text })
+  const sendMany = () =>
+    Promise.all(upTo(AT_ONCE).map(() => messages.send.mutate({ channelId, text })))
+  // What happens once for a connection happens here.
+  await send()
+  await sendMany()
+  return { ana, channelId, send, sendMany }
+}
+
+test('a send takes three round trips to the database, and its first has three statements', async () => {
+  const { send } = await newTalk()
+  const trips = await tripsOf(send)
+  expect(trips).toEqual([
+    [
+      expect.stringMatching(/^begin$/),
+      expect.stringMatching(/for no key update skip locked/),
+      expect.stringMatching(/last_seq/),
+    ],
+    [expect.stringMatching(/insert into messages/), expect.stringMatching(/insert into events/)],
+    [expect.stringMatching(/^commit$/)],
+  ])
+})
+
+test('an operation that may write at once first waits for its transaction to begin', async () => {
+  const { ana, channelId } = await newTalk()
+  const rename = () => ana.channels.update({ channelId, name: `${Math.random()}` })
+  await rename()
+  expect((await tripsOf(rename))[0]).toEqual(['begin'])
+})
+
+test('messages sent at once share their statements and round trips', async () => {
+  const { sendMany } = await newTalk()
+  expect((await statementsOf(sendMany)).length / AT_ONCE).toBeLessThan(1)
+  expect((await tripsOf(sendMany)).length / AT_ONCE).toBeLessThan(0.5)
+})
+
+test('a message writes few bytes to the log of the database', async ({ skip }) => {
+  const { send, sendMany } = await newTalk()
+  const alone = await loggedBy(world(), send)
+  const together = await loggedBy(world(), sendMany)
+  if (alone === undefined || together === undefined)
+    return skip('only PostgreSQL 18 counts the log by connection')
+  expect(alone).toBeLessThan(2_250)
+  expect(together / AT_ONCE).toBeLessThan(2_150)
+})
+
+test('calls run the plans of earlier calls', async () => {
+  const { ana, channelId, sendMany } = await newTalk()
+  await sendMany()
+  await ana.messages.list({ channelId })
+  await ana.channels.list()
+  await ana.reads.mark({ channelId })
+  const plannedAnew = await world().pool.use(
+    (db) => db<{ statement: string; times: number }[]>`
+      select statement, custom_plans::int as times
+      from pg_prepared_statements
+      where custom_plans > 0`,
+  )
+  expect(plannedAnew).toEqual([])
+})
