@@ -6,7 +6,7 @@ import { useWorld, type World } from './support/world.ts'
 
 const world = useWorld({
   poolSize: 1,
-  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000 },
+  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, pingMs: 1_000_000 },
 })
 
 /** How many users, members, messages at each end, channels of a user, and open channels. */
@@ -104,6 +104,7 @@ async function fill() {
     messageAt(MANY),
     messageAt(MANY - 3),
   ])
+  const { channels: some } = await cem.channels.list({ limit: 20, offset: MANY / 2 })
   const deep = { limit: 20, offset: MANY / 2 }
   const [users, members, positions] = await Promise.all([
     ben.users.list(deep),
@@ -144,6 +145,11 @@ async function fill() {
     ['the unread count of both', 2, () => ana.reads.unreadCount()],
     ['an unread count behind tombstones', 25, () => dan.channels.get({ channelId })],
     ['the total of many channels', MANY, () => cem.reads.unreadCount()],
+    [
+      'what changed in some of many channels',
+      20,
+      () => cem.sync.pull({ channels: Object.fromEntries(some.map(({ id }) => [id, 0])) }),
+    ],
     ['what is missed since a message', 50, () => ben.messages.list({ channelId, since_seq: 9 })],
     ['the users', 50, () => ben.users.list({ limit: 50 })],
     ['open channels', 20, () => ben.channels.list({ discover: true, limit: 20 })],

@@ -115,12 +115,18 @@ export const moveMarkers = (
     moved.last_read_seq,
     ${messageIdAt(db, { channelId: db`moved.channel_id`, seq: db`moved.last_read_seq` })}
       as last_read_message_id,
-    coalesce((select read_at from marked), rm.read_at, now()) as read_at
-  from moved
-  left join read_marks rm
-    on rm.channel_id = moved.channel_id
-    and rm.user_id = moved.user_id
-    and rm.seq = moved.last_read_seq`
+    coalesce(
+      (select read_at from marked),
+      (
+        select read_at
+        from read_marks
+        where channel_id = moved.channel_id
+          and user_id = moved.user_id
+          and seq = moved.last_read_seq
+      ),
+      now()
+    ) as read_at
+  from moved`
 
 /**
  * The unread count of member row `m` in channel row `c`: all messages after the marker, less the

@@ -13,7 +13,8 @@ const pull = implementWithoutTransaction(
   contract.sync.pull,
   async ({ db, caller: { appId, userId } }, { channels: knownRevs }) => {
     const ids = Object.keys(knownRevs)
-    const page = db`c.id = any(${ids}::uuid[]) and m.user_id is not null`
+    // In a form that keeps the join an outer one: the channels are found first, by their ids.
+    const page = db`c.id = any(${ids}::uuid[]) and num_nulls(m.user_id) = 0`
     const { channels, found, bytes } = await selectChannels(db, { appId, viewer: userId, page })
     const pulls = channels.map((channel): Pull => ({ channel, since: knownRevs[channel.id] ?? 0 }))
     const changed = { viewer: userId, pulls: pulls.filter(isRecoverable), bytesBefore: bytes }

@@ -79,6 +79,7 @@ export async function startNode(databaseUrl: string) {
     ids.push((await ana.channels.create({ type: 'group', name: `Channel ${index}` })).id)
   const [channelId = '', ...moreChannels] = ids
   return {
+    url,
     wsUrl: `${url.replace(/^http/, 'ws')}/connection/websocket`,
     app,
     user,

@@ -15,9 +15,16 @@ export async function rowsReadBy(world: World, plan: PlanKind, work: () => Promi
   for (let run = 0; run < 3; run++) {
     const before = await readStatistics(world)
     await work()
-    counts.push((await readStatistics(world)) - before)
+    counts.push((await readStatistics(world)).rows - before.rows)
   }
   return Math.min(...counts)
+}
+
+/** The rows that `work` reads by walking through tables from end to end. */
+export async function rowsScannedBy(world: World, work: () => Promise<unknown>) {
+  const before = await readStatistics(world)
+  await work()
+  return (await readStatistics(world)).scanned - before.scanned
 }
 
 /** Forgets the plans that were made while tables were empty, as PostgreSQL does after ANALYZE. */
@@ -25,12 +32,13 @@ export const planAnew = (world: World) => onConnection(world, 'discard plans')
 
 async function readStatistics(world: World) {
   await onConnection(world, 'select pg_stat_force_next_flush()')
-  const [row] = await world.db<{ rows: number }[]>`
-    select (
-      (select sum(seq_tup_read) from pg_stat_user_tables)
-      + (select sum(idx_tup_read) from pg_stat_user_indexes)
-    )::int as rows`
-  return row?.rows ?? 0
+  const [row] = await world.db<{ rows: number; scanned: number }[]>`
+    select
+      (tables.rows + indexes.rows)::float8 as rows,
+      tables.rows::float8 as scanned
+    from (select sum(seq_tup_read) as rows from pg_stat_user_tables) tables,
+      (select sum(idx_tup_read) as rows from pg_stat_user_indexes) indexes`
+  return row ?? { rows: 0, scanned: 0 }
 }
 
 const onConnection = ({ pool }: World, statement: string) =>
