@@ -1,18 +1,16 @@
 import { EventEmitter, once, setMaxListeners } from 'node:events'
-import type { Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { type RunnerOptions, run, runMigrations } from 'graphile-worker'
-import pg from 'pg'
+import type pg from 'pg'
 import type { Metrics } from '../core/metrics.ts'
 import type { Db } from '../db/client.ts'
 import { ownSchema, queueSchemaOf } from '../db/own-schema.ts'
-import { readTls } from '../db/tls.ts'
 import { releaseWorkers } from './heartbeat.ts'
 import { type Log, queueLogger } from './log.ts'
+import { createQueuePool } from './queue-pool.ts'
 import type { Timings } from './timings.ts'
 import { watchFetching } from './watch-fetching.ts'
 
-const MAX_CONNECTIONS = 12
 const RESTART_MS = 1_000
 /** How long a runner that is stopped may take before the next one starts. */
 const STOP_MS = 10_000
@@ -21,13 +19,6 @@ const STOP_MS = 10_000
  * handles an error there: it would end the process. With them, the error ends the runner.
  */
 const RECORDING = { completeJobBatchDelay: 0, failJobBatchDelay: 0 }
-/** No wait for the database is endless: not for a connection, an answer, or a silent line. */
-const WAITS = {
-  connectionTimeoutMillis: 5_000,
-  query_timeout: 10_000,
-  keepAlive: true,
-  keepAliveInitialDelayMillis: 10_000,
-}
 
 type QueueOptions = {
   databaseUrl: string
@@ -42,25 +33,9 @@ type Tasks = Pick<RunnerOptions, 'taskList' | 'concurrency' | 'crontab'> & {
 
 /** The graphile-worker queue in the service's database, with its tables and connections. */
 export async function openQueue({ databaseUrl, db, metrics, timings, log }: QueueOptions) {
-  const { url, ssl } = readTls(databaseUrl)
-  const schema = queueSchemaOf(databaseUrl)
-  const pgPool = new pg.Pool({
-    ...WAITS,
-    connectionString: url,
-    ssl,
-    max: MAX_CONNECTIONS,
-    application_name: 'parley-jobs',
-    options: `-c search_path=${schema}`,
+  const { pgPool, cut } = createQueuePool(databaseUrl, {
+    onConnectionLost: (error) => log.warn({ err: error }, 'job queue lost a database connection'),
   })
-  const clients = new Set<pg.PoolClient>()
-  const onConnectionLost = (error: Error) =>
-    log.warn({ err: error }, 'job queue lost a database connection')
-  pgPool.on('error', onConnectionLost)
-  pgPool.on('connect', (client) => {
-    clients.add(client)
-    client.on('error', onConnectionLost)
-  })
-  pgPool.on('remove', (client) => clients.delete(client))
   const surviveFailedReturn = (error: unknown) => {
     if (!isFailedReturn(error)) throw error
     log.warn({ err: error }, 'fetched jobs not returned, will be released')
@@ -69,7 +44,7 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
   const workers = new Set<string>()
   const shared: RunnerOptions = {
     pgPool,
-    schema,
+    schema: queueSchemaOf(databaseUrl),
     logger: queueLogger(log),
     noHandleSignals: true,
     pollInterval: timings.pollMs,
@@ -90,7 +65,7 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
       const stopping = aborted.then(() => runner.stop())
       await Promise.race([runner.promise, stopping, stalled.promise])
       if (!stalled.isStalled()) return await runner.promise
-      for (const client of clients) streamOf(client).destroy()
+      cut()
       await Promise.race([runner.stop(), setTimeout(STOP_MS, undefined, { ref: false })])
     } finally {
       stalled.stop()
@@ -130,10 +105,6 @@ const createMigrationsTable = (pool: pg.Pool) =>
 const isFailedReturn = (error: unknown) =>
   error instanceof Error &&
   error.message.startsWith('Error occurred whilst returning jobs from local queue')
-
-/** The socket of a client, which pg declares without its `connection`. */
-const streamOf = (client: pg.PoolClient) =>
-  (client as unknown as { connection: { stream: Socket } }).connection.stream
 
 type Observers = { own: Set<string>; workers: Set<string>; metrics: Metrics; log: Log }
 
