@@ -87,6 +87,8 @@ test('metrics count and time operations, pushes, previews and jobs', async () =>
   expect(growth('parley_pushes_total{outcome="accepted"}')).toBe(3)
   expect(text).toMatch(/parley_previews_total\{outcome="found"\} [12]/)
   expect(text).toMatch(/parley_jobs_total\{task="push-message",outcome="done"\} \d/)
+  // From the start: the first one that is given up must be an increase.
+  expect(text).toContain('parley_jobs_total{task="preview",outcome="given_up"} 0')
   expect(text).toMatch(/parley_database_connections\{state="idle"\} \d/)
   expect(text).toContain('parley_database_up 1')
   expect(text).toContain('parley_database_pool_size 10')
