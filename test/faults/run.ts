@@ -50,6 +50,7 @@ async function playOne(name: string, { seed, programs }: { seed: number; program
   const preparation = scenario.prepare?.() ?? {}
   if (typeof preparation === 'string') {
     console.log(JSON.stringify({ scenario: name, seed, skipped: preparation }))
+    console.error(`${name} was SKIPPED: ${preparation}`)
     return true
   }
   const { end, ...rig } = preparation
