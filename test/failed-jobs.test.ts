@@ -59,6 +59,8 @@ test('a job that was given up is listed with its reason, and runs when it is ret
   const { job, messageId } = await giveUp()
   expect(job).toMatchObject({ task: 'push-message', size: 1, reason: 'too old' })
   expect(Date.parse(job.failedAt) - Date.parse(job.stagedAt)).toBeGreaterThanOrEqual(7 * 3_600_000)
+  // It is stored first and logged then.
+  await until(() => errors.length > 0)
   expect(errors).toMatchObject([{ message: 'job given up: too old', task: 'push-message' }])
   expect(provider().triggered()).toEqual([])
   await retry(job.id)

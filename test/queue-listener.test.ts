@@ -1,5 +1,6 @@
 import { createMetrics } from '@parley/server/core/metrics'
 import { openQueue } from '@parley/server/jobs/queue'
+import { createQueuePool } from '@parley/server/jobs/queue-pool'
 import { timings } from '@parley/server/jobs/timings'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDatabaseProxy } from './support/database-proxy.ts'
@@ -44,4 +45,11 @@ test('a stop while the job queue begins to listen on a lost line does not end th
   await stopped
   await queue.close()
   expect(deaths).toEqual([])
+})
+
+test('the job queue is given nothing to release when it cannot connect', async () => {
+  const { pgPool } = createQueuePool(world().databaseUrl, { onConnectionLost: () => {} })
+  await pgPool.end()
+  const given = await new Promise<unknown[]>((resolve) => pgPool.connect((...all) => resolve(all)))
+  expect(given).toEqual([expect.any(Error), undefined, undefined])
 })

@@ -51,13 +51,20 @@ class QueuePool extends pg.Pool {
   override connect(callback: Callback): void
   override connect(callback?: Callback) {
     if (!callback) return super.connect()
-    super.connect((error, client, release) => {
-      let isReleased = false
-      callback(error, client, (reason) => {
-        if (!isReleased) release(reason)
-        isReleased = true
-      })
-    })
+    super.connect((error, client, release) =>
+      // Without a client there is nothing to release, whatever the types say.
+      callback(error, client, client ? once(release) : release),
+    )
+  }
+}
+
+type Release = Parameters<Callback>[2]
+
+function once(release: Release): Release {
+  let isReleased = false
+  return (reason) => {
+    if (!isReleased) release(reason)
+    isReleased = true
   }
 }
 
