@@ -56,14 +56,14 @@ export function createLoaders({ api }: ClientContext, channelId: string) {
       })
     },
     pins: async () => {
-      const messages: PinnedMessage[] = []
-      for (let hasMore = true; hasMore; ) {
-        const page = await api.pins.list({ channelId, offset: messages.length })
-        messages.push(...page.messages)
-        hasMore = page.more === true && page.messages.length > 0
-      }
-      const fetched = messages.map(({ pinnedBy: _, pinnedAt: __, ...message }) => message)
-      return (state) => upsertMessages({ ...state, pins: messages }, fetched)
+      const pins: PinnedMessage[] = []
+      let page: { messages: PinnedMessage[]; more?: true }
+      do {
+        page = await api.pins.list({ channelId, offset: pins.length })
+        pins.push(...page.messages)
+      } while (page.more)
+      const asMessage = ({ pinnedBy: _, pinnedAt: __, ...message }: PinnedMessage) => message
+      return (state) => upsertMessages({ ...state, pins }, pins.map(asMessage))
     },
   }
   const threadLoader =

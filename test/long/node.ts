@@ -9,12 +9,16 @@ import { createCleanup } from '@parley/server/jobs/cleanup'
 import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
 import { ADMIN_KEY, SECRET } from '../support/secrets.ts'
 
+/** What a test may choose: as JSON, after the URL of the database. */
+export type NodeOptions = { poolSize?: number; tokensAMinute?: number }
+
 /**
  * A node in a process of its own. Once armed, it kills itself between commit and publish. Asked for
  * it, it tells the delay in milliseconds that its event loop had since then, but for a thousandth; or
  * the longest of all, and the bytes of its heap after a garbage collection.
  */
-const databaseUrl = process.argv[2] ?? ''
+const [, , databaseUrl = '', given = '{}'] = process.argv
+const { poolSize = 4, tokensAMinute = 0 } = JSON.parse(given) as NodeOptions // by the test
 let isArmed = false
 const delays = monitorEventLoopDelay({ resolution: 1 })
 delays.enable()
@@ -32,7 +36,7 @@ process.on('message', (message) => {
   delays.reset()
 })
 
-const db = createDb({ url: databaseUrl, poolSize: 4, applicationName: 'parley-test-node' })
+const db = createDb({ url: databaseUrl, poolSize, applicationName: 'parley-test-node' })
 const bus = createEventBus()
 const publisher: typeof bus.publisher = {
   ...bus.publisher,
@@ -47,7 +51,7 @@ const app = buildApp({
   metrics,
   bus: { ...bus, publisher },
   http: {
-    rateLimits: { tokens: 0, messages: 0, requests: 0 },
+    rateLimits: { tokens: tokensAMinute, messages: 0, requests: 0 },
     allowedOrigins: [],
     trustProxy: false,
     hasDocsPage: false,

@@ -2,8 +2,9 @@ import { createEventBus } from '@parley/server/core/event-bus'
 import { createMetrics } from '@parley/server/core/metrics'
 import { createDb, type Patience } from '@parley/server/db/client'
 import { createCleanup } from '@parley/server/jobs/cleanup'
-import { expect, onTestFinished, vi } from 'vitest'
+import { expect, inject, onTestFinished, vi } from 'vitest'
 import { channelEventsOf, upTo } from './events.ts'
+import { noteStatement } from './sql/sent.ts'
 import { patient } from './until.ts'
 import type { World } from './world.ts'
 
@@ -23,6 +24,7 @@ export function cleanupElsewhere(
     url: databaseUrl,
     poolSize: 4,
     applicationName: 'parley-test-elsewhere',
+    onStatement: (statement) => noteStatement(inject('statements'), statement),
     ...(patience && { patience }),
   })
   const metrics = createMetrics()

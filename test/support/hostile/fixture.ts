@@ -36,6 +36,16 @@ export async function createFixture(world: World): Promise<Fixture> {
   await guest.invites.accept({ token: (await hero.invites.create({ workspaceId: own })).token })
   const invites = await times('invite', () => host.invites.create({ workspaceId: other }))
   const revocable = await times('inviteId', () => hero.invites.create({ workspaceId: own }))
+  const emptyChannelId = await times('emptyChannelId', async () => {
+    const { id } = await hero.channels.create({ type: 'group', name: 'Empty' })
+    await hero.members.leave({ channelId: id })
+    return id
+  })
+  const emptyWorkspaceId = await times('emptyWorkspaceId', async () => {
+    const { id } = await hero.workspaces.create({ name: 'Empty', type: 'team' })
+    await hero.workspaces.removeMember({ workspaceId: id, userId: hero.id })
+    return id
+  })
   const devices = await times('deviceId', (n) =>
     hero.devices.create({ platform: 'ios', provider: 'apns', token: `push-${turn}-${n}` }),
   )
@@ -51,6 +61,8 @@ export async function createFixture(world: World): Promise<Fixture> {
       channelId,
       messageId: messages.map(idOf),
       workspaceId: [own, other],
+      emptyChannelId,
+      emptyWorkspaceId,
       deviceId: devices.map(idOf),
       inviteId: revocable.map(idOf),
       invite: invites.map(({ token }) => token),

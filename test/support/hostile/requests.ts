@@ -45,6 +45,8 @@ export const pools = {
   channelId: 3,
   messageId: 3,
   workspaceId: 2,
+  emptyChannelId: 3,
+  emptyWorkspaceId: 3,
   inviteId: 3,
   deviceId: 3,
   invite: 3,
@@ -54,6 +56,8 @@ export type Pool = keyof typeof pools
 type Field = { id: string; name: string }
 const poolOf = ({ id, name }: Field): Pool | undefined => {
   if (name === 'token') return id === 'invites.accept' ? 'invite' : undefined
+  if (id === 'abandoned.deleteChannel') return 'emptyChannelId'
+  if (id === 'abandoned.deleteWorkspace') return 'emptyWorkspaceId'
   if (name === 'deviceId') return id === 'devices.delete' ? 'deviceId' : undefined
   if (name === 'parentId' || name === 'before' || name === 'after') return 'messageId'
   if (name in plurals) return plurals[name as keyof typeof plurals] // just looked up
