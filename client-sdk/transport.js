@@ -74,6 +74,16 @@ const methods = [
   'newMapClientsSubscription',
   'newMapUsersSubscription',
   'newSharedPollSubscription',
+  'track',
+  'untrack',
+  'trackedKeys',
+  'mapPublish',
+  'mapRemove',
+  'mapSubscriptions',
+  'sharedPollSubscriptions',
+  'getMapSubscription',
+  'getSharedPollSubscription',
+  '_getJoinLeaveContext',
 ]
 
 const emitter = `class EventEmitter {

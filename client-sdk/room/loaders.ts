@@ -62,8 +62,10 @@ export function createLoaders({ api }: ClientContext, channelId: string) {
         page = await api.pins.list({ channelId, offset: pins.length })
         pins.push(...page.messages)
       } while (page.more)
+      // What was pinned meanwhile has moved the last ones to the next page.
+      const unique = [...new Map(pins.map((pin) => [pin.id, pin])).values()]
       const asMessage = ({ pinnedBy: _, pinnedAt: __, ...message }: PinnedMessage) => message
-      return (state) => upsertMessages({ ...state, pins }, pins.map(asMessage))
+      return (state) => upsertMessages({ ...state, pins: unique }, unique.map(asMessage))
     },
   }
   const threadLoader =

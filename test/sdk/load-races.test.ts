@@ -48,7 +48,7 @@ test('events during the first load are applied to its answer', async () => {
 
 test('events during the load of members, reads and pins are applied to their answers', async () => {
   const chat = scriptedChat()
-  const held = [/\/members\?/, /\/read-status\?/, /\/pins$/].map((path) => chat.hold(path))
+  const held = [/\/members\?/, /\/read-status\?/, /\/pins\?/].map((path) => chat.hold(path))
   const { channel, room } = await watching(chat, { count: 2 })
   await Promise.all(held.map(({ asked }) => asked))
   await until(room.messages, ready)
@@ -205,7 +205,7 @@ test('pins of messages that are not loaded follow edits, pins and deletions', as
 
 test('pins that were deleted or unpinned while they were loading are not shown', async () => {
   const chat = scriptedChat()
-  const held = chat.hold(/\/pins$/)
+  const held = chat.hold(/\/pins\?/)
   const { channel, room } = await watching(chat, { count: 3 })
   await held.asked
   await until(room.messages, ready)
@@ -213,7 +213,7 @@ test('pins that were deleted or unpinned while they were loading are not shown',
   await until(room.pins, ready)
   for (const id of ['c-0001', 'c-0002', 'c-0003']) channel.pin(id)
   await until(room.pins, ({ items }) => items.length === 3)
-  const again = chat.hold(/\/pins$/)
+  const again = chat.hold(/\/pins\?/)
   chat.cut()
   await isOffline(chat.chat)
   chat.loseEvents()

@@ -51,7 +51,10 @@ const routes: [RegExp, Answer][] = [
       })),
     }),
   ],
-  [/^GET \/api\/channels\/([^/]+)\/pins$/, ({ data }, id) => ({ messages: pinsOf(data, id) })],
+  [
+    /^GET \/api\/channels\/([^/]+)\/pins(?:\?|$)/,
+    ({ data }, id) => ({ messages: pinsOf(data, id) }),
+  ],
   [
     /^POST \/api\/channels\/([^/]+)\/messages$/,
     ({ data, body }, id) => {
