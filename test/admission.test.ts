@@ -131,3 +131,13 @@ test('the queues of a user and of an app have an end, and batches are let in', a
   expect(await waiting()).toBe(appWaiting + 1)
   expect(await refused()).toEqual([['full', 3]])
 })
+
+test('a queue that was full takes calls again once one of them has started', async () => {
+  const { many, visit, end, waiting, refused } = visits(2)
+  many('key', 1 + appWaiting, backend)
+  await expect(visit('overflow', backend())).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  await end('key1')
+  visit('next', backend())
+  expect(await waiting()).toBe(appWaiting)
+  expect(await refused()).toEqual([['full', 1]])
+})
