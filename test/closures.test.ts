@@ -23,11 +23,17 @@ beforeAll(async () => {
   channelId = (await ana.channels.create({ type: 'group', name: 'Talk' })).id
 })
 afterAll(async () => {
-  // The node would wait for answers on the lines that are silent.
-  proxy?.closeAll()
   await node?.stop()
   proxy?.stop()
 })
+
+const openPool = (url: string) =>
+  createDb({
+    url,
+    poolSize: 1,
+    applicationName: 'closures',
+    patience: { callMs: 60_000, statementMs: 50_000 },
+  })
 
 /** The codes of a lost connection. */
 const lost = /^(CONNECTION_CLOSED|ECONNRESET|EPIPE)$/
@@ -146,12 +152,7 @@ test('a statement begun after its connection was closed is refused and runs nowh
   await db`create table written (name text)`
   const names = async () => (await db<{ name: string }[]>`select * from written`).map((r) => r.name)
   // A pool of its own: each round opens a connection, and only its closure can end the work.
-  const pool = createDb({
-    url: proxy.url,
-    poolSize: 1,
-    applicationName: 'closures',
-    patience: { callMs: 60_000, statementMs: 50_000 },
-  })
+  const pool = openPool(proxy.url)
   onTestFinished(() => pool.end({ timeout: 0 }))
   const begun: string[] = []
   for (const pauseMs of [0, 1, 50]) {
@@ -182,12 +183,19 @@ test('a statement begun after its connection was closed is refused and runs nowh
 test('a node that is cut off in a transaction frees its locks within three seconds', async () => {
   const other = connectOnce(world().databaseUrl)
   onTestFinished(() => other.end())
+  // Lines of its own: the node of the other tests would wait for answers on silent ones.
+  const cut = await openDatabaseProxy(world().databaseUrl)
+  const pool = openPool(cut.url)
+  onTestFinished(async () => {
+    await pool.end({ timeout: 0 })
+    cut.stop()
+  })
   let isLocked = () => {}
   const locked = new Promise<void>((resolve) => (isLocked = resolve))
-  const stalled = node.pool.use((connection) =>
+  const stalled = pool.use((connection) =>
     transaction(connection, async (tx) => {
       await tx`select from channels where id = ${channelId} for update`
-      proxy.silence()
+      cut.silence()
       isLocked()
       await other`select from channels where id = ${channelId} for update`
     }),
