@@ -131,7 +131,7 @@ test('a list of pins ends after a megabyte, and its offset continues', async () 
   expect(pages.flatMap(({ messages }) => messages.map(({ seq }) => seq))).toEqual(
     upTo(MESSAGES + 1),
   )
-  const { chat } = await liveChatOf(world(), 'ana')
+  const { chat } = await liveChatOf(world(), ana.id)
   const room = chat.channel(channelId)
   room.watch()
   const list = await until(room.pins, ready)
