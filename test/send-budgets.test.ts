@@ -69,13 +69,23 @@ test('messages sent at once share their statements and round trips', async () =>
 
 test('a message writes few bytes to the log of the database', async ({ skip }) => {
   const { send, sendMany } = await newTalk()
-  const alone = await loggedBy(world(), send)
-  const together = await loggedBy(world(), sendMany)
+  const alone = await usuallyLoggedBy(send)
+  const together = await usuallyLoggedBy(sendMany)
   if (alone === undefined || together === undefined)
     return skip('only PostgreSQL 18 counts the log by connection')
   expect(alone).toBeLessThan(2_250)
   expect(together / AT_ONCE).toBeLessThan(2_150)
 })
+
+/** The median of several runs: one of them may split a page of an index. */
+async function usuallyLoggedBy(work: () => Promise<unknown>) {
+  const amounts: number[] = []
+  for (const _ of upTo(7)) {
+    const bytes = await loggedBy(world(), work)
+    if (bytes !== undefined) amounts.push(bytes)
+  }
+  return amounts.sort((a, b) => a - b)[3]
+}
 
 test('calls run the plans of earlier calls', async () => {
   const { ana, channelId, sendMany } = await newTalk()
