@@ -117,13 +117,7 @@ export const channels = {
     }),
     output: z.object({
       channels: z.array(Channel).meta({ description: 'Newest activity first.' }),
-      more: z
-        .literal(true)
-        .optional()
-        .meta({
-          description: 'More follow: call again with an `offset` past these.',
-          examples: [true],
-        }),
+      more: field.more(),
     }),
   }),
   create: operation({

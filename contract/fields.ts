@@ -107,6 +107,16 @@ export const offset = () =>
     .default(0)
     .meta({ description: 'How many entries to skip.', examples: [0] })
 
+/** Of a list that may end early. */
+export const more = () =>
+  z
+    .literal(true)
+    .optional()
+    .meta({
+      description: 'More follow: call again with an `offset` past these.',
+      examples: [true],
+    })
+
 /** Where the next page of a list begins. */
 export const cursor = () =>
   z
@@ -117,7 +127,8 @@ export const cursor = () =>
     .meta({
       description:
         '`nextCursor` of an earlier page: the list goes on after it, whatever was added or ' +
-        'removed meanwhile, and as fast on the last page as on the first. `offset` counts from there.',
+        'removed meanwhile, and as fast on the last page as on the first. `offset` counts from ' +
+        'there.',
       examples: ['WyJBbmEiLCJhbmEiXQ'],
     })
 export const nextCursor = () =>

@@ -47,13 +47,7 @@ export const pins = {
     input: z.object({ channelId: field.channelId(), offset: field.offset() }),
     output: z.object({
       messages: z.array(PinnedMessage).meta({ description: 'The latest pin first.' }),
-      more: z
-        .literal(true)
-        .optional()
-        .meta({
-          description: 'More follow: call again with an `offset` past these.',
-          examples: [true],
-        }),
+      more: field.more(),
     }),
   }),
 }

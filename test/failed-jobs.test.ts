@@ -1,5 +1,6 @@
 import { expireGivenUp } from '@parley/server/jobs/given-up'
 import { beforeEach, expect, test } from 'vitest'
+import { ageTriedJobs } from './support/aged-jobs.ts'
 import { idle } from './support/idle.ts'
 import { refusal } from './support/refusal.ts'
 import { until } from './support/until.ts'
@@ -71,19 +72,10 @@ test('a job that was given up is listed with its reason, and runs when it is ret
 })
 
 test('the provider is the reason of a push that got too old because of it', async () => {
-  const { db } = world()
   const { id } = await sendMessage()
   provider().behave(provider().answer(503))
   await stageOld(id, { hours: 0 })
-  await until(async () => {
-    const aged = await db`
-      update graphile_worker._private_jobs
-      set run_at = now(),
-        payload = (payload::jsonb || '{"since":"2001-02-03T04:05:06Z"}')::json
-      where (payload->>'tries')::int > 0
-        and locked_at is null`
-    return aged.count > 0
-  })
+  await ageTriedJobs(world())
   const [job] = await until(async () => {
     const jobs = await failedJobs()
     return jobs.length > 0 && jobs

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { acceptedTasks } from '@parley/server/core/jobs'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { ageTriedJobs } from './support/aged-jobs.ts'
 import { idle } from './support/idle.ts'
 import { until } from './support/until.ts'
 import { useWorldWithProvider } from './support/world.ts'
@@ -183,22 +184,14 @@ test('deleted users are removed as subscribers, and recreated ones are added aga
 })
 
 test('a deleted user is removed as subscriber, however long the provider was away', async () => {
-  const { db, backend } = world()
+  const { backend } = world()
   await world().users('ivo')
   await idle(world())
   provider().forget()
   onTestFinished(() => provider().behave())
   provider().behave(provider().answer(503))
   await backend.users.delete({ userId: 'ivo' })
-  await until(async () => {
-    const aged = await db`
-      update graphile_worker._private_jobs
-      set run_at = now(),
-        payload = (payload::jsonb || '{"since":"2001-02-03T04:05:06Z"}')::json
-      where (payload->>'tries')::int > 0
-        and locked_at is null`
-    return aged.count > 0
-  })
+  await ageTriedJobs(world())
   const tries = provider().calls.length
   await until(() => provider().calls.length > tries)
   expect(provider().subscribers.has('ivo')).toBe(true)

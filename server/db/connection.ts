@@ -53,7 +53,7 @@ const planner = {
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
   jit: 'off',
-  // Plans do not depend on the parameters: planning anew took longer than most statements do.
+  // Plans do not depend on the parameters: planning took longer than running most of them.
   plan_cache_mode: 'force_generic_plan',
 }
 
