@@ -44,24 +44,23 @@ const sendMessage = async () => {
   provider().forget()
   return message
 }
+/** The job that is given up next. It is stored first and logged then. */
+const nextGivenUp = async () => {
+  const job = await until(async () => (await failedJobs())[0])
+  await until(() => errors.length > 0)
+  return job
+}
 /** Gives up the push of a new message. */
 const giveUp = async () => {
   const { id } = await sendMessage()
   await stageOld(id)
-  const [job] = await until(async () => {
-    const jobs = await failedJobs()
-    return jobs.length > 0 && jobs
-  })
-  if (!job) throw new Error('no job was given up')
-  return { job, messageId: id }
+  return { job: await nextGivenUp(), messageId: id }
 }
 
 test('a job that was given up is listed with its reason, and runs when it is retried', async () => {
   const { job, messageId } = await giveUp()
   expect(job).toMatchObject({ task: 'push-message', size: 1, reason: 'too old' })
   expect(Date.parse(job.failedAt) - Date.parse(job.stagedAt)).toBeGreaterThanOrEqual(7 * 3_600_000)
-  // It is stored first and logged then.
-  await until(() => errors.length > 0)
   expect(errors).toMatchObject([{ message: 'job given up: too old', task: 'push-message' }])
   expect(provider().triggered()).toEqual([])
   await retry(job.id)
@@ -76,16 +75,13 @@ test('the provider is the reason of a push that got too old because of it', asyn
   provider().behave(provider().answer(503))
   await stageOld(id, { hours: 0 })
   await ageTriedJobs(world())
-  const [job] = await until(async () => {
-    const jobs = await failedJobs()
-    return jobs.length > 0 && jobs
-  })
+  const job = await nextGivenUp()
   expect(job).toMatchObject({ task: 'push-event', size: 1 })
-  expect(job?.reason).toMatch(/^too old: .*answered 503/)
+  expect(job.reason).toMatch(/^too old: .*answered 503/)
   expect(errors).toMatchObject([{ reason: expect.stringContaining('answered 503') }])
   provider().behave()
   provider().forget()
-  await retry(job?.id ?? '')
+  await retry(job.id)
   await idle(world())
   expect(provider().triggered()).toEqual([
     {
