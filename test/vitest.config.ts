@@ -6,7 +6,8 @@ import { BaseSequencer, type CoverageV8Options, type TestSpecification } from 'v
 const last = ['sql.test.ts']
 
 /** Small files that take long. They start first, so that no worker waits for them at the end. */
-const slow = /(contract-package|sdk\/package|workers|start|start-end|playground|epoch)\.test\.ts$/
+const slow =
+  /(contract-package|sdk\/package|workers|start|start-end|playground|epoch|long\/hostile)\.\w+\.ts$/
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]) {
     const sorted = await super.sort(files)
@@ -22,11 +23,14 @@ const sequence =
     ? { sequencer: SlowFirst }
     : { shuffle: { files: true, tests: true }, seed: Number(seed) }
 
-const everywhere = {
+export const everywhere = {
   root: import.meta.dirname,
   ssr: { resolve: { conditions: ['parley-source', 'node', 'module'] } },
 }
-const tests = {
+/** Once for all projects of a run. */
+export const globalSetup = ['./support/setup.ts']
+
+export const tests = {
   pool: 'forks' as const,
   // The modules that a worker has imported serve all the files that it runs.
   isolate: false,
@@ -74,8 +78,7 @@ export default defineConfig({
   test: {
     ...tests,
     coverage,
-    // Once for all projects.
-    globalSetup: ['./support/setup.ts'],
+    globalSetup,
     maxWorkers: 3,
     projects: [
       {

@@ -1,9 +1,41 @@
-import { defineConfig, mergeConfig } from 'vitest/config'
-import quick from './vitest.config.ts'
+import { defineConfig } from 'vitest/config'
+import { everywhere, globalSetup, tests } from './vitest.config.ts'
 
-/** The heavy tests: `npm run test:long`. One file at a time, for they are about load. */
-const { projects: _, ...test } = quick.test ?? {}
-export default mergeConfig(
-  { ...quick, test },
-  defineConfig({ test: { include: ['long/**/*.long.ts'], maxWorkers: 1 } }),
-)
+/** Files about load, which have the machine to themselves. */
+const load = [
+  'abuse',
+  'bench',
+  'closures',
+  'growth',
+  'hostile-flood',
+  'outage',
+  'realtime',
+  'tenants',
+]
+const loadFiles = load.map((name) => `long/${name}.long.ts`)
+
+/** The heavy tests: `npm run test:long`. */
+export default defineConfig({
+  ...everywhere,
+  test: {
+    ...tests,
+    globalSetup,
+    projects: [
+      {
+        ...everywhere,
+        test: { ...tests, name: 'load', include: loadFiles, maxWorkers: 1 },
+      },
+      {
+        ...everywhere,
+        test: {
+          ...tests,
+          name: 'long',
+          include: ['long/**/*.long.ts'],
+          exclude: loadFiles,
+          maxWorkers: 2,
+          sequence: { ...tests.sequence, groupOrder: 1 },
+        },
+      },
+    ],
+  },
+})
