@@ -114,3 +114,13 @@ test.for(['without statistics', 'with statistics'])(
     }
   },
 )
+
+test('deleting a workspace reads none of the other channels of its app', async () => {
+  const [ana] = await world().users('ana')
+  const rows = await rowsReadBy(world(), 'generic', async () => {
+    const { id: workspaceId } = await ana.workspaces.create({ name: 'Team', type: 'team' })
+    await ana.workspaces.removeMember({ workspaceId, userId: 'ana' })
+    await world().backend.abandoned.deleteWorkspace({ workspaceId })
+  })
+  expect(rows).toBeLessThan(100)
+})

@@ -62,7 +62,11 @@ export const channels = pgTable(
       .concurrently()
       .where(sql`type in ('public', 'livestream') and num_nulls(deleted_at) = 1`)
       .with({ gin_pending_list_limit: 256 }),
-    index().on(t.workspaceId).where(sql`workspace_id is not null and deleted_at is null`),
+    // The deletion of a workspace looks for its channels, with no other condition.
+    index('channels_of_workspace')
+      .on(t.workspaceId)
+      .concurrently()
+      .where(sql`workspace_id is not null`),
     index('channels_to_purge').on(t.deletedAt).where(sql`deleted_at is not null`),
     referencesWorkspace(t),
     referencesUser({ appId: t.appId, userId: t.createdBy }),
