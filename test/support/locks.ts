@@ -7,7 +7,7 @@ import type { World } from './world.ts'
 
 /**
  * Holds the row of a channel locked from a connection of its own while `work` runs. `work` is given
- * a function that resolves once `count` connections wait for a lock.
+ * a function that resolves once `count` connections wait for a row.
  */
 export const whileLocked = <T>(
   world: World,
@@ -48,12 +48,14 @@ export async function withoutCleanup<T>(world: World, work: () => Promise<T>): P
   }
 }
 
-/** Resolves once `count` connections wait for a lock. */
+/** Resolves once `count` connections wait for a row. Others wait a moment to notify nodes. */
 const waiting = ({ db }: World, count: number) =>
   vi.waitFor(async () => {
     const [row] = await db<{ count: number }[]>`
       select count(*)::int
       from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`
+      where datname = current_database()
+        and wait_event_type = 'Lock'
+        and wait_event in ('transactionid', 'tuple')`
     expect(row?.count).toBe(count)
   }, patient)
