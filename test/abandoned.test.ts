@@ -56,7 +56,7 @@ async function age(days: number) {
     where app_id = ${appId}`
 }
 const purge = (purgeEmptyAfterDays?: number) =>
-  cleanupElsewhere(world(), purgeEmptyAfterDays === undefined ? {} : { purgeEmptyAfterDays }).run()
+  cleanupElsewhere(world(), purgeEmptyAfterDays === undefined ? {} : { purgeEmptyAfterDays }).pass()
 
 test('a backend lists the channels that all members have left, and deletes them', async () => {
   const [left, other] = [await createChannel(), await createChannel({ isLeft: false })]

@@ -1,5 +1,5 @@
 import { limits } from '@parley/contract'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { liveChatOf, ready, until } from './support/chat.ts'
 import { insertUsers } from './support/inserted.ts'
 import { type User, useWorld } from './support/world.ts'
@@ -13,7 +13,7 @@ const LARGE_CHANNELS = 40
 
 type Page = { messages: { id: string; seq: number }[]; hasMore: boolean }
 let ana: User
-beforeAll(async () => {
+beforeEach(async () => {
   ana = await world().user('ana')
 })
 
@@ -236,7 +236,6 @@ async function syncAll(start: Record<string, number>) {
 }
 
 test('a sync answer has at most a megabyte of messages, and the next bring the rest', async () => {
-  ana = await world().user('ana')
   const talks = [await createTalk(), await createTalk()]
   const start = Object.fromEntries(talks.map(({ channelId, rev }) => [channelId, rev]))
   const { messages } = await syncAll(start)
@@ -247,7 +246,6 @@ test('a sync answer has at most a megabyte of messages, and the next bring the r
 })
 
 test('messages of one rev come in one sync answer', async () => {
-  ana = await world().user('ana')
   const { channelId, rev } = await createTalk()
   const { channels } = await ask<Synced>('sync', { channels: { [channelId]: rev } })
   const changes = channels[channelId]

@@ -8,13 +8,18 @@ import { createAuthenticate } from '@parley/server/http/authenticate'
 import { createRateLimits } from '@parley/server/http/rate-limits'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { ADMIN_KEY, SECRET } from './support/secrets.ts'
+import { patient } from './support/until.ts'
 
 const appId = '019c9b1d-22bb-7c3d-9d4e-5f6071829304'
 const otherAppId = '019c9b1d-22bb-7c3d-9d4e-5f6071829305'
 const apiKey = `pk_${'x'.repeat(32)}`
 
-/** Authentication on a database whose answers the test gives, in the order of the look-ups. */
+/**
+ * Authentication on a database whose answers the test gives, in the order of the look-ups. The time
+ * in which what was looked up is kept passes by hand.
+ */
 async function onAnswers({ unknownKeys = 0 } = {}) {
+  const skip = holdTime()
   const tokens = await createTokens([SECRET])
   const revocations = createRevocations()
   const answers: ((rows: object[]) => void)[] = []
@@ -35,8 +40,22 @@ async function onAnswers({ unknownKeys = 0 } = {}) {
   }
   const callWithKey = (text = apiKey) =>
     authenticate('key', { apiKey: text, ip: '192.0.2.1' }, performance.now() + 1_000)
-  const lookUp = (number: number) => vi.waitUntil(() => answers[number - 1])
-  return { call, callWithKey, lookUp, revocations, lookUps: () => answers.length }
+  const lookUp = (number: number) => vi.waitUntil(() => answers[number - 1], patient)
+  return { call, callWithKey, lookUp, revocations, skip, lookUps: () => answers.length }
+}
+
+function holdTime() {
+  let now = performance.now()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  vi.spyOn(performance, 'now').mockImplementation(() => now)
+  onTestFinished(() => {
+    vi.useRealTimers()
+    vi.restoreAllMocks()
+  })
+  return function skip() {
+    now += limits.revocationSeconds * 1000 + 1
+    vi.advanceTimersByTime(limits.revocationSeconds * 1000 + 1)
+  }
 }
 
 test('what is read while a token is revoked is not kept', async () => {
@@ -104,24 +123,8 @@ test('a deleted API key is refused at once', async () => {
   await expect(second).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
 })
 
-/** Lets the time pass by hand in which what was looked up is kept. */
-function holdTime() {
-  let now = performance.now()
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  vi.spyOn(performance, 'now').mockImplementation(() => now)
-  onTestFinished(() => {
-    vi.useRealTimers()
-    vi.restoreAllMocks()
-  })
-  return function skip() {
-    now += limits.revocationSeconds * 1000 + 1
-    vi.advanceTimersByTime(limits.revocationSeconds * 1000 + 1)
-  }
-}
-
 test('a bad API key is looked up again after a while', async () => {
-  const skip = holdTime()
-  const { callWithKey, lookUp, lookUps } = await onAnswers()
+  const { callWithKey, lookUp, lookUps, skip } = await onAnswers()
   const first = callWithKey()
   const answer = await lookUp(1)
   answer([])
@@ -136,8 +139,7 @@ test('a bad API key is looked up again after a while', async () => {
 })
 
 test("a deleted user's token is remembered for a while, and speaks against no other", async () => {
-  const skip = holdTime()
-  const { call, lookUp, lookUps } = await onAnswers()
+  const { call, lookUp, lookUps, skip } = await onAnswers()
   const first = call(0)
   const answer = await lookUp(1)
   answer([])
@@ -158,8 +160,7 @@ test("a deleted user's token is remembered for a while, and speaks against no ot
 })
 
 test('a deleted API key is no longer looked up without being counted', async () => {
-  const skip = holdTime()
-  const { callWithKey, lookUp, revocations } = await onAnswers({ unknownKeys: 1 })
+  const { callWithKey, lookUp, revocations, skip } = await onAnswers({ unknownKeys: 1 })
   const good = callWithKey()
   const answer = await lookUp(1)
   answer([{ appId }])

@@ -49,7 +49,9 @@ test('cursors lead through all users once, by name and then by id', async () => 
     const { users, nextCursor } = await backend.users.list({ limit: 3, cursor })
     return { rows: users, nextCursor }
   })
-  expect(all).toEqual((await backend.users.list({ limit: 100 })).users)
+  // Not whole users: when they were last active is written every few seconds.
+  const { users } = await backend.users.list({ limit: 100 })
+  expect(all.map(({ id }) => id)).toEqual(users.map(({ id }) => id))
 })
 
 test('cursors lead through members who joined at once, and past those who left', async () => {

@@ -1,5 +1,6 @@
 import { limits, topics } from '@parley/contract'
 import { beforeAll, expect, test, vi } from 'vitest'
+import { channelEventsOf } from './support/events.ts'
 import { whileLocked } from './support/locks.ts'
 import { post } from './support/raw.ts'
 import { RawSocket, useSockets } from './support/socket.ts'
@@ -94,19 +95,23 @@ test('health answers while every connection of the pool is taken', async () => {
   await Promise.all(promises)
 })
 
-test("a user's calls that wait are answered in their order", async () => {
+test("a user's calls that wait are carried out in their order", async () => {
   const channelId = await createChannel(ana)
-  const answered: string[] = []
+  const names = ['first', 'second', 'third', 'fourth']
   const { promises } = await whileLocked(world(), channelId, async (locked) => {
     const calls = []
-    for (const [index, name] of ['first', 'second', 'third', 'fourth'].entries()) {
-      calls.push(rename(ana, channelId, name).then(() => answered.push(name)))
+    for (const [index, name] of names.entries()) {
+      calls.push(rename(ana, channelId, name))
       await (index === 0 ? locked(1) : queued(index))
     }
     return later(...calls)
   })
   await Promise.all(promises)
-  expect(answered).toEqual(['first', 'second', 'third', 'fourth'])
+  const events = await channelEventsOf(world(), channelId)
+  const renamings = events.filter(({ type }) => type === 'channel.updated')
+  expect(renamings.map(({ payload }) => payload.channel)).toMatchObject(
+    names.map((name) => ({ name })),
+  )
 })
 
 test('a call whose caller went away leaves the queue and does nothing', async () => {

@@ -2,6 +2,7 @@ import { CONTENDED } from '@parley/server/core/operation'
 import { createGroupCommit } from '@parley/server/http/group-commit'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { upTo } from './support/events.ts'
+import { patient } from './support/until.ts'
 
 const channel = { group: 'app', resource: 'channel' }
 const later = () => performance.now() + 60_000
@@ -26,7 +27,7 @@ function recorded(options: Partial<typeof sizes> = {}) {
         batches.push({ commands, until, settle })
       }),
   })
-  const batch = (index: number) => vi.waitUntil(() => batches[index])
+  const batch = (index: number) => vi.waitUntil(() => batches[index], patient)
   return { attempt, batches, batch }
 }
 

@@ -5,7 +5,7 @@ import { createCleanup } from '@parley/server/jobs/cleanup'
 import { expect, inject, onTestFinished, vi } from 'vitest'
 import { channelEventsOf, upTo } from './events.ts'
 import { noteStatement } from './sql/sent.ts'
-import { patient } from './until.ts'
+import { patient, until } from './until.ts'
 import type { World } from './world.ts'
 
 type Elsewhere = {
@@ -15,17 +15,25 @@ type Elsewhere = {
   mayFail?: boolean
 }
 
+/** By default so long that no step fails because the machine is busy. */
+const unhurried = { callMs: 120_000, statementMs: 120_000 }
+
 /** The clean-up of a second node on the same database. */
 export function cleanupElsewhere(
   { databaseUrl }: Pick<World, 'databaseUrl'>,
-  { patience, mayFail = false, ...timings }: Elsewhere = {},
+  { patience = unhurried, mayFail = false, ...timings }: Elsewhere = {},
 ) {
+  let passes = 0
   const db = createDb({
     url: databaseUrl,
     poolSize: 4,
     applicationName: 'parley-test-elsewhere',
-    onStatement: (statement) => noteStatement(inject('statements'), statement),
-    ...(patience && { patience }),
+    onStatement: (statement) => {
+      noteStatement(inject('statements'), statement)
+      // The last statement of a pass. One that finds the lock taken does not get there.
+      if (statement.includes('pg_advisory_unlock')) passes += 1
+    },
+    patience,
   })
   const metrics = createMetrics()
   const errors: unknown[] = []
@@ -45,7 +53,14 @@ export function cleanupElsewhere(
     const { values } = await metrics.cleanupFailures.get()
     return Object.fromEntries(values.map(({ labels, value }) => [labels.task, value]))
   }
-  return { ...cleanup, failedTasks }
+  /** Runs a whole pass, after the one that another node may be running. */
+  const pass = () =>
+    until(async () => {
+      const before = passes
+      await cleanup.run()
+      return passes > before
+    })
+  return { ...cleanup, pass, failedTasks }
 }
 
 /** Waits until all deleted users are erased, by whichever node. */

@@ -2,11 +2,12 @@ import { connectOnce, type Tx } from '@parley/server/db/client'
 import { inSchema, locks } from '@parley/server/db/locks'
 import { transaction } from '@parley/server/db/transaction'
 import { expect, vi } from 'vitest'
+import { patient } from './until.ts'
 import type { World } from './world.ts'
 
 /**
  * Holds the row of a channel locked from a connection of its own while `work` runs. `work` is given
- * a function that resolves once `count` connections wait for a lock.
+ * a function that resolves once `count` connections wait for a row.
  */
 export const whileLocked = <T>(
   world: World,
@@ -37,25 +38,24 @@ export async function whileRowLocked<T>(
 }
 
 /** Holds the lock of the cleanup while `work` runs, so that nothing deleted is purged. */
-export async function withoutCleanup(world: World, work: () => Promise<void>) {
+export async function withoutCleanup<T>(world: World, work: () => Promise<T>): Promise<T> {
   const third = connectOnce(world.databaseUrl)
   try {
     await third`select pg_advisory_lock(${locks.cleanup}, ${inSchema(third)})`
-    await work()
+    return await work()
   } finally {
     await third.end()
   }
 }
 
-/** What waits for a lock does so after a few statements. */
-const soon = { timeout: 20_000, interval: 10 }
-
-/** Resolves once `count` connections wait for a lock. */
+/** Resolves once `count` connections wait for a row. Others wait a moment to notify nodes. */
 const waiting = ({ db }: World, count: number) =>
   vi.waitFor(async () => {
     const [row] = await db<{ count: number }[]>`
       select count(*)::int
       from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`
+      where datname = current_database()
+        and wait_event_type = 'Lock'
+        and wait_event in ('transactionid', 'tuple')`
     expect(row?.count).toBe(count)
-  }, soon)
+  }, patient)

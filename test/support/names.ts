@@ -23,7 +23,8 @@ export async function serveNames(names: Record<string, Addresses>) {
   return {
     queried,
     resolver: () => {
-      const resolver = new Resolver({ timeout: 500, tries: 1 })
+      // It answers every query: a second one would only say that the machine is busy.
+      const resolver = new Resolver({ timeout: 30_000, tries: 1 })
       resolver.setServers([server])
       return resolver
     },

@@ -16,7 +16,7 @@ const RUNS_PER_FIXTURE = 60
 /**
  * One test for each operation, with `requests` requests in all: none causes a server error,
  * refusals have their documented form, invalid input is always refused, and answers match the
- * contract. The seed is printed; HOSTILE_SEED repeats a run.
+ * contract. The seed is printed and returned; HOSTILE_SEED repeats a run.
  */
 export function testHostileRequests(world: () => World, requests: number) {
   const seed = Number(process.env.HOSTILE_SEED ?? Math.floor(Math.random() * 2 ** 31))
@@ -34,6 +34,7 @@ export function testHostileRequests(world: () => World, requests: number) {
     await fc.assert(property, { seed, numRuns, examples: [[plainRequest(id, op)]] })
     expect(served).toBeGreaterThan(0)
   })
+  return seed
 }
 
 const isRead = ({ method }: Operation) => method === 'GET'
