@@ -73,6 +73,13 @@ test.each([
   expect(await failed).toBeInstanceOf(ProviderUnavailableError)
 })
 
+test('a provider that does not listen is asked again', async () => {
+  const settings = { ...provider.settings, apiUrl: 'http://127.0.0.1:2' }
+  const error = await failure(createProviderCall(settings)('GET', '/path'))
+  expect(error).toBeInstanceOf(ProviderUnavailableError)
+  expect(error.cause).toMatchObject({ cause: { code: 'ECONNREFUSED' } })
+})
+
 test('the secret key does not follow a redirect', async () => {
   provider.behave((response, { path }) =>
     path === '/path'
