@@ -96,12 +96,13 @@ test('a hanging provider delays neither sends nor reads of preferences', async (
   provider.behave((...call) => void hanging.push(() => provider.accept(...call)))
   for (let index = 0; index < 10; index++) await send(`waiting ${index}`)
   await until(() => provider.calls.length > 0)
-  const start = Date.now()
+  // A push waits for ten seconds, and preferences for two.
+  const start = performance.now()
   for (let index = 0; index < 10; index++) await send(`not waiting ${index}`)
-  expect(Date.now() - start).toBeLessThan(1_000)
-  const readAt = Date.now()
+  expect(performance.now() - start).toBeLessThan(4_000)
+  const readAt = performance.now()
   expect((await ben.preferences.get()).providerPreferences).toEqual({ channels: [], workflows: [] })
-  expect(Date.now() - readAt).toBeLessThan(2_500)
+  expect(performance.now() - readAt).toBeLessThan(4_000)
   provider.behave()
   for (const answer of hanging) answer()
   await idle(world)
@@ -208,15 +209,17 @@ test('the tenant prefix and the workflow ids are configurable', async () => {
 })
 
 test('pushes staged while the provider is down are sent when it is back', async () => {
-  const { port } = new URL(provider.settings.apiUrl)
-  await provider.stop()
+  provider.behave((response) => void response.destroy())
   const { id } = await send('while you were out')
   await until(async () => {
     const waiting = await world.db`select from graphile_worker.jobs where run_at > now()`
     return waiting.length > 0
   })
-  provider = await serveProvider({ port: Number(port) })
-  await until(() =>
-    provider.triggered().some(({ transactionId }) => transactionId === `${id}:ben:new-message`),
-  )
+  const taken: string[] = []
+  provider.behave((response, call) => {
+    taken.push(...triggersOf(call).map(({ transactionId }) => transactionId))
+    provider.accept(response, call)
+  })
+  await idle(world)
+  expect(taken).toEqual([`${id}:ben:new-message`])
 })

@@ -3,6 +3,7 @@ import { DeadlineError } from '@parley/server/db/client'
 import { runJob } from '@parley/server/jobs/run-job'
 import { timings } from '@parley/server/jobs/timings'
 import { expect, test } from 'vitest'
+import { type JobHelpers, recordAddedJobs } from './support/added-jobs.ts'
 import { silentLog } from './support/jobs.ts'
 
 /** Unit tests: what becomes of one job of the queue, whatever the clock of this machine says. */
@@ -13,8 +14,6 @@ const jobs = [
   { appId: 'app', messageId: '2' },
 ] as const
 
-type JobHelpers = Parameters<typeof runJob>[1]['helpers']
-type Added = { task: string; payload: { jobs: unknown[]; tries: number }; runAt?: Date }
 type Options = {
   ageSeconds?: number
   maxAttempts?: number
@@ -31,8 +30,7 @@ async function runBatch({
   storeFailures = 0,
   work = async () => {},
 }: Options) {
-  const added: Added[] = []
-  let failures = storeFailures
+  const { added, query } = recordAddedJobs({ failures: storeFailures })
   let runs = 0
   const helpers = {
     job: {
@@ -41,12 +39,7 @@ async function runBatch({
     },
     abortSignal: signal,
     getQueueName: async () => null,
-    query: async () => ({ rows: [] }),
-    addJob: async (task: string, payload: Added['payload'], spec: { runAt?: Date }) => {
-      failures -= 1
-      if (failures >= 0) throw new Error('no room')
-      added.push({ task, payload, ...spec })
-    },
+    query,
   } as unknown as JobHelpers // what a job uses of it
   await runJob('push-message', {
     handler: () => {
@@ -70,22 +63,20 @@ test('the age of a job is the one in the database, whatever the clock of the wor
 test('a job that met an unavailable database is put off and has used no attempt', async () => {
   const work = () => Promise.reject(new DeadlineError())
   const { added } = await runBatch({ work, storeFailures: 3 })
-  expect(added).toMatchObject([{ task: 'push-message', payload: { jobs, since: SINCE, tries: 4 } }])
-  const pauseMs = (added[0]?.runAt?.getTime() ?? 0) - Date.parse(SINCE) - 10_000
-  expect(pauseMs).toBeGreaterThanOrEqual(8)
-  expect(pauseMs).toBeLessThan(60_000)
+  expect(added).toMatchObject([{ task: 'push-message', batch: { jobs, since: SINCE, tries: 4 } }])
+  expect(added[0]?.pauseMs).toBeGreaterThanOrEqual(8)
+  expect(added[0]?.pauseMs).toBeLessThanOrEqual(10)
 })
 
 test('a job that the end of its process interrupts returns to the queue', async () => {
   const signal = AbortSignal.abort()
   const { added } = await runBatch({ signal, work: () => Promise.reject(signal.reason) })
-  expect(added).toMatchObject([{ payload: { jobs, tries: 3 } }])
-  expect(added[0]?.runAt).toBeUndefined()
+  expect(added).toMatchObject([{ batch: { jobs, tries: 3 }, pauseMs: 0 }])
 })
 
 test('a batch is split into single jobs after two deaths of its workers, not one', async () => {
   expect(await runBatch({ maxAttempts: 6 })).toEqual({ added: [], runs: 1 })
   const { added, runs } = await runBatch({ maxAttempts: 7 })
   expect(runs).toBe(0)
-  expect(added.map(({ payload }) => payload.jobs)).toEqual(jobs.map((job) => [job]))
+  expect(added.map(({ batch }) => batch.jobs)).toEqual(jobs.map((job) => [job]))
 })

@@ -81,7 +81,8 @@ async function start(stop: (exitCode?: number) => void) {
   }
   if (config.metricsPort !== undefined) {
     const options = { db, poolSize: config.poolSize, port: config.metricsPort, host: config.host }
-    stopFunctions.push(await startMetricsServer(metrics, options))
+    const metricsServer = await startMetricsServer(metrics, options)
+    stopFunctions.push(metricsServer.stop)
   }
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
   // Last, so that what says "Server listening" has everything it needs.

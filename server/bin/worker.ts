@@ -61,7 +61,8 @@ async function start(stop: () => void) {
   stopFunctions.push(stopJobs)
   if (metricsPort !== undefined) {
     const options = { db, poolSize, port: metricsPort, host: config.host }
-    stopFunctions.push(await startMetricsServer(metrics, options))
+    const metricsServer = await startMetricsServer(metrics, options)
+    stopFunctions.push(metricsServer.stop)
   }
   log.info('worker started')
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { collectDefaultMetrics } from 'prom-client'
 import { observeDatabase } from '../core/database-metrics.ts'
 import { observeEventLoop } from '../core/event-loop-metrics.ts'
@@ -9,8 +10,8 @@ import type { Db } from '../db/client.ts'
 type MetricsServerOptions = { db: Db; poolSize: number; port: number; host: string }
 
 /**
- * Serves `GET /metrics` on a separate port, which should not be reachable from the internet.
- * Returns a function that stops it.
+ * Serves `GET /metrics` on a separate port, which should not be reachable from the internet: on any
+ * free one if it is 0.
  */
 export async function startMetricsServer(
   metrics: Metrics,
@@ -26,9 +27,12 @@ export async function startMetricsServer(
     response.writeHead(200, { 'content-type': registry.contentType }).end(await registry.metrics())
   }).listen(port, host)
   await once(server, 'listening')
-  return async () => {
-    stopObserving()
-    server.close()
-    server.closeAllConnections()
+  return {
+    port: (server.address() as AddressInfo).port, // it listens on a port
+    stop: async () => {
+      stopObserving()
+      server.close()
+      server.closeAllConnections()
+    },
   }
 }

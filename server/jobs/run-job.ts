@@ -42,8 +42,9 @@ export async function runJob<T extends QueuedTask>(
 ): Promise<void> {
   const { jobs, since, tries } = batch
   const { job, abortSignal: signal } = helpers
-  const databaseNow = clockOf(job.locked_at)
-  const ageSeconds = (databaseNow() - Date.parse(since)) / 1000
+  // By the database's clock: that of this machine may be wrong.
+  const takenAt = job.locked_at ?? new Date()
+  const ageSeconds = (takenAt.getTime() - Date.parse(since)) / 1000
   if (ageSeconds > taskSettings[task].maxAgeSeconds) {
     const reason = batch.reason === undefined ? 'too old' : `too old: ${batch.reason}`
     await untilStored(() => keepGivenUp(helpers, { task, batch, reason }), { signal, timings })
@@ -51,12 +52,12 @@ export async function runJob<T extends QueuedTask>(
     const facts = { task, tries, since, jobs: jobs.length, reason: batch.reason }
     return log.error(facts, 'job given up: too old')
   }
-  const add = (task: T | RetryLaterError['task'], batch: Batch, runAt?: Date) =>
-    untilStored(() => addBatch(helpers, task, batch, runAt), { signal, timings })
+  const add = (task: T | RetryLaterError['task'], batch: Batch, pauseMs = 0) =>
+    untilStored(() => addBatch(helpers, { task, batch, pauseMs }), { signal, timings })
   let nextPage: QueuedJob<T>[] = []
-  const addNextPage = async (runAt?: Date) => {
+  const addNextPage = async (pauseMs?: number) => {
     const [first, ...others] = nextPage
-    if (first) await add(task, { jobs: [first, ...others], since, tries }, runAt)
+    if (first) await add(task, { jobs: [first, ...others], since, tries }, pauseMs)
   }
   const split = async () => {
     for (const job of jobs) await add(task, { jobs: [job], since, tries })
@@ -76,10 +77,9 @@ export async function runJob<T extends QueuedTask>(
         1000 * later.retryAfterSeconds,
         timings.backOffMs * backOffFactor(tries),
       )
-      const runAt = new Date(databaseNow() + pauseMs)
       const reason = reasonOf(later.cause)
-      await add(later.task, { jobs: later.jobs, since, tries: tries + 1, reason }, runAt)
-      return addNextPage(runAt)
+      await add(later.task, { jobs: later.jobs, since, tries: tries + 1, reason }, pauseMs)
+      return addNextPage(pauseMs)
     }
     if (signal.aborted) return add(task, batch)
     if (jobs.length === 1) throw error
@@ -90,16 +90,6 @@ export async function runJob<T extends QueuedTask>(
 
 const reasonOf = (cause: unknown) =>
   (cause instanceof Error ? cause.message : String(cause)).slice(0, 300)
-
-/**
- * The time by the database's clock, in milliseconds: it was `lockedAt` when the job was taken. The
- * clock of this machine may be wrong.
- */
-function clockOf(lockedAt: Date | null) {
-  const startedAt = performance.now()
-  const takenAt = (lockedAt ?? new Date()).getTime()
-  return () => takenAt + performance.now() - startedAt
-}
 
 /** Repeats `store`, after growing pauses, until the database has accepted it. */
 async function untilStored(
@@ -116,16 +106,24 @@ async function untilStored(
   }
 }
 
+type AddedBatch = { task: QueuedTask; batch: Batch; pauseMs: number }
+
 /**
- * Enqueues a batch, in the same named queue as the job that is running. Without `runAt`, for now.
+ * Enqueues a batch, in the same named queue as the job that is running. The pause begins now: that
+ * job may have waited for a worker since it was taken from the database.
  */
-async function addBatch(helpers: JobHelpers, task: QueuedTask, batch: Batch, runAt?: Date) {
+async function addBatch(helpers: JobHelpers, { task, batch, pauseMs }: AddedBatch) {
   const queueName = await helpers.getQueueName()
-  await helpers.addJob(task, batch, {
-    maxAttempts: MAX_ATTEMPTS,
-    ...(runAt && { runAt }),
-    ...(queueName === null ? {} : { queueName }),
-  })
+  await helpers.query(
+    `select
+    from add_job(
+      $1, $2::json,
+      queue_name => $3,
+      run_at => now() + $4 * interval '1 millisecond',
+      max_attempts => $5
+    )`,
+    [task, JSON.stringify(batch), queueName, pauseMs, MAX_ATTEMPTS],
+  )
 }
 
 /** 1, 2, 4 … 600, each with up to a quarter more at random, so that retries spread out. */

@@ -102,7 +102,7 @@ export function useStagingWorld() {
       const message = await ana.messages.get({ channelId, messageId })
       return message.linkPreviews && { ...message, linkPreviews: message.linkPreviews }
     }
-    return until(read, { seconds: 15 })
+    return until(read)
   }
   return {
     current,

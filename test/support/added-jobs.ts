@@ -1,0 +1,33 @@
+import type { runJob } from '@parley/server/jobs/run-job'
+import type { Batch } from '@parley/server/jobs/tasks'
+
+export type JobHelpers = Parameters<typeof runJob>[1]['helpers']
+/** A job that a run of another one adds to the queue. */
+type Added = {
+  task: string
+  batch: Batch
+  queueName: string | null
+  pauseMs: number
+  maxAttempts: number
+}
+type Values = [string, string, string | null, number, number]
+
+/**
+ * Records the jobs that are added to the queue. The first `failures` statements that add one fail.
+ */
+export function recordAddedJobs({ failures = 0 } = {}) {
+  const added: Added[] = []
+  let left = failures
+  const query = async (statement: string, values: unknown[]) => {
+    const isAddition = statement.includes('run_at')
+    if (isAddition && left > 0) {
+      left -= 1
+      throw new Error('no room')
+    }
+    // What its parameters are.
+    const [task, batch, queueName, pauseMs, maxAttempts] = values as Values
+    if (isAddition) added.push({ task, batch: JSON.parse(batch), queueName, pauseMs, maxAttempts })
+    return { rows: [] }
+  }
+  return { added, query }
+}
