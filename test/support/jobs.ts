@@ -102,7 +102,7 @@ export function useStagingWorld() {
       const message = await ana.messages.get({ channelId, messageId })
       return message.linkPreviews && { ...message, linkPreviews: message.linkPreviews }
     }
-    return until(read, { seconds: 15 })
+    return until(read)
   }
   return {
     current,
@@ -125,7 +125,8 @@ function spawnWorker(command: string, args: string[], variables: Record<string, 
   const append = (chunk: unknown) => (output += chunk)
   child.stdout.on('data', append)
   child.stderr.on('data', append)
-  const exited = once(child, 'exit')
+  // Once all that it has written was read.
+  const exited = once(child, 'close')
   const stop = async () => {
     child.kill('SIGKILL')
     return exited
