@@ -2,6 +2,7 @@ import { connectOnce, type Tx } from '@parley/server/db/client'
 import { inSchema, locks } from '@parley/server/db/locks'
 import { transaction } from '@parley/server/db/transaction'
 import { expect, vi } from 'vitest'
+import { patient } from './until.ts'
 import type { World } from './world.ts'
 
 /**
@@ -47,9 +48,6 @@ export async function withoutCleanup(world: World, work: () => Promise<void>) {
   }
 }
 
-/** What waits for a lock does so after a few statements. */
-const soon = { timeout: 20_000, interval: 10 }
-
 /** Resolves once `count` connections wait for a lock. */
 const waiting = ({ db }: World, count: number) =>
   vi.waitFor(async () => {
@@ -58,4 +56,4 @@ const waiting = ({ db }: World, count: number) =>
       from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`
     expect(row?.count).toBe(count)
-  }, soon)
+  }, patient)
