@@ -1,5 +1,6 @@
 import { limits } from '@parley/contract'
-import { connectOnce } from '@parley/server/db/client'
+import { connectOnce, type Db } from '@parley/server/db/client'
+import { watchWorkers } from '@parley/server/jobs/watch-workers'
 import { expect, inject, onTestFinished, test, vi } from 'vitest'
 import { silentLog } from './support/jobs.ts'
 import { patient } from './support/until.ts'
@@ -76,4 +77,22 @@ test('with external jobs, health and log say if no worker runs, and when one is 
     'info: a worker runs the staged jobs again',
     'warn: no worker runs the staged jobs: start npm run worker',
   ])
+})
+
+test('one look at the workers follows another, so that no older answer undoes a newer one', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const answers: ((isAlive: boolean) => void)[] = []
+  const use = () => new Promise<boolean>((resolve) => void answers.push(resolve))
+  const db = { use } as unknown as Db // all that is used of it
+  const { state, start } = watchWorkers({ db, timings: { heartbeatMs: 10, workerMissingMs: 0 } })
+  const stop = start(silentLog)
+  await vi.advanceTimersByTimeAsync(100)
+  expect(answers).toHaveLength(1)
+  answers[0]?.(false)
+  await vi.advanceTimersByTimeAsync(100)
+  expect([state(), answers.length]).toEqual(['missing', 2])
+  answers[1]?.(true)
+  await stop()
+  expect(state()).toBe('ok')
 })

@@ -25,7 +25,7 @@ test('a failed start prints one line with the reason and exits with 1', async ()
     () => taken.address() ?? Promise.reject(new Error('not yet')),
     patient,
   )) as AddressInfo
-  const waiting = 'Warning: waiting up to 1 s for the database: .*'
+  const waiting = 'Warning: waiting up to 3 s for the database: .*'
   const refusal = 'The database cannot be used: connect ECONNREFUSED \\S+:1'
   const bad: [Record<string, string>, RegExp][] = [
     [{ PORT: 'x', DATA_DIR: directory }, /^PORT: expected a whole number\n$/],
@@ -33,7 +33,7 @@ test('a failed start prints one line with the reason and exits with 1', async ()
       {
         ...production,
         DATABASE_URL: 'postgres://parley:hunter2@localhost:1/parley',
-        DATABASE_WAIT_SECONDS: '1',
+        DATABASE_WAIT_SECONDS: '3',
       },
       new RegExp(`^${waiting}\n${refusal}\n$`),
     ],

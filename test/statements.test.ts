@@ -15,6 +15,8 @@ import { useWorld } from './support/world.ts'
 const world = useWorld({
   onStatement,
   poolSize: 1,
+  // Nor does the end of a socket in one test become a statement in another.
+  presenceGraceSeconds: 1_000,
   timings: { reconcileMs: 1_000_000, beatMs: 1_000_000 },
 })
 

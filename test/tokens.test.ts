@@ -1,5 +1,6 @@
 import { createApi } from '@parley/client'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { stopClock } from './support/clock.ts'
 import { openProxy } from './support/proxy.ts'
 import { badToken, invalid, notFound, refusal, unauthorized } from './support/refusal.ts'
 import { until } from './support/until.ts'
@@ -199,10 +200,8 @@ describe('a token revoked on another node', () => {
     onTestFinished(() => node.stop())
     const old = await world().user('roam')
     expect(await there(node, old.token)).toBe('accepted')
-    // The clock of the cache stands still: it will not give the token up by itself.
-    const now = performance.now()
-    const clock = vi.spyOn(performance, 'now').mockReturnValue(now)
-    onTestFinished(() => clock.mockRestore())
+    // The cache will not give the token up by itself.
+    stopClock()
     await world().backend.tokens.revoke({ userId: 'roam' })
     await until(async () => (await there(node, old.token)) === 'INVALID_TOKEN')
     expect(await there(node, (await world().user('roam')).token)).toBe('accepted')
@@ -222,10 +221,7 @@ describe('a token revoked on another node', () => {
     const old = await world().user('stray')
     expect(await there(node, old.token)).toBe('accepted')
     await world().backend.tokens.revoke({ userId: 'stray' })
-    const now = performance.now()
-    const clock = vi.spyOn(performance, 'now').mockReturnValue(now)
-    onTestFinished(() => clock.mockRestore())
-    clock.mockReturnValue(now + 5_001)
+    stopClock().putForward(5_001)
     expect(await there(node, old.token)).toBe('INVALID_TOKEN')
   })
 })

@@ -47,10 +47,8 @@ test('a separate worker runs jobs, publishes their events, and exits on SIGTERM'
   })
   const { id } = await send(`${web.url}/page`)
   const { rev } = await withPreviews(id)
-  await observer.until(
-    (events) =>
-      events.some(({ envelope, offset }) => envelope.type === 'message.updated' && offset === rev),
-    2_000,
+  await observer.until((events) =>
+    events.some(({ envelope, offset }) => envelope.type === 'message.updated' && offset === rev),
   )
   await until(() => provider.kindsFor('ben').includes('new-message'))
   await idle(world)
@@ -71,7 +69,7 @@ test('the job of a killed worker is run by another worker', async () => {
   const { url, requests } = serveOnSecondRequest('/twice', 'At last')
   const { id } = await send(url)
   const { child, exited } = startPreviewWorker()
-  await until(() => requests() === 1, { seconds: 15 })
+  await until(() => requests() === 1)
   child.kill('SIGKILL')
   await exited
   await startNode({ timings: { heartbeatMs: 300 } })
@@ -85,9 +83,10 @@ test('a job that its stopping worker interrupted is run later', async () => {
   const { id } = await send(url)
   await startNode()
   await until(() => requests() === 1)
-  const start = Date.now()
+  const start = performance.now()
   await stopLast()
-  expect(Date.now() - start).toBeLessThan(4_500)
+  // Without the interruption it would have gone on for 8 s.
+  expect(performance.now() - start).toBeLessThan(7_000)
   // Skip the pause after a failure.
   await world.db`update graphile_worker._private_jobs set run_at = now()`
   await startNode()

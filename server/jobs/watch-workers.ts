@@ -17,7 +17,7 @@ export function watchWorkers({ db, timings: overrides }: WatchOptions) {
 
   const start = (log: Log) => {
     const startedAt = performance.now()
-    let looking = Promise.resolve()
+    let looking: Promise<void> | undefined
     const look = async () => {
       const isAlive = await isWorkerAlive(db, workerMissingMs / 1000)
       const isEarly = performance.now() - startedAt < workerMissingMs
@@ -28,8 +28,11 @@ export function watchWorkers({ db, timings: overrides }: WatchOptions) {
       else log.info({}, 'a worker runs the staged jobs again')
     }
     const timer = setInterval(() => {
-      // While the database is unavailable, nothing is known of workers.
-      looking = look().catch(() => {})
+      // One look at a time: an older answer must not undo a newer one.
+      looking ??= look()
+        // While the database is unavailable, nothing is known of workers.
+        .catch(() => {})
+        .finally(() => (looking = undefined))
     }, heartbeatMs)
     return async () => {
       clearInterval(timer)

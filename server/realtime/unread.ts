@@ -24,6 +24,8 @@ export class UnreadNotifier {
   #work = new UnreadWork()
   /** The last event of each channel that was counted. */
   #countedOffsets = new Map<string, number>()
+  /** The channels that were counted since changes were last compared. */
+  #justCounted = new Set<string>()
   readonly #cache: UnreadCache
   readonly #sender: UnreadSender
   #timer: NodeJS.Timeout | undefined
@@ -46,6 +48,7 @@ export class UnreadNotifier {
     }: { offset: number; author?: string | null | undefined; isDeletion?: boolean },
   ) {
     this.#countedOffsets.set(channelId, Math.max(offset, this.#countedOffsets.get(channelId) ?? 0))
+    this.#justCounted.add(channelId)
     if (this.options.sessions.isEmpty) return
     if (isDeletion) this.#work.deletedIn.add(channelId)
     this.#recount(channelId, author)
@@ -53,13 +56,15 @@ export class UnreadNotifier {
 
   /**
    * Counts the channels whose recent changes this node has missed. Channels without recent changes
-   * are dropped from memory.
+   * are dropped from memory, unless they were counted meanwhile: the changes were read before.
    */
   handleChanges(recent: ChannelOffset[]) {
     const counted = this.#countedOffsets
     const missed = recent.filter(({ channelId, offset }) => offset > (counted.get(channelId) ?? 0))
+    const kept = [...recent.map(({ channelId }) => channelId), ...this.#justCounted]
     this.#countedOffsets = new Map()
-    for (const { channelId } of recent) {
+    this.#justCounted = new Set()
+    for (const channelId of kept) {
       const offset = counted.get(channelId)
       if (offset !== undefined) this.#countedOffsets.set(channelId, offset)
     }

@@ -52,3 +52,14 @@ export function openClock() {
     },
   }
 }
+
+/**
+ * Stops the clock that durations are measured by, until the test ends: what the server has cached
+ * does not expire, however slow the machine is. Timers go on.
+ */
+export function stopClock() {
+  const now = performance.now()
+  const mock = vi.spyOn(performance, 'now').mockReturnValue(now)
+  onTestFinished(() => mock.mockRestore())
+  return { putForward: (ms: number) => void mock.mockReturnValue(now + ms) }
+}

@@ -125,7 +125,8 @@ function spawnWorker(command: string, args: string[], variables: Record<string, 
   const append = (chunk: unknown) => (output += chunk)
   child.stdout.on('data', append)
   child.stderr.on('data', append)
-  const exited = once(child, 'exit')
+  // Once all that it has written was read.
+  const exited = once(child, 'close')
   const stop = async () => {
     child.kill('SIGKILL')
     return exited

@@ -159,6 +159,23 @@ test('only changes that this node has missed are counted again', async () => {
   expect(await changed(6)).toBe(true)
 })
 
+test('a channel that was counted while changes were read is not counted again', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
+  notifier.markDirty('one', { offset: 1, author: 'ana' })
+  await news()
+  const before = database.statements
+  // They were read before the event.
+  notifier.handleChanges([])
+  notifier.handleChanges([{ channelId: 'one', offset: 1 }])
+  await news()
+  expect(database.statements).toBe(before)
+  // Without recent changes it is forgotten in the end.
+  notifier.handleChanges([])
+  notifier.handleChanges([{ channelId: 'one', offset: 1 }])
+  await news()
+  expect(database.statements).toBe(before + 1)
+})
+
 test('a deleted channel no longer counts, for those who had it', async () => {
   const rows = [row('ana', 'one', 1), row('ben', 'two', 2), row('ana', 'two', 2)]
   const { notifier, database, news } = openNotifier(...rows)
