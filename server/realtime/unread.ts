@@ -24,8 +24,8 @@ export class UnreadNotifier {
   #work = new UnreadWork()
   /** The last event of each channel that was counted. */
   #countedOffsets = new Map<string, number>()
-  /** The channels that were counted since changes were last compared. */
-  #justCounted = new Set<string>()
+  /** Those counted since the last comparison: the next one may have been looked up before. */
+  #countedSince = new Map<string, number>()
   readonly #cache: UnreadCache
   readonly #sender: UnreadSender
   #timer: NodeJS.Timeout | undefined
@@ -47,8 +47,9 @@ export class UnreadNotifier {
       isDeletion = false,
     }: { offset: number; author?: string | null | undefined; isDeletion?: boolean },
   ) {
-    this.#countedOffsets.set(channelId, Math.max(offset, this.#countedOffsets.get(channelId) ?? 0))
-    this.#justCounted.add(channelId)
+    const last = Math.max(offset, this.#countedOffsets.get(channelId) ?? 0)
+    this.#countedOffsets.set(channelId, last)
+    this.#countedSince.set(channelId, last)
     if (this.options.sessions.isEmpty) return
     if (isDeletion) this.#work.deletedIn.add(channelId)
     this.#recount(channelId, author)
@@ -56,15 +57,14 @@ export class UnreadNotifier {
 
   /**
    * Counts the channels whose recent changes this node has missed. Channels without recent changes
-   * are dropped from memory, unless they were counted meanwhile: the changes were read before.
+   * are dropped from memory.
    */
   handleChanges(recent: ChannelOffset[]) {
     const counted = this.#countedOffsets
     const missed = recent.filter(({ channelId, offset }) => offset > (counted.get(channelId) ?? 0))
-    const kept = [...recent.map(({ channelId }) => channelId), ...this.#justCounted]
-    this.#countedOffsets = new Map()
-    this.#justCounted = new Set()
-    for (const channelId of kept) {
+    this.#countedOffsets = this.#countedSince
+    this.#countedSince = new Map()
+    for (const { channelId } of recent) {
       const offset = counted.get(channelId)
       if (offset !== undefined) this.#countedOffsets.set(channelId, offset)
     }
@@ -74,6 +74,7 @@ export class UnreadNotifier {
   /** Presence rows were lost: earlier counts may have reached no one, recount recent events. */
   invalidateAll() {
     this.#countedOffsets = new Map()
+    this.#countedSince = new Map()
   }
 
   /** Reads on other nodes, or counts to users here, may have been missed for so long. */

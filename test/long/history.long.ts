@@ -108,5 +108,5 @@ function constantMembers({ listener, replica }: Room) {
   return Object.keys(replica.after([]).members).filter((id) => !left.includes(id))
 }
 
-/** Counts and profiles are sent a moment later. */
-const soon = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 8_000, interval: 200 })
+/** Counts and profiles are sent a moment later: in time for a busy machine. */
+const soon = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 40_000, interval: 200 })

@@ -54,7 +54,7 @@ async function comesBack(world: World, { isHistoryLost = false } = {}) {
   expect(chat.connection.getSnapshot().status).not.toBe('live')
   proxy.requests.length = 0
   proxy.mend()
-  await until(chat.connection, ({ status }) => status === 'live', 40_000)
+  await until(chat.connection, ({ status }) => status === 'live')
   await Promise.all(
     rooms.map((room) =>
       until(
@@ -102,7 +102,7 @@ test('a client that missed too many changes reloads the channel and its members'
   proxy.mend()
   await isLive(chat)
   await until(room.messages, (shown) => ready(shown) && texts(shown).join() === 'welcome all')
-  await until(room.members, (shown) => ready(shown) && shown.items.length === 6_002, 20_000)
+  await until(room.members, (shown) => ready(shown) && shown.items.length === 6_002)
   expect(resynced).toEqual([[channelId]])
 })
 

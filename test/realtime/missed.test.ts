@@ -26,7 +26,7 @@ test('a node that heard no notes tells its users the reads and presence they mis
   const node = await createWorld({
     databaseUrl: world().databaseUrl,
     brokerUrl: proxy.databaseUrl,
-    timings: { brokerBeatMs: 100, brokerSilenceMs: 400, reconcileMs: 300 },
+    timings: { brokerBeatMs: 100, brokerSilenceMs: 1_000, reconcileMs: 300 },
   })
   onTestFinished(async () => {
     await node.stop()

@@ -52,7 +52,7 @@ test('messages of two nodes in turns arrive once, in order, however late notes a
 
 test('a node whose listening connection fell silent replaces it and catches up', async () => {
   const [ana, ben] = await newUsers()
-  const { node, proxy } = await nodeBehindProxy({}, { brokerBeatMs: 100, brokerSilenceMs: 400 })
+  const { node, proxy } = await nodeBehindProxy({}, { brokerBeatMs: 100, brokerSilenceMs: 1_000 })
   const channelId = await createGroup(ana, ben)
   const raw = await terminatedLater(RawSocket.connect(node, ben))
   const channel = topics.channel(world().appId, channelId)

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
-const world = useWorld()
+// The node of the world leaves the dead ones to those of the tests.
+const world = useWorld({ timings: { reconcileMs: 3_600_000 } })
 const DEAD_AFTER_MS = 60_000
 let db: ReturnType<typeof createDb>
 beforeAll(() => {

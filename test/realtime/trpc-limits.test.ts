@@ -62,7 +62,8 @@ test('a tRPC socket that answers no ping is closed', async () => {
   const ana = await world().user('pinged')
   const node = await createWorld({
     databaseUrl: world().databaseUrl,
-    timings: { pingMs: 200, pongMs: 300 },
+    // The token comes long before the first ping, or there would be another one after it.
+    timings: { pingMs: 2_000, pongMs: 300 },
   })
   onTestFinished(node.stop)
   const { pings, closed } = await open(node, ana.minted.wsToken)
@@ -98,8 +99,10 @@ test('a tRPC socket holds a thousand subscriptions, also to one topic', async ()
   const ana = await world().user('ana')
   const { send, reply, replies } = await open(world(), ana.minted.wsToken)
   send(Array.from({ length: 1_000 }, (_, index) => subscription(index + 1, topicOf('ana'))))
-  await until(() => replies.length === 1_000)
-  expect(replies.every(({ result }) => result?.type === 'started')).toBe(true)
+  // Those that started first may hear meanwhile that ana came online.
+  const started = () => replies.filter(({ result }) => result?.type === 'started')
+  await until(() => started().length === 1_000)
+  expect(replies.filter(({ error }) => error)).toEqual([])
   send(subscription(1_001, topicOf('ana')))
   expect((await reply(1_001)).error?.data.code).toBe('RATE_LIMITED')
   send({ id: 1, method: 'subscription.stop' })
@@ -150,9 +153,9 @@ test('a tRPC socket that does not read is closed once a mebibyte waits', async (
   const [onServer] = [...world().app.websocketServer.clients].slice(-1)
   const ended = new Promise<number>((resolve) => onServer?.once('close', resolve))
   socket.pause()
-  for (let count = 0; count < 12; count++)
+  // As much as the operating system takes for a socket depends on the machine.
+  while (onServer?.readyState === WebSocket.OPEN)
     await ana.messages.send({ channelId, text: 'x'.repeat(10_000) })
-  expect(onServer?.readyState).not.toBe(WebSocket.OPEN)
   expect(onServer?.bufferedAmount).toBeLessThan(4_000_000)
   socket.resume()
   expect(await closed).toBe(3008)

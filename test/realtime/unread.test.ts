@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createPostgresBroker } from '@parley/server/realtime/postgres-broker'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { whileRowLocked } from '../support/locks.ts'
 import type { TopicListener } from '../support/realtime.ts'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
@@ -142,19 +143,22 @@ test('unread counts that failed on a database error are sent once it recovers', 
   await ana.messages.send({ channelId, text: 'a' })
   await total(1)
   const { db } = world()
-  await db.begin(async (tx) => {
-    await tx`lock table connections in access exclusive mode`
-    await ana.messages.send({ channelId, text: 'b' })
-    await until(async () => {
-      const terminated = await db`
-        select pg_terminate_backend(pid)
-        from pg_stat_activity
-        where pid <> pg_backend_pid()
-          and wait_event_type = 'Lock'
-          and query like '%m.app_id, m.user_id, m.channel_id%'`
-      return terminated.length > 0
-    })
-  })
+  await whileRowLocked(
+    world(),
+    (sql) => sql`lock table connections in access exclusive mode`,
+    async () => {
+      await ana.messages.send({ channelId, text: 'b' })
+      await until(async () => {
+        const terminated = await db`
+          select pg_terminate_backend(pid)
+          from pg_stat_activity
+          where datname = current_database()
+            and wait_event_type = 'Lock'
+            and query like '%m.app_id, m.user_id, m.channel_id%'`
+        return terminated.length > 0
+      })
+    },
+  )
   await total(2)
 })
 

@@ -20,17 +20,20 @@ export const whileLocked = <T>(
     () => work((count) => waiting(world, count)),
   )
 
-/** Holds the rows that `lock` locks while `work` runs. */
+/**
+ * Holds the rows that `lock` locks while `work` runs, however long that takes: PostgreSQL ends other
+ * connections of tests after 2 s without a statement. `work` is given the transaction with the lock.
+ */
 export async function whileRowLocked<T>(
   { databaseUrl }: Pick<World, 'databaseUrl'>,
   lock: (sql: Tx) => Promise<unknown>,
-  work: () => T | Promise<T>,
+  work: (sql: Tx) => T | Promise<T>,
 ): Promise<T> {
   const third = connectOnce(databaseUrl)
   try {
     return await transaction(third, async (sql) => {
       await lock(sql)
-      return work()
+      return work(sql)
     })
   } finally {
     await third.end()

@@ -24,6 +24,8 @@ export function centrifugeOf(
     websocket: WebSocket,
     minReconnectDelay: 1,
     maxReconnectDelay: 200,
+    // A command that a busy machine answers late is no reason to connect again.
+    timeout: 60_000,
   })
   client.connect()
   return client

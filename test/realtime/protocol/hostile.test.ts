@@ -1,6 +1,7 @@
 import { limits } from '@parley/contract'
 import { describe, expect, test } from 'vitest'
 import { processorMs } from '../../support/cpu.ts'
+import { whileRowLocked } from '../../support/locks.ts'
 import type { RawSocket } from '../../support/socket.ts'
 import { useWorld } from '../../support/world.ts'
 import { useSocketUsers } from '../sockets.ts'
@@ -61,10 +62,18 @@ describe('before connect', () => {
 
   test('a socket that sends more than a frame before it is connected is closed', async () => {
     const raw = await opened()
-    const connect = JSON.stringify({ id: 1, connect: { token: ana().minted.wsToken } })
-    raw.socket.send(`${connect}\n${filled('{"send":{}}\n').slice(0, 600_000)}`)
-    raw.socket.send(filled('{"send":{}}\n').slice(0, 600_000))
-    expect((await raw.closed).code).toBe(3501)
+    const { id, minted } = await world().user('hasty')
+    const connect = JSON.stringify({ id: 1, connect: { token: minted.wsToken } })
+    await whileRowLocked(
+      world(),
+      // So that the user cannot be written as online.
+      (sql) => sql`select from users where app_id = ${world().appId} and id = ${id} for update`,
+      async () => {
+        raw.socket.send(`${connect}\n${filled('{"send":{}}\n').slice(0, 600_000)}`)
+        raw.socket.send(filled('{"send":{}}\n').slice(0, 600_000))
+        expect((await raw.closed).code).toBe(3501)
+      },
+    )
   })
 })
 

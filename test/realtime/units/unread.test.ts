@@ -159,21 +159,25 @@ test('only changes that this node has missed are counted again', async () => {
   expect(await changed(6)).toBe(true)
 })
 
-test('a channel that was counted while changes were read is not counted again', async () => {
+test('a change that is counted while recent ones are looked up is not counted again', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
-  notifier.markDirty('one', { offset: 1, author: 'ana' })
+  notifier.markDirty('one', { offset: 5, author: 'ana' })
   await news()
   const before = database.statements
-  // They were read before the event.
-  notifier.handleChanges([])
-  notifier.handleChanges([{ channelId: 'one', offset: 1 }])
-  await news()
-  expect(database.statements).toBe(before)
-  // Without recent changes it is forgotten in the end.
-  notifier.handleChanges([])
-  notifier.handleChanges([{ channelId: 'one', offset: 1 }])
-  await news()
-  expect(database.statements).toBe(before + 1)
+  const compare = async (...recent: { channelId: string; offset: number }[]) => {
+    notifier.handleChanges(recent)
+    await news()
+    return database.statements - before
+  }
+  const change = { channelId: 'one', offset: 5 }
+  // The first look-up was made before the change was stored.
+  expect([await compare(), await compare(change), await compare(), await compare()]).toEqual([
+    0, 0, 0, 0,
+  ])
+  // Two comparisons without it have dropped it from memory.
+  expect(await compare(change)).toBe(1)
+  notifier.invalidateAll()
+  expect([await compare(), await compare(change)]).toEqual([1, 2])
 })
 
 test('a deleted channel no longer counts, for those who had it', async () => {
