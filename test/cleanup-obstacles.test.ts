@@ -151,24 +151,25 @@ test('erasing a long history in many steps reads each message only a few times',
     select gen_random_uuid(), ${appId}, ${id}, 'bot', n, n + 2, 'm' || n, '{}', '[]'
     from generate_series(1, 3000) n`
   await db`update channels set last_seq = 3000, rev = 3002 where id = ${id}`
-  await markDeleted('users', [bot.id])
   const rowsRead = async () => {
     const [row] = await db<{ rows: number }[]>`
-      select idx_tup_read::int as rows
+      select sum(idx_tup_read)::int as rows
       from pg_stat_user_indexes
-      where indexrelname = 'messages_own'`
+      where relname = 'messages'`
     return row?.rows ?? 0
   }
   const before = await rowsRead()
+  await markDeleted('users', [bot.id])
   await erased(world())
   await world().pool.use((connection) => connection`select pg_stat_force_next_flush()`)
   expect((await ana.messages.list({ channelId: id })).messages).toEqual([])
   const read = await vi.waitFor(async () => {
     const rows = (await rowsRead()) - before
-    expect(rows).toBeGreaterThan(2_000)
+    expect(rows).toBeGreaterThan(8_000)
     return rows
   }, patient)
-  expect(read).toBeLessThan(8_000)
+  // Each three times, whichever indexes lead to it.
+  expect(read).toBeLessThan(12_000)
 })
 
 test('users who were erased long ago do not keep others from being erased', async () => {
