@@ -117,7 +117,7 @@ for (const [name, end] of Object.entries({
       memberIds: users.map((user) => user.id),
     })
     const traffic = startTraffic(users, id)
-    onTestFinished(async () => void (await traffic.stop()))
+    onTestFinished(traffic.abort)
     await traffic.acknowledges(20)
 
     await end()
@@ -155,11 +155,15 @@ for (const [name, end] of Object.entries({
 
 const health = () => post(fragile.url, '/health', { method: 'GET' })
 
-/** Users who send one message after the other, each again and again until it is acknowledged. */
+/**
+ * Users who send one message after the other, each again and again until it is acknowledged. `stop`
+ * waits for the last ones, `abort` leaves them.
+ */
 function startTraffic(users: User[], channelId: string) {
   const acknowledged: string[] = []
   let slowest = 0
   let isOver = false
+  let isAborted = false
   const deliver = async (user: User, clientId: string) => {
     const began = performance.now()
     try {
@@ -169,7 +173,7 @@ function startTraffic(users: User[], channelId: string) {
     } catch (error) {
       if (!isChatError(error, 'UNAVAILABLE')) throw error
       await delay(10)
-      return isOver
+      return isAborted
     } finally {
       slowest = Math.max(slowest, performance.now() - began)
     }
@@ -186,10 +190,15 @@ function startTraffic(users: User[], channelId: string) {
     await chats
     return { acknowledged, slowest }
   }
+  const abort = async () => {
+    isAborted = true
+    await stop()
+  }
   return {
     acknowledges: (count: number, before = acknowledged.length) =>
       vi.waitFor(() => expect(acknowledged.length).toBeGreaterThanOrEqual(before + count), patient),
     stop,
+    abort,
   }
 }
 

@@ -1,7 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDatabaseProxy } from './database-proxy.ts'
@@ -12,10 +11,12 @@ export const hasPgbouncer = spawnSync('pgbouncer', ['--version']).status === 0
 /** Whom pgbouncer runs as when the tests are root: it refuses to be. */
 const NOBODY = 65_534
 
+/** Part of the name of a socket in a folder of its own, so that no other process can take it. */
+const PORT = '6432'
+
 /** Starts pgbouncer in front of a database, with these settings. */
 export async function startPgbouncer(databaseUrl: string, settings: Record<string, string>) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-pgbouncer-'))
-  const port = await freePort()
   // Another user may not be allowed into the folder of the database's socket.
   const proxy = await openDatabaseProxy(databaseUrl)
   const { hostname, port: proxyPort } = new URL(proxy.url)
@@ -33,15 +34,15 @@ export async function startPgbouncer(databaseUrl: string, settings: Record<strin
       .join(' ')}`,
     '[pgbouncer]',
     ...Object.entries({
-      listen_addr: '127.0.0.1',
-      listen_port: String(port),
-      unix_socket_dir: '',
+      listen_addr: '',
+      listen_port: PORT,
+      unix_socket_dir: folder,
       auth_type: 'any',
       ...settings,
     }).map(([name, value]) => `${name} = ${value}`),
   ]
   const file = join(folder, 'pgbouncer.ini')
-  chmodSync(folder, 0o755)
+  chmodSync(folder, 0o777)
   writeFileSync(file, `${config.join('\n')}\n`)
   const isRoot = process.getuid?.() === 0
   const child = spawn('pgbouncer', [file], {
@@ -52,12 +53,12 @@ export async function startPgbouncer(databaseUrl: string, settings: Record<strin
   await new Promise<void>((resolve, reject) => {
     child.stderr.on('data', (data) => {
       output += data
-      if (output.includes(`listening on 127.0.0.1:${port}`)) resolve()
+      if (output.includes(`listening on unix:${folder}`)) resolve()
     })
     child.on('exit', () => reject(new Error(`pgbouncer ended: ${output}`)))
   })
   return {
-    url: `postgres://${username}@127.0.0.1:${port}${pathname}`,
+    url: `postgres://${username}@${encodeURIComponent(folder)}:${PORT}${pathname}`,
     stop: async () => {
       child.removeAllListeners('exit')
       const exited = once(child, 'exit')
@@ -67,13 +68,4 @@ export async function startPgbouncer(databaseUrl: string, settings: Record<strin
       rmSync(folder, { recursive: true })
     },
   }
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo // it listens on TCP
-  server.close()
-  await once(server, 'close')
-  return port
 }
