@@ -6,6 +6,6 @@ const { projects: _, ...test } = quick.test ?? {}
 export default mergeConfig(
   { ...quick, test },
   defineConfig({
-    test: { include: ['browser/**/*.browser.ts'], maxWorkers: 1, bail: 1, testTimeout: 30_000 },
+    test: { include: ['browser/**/*.browser.ts'], maxWorkers: 1, bail: 1 },
   }),
 )

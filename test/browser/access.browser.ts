@@ -29,15 +29,18 @@ test('the keyboard alone suffices to create a channel, write and react to a mess
   await expectVisible(ana.getByText('Live', { exact: true }))
   await tabTo(ana.getByRole('button', { name: 'New channel' }))
   await keys('Enter')
+  await expectVisible(ana.getByRole('textbox', { name: 'Name' }))
   await tabTo(ana.getByRole('textbox', { name: 'Name' }))
   await ana.keyboard.type('Keys')
   await keys('Enter')
+  await expectVisible(composer(ana, 'Keys'))
   await tabTo(composer(ana, 'Keys'))
   await ana.keyboard.type('First line')
   await keys('Shift+Enter')
   await ana.keyboard.type('second line')
   await keys('Enter')
-  await expectVisible(message(ana, 'second line'))
+  // Only then it has tools.
+  await expectVisible(message(ana, 'second line').and(ana.locator('[data-status=sent]')))
   await keys('Shift+Tab')
   expect(
     await message(ana, 'second line').evaluate((row) => row.contains(document.activeElement)),

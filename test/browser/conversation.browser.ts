@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect, test, vi } from 'vitest'
 import { expectHidden, expectVisible, screenshot } from '../support/browser.ts'
 import { composer, message, rowOf, say, usePlayground, useTool } from '../support/playground.ts'
+import { patient } from '../support/until.ts'
 
 const playground = usePlayground()
 let ana: Page
@@ -36,8 +37,8 @@ test('a user can create a channel and add another user', async () => {
 
 test('a message is unread until it is seen, and then its author gets a receipt', async () => {
   const total = ben.getByRole('status', { name: /unread messages? in all/ })
-  const readTotal = async () => ((await total.count()) === 0 ? 'none' : total.innerText())
-  const before = await readTotal()
+  const hasNone = () => vi.waitUntil(async () => (await total.count()) === 0, patient)
+  await hasNone()
   await say(ana, 'Soup or salad?')
   await expectVisible(message(ana, 'Soup or salad?'))
   await expectVisible(ana.getByText('Sent', { exact: true }))
@@ -47,7 +48,7 @@ test('a message is unread until it is seen, and then its author gets a receipt',
   await expectVisible(message(ben, 'Soup or salad?'))
   await expectHidden(rowOf(ben, 'Kitchen.*unread'))
   await expectVisible(ana.getByText('Seen by Ben'))
-  expect(await readTotal()).toBe(before)
+  await hasNone()
 })
 
 test('typing is shown to others until the message is sent', async () => {
@@ -160,7 +161,7 @@ test('scrolling up loads earlier messages without a jump, and a button leads bac
   await ana.getByRole('button', { name: 'Latest' }).click()
   const isInView = () =>
     message(ana, 'ember').evaluate((row) => row.getBoundingClientRect().bottom < innerHeight)
-  await vi.waitFor(async () => expect(await isInView()).toBe(true))
+  await vi.waitFor(async () => expect(await isInView()).toBe(true), patient)
   await rowOf(ana, 'Kitchen').click()
 })
 

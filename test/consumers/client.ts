@@ -22,14 +22,22 @@ export async function main(url: string, wsUrl: string, apiKey: string) {
   const plan: 'free' | 'pro' | undefined = (await chat.api.users.get({ userId: 'ana' })).custom.plan
   const room = chat.channel(id)
   room.watch()
+  // Once it is subscribed to, the channel's events come.
+  await until(room.messages, ({ status }) => status === 'ready')
   const received: string[] = []
-  chat.on('message.new', (event) => received.push(event.payload.message.text))
+  const isReceived = new Promise<void>((resolve) => {
+    chat.on('message.new', (event) => {
+      received.push(event.payload.message.text)
+      resolve()
+    })
+  })
   chat.on('*', (event) => {
     if (event.type === 'reaction.added') received.push(event.payload.reaction.type)
   })
   const { sent } = room.send({ text: 'one' })
   const message = await sent
   await until(room.messages, ({ items }) => items[0]?.status === 'sent')
+  await isReceived
   await room.react(message.id, '👍')
   const refusal = await chat.api.channels.get({ channelId: message.id }).then(
     () => undefined,

@@ -7,6 +7,20 @@ import { root } from '../support/consumer.ts'
 const folder = join(root, 'client-sdk')
 const parse = (file: string) =>
   ts.createSourceFile(file, readFileSync(join(folder, file), 'utf8'), ts.ScriptTarget.Latest, true)
+/** Not what is built or installed, which other tests replace meanwhile. */
+function sourceFiles(): string[] {
+  const entries = readdirSync(folder, { withFileTypes: true }).filter(
+    ({ name }) => !/^(dist|node_modules)/.test(name),
+  )
+  const files = entries.flatMap((entry) =>
+    entry.isDirectory()
+      ? readdirSync(join(folder, entry.name), { recursive: true, encoding: 'utf8' }).map((file) =>
+          join(entry.name, file),
+        )
+      : [entry.name],
+  )
+  return files.map((file) => file.replaceAll('\\', '/')).filter((file) => file.endsWith('.ts'))
+}
 const isExported = (node: ts.Statement) =>
   ts.canHaveModifiers(node) &&
   (ts.getModifiers(node) ?? []).some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)
@@ -60,14 +74,7 @@ const reExported = (entry: ts.SourceFile) =>
     )
 
 test('every export of the package and every public member of its classes has a doc comment', () => {
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) =>
-    file.replaceAll('\\', '/'),
-  )
-  const sources = new Map(
-    files
-      .filter((file) => file.endsWith('.ts') && !/^(dist|node_modules)/.test(file))
-      .map((file) => [file, parse(file)]),
-  )
+  const sources = new Map(sourceFiles().map((file) => [file, parse(file)]))
   const of = (...files: string[]) => files.flatMap((file) => sources.get(file) ?? [])
   const entries = of('index.ts', 'react/index.ts', 'server.ts')
   const whole = [...entries, ...of('types.ts')].flatMap(declarationsOf)

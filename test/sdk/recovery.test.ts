@@ -5,7 +5,7 @@ import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
 
-/** A fetch that holds back the responses to some requests until it is released. */
+/** A fetch that holds back the responses to some requests, once they came, until it is released. */
 function holding(isHeld: (request: string) => boolean) {
   let release = () => {}
   const released = new Promise<void>((resolve) => {
@@ -18,9 +18,12 @@ function holding(isHeld: (request: string) => boolean) {
   const held = (async (url, options) => {
     const response = await fetch(url, options)
     if (!isHeld(`${options?.method} ${url}`)) return response
+    // To its end: what is still on its way would be lost when the network is cut.
+    const text = await response.text()
     caught()
     await released
-    return response
+    const { status, headers } = response
+    return new Response(text, { status, headers })
   }) as typeof fetch
   return { fetch: held, isCaught, release }
 }

@@ -68,6 +68,10 @@ export async function createProxy(target: string) {
     get open() {
       return pairs.size
     },
+    /** Whether a WebSocket is open now. A client learns a moment later that it is not. */
+    get hasSocket() {
+      return [...pairs].some(({ client, isWebSocket }) => isWebSocket && !client.destroyed)
+    },
     cut: () => {
       network.isCut = true
       reset()
