@@ -18,7 +18,8 @@ afterAll(() => proxy.close())
 
 /** Connects as migrations, the service and the job queue do: the last by another driver. */
 async function connect(url: string) {
-  const db = createDb({ url, poolSize: 1, applicationName: 'parley-test-tls' })
+  const patience = { callMs: 120_000, statementMs: 120_000 }
+  const db = createDb({ url, poolSize: 1, applicationName: 'parley-test-tls', patience })
   const openAndCloseQueue = async () => {
     const options = { db, metrics: createMetrics(), timings, log: silentLog }
     const queue = await openQueue({ databaseUrl: url, ...options })
