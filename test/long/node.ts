@@ -1,4 +1,4 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { createHistogram } from 'node:perf_hooks'
 import { buildApp } from '@parley/server/app'
 import { createEventBus } from '@parley/server/core/event-bus'
 import { createJobStaging } from '@parley/server/core/jobs'
@@ -20,8 +20,7 @@ export type NodeOptions = { poolSize?: number; tokensAMinute?: number }
 const [, , databaseUrl = '', given = '{}'] = process.argv
 const { poolSize = 4, tokensAMinute = 0 } = JSON.parse(given) as NodeOptions // by the test
 let isArmed = false
-const delays = monitorEventLoopDelay({ resolution: 1 })
-delays.enable()
+const delays = watchDelays()
 process.on('message', (message) => {
   if (message === 'arm') isArmed = true
   if (message === 'state') {
@@ -29,12 +28,43 @@ process.on('message', (message) => {
     globalThis.gc?.()
     process.send?.({ longestMs, heapBytes: process.memoryUsage().heapUsed })
     // The collection was no work of the node.
-    delays.reset()
+    delays.restart()
   }
   if (message !== 'delay') return
   process.send?.(delays.percentile(99.9) / 1e6)
-  delays.reset()
+  delays.restart()
 })
+
+/**
+ * How long the work of this process kept its event loop busy at once, in nanoseconds. The time that
+ * other processes had the processor meanwhile does not count.
+ */
+function watchDelays() {
+  const delays = createHistogram()
+  let startedAt = performance.now()
+  let used = process.cpuUsage()
+  const begin = () => {
+    startedAt = performance.now()
+    used = process.cpuUsage()
+  }
+  const tick = () => {
+    const { user, system } = process.cpuUsage(used)
+    const milliseconds = Math.min(performance.now() - startedAt, (user + system) / 1_000)
+    delays.record(Math.max(1, Math.round(milliseconds * 1e6)))
+    begin()
+  }
+  setInterval(tick, 1).unref()
+  return {
+    get max() {
+      return delays.max
+    },
+    percentile: (percent: number) => delays.percentile(percent),
+    restart: () => {
+      delays.reset()
+      begin()
+    },
+  }
+}
 
 const db = createDb({ url: databaseUrl, poolSize, applicationName: 'parley-test-node' })
 const bus = createEventBus()

@@ -4,8 +4,9 @@ import { withoutCleanup } from '../support/locks.ts'
 import { RawSocket, useSockets } from '../support/socket.ts'
 import { createWorld, type User, useWorld, type World } from '../support/world.ts'
 
-// Reconciliation with the database is off: what arrives was sent at once.
-const timings = { reconcileMs: 1_000_000 }
+// Reconciliation with the database is off: what arrives was sent at once. Bare sockets answer no
+// pings.
+const timings = { reconcileMs: 1_000_000, pingMs: 1_000_000 }
 const world = useWorld({ timings })
 let other: World
 beforeAll(async () => {

@@ -4,8 +4,8 @@ import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 import { useSocketUsers } from './sockets.ts'
 
-/** A fourth of what one socket alone may leave unread. */
-const world = useWorld({ sendMemoryBytes: 256 * 1024 })
+/** A fourth of what one socket alone may leave unread. Bare sockets answer no pings. */
+const world = useWorld({ sendMemoryBytes: 256 * 1024, timings: { pingMs: 1_000_000 } })
 const { ana, ben, connected, channelTopic } = useSocketUsers(world)
 const LONG_TEXT = '€'.repeat(10_000) // 30 kB
 

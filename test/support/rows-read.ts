@@ -11,20 +11,21 @@ export type PlanKind = 'generic' | 'custom'
 export async function rowsReadBy(world: World, plan: PlanKind, work: () => Promise<unknown>) {
   await onConnection(world, `set plan_cache_mode = force_${plan}_plan`)
   await work()
+  return leastOfThree(world, 'rows', work)
+}
+
+/** The rows that `work` reads by walking through tables from end to end. */
+export const rowsScannedBy = (world: World, work: () => Promise<unknown>) =>
+  leastOfThree(world, 'scanned', work)
+
+async function leastOfThree(world: World, kind: 'rows' | 'scanned', work: () => Promise<unknown>) {
   const counts: number[] = []
   for (let run = 0; run < 3; run++) {
     const before = await readStatistics(world)
     await work()
-    counts.push((await readStatistics(world)).rows - before.rows)
+    counts.push((await readStatistics(world))[kind] - before[kind])
   }
   return Math.min(...counts)
-}
-
-/** The rows that `work` reads by walking through tables from end to end. */
-export async function rowsScannedBy(world: World, work: () => Promise<unknown>) {
-  const before = await readStatistics(world)
-  await work()
-  return (await readStatistics(world)).scanned - before.scanned
 }
 
 /** Forgets the plans that were made while tables were empty, as PostgreSQL does after ANALYZE. */

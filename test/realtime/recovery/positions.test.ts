@@ -4,7 +4,8 @@ import { centrifugeOf, framings, listen } from '../../support/realtime.ts'
 import { useWorld } from '../../support/world.ts'
 import { useRecovery } from './fixture.ts'
 
-const world = useWorld()
+// Bare sockets answer no pings, and one does not even read.
+const world = useWorld({ timings: { pingMs: 1_000_000 } })
 const { ana, ben, connected, createLively, currentEpoch } = useRecovery(world)
 
 describe('recovering a subscription', () => {
