@@ -1,11 +1,13 @@
+import type { Socket } from 'node:net'
 import { createMetrics } from '@parley/server/core/metrics'
 import { openQueue } from '@parley/server/jobs/queue'
-import { createQueuePool } from '@parley/server/jobs/queue-pool'
+import { createQueuePool, socketOf } from '@parley/server/jobs/queue-pool'
 import { timings } from '@parley/server/jobs/timings'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDatabaseProxy } from './support/database-proxy.ts'
 import { watchForDeath } from './support/deaths.ts'
 import { silentLog } from './support/jobs.ts'
+import { until } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -52,4 +54,36 @@ test('the job queue is given nothing to release when it cannot connect', async (
   await pgPool.end()
   const given = await new Promise<unknown[]>((resolve) => pgPool.connect((...all) => resolve(all)))
   expect(given).toEqual([expect.any(Error), undefined, undefined])
+})
+
+test('the job queue is closed when its connections are, also silent ones', async () => {
+  const proxy = await openDatabaseProxy(world().databaseUrl)
+  onTestFinished(proxy.stop)
+  for (const isSilent of [false, true]) {
+    const lost: Error[] = []
+    const sockets: Socket[] = []
+    const { pgPool, close } = createQueuePool(proxy.url, {
+      onConnectionLost: (error) => void lost.push(error),
+    })
+    pgPool.on('connect', (client) => sockets.push(socketOf(client)))
+    await Promise.all([pgPool.query('select pg_sleep(0.1)'), pgPool.query('select pg_sleep(0.1)')])
+    if (isSilent) proxy.silence()
+    await close()
+    expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true, true])
+    expect(lost).toEqual([])
+  }
+})
+
+test('a lost connection of the job queue is reported once, without the whole client', async () => {
+  const proxy = await openDatabaseProxy(world().databaseUrl)
+  onTestFinished(proxy.stop)
+  const hasClient: boolean[] = []
+  const { pgPool, close } = createQueuePool(proxy.url, {
+    onConnectionLost: (error) => void hasClient.push('client' in error),
+  })
+  await pgPool.query('select')
+  proxy.closeAll()
+  await until(() => pgPool.totalCount === 0)
+  await close()
+  expect(hasClient).toEqual([false])
 })

@@ -1,9 +1,13 @@
+import { once } from 'node:events'
 import type { Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import { queueSchemaOf } from '../db/own-schema.ts'
 import { readTls } from '../db/tls.ts'
 
 const MAX_CONNECTIONS = 12
+/** How long closing the connections may take. */
+const CLOSE_MS = 1_000
 /** No wait for the database is endless: not for a connection, an answer, or a silent line. */
 const WAITS = {
   connectionTimeoutMillis: 5_000,
@@ -27,16 +31,26 @@ export function createQueuePool(
     options: `-c search_path=${queueSchemaOf(databaseUrl)}`,
   })
   const clients = new Set<pg.PoolClient>()
-  pgPool.on('error', onConnectionLost)
   pgPool.on('connect', (client) => {
     clients.add(client)
     client.on('error', onConnectionLost)
   })
+  // The client has said it. This error holds the whole client, which would fill a page of the log.
+  pgPool.on('error', () => {})
   pgPool.on('remove', (client) => clients.delete(client))
   const cut = () => {
-    for (const client of clients) streamOf(client).destroy()
+    for (const client of clients) socketOf(client).destroy()
   }
-  return { pgPool, cut }
+  /** Resolves when the connections are closed: the end of the pool only begins to close them. */
+  const close = async () => {
+    await pgPool.end()
+    const closed = async () => {
+      while (clients.size > 0) await once(pgPool, 'remove')
+    }
+    await Promise.race([closed(), setTimeout(CLOSE_MS, undefined, { ref: false })])
+    cut()
+  }
+  return { pgPool, cut, close }
 }
 
 type Callback = Parameters<pg.Pool['connect']>[0]
@@ -53,14 +67,14 @@ class QueuePool extends pg.Pool {
     if (!callback) return super.connect()
     super.connect((error, client, release) =>
       // Without a client there is nothing to release, whatever the types say.
-      callback(error, client, client ? once(release) : release),
+      callback(error, client, client ? releaseOnce(release) : release),
     )
   }
 }
 
 type Release = Parameters<Callback>[2]
 
-function once(release: Release): Release {
+function releaseOnce(release: Release): Release {
   let isReleased = false
   return (reason) => {
     if (!isReleased) release(reason)
@@ -69,5 +83,5 @@ function once(release: Release): Release {
 }
 
 /** The socket of a client, which pg declares without its `connection`. */
-const streamOf = (client: pg.PoolClient) =>
+export const socketOf = (client: pg.PoolClient) =>
   (client as unknown as { connection: { stream: Socket } }).connection.stream

@@ -33,7 +33,7 @@ type Tasks = Pick<RunnerOptions, 'taskList' | 'concurrency' | 'crontab'> & {
 
 /** The graphile-worker queue in the service's database, with its tables and connections. */
 export async function openQueue({ databaseUrl, db, metrics, timings, log }: QueueOptions) {
-  const { pgPool, cut } = createQueuePool(databaseUrl, {
+  const { pgPool, cut, close } = createQueuePool(databaseUrl, {
     onConnectionLost: (error) => log.warn({ err: error }, 'job queue lost a database connection'),
   })
   const surviveFailedReturn = (error: unknown) => {
@@ -80,7 +80,7 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
     runTasks: (tasks: Tasks) => keepRunning((signal) => runOnce(tasks, signal), log),
     close: async () => {
       process.off('unhandledRejection', surviveFailedReturn)
-      await pgPool.end()
+      await close()
     },
   }
 }
