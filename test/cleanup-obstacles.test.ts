@@ -168,8 +168,8 @@ test('erasing a long history in many steps reads each message only a few times',
     expect(rows).toBeGreaterThan(8_000)
     return rows
   }, patient)
-  // Each three times, whichever indexes lead to it.
-  expect(read).toBeLessThan(12_000)
+  // Each three or four times, by the indexes that lead to it.
+  expect(read).toBeLessThan(20_000)
 })
 
 test('users who were erased long ago do not keep others from being erased', async () => {
