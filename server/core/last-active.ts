@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache'
 import type { Db, Tx } from '../db/client.ts'
+import { createLru } from './lru.ts'
 
 export type LastActive = ReturnType<typeof createLastActive>
 type UserKey = { appId: string; userId: string }
@@ -13,7 +13,7 @@ const FLUSH_MS = 2_000
  * written every few seconds, in one statement. A crash loses the last few seconds.
  */
 export function createLastActive(db: Db) {
-  const recent = new LRUCache<string, true>({ max: 100_000, ttl: PRECISION_MS })
+  const recent = createLru<true>({ entries: 100_000, ttl: PRECISION_MS })
   let pending: UserKey[] = []
   let timer: NodeJS.Timeout | undefined
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { limits } from '@parley/contract'
 import { type JWTPayload, errors as joseErrors, jwtVerify, SignJWT } from 'jose'
-import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { sha256 } from './hash.ts'
+import { createLru } from './lru.ts'
 
 /** The user that a token identifies. */
 export type Claims = {
@@ -41,7 +41,7 @@ export async function createTokens(secrets: readonly string[]) {
   const [signing] = keys
   if (!signing) throw new Error('a secret is needed to sign tokens')
   const [kid, key] = signing
-  const verified = new LRUCache<string, Claims>({ max: 20_000 })
+  const verified = createLru<Claims>({ entries: 20_000 })
 
   const sign = (
     purpose: Purpose,

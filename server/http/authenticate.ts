@@ -1,11 +1,11 @@
 import { timingSafeEqual } from 'node:crypto'
 import { type Auth, limits } from '@parley/contract'
-import { LRUCache } from 'lru-cache'
 import type { Admit } from '../core/admission.ts'
 import { isApiKey } from '../core/api-keys.ts'
 import type { Caller } from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
 import { sha256 } from '../core/hash.ts'
+import { createLru } from '../core/lru.ts'
 import type { Revocations } from '../core/revocations.ts'
 import type { Tokens } from '../core/tokens.ts'
 import type { Db, Tx } from '../db/client.ts'
@@ -51,11 +51,11 @@ export function createAuthenticate({
 }: AuthenticateOptions): Authenticate {
   const generations = createCache<number>()
   const apps = createCache<string>()
-  const badKeys = new LRUCache<string, true>({ max: CACHE_ENTRIES, ttl: CACHE_MS })
+  const badKeys = createLru<true>({ entries: CACHE_ENTRIES, ttl: CACHE_MS })
   /** Revoked tokens, by user and generation. */
-  const badTokens = new LRUCache<string, true>({ max: CACHE_ENTRIES, ttl: CACHE_MS })
+  const badTokens = createLru<true>({ entries: CACHE_ENTRIES, ttl: CACHE_MS })
   /** Keys that were good when they were last looked up. */
-  const goodKeys = new LRUCache<string, true>({ max: CACHE_ENTRIES })
+  const goodKeys = createLru<true>({ entries: CACHE_ENTRIES })
   revocations.subscribe((revoked) => {
     if ('keyHash' in revoked) apps.drop(revoked.keyHash)
     else generations.drop(userKey(revoked))
@@ -152,7 +152,7 @@ const userKey = ({ appId, userId }: UserKey) => `${appId}:${userId}`
  * not cached: it may be older than the revocation.
  */
 function createCache<Value extends string | number>() {
-  const cached = new LRUCache<string, Value>({ max: CACHE_ENTRIES, ttl: CACHE_MS })
+  const cached = createLru<Value>({ entries: CACHE_ENTRIES, ttl: CACHE_MS })
   let drops = 0
   type Look = () => Promise<Value | undefined>
   type Source = { inTurn: (look: Look) => Promise<Value | undefined>; select: Look }

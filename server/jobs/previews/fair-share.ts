@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { createLru } from '../../core/lru.ts'
 
 /** A fetch has to wait: too many went to its host, or too many of its user are under way. */
 export class BusyError extends Error {
@@ -16,8 +16,8 @@ export type HostLimit = { most: number; windowMs: number }
  * be able to have this server flood another.
  */
 export function createHostLimit({ most, windowMs }: HostLimit) {
-  const counts = new LRUCache<string, number>({
-    max: MOST_HOSTS,
+  const counts = createLru<number>({
+    entries: MOST_HOSTS,
     ttl: windowMs,
     noUpdateTTL: true,
   })
