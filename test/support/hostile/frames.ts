@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import { WebSocket } from 'ws'
 import { wsUrlOf } from '../realtime.ts'
-import { broken, poison } from './requests.ts'
+import { broken, poison, textOfCodePoints } from './requests.ts'
 
 /** What a hostile client sends over a socket, and in which encoding. */
 export type Frames = { encoding: 'json' | 'protobuf'; isConnected: boolean; frames: Buffer[] }
@@ -29,7 +29,7 @@ export function framesFor(topics: string[]): fc.Arbitrary<Frames> {
         .map(({ args, ...damage }) => JSON.stringify(broken(args, damage))),
     },
     { weight: 1, arbitrary: poison.map((value) => JSON.stringify(value) ?? '') },
-    { weight: 1, arbitrary: fc.string({ unit: 'binary' }) },
+    { weight: 1, arbitrary: textOfCodePoints() },
   )
   const text = fc.array(line, { maxLength: 5 }).map((lines) => Buffer.from(lines.join('\n')))
   const bytes = fc.uint8Array({ maxLength: 200 }).map((array) => Buffer.from(array))
