@@ -79,7 +79,8 @@ export default defineConfig({
     ...tests,
     coverage,
     globalSetup,
-    maxWorkers: 3,
+    // More than cores: many tests wait for timers, other processes or the database.
+    maxWorkers: 4,
     projects: [
       {
         ...everywhere,
