@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createTokens } from '@parley/server/core/tokens'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Forgery, forge as forgeFrom } from './support/forge.ts'
 import { unknownId } from './support/ids.ts'
 import { expectError, post } from './support/raw.ts'
@@ -21,6 +21,24 @@ const forge = (forgery: Forgery) => forgeFrom(ana.token, forgery)
 
 test('a token forged with the right secret and claims is accepted', async () => {
   expect((await withToken(forge({}))).status).toBe(200)
+})
+
+test('a token is valid although a second begins while it is signed', async () => {
+  const tokens = await createTokens([SECRET])
+  let now = Date.now()
+  // Whoever reads the clock finds that a second has passed.
+  class FastDate extends Date {
+    constructor() {
+      super(FastDate.now())
+    }
+    static override now() {
+      now += 1_000
+      return now
+    }
+  }
+  vi.stubGlobal('Date', FastDate)
+  const signing = tokens.sign('api', claims()).finally(() => vi.unstubAllGlobals())
+  expect(await tokens.verify('api', await signing)).toMatchObject({ userId: 'ana' })
 })
 
 describe('credentials of the wrong kind are UNAUTHORIZED', () => {

@@ -46,16 +46,19 @@ export async function createTokens(secrets: readonly string[]) {
   const sign = (
     purpose: Purpose,
     { appId, userId, generation, admin }: Omit<Claims, 'expiresAt'>,
-  ) =>
-    new SignJWT({ app: appId, gen: generation, ...(admin ? { admin } : {}) })
+  ) => {
+    // Read once: a second that begins between two readings would make the lifetime too long.
+    const issuedAt = Math.floor(Date.now() / 1000)
+    return new SignJWT({ app: appId, gen: generation, ...(admin ? { admin } : {}) })
       .setProtectedHeader({ alg: ALGORITHM, kid })
       .setIssuer(ISSUER)
       .setAudience(audience[purpose])
       .setSubject(subjectPrefix(purpose, appId) + userId)
       .setJti(randomUUID())
-      .setIssuedAt()
-      .setExpirationTime(`${limits.tokenLifetimeSeconds}s`)
+      .setIssuedAt(issuedAt)
+      .setExpirationTime(issuedAt + limits.tokenLifetimeSeconds)
       .sign(key)
+  }
 
   /** The claims of a valid token, or why it is invalid. The caller checks whether it is revoked. */
   const verify = async (
