@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { TopicListener } from '../support/realtime.ts'
 import { useTwinSockets } from '../support/twin/sockets.ts'
 import { until } from '../support/until.ts'
-import { createWorld, type User, useWorld } from '../support/world.ts'
+import { createWorld, type User, useWorld, type World } from '../support/world.ts'
 import { createGroup, payloads, useListeners } from './listeners.ts'
 
 /** So long that nobody stops typing by themselves. */
@@ -101,12 +101,20 @@ describe('presence', () => {
     })
   })
 
-  /** Resolves once the co-member has heard of a connection made now, and so of all before. */
-  const settled = async (listener: TopicListener, owner: User) => {
-    const [cem] = await newUsers()
-    await createGroup(owner, cem)
-    await connect(cem).ready()
-    await listener.until(() => state(listener, cem.id).length === 1)
+  /**
+   * Resolves once the co-member has heard of connections made now at this node and the other, and so
+   * of all that were made before at each.
+   */
+  const settled = async (
+    listener: TopicListener,
+    { owner, other }: { owner: User; other: World },
+  ) => {
+    for (const node of [world(), other]) {
+      const [cem] = await newUsers()
+      await createGroup(owner, cem)
+      await connect(cem, node).ready()
+      await listener.until(() => state(listener, cem.id).length === 1)
+    }
   }
   const connections = (userId: string) => world().db`
     select node_id
@@ -124,11 +132,11 @@ describe('presence', () => {
     expect(await connections(ben.id)).toHaveLength(2)
     here.disconnect()
     await until(async () => (await connections(ben.id)).length === 1)
-    await settled(anas, ana)
+    await settled(anas, { owner: ana, other })
     expect(state(anas, ben.id)).toEqual(['presence.online'])
     there.disconnect()
     await anas.untilType('presence.offline')
-    await settled(anas, ana)
+    await settled(anas, { owner: ana, other })
     expect(state(anas, ben.id)).toEqual(['presence.online', 'presence.offline'])
   })
 
@@ -149,7 +157,7 @@ describe('presence', () => {
       await until(async () => graceful.app.websocketServer.clients.size === 0)
     }
     await connect(ben, graceful).ready()
-    await settled(anas, ana)
+    await settled(anas, { owner: ana, other: graceful })
     expect(state(anas, ben.id)).toEqual(['presence.online'])
     expect(await connections(ben.id)).toHaveLength(1)
   })
@@ -170,7 +178,7 @@ describe('presence', () => {
     client.disconnect()
     await anas.until(() => state(anas, ben.id).length === 2)
     expect(performance.now() - leftAt).toBeGreaterThan(490)
-    await settled(anas, ana)
+    await settled(anas, { owner: ana, other: graceful })
     expect(state(anas, ben.id)).toEqual(['presence.online', 'presence.offline'])
   })
 
