@@ -9,7 +9,7 @@ import { page, servePages } from './support/pages.ts'
 import { serveProvider } from './support/provider.ts'
 import { centrifugeOf, listen } from './support/realtime.ts'
 import { refusal } from './support/refusal.ts'
-import { until } from './support/until.ts'
+import { unhurried, until } from './support/until.ts'
 import { createWorld, type World } from './support/world.ts'
 
 let web: Awaited<ReturnType<typeof servePages>>
@@ -178,7 +178,7 @@ test('a database that does not answer is shown as down, and as up once it is bac
     url: world.databaseUrl,
     poolSize: 1,
     applicationName: 'parley-test-metrics',
-    patience: { callMs: 120_000, statementMs: 120_000 },
+    patience: unhurried,
     onStatement: () => {
       if (!isReachable) throw Object.assign(new Error('no route'), { code: 'EHOSTUNREACH' })
     },

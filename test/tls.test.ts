@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { certificates } from './support/certificates/index.ts'
 import { silentLog } from './support/jobs.ts'
 import { openTlsProxy } from './support/tls-proxy.ts'
+import { unhurried } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -18,8 +19,7 @@ afterAll(() => proxy.close())
 
 /** Connects as migrations, the service and the job queue do: the last by another driver. */
 async function connect(url: string) {
-  const patience = { callMs: 120_000, statementMs: 120_000 }
-  const db = createDb({ url, poolSize: 1, applicationName: 'parley-test-tls', patience })
+  const db = createDb({ url, poolSize: 1, applicationName: 'parley-test-tls', patience: unhurried })
   const openAndCloseQueue = async () => {
     const options = { db, metrics: createMetrics(), timings, log: silentLog }
     const queue = await openQueue({ databaseUrl: url, ...options })

@@ -122,8 +122,8 @@ test('a node that has lost its database sends its clients away, and refuses new 
 })
 
 /**
- * Resolves once regular work of a node with its database has succeeded from its beginning: two kinds
- * of it write heartbeats, so the third one is of work that began after another had ended.
+ * Resolves once regular work of a node with its database has succeeded from its beginning: two
+ * kinds of it write heartbeats, so the third one is of work that began after another had ended.
  */
 async function untilWorked(nodeId: string) {
   const beatAt = async () => {

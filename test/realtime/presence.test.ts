@@ -102,8 +102,8 @@ describe('presence', () => {
   })
 
   /**
-   * Resolves once the co-member has heard of connections made now at this node and the other, and so
-   * of all that were made before at each.
+   * Resolves once the co-member has heard of connections made now at this node and the other, and
+   * so of all that were made before at each.
    */
   const settled = async (
     listener: TopicListener,

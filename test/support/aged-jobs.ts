@@ -1,7 +1,7 @@
 import { until } from './until.ts'
 import type { World } from './world.ts'
 
-/** Waits for a job that has failed once, and makes it too old to be kept trying; it runs again now. */
+/** Waits for a job that has failed once, and makes it too old to be kept. It runs again now. */
 export const ageTriedJobs = ({ db }: Pick<World, 'db'>) =>
   until(async () => {
     const aged = await db`

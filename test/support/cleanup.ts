@@ -5,7 +5,7 @@ import { createCleanup } from '@parley/server/jobs/cleanup'
 import { expect, inject, onTestFinished, vi } from 'vitest'
 import { channelEventsOf, upTo } from './events.ts'
 import { noteStatement } from './sql/sent.ts'
-import { patient, until } from './until.ts'
+import { patient, unhurried, until } from './until.ts'
 import type { World } from './world.ts'
 
 type Elsewhere = {
@@ -14,9 +14,6 @@ type Elsewhere = {
   patience?: Patience
   mayFail?: boolean
 }
-
-/** By default so long that no step fails because the machine is busy. */
-const unhurried = { callMs: 120_000, statementMs: 120_000 }
 
 /** The clean-up of a second node on the same database. */
 export function cleanupElsewhere(

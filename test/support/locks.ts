@@ -21,8 +21,9 @@ export const whileLocked = <T>(
   )
 
 /**
- * Holds the rows that `lock` locks while `work` runs, however long that takes: PostgreSQL ends other
- * connections of tests after 2 s without a statement. `work` is given the transaction with the lock.
+ * Holds the rows that `lock` locks while `work` runs, however long that takes: PostgreSQL ends
+ * other connections of tests after 2 s without a statement. `work` is given the transaction with
+ * the lock.
  */
 export async function whileRowLocked<T>(
   { databaseUrl }: Pick<World, 'databaseUrl'>,

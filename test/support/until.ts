@@ -3,6 +3,9 @@
  */
 export const patient = { timeout: 60_000, interval: 10 }
 
+/** How long calls wait for the database: so long that none fails because the machine is busy. */
+export const unhurried = { callMs: 120_000, statementMs: 120_000 }
+
 /** Repeats a question until the answer is neither empty nor false; fails after `seconds`. */
 export async function until<T>(
   ask: () => Promise<T> | T,

@@ -17,6 +17,7 @@ import { serveProvider } from './provider.ts'
 import { ADMIN_KEY, SECRET } from './secrets.ts'
 import { noteStatement } from './sql/sent.ts'
 import { createNamesakes, expectTwinUntouched, watchForLeaks } from './twin/index.ts'
+import { unhurried } from './until.ts'
 import { createValidatedApi } from './validated.ts'
 
 export { ADMIN_KEY, SECRET }
@@ -53,7 +54,7 @@ type WorldOptions = Partial<
 export async function createWorld({
   jobs,
   onStatement,
-  patience = { callMs: 120_000, statementMs: 120_000 },
+  patience = unhurried,
   ...options
 }: WorldOptions = {}) {
   const database =

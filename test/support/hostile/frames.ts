@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import { WebSocket } from 'ws'
 import { wsUrlOf } from '../realtime.ts'
-import { broken, poison, textOfCodePoints } from './requests.ts'
+import { broken, poison } from './requests.ts'
+import { textOfCodePoints } from './texts.ts'
 
 /** What a hostile client sends over a socket, and in which encoding. */
 export type Frames = { encoding: 'json' | 'protobuf'; isConnected: boolean; frames: Buffer[] }

@@ -1,6 +1,7 @@
 import type { Operation } from '@parley/contract'
 import fc from 'fast-check'
 import { z } from 'zod'
+import { anyText, textOfCodePoints } from './texts.ts'
 
 /**
  * Input for an operation, perhaps broken at one path. `§channelId.0` is replaced by an id of the
@@ -181,22 +182,6 @@ function textOf({ format, pattern, minLength = 0, maxLength = 60 }: Schema): fc.
   if (format === 'email') return fc.emailAddress()
   if (pattern !== undefined) return textMatching(pattern)
   return anyText.map((text) => [...text].slice(0, maxLength).join('').padEnd(minLength, 'x'))
-}
-
-const FIRST_SURROGATE = 0xd800
-const SURROGATES = 0x800
-const CODE_POINTS = 0x110000
-
-// Made once: all characters are listed for it.
-const graphemes = fc.string({ unit: 'grapheme', maxLength: 60 })
-const anyText = fc.oneof(graphemes, textOfCodePoints({ maxLength: 60 }))
-
-/** Any characters but surrogates. The `binary` unit of fast-check would list a million first. */
-export function textOfCodePoints(constraints: fc.ArrayConstraints = {}) {
-  const codePoint = fc
-    .nat(CODE_POINTS - SURROGATES - 1)
-    .map((index) => (index < FIRST_SURROGATE ? index : index + SURROGATES))
-  return fc.array(codePoint, constraints).map((points) => String.fromCodePoint(...points))
 }
 
 const matching = new Map<string, fc.Arbitrary<string>>()
