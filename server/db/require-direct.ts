@@ -8,7 +8,7 @@ const REFUSAL =
 /** A start has more time than a call. */
 const PATIENCE_MS = 10_000
 
-type Session = { pid: number; hasSettings: boolean }
+type BackendFacts = { pid: number; hasSettings: boolean }
 
 /**
  * Throws if a pooler answers instead of PostgreSQL. One as it is installed refuses our settings,
@@ -25,7 +25,7 @@ export async function requireDirectConnection(url: string) {
     })
   const [one, other] = [open(), open()]
   const session = (sql: typeof one) =>
-    sql<Session[]>`
+    sql<BackendFacts[]>`
     select pg_backend_pid() as pid,
       current_setting('enable_seqscan') = 'off' as has_settings`.simple()
   try {

@@ -24,11 +24,11 @@ type PurgeContext = {
   /** Runs a part that the others do not depend on. False: it failed, and this was reported. */
   attempt: (work: () => Promise<void>) => Promise<boolean>
 }
-type Found = { appId: string; id: string }
+type Abandoned = { appId: string; id: string }
 type Purge = {
   table: 'channels' | 'workspaces'
-  select: (db: Tx, slice: Slice) => Promise<Found[]>
-  remove: (ctx: Transaction, found: Found) => Promise<unknown>
+  select: (db: Tx, slice: Slice) => Promise<Abandoned[]>
+  remove: (ctx: Transaction, found: Abandoned) => Promise<unknown>
 }
 
 /**
@@ -76,7 +76,7 @@ async function purgeSlice(
 const purgesAfter = (days: number): Purge[] => [
   {
     table: 'channels',
-    select: async (db, slice) => db<Found[]>`
+    select: async (db, slice) => db<Abandoned[]>`
       select app_id, id
       from channels c
       where ${isWithin(db, slice)}
@@ -87,7 +87,7 @@ const purgesAfter = (days: number): Purge[] => [
   },
   {
     table: 'workspaces',
-    select: async (db, slice) => db<Found[]>`
+    select: async (db, slice) => db<Abandoned[]>`
       select app_id, id
       from workspaces w
       where ${isWithin(db, slice)}
@@ -101,7 +101,7 @@ const purgesAfter = (days: number): Purge[] => [
   },
 ]
 
-async function removeChannel(ctx: Transaction, { appId, id }: Found) {
+async function removeChannel(ctx: Transaction, { appId, id }: Abandoned) {
   await lockChannels(ctx.db, appId, [id])
   const [channel] = await selectChannel(ctx.db, appId, id)
   // Somebody may have joined it meanwhile.

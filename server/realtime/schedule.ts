@@ -1,4 +1,4 @@
-type Work = {
+type ScheduledWork = {
   work: () => Promise<unknown>
   /** What is reported when the work fails. */
   problem: string
@@ -7,7 +7,7 @@ type Work = {
 /** Runs work at intervals, never twice at once. */
 export function createSchedule(report: (error: unknown, problem: string) => void) {
   const timers: NodeJS.Timeout[] = []
-  const every = (milliseconds: number, { work, problem }: Work) => {
+  const every = (milliseconds: number, { work, problem }: ScheduledWork) => {
     let isRunning = false
     const run = async () => {
       if (isRunning) return

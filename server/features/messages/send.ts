@@ -1,15 +1,10 @@
 import { contract, type Message } from '@parley/contract'
 import { ApiError } from '../../core/errors.ts'
-import {
-  CONTENDED,
-  implementBatch,
-  type Outcome,
-  RequiresFirstError,
-} from '../../core/operation.ts'
+import { CONTENDED, implementBatch, RequiresFirstError } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
 import { channelForReader, isOpen } from '../access.ts'
 import { joinOpenChannel } from '../members/index.ts'
-import { type Append, createAppender } from './append.ts'
+import { type Append, createAppender, type SendOutcome } from './append.ts'
 import { readFacts, type SendCommand, type SendFacts } from './send-facts.ts'
 import { selectMessages, toMessage } from './view.ts'
 
@@ -20,8 +15,6 @@ import { selectMessages, toMessage } from './view.ts'
 const GROUPS = 2
 /** About what a message takes beside its content. */
 const MESSAGE_BYTES = 500
-
-type SendOutcome = Outcome<typeof contract.messages.send>
 
 /**
  * Appends messages in four statements, whatever the number of messages and members: lock, read,
