@@ -3,13 +3,13 @@ import { DeadlineError } from '../db/client.ts'
 import { ApiError } from './errors.ts'
 import type { Metrics } from './metrics.ts'
 
-/** For whom work asks the database: a user, or what an app does by its key or in batches. */
+/** Whom work is done for: a user, or an app, by its key or in batches. */
 type Visitor = { appId: string } & ({ userId: string } | { lane: Lane })
-/** Batches are not refused here for the length of a queue: few of an app wait at a time. */
+/** Only calls are refused for the length of their queue: few batches of an app wait at a time. */
 type Lane = 'calls' | 'sends' | 'subscribes'
 
 export type Visit = Visitor & {
-  /** The time, by `performance.now()`, from which an answer is of no use to the caller. */
+  /** The deadline, by `performance.now()`: an answer after it is of no use to the caller. */
   until: number
   /** Aborts once the caller has gone away. A function, since few calls ever wait. */
   gone?: (() => AbortSignal) | undefined
@@ -17,7 +17,7 @@ export type Visit = Visitor & {
 /** Runs work once its visitor may use another connection. */
 export type Admit = <T>(visit: Visit, work: () => Promise<T>) => Promise<T>
 
-/** A call was not admitted, since its queue is full or its caller has gone away. */
+/** A call was not admitted: its queue is full, or its caller has gone away. */
 export class AdmissionError extends ApiError {
   constructor(message: string) {
     super('UNAVAILABLE', message, 1)

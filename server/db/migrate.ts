@@ -32,8 +32,9 @@ export async function migrate(url: string) {
 }
 
 /**
- * By asking, not by waiting in the database: an index that is built concurrently waits for all
- * statements that began before it, and so would wait for those that wait for its builder.
+ * Polls for the lock instead of waiting in the database: an index that is built concurrently waits
+ * for all statements that began before it, so the builder and the waiting statement would wait for
+ * each other.
  */
 async function lockMigrations(db: Tx) {
   for (;;) {

@@ -21,7 +21,7 @@ type PurgeContext = {
   publisher: EventPublisher
   /** Throws when there is no time for another step. */
   checkpoint: () => void
-  /** Runs a part that the others do not depend on. False: it failed, and this was reported. */
+  /** Runs a part that may fail alone. False if it failed, which is then reported. */
   attempt: (work: () => Promise<void>) => Promise<boolean>
 }
 type Abandoned = { appId: string; id: string }
@@ -32,8 +32,9 @@ type Purge = {
 }
 
 /**
- * Deletes channels, and then workspaces, whose last member left more than so many days ago. Walks
- * over all of them once an hour, and goes on in the next pass if there is no time; 0 turns it off.
+ * Deletes channels, and then workspaces, whose last member left more than `days` days ago. Walks
+ * over all of them once an hour, and continues in the next pass when the time is over; 0 turns it
+ * off.
  */
 export function createAbandonedPurge(days: number) {
   const walks = purgesAfter(days).map((purge) => ({

@@ -1,6 +1,6 @@
 import type { DurablePublication } from './publication.ts'
 
-/** How many are kept; any beyond that are read from the log. */
+/** How many are kept. Any beyond that are read from the log. */
 const MOST_ENTRIES = 1_000
 
 /** Durable publications of a topic that arrived before one of a lower offset. */

@@ -10,8 +10,8 @@ const HELD_ENTRIES = 1_000
 const BYTES_PER_CHARACTER = 2
 
 /**
- * An ephemeral publication that waits until all up to the offset `after` are delivered. It is for
- * the subscriptions of its time only: one that came later has loaded what is newer.
+ * An ephemeral publication that waits until all up to the offset `after` are delivered. It goes
+ * only to the subscriptions that there were when it came: later ones have loaded newer state.
  */
 type HeldDelivery = { delivery: Delivery; after: number; to: Subscription[] }
 
@@ -95,7 +95,7 @@ export class Topic {
 
   /**
    * Sends an ephemeral publication, but not ahead of durable ones that are known to exist: it may
-   * be about what they say, as when a channel is deleted that the user was just added to.
+   * depend on them, as when a channel is deleted that the user was just added to.
    */
   broadcast(publication: Publication, onlyFor?: string | undefined) {
     const delivery = new Delivery(this.name, publication, onlyFor)
@@ -153,7 +153,7 @@ export class Topic {
     this.#sendHeld(publication.offset)
   }
 
-  /** Sends what waits for offsets up to this one. What came later waits for no lower one. */
+  /** Sends what waits for offsets up to this one. The list is in the order of these offsets. */
   #sendHeld(offset: number) {
     const end = this.#held.findIndex(({ after }) => after > offset)
     const due = this.#held.splice(0, end === -1 ? this.#held.length : end)
@@ -181,7 +181,10 @@ export interface Subscriber {
   subscriptionEnded(topic: string, reason: EndReason): void
 }
 
-/** The right was lost, or the log no longer reaches back far enough: then one may resubscribe. */
+/**
+ * The user lost the right to read, or the log no longer reaches back far enough. In the second case
+ * the client may subscribe again.
+ */
 export type EndReason = 'no longer allowed' | 'insufficient state'
 
 /**

@@ -9,8 +9,8 @@ import { readFacts, type SendCommand, type SendFacts } from './send-facts.ts'
 import { selectMessages, toMessage } from './view.ts'
 
 /**
- * Messages of different channels share a commit as well: an app has this many transactions of sends
- * at a time. Of more each would be smaller, and cost as much.
+ * How many transactions of sends an app has at a time. Messages of different channels share them;
+ * more transactions would each carry fewer messages and cost as much.
  */
 const GROUPS = 2
 /** About what a message takes beside its content. */

@@ -49,7 +49,7 @@ export async function expectTwinUntouched(db: DbConnection) {
   ).toEqual([])
 }
 
-/** What a text says about the twin: nothing, if apps are isolated. */
+/** The part of a text that is about the twin. There is none if apps are isolated. */
 export function leakIn(data: string | Uint8Array): string | undefined {
   const bytes =
     typeof data === 'string'
