@@ -64,7 +64,7 @@ test('a page of replies ends after a megabyte, and its cursor continues', async 
   expect((await walk(path, 'after', rootId)).flat()).toEqual(upTo(TALK_MESSAGES + 1, 2))
 })
 
-test('who reacted counts too, and a message of more than a megabyte comes alone', async () => {
+test('reactions count towards a page, and a message of over a megabyte comes alone', async () => {
   const { db, appId } = world()
   const { channelId } = await createTalk(world(), ana, 6)
   const ids = await insertUsers(world(), 'fan-', limits.reactionUsers)

@@ -193,7 +193,7 @@ test('a command with hardly any time left is refused, and takes no other down', 
   expect(batches).toHaveLength(2)
 })
 
-test('when a batch fails every caller is told, and the next batch runs', async () => {
+test('when a batch fails every caller is refused, and the next batch runs', async () => {
   const { attempt, batch } = recorded()
   const first = attempt(channel, 'a', later())
   const others = ['b', 'c'].map((command) => attempt(channel, command, later()))

@@ -13,13 +13,13 @@ const files = projectFiles()
   .map((file) => ({ file, lines: readFileSync(join(root, file), 'utf8').trimEnd().split('\n') }))
 
 /** Rows of a table cannot be wrapped, and neither can an address. */
-const isWhole = (line: string) => line.startsWith('|') || /https?:\/\/\S{60}/.test(line)
+const cannotWrap = (line: string) => line.startsWith('|') || /https?:\/\/\S{60}/.test(line)
 
 test('no line of code, prose or settings has more than 100 columns', () => {
   expect(files.length).toBeGreaterThan(500)
   const wide = files.flatMap(({ file, lines }) =>
     lines.flatMap((line, index) =>
-      [...line].length > 100 && !isWhole(line) ? [`${file}:${index + 1}`] : [],
+      [...line].length > 100 && !cannotWrap(line) ? [`${file}:${index + 1}`] : [],
     ),
   )
   expect(wide).toEqual([])

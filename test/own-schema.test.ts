@@ -93,7 +93,7 @@ test('everything of a service in its own schema is there and nowhere else', asyn
   expect(places.map(({ schema }) => schema).sort()).toEqual([...SCHEMAS])
 })
 
-test('services in two schemas of a database do not hear each other', async () => {
+test('services in two schemas of a database receive nothing of each other', async () => {
   const heard = new Map<string, Set<string>>()
   const ear = connectOnce(one.databaseUrl)
   onTestFinished(() => ear.end())

@@ -40,7 +40,7 @@ test('a user becomes a subscriber with the first token, updated with the profile
   ])
 })
 
-test('what a user clears in their profile is cleared at the provider', async () => {
+test('a field that a user clears in their profile is cleared at the provider', async () => {
   const profile = { name: 'Iris', email: 'iris@example.com', image: 'https://example.com/i.png' }
   await world().backend.tokens.create({ userId: 'iris', ...profile })
   await idle(world())

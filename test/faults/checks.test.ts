@@ -111,7 +111,7 @@ const violations: [string, Check[], Break][] = [
   ],
   ['an offset that was skipped', ['offsetsWithoutGaps'], subscription(0, receivedUpTo(1))],
   [
-    'an offset that was heard twice',
+    'an offset that was received twice',
     ['offsetsWithoutGaps'],
     subscription(0, ({ heard }) => heard.push(...heard.slice(-1))),
   ],
@@ -120,7 +120,7 @@ const violations: [string, Check[], Break][] = [
     ['offsetsWithoutGaps'],
     subscription(0, ({ heard }) => heard.reverse()),
   ],
-  ['a last event that was not heard', ['offsetsWithoutGaps'], subscription(0, receivedUpTo(2))],
+  ['a last event that was not received', ['offsetsWithoutGaps'], subscription(0, receivedUpTo(2))],
   [
     'an event of another message than stored',
     ['eachHeardAsStored'],
@@ -142,30 +142,30 @@ const violations: [string, Check[], Break][] = [
     ({ found: { unread } }) => Object.assign(unread[0] ?? {}, { total: 5 }),
   ],
   [
-    'a total that was told last and is wrong',
+    'a total that was received last and is wrong',
     ['unreadTold'],
     subscription(1, receivedLast(ephemeral('channel.total_unread_changed', { count: 5 }))),
   ],
   [
-    "a channel's count that was told last and is wrong",
+    "a channel's count that was received last and is wrong",
     ['unreadTold'],
     subscription(
       1,
       receivedLast(ephemeral('channel.unread_changed', { channelId: 'talk', count: 5 })),
     ),
   ],
-  ['a count that was never told', ['unreadTold'], subscription(1, receivedUpTo(1))],
+  ['a count that was never sent', ['unreadTold'], subscription(1, receivedUpTo(1))],
   [
     'a user who is listed online for ever',
     ['presenceTold'],
     ({ found: { presence } }) => Object.assign(presence[1] ?? {}, { isOnline: true }),
   ],
   [
-    'a user who was told offline and is not',
+    'a user who was announced offline and is not',
     ['presenceTold'],
     subscription(1, receivedLast(ephemeral('presence.offline', { userId: 'gus' }))),
   ],
-  ['a user who was never told online', ['presenceTold'], subscription(1, receivedUpTo(2))],
+  ['a user who was never announced online', ['presenceTold'], subscription(1, receivedUpTo(2))],
   ['a message without its push', ['eachPushed'], ({ pushes }) => pushes.shift()],
   ['an error of the server', ['answeredOr503'], call({ status: 500, hasRetryAfter: true })],
   ['a 503 without Retry-After', ['answeredOr503'], call({ status: 503 })],

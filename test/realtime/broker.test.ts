@@ -81,7 +81,7 @@ test('a note whose first pieces were lost is dropped, and the next ones arrive',
   expect([accept(''), accept('{}')]).toEqual([undefined, '{}'])
 })
 
-test('what a node has sent before it stops arrives', async () => {
+test('notes that a node sent before it stopped arrive', async () => {
   const [sender, receiver] = [await openBroker(), await openBroker()]
   sender.send(hint(1))
   await sender.stop()

@@ -79,7 +79,7 @@ describe('presence', () => {
     expect(presenceOf(anas, ben.id)).toEqual(['presence.online', 'presence.offline'])
   })
 
-  test('nobody hears of a user who reconnects within the grace', async () => {
+  test('a reconnect within the grace sends no presence', async () => {
     const [ana, ben] = await newUsers()
     const graceful = await createWorld({
       presenceGraceSeconds: 60,
