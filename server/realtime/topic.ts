@@ -159,7 +159,9 @@ export class Topic {
     const due = this.#held.splice(0, end === -1 ? this.#held.length : end)
     for (const { delivery, to } of due) {
       this.#heldCharacters -= delivery.publication.envelope.length
-      for (const subscription of to) if (this.has(subscription)) subscription.receive(delivery)
+      for (const subscription of to) {
+        if (this.has(subscription)) subscription.receive(delivery)
+      }
     }
   }
 

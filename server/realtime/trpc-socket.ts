@@ -148,6 +148,8 @@ export class TrpcSocket extends EventEmitter {
 /** Estimates the commands in a frame before it is parsed, by its objects and its length. */
 function costOf(frame: Buffer) {
   let openers = 0
-  for (const byte of frame) if (byte === 0x7b || byte === 0x5b) openers += 1
+  for (const byte of frame) {
+    if (byte === 0x7b || byte === 0x5b) openers += 1
+  }
   return Math.max(1, openers / OBJECTS_PER_COMMAND + frame.length / BYTES_PER_COMMAND)
 }
