@@ -42,8 +42,8 @@ export const pins = {
     auth: 'user',
     summary: 'List pinned messages',
     description:
-      'Lists the pinned messages of a channel, the latest pin first. A list may end early: `more` ' +
-      'says that more follow.',
+      'Lists the pinned messages of a channel, the latest pin first. A list may end early: ' +
+      '`more` says that more follow.',
     input: z.object({ channelId: field.channelId(), offset: field.offset() }),
     output: z.object({
       messages: z.array(PinnedMessage).meta({ description: 'The latest pin first.' }),

@@ -134,7 +134,7 @@ test('pages go through all that is abandoned, a bounded number of rows at a time
     })
 })
 
-test('what is abandoned for longer than the setting says is purged', async () => {
+test('channels and workspaces abandoned for longer than the setting are purged', async () => {
   const old = [await createChannel(), await createWorkspace()]
   await age(8)
   const kept = [
@@ -161,7 +161,7 @@ test('a channel is abandoned from the time that its last member left', async () 
   expect(await stored()).toEqual([channelId, workspaceId].sort())
 })
 
-test('who reads an abandoned public channel is told of its purge', async () => {
+test('readers of an abandoned public channel receive its deletion when it is purged', async () => {
   const channelId = await createChannel({ type: 'public' })
   const socket = await terminatedLater(RawSocket.connect(world(), ben))
   const channel = `chat:${world().appId}:${channelId}`

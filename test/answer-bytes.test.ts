@@ -1,15 +1,13 @@
 import { limits } from '@parley/contract'
 import { beforeEach, expect, test } from 'vitest'
 import { liveChatOf, ready, until } from './support/chat.ts'
+import { upTo } from './support/events.ts'
 import { insertUsers } from './support/inserted.ts'
+import { createTalk, fillChannels, LARGE_CHANNELS, TALK_MESSAGES } from './support/large-answers.ts'
 import { type User, useWorld } from './support/world.ts'
 
 const world = useWorld()
 const { answerBytes } = limits
-/** 40,000 bytes: as much as a text may be. */
-const LONG_TEXT = '😀'.repeat(limits.textLength)
-const MESSAGES = 60
-const LARGE_CHANNELS = 40
 
 type Page = { messages: { id: string; seq: number }[]; hasMore: boolean }
 let ana: User
@@ -30,23 +28,6 @@ async function ask<T>(path: string, body?: object): Promise<T> {
   return JSON.parse(text)
 }
 
-/** A channel with messages of the longest text, the first of which is the root of the others. */
-async function createTalk(count = MESSAGES) {
-  const { db, appId } = world()
-  const { id } = await ana.channels.create({ type: 'group', name: 'Talk' })
-  const root = await ana.messages.send({ channelId: id, text: 'root' })
-  await db`
-    insert into messages (
-      id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments, parent_id
-    )
-    select
-      gen_random_uuid(), ${appId}, ${id}, 'ana', n + 1, 2 + (n + 1) / 2, ${LONG_TEXT}, '{}', '[]',
-      ${root.id}
-    from generate_series(1, ${count}) n`
-  await db`update channels set last_seq = ${count + 1}, rev = ${count + 2} where id = ${id}`
-  return { channelId: id, rootId: root.id, rev: root.rev }
-}
-
 /** The seqs of a list read from its end to its beginning, or the other way. */
 async function walk(path: string, direction: 'before' | 'after', start = '') {
   const pages: number[][] = []
@@ -63,32 +44,29 @@ async function walk(path: string, direction: 'before' | 'after', start = '') {
   return pages
 }
 
-const upTo = (last: number, first = 1) =>
-  Array.from({ length: last - first + 1 }, (_, index) => first + index)
-
 test('a page of messages ends after a megabyte, and its cursor continues', async () => {
-  const { channelId, rootId } = await createTalk()
+  const { channelId, rootId } = await createTalk(world(), ana)
   const path = `channels/${channelId}/messages`
   const older = await walk(path, 'before')
-  expect(older.toReversed().flat()).toEqual(upTo(MESSAGES + 1))
+  expect(older.toReversed().flat()).toEqual(upTo(TALK_MESSAGES + 1))
   expect(older.map(({ length }) => length)).toEqual([25, 25, 11])
-  expect((await walk(path, 'after', rootId)).flat()).toEqual(upTo(MESSAGES + 1, 2))
+  expect((await walk(path, 'after', rootId)).flat()).toEqual(upTo(TALK_MESSAGES + 1, 2))
   const page = await ask<Page & { maxSeq: number }>(`${path}?since_seq=0&limit=200`)
   expect([page.messages.map(({ seq }) => seq), page.hasMore]).toEqual([upTo(26), true])
-  expect(page.maxSeq).toBe(MESSAGES + 1)
+  expect(page.maxSeq).toBe(TALK_MESSAGES + 1)
 })
 
 test('a page of replies ends after a megabyte, and its cursor continues', async () => {
-  const { channelId, rootId } = await createTalk()
+  const { channelId, rootId } = await createTalk(world(), ana)
   const path = `channels/${channelId}/messages/${rootId}/replies`
   const older = await walk(path, 'before')
-  expect(older.toReversed().flat()).toEqual(upTo(MESSAGES + 1, 2))
-  expect((await walk(path, 'after', rootId)).flat()).toEqual(upTo(MESSAGES + 1, 2))
+  expect(older.toReversed().flat()).toEqual(upTo(TALK_MESSAGES + 1, 2))
+  expect((await walk(path, 'after', rootId)).flat()).toEqual(upTo(TALK_MESSAGES + 1, 2))
 })
 
-test('who reacted counts too, and a message of more than a megabyte comes alone', async () => {
+test('reactions count towards a page, and a message of over a megabyte comes alone', async () => {
   const { db, appId } = world()
-  const { channelId } = await createTalk(6)
+  const { channelId } = await createTalk(world(), ana, 6)
   const ids = await insertUsers(world(), 'fan-', limits.reactionUsers)
   const image = `https://example.com/${'😀'.repeat(limits.urlLength - 20)}`
   await db`update users set image = ${image} where app_id = ${appId} and id = any(${ids})`
@@ -114,7 +92,7 @@ test('who reacted counts too, and a message of more than a megabyte comes alone'
 
 test('a list of pins ends after a megabyte, and its offset continues', async () => {
   const { db, appId } = world()
-  const { channelId } = await createTalk()
+  const { channelId } = await createTalk(world(), ana)
   await db`
     insert into pins (app_id, channel_id, message_id, pinned_by, pinned_at)
     select ${appId}, channel_id, id, 'ana', now() - seq * interval '1 minute'
@@ -129,51 +107,20 @@ test('a list of pins ends after a megabyte, and its offset continues', async () 
   }
   expect(pages.map(({ messages }) => messages.length)).toEqual([26, 25, 10])
   expect(pages.flatMap(({ messages }) => messages.map(({ seq }) => seq))).toEqual(
-    upTo(MESSAGES + 1),
+    upTo(TALK_MESSAGES + 1),
   )
   const { chat } = await liveChatOf(world(), ana.id)
   const room = chat.channel(channelId)
   room.watch()
   const list = await until(room.pins, ready)
-  expect(list.items).toHaveLength(MESSAGES + 1)
+  expect(list.items).toHaveLength(TALK_MESSAGES + 1)
 })
-
-/** A user's channels, the last message of each as long as it may be; the profiles are long too. */
-async function fillChannels(userId: string) {
-  const { db, appId } = world()
-  const description = 'é'.repeat(limits.descriptionLength)
-  const rows = await db<{ id: string }[]>`
-    with made as (
-      insert into channels (
-        id, app_id, cid, type, created_by, name, description, last_seq, rev, last_activity_at
-      )
-      select
-        gen_random_uuid(), ${appId}, 'group:' || ${userId} || n, 'group', ${userId}, 'X',
-        ${description}, 1, 2, now() - n * interval '1 minute'
-      from generate_series(1, ${LARGE_CHANNELS}) n
-      returning id, last_activity_at
-    ),
-    joined as (
-      insert into members (app_id, channel_id, user_id, role)
-      select ${appId}, id, ${userId}, 'owner'
-      from made
-    ),
-    filled as (
-      insert into messages (id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments)
-      select gen_random_uuid(), ${appId}, id, ${userId}, 1, 2, ${LONG_TEXT}, '{}', '[]'
-      from made
-    )
-    select id
-    from made
-    order by last_activity_at desc`
-  return rows.map(({ id }) => id)
-}
 
 type Listed = { channels: { id: string; lastMessage: object | null }[]; more?: true }
 
 test('a page of channels ends after a megabyte, and says that more follow', async () => {
   ana = await world().user('lister')
-  const ids = await fillChannels('lister')
+  const ids = await fillChannels(world(), 'lister')
   const listed: Listed['channels'] = []
   const counts: number[] = []
   for (let more: true | undefined = true; more; ) {
@@ -193,7 +140,7 @@ test('a page of channels ends after a megabyte, and says that more follow', asyn
 
 test("a client's list shows all channels, however few an answer has room for", async () => {
   await world().user('reader')
-  const ids = await fillChannels('reader')
+  const ids = await fillChannels(world(), 'reader')
   const { chat } = await liveChatOf(world(), 'reader')
   const shown = await until(
     chat.channels(),
@@ -236,17 +183,17 @@ async function syncAll(start: Record<string, number>) {
 }
 
 test('a sync answer has at most a megabyte of messages, and the next bring the rest', async () => {
-  const talks = [await createTalk(), await createTalk()]
+  const talks = [await createTalk(world(), ana), await createTalk(world(), ana)]
   const start = Object.fromEntries(talks.map(({ channelId, rev }) => [channelId, rev]))
   const { messages } = await syncAll(start)
   for (const { channelId } of talks) {
     const seqs = messages.filter((each) => each.channelId === channelId).map(({ seq }) => seq)
-    expect(seqs).toEqual(upTo(MESSAGES + 1, 2))
+    expect(seqs).toEqual(upTo(TALK_MESSAGES + 1, 2))
   }
 })
 
 test('messages of one rev come in one sync answer', async () => {
-  const { channelId, rev } = await createTalk()
+  const { channelId, rev } = await createTalk(world(), ana)
   const { channels } = await ask<Synced>('sync', { channels: { [channelId]: rev } })
   const changes = channels[channelId]
   // The texts alone would let 26 in, of which the last shares its rev with the next.
@@ -257,7 +204,7 @@ test('messages of one rev come in one sync answer', async () => {
 
 test('channels without room in a sync answer come in the next, and removed ones too', async () => {
   ana = await world().user('syncer')
-  const ids = await fillChannels('syncer')
+  const ids = await fillChannels(world(), 'syncer')
   const unknown = '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'
   const known = Object.fromEntries([...ids, unknown].map((id) => [id, 2]))
   const { records, removed, messages } = await syncAll(known)

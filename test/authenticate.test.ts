@@ -65,7 +65,7 @@ function holdTime() {
   }
 }
 
-test('what is read while a token is revoked is not kept', async () => {
+test('a value read while its token is revoked is not cached', async () => {
   const { call, lookUp, revocations } = await onAnswers()
   const early = call(0)
   const answer = await lookUp(1)
@@ -95,7 +95,7 @@ test('calls at once share a look-up, but not one that began before a revocation'
   expect(lookUps()).toBe(2)
 })
 
-test('what is known of a user is that of their app', async () => {
+test('a cached generation of a user does not serve a namesake of another app', async () => {
   const { call, lookUp } = await onAnswers()
   const here = call(1)
   const answer = await lookUp(1)

@@ -145,7 +145,8 @@ test("a user's queue has an end, and theirs only", async () => {
   const channel = topics.channel(world().appId, channelId)
   const socket = await terminatedLater(RawSocket.connect(world(), ana))
   const requests = callsAtOnce.userWaiting / callsPerBatch
-  const path = `/trpc/${Array.from({ length: callsPerBatch }, () => 'channels.list').join()}?batch=1`
+  const calls = Array.from({ length: callsPerBatch }, () => 'channels.list')
+  const path = `/trpc/${calls.join()}?batch=1`
   const { promises } = await whileLocked(world(), channelId, async (locked) => {
     const first = rename(ana, channelId)
     await locked(1)

@@ -1,35 +1,10 @@
-import { CONTENDED } from '@parley/server/core/operation'
 import { createGroupCommit } from '@parley/server/http/group-commit'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { upTo } from './support/events.ts'
-import { patient } from './support/until.ts'
+import { recorded, sizes, startGroup } from './support/group-commit.ts'
 
 const channel = { group: 'app', resource: 'channel' }
 const later = () => performance.now() + 60_000
-
-const sizes = {
-  bytesOf: (_: string) => 1,
-  batch: { commands: 64, bytes: 1_000 },
-  waiting: { commands: 1_000, bytes: 10_000 },
-  onRefused: () => {},
-}
-
-/** A group commit whose batches are recorded. Each runs once it is released. */
-function recorded(options: Partial<typeof sizes> = {}) {
-  const batches: { commands: string[]; until: number; settle: (error?: Error) => void }[] = []
-  const attempt = createGroupCommit<string, string>({
-    ...sizes,
-    ...options,
-    run: (commands, { until }) =>
-      new Promise((resolve, reject) => {
-        const results = commands.map((command) => `${command} done`)
-        const settle = (error?: Error) => (error ? reject(error) : resolve(results))
-        batches.push({ commands, until, settle })
-      }),
-  })
-  const batch = (index: number) => vi.waitUntil(() => batches[index], patient)
-  return { attempt, batches, batch }
-}
 
 test('a command whose time runs out while its batch is gathered is still answered', async () => {
   const attempt = createGroupCommit<string, string>({
@@ -43,31 +18,6 @@ test('a command whose time runs out while its batch is gathered is still answere
   // At the first look at the clock there is just enough time left, at the second there is not.
   expect(await attempt(channel, 'send', 1_000)).toBe('send done')
 })
-
-/** A group whose transactions end by hand. */
-function startGroup(isContended = (_: string) => false) {
-  const running: { commands: string[]; mayWait: boolean; finish: () => void }[] = []
-  const attempt = createGroupCommit<string, string>({
-    run: (commands, { mayWait }) =>
-      new Promise((resolve) => {
-        const results = commands.map((command) =>
-          !mayWait && isContended(command) ? CONTENDED : command,
-        )
-        running.push({ commands, mayWait, finish: () => resolve(results) })
-      }),
-    ...sizes,
-  })
-  const send = (command: string) => {
-    const [resource = ''] = command
-    return attempt({ group: 'app', resource }, command, performance.now() + 60_000)
-  }
-  const batches = () => running.map(({ commands }) => commands)
-  const finish = async (index: number) => {
-    running[index]?.finish()
-    await new Promise(setImmediate)
-  }
-  return { send, batches, finish, running }
-}
 
 test('commands of different channels that arrive during a commit share the next one', async () => {
   const { send, batches, finish } = startGroup()
@@ -243,7 +193,7 @@ test('a command with hardly any time left is refused, and takes no other down', 
   expect(batches).toHaveLength(2)
 })
 
-test('when a batch fails every caller is told, and the next batch runs', async () => {
+test('when a batch fails every caller is refused, and the next batch runs', async () => {
   const { attempt, batch } = recorded()
   const first = attempt(channel, 'a', later())
   const others = ['b', 'c'].map((command) => attempt(channel, command, later()))

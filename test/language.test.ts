@@ -17,7 +17,8 @@ const DOCUMENTS = /\b(?:SPEC|DESIGN)\b/g
 
 let published: Text[]
 beforeAll(async () => {
-  const names = ['openapi.json', 'asyncapi.json', 'README.md', 'client-sdk/README.md', ...docs()]
+  const papers = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md']
+  const names = ['openapi.json', 'asyncapi.json', ...papers, 'client-sdk/README.md', ...docs()]
   published = [
     ...names.map(textOf),
     ...(await declarationsOf('contract')),

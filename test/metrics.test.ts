@@ -194,7 +194,7 @@ test('a database that does not answer is shown as down, and as up once it is bac
   expect(await isUp()).toContain('parley_database_up 1')
 })
 
-test('metrics show for how long the event loop answered nobody', async () => {
+test('metrics show for how long the event loop was blocked', async () => {
   const longest = async () =>
     sample(await scrape(), 'parley_event_loop_delay_seconds{quantile="1"}')
   const hold = () => {

@@ -50,7 +50,7 @@ const createTalk = async (world: World) => {
   return { ana, ben, channelId }
 }
 
-test('a role that owns only a schema is enough for messages, nodes, jobs and clean-up', async () => {
+test('a role that owns only a schema can serve messages, nodes, jobs and clean-up', async () => {
   const { ana, ben, channelId } = await createTalk(one)
   const node = await createWorld({ databaseUrl: one.databaseUrl, timings })
   onTestFinished(() => node.stop())
@@ -66,7 +66,7 @@ test('a role that owns only a schema is enough for messages, nodes, jobs and cle
   await erased(one)
 })
 
-test('in a schema of its own, a job that is given up is listed and can be tried again', async () => {
+test('in a schema of its own, a job that was given up is listed and can be retried', async () => {
   await one.db`
     insert into staged_jobs (task, payload, created_at)
     values (
@@ -84,7 +84,7 @@ test('in a schema of its own, a job that is given up is listed and can be tried 
   expect(await listed()).toEqual([])
 })
 
-test('tables, sequences and views of a service in its own schema are there and nowhere else', async () => {
+test('everything of a service in its own schema is there and nowhere else', async () => {
   const places = await shared.admin`
     select distinct relnamespace::regnamespace::text as schema
     from pg_class
@@ -93,7 +93,7 @@ test('tables, sequences and views of a service in its own schema are there and n
   expect(places.map(({ schema }) => schema).sort()).toEqual([...SCHEMAS])
 })
 
-test('services in two schemas of a database do not hear each other', async () => {
+test('services in two schemas of a database receive nothing of each other', async () => {
   const heard = new Map<string, Set<string>>()
   const ear = connectOnce(one.databaseUrl)
   onTestFinished(() => ear.end())

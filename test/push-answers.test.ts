@@ -90,7 +90,7 @@ test('the secret key does not follow a redirect', async () => {
   expect(provider.calls.map(({ path }) => path)).toEqual(['/path'])
 })
 
-test('what is missing at the provider is removed, and any other refusal is an error', async () => {
+test('removing a missing subscriber succeeds, and any other refusal is an error', async () => {
   const { removeSubscriber, setTokens, hasWorkflow } = createProvider(provider.settings)
   const { signal } = new AbortController()
   const removals = () => [

@@ -146,7 +146,7 @@ test('trouble of the provider with some pushes of a batch puts off only those', 
 })
 
 test.each(['', '{}', '{"acknowledged":true}'])(
-  'an answer that tells no outcomes accepts the pushes: %j',
+  'an answer without outcomes accepts the pushes: %j',
   async (body) => {
     provider.behave((response) => response.writeHead(201).end(body))
     const { error, counted } = await send(2)

@@ -36,7 +36,7 @@ async function openBehindProxy() {
   return { proxy, queue, listening }
 }
 
-test('a stop while the job queue begins to listen on a lost line does not end the process', async () => {
+test('a stop while the job queue begins to listen on a lost line ends no process', async () => {
   const deaths = watchForDeath()
   const { proxy, queue, listening } = await openBehindProxy()
   onTestFinished(proxy.stop)

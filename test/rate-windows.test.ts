@@ -24,7 +24,7 @@ test('a window lasts a minute from its first call', async () => {
   expect(await take()).toMatchObject({ isExceeded: false })
 })
 
-test('a call that waits as long as it was told is in the next window', async () => {
+test('a call that waits for Retry-After is in the next window', async () => {
   const take = underClock({ tokens: 0, messages: 1, requests: 0 })
   await take()
   vi.setSystemTime(58_500)

@@ -40,7 +40,7 @@ const newTalk = async () => {
   return { ana, channelId, send, sendMany }
 }
 
-test('a send takes three round trips to the database, and its first has three statements', async () => {
+test('a send takes three round trips to the database, the first of three statements', async () => {
   const { send } = await newTalk()
   const trips = await tripsOf(send)
   expect(trips).toEqual([

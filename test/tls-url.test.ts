@@ -45,7 +45,7 @@ test('a private CA is trusted alone, and a client certificate is sent with its k
   })
 })
 
-test('what says how to encrypt is taken out of the URL, and nothing else', () => {
+test('only the parameters for encryption are taken out of the URL', () => {
   const given = 'sslmode=require&target_session_attrs=read-write&channel_binding=require'
   const { url } = readTls(`${base}?${given}`)
   expect(url).toBe(`${base}?target_session_attrs=read-write`)

@@ -195,7 +195,7 @@ describe('a token revoked on another node', () => {
         (error) => error.code,
       )
 
-  test('is refused as soon as the node is told, and a new one accepted at once', async () => {
+  test('is refused once the node learns of it, and a new one is accepted at once', async () => {
     const node = await createWorld({ databaseUrl: world().databaseUrl })
     onTestFinished(() => node.stop())
     const old = await world().user('roam')
@@ -207,7 +207,7 @@ describe('a token revoked on another node', () => {
     expect(await there(node, (await world().user('roam')).token)).toBe('accepted')
   })
 
-  test('is accepted for 5 s at most by a node that is not told', async () => {
+  test('is accepted for 5 s at most by a node that missed the revocation', async () => {
     const proxy = await openProxy(world().databaseUrl)
     const node = await createWorld({
       databaseUrl: world().databaseUrl,

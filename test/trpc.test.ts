@@ -163,7 +163,7 @@ describe('a tRPC error has code, status and path, and nothing else', () => {
       await world().db`alter table renamed rename to pins`
     }
   })
-  test('a tRPC call whose body cannot be read is told so', async () => {
+  test('a tRPC call whose body cannot be read is refused with the reason', async () => {
     for (const body of ['{', '[]', '"x"']) {
       const answer = await send('messages.send', { method: 'POST', body })
       expect([body, JSON.parse(answer.body).error.message]).toEqual([

@@ -28,7 +28,7 @@ test('a start waits for a database that is not reachable yet, and says so once',
   later?.stop()
 })
 
-test('a start does not wait when the database refuses it, nor longer than told', async () => {
+test('a start does not wait when the database refuses it, nor beyond its limit', async () => {
   const onWait = () => expect.unreachable()
   const elsewhere = new URL(world().databaseUrl)
   elsewhere.pathname = '/no_such_database'

@@ -3,13 +3,13 @@ import { DeadlineError } from '../db/client.ts'
 import { ApiError } from './errors.ts'
 import type { Metrics } from './metrics.ts'
 
-/** For whom work asks the database: a user, or what an app does by its key or in batches. */
+/** Whom work is done for: a user, or an app, by its key or in batches. */
 type Visitor = { appId: string } & ({ userId: string } | { lane: Lane })
-/** Batches are not refused here for the length of a queue: few of an app wait at a time. */
+/** Only calls are refused for the length of their queue: few batches of an app wait at a time. */
 type Lane = 'calls' | 'sends' | 'subscribes'
 
 export type Visit = Visitor & {
-  /** The time, by `performance.now()`, from which an answer is of no use to the caller. */
+  /** The deadline, by `performance.now()`: an answer after it is of no use to the caller. */
   until: number
   /** Aborts once the caller has gone away. A function, since few calls ever wait. */
   gone?: (() => AbortSignal) | undefined
@@ -17,17 +17,18 @@ export type Visit = Visitor & {
 /** Runs work once its visitor may use another connection. */
 export type Admit = <T>(visit: Visit, work: () => Promise<T>) => Promise<T>
 
-/** A call was not admitted, since its queue is full or its caller has gone away. */
+/** A call was not admitted: its queue is full, or its caller has gone away. */
 export class AdmissionError extends ApiError {
   constructor(message: string) {
     super('UNAVAILABLE', message, 1)
   }
 }
 
-type App = { running: number; waiting: number; callers: Map<string, Caller> }
+type AppLoad = { running: number; waiting: number; callers: Map<string, CallerLoad> }
 /** What a visitor has running, and what waits, in the order in which it came. */
-type Caller = { atOnce: number; running: number; waiting: Set<() => void> }
-type Place = { app: App; caller: Caller }
+type CallerLoad = { atOnce: number; running: number; waiting: Set<() => void> }
+/** The load of a visitor and of their app. */
+type Load = { app: AppLoad; caller: CallerLoad }
 
 type AdmissionOptions = {
   poolSize: number
@@ -43,11 +44,11 @@ type AdmissionOptions = {
  * Work that was admitted must not ask for another admission: it could wait for itself.
  */
 export function createAdmission({ poolSize, metrics }: AdmissionOptions): Admit {
-  const apps = new Map<string, App>()
+  const apps = new Map<string, AppLoad>()
   const perApp = Math.max(1, Math.floor(poolSize / 2))
   const perUser = Math.min(limits.callsAtOnce.user, Math.ceil(perApp / 2))
 
-  const enter = (visit: Visit): Place => {
+  const enter = (visit: Visit): Load => {
     const name = nameOf(visit)
     const atOnce = 'userId' in visit ? perUser : perApp
     const app = apps.get(visit.appId) ?? { running: 0, waiting: 0, callers: new Map() }
@@ -56,17 +57,17 @@ export function createAdmission({ poolSize, metrics }: AdmissionOptions): Admit 
     app.callers.set(name, caller)
     return { app, caller }
   }
-  const forgetIdle = (visit: Visit, { app, caller }: Place) => {
+  const forgetIdle = (visit: Visit, { app, caller }: Load) => {
     if (caller.running > 0 || caller.waiting.size > 0) return
     app.callers.delete(nameOf(visit))
     if (app.callers.size === 0) apps.delete(visit.appId)
   }
-  const hasRoom = ({ app, caller }: Place) => app.running < perApp && caller.running < caller.atOnce
-  const start = ({ app, caller }: Place) => {
+  const hasRoom = ({ app, caller }: Load) => app.running < perApp && caller.running < caller.atOnce
+  const start = ({ app, caller }: Load) => {
     app.running += 1
     caller.running += 1
   }
-  const admitNext = (app: App) => {
+  const admitNext = (app: AppLoad) => {
     for (const [name, caller] of app.callers) {
       const [admit] = caller.waiting
       if (!admit || !hasRoom({ app, caller })) continue
@@ -76,18 +77,18 @@ export function createAdmission({ poolSize, metrics }: AdmissionOptions): Admit 
       return admit()
     }
   }
-  const finish = (visit: Visit, place: Place) => {
-    place.app.running -= 1
-    place.caller.running -= 1
-    admitNext(place.app)
-    forgetIdle(visit, place)
+  const finish = (visit: Visit, load: Load) => {
+    load.app.running -= 1
+    load.caller.running -= 1
+    admitNext(load.app)
+    forgetIdle(visit, load)
   }
 
   const refuse = <E extends Error>(reason: 'full' | 'late' | 'gone', error: E) => {
     metrics.callsRefused.inc({ reason })
     return error
   }
-  const wait = (visit: Visit, { app, caller }: Place) =>
+  const wait = (visit: Visit, { app, caller }: Load) =>
     new Promise<void>((resolve, reject) => {
       const gone = visit.gone?.()
       const leave = () => {
@@ -119,14 +120,14 @@ export function createAdmission({ poolSize, metrics }: AdmissionOptions): Admit 
     })
 
   return async (visit, work) => {
-    const place = enter(visit)
-    if (hasRoom(place)) start(place)
-    else if (isFull(visit, place)) throw refuse('full', new AdmissionError(FULL))
-    else await wait(visit, place)
+    const load = enter(visit)
+    if (hasRoom(load)) start(load)
+    else if (isFull(visit, load)) throw refuse('full', new AdmissionError(FULL))
+    else await wait(visit, load)
     try {
       return await work()
     } finally {
-      finish(visit, place)
+      finish(visit, load)
     }
   }
 }
@@ -135,7 +136,7 @@ export const FULL = 'Too many calls of yours are waiting'
 
 const nameOf = (visit: Visit) => ('userId' in visit ? `user ${visit.userId}` : visit.lane)
 
-function isFull(visit: Visit, { app, caller }: Place) {
+function isFull(visit: Visit, { app, caller }: Load) {
   const { userWaiting, appWaiting } = limits.callsAtOnce
   if ('userId' in visit) return caller.waiting.size >= userWaiting || app.waiting >= appWaiting
   return visit.lane === 'calls' && app.waiting >= appWaiting

@@ -15,7 +15,7 @@ export type Jobs = {
   'push-invite': { channelId: string; invitedBy: string; userIds: string[] }
   /** Copies a user's profile to the push provider. */
   subscriber: { userId: string }
-  /** Removes a deleted user from the push provider, however long it is away. */
+  /** Removes a deleted user from the push provider, however long the provider is unavailable. */
   'subscriber-removal': { userId: string }
   /** Copies a user's device tokens of one kind to the push provider. */
   device: Pick<DeviceRow, 'userId' | 'provider'>
@@ -47,8 +47,8 @@ export function createJobStaging(accepted: readonly Task[]) {
 export type JobStaging = ReturnType<typeof createJobStaging>
 
 /**
- * Only jobs that a worker will run: none with JOBS=off, no pushes without a push provider. That a
- * deleted user is removed from the provider is staged in any case: it waits for a worker.
+ * Only jobs that a worker will run: none with JOBS=off, no pushes without a push provider. The
+ * removal of deleted users from the provider is always staged, and waits for a worker.
  */
 export const acceptedTasks = ({ isOn, hasPush }: { isOn: boolean; hasPush: boolean }): Task[] => [
   ...(isOn ? (['preview'] as const) : []),

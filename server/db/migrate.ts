@@ -32,8 +32,9 @@ export async function migrate(url: string) {
 }
 
 /**
- * By asking, not by waiting in the database: an index that is built concurrently waits for all
- * statements that began before it, and so would wait for those that wait for its builder.
+ * Polls for the lock instead of waiting in the database: an index that is built concurrently waits
+ * for all statements that began before it, so the builder and the waiting statement would wait for
+ * each other.
  */
 async function lockMigrations(db: Tx) {
   for (;;) {
@@ -54,26 +55,31 @@ async function requireVersion(db: Tx) {
   if (!row || row.version < OLDEST_VERSION) throw new Error('Parley needs PostgreSQL 15 or newer')
 }
 
-type Place = { role: string; database: string; current: string | null; mayCreate: boolean | null }
+type SchemaFacts = {
+  role: string
+  database: string
+  current: string | null
+  mayCreate: boolean | null
+}
 
 /** Throws, with what to do, if the schema is not there or not ours. */
 async function requireSchema(db: Tx, schema: string | undefined) {
   if (schema === undefined) return
-  const [place] = await db<Place[]>`
+  const [facts] = await db<SchemaFacts[]>`
     select
       current_user as role,
       current_database() as database,
       current_schema() as current,
       has_schema_privilege(current_schema(), 'create') as "mayCreate"`
-  if (place?.current !== schema)
+  if (facts?.current !== schema)
     throw new Error(
-      `DATABASE_SCHEMA: the database ${place?.database} has no schema ${schema} that the role ` +
-        `${place?.role} may use. Make one: create schema ${schema} authorization ${place?.role}`,
+      `DATABASE_SCHEMA: the database ${facts?.database} has no schema ${schema} that the role ` +
+        `${facts?.role} may use. Make one: create schema ${schema} authorization ${facts?.role}`,
     )
-  if (!place.mayCreate)
+  if (!facts.mayCreate)
     throw new Error(
-      `DATABASE_SCHEMA: the role ${place.role} may not create tables in the schema ${schema}. ` +
-        `Make it the owner: alter schema ${schema} owner to ${place.role}`,
+      `DATABASE_SCHEMA: the role ${facts.role} may not create tables in the schema ${schema}. ` +
+        `Make it the owner: alter schema ${schema} owner to ${facts.role}`,
     )
 }
 

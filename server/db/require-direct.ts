@@ -8,12 +8,12 @@ const REFUSAL =
 /** A start has more time than a call. */
 const PATIENCE_MS = 10_000
 
-type Session = { pid: number; hasSettings: boolean }
+type BackendFacts = { pid: number; hasSettings: boolean }
 
 /**
- * Throws if a pooler answers instead of PostgreSQL. One as it is installed refuses our settings,
- * one that was told to ignore them drops them, and in transaction mode another session takes over
- * the server process of one that has no transaction.
+ * Throws if a connection pooler answers instead of PostgreSQL. By default a pooler refuses our
+ * settings. If told to ignore them, it drops them. In transaction mode, a session without a
+ * transaction loses its server process to another session.
  */
 export async function requireDirectConnection(url: string) {
   const open = () =>
@@ -25,7 +25,7 @@ export async function requireDirectConnection(url: string) {
     })
   const [one, other] = [open(), open()]
   const session = (sql: typeof one) =>
-    sql<Session[]>`
+    sql<BackendFacts[]>`
     select pg_backend_pid() as pid,
       current_setting('enable_seqscan') = 'off' as has_settings`.simple()
   try {

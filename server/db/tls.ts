@@ -3,7 +3,7 @@ import type { ConnectionOptions } from 'node:tls'
 
 /** The parameters of a URL that say how to encrypt. Neither driver gets to see them. */
 const PARAMETERS = ['sslmode', 'ssl', 'sslrootcert', 'sslcert', 'sslkey', 'uselibpqcompat']
-/** Of libpq, and no business of a server: it would refuse it as a setting. */
+/** Parameters that only libpq knows: a server would refuse them as settings. */
 const LIBPQ_ONLY = ['channel_binding', 'gssencmode']
 
 const MODES = ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify'] as const

@@ -14,9 +14,9 @@ export const transaction = <T>(db: Tx, work: (tx: Tx) => Promise<T>): Promise<T>
   })
 
 /**
- * The same, but does not wait until the transaction has begun: the first statements of `work` travel
- * with `begin`. Until `begun` resolves they may only read and lock. Should `begin` fail, they have
- * run outside of any transaction, and nothing of `work` may be left.
+ * The same, but does not wait until the transaction has begun: the first statements of `work`
+ * travel with `begin`. Until `begun` resolves they may only read and lock. If `begin` fails, they
+ * have run outside of any transaction, and nothing of `work` may be left.
  */
 export async function transactionAtOnce<T>(
   db: Tx,

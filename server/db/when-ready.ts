@@ -1,12 +1,14 @@
 import { setTimeout } from 'node:timers/promises'
 
-/** A server that is starting, or that is not there yet, says one of these. */
+/** The errors of a server that is starting, or is not there yet. */
 const STARTING = new Set(['57P03', 'ECONNREFUSED', 'ECONNRESET', 'CONNECTION_CLOSED'])
 const RETRY_MS = 500
 
 type WaitOptions = { waitSeconds: number; onWait: (reason: unknown) => void }
 
-/** Repeats `open` while the database is starting, for up to `waitSeconds`; tells so once. */
+/**
+ * Repeats `open` while the database is starting, for up to `waitSeconds`. Logs once that it waits.
+ */
 export async function whenReady<T>(
   open: () => Promise<T>,
   { waitSeconds, onWait }: WaitOptions,

@@ -70,11 +70,11 @@ export const abandoned = {
   deleteWorkspace,
 } satisfies Implements<'abandoned'>
 
-/** Of a table, the ids after one and up to another. */
+/** A range of a table's ids: after one, up to another. */
 export type Slice = { after: string; last: string; isLast: boolean }
 type SliceQuery = {
   table: 'channels' | 'workspaces'
-  /** Those of one app; without, those of all. */
+  /** Restricts the search to one app. */
   appId?: string
   after?: string | undefined
 }
@@ -82,8 +82,8 @@ const FIRST = '00000000-0000-0000-0000-000000000000'
 const LAST = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /**
- * The next slice of a walk over a table. No index knows what is abandoned: it would be written
- * whenever somebody comes or goes, for the sake of the few that are found.
+ * The next slice of a walk over a table. There is no index of abandoned rows: every join and leave
+ * would write to it, for the few that are ever found.
  */
 export async function selectSlice(db: Tx, { table, appId, after = FIRST }: SliceQuery) {
   const ofApp = appId === undefined ? db`true` : db`app_id = ${appId}`
@@ -100,7 +100,7 @@ export async function selectSlice(db: Tx, { table, appId, after = FIRST }: Slice
 
 export const isWithin = (db: Tx, { after, last }: Slice) => db`(id > ${after} and id <= ${last})`
 
-/** Of channels. */
+/** Whether nobody is a member of the channel any more. */
 export const isAbandonedChannel = (db: Tx) => db`(member_count = 0 and deleted_at is null)`
 
 /** Locks a workspace against new members and channels: they refer to it. */
@@ -124,7 +124,7 @@ export const deleteIfAbandoned = (db: Tx, id: string) => db`
 const afterOf = (cursor: string | undefined) =>
   cursor === undefined ? undefined : decodeIdCursor(cursor)
 
-/** A page of what was found in a slice. After the last of them the walk goes on. */
+/** A page of the rows found in a slice. After the last of them the next slice begins. */
 function pageOf<Row extends { id: string }>(found: Row[], limit: number, slice: Slice) {
   const { page, nextCursor } = toPage(found, limit, ({ id }) => encodeCursor(id, ''))
   const isEnd = nextCursor === null && slice.isLast

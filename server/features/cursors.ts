@@ -13,7 +13,7 @@ const invalidCursor = () =>
 /** The two values that a cursor was made of. */
 export function decodeCursor(cursor: string): [string, string] {
   const values = parse(Buffer.from(cursor, 'base64url').toString())
-  if (!isPlace(values)) throw invalidCursor()
+  if (!isCursorPair(values)) throw invalidCursor()
   return values
 }
 
@@ -32,13 +32,15 @@ function parse(text: string): unknown {
   }
 }
 
-/** Two texts that PostgreSQL takes. */
-const isPlace = (values: unknown): values is [string, string] =>
+/** Two strings that PostgreSQL can store: it refuses NUL. */
+const isCursorPair = (values: unknown): values is [string, string] =>
   Array.isArray(values) &&
   values.length === 2 &&
   values.every((value) => typeof value === 'string' && !value.includes('\0'))
 
-/** A page of a list of which one row more than fits was read, and the cursor of the next one. */
+/**
+ * Cuts a list, read with one row more than fits, to a page, and makes the cursor of the next page.
+ */
 export function toPage<Row>(rows: Row[], limit: number, cursorOf: (row: Row) => string) {
   const page = rows.slice(0, limit)
   const last = rows.length > limit ? page.at(-1) : undefined

@@ -83,7 +83,10 @@ async function upsertDevice(
   return stored
 }
 
-/** Has the push provider's copy updated for each user and kind of token that may have changed. */
+/**
+ * Enqueues an update of the push provider's copy, for each user and kind of token that may have
+ * changed.
+ */
 function enqueueSync({ enqueue }: Pick<WriteContext, 'enqueue'>, changed: Registration[]) {
   const distinct = new Map(
     changed.map(({ userId, provider }) => [`${provider} ${userId}`, { userId, provider }]),
@@ -91,7 +94,9 @@ function enqueueSync({ enqueue }: Pick<WriteContext, 'enqueue'>, changed: Regist
   for (const payload of distinct.values()) enqueue('device', payload)
 }
 
-/** One registration of a user at a time, so that the limit holds, and none of a deleted user. */
+/**
+ * Locks the user, who must exist: registrations of a user run one at a time, so the limit holds.
+ */
 async function lockOwner({ db, caller: { appId, userId } }: WriteContext<'user'>) {
   const [owner] = await db`
     select from users

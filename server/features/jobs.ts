@@ -47,7 +47,7 @@ async function requireApp(db: Tx, appId: string) {
   if (!app) throw new ApiError('NOT_FOUND', 'App not found')
 }
 
-/** A job that was given up is one of a single app: batches are split before. */
+/** Jobs that were given up belong to a single app each: batches are split before. */
 const isFailed = (db: Tx, appId: string) => db`
   job.attempts >= job.max_attempts
     and job.locked_at is null

@@ -144,9 +144,9 @@ export const unread = (db: Tx) => db`
   end`
 
 /**
- * How many messages member `m` has written after their marker, deleted ones included: from the
- * number of the first to that of the last, however many. Where one of the two is of before there
- * were numbers, they are counted. The collation is that of the index `messages_own`.
+ * How many messages member `m` has written after their marker, deleted ones included: the
+ * difference of the numbers of the last and the first of them. If one of the two is older than
+ * these numbers, the messages are counted. The collation is that of the index `messages_own`.
  */
 const ownAfterMarker = (db: Tx) => db`
   coalesce((

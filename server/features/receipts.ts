@@ -33,8 +33,8 @@ type CallerReceipt = { name: string; image: string | null; readAt: string }
 type ReadMessage = { channel: ChannelRow; messageId: string; seq: number }
 
 /**
- * Tells the channel that the caller has read this message, and when. In a large channel the
- * receipt goes to the caller only.
+ * Publishes that the caller has read this message, and when. In a large channel the receipt goes to
+ * the caller only.
  */
 async function publishReceipt(ctx: Context<'user'>, { channel, messageId, seq }: ReadMessage) {
   const { appId, userId } = ctx.caller

@@ -110,7 +110,7 @@ export function createAuthenticate({
     const lookup = goodKeys.has(hash) ? undefined : await takeUnknownKey(ip)
     try {
       const appId = await apps.load(hash, {
-        // Whose key it is must be found out first.
+        // The app is not known before the key is looked up, so the key stands for it.
         inTurn: (look) => admit({ appId: hash, lane: 'calls', until }, look),
         select: async () => (await db.use(select, until))[0]?.appId,
       })

@@ -82,13 +82,18 @@ const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8)
 loopback.addAddress('::1', 'ipv6')
 
-/** Whether both who connected and, behind a trusted proxy, who asked are on this machine. */
+/**
+ * Whether the request comes from this machine: its connection and, behind a trusted proxy, the
+ * caller named by the proxy.
+ */
 const isFromThisMachine = ({ socket, ip }: FastifyRequest) =>
   [socket.remoteAddress ?? '', ip].every((address) =>
     loopback.check(address, isIPv6(address) ? 'ipv6' : 'ipv4'),
   )
 
-/** Refuses pages of other sites, and those whose domain name was made to point at this server. */
+/**
+ * False for pages of other sites, and for those whose domain name was made to point at this server.
+ */
 function isOwnPage({ headers }: FastifyRequest, publicUrl: string) {
   const site = headers['sec-fetch-site']
   if (site !== undefined && site !== 'same-origin') return false

@@ -50,21 +50,21 @@ export function createRateLimits(rates: RateLimits) {
   return { take, takeForApp, mayLookUp, takeUnknownKey: createKeyLimit(rates.tokens) }
 }
 
-/** The window that ends a caller's calls first; a call that is given back leaves both. */
+/** The window that refuses first. A call that is given back leaves both. */
 const inBoth = (own: RateLimitWindow, whole: RateLimitWindow): RateLimitWindow => ({
   ...(whole.remaining < own.remaining ? whole : own),
   giveBack: async () => inBoth(await own.giveBack(), await whole.giveBack()),
 })
 
-/** One look-up a second, and the 20 of one outbox at once. */
+/** One look-up a second on average, and at once the 20 messages of an outbox. */
 const REPEATS = { points: 20, duration: 20 }
 
-/** The look-up of a key, which no longer counts if the key is not bad. */
+/** A look-up that was counted. It is given back if the key turns out to be good. */
 type KeyLookup = { giveBack: () => Promise<unknown> }
 
 /**
- * Counts, by address, API keys that are not known to be good before they are looked up. Those that
- * are do not count: whoever sends bad ones stops nobody behind the same address.
+ * Counts unknown API keys by address, before they are looked up. Good ones are given back, so bad
+ * ones stop nobody else behind the same address.
  */
 function createKeyLimit(limit: number) {
   const limiter = new RateLimiterMemory({ points: limit, duration: limits.rateWindowSeconds })

@@ -21,19 +21,20 @@ type PurgeContext = {
   publisher: EventPublisher
   /** Throws when there is no time for another step. */
   checkpoint: () => void
-  /** Runs a part that the others do not depend on. False: it failed, and this was reported. */
+  /** Runs a part that may fail alone. False if it failed, which is then reported. */
   attempt: (work: () => Promise<void>) => Promise<boolean>
 }
-type Found = { appId: string; id: string }
+type Abandoned = { appId: string; id: string }
 type Purge = {
   table: 'channels' | 'workspaces'
-  select: (db: Tx, slice: Slice) => Promise<Found[]>
-  remove: (ctx: Transaction, found: Found) => Promise<unknown>
+  select: (db: Tx, slice: Slice) => Promise<Abandoned[]>
+  remove: (ctx: Transaction, found: Abandoned) => Promise<unknown>
 }
 
 /**
- * Deletes channels, and then workspaces, whose last member left more than so many days ago. Walks
- * over all of them once an hour, and goes on in the next pass if there is no time; 0 turns it off.
+ * Deletes channels, and then workspaces, whose last member left more than `days` days ago. Walks
+ * over all of them once an hour, and continues in the next pass when the time is over; 0 turns it
+ * off.
  */
 export function createAbandonedPurge(days: number) {
   const walks = purgesAfter(days).map((purge) => ({
@@ -76,7 +77,7 @@ async function purgeSlice(
 const purgesAfter = (days: number): Purge[] => [
   {
     table: 'channels',
-    select: async (db, slice) => db<Found[]>`
+    select: async (db, slice) => db<Abandoned[]>`
       select app_id, id
       from channels c
       where ${isWithin(db, slice)}
@@ -87,7 +88,7 @@ const purgesAfter = (days: number): Purge[] => [
   },
   {
     table: 'workspaces',
-    select: async (db, slice) => db<Found[]>`
+    select: async (db, slice) => db<Abandoned[]>`
       select app_id, id
       from workspaces w
       where ${isWithin(db, slice)}
@@ -101,7 +102,7 @@ const purgesAfter = (days: number): Purge[] => [
   },
 ]
 
-async function removeChannel(ctx: Transaction, { appId, id }: Found) {
+async function removeChannel(ctx: Transaction, { appId, id }: Abandoned) {
   await lockChannels(ctx.db, appId, [id])
   const [channel] = await selectChannel(ctx.db, appId, id)
   // Somebody may have joined it meanwhile.

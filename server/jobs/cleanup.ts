@@ -210,8 +210,8 @@ const exclusively =
   }
 
 /**
- * A step that waits for a lock this long fails, whatever its size. It is a quarter of the time of a
- * statement, so that only steps that are too large miss that.
+ * Limits how long a step waits for a lock, to a quarter of the time of a statement. So a step that
+ * exceeds the statement's time was too large, and did not merely wait.
  */
 const limitLockWaits = (connection: DbConnection) => connection`
   select set_config('lock_timeout', (s.setting::int / 4)::text, false)

@@ -228,7 +228,7 @@ export class Hub {
   }
 }
 
-/** Takes publications from what a frame may be sent, unless they are more than what is left. */
+/** Takes the bytes of the publications off the budget of a frame. False if they exceed it. */
 function takeFrom(budget: { bytes: number }, publications: DurablePublication[]) {
   const bytes = publications.reduce((sum, { envelope }) => sum + Buffer.byteLength(envelope), 0)
   if (bytes > budget.bytes) return false

@@ -31,7 +31,7 @@ export function createPostgresBroker({
 }: PostgresBrokerOptions): Broker {
   const { brokerBeatMs, brokerSilenceMs } = { ...defaults, ...timings }
   const schema = ownSchema(url)
-  /** Those of other schemas are other services. */
+  /** Services in other schemas have channels of their own. */
   const channel = schema === undefined ? 'parley' : `parley_${schema}`
   // A pool of one: it replaces a connection that fails.
   const notifier = createDb({ url, poolSize: 1, applicationName: 'parley-broker' })
@@ -39,7 +39,7 @@ export function createPostgresBroker({
   let pending: string[] = []
   let flushing: Promise<void> | undefined
   let lastHeartbeatAt = performance.now()
-  /** When a note of our own was last heard, on whichever connection. */
+  /** When a note of our own last arrived, on whichever connection. */
   let heardAt = lastHeartbeatAt
   let heartbeat: NodeJS.Timeout | undefined
 

@@ -19,6 +19,7 @@ import { PresenceTracker } from './presence.ts'
 import { closings } from './protocol/codes.ts'
 import { selectConnected, selectGenerations } from './queries.ts'
 import { createReconciliation } from './reconcile.ts'
+import { createSchedule } from './schedule.ts'
 import { SendMemory } from './send-memory.ts'
 import { Sessions, type User } from './sessions.ts'
 import { timings as defaults, type Timings } from './timings.ts'
@@ -243,30 +244,4 @@ function createRealtimeNode(parts: NodeParts): RealtimeNode {
       presence.userDisconnected(session)
     },
   }
-}
-
-/** Runs work at intervals, never twice at once. */
-function createSchedule(report: Report) {
-  const timers: NodeJS.Timeout[] = []
-  const every = (
-    milliseconds: number,
-    { work, problem }: { work: () => Promise<unknown>; problem: string },
-  ) => {
-    let isRunning = false
-    const run = async () => {
-      if (isRunning) return
-      isRunning = true
-      try {
-        await work()
-      } catch (error) {
-        report(error, problem)
-      }
-      isRunning = false
-    }
-    timers.push(setInterval(run, milliseconds))
-  }
-  const stop = () => {
-    for (const timer of timers) clearInterval(timer)
-  }
-  return { every, stop }
 }

@@ -1,9 +1,8 @@
 import type { Metrics } from '../core/metrics.ts'
+import { EarlyPublications } from './early-publications.ts'
 import { Delivery, type DurablePublication, type Publication } from './publication.ts'
 import { RecentEvents } from './recent-events.ts'
 
-/** How many publications that arrived too early are kept; any beyond that are read from the log. */
-const EARLY_ENTRIES = 1_000
 /** How many ephemeral publications wait for a gap; with one more, all of them are sent. */
 const HELD_ENTRIES = 1_000
 
@@ -11,8 +10,8 @@ const HELD_ENTRIES = 1_000
 const BYTES_PER_CHARACTER = 2
 
 /**
- * An ephemeral publication that waits until all up to the offset `after` are delivered. It is for
- * the subscriptions of its time only: one that came later has loaded what is newer.
+ * An ephemeral publication that waits until all up to the offset `after` are delivered. It goes
+ * only to the subscriptions that there were when it came: later ones have loaded newer state.
  */
 type HeldDelivery = { delivery: Delivery; after: number; to: Subscription[] }
 
@@ -34,15 +33,14 @@ export class Topic {
   /** When the last subscription left. */
   idleSince: number | null = null
   readonly #subscriptions = new Set<Subscription>()
-  /** Publications beyond a gap, by offset. */
-  readonly #early = new Map<number, DurablePublication>()
+  readonly #early = new EarlyPublications()
   /** Ephemeral publications that came during a gap, in order. */
   #held: HeldDelivery[] = []
   /** The highest offset known to exist. */
   #lastOffset = 0
   readonly #recent = new RecentEvents()
-  /** The length of the early and the held publications. */
-  #waitingCharacters = 0
+  /** The length of the held publications. */
+  #heldCharacters = 0
 
   constructor(
     readonly name: string,
@@ -90,21 +88,21 @@ export class Topic {
     this.noteOffset(offset)
     if (this.position !== null && offset <= this.position) return
     if (this.position !== null && offset === this.position + 1) this.#deliver(publication)
-    else if (this.#early.size < EARLY_ENTRIES) this.#keepEarly(publication)
+    else this.#early.keep(publication)
     this.#deliverEarly()
     this.#account()
   }
 
   /**
    * Sends an ephemeral publication, but not ahead of durable ones that are known to exist: it may
-   * be about what they say, as when a channel is deleted that the user was just added to.
+   * depend on them, as when a channel is deleted that the user was just added to.
    */
   broadcast(publication: Publication, onlyFor?: string | undefined) {
     const delivery = new Delivery(this.name, publication, onlyFor)
     if (!this.hasGap) return this.#send(delivery)
     if (this.#held.length >= HELD_ENTRIES) this.#sendHeld(this.#lastOffset)
     this.#held.push({ delivery, after: this.#lastOffset, to: [...this.#subscriptions] })
-    this.#waitingCharacters += publication.envelope.length
+    this.#heldCharacters += publication.envelope.length
     this.#account()
   }
 
@@ -121,7 +119,7 @@ export class Topic {
    */
   forgetEvents() {
     this.#recent.clear()
-    for (const publication of this.#early.values()) this.#dropEarly(publication)
+    this.#early.clear()
     this.#sendHeld(this.#lastOffset)
     this.#account()
   }
@@ -137,26 +135,13 @@ export class Topic {
   }
 
   #deliverEarly() {
-    if (this.position === null || this.#early.size === 0) return
+    if (this.position === null) return
     let next = this.#early.get(this.position + 1)
     while (next) {
       this.#deliver(next)
       next = this.#early.get(this.position + 1)
     }
-    for (const publication of this.#early.values()) {
-      if (publication.offset <= this.position) this.#dropEarly(publication)
-    }
-  }
-
-  #keepEarly(publication: DurablePublication) {
-    this.#dropEarly(publication)
-    this.#early.set(publication.offset, publication)
-    this.#waitingCharacters += publication.envelope.length
-  }
-
-  #dropEarly({ offset }: DurablePublication) {
-    this.#waitingCharacters -= this.#early.get(offset)?.envelope.length ?? 0
-    this.#early.delete(offset)
+    this.#early.dropUpTo(this.position)
   }
 
   #deliver(publication: DurablePublication) {
@@ -168,13 +153,15 @@ export class Topic {
     this.#sendHeld(publication.offset)
   }
 
-  /** Sends what waits for offsets up to this one. What came later waits for no lower one. */
+  /** Sends what waits for offsets up to this one. The list is in the order of these offsets. */
   #sendHeld(offset: number) {
     const end = this.#held.findIndex(({ after }) => after > offset)
     const due = this.#held.splice(0, end === -1 ? this.#held.length : end)
     for (const { delivery, to } of due) {
-      this.#waitingCharacters -= delivery.publication.envelope.length
-      for (const subscription of to) if (this.has(subscription)) subscription.receive(delivery)
+      this.#heldCharacters -= delivery.publication.envelope.length
+      for (const subscription of to) {
+        if (this.has(subscription)) subscription.receive(delivery)
+      }
     }
   }
 
@@ -183,7 +170,7 @@ export class Topic {
   }
 
   #account() {
-    const characters = this.#recent.characters + this.#waitingCharacters
+    const characters = this.#recent.characters + this.#early.characters + this.#heldCharacters
     this.options.onKept(characters * BYTES_PER_CHARACTER)
   }
 }
@@ -196,7 +183,10 @@ export interface Subscriber {
   subscriptionEnded(topic: string, reason: EndReason): void
 }
 
-/** The right was lost, or the log no longer reaches back far enough: then one may resubscribe. */
+/**
+ * The user lost the right to read, or the log no longer reaches back far enough. In the second case
+ * the client may subscribe again.
+ */
 export type EndReason = 'no longer allowed' | 'insufficient state'
 
 /**

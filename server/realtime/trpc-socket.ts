@@ -15,8 +15,8 @@ const OBJECTS_PER_COMMAND = 3
 const BYTES_PER_COMMAND = 1024
 
 /**
- * A socket as tRPC's adapter sees it, with the limits of the protocol's own endpoint. The adapter
- * parses all that it gets and writes all that there is; hence it gets only what is allowed.
+ * A socket as tRPC's adapter sees it, with the limits of the protocol's own endpoint: the adapter
+ * itself reads and writes without limits.
  *
  * The first message has the token. Those after it wait until the token is verified. With a bad one,
  * the next message is answered, so that the client learns why, and nothing else.
@@ -145,9 +145,11 @@ export class TrpcSocket extends EventEmitter {
   }
 }
 
-/** How many commands a frame is taken for, before it is parsed: by its objects and its length. */
+/** Estimates the commands in a frame before it is parsed, by its objects and its length. */
 function costOf(frame: Buffer) {
   let openers = 0
-  for (const byte of frame) if (byte === 0x7b || byte === 0x5b) openers += 1
+  for (const byte of frame) {
+    if (byte === 0x7b || byte === 0x5b) openers += 1
+  }
   return Math.max(1, openers / OBJECTS_PER_COMMAND + frame.length / BYTES_PER_COMMAND)
 }

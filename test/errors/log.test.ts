@@ -23,7 +23,7 @@ test('a bug is logged with its stack, without its message in it', () => {
   expect(JSON.stringify(logged(error)).split('hush')).toHaveLength(2)
 })
 
-test('what is thrown that is no error is logged by its type', () => {
+test('a thrown value that is no error is logged by its type', () => {
   expect(logged('hush')).toMatchObject([{ level: 'error', fault: { message: 'string' } }])
 })
 

@@ -1,47 +1,26 @@
 import { expect, test } from 'vitest'
+import {
+  acknowledged,
+  type Break,
+  call,
+  channel,
+  deleted,
+  found,
+  listed,
+  receivedLast,
+  receivedUpTo,
+  sent,
+  subscription,
+} from './breaks.ts'
 import { checks, violationsOf } from './checks/index.ts'
 import { ephemeral, goodHistory } from './example.ts'
-import type { Call, Fault, FoundMessage, History, SentMessage } from './history.ts'
+import type { FoundMessage } from './history.ts'
 
 type Check = keyof typeof checks
-type Break = (history: History) => void
 
 test('a run in which every promise was kept has no violation', () => {
   expect(violationsOf(goodHistory())).toEqual({})
 })
-
-/** Changes the message at a place in the list of the first node, or of all nodes. */
-const found =
-  (place: number, change: Partial<FoundMessage>, nodes = [0, 1]): Break =>
-  ({ found: { listings } }) => {
-    for (const { node, messages } of listings)
-      if (nodes.includes(node)) Object.assign(messages[place] ?? {}, change)
-  }
-const sent =
-  (place: number, change: Partial<SentMessage>): Break =>
-  ({ messages }) => {
-    Object.assign(messages[place] ?? {}, change)
-  }
-const listed =
-  (change: (messages: FoundMessage[]) => unknown): Break =>
-  ({ found: { listings } }) => {
-    for (const { messages } of listings) change(messages)
-  }
-const call =
-  (change: Partial<Call>, faults: Partial<Fault>[] = []): Break =>
-  (history) => {
-    Object.assign(history.calls[0] ?? {}, change)
-    history.faults = faults.map((fault) => ({
-      ...{ name: 'kill -9', node: 0, from: 0, to: 1_000, breaksAnswers: true },
-      ...fault,
-    }))
-  }
-const subscription =
-  (place: number, change: (one: History['subscriptions'][number]) => unknown): Break =>
-  ({ subscriptions }) => {
-    const one = subscriptions[place]
-    if (one) change(one)
-  }
 
 const violations: [string, Check[], Break][] = [
   [
@@ -130,9 +109,9 @@ const violations: [string, Check[], Break][] = [
     ['readPositionsKept'],
     ({ found: { positions } }) => Object.assign(positions[0] ?? {}, { lastReadSeq: 1 }),
   ],
-  ['an offset that was skipped', ['offsetsWithoutGaps'], subscription(0, cutHeard(1))],
+  ['an offset that was skipped', ['offsetsWithoutGaps'], subscription(0, receivedUpTo(1))],
   [
-    'an offset that was heard twice',
+    'an offset that was received twice',
     ['offsetsWithoutGaps'],
     subscription(0, ({ heard }) => heard.push(...heard.slice(-1))),
   ],
@@ -141,7 +120,7 @@ const violations: [string, Check[], Break][] = [
     ['offsetsWithoutGaps'],
     subscription(0, ({ heard }) => heard.reverse()),
   ],
-  ['a last event that was not heard', ['offsetsWithoutGaps'], subscription(0, cutHeard(2))],
+  ['a last event that was not received', ['offsetsWithoutGaps'], subscription(0, receivedUpTo(2))],
   [
     'an event of another message than stored',
     ['eachHeardAsStored'],
@@ -163,27 +142,30 @@ const violations: [string, Check[], Break][] = [
     ({ found: { unread } }) => Object.assign(unread[0] ?? {}, { total: 5 }),
   ],
   [
-    'a total that was told last and is wrong',
+    'a total that was received last and is wrong',
     ['unreadTold'],
-    subscription(1, told(ephemeral('channel.total_unread_changed', { count: 5 }))),
+    subscription(1, receivedLast(ephemeral('channel.total_unread_changed', { count: 5 }))),
   ],
   [
-    "a channel's count that was told last and is wrong",
+    "a channel's count that was received last and is wrong",
     ['unreadTold'],
-    subscription(1, told(ephemeral('channel.unread_changed', { channelId: 'talk', count: 5 }))),
+    subscription(
+      1,
+      receivedLast(ephemeral('channel.unread_changed', { channelId: 'talk', count: 5 })),
+    ),
   ],
-  ['a count that was never told', ['unreadTold'], subscription(1, cutHeard(1))],
+  ['a count that was never sent', ['unreadTold'], subscription(1, receivedUpTo(1))],
   [
     'a user who is listed online for ever',
     ['presenceTold'],
     ({ found: { presence } }) => Object.assign(presence[1] ?? {}, { isOnline: true }),
   ],
   [
-    'a user who was told offline and is not',
+    'a user who was announced offline and is not',
     ['presenceTold'],
-    subscription(1, told(ephemeral('presence.offline', { userId: 'gus' }))),
+    subscription(1, receivedLast(ephemeral('presence.offline', { userId: 'gus' }))),
   ],
-  ['a user who was never told online', ['presenceTold'], subscription(1, cutHeard(2))],
+  ['a user who was never announced online', ['presenceTold'], subscription(1, receivedUpTo(2))],
   ['a message without its push', ['eachPushed'], ({ pushes }) => pushes.shift()],
   ['an error of the server', ['answeredOr503'], call({ status: 500, hasRetryAfter: true })],
   ['a 503 without Retry-After', ['answeredOr503'], call({ status: 503 })],
@@ -246,29 +228,3 @@ test.each(allowed)('the checker allows %s', (_name, change) => {
   change(history)
   expect(violationsOf(history)).toEqual({})
 })
-
-function acknowledged(seq: number): Partial<SentMessage> {
-  return { acknowledged: [{ id: 'id-1', seq, createdAt: '2026-01-01T00:00:00.001Z' }] }
-}
-
-function channel(change: object): Break {
-  return ({ found: { channels } }) => {
-    Object.assign(channels[0] ?? {}, change)
-  }
-}
-
-/** ben's message is a tombstone, with this text. */
-function deleted(text: string): Break {
-  return (history) => {
-    sent(2, { isDeleted: true })(history)
-    found(2, { isDeleted: true, text })(history)
-  }
-}
-
-function cutHeard(place: number) {
-  return ({ heard }: History['subscriptions'][number]) => heard.splice(place, 1)
-}
-
-function told(event: ReturnType<typeof ephemeral>) {
-  return ({ heard }: History['subscriptions'][number]) => heard.push(event)
-}

@@ -1,7 +1,7 @@
 import { groupsOf } from './groups.ts'
 import type { History } from './history.ts'
 
-/** What a run was: how much was done and how much was broken. */
+/** The figures of a run: how much was done, and how much was broken. */
 export function figuresOf({ messages, calls, faults, returns, subscriptions, pushes }: History) {
   const answers = messages.map(({ acknowledged }) => acknowledged.length)
   const durations = calls.map(({ startedAt, endedAt }) => endedAt - startedAt).sort((a, b) => a - b)

@@ -12,7 +12,7 @@ export type Scenario = {
   faults: faults.FaultFunction[]
   /** The pause before each fault, in milliseconds: at least and at most. */
   pause?: readonly [number, number]
-  /** Users come and go. Where nodes die, whoever left may be online until the node counts as dead. */
+  /** Users come and go. Those of a node that died are online until it counts as dead. */
   hasVisitors?: boolean
   /** What the rig needs for it; a sentence if this machine does not have it. */
   prepare?: () => Preparation | string

@@ -19,8 +19,8 @@ const EMOJI = ['👍', '🎉', '🙂']
 
 /**
  * Every member writes, one call after the other, each to any node. A call whose outcome is unknown
- * is repeated, at any node, until its outcome is known. That ends with `signal`. When the subscribers
- * are connected, each member writes to each channel once more.
+ * is repeated, at any node, until its outcome is known. That ends with `signal`. When the
+ * subscribers are connected, each member writes to each channel once more.
  */
 export const startSenders = (
   rig: Rig,

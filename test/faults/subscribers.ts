@@ -10,7 +10,7 @@ import type { Rig } from './rig.ts'
 const READY_MS = 60_000
 const ASK_EVERY_MS = 200
 
-/** Connects every member with an unmodified client, subscribed to all channels and to themselves. */
+/** Connects every member with an unmodified client, to all channels and their own topic. */
 export async function startSubscribers(rig: Rig) {
   const clients = rig.history.members.map((userId) => {
     const client = clientOf(rig, userId)

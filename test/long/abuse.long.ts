@@ -6,8 +6,8 @@ import { RawSocket } from '../support/socket.ts'
 import { type User, useWorld } from '../support/world.ts'
 
 /**
- * A node in a process of its own, which tells how late its event loop was: so that it is the node
- * that is measured, and not the attackers.
+ * A node in a process of its own, which reports the delay of its event loop: so the node is
+ * measured, and not the attackers.
  */
 const world = useWorld()
 let node: ChildProcess

@@ -13,9 +13,9 @@ import { ADMIN_KEY, SECRET } from '../support/secrets.ts'
 export type NodeOptions = { poolSize?: number; tokensAMinute?: number }
 
 /**
- * A node in a process of its own. Once armed, it kills itself between commit and publish. Asked for
- * it, it tells the delay in milliseconds that its event loop had since then, but for a thousandth; or
- * the longest of all, and the bytes of its heap after a garbage collection.
+ * A node in a process of its own. Once armed, it kills itself between commit and publish. On
+ * request it answers how late its event loop has been since the last request, in milliseconds (the
+ * 99.9th percentile, or the longest delay), and the bytes of its heap after a garbage collection.
  */
 const [, , databaseUrl = '', given = '{}'] = process.argv
 const { poolSize = 4, tokensAMinute = 0 } = JSON.parse(given) as NodeOptions // by the test

@@ -24,4 +24,4 @@ test('a noun that is added by the list of CONTRIBUTING.md passes the checks and 
   npm('client')
   npm('check')
   npm('test', '--', 'polls', 'rights')
-})
+}, 900_000)

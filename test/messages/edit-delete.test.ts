@@ -45,7 +45,7 @@ describe('editing a message', () => {
     })
   })
 
-  test('reactions are own to the caller of an edit, and to nobody in its event', async () => {
+  test('the response to an edit marks own reactions, and its event marks none', async () => {
     const { ana, channelId, say } = await talk()
     const ref = { channelId, messageId: (await say('hi')).id }
     await ana.reactions.add({ ...ref, emoji: '👍' })

@@ -3,6 +3,7 @@ import type { NodeNote } from '@parley/server/realtime/broker'
 import { NoteAssembler, piecesOf } from '@parley/server/realtime/note-pieces'
 import { createPostgresBroker } from '@parley/server/realtime/postgres-broker'
 import { expect, onTestFinished, test } from 'vitest'
+import { upTo } from '../support/events.ts'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -42,7 +43,6 @@ const hint = (offset: number): NodeNote => ({ kind: 'hint', topic, offset })
 /** A hint as long as one wants. */
 const padded = (offset: number, padding: string): NodeNote =>
   Object.assign(hint(offset), { padding })
-const upTo = (last: number) => Array.from({ length: last }, (_, index) => index + 1)
 
 test('notes reach every other node once and in order, however many there are', async () => {
   const [sender, receiver] = [await openBroker(), await openBroker()]
@@ -81,7 +81,7 @@ test('a note whose first pieces were lost is dropped, and the next ones arrive',
   expect([accept(''), accept('{}')]).toEqual([undefined, '{}'])
 })
 
-test('what a node has sent before it stops arrives', async () => {
+test('notes that a node sent before it stopped arrive', async () => {
   const [sender, receiver] = [await openBroker(), await openBroker()]
   sender.send(hint(1))
   await sender.stop()

@@ -15,7 +15,7 @@ const world = useWorld({
 })
 const { connect, listenAs, userTopic, newUsers } = useListeners(world)
 
-test('a node that heard no notes tells its users the reads and presence they missed', async () => {
+test('a node that missed notes sends its users the reads and presence they missed', async () => {
   const [ana, ben] = await newUsers()
   const [eve, dan] = await newUsers()
   const channelId = await createGroup(ana, ben, eve, dan)
@@ -89,7 +89,7 @@ test('the users of a dead node go offline when its rows are lost in a crash', as
   await anas.until(() => presenceOf(anas, ben.id).at(-1) === 'presence.offline')
 })
 
-test('users hear who left although the database failed when they were to be told', async () => {
+test('users learn who left even if the database failed at that moment', async () => {
   const [ana, ben] = await newUsers()
   await createGroup(ana, ben)
   const anas = await listenAs(ana, userTopic(ana))
@@ -122,7 +122,7 @@ describe('what a node did whose notes were lost', () => {
   const terminatedLater = useSockets()
   const silent = { publish: () => {}, broadcast: () => {} }
 
-  test('a revocation that nobody told this node closes the sockets of the user', async () => {
+  test('a revocation whose note was lost closes the sockets of the user', async () => {
     const [ana, ben] = await newUsers()
     const [anas, bens] = [
       await terminatedLater(RawSocket.connect(world(), ana)),
@@ -138,7 +138,7 @@ describe('what a node did whose notes were lost', () => {
     expect((await anas.ask({ id: 2, subscribe })).subscribe).toBeDefined()
   })
 
-  test('a removal from a workspace that nobody told this node ends subscriptions', async () => {
+  test('a removal from a workspace whose note was lost ends subscriptions', async () => {
     const { appId, pool } = world()
     const [ana, ben] = await newUsers()
     const { id: workspaceId } = await ana.workspaces.create({ name: 'Acme', type: 'team' })
@@ -161,7 +161,7 @@ describe('what a node did whose notes were lost', () => {
     await raw.pushed((push) => push.channel === channel && push.unsubscribe?.code === 2000)
   })
 
-  test('a message that nobody told this node changes the unread counts', async () => {
+  test('a message whose note was lost changes the unread counts', async () => {
     const { db, appId } = world()
     const [ana, ben] = await newUsers()
     const channelId = await createGroup(ana, ben)

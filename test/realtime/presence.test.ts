@@ -1,18 +1,17 @@
 import { limits } from '@parley/contract'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { inBatches } from '../support/batches.ts'
+import { upTo } from '../support/events.ts'
 import type { TopicListener } from '../support/realtime.ts'
 import { useTwinSockets } from '../support/twin/sockets.ts'
 import { until } from '../support/until.ts'
 import { createWorld, type User, useWorld, type World } from '../support/world.ts'
-import { createGroup, payloads, useListeners } from './listeners.ts'
-
-/** So long that nobody stops typing by themselves. */
-const TYPING_MS = 600_000
+import { createGroup, payloads, presenceOf, useListeners } from './listeners.ts'
 
 let hasCompared = false
 const world = useWorld({
   presenceGraceSeconds: 0,
-  timings: { typingMs: TYPING_MS, beatMs: 300, reconcileMs: 300 },
+  timings: { beatMs: 300, reconcileMs: 300 },
   onStatement: (statement) => {
     hasCompared ||= statement.includes('select given.app_id, given.user_id, u.last_active_at')
   },
@@ -23,78 +22,20 @@ useTwinSockets(world)
 beforeAll(() => until(() => hasCompared))
 /** For nodes that shall learn of events by messages: reconciliation is an hour away. */
 const messagesOnly = { reconcileMs: 3_600_000 }
-const { connect, listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
-
-describe('typing', () => {
-  test('typing stops by itself once, and a stop without a start emits no event', async () => {
-    const [ana, ben] = await newUsers()
-    const channelId = await createGroup(ana, ben)
-    // Long enough for a busy machine to set typing twice within it.
-    const node = await createWorld({
-      timings: { typingMs: 3_000 },
-      databaseUrl: world().databaseUrl,
-    })
-    onTestFinished(node.stop)
-    const anas = await listenAs(ana, channelTopic(channelId), node)
-    const { typing } = node.api({ token: ben.token })
-    await typing.set({ channelId, typing: false })
-    await typing.set({ channelId })
-    await typing.set({ channelId })
-    await anas.untilType('typing.stop')
-    await ana.messages.send({ channelId, text: 'done' })
-    await anas.untilType('message.new')
-    expect(anas.types).toEqual(['typing.start', 'typing.start', 'typing.stop', 'message.new'])
-    expect(payloads(anas, 'typing.stop')).toEqual([
-      { channelId, userId: ben.id, user: { id: ben.id, name: ben.id, image: null } },
-    ])
-  })
-
-  test('typing can be stopped on another node', async () => {
-    const [ana, ben] = await newUsers()
-    const other = await createWorld({
-      timings: { typingMs: TYPING_MS, ...messagesOnly },
-      databaseUrl: world().databaseUrl,
-    })
-    const channelId = await createGroup(ana, ben)
-    const [here, there] = [
-      await listenAs(ana, channelTopic(channelId)),
-      await listenAs(ana, channelTopic(channelId), other),
-    ]
-    const elsewhere = other.api({ token: ben.token })
-    await elsewhere.typing.set({ channelId })
-    await Promise.all([here, there].map((each) => each.untilType('typing.start')))
-    await ben.typing.set({ channelId, typing: false })
-    await Promise.all([here, there].map((each) => each.untilType('typing.stop')))
-    await other.stop()
-  })
-
-  test('only members set typing', async () => {
-    const [ana, ben] = await newUsers()
-    const channelId = await createGroup(ana)
-    await expect(ben.typing.set({ channelId })).rejects.toMatchObject({ code: 'FORBIDDEN' })
-  })
-})
+const { connect, listenAs, userTopic, newUsers } = useListeners(world)
 
 describe('presence', () => {
-  const state = (received: TopicListener, userId: string) =>
-    received.received.flatMap(({ envelope }) =>
-      (envelope.type === 'presence.online' || envelope.type === 'presence.offline') &&
-      envelope.payload.userId === userId
-        ? [envelope.type]
-        : [],
-    )
-
   test("co-members receive a user's first connection and last disconnection", async () => {
     const [ana, ben] = await newUsers()
     await createGroup(ana, ben)
     const anas = await listenAs(ana, userTopic(ana))
     const [first, second] = [connect(ben), connect(ben)]
     await Promise.all([first.ready(), second.ready()])
-    await anas.until(() => state(anas, ben.id).length === 1)
+    await anas.until(() => presenceOf(anas, ben.id).length === 1)
     first.disconnect()
     second.disconnect()
     await anas.untilType('presence.offline')
-    expect(state(anas, ben.id)).toEqual(['presence.online', 'presence.offline'])
+    expect(presenceOf(anas, ben.id)).toEqual(['presence.online', 'presence.offline'])
     expect(payloads(anas, 'presence.offline')[0]).toEqual({
       userId: ben.id,
       lastActiveAt: expect.any(String),
@@ -102,8 +43,8 @@ describe('presence', () => {
   })
 
   /**
-   * Resolves once the co-member has heard of connections made now at this node and the other, and
-   * so of all that were made before at each.
+   * Resolves once the co-member has received the presence of users who connect now, to this node
+   * and to the other: so they have also received all that happened before on each.
    */
   const settled = async (
     listener: TopicListener,
@@ -113,7 +54,7 @@ describe('presence', () => {
       const [cem] = await newUsers()
       await createGroup(owner, cem)
       await connect(cem, node).ready()
-      await listener.until(() => state(listener, cem.id).length === 1)
+      await listener.until(() => presenceOf(listener, cem.id).length === 1)
     }
   }
   const connections = (userId: string) => world().db`
@@ -133,14 +74,14 @@ describe('presence', () => {
     here.disconnect()
     await until(async () => (await connections(ben.id)).length === 1)
     await settled(anas, { owner: ana, other })
-    expect(state(anas, ben.id)).toEqual(['presence.online'])
+    expect(presenceOf(anas, ben.id)).toEqual(['presence.online'])
     there.disconnect()
     await anas.untilType('presence.offline')
     await settled(anas, { owner: ana, other })
-    expect(state(anas, ben.id)).toEqual(['presence.online', 'presence.offline'])
+    expect(presenceOf(anas, ben.id)).toEqual(['presence.online', 'presence.offline'])
   })
 
-  test('nobody hears of a user who reconnects within the grace', async () => {
+  test('a reconnect within the grace sends no presence', async () => {
     const [ana, ben] = await newUsers()
     const graceful = await createWorld({
       presenceGraceSeconds: 60,
@@ -158,7 +99,7 @@ describe('presence', () => {
     }
     await connect(ben, graceful).ready()
     await settled(anas, { owner: ana, other: graceful })
-    expect(state(anas, ben.id)).toEqual(['presence.online'])
+    expect(presenceOf(anas, ben.id)).toEqual(['presence.online'])
     expect(await connections(ben.id)).toHaveLength(1)
   })
 
@@ -173,13 +114,13 @@ describe('presence', () => {
     const anas = await listenAs(ana, userTopic(ana))
     const client = connect(ben, graceful)
     await client.ready()
-    await anas.until(() => state(anas, ben.id).length === 1)
+    await anas.until(() => presenceOf(anas, ben.id).length === 1)
     const leftAt = performance.now()
     client.disconnect()
-    await anas.until(() => state(anas, ben.id).length === 2)
+    await anas.until(() => presenceOf(anas, ben.id).length === 2)
     expect(performance.now() - leftAt).toBeGreaterThan(490)
     await settled(anas, { owner: ana, other: graceful })
-    expect(state(anas, ben.id)).toEqual(['presence.online', 'presence.offline'])
+    expect(presenceOf(anas, ben.id)).toEqual(['presence.online', 'presence.offline'])
   })
 
   test('a connection of a node that is not running keeps nobody online', async () => {
@@ -209,7 +150,7 @@ describe('presence', () => {
     await world().db`
       insert into nodes (id, beat_at)
       values ('dead', now() - ${deadInASecond} * interval '1 second')`
-    await anas.until(() => state(anas, ben.id).includes('presence.offline'))
+    await anas.until(() => presenceOf(anas, ben.id).includes('presence.offline'))
   })
 })
 
@@ -253,12 +194,12 @@ test('members receive channel updates and deletions in their own topic', async (
 test('members receive the deletion of each of many channels', async () => {
   const [ana, ben] = await newUsers()
   const other = await createWorld({ databaseUrl: world().databaseUrl, timings: messagesOnly })
-  const channelIds = await Promise.all(Array.from({ length: 30 }, () => createGroup(ana, ben)))
+  const channelIds = await inBatches(upTo(30), 10, () => createGroup(ana, ben))
   const listeners = [
     await listenAs(ben, userTopic(ben)),
     await listenAs(ben, userTopic(ben), other),
   ]
-  await Promise.all(channelIds.map((channelId) => ana.channels.delete({ channelId })))
+  await inBatches(channelIds, 10, (channelId) => ana.channels.delete({ channelId }))
   for (const each of listeners) {
     await each.untilType('channel.deleted', channelIds.length)
     const deleted = each.received.flatMap(({ envelope }) =>

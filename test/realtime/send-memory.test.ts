@@ -20,7 +20,7 @@ test('a socket that does not read is cut when the memory is used up, others go o
     await raw.ask({ id: 2, subscribe: { channel: channelTopic(channelId) } })
   slow.socket.pause()
   let sent = 0
-  // As much as the operating system takes for a socket depends on the machine.
+  // How much the operating system buffers for a socket depends on the machine.
   while (socket?.readyState === WebSocket.OPEN) {
     await Promise.all(
       Array.from({ length: 10 }, () => ana().messages.send({ channelId, text: LONG_TEXT })),

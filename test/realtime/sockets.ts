@@ -1,10 +1,11 @@
 import { topics } from '@parley/contract'
-import { beforeAll } from 'vitest'
+import { beforeAll, onTestFinished } from 'vitest'
 import { RawSocket, useSockets } from '../support/socket.ts'
 import { useTwinSockets } from '../support/twin/sockets.ts'
-import type { User, World } from '../support/world.ts'
+import { createWorld, type User, type World } from '../support/world.ts'
 
 type Node = Pick<World, 'url'>
+type Timings = NonNullable<Parameters<typeof createWorld>[0]>['timings']
 
 /** Ana and ben, and bare sockets of theirs, which are terminated after each test. */
 export function useSocketUsers(world: () => World) {
@@ -23,6 +24,12 @@ export function useSocketUsers(world: () => World) {
       terminatedLater(RawSocket.open(node, options)),
     connected: (user = ana(), node: Node = world()) =>
       terminatedLater(RawSocket.connect(node, user)),
+    /** Another node, on which one time limit is short. The others leave a busy machine its time. */
+    hurriedNode: async (timings: Timings) => {
+      const node = await createWorld({ databaseUrl: world().databaseUrl, timings })
+      onTestFinished(node.stop)
+      return node
+    },
     createGroup: async (...memberIds: string[]) =>
       (await ana().channels.create({ type: 'group', name: 'Talk', memberIds })).id,
     channelTopic: (channelId: string) => topics.channel(world().appId, channelId),

@@ -153,7 +153,7 @@ test('a tRPC socket that does not read is closed once a mebibyte waits', async (
   const [onServer] = [...world().app.websocketServer.clients].slice(-1)
   const ended = new Promise<number>((resolve) => onServer?.once('close', resolve))
   socket.pause()
-  // As much as the operating system takes for a socket depends on the machine.
+  // How much the operating system buffers for a socket depends on the machine.
   while (onServer?.readyState === WebSocket.OPEN)
     await ana.messages.send({ channelId, text: 'x'.repeat(10_000) })
   expect(onServer?.bufferedAmount).toBeLessThan(4_000_000)

@@ -10,7 +10,7 @@ import { useSocketUsers } from './sockets.ts'
 const world = useWorld({ socketsPerUser: 2 })
 const { ana, ben, opened, connected } = useSocketUsers(world)
 
-test('a user has so many sockets of both kinds, and another when one is closed', async () => {
+test('a user has a limited number of sockets of both kinds, another after a close', async () => {
   const first = await connected()
   const second = new WebSocket(`${world().url.replace('http', 'ws')}/trpc?connectionParams=1`)
   onTestFinished(() => second.terminate())

@@ -103,7 +103,7 @@ test('a call that gets no answer says whether it was aborted, late or lost', asy
   expect(await failure(lost.service.live())).toMatchObject({ code: 'NETWORK_ERROR', status: 0 })
 })
 
-test('a call waits 15 seconds for its answer, unless it is told otherwise', async () => {
+test('a call waits 15 seconds for its answer unless its options say otherwise', async () => {
   const timeout = vi.spyOn(AbortSignal, 'timeout')
   const { server } = answering(fine)
   await server.users.list()

@@ -1,15 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import {
-  type ChatClient,
-  type ChatErrorCode,
-  type ChatMessage,
-  isChatError,
-  type Room,
-} from '@parley/client'
+import type { ChatClient, ChatErrorCode } from '@parley/client'
 import fc from 'fast-check'
 import { afterAll, expect, test, vi } from 'vitest'
 import { GROUP, liveChatOf, ready, until } from '../support/chat.ts'
-import type { Network } from '../support/network.ts'
+import {
+  type Client,
+  expectedCode,
+  type History,
+  histories,
+  take,
+} from '../support/client-actions.ts'
+import { shown } from '../support/shown.ts'
 import { type User, useWorld } from '../support/world.ts'
 
 const world = useWorld()
@@ -19,102 +20,6 @@ const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 const SETTLED_WITHIN_MS = 2_000
 const LOADS_MS = 50
 
-type Action = keyof typeof weights
-/** How often each action is picked. */
-const weights = {
-  send: 3,
-  reply: 1,
-  edit: 1,
-  delete: 1,
-  react: 2,
-  unreact: 1,
-  pin: 1,
-  unpin: 1,
-  read: 1,
-  members: 1,
-  sendElsewhere: 2,
-  readElsewhere: 1,
-  membersElsewhere: 1,
-  settings: 1,
-  cut: 1,
-  mend: 1,
-  reset: 1,
-  slow: 1,
-  wait: 1,
-}
-const actions = Object.entries(weights).map(([action, weight]) => ({
-  arbitrary: fc.constant(action as Action), // entries have the keys of the object
-  weight,
-}))
-type Step = { by: 0 | 1; action: Action; pick: number }
-type History = { steps: Step[]; delays: number[] }
-const histories = fc.record<History>({
-  steps: fc.array(
-    fc.record<Step>({
-      by: fc.constantFrom(0, 1),
-      action: fc.oneof(...actions),
-      pick: fc.nat(10_000),
-    }),
-    { minLength: 10, maxLength: 20 },
-  ),
-  /** How late each answer is, in milliseconds: events that are newer overtake it. */
-  delays: fc.array(fc.constantFrom(0, 0, 5, 20, 60), { minLength: 20, maxLength: 20 }),
-})
-
-/** The channel that both clients watch, and another that shows only in their lists. */
-type Scene = { channelId: string; otherId: string; both: string[] }
-
-/** The sent messages, without the fields that only the client adds. */
-const sentMessages = (messages: readonly ChatMessage[]) =>
-  messages
-    .filter(({ status }) => status === 'sent')
-    .map(({ status: _, error: __, ...message }) => message)
-
-async function shown(chat: ChatClient, { channelId }: Scene, roots: string[]) {
-  const room = chat.channel(channelId)
-  const threads = roots.map((id) => room.thread(id))
-  const stop = room.watch()
-  const items = await until(
-    room.messages,
-    (messages) => ready(messages) && messages.items.every(({ status }) => status !== 'pending'),
-  )
-  const [members, pins] = await Promise.all([until(room.members, ready), until(room.pins, ready)])
-  const reads = await until(
-    room.reads,
-    (reads) => Object.keys(reads).length === members.items.length,
-  )
-  const replies = await Promise.all(
-    threads.map((thread) =>
-      until(thread, (shown) => shown.status === 'ready' || shown.status === 'failed'),
-    ),
-  )
-  const list = await until(chat.channels(), ready)
-  stop()
-  return {
-    // Events do not contain the exact times that the server sorts by.
-    list: [...list.items].sort((a, b) => a.id.localeCompare(b.id)),
-    total: [list.totalUnread, chat.unread.getSnapshot().total],
-    unread: chat.unread.getSnapshot().byChannel,
-    messages: sentMessages(items.items),
-    members: members.items
-      .map(({ userId, user, role }) => ({ userId, user, role }))
-      .sort((a, b) => a.userId.localeCompare(b.userId)),
-    pins: pins.items.map(({ id, pinnedBy, text, user, reactions }) => ({
-      id,
-      pinnedBy,
-      text,
-      user,
-      reactions,
-    })),
-    reads: Object.fromEntries(
-      Object.entries(reads).map(([userId, { lastReadSeq }]) => [userId, lastReadSeq]),
-    ),
-    threads: replies.map((thread) =>
-      thread.status === 'failed' || thread.parent?.deletedAt ? 'gone' : sentMessages(thread.items),
-    ),
-  }
-}
-
 const sampled = fc
   .sample(histories, { seed: SEED, numRuns: RUNS })
   .map((history, run) => ({ history, run }))
@@ -122,9 +27,10 @@ const sampled = fc
 const AT_ONCE = 5
 const outcomes: (string | undefined)[] = []
 
+const title = 'after any actions on any network, each client soon shows what a fresh one loads'
 for (let first = 0; first < RUNS; first += AT_ONCE) {
   const last = Math.min(first + AT_ONCE, RUNS)
-  test(`after any actions on any network, each client soon shows what a fresh one loads (${first + 1} to ${last})`, async () => {
+  test(`${title} (${first + 1} to ${last})`, async () => {
     const done = sampled.slice(first, last).map(({ history, run }) =>
       runHistory(history, run).catch((cause) => {
         throw new Error(`SEED=${SEED}, history ${run}: ${JSON.stringify(history)}`, { cause })
@@ -236,94 +142,3 @@ const settled = (chat: ChatClient, channelId: string) =>
     chat.channel(channelId).messages,
     (shown) => ready(shown) && shown.items.every(({ status }) => status !== 'pending'),
   )
-
-const GONE: ChatErrorCode[] = ['NOT_FOUND']
-const LEFT: ChatErrorCode[] = ['FORBIDDEN', 'NOT_FOUND']
-/** What may refuse an action, and the action before it that makes it so. */
-const refusals: Partial<Record<Action, { after: Action; codes: ChatErrorCode[] }>> = {
-  reply: { after: 'delete', codes: GONE },
-  edit: { after: 'delete', codes: GONE },
-  delete: { after: 'delete', codes: GONE },
-  react: { after: 'delete', codes: GONE },
-  unreact: { after: 'delete', codes: GONE },
-  pin: { after: 'delete', codes: GONE },
-  unpin: { after: 'delete', codes: GONE },
-  read: { after: 'delete', codes: GONE },
-  members: { after: 'members', codes: GONE },
-  sendElsewhere: { after: 'membersElsewhere', codes: LEFT },
-  readElsewhere: { after: 'membersElsewhere', codes: LEFT },
-  membersElsewhere: { after: 'membersElsewhere', codes: LEFT },
-  settings: { after: 'membersElsewhere', codes: LEFT },
-}
-
-/** The code of a refusal that the history explains. Any other is an error. */
-function expectedCode(error: unknown, { action, by }: Step, history: Step[]) {
-  if (!isChatError(error)) throw error
-  const { after, codes } = refusals[action] ?? {}
-  const wasBefore = history.some((step) => step.action === after)
-  const wasOffline = history.some(
-    (step) => step.by === by && (step.action === 'cut' || step.action === 'reset'),
-  )
-  const isExplained =
-    (wasBefore && codes?.includes(error.code)) || (wasOffline && error.code === 'NETWORK_ERROR')
-  if (!isExplained) throw new Error(`${action} was refused`, { cause: error })
-  return error.code
-}
-
-type Client = { chat: ChatClient; proxy: Network }
-type ActionContext = Scene &
-  Client & {
-    user: User
-    room: Room
-    /** A message that the room shows. */
-    id: string
-    emoji: string
-    pick: number
-  }
-const perform: Record<Action, (context: ActionContext) => unknown> = {
-  send: ({ room, pick }) => room.send({ text: `${pick}` }).sent,
-  reply: ({ room, id, pick }) => room.send({ text: `reply ${pick}`, parentId: id }).sent,
-  edit: ({ room, id, pick }) => room.edit(id, { text: `edited ${pick}` }),
-  delete: ({ room, id }) => room.delete(id),
-  react: ({ room, id, emoji }) => room.react(id, emoji),
-  unreact: ({ room, id, emoji }) => room.unreact(id, emoji),
-  pin: ({ room, id }) => room.pin(id),
-  unpin: ({ room, id }) => room.unpin(id),
-  read: ({ room, id, pick }) => room.markRead(pick % 2 ? id : undefined),
-  // Only the owner may remove someone.
-  members: ({ user, channelId, both, pick }) =>
-    pick % 2 || user.id !== both[0]
-      ? user.members.add({ channelId, userIds: ['cem', 'dora'] })
-      : user.members.remove({ channelId, userId: 'cem' }),
-  sendElsewhere: ({ user, otherId, pick }) =>
-    user.messages.send({ channelId: otherId, text: `elsewhere ${pick}` }),
-  readElsewhere: ({ user, otherId }) => user.reads.mark({ channelId: otherId }),
-  membersElsewhere: ({ user, otherId, both, pick }) =>
-    pick % 2
-      ? user.members.leave({ channelId: otherId })
-      : user.members.add({ channelId: otherId, userIds: both }),
-  settings: ({ user, channelId, otherId, pick }) =>
-    user.channels.updateSettings({
-      channelId: pick % 2 ? channelId : otherId,
-      starred: pick % 3 === 0,
-      muted: pick % 5 === 0,
-    }),
-  cut: ({ proxy }) => proxy.cut(),
-  mend: ({ proxy }) => proxy.mend(),
-  reset: ({ proxy }) => proxy.reset(),
-  slow: ({ proxy, pick }) => proxy.delay(pick % 40),
-  wait: ({ user, channelId }) => user.channels.get({ channelId }),
-}
-
-/** Only the author may do this to a message. */
-const OWN: Action[] = ['edit', 'delete']
-async function take({ action, pick }: Step, scene: Scene & Client & { user: User }) {
-  const room = scene.chat.channel(scene.channelId)
-  const isUsable = ({ status, userId }: ChatMessage) =>
-    status === 'sent' && (!OWN.includes(action) || userId === scene.user.id)
-  const messages = room.messages.getSnapshot().items.filter(isUsable)
-  const { id = '' } = messages[pick % messages.length] ?? {}
-  if (id === '' && refusals[action]?.after === 'delete') return
-  const emoji = ['👍', '🎉', '❤️'][pick % 3] ?? ''
-  await perform[action]({ ...scene, room, id, emoji, pick })
-}

@@ -7,7 +7,7 @@ import { root } from '../support/consumer.ts'
 const folder = join(root, 'client-sdk')
 const parse = (file: string) =>
   ts.createSourceFile(file, readFileSync(join(folder, file), 'utf8'), ts.ScriptTarget.Latest, true)
-/** Not what is built or installed, which other tests replace meanwhile. */
+/** Leaves out what is built or installed: other tests replace it meanwhile. */
 function sourceFiles(): string[] {
   const entries = readdirSync(folder, { withFileTypes: true }).filter(
     ({ name }) => !/^(dist|node_modules)/.test(name),

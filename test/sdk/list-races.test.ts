@@ -8,7 +8,7 @@ const LIST = /GET \/api\/channels\?/
 const TOTAL = /GET \/api\/channels\/unread-count/
 const SYNC = /POST \/api\/sync/
 
-test('what events say while a list loads is not undone by its answer', async () => {
+test('events that arrive while a list loads are not undone by its answer', async () => {
   const { chat, channel, data, hold, tell } = scriptedChat()
   const talk = channel('c')
   talk.own.name = 'Before'

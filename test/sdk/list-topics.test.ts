@@ -45,7 +45,7 @@ test('a room and a list share one subscription, which lasts as long as either', 
   expect([topics(), count(/members/)]).toEqual([['chat:app:two', 'user:app:me'], 0])
 })
 
-test('a list that nobody looks at is not asked for, and two that look ask once', async () => {
+test('a list without listeners is not loaded, and two listeners load it once', async () => {
   const { chat, channel, count } = scriptedChat()
   channel('c')
   await chat.connect()

@@ -62,7 +62,7 @@ test('a refused change does not take back one that is still on its way', async (
   await reacted
 })
 
-test('what was done last shows while what was done first is on its way', async () => {
+test('the last action shows while the first is on its way', async () => {
   const { room, item, hold } = await opened()
   const held = hold(/reactions$/)
   const changes = [room.react('c-0001', '👍'), room.unreact('c-0001', '👍')]
@@ -179,7 +179,7 @@ test('a change made while nobody watches the room goes with its answer', async (
   expect(room.messages.getSnapshot().items[0]?.reactions).toHaveLength(0)
 })
 
-test('own and foreign reactions of one type are counted together and told apart', async () => {
+test('own and foreign reactions of one type are counted together and distinguished', async () => {
   const { room, item, talk } = await opened()
   talk.react('c-0001', '👍', 'ana')
   await quiet()

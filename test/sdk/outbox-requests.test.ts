@@ -106,7 +106,7 @@ test('a discarded message is not sent, and one discarded too late shows as sent'
   expect(room.messages.getSnapshot().items.map(({ status }) => status)).toEqual(['sent'])
 })
 
-test('a refused message is stored as failed, and no client sends it unless told', async () => {
+test('a refused message is stored as failed, and no client sends it unasked', async () => {
   const storage = memoryStorage()
   const first = scriptedChat({ storage })
   first.channel('c')

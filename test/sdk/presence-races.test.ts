@@ -6,7 +6,7 @@ import { stoppedClock } from '../support/scripted/time.ts'
 const SYNC = /POST \/api\/sync/
 const lastActiveAt = new Date(0).toISOString()
 
-test('presence told by an event is not undone by an older answer', async () => {
+test('presence of an event is not undone by an older answer', async () => {
   const { chat, tell, hold } = scriptedChat()
   await chat.connect()
   const held = hold(/users\/ana/)
@@ -140,7 +140,7 @@ test('an author has read their own message only if they had read all before it',
   expect(room.reads.getSnapshot().me?.lastReadSeq).toBe(0)
 })
 
-test('what only comes in ephemeral events is fetched again after an outage', async () => {
+test('state that only ephemeral events carry is fetched again after an outage', async () => {
   const { chat, channel, cut, mend, count } = scriptedChat()
   const talk = channel('c')
   talk.send('1')
@@ -159,7 +159,7 @@ test('what only comes in ephemeral events is fetched again after an outage', asy
   expect([count(/\/members\?/), count(/\/messages\?/)]).toEqual([2, 1])
 })
 
-test('what failed to load is loaded again a second later, unless it was forbidden', async () => {
+test('a failed load is repeated a second later, unless it was forbidden', async () => {
   const clock = stoppedClock()
   const { chat, channel, count, refuseRequests } = scriptedChat()
   channel('c')

@@ -1,14 +1,19 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 const root = join(import.meta.dirname, '../..')
 
-/** Copies the project, as it is in this folder, with links to the packages that are installed. */
-export function copyProject(tree: string) {
+/** The paths of all files of the project, those that are not committed yet included. */
+export function projectFiles() {
   const list = ['ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate']
   const files = execFileSync('git', list, { cwd: root, encoding: 'utf8' }).trim().split('\n')
-  for (const file of files) {
+  return files.filter((file) => existsSync(join(root, file)))
+}
+
+/** Copies the project, as it is in this folder, with links to the packages that are installed. */
+export function copyProject(tree: string) {
+  for (const file of projectFiles()) {
     mkdirSync(dirname(join(tree, file)), { recursive: true })
     cpSync(join(root, file), join(tree, file))
   }

@@ -47,5 +47,6 @@ function checked<Schemas extends typeof channelEvents | typeof userEvents>(
   return { offset, envelope, type: type as keyof Schemas & string, payload }
 }
 
-/** 1, 2, 3 … n. */
-export const upTo = (n: number) => Array.from({ length: n }, (_, index) => index + 1)
+/** 1, 2, 3 … up to the last, or from another first. */
+export const upTo = (last: number, first = 1) =>
+  Array.from({ length: last - first + 1 }, (_, index) => index + first)

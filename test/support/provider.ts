@@ -46,6 +46,8 @@ export async function serveProvider() {
     calls.filter(({ path }) => path.startsWith('/v1/events/trigger')).flatMap(triggersOf)
   return {
     calls,
+    /** The calls, without their keys and times. */
+    requests: () => calls.map(({ method, path, body }) => ({ method, path, body })),
     subscribers,
     accept,
     decide,

@@ -42,7 +42,7 @@ type WorldOptions = Partial<
   patience?: Patience
   onStatement?: (statement: string) => void
   databaseUrl?: string
-  /** The way to the database for the notes between nodes, if it is another. */
+  /** Another URL of the database, for the notes between nodes. */
   brokerUrl?: string
   /** Without, no job is staged and none is run: JOBS=off. With `isElsewhere`: JOBS=external. */
   jobs?: Partial<Pick<JobsOptions, 'previews' | 'push' | 'timings' | 'log'>> & {
@@ -67,7 +67,7 @@ export async function createWorld({
     applicationName: 'parley-test',
     patience,
     onStatement: (statement) => {
-      // Those of a service in its own schema name it, and are otherwise the same.
+      // Statements of a service in its own schema name the schema, and are otherwise the same.
       if (!ownSchema(database.url)) noteStatement(inject('statements'), statement)
       onStatement?.(statement)
     },

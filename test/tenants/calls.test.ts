@@ -89,7 +89,7 @@ test('apps and users of the same ids in other apps have rate limits of their own
   await theirs.ana.channels.list()
 })
 
-test('what a user does and loses in one app changes nothing for a namesake', async () => {
+test('actions and losses of a user in one app change nothing for a namesake', async () => {
   const [ours, theirs] = await createTenants(world())
   const { ana, ben, backend } = theirs
   const device = { platform: 'ios', provider: 'apns', token: 'same', deviceId: 'same' } as const

@@ -72,7 +72,7 @@ test('the presence of a user is not that of a namesake in another app', async ()
   expect(presenceOf(ourBen, ours.ana)).toEqual(['presence.online', 'presence.offline'])
 })
 
-test('nothing that happens in one app is heard by namesakes in another', async () => {
+test('namesakes in another app receive nothing of what happens in the first', async () => {
   const [ours, theirs] = await createTenants(world())
   const { ana, ben, backend, channelId } = ours
   const [benThere, anaThere] = [await listen(theirs, theirs.ben), await listen(theirs, theirs.ana)]

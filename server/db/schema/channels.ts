@@ -56,7 +56,8 @@ export const channels = pgTable(
       .on(t.appId, t.type, t.activeHour)
       .concurrently()
       .where(sql`type in ('public', 'livestream') and deleted_at is null`),
-    // As users are; the condition is not that of `channels_open`, which would be read from end to end.
+    // Like `users_search`. Its condition differs from that of `channels_open`, or PostgreSQL would
+    // read that index from end to end.
     index('channels_search')
       .using('gin', sql`search_keys(app_id::text || type, name, 1)`)
       .concurrently()

@@ -36,10 +36,12 @@ export const messages = pgTable(
     unique().on(t.channelId, t.seq),
     unique().on(t.channelId, t.userId, t.clientId),
     index().on(t.channelId, t.rev),
-    // Its collation keeps it out of the look-up by client id, which would walk the user's messages.
+    // Another collation than the column's, so that look-ups by client id cannot use this index:
+    // they would read all messages of the user.
     index('messages_own').on(t.channelId, sql`user_id collate "C"`, t.seq),
     index('messages_deleted').on(t.channelId, t.seq, t.userId).where(sql`deleted_at is not null`),
-    // Only queries that say it this way use it: look-ups by id would take it for a small index.
+    // Only queries with this very condition can use it. With a plain one, look-ups by id would
+    // choose it because it is small.
     index('messages_live')
       .on(t.channelId, t.seq)
       .concurrently()

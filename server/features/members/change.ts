@@ -131,7 +131,10 @@ export async function removeMember(
   ctx.emitToUser(user.id, 'channel.removed', { channelId })
 }
 
-/** That the last member leaves is an activity: from then on a channel counts as abandoned. */
+/**
+ * The leaving of the last member is an activity: the time until an abandoned channel is purged
+ * starts then.
+ */
 const deleteMember = (db: Tx, channelId: string, userId: string) => db`
   with removed as (
     delete from members

@@ -9,7 +9,7 @@ import { linksIn } from './links.ts'
 import { mentionsIn } from './mentions.ts'
 import type { SendFacts } from './send-facts.ts'
 
-type SendOutcome = Outcome<typeof contract.messages.send>
+export type SendOutcome = Outcome<typeof contract.messages.send>
 export type Append = (facts: SendFacts, channel: LockedCounters) => SendOutcome
 
 type AppendContext = Pick<
@@ -17,7 +17,7 @@ type AppendContext = Pick<
   'db' | 'emit' | 'nextSeq' | 'enqueue' | 'write' | 'services'
 >
 type NewMessage = Message & { appId: string; authorSeq: number }
-type Thread = Pick<MessageRow, 'id' | 'replyCount' | 'rev'>
+export type Thread = Pick<MessageRow, 'id' | 'replyCount' | 'rev'>
 type Marker = Pick<MemberRow, 'channelId' | 'userId' | 'lastReadSeq' | 'unreadAfterSeq'>
 
 /**

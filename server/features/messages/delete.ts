@@ -4,9 +4,9 @@ import { ApiError } from '../../core/errors.ts'
 import type { LockedChannel } from '../../core/event-buffer.ts'
 import { implement } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
-import type { MessageRow } from '../../db/rows.ts'
 import { ALL_AUTHORS, TOMBSTONE_PART } from '../tombstones.ts'
 import { type DatedMessage, lockedMessageForApp, lockedMessageForAuthor } from './access.ts'
+import type { Thread } from './append.ts'
 
 /** Deletes a message: its author can while it is new, the app's backend always. */
 export const remove = implement(contract.messages.delete, async (ctx, ref) => {
@@ -59,8 +59,6 @@ export async function tombstone(
   const merged = tombstones.map((each) => ({ ...each, ...threads.get(each.id) }))
   ctx.write(writeTombstones(ctx.db, merged, [...threads.values()]))
 }
-
-type Thread = Pick<MessageRow, 'id' | 'replyCount' | 'rev'>
 
 /** The roots of the threads in which these messages are replies, by id, without a new rev yet. */
 async function readThreads(db: Tx, messages: DatedMessage[]) {

@@ -46,7 +46,7 @@ const replies = implementWithoutTransaction(
   },
 )
 
-type PageQuery = {
+type PageRequest = {
   within: Fragment
   isForward: boolean
   from: number | null
@@ -55,7 +55,7 @@ type PageQuery = {
 }
 
 /** A page ascending by seq, read in either direction; one row more shows whether more follow. */
-async function readPage(db: Tx, { within, isForward, from, limit, viewer }: PageQuery) {
+async function readPage(db: Tx, { within, isForward, from, limit, viewer }: PageRequest) {
   const beyond = isForward
     ? db`msg.seq > ${from ?? 0}`
     : db`msg.seq < ${from ?? limits.largestInteger}`

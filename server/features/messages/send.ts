@@ -1,27 +1,20 @@
 import { contract, type Message } from '@parley/contract'
 import { ApiError } from '../../core/errors.ts'
-import {
-  CONTENDED,
-  implementBatch,
-  type Outcome,
-  RequiresFirstError,
-} from '../../core/operation.ts'
+import { CONTENDED, implementBatch, RequiresFirstError } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
 import { channelForReader, isOpen } from '../access.ts'
 import { joinOpenChannel } from '../members/index.ts'
-import { type Append, createAppender } from './append.ts'
+import { type Append, createAppender, type SendOutcome } from './append.ts'
 import { readFacts, type SendCommand, type SendFacts } from './send-facts.ts'
 import { selectMessages, toMessage } from './view.ts'
 
 /**
- * Messages of different channels share a commit as well: an app has this many transactions of sends
- * at a time. Of more each would be smaller, and cost as much.
+ * How many transactions of sends an app has at a time. Messages of different channels share them;
+ * more transactions would each carry fewer messages and cost as much.
  */
 const GROUPS = 2
 /** About what a message takes beside its content. */
 const MESSAGE_BYTES = 500
-
-type SendOutcome = Outcome<typeof contract.messages.send>
 
 /**
  * Appends messages in four statements, whatever the number of messages and members: lock, read,

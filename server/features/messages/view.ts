@@ -98,13 +98,13 @@ const viewColumns = (db: Tx, viewer: string | Fragment | null) => db`
  */
 export const isLive = (db: Tx) => db`num_nulls(msg.deleted_at) = 1`
 
-type Place = { channelId: Fragment; seq: Fragment }
+type MessagePosition = { channelId: Fragment; seq: Fragment }
 
 /**
  * The id of the message with this seq, or null: as a range in order, which only the index by seq
  * serves. For an equality, others that begin with the channel seem as good.
  */
-export const messageIdAt = (db: Tx, { channelId, seq }: Place) => db`(
+export const messageIdAt = (db: Tx, { channelId, seq }: MessagePosition) => db`(
   select msg.id
   from messages msg
   where msg.channel_id = ${channelId}

@@ -85,8 +85,8 @@ function requireAdminOf(
 }
 
 /**
- * Backends administer all users, and users themselves. USER_ADMIN_ACCESS decides whether every
- * token does as well.
+ * Backends may administer all users, and users themselves. USER_ADMIN_ACCESS decides whether any
+ * user's token may administer others.
  */
 const mayAdminister = (caller: Caller<'userOrKey'>, access: UserAdminAccess, userIds: string[]) =>
   caller.userId === null ||

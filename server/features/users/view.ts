@@ -1,7 +1,7 @@
 import { limits, type User, type UserSummary } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 
-/** User row `u`, or `user`, as JSON: what everyone sees beside what the user wrote or did. */
+/** User row `u`, or `user`, as JSON: the public profile that messages, members and events show. */
 export const userSummary = (db: Tx, user = db`u`) =>
   db`jsonb_build_object('id', ${user}.id, 'name', ${user}.display_name, 'image', ${user}.image)`
 
@@ -10,7 +10,7 @@ export const selectUsers = (db: Tx, appId: string, ids: string[]) =>
   usersById(db, { appId, ids, lock: db`` })
 
 /**
- * The same; they cannot be deleted before this transaction ends. Every operation that makes
+ * The same, locked against deletion until this transaction ends. Every operation that makes
  * something theirs reads them this way.
  */
 export const lockUsersForShare = (db: Tx, appId: string, ids: string[]) =>
@@ -32,7 +32,7 @@ type ProfileQuery = { appId: string; which: Fragment }
 
 /**
  * Users who are not deleted, by name, with everything that responses show of them. `which` is a
- * condition on rows `u`, and may end in order and limit: only whom it leaves is looked up further.
+ * condition on rows `u`, and may end in order and limit: the rest is read for these rows only.
  */
 export const selectProfiles = (db: Tx, { appId, which }: ProfileQuery) => db<Profile[]>`
   select

@@ -61,7 +61,7 @@ const appointOwners = (db: Tx, workspaceIds: string[]) => db`
     order by workspace_id, role = 'admin' desc, joined_at, user_id
   )`
 
-/** Of workspaces `w`. */
+/** Whether workspace `w` has no members. */
 export const hasNoMembers = (db: Tx) => db`not exists (
   select from workspace_members wm
   where wm.workspace_id = w.id

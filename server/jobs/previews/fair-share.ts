@@ -29,8 +29,8 @@ export function createHostLimit({ most, windowMs }: HostLimit) {
 }
 
 /**
- * Runs work of one user, unless so much of theirs is under way: slow links of one user must not keep
- * everybody else waiting for their previews.
+ * Runs work of one user, unless so much of theirs is under way: slow links of one user must not
+ * keep everybody else waiting for their previews.
  */
 export function createUserShare(most: number) {
   const running = new Map<string, number>()

@@ -43,8 +43,8 @@ class UnfetchableError extends Error {
 /**
  * Fetches URLs that strangers chose, from the public internet only. Each hop's URL is checked, then
  * its host, then every address it resolves to; the connection goes to exactly those addresses.
- * `allowedHosts` (`host:port`) are trusted. Returns undefined if there is no usable response; throws
- * a BusyError if too many fetches went to a host.
+ * `allowedHosts` (`host:port`) are trusted. Returns undefined if there is no usable response;
+ * throws a BusyError if too many fetches went to a host.
  */
 export function createFetch({
   allowedHosts,

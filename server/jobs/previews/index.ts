@@ -20,9 +20,9 @@ const MOST_PER_USER = 3
 const BUSY_SECONDS = 1
 
 type PreviewsOptions = { db: Db; metrics: Metrics; fetch: Fetch; publisher: EventPublisher }
-type MessageRow = { channelId: string; userId: string; text: string }
+type LinkingMessage = { channelId: string; userId: string; text: string }
 /** What is known so far, and why the rest has to wait. */
-type Found = { previews: LinkPreview[]; busy: BusyError | undefined }
+type FoundPreviews = { previews: LinkPreview[]; busy: BusyError | undefined }
 type CacheRow = { urlHash: string; preview: LinkPreview | null }
 
 /**
@@ -39,7 +39,7 @@ export function createPreviews({
   const preview: Handlers['preview'] = async ([job], { signal }) => {
     const { appId, messageId } = job
     const [message] = await db.use(
-      (db) => db<MessageRow[]>`
+      (db) => db<LinkingMessage[]>`
         select msg.channel_id, msg.user_id, msg.text
         from messages msg
         where msg.app_id = ${appId}
@@ -64,7 +64,7 @@ export function createPreviews({
   const findPreviews = async (
     links: string[],
     { appId, signal }: { appId: string; signal: AbortSignal },
-  ): Promise<Found> => {
+  ): Promise<FoundPreviews> => {
     const hashes = new Map(links.map((link) => [link, sha256(link)]))
     const rows = await db.use(
       (db) => db<CacheRow[]>`

@@ -11,7 +11,7 @@ export const MAX_EVENTS_PER_CALL = 100
 /** The provider's names for the kinds of device tokens. */
 const providerIds = { fcm: 'fcm', apns: 'apns', relay: 'expo' } as const
 
-export type Subscriber = {
+export type SubscriberProfile = {
   id: string
   name: string | null
   email: string | null
@@ -43,7 +43,7 @@ export function createProvider(settings: PushSettings) {
     },
 
     /** Changes the subscriber, or creates it. A POST alone would keep fields that are now null. */
-    saveSubscriber: async ({ id, name, email, image }: Subscriber, signal: AbortSignal) => {
+    saveSubscriber: async ({ id, name, email, image }: SubscriberProfile, signal: AbortSignal) => {
       const profile = { firstName: name, email, avatar: image }
       const path = `/v2/subscribers/${pathId(id)}`
       const changed = await call('PATCH', path, { body: profile, signal }).catch(ignoreNotFound)

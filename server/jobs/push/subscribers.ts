@@ -1,7 +1,7 @@
 import type { Db } from '../../db/client.ts'
 import type { Log } from '../log.ts'
 import { type Handlers, type QueuedJob, RetryLaterError } from '../tasks.ts'
-import type { Provider, Subscriber } from './provider.ts'
+import type { Provider, SubscriberProfile } from './provider.ts'
 import { ProviderRefusedError, ProviderUnavailableError } from './provider-call.ts'
 
 type ProfileTask = 'subscriber' | 'subscriber-removal'
@@ -61,7 +61,7 @@ function logIfRefused(log: Log, error: unknown) {
 
 async function selectSubscriber(db: Db, { appId, userId }: { appId: string; userId: string }) {
   const [user] = await db.use(
-    (db) => db<Subscriber[]>`
+    (db) => db<SubscriberProfile[]>`
       select u.id, u.display_name as name, u.email, u.image
       from users u
       where u.app_id = ${appId}

@@ -19,6 +19,7 @@ import { untilExpiry } from '../timings.ts'
 import type { EndReason, Subscriber, Subscription } from '../topic.ts'
 import type { BufferedSocket, WriteBuffer } from '../write-buffer.ts'
 import { FrameQueue } from './frame-queue.ts'
+import { Pings } from './pings.ts'
 
 /** How many commands are decoded, and how many handled, before others get the event loop. */
 const COMMANDS_PER_TURN = 1_000
@@ -54,10 +55,10 @@ export class Connection implements Session, Subscriber, BufferedSocket {
   #isConnecting = false
   #messages: Buffer[] = []
   #allowedBytes: number = limits.realtime.bufferedBytes
-  /** For the connect command first, later for pings and pongs. */
-  #timer: NodeJS.Timeout
+  /** Waits for the connect command. */
+  readonly #stale: NodeJS.Timeout
   #expiry: NodeJS.Timeout | undefined
-  #isAwaitingPong = false
+  readonly #pings: Pings
   readonly #credit = new Credit()
 
   readonly socket: WebSocket
@@ -71,7 +72,12 @@ export class Connection implements Session, Subscriber, BufferedSocket {
     this.node = node
     this.#handle = handle
     this.#frames = new FrameQueue(codec)
-    this.#timer = setTimeout(() => this.close(closings.stale), node.timings.connectMs)
+    this.#stale = setTimeout(() => this.close(closings.stale), node.timings.connectMs)
+    this.#pings = new Pings({
+      timings: node.timings,
+      send: () => socket.send(codec.ping, { binary: codec.isBinary }),
+      onNoPong: () => this.close(closings.noPong),
+    })
   }
 
   get topics() {
@@ -161,9 +167,8 @@ export class Connection implements Session, Subscriber, BufferedSocket {
     this.userId = userId
     this.stage = 'connected'
     this.expireAt(expiresAt)
-    const { pingMs } = this.node.timings
-    // Spread over time, so that not all connections are pinged at once.
-    this.#pingAfter(pingMs / 2 + (Math.random() * pingMs) / 2)
+    clearTimeout(this.#stale)
+    this.#pings.start()
   }
 
   /** Closes when the token has expired, after a grace in which the client can refresh it. */
@@ -173,19 +178,8 @@ export class Connection implements Session, Subscriber, BufferedSocket {
     this.#expiry = setTimeout(() => this.close(closings.expired), milliseconds)
   }
 
-  #pingAfter(milliseconds: number) {
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => {
-      this.#isAwaitingPong = true
-      this.socket.send(this.codec.ping, { binary: this.codec.isBinary })
-      this.#timer = setTimeout(() => this.close(closings.noPong), this.node.timings.pongMs)
-    }, milliseconds)
-  }
-
   #handlePong() {
-    if (!this.#isAwaitingPong) return this.close(closings.badRequest)
-    this.#isAwaitingPong = false
-    this.#pingAfter(this.node.timings.pingMs)
+    if (!this.#pings.handlePong()) this.close(closings.badRequest)
   }
 
   reply(reply: Reply) {
@@ -243,8 +237,9 @@ export class Connection implements Session, Subscriber, BufferedSocket {
     if (this.stage === 'closed') return
     const wasConnected = this.userId !== ''
     this.stage = 'closed'
-    clearTimeout(this.#timer)
+    clearTimeout(this.#stale)
     clearTimeout(this.#expiry)
+    this.#pings.stop()
     for (const subscription of this.subscriptions.values()) subscription.leave()
     this.subscriptions.clear()
     this.#frames.clear()

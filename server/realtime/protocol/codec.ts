@@ -6,10 +6,7 @@ import type { ProtocolError } from './codes.ts'
 /** Decodes commands from frames, and encodes replies and pushes, in one of the two encodings. */
 export type Codec = PushEncoder & {
   isBinary: boolean
-  /**
-   * The messages of a frame, found one by one: whoever stops asking pays for no more. Throws for a
-   * frame that is malformed.
-   */
+  /** The messages of a frame, each found when it is asked for. Throws for a malformed frame. */
   split(frame: Buffer): Iterator<Buffer, void>
   /** The command in a message; throws for anything malformed. */
   decode(message: Buffer): Command

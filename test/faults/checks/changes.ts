@@ -35,7 +35,7 @@ export const reactionsAsAcknowledged: Check = ({ reactions, found }) => {
   )
 }
 
-/** A message counts the replies that are there, and replies have the parent that they were sent to. */
+/** A message counts its replies, and each reply has the parent that it was sent to. */
 export const countsOfReplies: Check = ({ messages, found }) => {
   const parents = new Map(messages.map(({ clientId, parentId }) => [clientId, parentId]))
   return inEachListing(found, (listed) => {

@@ -1,6 +1,6 @@
 import type { Check, Heard, History } from '../history.ts'
 
-/** The counts that a user was told last, those that each node lists, and the rows agree. */
+/** The counts that a user received last, those that each node lists, and the rows agree. */
 export const unreadTold: Check = (history) => {
   const { found, members } = history
   return members.flatMap((userId) => {
@@ -27,7 +27,7 @@ export const unreadTold: Check = (history) => {
   })
 }
 
-/** Who is connected is online, and who is not is offline: at every node, and as last told. */
+/** Connected users are online and others offline: at every node, and in the last presence event. */
 export const presenceTold: Check = (history) => {
   const { visitors, members, found } = history
   return visitors.flatMap(({ userId, isConnected }) => {
@@ -66,7 +66,7 @@ const lastOf = (heard: Heard[], isWanted: (event: Heard) => boolean) => heard.fi
 const differing = (who: string, has: number, count: number) =>
   has === count ? [] : [`${who} ${has} unread instead of ${count}`]
 
-/** What each subscription of a user to their own topic heard. */
+/** The events that each subscription of a user to their own topic received. */
 const ownEvents = ({ subscriptions }: History, userId: string) =>
   subscriptions
     .filter((one) => one.userId === userId && one.topic.startsWith('user:'))

@@ -1,6 +1,7 @@
 import type { Envelope } from '@parley/contract'
 import { expect, test } from 'vitest'
-import { channelId, chat, Listener, openHub, own, pass, upTo } from './fixture.ts'
+import { upTo } from '../../support/events.ts'
+import { channelId, chat, Listener, openHub, own, pass } from './fixture.ts'
 
 const deleted: Envelope = { type: 'channel.deleted', payload: { channelId } }
 const total: Envelope = { type: 'channel.total_unread_changed', payload: { count: 1 } }

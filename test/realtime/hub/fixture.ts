@@ -183,9 +183,6 @@ export async function pass(milliseconds = 0) {
   for (let turn = 0; turn < 4; turn++) await new Promise(setImmediate)
 }
 
-export const upTo = (last: number, first = 1) =>
-  Array.from({ length: last - first + 1 }, (_, index) => index + first)
-
 export function permutations<T>(items: T[]): T[][] {
   if (items.length === 0) return [[]]
   return items.flatMap((item, index) =>

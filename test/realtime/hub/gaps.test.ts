@@ -1,16 +1,7 @@
 import type { Envelope } from '@parley/contract'
 import { expect, test } from 'vitest'
-import {
-  appId,
-  channelId,
-  chat,
-  Listener,
-  openHub,
-  own,
-  pass,
-  stopTimers,
-  upTo,
-} from './fixture.ts'
+import { upTo } from '../../support/events.ts'
+import { appId, channelId, chat, Listener, openHub, own, pass, stopTimers } from './fixture.ts'
 
 const left = (userId: string): Envelope => ({
   type: 'channel.member_left',

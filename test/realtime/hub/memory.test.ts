@@ -1,6 +1,7 @@
 import { topics } from '@parley/contract'
 import { expect, test } from 'vitest'
-import { anyEvent, appId, eventBytes, Listener, openHub, pass, upTo } from './fixture.ts'
+import { upTo } from '../../support/events.ts'
+import { anyEvent, appId, eventBytes, Listener, openHub, pass } from './fixture.ts'
 
 const topicOf = (user: string) => topics.user(appId, user)
 /** A little more than two topics may keep of four events each. */

@@ -1,14 +1,6 @@
 import { expect, test } from 'vitest'
-import {
-  chat,
-  delivered,
-  Listener,
-  openHub,
-  pass,
-  permutations,
-  stopTimers,
-  upTo,
-} from './fixture.ts'
+import { upTo } from '../../support/events.ts'
+import { chat, delivered, Listener, openHub, pass, permutations, stopTimers } from './fixture.ts'
 
 const five = upTo(5)
 

@@ -8,7 +8,8 @@ import { type Session, Sessions } from '@parley/server/realtime/sessions'
 import { TypingTracker } from '@parley/server/realtime/typing-tracker'
 import { WriteBuffer } from '@parley/server/realtime/write-buffer'
 import { expect, test } from 'vitest'
-import { appId, channelId, chat, pass, stopTimers, upTo } from './fixture.ts'
+import { upTo } from '../../support/events.ts'
+import { appId, channelId, chat, pass, stopTimers } from './fixture.ts'
 
 test('calls that arrive during a batch share the next ones, each with its own result', async () => {
   const batches: number[][] = []

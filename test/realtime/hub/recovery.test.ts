@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { upTo } from '../../support/events.ts'
 import {
   anyEvent,
   appId,
@@ -9,7 +10,6 @@ import {
   own,
   pass,
   stopTimers,
-  upTo,
 } from './fixture.ts'
 
 /** What the hub remembers of a topic. */

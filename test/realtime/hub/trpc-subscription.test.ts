@@ -4,7 +4,8 @@ import type { Session } from '@parley/server/realtime/sessions'
 import { timings } from '@parley/server/realtime/timings'
 import { subscribeToTopic } from '@parley/server/realtime/trpc-subscription'
 import { expect, test } from 'vitest'
-import { appId, chat, openHub, upTo } from './fixture.ts'
+import { upTo } from '../../support/events.ts'
+import { appId, chat, openHub } from './fixture.ts'
 
 type Options = Omit<Parameters<typeof subscribeToTopic>[1], 'token' | 'topic'>
 

@@ -1,20 +1,12 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { forge } from '../../support/forge.ts'
 import { inSeconds, type RawSocket } from '../../support/socket.ts'
-import { createWorld, useWorld } from '../../support/world.ts'
+import { useWorld } from '../../support/world.ts'
 import { useSocketUsers } from '../sockets.ts'
 
 const world = useWorld({ allowedOrigins: ['https://app.example.com'] })
-const { ana, ben, opened, connected, createGroup, channelTopic, userTopic } = useSocketUsers(world)
-type Timings = NonNullable<Parameters<typeof createWorld>[0]>['timings']
-/**
- * Another node on which one time limit is short. The other limits leave a busy machine its time.
- */
-const hurriedNode = async (timings: Timings) => {
-  const node = await createWorld({ databaseUrl: world().databaseUrl, timings })
-  onTestFinished(node.stop)
-  return node
-}
+const { ana, ben, opened, connected, hurriedNode, createGroup, channelTopic, userTopic } =
+  useSocketUsers(world)
 const connect = (token: string, id = 1) => ({ id, connect: { token } })
 
 describe('framing', () => {

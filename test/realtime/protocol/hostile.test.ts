@@ -54,7 +54,7 @@ describe('before connect', () => {
     expect(long.messages).toEqual([])
   })
 
-  test('what follows a refused connect is not even decoded', async () => {
+  test('commands after a refused connect are not decoded', async () => {
     const raw = await opened()
     raw.socket.send(`${JSON.stringify({ id: 1, connect: { token: 'bad' } })}\nno JSON`)
     expect(await raw.closed).toEqual({ code: 3500, reason: 'invalid token' })

@@ -50,7 +50,7 @@ function randomIs(value: number) {
   onTestFinished(() => random.mockRestore())
 }
 
-test('a client is pinged within the time that it was told, and again after its pong', async () => {
+test('a client is pinged within the announced time, and again after its pong', async () => {
   stopTimers()
   randomIs(1)
   const { connect, send, messages, closed } = await openConnection({
@@ -113,7 +113,7 @@ test('a client that does not read is closed once a mebibyte waits, and sent no m
   expect([written.length, closed]).toEqual([2, [closings.slow.code]])
 })
 
-test('what a client requested may exceed the limit, until it has read it', async () => {
+test('a requested reply may exceed the limit, until the client has read it', async () => {
   const { connect, connection, socket, closed } = await openConnection()
   await connect()
   const size = bufferedBytes - 100_000

@@ -152,7 +152,7 @@ const hints: [StoredEvent, unknown[][]][] = [
   [stored('channel.updated'), [['channelUpdated', chat, 7]]],
   [stored('channel.deleted'), [['channelDeleted', channelId]]],
 ]
-test.each(hints)('what $type changes for users is the same on every node', async (event, due) => {
+test.each(hints)('$type has the same consequences for users on every node', async (event, due) => {
   const { dispatcher, calls } = await openDispatcher()
   dispatcher.publisher.publish([event])
   expect(calls.splice(0)).toEqual(due)

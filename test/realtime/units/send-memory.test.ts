@@ -67,7 +67,7 @@ test('with too much unread the fullest sockets are cut, and no more than needed'
   expect(await counted()).toBe(710)
 })
 
-test('what is read before the end of the turn cuts nobody', async () => {
+test('frames that are read before the end of the turn cut no socket', async () => {
   const { slow, send, cut } = openMemory(3)
   for (const index of slow.keys()) send(index, Buffer.alloc(600))
   slow[0]?.readAll()

@@ -55,7 +55,7 @@ function openNotifier(...rows: Row[]) {
   return { notifier, database, sessions, problems, news }
 }
 
-test('the author of a message is told no count, unless another author wrote as well', async () => {
+test('the author of a message is sent no count, unless another author wrote as well', async () => {
   const { notifier, news } = openNotifier(row('ana', 'one', 0), row('ben', 'one', 1))
   notifier.markDirty('one', { offset: 1, author: 'ana' })
   expect(await news()).toEqual(['ben one 1', 'ben total 1'])
@@ -91,7 +91,7 @@ test('a flood of messages is counted once in a pause', async () => {
   expect(database.statements).toBe(before + 1)
 })
 
-test('what could not be counted is counted a second later, whatever it was', async () => {
+test('counts that failed are repeated a second later, whatever they were', async () => {
   const { notifier, database, news, problems } = openNotifier(
     row('ana', 'three', 1),
     row('ben', 'one', 1),

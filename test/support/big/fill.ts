@@ -15,7 +15,7 @@ const LEAST = 60
 /** With the others, five million messages. */
 const MESSAGES_IN_CHANNEL = 37
 
-/** What a large app has. `busy` is in many channels, `ana` and `ben` are in `crowd` and `graves`. */
+/** A large app. `busy` is in many channels, `ana` and `ben` are in `crowd` and `graves`. */
 export type BigApp = {
   /** A group of very many members and messages. */
   crowd: string

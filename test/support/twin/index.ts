@@ -27,7 +27,7 @@ export const commonIds = [
 export function createNamesakes(db: DbConnection) {
   const known = new Set(commonIds)
   return async (ids: string[]) => {
-    const added = ids.filter((id) => !known.has(id) && isPlain(id))
+    const added = ids.filter((id) => !known.has(id) && isSafeInJson(id))
     if (added.length === 0) return
     for (const id of added) known.add(id)
     await db`select twin.add_namesakes(${added})`
@@ -35,7 +35,7 @@ export function createNamesakes(db: DbConnection) {
 }
 
 /** Ids are put into JSON as they are. */
-const isPlain = (id: string) => /^[\w.:@-]{1,200}$/.test(id)
+const isSafeInJson = (id: string) => /^[\w.:@-]{1,200}$/.test(id)
 
 /** Expects that the rows of the twin are as they were, and that no other row names it. */
 export async function expectTwinUntouched(db: DbConnection) {
@@ -49,7 +49,7 @@ export async function expectTwinUntouched(db: DbConnection) {
   ).toEqual([])
 }
 
-/** What a text says about the twin: nothing, if apps are isolated. */
+/** The part of a text that is about the twin. There is none if apps are isolated. */
 export function leakIn(data: string | Uint8Array): string | undefined {
   const bytes =
     typeof data === 'string'

@@ -1,0 +1,43 @@
+import type { DurablePublication } from './publication.ts'
+
+/** How many are kept. Any beyond that are read from the log. */
+const MOST_ENTRIES = 1_000
+
+/** Durable publications of a topic that arrived before one of a lower offset. */
+export class EarlyPublications {
+  readonly #byOffset = new Map<number, DurablePublication>()
+  #characters = 0
+
+  /** The length of their envelopes. */
+  get characters() {
+    return this.#characters
+  }
+
+  keep(publication: DurablePublication) {
+    if (this.#byOffset.size >= MOST_ENTRIES) return
+    this.#drop(publication.offset)
+    this.#byOffset.set(publication.offset, publication)
+    this.#characters += publication.envelope.length
+  }
+
+  get(offset: number) {
+    return this.#byOffset.get(offset)
+  }
+
+  /** Drops those with an offset of at most `position`: they were delivered. */
+  dropUpTo(position: number) {
+    for (const offset of this.#byOffset.keys()) {
+      if (offset <= position) this.#drop(offset)
+    }
+  }
+
+  clear() {
+    this.#byOffset.clear()
+    this.#characters = 0
+  }
+
+  #drop(offset: number) {
+    this.#characters -= this.#byOffset.get(offset)?.envelope.length ?? 0
+    this.#byOffset.delete(offset)
+  }
+}

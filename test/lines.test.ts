@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { root } from './support/consumer.ts'
+import { projectFiles } from './support/copy.ts'
+
+const TEXT = /\.(?:tsx?|js|css|md|proto|ya?ml)$|^\.ci\/run$|^\.env\.example$|Dockerfile$/
+const CODE = /\.(?:tsx?|js|css)$/
+const GENERATED = new Set(['client-sdk/types.ts', 'client-sdk/operations.ts'])
+
+const files = projectFiles()
+  .filter((file) => TEXT.test(file) && !GENERATED.has(file))
+  .map((file) => ({ file, lines: readFileSync(join(root, file), 'utf8').trimEnd().split('\n') }))
+
+/** Rows of a table cannot be wrapped, and neither can an address. */
+const cannotWrap = (line: string) => line.startsWith('|') || /https?:\/\/\S{60}/.test(line)
+
+test('no line of code, prose or settings has more than 100 columns', () => {
+  expect(files.length).toBeGreaterThan(500)
+  const wide = files.flatMap(({ file, lines }) =>
+    lines.flatMap((line, index) =>
+      [...line].length > 100 && !cannotWrap(line) ? [`${file}:${index + 1}`] : [],
+    ),
+  )
+  expect(wide).toEqual([])
+})
+
+test('most files of code are short, and at most eight have more than 250 lines', () => {
+  const sizes = files.flatMap(({ file, lines }) => (CODE.test(file) ? [lines.length] : []))
+  sizes.sort((a, b) => a - b)
+  expect(sizes.at(-1)).toBeLessThanOrEqual(350)
+  expect(sizes.filter((size) => size > 250).length).toBeLessThanOrEqual(8)
+  expect(sizes[Math.floor(sizes.length / 2)]).toBeLessThanOrEqual(90)
+})

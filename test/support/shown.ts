@@ -1,0 +1,55 @@
+import type { ChatClient, ChatMessage } from '@parley/client'
+import { ready, until } from './chat.ts'
+import type { Scene } from './client-actions.ts'
+
+/** The sent messages, without the fields that only the client adds. */
+const sentMessages = (messages: readonly ChatMessage[]) =>
+  messages
+    .filter(({ status }) => status === 'sent')
+    .map(({ status: _, error: __, ...message }) => message)
+
+/** Everything that a client shows of the two channels, once it is loaded. */
+export async function shown(chat: ChatClient, { channelId }: Scene, roots: string[]) {
+  const room = chat.channel(channelId)
+  const threads = roots.map((id) => room.thread(id))
+  const stop = room.watch()
+  const items = await until(
+    room.messages,
+    (messages) => ready(messages) && messages.items.every(({ status }) => status !== 'pending'),
+  )
+  const [members, pins] = await Promise.all([until(room.members, ready), until(room.pins, ready)])
+  const reads = await until(
+    room.reads,
+    (reads) => Object.keys(reads).length === members.items.length,
+  )
+  const replies = await Promise.all(
+    threads.map((thread) =>
+      until(thread, (shown) => shown.status === 'ready' || shown.status === 'failed'),
+    ),
+  )
+  const list = await until(chat.channels(), ready)
+  stop()
+  return {
+    // Events do not contain the exact times that the server sorts by.
+    list: [...list.items].sort((a, b) => a.id.localeCompare(b.id)),
+    total: [list.totalUnread, chat.unread.getSnapshot().total],
+    unread: chat.unread.getSnapshot().byChannel,
+    messages: sentMessages(items.items),
+    members: members.items
+      .map(({ userId, user, role }) => ({ userId, user, role }))
+      .sort((a, b) => a.userId.localeCompare(b.userId)),
+    pins: pins.items.map(({ id, pinnedBy, text, user, reactions }) => ({
+      id,
+      pinnedBy,
+      text,
+      user,
+      reactions,
+    })),
+    reads: Object.fromEntries(
+      Object.entries(reads).map(([userId, { lastReadSeq }]) => [userId, lastReadSeq]),
+    ),
+    threads: replies.map((thread) =>
+      thread.status === 'failed' || thread.parent?.deletedAt ? 'gone' : sentMessages(thread.items),
+    ),
+  }
+}
