@@ -1,5 +1,5 @@
 import { createCalls } from './api.ts'
-import { onWake } from './browser.ts'
+import { onSleep, onWake } from './browser.ts'
 import { CatchUp } from './catch-up.ts'
 import { ChannelsCache, type Unread } from './channels/cache.ts'
 import type { ChannelsFilter, ChannelsStore } from './channels/list.ts'
@@ -125,7 +125,10 @@ export class ChatClient {
   connect(): Promise<void> {
     if (this.#cleanups.length === 0) {
       this.#tokens.start()
-      this.#cleanups.push(onWake(() => this.#handleWake()))
+      this.#cleanups.push(
+        onWake(() => this.#handleWake()),
+        onSleep(() => this.#context.connection.handleSleep()),
+      )
       let before = this.connection.getSnapshot().status
       const onChange = () => {
         const { status } = this.connection.getSnapshot()
