@@ -9,6 +9,7 @@ import { EventDispatcher } from './dispatcher.ts'
 import { type ChatEvent, type ChatEvents, createEmitter } from './events.ts'
 import { Outbox } from './outbox.ts'
 import { type Presence, PresenceStores } from './presence.ts'
+import { createRateGate } from './retry.ts'
 import { Room } from './room/index.ts'
 import { createStorage, type OutboxStorage } from './storage.ts'
 import { createStore, type Store, type WritableStore } from './store.ts'
@@ -67,7 +68,8 @@ export class ChatClient {
     const headers = async () => ({ authorization: `Bearer ${(await this.#tokens.get()).token}` })
     const renew = (sent: Record<string, string>) =>
       this.#tokens.renew({ token: sent.authorization?.slice('Bearer '.length) })
-    const calls = (attempts: number) => createCalls({ url, fetch, headers, renew, attempts })
+    const gate = createRateGate()
+    const calls = (attempts: number) => createCalls({ url, fetch, headers, renew, attempts, gate })
     const api = calls(4)
     const events = createEmitter(onError)
     const connection = new Connection({
@@ -79,6 +81,7 @@ export class ChatClient {
     const outbox = new Outbox({
       api: calls(1), // it retries by itself
       storage: createStorage(storage),
+      isConnected: () => ['live', 'catching-up'].includes(connection.state.getSnapshot().status),
       onChange: (channelId) => this.#rooms.get(channelId)?.refresh(),
       onSent: (message) => this.#rooms.get(message.channelId)?.upsertMessage(message),
       onError,

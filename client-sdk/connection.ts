@@ -2,8 +2,9 @@ import { WebSocket as PlatformWebSocket } from '#websocket'
 import { ChatError, toChatError } from './error.ts'
 import { Session, type SessionEnd } from './protocol/session.ts'
 import { Subscriptions, type TopicSubscriber } from './protocol/subscriptions.ts'
+import { pause } from './retry.ts'
 import { createStore, type Store, type WritableStore } from './store.ts'
-import { backoff, createDeferred, type Deferred, retryDelay } from './timing.ts'
+import { createDeferred, type Deferred } from './timing.ts'
 import type { Tokens } from './tokens.ts'
 
 export type { StreamPosition } from './protocol/messages.ts'
@@ -163,7 +164,7 @@ export class Connection {
     const error = await this.options.catchUp().then(() => undefined, toChatError)
     if (attempt !== this.#attempt) return
     if (error?.retryable) {
-      const delayMs = retryDelay(error, { attempt: tries, minMs: 1_000, maxMs: 30_000 })
+      const delayMs = pause('background', tries, error.retryAfterMs)
       this.#timer = setTimeout(() => void this.#catchUp(attempt, tries + 1), delayMs)
       return this.#store.set({ status: 'catching-up', reconnectInMs: null, lastError: error })
     }
@@ -177,7 +178,7 @@ export class Connection {
     const connectedMs = performance.now() - (this.#connectedAt ?? performance.now())
     this.#failures = connectedMs > STABLE_MS ? 1 : this.#failures + 1
     this.#connectedAt = undefined
-    const backoffMs = backoff(this.#failures, { minMs: 500, maxMs: 30_000 })
+    const backoffMs = pause('background', this.#failures)
     const reconnectInMs = Math.round(Math.max(this.options.tokens.retryInMs, backoffMs))
     this.#timer = setTimeout(() => void this.#connect(), reconnectInMs)
     this.#store.set({ status: 'offline', reconnectInMs, lastError })

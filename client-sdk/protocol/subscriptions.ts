@@ -1,4 +1,4 @@
-import { backoff } from '../timing.ts'
+import { pause } from '../retry.ts'
 import type {
   ProtocolError,
   Publication,
@@ -31,7 +31,6 @@ type Topic = {
   timer?: ReturnType<typeof setTimeout>
 }
 
-const RETRY = { minMs: 500, maxMs: 20_000 }
 /** Error: the server cannot continue from the position. */
 const UNRECOVERABLE_POSITION = 112
 /** From this code on an ended subscription may be subscribed again at once. */
@@ -130,7 +129,7 @@ export class Subscriptions {
     if (!temporary) return this.#loseAccess(topic)
     topic.status = 'waiting'
     topic.failures += 1
-    topic.timer = setTimeout(() => this.#subscribe(topic), backoff(topic.failures, RETRY))
+    topic.timer = setTimeout(() => this.#subscribe(topic), pause('background', topic.failures))
   }
 
   #deliver(topic: Topic, { data, offset }: Publication) {
