@@ -1,8 +1,9 @@
 import { sendRequest } from './call.ts'
 import type { CallOptions } from './call-options.ts'
-import { ChatError, isChatError } from './error.ts'
-import { idempotent, operations } from './operations.ts'
-import { delay, retryDelay } from './timing.ts'
+import { isChatError } from './error.ts'
+import { idempotent, limits, operations } from './operations.ts'
+import { pauseBeforeRetry, type RateGate } from './retry.ts'
+import { delay } from './timing.ts'
 import type { Api } from './types.ts'
 
 /** A user's bearer token, a backend's API key, the operator's admin key, or none of them. */
@@ -29,6 +30,8 @@ type CallsOptions = {
   renew?: (headers: Record<string, string>) => Promise<boolean>
   /** How often a call that may be repeated is tried. */
   attempts: number
+  /** Shared by all calls of a client. */
+  gate?: RateGate
 }
 
 /** Every operation as a method, by noun. */
@@ -38,15 +41,21 @@ export function createCalls({
   headers,
   renew,
   attempts,
+  gate,
 }: CallsOptions): Api {
   const base = url.replace(/\/+$/, '')
 
   const send = async (operation: Operation, args: Args, options: CallOptions) => {
+    const limit = limits[operation.name] ?? 'requests'
+    const refusal = gate?.refusalOf(limit)
+    if (refusal) throw refusal
     const sentHeaders = await headers()
     const [method = '', path = ''] = operation.route.split(' ')
     const request = { url: base, method, path, args, headers: sentHeaders, fetch }
     const result = await sendRequest(request, options)
-    return isChatError(result) ? { error: result, sentHeaders } : { result, sentHeaders }
+    if (!isChatError(result)) return { result, sentHeaders }
+    gate?.record(limit, result)
+    return { error: result, sentHeaders }
   }
   const sendWithRenewal = async (operation: Operation, args: Args, options: CallOptions) => {
     const first = await send(operation, args, options)
@@ -67,7 +76,7 @@ export function createCalls({
       } catch (error) {
         const delayMs =
           attempt < attempts
-            ? delayBeforeRetry(error, { attempt, isRepeatable: isRepeatable(operation, args) })
+            ? pauseBeforeRetry(error, { attempt, isRepeatable: isRepeatable(operation, args) })
             : undefined
         if (delayMs === undefined) throw error
         await delay(delayMs, options.signal)
@@ -86,22 +95,6 @@ export function createCalls({
 
 type Args = Record<string, unknown>
 type Operation = { name: string; route: string }
-
-/** If a retry has to wait longer than this, the caller gets the error instead. */
-const LONGEST_DELAY_MS = 10_000
-const RETRIED = ['NETWORK_ERROR', 'RATE_LIMITED', 'UNAVAILABLE']
-
-/** How long to wait before a failed call is retried; undefined if it is not. */
-function delayBeforeRetry(
-  error: unknown,
-  { attempt, isRepeatable }: { attempt: number; isRepeatable: boolean },
-) {
-  if (!(error instanceof ChatError) || !RETRIED.includes(error.code)) return undefined
-  // A rate-limited call had no effect; any other may have had one.
-  if (!isRepeatable && error.code !== 'RATE_LIMITED') return undefined
-  const delayMs = retryDelay(error, { attempt, minMs: 300, maxMs: 5_000 })
-  return delayMs <= LONGEST_DELAY_MS ? delayMs : undefined
-}
 
 /** Whether a second call has the effect and the result of one. */
 const isRepeatable = ({ name, route }: Operation, args: Args) =>

@@ -49,3 +49,11 @@ export function onWake(listener: () => void): () => void {
     browser.removeEventListener?.('online', listener)
   }
 }
+
+/** Calls the listener when the network is lost, and before the page is frozen. */
+export function onSleep(listener: () => void): () => void {
+  for (const name of ['offline', 'pagehide']) browser.addEventListener?.(name, listener)
+  return () => {
+    for (const name of ['offline', 'pagehide']) browser.removeEventListener?.(name, listener)
+  }
+}

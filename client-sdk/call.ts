@@ -1,6 +1,6 @@
 import type { CallOptions } from './call-options.ts'
 import { ChatError } from './error.ts'
-import type { ErrorCode } from './types.ts'
+import { classify, parseRetryAfter } from './retry.ts'
 
 type ApiRequest = {
   url: string
@@ -43,25 +43,9 @@ export async function sendRequest(
 }
 
 function toServerError({ status, headers }: Response, text: string) {
-  const { code, message } = parseError(text) ?? {
-    code: status === 503 ? 'UNAVAILABLE' : 'INTERNAL_ERROR',
-    message: `the server answered ${status}`,
-  }
-  const retryAfter = headers.get('retry-after')
-  return new ChatError(message, {
-    code,
-    status,
-    requestId: headers.get('x-request-id') ?? undefined,
-    retryAfterMs: retryAfter === null ? undefined : Number(retryAfter) * 1000,
-  })
-}
-
-function parseError(text: string): { code: ErrorCode; message: string } | undefined {
-  try {
-    return JSON.parse(text).error
-  } catch {
-    return undefined
-  }
+  const { code, message } = classify(status, text)
+  const requestId = headers.get('x-request-id') ?? undefined
+  return new ChatError(message, { code, status, requestId, retryAfterMs: parseRetryAfter(headers) })
 }
 
 /** The path with its parameters, and the arguments that are left. */

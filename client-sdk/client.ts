@@ -1,5 +1,5 @@
 import { createCalls } from './api.ts'
-import { onWake } from './browser.ts'
+import { onSleep, onWake } from './browser.ts'
 import { CatchUp } from './catch-up.ts'
 import { ChannelsCache, type Unread } from './channels/cache.ts'
 import type { ChannelsFilter, ChannelsStore } from './channels/list.ts'
@@ -9,6 +9,7 @@ import { EventDispatcher } from './dispatcher.ts'
 import { type ChatEvent, type ChatEvents, createEmitter } from './events.ts'
 import { Outbox } from './outbox.ts'
 import { type Presence, PresenceStores } from './presence.ts'
+import { createRateGate } from './retry.ts'
 import { Room } from './room/index.ts'
 import { createStorage, type OutboxStorage } from './storage.ts'
 import { createStore, type Store, type WritableStore } from './store.ts'
@@ -67,7 +68,8 @@ export class ChatClient {
     const headers = async () => ({ authorization: `Bearer ${(await this.#tokens.get()).token}` })
     const renew = (sent: Record<string, string>) =>
       this.#tokens.renew({ token: sent.authorization?.slice('Bearer '.length) })
-    const calls = (attempts: number) => createCalls({ url, fetch, headers, renew, attempts })
+    const gate = createRateGate()
+    const calls = (attempts: number) => createCalls({ url, fetch, headers, renew, attempts, gate })
     const api = calls(4)
     const events = createEmitter(onError)
     const connection = new Connection({
@@ -79,6 +81,7 @@ export class ChatClient {
     const outbox = new Outbox({
       api: calls(1), // it retries by itself
       storage: createStorage(storage),
+      isConnected: () => ['live', 'catching-up'].includes(connection.state.getSnapshot().status),
       onChange: (channelId) => this.#rooms.get(channelId)?.refresh(),
       onSent: (message) => this.#rooms.get(message.channelId)?.upsertMessage(message),
       onError,
@@ -125,7 +128,10 @@ export class ChatClient {
   connect(): Promise<void> {
     if (this.#cleanups.length === 0) {
       this.#tokens.start()
-      this.#cleanups.push(onWake(() => this.#handleWake()))
+      this.#cleanups.push(
+        onWake(() => this.#handleWake()),
+        onSleep(() => this.#context.connection.handleSleep()),
+      )
       let before = this.connection.getSnapshot().status
       const onChange = () => {
         const { status } = this.connection.getSnapshot()

@@ -1,9 +1,13 @@
-import { Centrifuge, type Subscription } from 'centrifuge'
 import { WebSocket as PlatformWebSocket } from '#websocket'
 import { ChatError, toChatError } from './error.ts'
+import { Session, type SessionEnd } from './protocol/session.ts'
+import { Subscriptions, type TopicSubscriber } from './protocol/subscriptions.ts'
+import { pause } from './retry.ts'
 import { createStore, type Store, type WritableStore } from './store.ts'
-import { backoff, createDeferred, type Deferred, retryDelay } from './timing.ts'
+import { createDeferred, type Deferred } from './timing.ts'
 import type { Tokens } from './tokens.ts'
+
+export type { StreamPosition } from './protocol/messages.ts'
 
 /** The state of the connection to the server. */
 export type ConnectionState = {
@@ -17,20 +21,6 @@ export type ConnectionState = {
   lastError?: ChatError | undefined
 }
 
-/** A position in a topic's history. */
-export type StreamPosition = { epoch: string; offset: number }
-type TopicSubscriber = {
-  /** Where to recover from at the first subscription. */
-  since?: StreamPosition | undefined
-  /**
-   * Events arrive without gaps from here on; if `isRecovered`, also since the last known position.
-   */
-  onSubscribed: (context: { isRecovered: boolean; position: StreamPosition }) => void
-  onEvent: (envelope: unknown, rev: number | undefined) => void
-  /** The user may not read the topic, or no longer. */
-  onAccessLost: () => void
-}
-type TopicSubscription = { subscriber: TopicSubscriber; subscription?: Subscription }
 type ConnectionOptions = {
   tokens: Tokens
   webSocket: typeof globalThis.WebSocket | undefined
@@ -41,20 +31,14 @@ type ConnectionOptions = {
 
 /** A connection that lasted this long resets the backoff. */
 const STABLE_MS = 5_000
-/** A working socket responds within this time. */
-const PING_TIMEOUT_MS = 5_000
-/** The transport's code for what the client itself did, such as disconnecting. */
-const BY_CLIENT = 0
-/** The protocol's error code for a connect with an expired token. */
-const TOKEN_EXPIRED = 109
-/** The transport's error code for a missing response. */
-const NO_RESPONSE = 1
+/** How long catching up waits for topics that the server refuses for the moment. */
+const SUBSCRIBE_TIMEOUT_MS = 5_000
 
 /** The client's only socket. It reconnects with backoff until `disconnect()`. */
 export class Connection {
   readonly #store: WritableStore<ConnectionState>
-  readonly #topics = new Map<string, TopicSubscription>()
-  #transport: Centrifuge | undefined
+  readonly #subscriptions: Subscriptions
+  #session: Session | undefined
   /** Settles the promise of `connect()`; undefined while no connection is wanted. */
   #whenLive: Deferred<void> | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -65,6 +49,7 @@ export class Connection {
 
   constructor(readonly options: ConnectionOptions) {
     this.#store = createStore<ConnectionState>({ status: 'offline', reconnectInMs: null }, options)
+    this.#subscriptions = new Subscriptions(options.onError)
   }
 
   get state(): Store<ConnectionState> {
@@ -92,19 +77,17 @@ export class Connection {
     if (!this.#whenLive) return
     const { status } = this.#store.getSnapshot()
     if (status === 'offline') void this.#connect()
-    else if (status !== 'connecting') void this.#ping()
+    else if (status !== 'connecting') this.#session?.call({ ping: {} })
+  }
+
+  /** The device is going offline or to sleep: its socket is lost, though nothing says so. */
+  handleSleep() {
+    if (this.#session) this.#reconnectLater(connectionLost('the device went offline'))
   }
 
   /** Returns the unsubscribe. */
   subscribe(name: string, subscriber: TopicSubscriber): () => void {
-    const topic: TopicSubscription = { subscriber }
-    this.#topics.set(name, topic)
-    if (this.#transport) this.#open(name, topic, this.#transport)
-    return () => {
-      if (this.#topics.get(name) !== topic) return
-      this.#topics.delete(name)
-      this.#close(topic)
-    }
+    return this.#subscriptions.add(name, subscriber)
   }
 
   async #connect() {
@@ -114,9 +97,7 @@ export class Connection {
     try {
       const { wsUrl, wsToken } = await this.options.tokens.get()
       if (attempt !== this.#attempt) return
-      const transport = this.#transportTo(wsUrl)
-      transport.setToken(wsToken)
-      transport.connect()
+      this.#openSession(wsUrl, wsToken)
     } catch (error) {
       if (attempt === this.#attempt) this.#reconnectLater(toChatError(error))
     }
@@ -125,32 +106,31 @@ export class Connection {
   #abandonAttempt() {
     this.#attempt += 1
     clearTimeout(this.#timer)
-    this.#transport?.disconnect()
+    this.#session?.close()
+    this.#session = undefined
+    this.#subscriptions.stop()
   }
 
-  #transportTo(url: string) {
-    if (this.#transport) return this.#transport
+  #openSession(url: string, token: string) {
     const { tokens, webSocket = PlatformWebSocket } = this.options
-    const transport = new Centrifuge(url, {
-      websocket: webSocket,
+    const session = new Session({
+      url,
+      token,
+      webSocket,
       getToken: async () => (await tokens.get()).wsToken,
-      name: 'parley',
+      onOpen: () => this.#subscriptions.start(session),
+      onConnected: () => void this.#handleConnected(),
+      onPush: (push) => this.#subscriptions.handlePush(push),
+      onEnd: (end) => this.#handleEnd(end),
     })
-    this.#transport = transport
-    transport.on('connected', () => void this.#handleConnected())
-    transport.on('connecting', ({ code, reason }) => {
-      if (code !== BY_CLIENT) this.#reconnectLater(connectionLost(reason))
-    })
-    transport.on('disconnected', ({ code, reason }) => {
-      if (code !== BY_CLIENT) this.#handleRejectedToken(connectionLost(reason))
-    })
-    transport.on('error', ({ error }) => {
-      if (this.#store.getSnapshot().status !== 'connecting') return
-      if (error.code === TOKEN_EXPIRED) this.#handleRejectedToken(connectionLost(error.message))
-      else this.#reconnectLater(connectionLost(error.message))
-    })
-    for (const [name, topic] of this.#topics) this.#open(name, topic, transport)
-    return transport
+    this.#session = session
+    session.open()
+  }
+
+  #handleEnd({ reason, isFinal }: SessionEnd) {
+    const error = connectionLost(reason)
+    if (isFinal) this.#handleRejectedToken(error)
+    else this.#reconnectLater(error)
   }
 
   /** Renews the token before the next attempt: a rejected one would be rejected again. */
@@ -170,10 +150,13 @@ export class Connection {
     const attempt = this.#attempt
     this.#connectedAt = performance.now()
     this.#store.set({ status: 'catching-up', reconnectInMs: null })
-    const topics = [...this.#topics.values()]
-    await Promise.all(
-      topics.map(({ subscription }) => subscription?.ready(PING_TIMEOUT_MS).catch(() => {})),
-    )
+    if (attempt !== this.#attempt) return
+    await new Promise<void>((resolve) => {
+      this.#timer = setTimeout(resolve, SUBSCRIBE_TIMEOUT_MS)
+      this.#subscriptions.whenSettled(resolve)
+    })
+    if (attempt !== this.#attempt) return
+    clearTimeout(this.#timer)
     await this.#catchUp(attempt)
   }
 
@@ -181,7 +164,7 @@ export class Connection {
     const error = await this.options.catchUp().then(() => undefined, toChatError)
     if (attempt !== this.#attempt) return
     if (error?.retryable) {
-      const delayMs = retryDelay(error, { attempt: tries, minMs: 1_000, maxMs: 30_000 })
+      const delayMs = pause('background', tries, error.retryAfterMs)
       this.#timer = setTimeout(() => void this.#catchUp(attempt, tries + 1), delayMs)
       return this.#store.set({ status: 'catching-up', reconnectInMs: null, lastError: error })
     }
@@ -195,44 +178,10 @@ export class Connection {
     const connectedMs = performance.now() - (this.#connectedAt ?? performance.now())
     this.#failures = connectedMs > STABLE_MS ? 1 : this.#failures + 1
     this.#connectedAt = undefined
-    const backoffMs = backoff(this.#failures, { minMs: 500, maxMs: 30_000 })
+    const backoffMs = pause('background', this.#failures)
     const reconnectInMs = Math.round(Math.max(this.options.tokens.retryInMs, backoffMs))
     this.#timer = setTimeout(() => void this.#connect(), reconnectInMs)
     this.#store.set({ status: 'offline', reconnectInMs, lastError })
-  }
-
-  /** Sends a small request: a socket without a response is dead. An error is a response too. */
-  async #ping() {
-    const attempt = this.#attempt
-    const [topic] = this.#topics.values()
-    const isDead = await topic?.subscription?.history({ limit: 0 }).then(
-      () => false,
-      ({ code }) => code === NO_RESPONSE,
-    )
-    if (isDead && attempt === this.#attempt) this.#reconnectLater(connectionLost('no answer'))
-  }
-
-  #open(name: string, topic: TopicSubscription, transport: Centrifuge) {
-    const { since, onSubscribed, onEvent, onAccessLost } = topic.subscriber
-    const subscription = transport.newSubscription(name, since ? { since } : {})
-    topic.subscription = subscription
-    subscription.on('subscribed', ({ wasRecovering, recovered, streamPosition }) =>
-      onSubscribed({
-        isRecovered: wasRecovering && recovered,
-        position: streamPosition ?? { epoch: '', offset: 0 },
-      }),
-    )
-    subscription.on('publication', ({ data, offset }) => onEvent(data, offset))
-    subscription.on('unsubscribed', ({ code }) => {
-      if (code !== BY_CLIENT) onAccessLost()
-    })
-    subscription.subscribe()
-  }
-
-  #close({ subscription }: TopicSubscription) {
-    if (!subscription) return
-    subscription.unsubscribe()
-    this.#transport?.removeSubscription(subscription)
   }
 }
 

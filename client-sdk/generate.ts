@@ -55,6 +55,11 @@ function operationTables() {
       .filter(([, op]) => op.idempotent && op.method !== 'GET')
       .map(([name]) => `  '${group}.${name}',`),
   )
+  const limits = groups.flatMap(([group, operations]) =>
+    operations.flatMap(([name, { limit = 'requests' }]) =>
+      limit === 'requests' ? [] : [`  '${group}.${name}': '${limit}',`],
+    ),
+  )
   return `\
 /** The method and path of each operation. */
 export const operations = {
@@ -64,7 +69,12 @@ ${routes.join('\n')}
 /** Operations other than GET of which two calls have the effect and the result of one. */
 export const idempotent: ReadonlySet<string> = new Set([
 ${idempotent.join('\n')}
-])`
+])
+
+/** The rate limit that a call counts against, unless it is the one of requests. */
+export const limits: Readonly<Record<string, string>> = {
+${limits.join('\n')}
+}`
 }
 
 function typeDeclarations() {

@@ -124,3 +124,11 @@ export const idempotent: ReadonlySet<string> = new Set([
   'sync.pull',
   'preferences.update',
 ])
+
+/** The rate limit that a call counts against, unless it is the one of requests. */
+export const limits: Readonly<Record<string, string>> = {
+  'service.health': 'none',
+  'service.live': 'none',
+  'tokens.create': 'tokens',
+  'messages.send': 'messages',
+}

@@ -1,6 +1,8 @@
 import { ChatError, toChatError } from './error.ts'
+import { pause } from './retry.ts'
+import type { ChatMessage } from './room/state.ts'
 import type { OutboxStorage, Outgoing } from './storage.ts'
-import { createDeferred, type Deferred, retryDelay } from './timing.ts'
+import { createDeferred, type Deferred } from './timing.ts'
 import type { Message, UserApi } from './types.ts'
 
 export type OutboxEntry = {
@@ -8,6 +10,9 @@ export type OutboxEntry = {
   sent: Deferred<Message>
   /** Why the server refused it. */
   error?: ChatError | undefined
+  waiting: ChatMessage['waiting']
+  /** How often the server failed at this message although it worked otherwise. */
+  serverFailures: number
   /** The server's message, once it is sent. */
   message?: Message
 }
@@ -16,11 +21,16 @@ type SendLoop = { attempts: number; timer?: ReturnType<typeof setTimeout> | unde
 type OutboxOptions = {
   api: Pick<UserApi, 'messages'>
   storage: OutboxStorage
+  /** Whether the server works, as far as the socket shows. */
+  isConnected: () => boolean
   /** The entries of a channel have changed. */
   onChange: (channelId: string) => void
   onSent: (message: Message) => void
   onError: (error: unknown) => void
 }
+
+/** A message that the server failed at this often would stop those behind it for ever. */
+const MAX_SERVER_FAILURES = 10
 
 /**
  * Unsent messages. Those of a channel are sent one at a time, and retried with the same `clientId`
@@ -110,6 +120,7 @@ export class Outbox {
       clearTimeout(timer)
       this.#loops.delete(channelId)
     }
+    for (const entry of this.#entries.values()) this.#setWaiting(entry, undefined)
   }
 
   #channelIds() {
@@ -156,6 +167,7 @@ export class Outbox {
    */
   async #send(entry: OutboxEntry, attempt: number) {
     const { createdAt: _, failure: __, ...args } = entry.outgoing
+    this.#setWaiting(entry, undefined)
     try {
       const message = await this.options.api.messages.send(args)
       entry.message = message
@@ -164,10 +176,27 @@ export class Outbox {
       entry.sent.resolve(message)
     } catch (cause) {
       const error = toChatError(cause)
-      if (isTemporary(error)) return retryDelay(error, { attempt, minMs: 500, maxMs: 30_000 })
+      if (this.#mayPass(entry, error)) {
+        const delayMs = pause('background', attempt, error.retryAfterMs)
+        const until = new Date(Date.now() + delayMs).toISOString()
+        if (!this.#isPaused) this.#setWaiting(entry, { until, error })
+        return delayMs
+      }
       if (this.#entries.has(entry.outgoing.clientId)) this.#fail(entry, error)
     }
     return undefined
+  }
+
+  /** Whether to try again: not for ever, if it is this message that the server cannot store. */
+  #mayPass(entry: OutboxEntry, error: ChatError) {
+    if (isServerFailure(error) && this.options.isConnected()) entry.serverFailures += 1
+    return isTemporary(error) && entry.serverFailures < MAX_SERVER_FAILURES
+  }
+
+  #setWaiting(entry: OutboxEntry, waiting: ChatMessage['waiting']) {
+    if (entry.waiting === waiting) return
+    entry.waiting = waiting
+    this.options.onChange(entry.outgoing.channelId)
   }
 
   #fail(entry: OutboxEntry, error: ChatError) {
@@ -201,6 +230,9 @@ export class Outbox {
 const isTemporary = ({ retryable, code }: ChatError) =>
   retryable || code === 'INVALID_TOKEN' || code === 'UNAUTHORIZED'
 
+/** A 5xx, but for the 503 of a server that refuses work in general. */
+const isServerFailure = ({ status }: ChatError) => status >= 500 && status !== 503
+
 function createEntry(outgoing: Outgoing): OutboxEntry {
   const { failure } = outgoing
   const error =
@@ -209,5 +241,5 @@ function createEntry(outgoing: Outgoing): OutboxEntry {
       code: failure.code as ChatError['code'], // as it was stored
       status: failure.status,
     })
-  return { outgoing, error, sent: createDeferred() }
+  return { outgoing, error, waiting: undefined, serverFailures: 0, sent: createDeferred() }
 }

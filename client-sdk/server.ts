@@ -1,4 +1,5 @@
 import { createCalls } from './api.ts'
+import { createRateGate } from './retry.ts'
 import type { ServerApi } from './types.ts'
 
 export { ChatError, type ChatErrorCode, isChatError } from './error.ts'
@@ -19,4 +20,10 @@ export type ChatServerOptions = {
  * ChatError, and are retried where repeating them is safe.
  */
 export const createChatServer = ({ url, apiKey, fetch }: ChatServerOptions): ServerApi =>
-  createCalls({ url, fetch, headers: async () => ({ 'x-api-key': apiKey }), attempts: 4 })
+  createCalls({
+    url,
+    fetch,
+    headers: async () => ({ 'x-api-key': apiKey }),
+    attempts: 4,
+    gate: createRateGate(),
+  })

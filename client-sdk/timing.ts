@@ -1,18 +1,5 @@
 import { ChatError } from './error.ts'
 
-/**
- * How long to wait before the attempt after attempt n: it doubles up to a maximum, less a random
- * part of at most half, so that many clients do not reconnect at the same moment.
- */
-export const backoff = (attempt: number, { minMs, maxMs }: { minMs: number; maxMs: number }) =>
-  Math.min(maxMs, minMs * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2)
-
-/** The same after a failed call, but no less than the server's `Retry-After`. */
-export const retryDelay = (
-  { retryAfterMs = 0 }: ChatError,
-  { attempt, ...bounds }: { attempt: number; minMs: number; maxMs: number },
-) => Math.max(retryAfterMs, backoff(attempt, bounds))
-
 /** Resolves after a while; rejects with a ChatError `ABORTED` if the signal aborts first. */
 export const delay = (ms: number, signal?: AbortSignal) =>
   new Promise<void>((resolve, reject) => {

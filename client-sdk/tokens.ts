@@ -1,5 +1,5 @@
 import { ChatError } from './error.ts'
-import { backoff } from './timing.ts'
+import { pause } from './retry.ts'
 import type { TokenResult } from './types.ts'
 
 /** Resolves to what `POST /tokens` gave your backend. Called again before the token expires. */
@@ -89,7 +89,7 @@ export class Tokens {
       return result
     } catch (cause) {
       const attempts = (this.#failure?.attempts ?? 0) + 1
-      const backoffMs = backoff(attempts, { minMs: 1_000, maxMs: 60_000 })
+      const backoffMs = pause('tokenProvider', attempts)
       const error = new ChatError('unable to get a token; the token provider failed', {
         code: 'TOKEN_PROVIDER_FAILED',
         retryAfterMs: backoffMs,

@@ -1,5 +1,6 @@
-import type { Connection, StreamPosition } from './connection.ts'
+import type { Connection } from './connection.ts'
 import type { ChannelEvent } from './events.ts'
+import type { StreamPosition } from './protocol/messages.ts'
 import { channelTopic } from './topic-names.ts'
 
 /** Called at each subscription; `isRecovered` if no event was missed since the last position. */

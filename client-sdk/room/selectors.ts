@@ -41,9 +41,13 @@ export function selectMessages(
 const unsentMessages = new WeakMap<object, ChatMessage>()
 
 /** An unsent message as it is shown; the same object until its entry changes. */
-export function unsentMessage({ outgoing, error }: OutboxEntry, me: UserSummary): ChatMessage {
+export function unsentMessage(
+  { outgoing, error, waiting }: OutboxEntry,
+  me: UserSummary,
+): ChatMessage {
   const known = unsentMessages.get(outgoing)
-  if (known && known.error === error && known.userId === me.id) return known
+  const isSame = known?.error === error && known?.waiting === waiting && known?.userId === me.id
+  if (known && isSame) return known
   const { clientId, channelId, text, attachments, parentId = null, createdAt } = outgoing
   const message: ChatMessage = {
     id: clientId,
@@ -66,6 +70,7 @@ export function unsentMessage({ outgoing, error }: OutboxEntry, me: UserSummary)
     deletedAt: null,
     status: error ? 'failed' : 'pending',
     error,
+    waiting,
   }
   unsentMessages.set(outgoing, message)
   return message

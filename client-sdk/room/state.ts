@@ -10,6 +10,8 @@ export interface ChatMessage extends Message {
   status: 'sent' | 'pending' | 'failed'
   /** Why it failed. */
   error?: ChatError | undefined
+  /** While pending: why the last attempt failed, and when the next one is, in ISO 8601. */
+  waiting?: { until: string; error: ChatError } | undefined
 }
 
 /** How far a member has read. */

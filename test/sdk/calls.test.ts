@@ -18,7 +18,7 @@ const refused = (status: number, code: string, headers: Record<string, string> =
 
 /** Pauses between attempts are as long as they can be, and take no time. */
 function underClock() {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   vi.spyOn(Math, 'random').mockReturnValue(1)
   onTestFinished(() => {
     vi.useRealTimers()

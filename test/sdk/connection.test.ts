@@ -1,4 +1,7 @@
 import type { ChatClient, ConnectionState } from '@parley/client'
+import { Connection } from '@parley/client/internal/connection'
+import { Tokens } from '@parley/client/internal/tokens'
+import { topics } from '@parley/contract'
 import { Window } from 'happy-dom'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
@@ -13,6 +16,7 @@ import {
   until,
 } from '../support/chat.ts'
 import { openClock } from '../support/clock.ts'
+import { scriptedChat } from '../support/scripted/index.ts'
 import { patient } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -37,6 +41,8 @@ function simulateBrowser() {
   return {
     show: () => document.dispatchEvent(new Event('visibilitychange')),
     online: () => network.dispatchEvent(new globalThis.Event('online')),
+    offline: () => network.dispatchEvent(new globalThis.Event('offline')),
+    pagehide: () => network.dispatchEvent(new globalThis.Event('pagehide')),
   }
 }
 
@@ -146,6 +152,23 @@ test('the client reconnects at once when the network returns, whatever its backo
   await isLive(chat)
 })
 
+test.each(['offline', 'pagehide'] as const)(
+  'the event "%s" closes the socket at once, and "online" opens the next one',
+  async (name) => {
+    const events = simulateBrowser()
+    const { chat, network } = scriptedChat()
+    await chat.connect()
+    events[name]()
+    expect([statusOf(chat), network.opened]).toEqual(['offline', 1])
+    events.online()
+    await isLive(chat)
+    expect(network.opened).toBe(2)
+    chat.disconnect()
+    events[name]()
+    expect(chat.connection.getSnapshot().reconnectInMs).toBeNull()
+  },
+)
+
 test('after disconnect() nothing is requested, sent or renewed until connect()', async () => {
   const [ana] = await world().users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['ben'] })
@@ -213,6 +236,34 @@ test('the status is live only once the stores are up to date, after any retries'
   await connected
   const { status, items } = list.getSnapshot()
   expect([failures, status, items.length]).toEqual([2, 'ready', 1])
+})
+
+test('a topic that is left and taken again in one tick is subscribed once by the server', async () => {
+  const [ana] = await world().users('ana', 'ben')
+  const { id } = await ana.channels.create({ ...GROUP, memberIds: ['ben'] })
+  const { mint } = await chatOf(world(), 'ben')
+  const connection = new Connection({
+    tokens: new Tokens(mint, () => {}),
+    webSocket: undefined,
+    catchUp: async () => {},
+    onError: () => {},
+  })
+  onTestFinished(() => connection.disconnect())
+  await connection.connect()
+  const heard: string[] = []
+  const take = (name: string) =>
+    connection.subscribe(topics.channel(world().appId, id), {
+      onSubscribed: () => heard.push(`${name} subscribed`),
+      onEvent: () => heard.push(`${name} event`),
+      onAccessLost: () => heard.push(`${name} lost`),
+    })
+  take('first')()
+  take('second')()
+  take('third')
+  await vi.waitUntil(() => heard.includes('third subscribed'), patient)
+  await ana.messages.send({ channelId: id, text: 'once' })
+  await vi.waitUntil(() => heard.length > 1, patient)
+  expect(heard).toEqual(['third subscribed', 'third event'])
 })
 
 test('an error thrown by a listener is reported, and other listeners still run', async () => {

@@ -17,7 +17,7 @@ export function openClock() {
       callback(...given)
     }
     const timer = set(fire, ms)
-    if (/client-sdk|centrifuge/.test(new Error().stack ?? ''))
+    if (/client-sdk/.test(new Error().stack ?? ''))
       pending.set(timer, { due: Date.now() + ms, fire })
     return timer
   }

@@ -16,18 +16,16 @@ export function scriptedChat(options: Partial<ChatClientOptions> = {}) {
   const data: ScriptedData = { me: ME, channels: new Map(), online: new Set(), total: 0 }
   const requests: string[] = []
   const gates: Gate[] = []
-  let refusal: { pattern: RegExp; status: number; code: string } | undefined
+  let refusal: { pattern: RegExp; answer: () => Response } | undefined
   let minted = 0
 
   const scriptedFetch = async (url: string, { method = 'GET', body = '{}' }: RequestInit = {}) => {
     const request = `${method} ${url.slice('http://chat'.length)}`
     requests.push(request)
     if (realtime.network.isCut) throw new TypeError('the network is cut')
-    const { status, code } = refusal?.pattern.test(request) ? refusal : { status: 200, code: '' }
-    const answer =
-      status === 200
-        ? Response.json(answerOf(data, { request, body: JSON.parse(String(body)) }))
-        : Response.json({ error: { code, message: 'refused' } }, { status })
+    const answer = refusal?.pattern.test(request)
+      ? refusal.answer()
+      : Response.json(answerOf(data, { request, body: JSON.parse(String(body)) }))
     const gate = gates.find(({ pattern }) => pattern.test(request))
     if (!gate) return answer
     gates.splice(gates.indexOf(gate), 1)
@@ -91,7 +89,12 @@ export function scriptedChat(options: Partial<ChatClientOptions> = {}) {
     },
     /** Requests that match are refused; without a pattern none is. */
     refuseRequests: (pattern?: RegExp, { status = 500, code = 'INTERNAL_ERROR' } = {}) => {
-      refusal = pattern && { pattern, status, code }
+      const body = { error: { code, message: 'refused' } }
+      refusal = pattern && { pattern, answer: () => Response.json(body, { status }) }
+    },
+    /** Requests that match get this answer and do not reach the server. */
+    intercept: (pattern: RegExp, answer: () => Response) => {
+      refusal = { pattern, answer }
     },
   }
 }

@@ -1,0 +1,173 @@
+import { pause } from '../retry.ts'
+import type {
+  ProtocolError,
+  Publication,
+  Push,
+  StreamPosition,
+  SubscribeResult,
+} from './messages.ts'
+import type { Session } from './session.ts'
+
+/** What happens to a subscription, over all sessions. */
+export type TopicSubscriber = {
+  /** Where to recover from at the first subscription. */
+  since?: StreamPosition | undefined
+  /**
+   * Events arrive without gaps from here on; if `isRecovered`, also since the last known position.
+   */
+  onSubscribed: (context: { isRecovered: boolean; position: StreamPosition }) => void
+  onEvent: (envelope: unknown, rev: number | undefined) => void
+  /** The user may not read the topic, or no longer. */
+  onAccessLost: () => void
+}
+type Topic = {
+  name: string
+  subscriber: TopicSubscriber
+  /** Where to recover from; undefined if the topic begins anew. */
+  position: StreamPosition | undefined
+  /** `waiting`: for a session, or for another attempt. */
+  status: 'waiting' | 'subscribing' | 'subscribed'
+  failures: number
+  timer?: ReturnType<typeof setTimeout>
+}
+
+/** Error: the server cannot continue from the position. */
+const UNRECOVERABLE_POSITION = 112
+/** From this code on an ended subscription may be subscribed again at once. */
+const RESUBSCRIBE = 2_500
+
+/** The topics that the client wants: subscribed in each session, from where the last one ended. */
+export class Subscriptions {
+  readonly #topics = new Map<string, Topic>()
+  #session: Session | undefined
+  #onSettled: (() => void) | undefined
+
+  /** `onError` gets what a subscriber throws. */
+  constructor(readonly onError: (error: unknown) => void) {}
+
+  /** Returns the unsubscribe. */
+  add(name: string, subscriber: TopicSubscriber): () => void {
+    const position = subscriber.since
+    const topic: Topic = { name, subscriber, position, status: 'waiting', failures: 0 }
+    this.#topics.set(name, topic)
+    this.#subscribe(topic)
+    return () => {
+      if (!this.#isWanted(topic)) return
+      this.#remove(topic)
+      if (topic.status === 'waiting') return
+      const session = this.#session
+      session?.call({ unsubscribe: { channel: name } }, ({ error }) => {
+        // The server might still hold it, and refuse to subscribe it again.
+        if (error) session.fail('unable to unsubscribe')
+      })
+    }
+  }
+
+  /** Subscribes to every topic in a new session. */
+  start(session: Session) {
+    this.#session = session
+    for (const topic of this.#topics.values()) this.#subscribe(topic)
+  }
+
+  /** The session has ended. */
+  stop() {
+    this.#session = undefined
+    this.#onSettled = undefined
+    for (const topic of this.#topics.values()) {
+      topic.status = 'waiting'
+      clearTimeout(topic.timer)
+    }
+  }
+
+  /** Calls back once no topic waits for its subscription. */
+  whenSettled(onSettled: () => void) {
+    this.#onSettled = onSettled
+    this.#checkSettled()
+  }
+
+  handlePush({ channel = '', pub, unsubscribe }: Push) {
+    const topic = this.#topics.get(channel)
+    // Otherwise it belongs to a subscription before this one, and the reply covers it.
+    if (topic?.status !== 'subscribed') return
+    if (pub) this.#deliver(topic, pub)
+    if (!unsubscribe) return
+    if (unsubscribe.code >= RESUBSCRIBE) this.#subscribe(topic)
+    else this.#loseAccess(topic)
+  }
+
+  #subscribe(topic: Topic) {
+    if (!this.#session) return
+    topic.status = 'subscribing'
+    const { name: channel, position } = topic
+    const recovery = position && { recover: true, ...position }
+    this.#session.call({ subscribe: { channel, ...recovery } }, ({ error, subscribe = {} }) => {
+      if (!this.#isWanted(topic)) return
+      if (error) this.#handleRefusal(topic, error)
+      else this.#handleSubscribed(topic, subscribe)
+      this.#checkSettled()
+    })
+  }
+
+  #handleSubscribed(topic: Topic, result: SubscribeResult) {
+    const { epoch = '', offset = 0, publications = [] } = result
+    const position = { epoch, offset }
+    topic.status = 'subscribed'
+    topic.failures = 0
+    topic.position = result.recoverable ? position : undefined
+    const isRecovered = result.was_recovering === true && result.recovered === true
+    this.#notify(() => topic.subscriber.onSubscribed({ isRecovered, position }))
+    for (const publication of publications) {
+      if (this.#isWanted(topic)) this.#deliver(topic, publication)
+    }
+  }
+
+  #handleRefusal(topic: Topic, { code, temporary }: ProtocolError) {
+    if (code === UNRECOVERABLE_POSITION && topic.position) {
+      topic.position = undefined
+      return this.#subscribe(topic)
+    }
+    if (!temporary) return this.#loseAccess(topic)
+    topic.status = 'waiting'
+    topic.failures += 1
+    topic.timer = setTimeout(() => this.#subscribe(topic), pause('background', topic.failures))
+  }
+
+  #deliver(topic: Topic, { data, offset }: Publication) {
+    const { position } = topic
+    if (position && offset !== undefined)
+      topic.position = { ...position, offset: Math.max(position.offset, offset) }
+    this.#notify(() => topic.subscriber.onEvent(data, offset))
+  }
+
+  #loseAccess(topic: Topic) {
+    this.#remove(topic)
+    this.#notify(() => topic.subscriber.onAccessLost())
+  }
+
+  #remove(topic: Topic) {
+    clearTimeout(topic.timer)
+    this.#topics.delete(topic.name)
+    this.#checkSettled()
+  }
+
+  /** Not left, or left and replaced, since the command was sent. */
+  #isWanted(topic: Topic) {
+    return this.#topics.get(topic.name) === topic
+  }
+
+  #checkSettled() {
+    const topics = [...this.#topics.values()]
+    if (!this.#onSettled || topics.some(({ status }) => status !== 'subscribed')) return
+    this.#onSettled()
+    this.#onSettled = undefined
+  }
+
+  /** One subscriber's fault must not keep events from the others. */
+  #notify(work: () => void) {
+    try {
+      work()
+    } catch (error) {
+      this.onError(error)
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import { ChatError, type ChatErrorCode } from './error.ts'
+import type { ErrorCode } from './types.ts'
+
+/** The one policy for what is tried again: which failures may pass, and how long to wait. */
+
+const schedules = {
+  /** Somebody waits for the result. */
+  call: { firstMs: 300, longestMs: 5_000 },
+  /** It goes on until it succeeds: the socket, its topics, what was missed, unsent messages. */
+  background: { firstMs: 500, longestMs: 30_000 },
+  /** The application's backend. */
+  tokenProvider: { firstMs: 1_000, longestMs: 60_000 },
+}
+/** A server that asks for a longer pause is asked again nevertheless. */
+const LONGEST_RETRY_AFTER_MS = 5 * 60_000
+/** How much later than asked clients come back, so that they do not all come at once. */
+const RETRY_AFTER_JITTER = 0.1
+/** If a call has to wait longer than this, the caller gets the error instead. */
+const LONGEST_CALL_PAUSE_MS = 10_000
+const RETRIED_CALLS: ChatErrorCode[] = ['NETWORK_ERROR', 'RATE_LIMITED', 'UNAVAILABLE']
+
+/**
+ * How long to wait before the attempt after attempt n, in milliseconds: it doubles up to a maximum,
+ * less a random part of at most half, and is no less than the server's `Retry-After`.
+ */
+export function pause(schedule: keyof typeof schedules, attempt: number, retryAfterMs = 0) {
+  const { firstMs, longestMs } = schedules[schedule]
+  const backoffMs = Math.min(longestMs, firstMs * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2)
+  return Math.max(backoffMs, retryAfterMs * (1 + RETRY_AFTER_JITTER * (1 - Math.random())))
+}
+
+/** How long to wait before a failed call is tried again; undefined if it is not. */
+export function pauseBeforeRetry(
+  error: unknown,
+  { attempt, isRepeatable }: { attempt: number; isRepeatable: boolean },
+) {
+  if (!(error instanceof ChatError) || !RETRIED_CALLS.includes(error.code)) return undefined
+  const { code, retryAfterMs = 0 } = error
+  // A rate-limited call had no effect; any other may have had one.
+  if (!isRepeatable && code !== 'RATE_LIMITED') return undefined
+  if (retryAfterMs > LONGEST_CALL_PAUSE_MS) return undefined
+  return pause('call', attempt, retryAfterMs)
+}
+
+/** What a refusal means: the server says it, or else the status of a proxy, gateway or firewall. */
+export function classify(status: number, body: string): { code: ErrorCode; message: string } {
+  return parseError(body) ?? { code: codeOf(status), message: `the server answered ${status}` }
+}
+
+function parseError(body: string) {
+  try {
+    const { code, message } = JSON.parse(body).error
+    return typeof code === 'string' ? { code: code as ErrorCode, message: String(message) } : null
+  } catch {
+    return null
+  }
+}
+
+const codes: Partial<Record<number, ErrorCode>> = {
+  401: 'FORBIDDEN',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  408: 'UNAVAILABLE',
+  413: 'PAYLOAD_TOO_LARGE',
+  425: 'UNAVAILABLE',
+  429: 'RATE_LIMITED',
+  500: 'INTERNAL_ERROR',
+}
+const codeOf = (status: number) =>
+  codes[status] ?? (status >= 400 && status < 500 ? 'VALIDATION_ERROR' : 'UNAVAILABLE')
+
+/** `Retry-After` in milliseconds, from seconds or a date; undefined if it is neither. */
+export function parseRetryAfter(headers: Headers): number | undefined {
+  const value = headers.get('retry-after')
+  if (value === null) return undefined
+  // The date is by the clock of the server, which the device's may differ from.
+  const now = Date.parse(headers.get('date') ?? '') || Date.now()
+  const seconds = Number(value)
+  const ms = Number.isNaN(seconds) ? Date.parse(value) - now : seconds * 1_000
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS)
+}
+
+export type RateGate = ReturnType<typeof createRateGate>
+
+/** After a 429 all calls of a client against the same limit wait, not only the one refused. */
+export function createRateGate() {
+  const refusals = new Map<string, { error: ChatError; endsAt: number }>()
+  return {
+    /** The error of a call that would be refused; undefined if it may be sent. */
+    refusalOf: (limit: string) => {
+      const { error, endsAt = 0 } = refusals.get(limit) ?? {}
+      const retryAfterMs = endsAt - performance.now()
+      if (!error || retryAfterMs <= 0) return undefined
+      const { message, code, status } = error
+      return new ChatError(message, { code, status, retryAfterMs })
+    },
+    record: (limit: string, error: ChatError) => {
+      const { code, retryAfterMs = 0 } = error
+      if (code === 'RATE_LIMITED')
+        refusals.set(limit, { error, endsAt: performance.now() + retryAfterMs })
+    },
+  }
+}

@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest'
+import { quiet } from '../../support/scripted/index.ts'
+import { connectionToTest, publication } from '../../support/scripted/peer.ts'
+
+test('a client that disconnects and connects twice in a tick keeps one socket', async () => {
+  const { connection, opened, subscribe, sockets, status } = connectionToTest()
+  const { story } = subscribe('a')
+  const first = await opened()
+  connection.disconnect()
+  void connection.connect()
+  connection.disconnect()
+  void connection.connect()
+  await quiet()
+  expect([sockets.length, first.isClosed]).toEqual([2, true])
+  const [, second] = sockets
+  // Some platforms open a socket that was closed while it was connecting.
+  first.isClosed = false
+  first.onopen()
+  expect(first.isClosed).toBe(true)
+  first.onmessage({ data: '{"id":1,"connect":{}}' })
+  first.onclose({ code: 3500, reason: 'late' })
+  await quiet()
+  expect([first.frames, status(), sockets.length]).toEqual([[], 'connecting', 2])
+  await second?.accept()
+  second?.say(second.subscribed('a'))
+  await quiet()
+  expect([status(), story]).toEqual(['live', ['from one 0']])
+})
+
+test('what a closed socket still says changes nothing', async () => {
+  const { connection, opened, subscribe, status, clock } = connectionToTest()
+  const { story } = subscribe('a')
+  const socket = await opened()
+  await socket.accept({ ping: 25, pong: true, expires: true, ttl: 60 })
+  const late = socket.subscribed('a')
+  connection.disconnect()
+  socket.say(late, {}, publication('a', 'late', 1), { push: { disconnect: { code: 3500 } } })
+  socket.onclose({ code: 3500, reason: '' })
+  await quiet()
+  expect([status(), story, socket.frames.length, clock.timers()]).toEqual(['offline', [], 1, 0])
+})
+
+test('a socket that cannot be made is an attempt that failed', async () => {
+  const { connection, opened, reopened, sockets, status } = connectionToTest()
+  const { webSocket } = connection.options
+  connection.options.webSocket = class {
+    constructor() {
+      throw new SyntaxError('not an address')
+    }
+  } as unknown as typeof globalThis.WebSocket // it is never made
+  await expect(opened()).rejects.toThrow('no socket')
+  expect([status(), sockets.length]).toEqual(['offline', 0])
+  expect(connection.state.getSnapshot().lastError).toMatchObject({
+    code: 'NETWORK_ERROR',
+    message: expect.stringContaining('not an address'),
+  })
+  connection.options.webSocket = webSocket
+  await (await reopened()).accept()
+  expect(status()).toBe('live')
+})
+
+test('a device that goes offline loses its socket at once, and keeps one that is not open', async () => {
+  const { connection, opened, reopened, status, sockets } = connectionToTest()
+  const socket = await opened()
+  await socket.accept()
+  connection.handleSleep()
+  expect([status(), socket.isClosed]).toEqual(['offline', true])
+  const { reconnectInMs } = connection.state.getSnapshot()
+  connection.handleSleep()
+  expect(connection.state.getSnapshot().reconnectInMs).toBe(reconnectInMs)
+  const second = await reopened()
+  connection.handleSleep()
+  expect([status(), second.isClosed, sockets.length]).toEqual(['offline', true, 2])
+})
+
+test('catching up waits for the topics, but not for one that is refused for the moment', async () => {
+  const { opened, subscribe, status, provider, clock } = connectionToTest()
+  const caughtUp: string[] = []
+  const [a, b] = [subscribe('a'), subscribe('b')]
+  provider.catchUp = async () => void caughtUp.push(...a.story, ...b.story)
+  const socket = await opened()
+  await socket.accept()
+  socket.say(socket.subscribed('a'))
+  for (let tries = 0; tries < 20 && status() !== 'live'; tries++) {
+    const { id } = socket.asked('subscribe', 'b')
+    socket.say({ id, error: { code: 111, message: 'too many requests', temporary: true } })
+    await clock.forward(300)
+    expect(status()).toBe(tries < 16 ? 'catching-up' : 'live')
+  }
+  expect(caughtUp).toEqual(['from one 0'])
+})
+
+test('a listener that disconnects as soon as the client is connected leaves no timer', async () => {
+  const { connection, opened, status, clock } = connectionToTest()
+  connection.state.subscribe(() => {
+    if (status() === 'catching-up') connection.disconnect()
+  })
+  await (await opened()).accept()
+  expect([status(), clock.timers()]).toEqual(['offline', 0])
+})

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import { quiet } from '../../support/scripted/index.ts'
+import { connectionToTest } from '../../support/scripted/peer.ts'
+
+const TOKEN_EXPIRED = { code: 109, message: 'token expired' }
+const INTERNAL = { code: 100, message: 'internal server error', temporary: true }
+const HOUR_MS = 3_600_000
+
+test('the token is refreshed on the open socket when it expires', async () => {
+  const { opened, status, sockets, minted, provider, clock } = connectionToTest()
+  const socket = await opened()
+  await socket.accept({ expires: true, ttl: 86_400 })
+  await clock.forward(86_399_000)
+  provider.token = async () => 'second'
+  await clock.forward(1_000)
+  const { id, refresh } = socket.asked('refresh')
+  expect([refresh, minted.length]).toEqual([{ token: 'second' }, 2])
+  socket.say({ id, refresh: { expires: true, ttl: 60 } })
+  await clock.forward(59_000)
+  expect(socket.asked('refresh').id).toBe(id)
+  await clock.forward(1_000)
+  expect(socket.asked('refresh').id).toBeGreaterThan(id)
+  expect([status(), sockets.length]).toEqual(['live', 1])
+})
+
+test('a failing or hanging token provider does not end the socket; the refresh is repeated', async () => {
+  const { opened, status, sockets, provider, clock } = connectionToTest()
+  const socket = await opened()
+  await socket.accept({ expires: true, ttl: 86_400 })
+  provider.token = () => Promise.reject(new Error('down'))
+  await clock.forward(86_401_000)
+  provider.token = () => new Promise(() => {})
+  await clock.forward(20_000)
+  expect(socket.commands.filter(({ refresh }) => refresh)).toEqual([])
+  provider.token = async () => 'at last'
+  const isAsked = () => socket.commands.some(({ refresh }) => refresh)
+  for (let second = 0; second < 120 && !isAsked(); second++) await clock.forward(1_000)
+  expect(socket.asked('refresh').refresh).toEqual({ token: 'at last' })
+  socket.say({ id: socket.asked('refresh').id, refresh: {} })
+  await clock.forward(HOUR_MS)
+  expect([status(), sockets.length]).toEqual(['live', 1])
+})
+
+test.each([
+  [INTERNAL, 'live', 2],
+  [TOKEN_EXPIRED, 'offline', 1],
+])(
+  'a refresh that is answered with %j leaves the client %s',
+  async (error, expected, refreshes) => {
+    const { opened, status, clock } = connectionToTest()
+    const socket = await opened()
+    // A ttl of zero is left out, like every default.
+    await socket.accept({ expires: true })
+    await clock.forward(900)
+    expect(socket.commands.filter(({ refresh }) => refresh)).toEqual([])
+    await clock.forward(100)
+    expect(socket.commands.filter(({ refresh }) => refresh)).toHaveLength(1)
+    socket.say({ id: socket.asked('refresh').id, error })
+    await quiet()
+    expect(status()).toBe(expected)
+    await clock.forward(5_000)
+    expect(socket.commands.filter(({ refresh }) => refresh)).toHaveLength(refreshes)
+  },
+)
