@@ -34,6 +34,7 @@ await build({
   mangleProps: /^_/,
   minifySyntax: true,
   legalComments: 'inline',
+  sourcemap: true,
 })
 const require = createRequire(join(here, '../package.json'))
 const tsc = join(require.resolve('typescript/package.json'), '../bin/tsc')
