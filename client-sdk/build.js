@@ -27,6 +27,7 @@ await build({
   platform: 'neutral',
   target: 'es2022',
   external: ['react', 'ws', '#websocket'],
+  sourcemap: true,
 })
 const require = createRequire(join(here, '../package.json'))
 const tsc = join(require.resolve('typescript/package.json'), '../bin/tsc')

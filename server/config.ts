@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { formatIssues, limits } from '@parley/contract'
 import { z } from 'zod'
 import { withSchema } from './db/own-schema.ts'
+import { withSecretFiles } from './secret-files.ts'
 
 /** The configuration. Only this file reads the environment; `.env.example` lists every variable. */
 export type Config = ReturnType<typeof readConfig>
@@ -53,6 +54,8 @@ export const Variables = z.object({
     .string()
     .regex(/^(?!pg_)[a-z_][a-z0-9_]{0,49}$/, 'expected a name of at most 50 of a-z, 0-9 and _')
     .optional(),
+  EMBEDDED_DATABASE: z.enum(['yes'], 'expected yes').optional(),
+  MIGRATE_ON_START: z.enum(['on', 'off'], 'expected on or off').default('on'),
   DATA_DIR: z.string().default('.data'),
   DATABASE_POOL_SIZE: wholeNumber(2, 1_000).default(10),
   DATABASE_WAIT_SECONDS: wholeNumber(0, 600).default(30),
@@ -86,6 +89,7 @@ export const Variables = z.object({
   PUSH_WORKFLOW_REACTION: z.string().default('reaction'),
   PUSH_WORKFLOW_THREAD_REPLY: z.string().default('thread-reply'),
   METRICS_PORT: wholeNumber(0, 65_535).optional(),
+  METRICS_HOST: z.string().default('127.0.0.1'),
   LOG_LEVEL: z.enum(LOG_LEVELS, `expected one of ${LOG_LEVELS.join(', ')}`).default('info'),
 })
 
@@ -95,7 +99,7 @@ export const Variables = z.object({
  */
 export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value))
-  const parsed = Variables.safeParse(given)
+  const parsed = Variables.safeParse(withSecretFiles(given))
   if (!parsed.success) {
     // Only the variable's name: a position in its list would not help to find the bad value.
     const issues = parsed.error.issues.map((issue) => ({ ...issue, path: issue.path.slice(0, 1) }))
@@ -106,6 +110,11 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
   if (isProduction && variables.JWT_SECRET === undefined)
     throw new Error('JWT_SECRET: required with NODE_ENV=production')
   const { DATABASE_URL: databaseUrl, DATABASE_SCHEMA: schema } = variables
+  if (isProduction && databaseUrl === undefined && variables.EMBEDDED_DATABASE === undefined)
+    throw new Error(
+      'DATABASE_URL: required with NODE_ENV=production. EMBEDDED_DATABASE=yes insists on the ' +
+        'embedded PostgreSQL, which is meant for development',
+    )
   if (schema !== undefined && databaseUrl === undefined)
     throw new Error('DATABASE_SCHEMA: expected with DATABASE_URL only')
   const host = variables.HOST ?? (isProduction ? '0.0.0.0' : '127.0.0.1')
@@ -116,6 +125,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
     port: variables.PORT,
     host,
     databaseUrl: databaseUrl && schema ? withSchema(databaseUrl, schema) : databaseUrl,
+    migrateOnStart: variables.MIGRATE_ON_START === 'on',
     dataDir: resolve(variables.DATA_DIR),
     poolSize: variables.DATABASE_POOL_SIZE,
     waitSeconds: variables.DATABASE_WAIT_SECONDS,
@@ -123,6 +133,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
     jwtSecret: variables.JWT_SECRET,
     previousJwtSecrets: variables.JWT_PREVIOUS_SECRETS,
     allowedOrigins: variables.ALLOWED_ORIGINS ?? developmentOrigins,
+    areOriginsGiven: variables.ALLOWED_ORIGINS !== undefined,
     rateLimits: {
       tokens: variables.RATE_LIMIT_TOKENS,
       messages: variables.RATE_LIMIT_MESSAGES,
@@ -144,30 +155,10 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
     },
     push: pushSettings(variables),
     metricsPort: variables.METRICS_PORT,
+    metricsHost: variables.METRICS_HOST,
     logLevel: variables.LOG_LEVEL,
     isStartedByNpm: environment.npm_lifecycle_event !== undefined,
   }
-}
-
-/** What in a valid configuration is probably not meant. `wsUrl` is where clients connect to. */
-export function warningsOf(config: Config, wsUrl: string) {
-  const { isProduction, publicUrl, allowedOrigins, trustProxy, userAdminAccess } = config
-  const warnings: string[] = []
-  if (isProduction && publicUrl === undefined)
-    warnings.push(`PUBLIC_URL is unset: clients are told to connect to ${wsUrl}`)
-  if (isProduction && publicUrl?.startsWith('https:') && trustProxy === false)
-    warnings.push(
-      'TRUST_PROXY is unset, but PUBLIC_URL is that of a proxy: all its clients seem to come ' +
-        'from one address and share the limits of one. Set the number of proxies.',
-    )
-  if (isProduction && allowedOrigins.includes('*'))
-    warnings.push('ALLOWED_ORIGINS=*: the pages of every site may call. It is for development.')
-  if (userAdminAccess === 'bearer')
-    warnings.push(
-      'USER_ADMIN_ACCESS=bearer: any user may change and delete other users of the app. ' +
-        'In production, prefer "server".',
-    )
-  return warnings
 }
 
 /** The push provider, and its workflow for each kind of push; undefined without a key. */

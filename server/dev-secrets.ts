@@ -28,8 +28,13 @@ function create(file: string) {
     demoApiKey: newApiKey(),
   }
   const draft = `${file}.${process.pid}`
-  mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(draft, JSON.stringify(secrets, null, 2), { mode: 0o600 })
+  try {
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(draft, JSON.stringify(secrets, null, 2), { mode: 0o600 })
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : 'error'
+    throw new Error(`DATA_DIR: ${dirname(file)} is not writable (${code}). Set another folder`)
+  }
   try {
     linkSync(draft, file)
   } catch (error) {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { developmentOrigins, readConfig, Variables, warningsOf } from '@parley/server/config'
+import { developmentOrigins, readConfig, Variables } from '@parley/server/config'
+import { warningsOf } from '@parley/server/config-warnings'
 import { describe, expect, test } from 'vitest'
 
 const complaint = (variables: Record<string, string>) => {
@@ -55,6 +56,8 @@ describe('an invalid variable is reported in one line', () => {
       '10.0.0.0/8,x',
     ],
     PUBLIC_URL: ['example.com', 'ftp://example.com', '/'],
+    EMBEDDED_DATABASE: ['no', 'true'],
+    MIGRATE_ON_START: ['yes', 'never'],
     INVITE_URL: ['https://example.com/join', '/join/{token}', 'ftp://example.com/{token}'],
     LOG_LEVEL: ['loud', 'INFO'],
   }
@@ -96,16 +99,29 @@ test('without variables the server is in development and listens on this machine
   })
 })
 
-test('production listens on all addresses and requires JWT_SECRET', () => {
-  expect(readConfig({ NODE_ENV: 'production', JWT_SECRET: 'x'.repeat(32) })).toMatchObject({
+test('production listens on all addresses, but for metrics, and requires JWT_SECRET', () => {
+  const production = { NODE_ENV: 'production', DATABASE_URL: 'postgres://db/chat' }
+  expect(readConfig({ ...production, JWT_SECRET: 'x'.repeat(32) })).toMatchObject({
     isProduction: true,
     host: '0.0.0.0',
+    metricsHost: '127.0.0.1',
     adminKey: undefined,
     userAdminAccess: 'server',
   })
-  expect(complaint({ NODE_ENV: 'production' })).toBe(
-    'JWT_SECRET: required with NODE_ENV=production',
+  expect(complaint(production)).toBe('JWT_SECRET: required with NODE_ENV=production')
+})
+
+test('production does without DATABASE_URL only if told to: a typo would start an empty one', () => {
+  const typo = {
+    NODE_ENV: 'production',
+    JWT_SECRET: 'x'.repeat(32),
+    DATBASE_URL: 'postgres://db/a',
+  }
+  expect(complaint(typo)).toMatch(
+    /^DATABASE_URL: required with NODE_ENV=production\. EMBEDDED_DATABASE=yes .+$/,
   )
+  const { databaseUrl } = readConfig({ ...typo, EMBEDDED_DATABASE: 'yes' })
+  expect(databaseUrl).toBeUndefined()
 })
 
 describe('what is probably not meant is warned of', () => {
@@ -115,16 +131,22 @@ describe('what is probably not meant is warned of', () => {
     )
   const production = {
     NODE_ENV: 'production',
+    DATABASE_URL: 'postgres://db/chat',
+    ADMIN_API_KEY: 'the-key-of-the-operator',
     PUBLIC_URL: 'https://chat.example.com',
     TRUST_PROXY: '1',
     ALLOWED_ORIGINS: 'https://app.example.com',
   }
+  const embedded = { ...production, DATABASE_URL: '', EMBEDDED_DATABASE: 'yes' }
   const cases: [string, Record<string, string>, string[]][] = [
     ['a complete production', production, []],
     ['no PUBLIC_URL', { ...production, PUBLIC_URL: '' }, ['PUBLIC_URL']],
     ['https without TRUST_PROXY', { ...production, TRUST_PROXY: '' }, ['TRUST_PROXY']],
     ['https and no proxy at all', { ...production, TRUST_PROXY: '0' }, []],
-    ['http without it', { ...production, PUBLIC_URL: 'http://a', TRUST_PROXY: '' }, []],
+    ['http', { ...production, PUBLIC_URL: 'http://a', TRUST_PROXY: '' }, ['PUBLIC_URL']],
+    ['an embedded database', embedded, ['DATABASE_URL']],
+    ['no key', { ...production, ADMIN_API_KEY: '' }, ['ADMIN_API_KEY']],
+    ['no origins', { ...production, ALLOWED_ORIGINS: '' }, ['ALLOWED_ORIGINS']],
     ['pages of every site', { ...production, ALLOWED_ORIGINS: '*' }, ['ALLOWED_ORIGINS']],
     ['bearers', { ...production, USER_ADMIN_ACCESS: 'bearer' }, ['USER_ADMIN_ACCESS']],
     ['development', { ALLOWED_ORIGINS: '*' }, ['USER_ADMIN_ACCESS']],

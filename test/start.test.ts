@@ -26,7 +26,8 @@ test('a failed start prints one line with the reason and exits with 1', async ()
     patient,
   )) as AddressInfo
   const waiting = 'Warning: waiting up to 3 s for the database: .*'
-  const refusal = 'The database cannot be used: connect ECONNREFUSED \\S+:1'
+  const refusal =
+    'The database cannot be used: connect ECONNREFUSED \\S+:1. Check the host and port in DATABASE_URL'
   const bad: [Record<string, string>, RegExp][] = [
     [{ PORT: 'x', DATA_DIR: directory }, /^PORT: expected a whole number\n$/],
     [
@@ -39,12 +40,21 @@ test('a failed start prints one line with the reason and exits with 1', async ()
     ],
     [
       { ...production, DATABASE_URL: world().databaseUrl, PORT: String(port) },
-      /^listen EADDRINUSE: address already in use 127\.0\.0\.1:\d+\n$/,
+      /^PORT: another program listens on \d+\. Set a free one, or 0 for any \(EADDRINUSE\)\n$/,
     ],
     // It says "Server listening" only once everything listens.
     [
       { ...production, DATABASE_URL: world().databaseUrl, METRICS_PORT: String(port) },
-      /^listen EADDRINUSE: address already in use 127\.0\.0\.1:\d+\n$/,
+      /^METRICS_PORT: another program listens on \d+\. Set a free one, or 0 .+\(EADDRINUSE\)\n$/,
+    ],
+    [
+      { ...production, DATABASE_URL: world().databaseUrl, HOST: 'nowhere.invalid' },
+      /^HOST: nowhere\.invalid is no address of this machine \((ENOTFOUND|EAI_AGAIN)\)\n$/,
+    ],
+    // Below a file no folder can be made, whoever runs this.
+    [
+      { DATA_DIR: join(import.meta.filename, 'data') },
+      /^DATA_DIR: \S+\/data is not writable \(ENOTDIR\)\. Set another folder\n$/,
     ],
     [
       { ...production, DATABASE_URL: `${world().databaseUrl}?sslmode=prefer` },
@@ -77,7 +87,11 @@ test('in development missing secrets and data are created, and kept for later', 
   expect(await first.code).toBe(0)
   expect(hasEnded(dataDir)).toBe(true)
 
-  const second = start({ NODE_ENV: 'production', JWT_SECRET: production.JWT_SECRET })
+  const second = start({
+    NODE_ENV: 'production',
+    JWT_SECRET: production.JWT_SECRET,
+    EMBEDDED_DATABASE: 'yes',
+  })
   const again = await second.url()
   expect(second.output()).toContain('Warning: DATABASE_URL is unset: using the embedded PostgreSQL')
   expect(second.output()).toContain(
@@ -109,7 +123,7 @@ test('a failed start stops what it had started', async () => {
   const dataDir = join(directory, 'embedded')
   const failing = start({ DATA_DIR: dataDir, HOST: '203.0.113.1' })
   expect(await failing.code).toBe(1)
-  expect(failing.output()).toMatch(/^listen EADDRNOTAVAIL: .*\n$/)
+  expect(failing.output()).toBe('HOST: 203.0.113.1 is no address of this machine (EADDRNOTAVAIL)\n')
   expect(hasEnded(dataDir)).toBe(true)
 })
 

@@ -23,9 +23,12 @@ const sequence =
     ? { sequencer: SlowFirst }
     : { shuffle: { files: true, tests: true }, seed: Number(seed) }
 
+const resolve = { conditions: ['parley-source', 'node', 'module'] }
 export const everywhere = {
   root: import.meta.dirname,
-  ssr: { resolve: { conditions: ['parley-source', 'node', 'module'] } },
+  ssr: { resolve },
+  // Where the global setup runs.
+  environments: { __vitest__: { resolve } },
 }
 /** Once for all projects of a run. */
 export const globalSetup = ['./support/setup.ts']

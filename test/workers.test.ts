@@ -59,7 +59,7 @@ test('a separate worker runs jobs, publishes their events, and exits on SIGTERM'
 })
 
 test('npm run worker without DATABASE_URL exits with an error that names it', async () => {
-  const { exited, output } = startWorkerByNpm()
+  const { exited, output } = startWorkerByNpm({ EMBEDDED_DATABASE: 'yes' })
   expect(await exited).toEqual([1, null])
   expect(output()).toMatch(/^DATABASE_URL: required by a worker.*\n$/)
 })

@@ -23,6 +23,9 @@ export const queueSchema = (db: Tx) => db(schemaOf(db, 'graphile_worker'))
 /** The schema of the list of migrations, in a query. */
 export const migrationsSchema = (db: Tx) => db(schemaOf(db, 'drizzle'))
 
+/** The list of migrations, as the name of a table. */
+export const migrationsTable = (db: Tx) => `${schemaOf(db, 'drizzle')}.__drizzle_migrations`
+
 /** Whether there are tables of the queue: they exist once a process has run jobs. */
 export async function hasQueue(db: Tx) {
   const [queue] = await db<{ exists: boolean }[]>`

@@ -26,6 +26,9 @@ export function createFastify({
 }: FastifyOptions): FastifyInstance {
   const commonHeaders = (id: string, headers: IncomingHttpHeaders) => ({
     'X-Request-Id': id,
+    // Answers are for the caller alone, and some are tokens. Files of pages say otherwise.
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
     ...corsHeaders(allowedOrigins, headers),
   })
   const app = Fastify({

@@ -57,7 +57,6 @@ export function servePlayground(
     const { data } = TokenRequest.safeParse(request.body)
     if (!data)
       throw new ApiError('VALIDATION_ERROR', `userId: expected one of ${demoUserIds.join(', ')}`)
-    reply.header('Cache-Control', 'no-store')
     return mintToken(
       { ...toCallRequest(request, reply), credentials: { apiKey: demoApiKey, ip: request.ip } },
       { ...data, name: demoUsers[data.userId] },
@@ -75,7 +74,7 @@ function sendFile(reply: FastifyReply, bundle: Bundle, name: string) {
   const content = bundle.get(name)
   const contentType = contentTypes[name.slice(name.lastIndexOf('.') + 1)]
   if (content === undefined || !contentType) throw new ApiError('NOT_FOUND', 'No such file')
-  return reply.header('X-Content-Type-Options', 'nosniff').type(contentType).send(content)
+  return reply.type(contentType).send(content)
 }
 
 const loopback = new BlockList()

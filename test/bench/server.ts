@@ -21,7 +21,7 @@ export async function startServer(variables: Record<string, string>) {
   const [port, metricsPort] = [await freePort(), await freePort()]
   const child = spawn(
     process.execPath,
-    ['--conditions=parley-source', '--import', 'tsx', 'server/bin/server.ts'],
+    ['--conditions=parley-source', '--import', 'tsx', 'server/bin/parley.ts', 'start'],
     {
       cwd: fileURLToPath(new URL('../..', import.meta.url)),
       stdio: ['ignore', 'ignore', 'inherit'],

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 type Options = {
   name: string
-  program: 'server' | 'worker'
+  command: 'start' | 'worker'
   /** The folder of the bundled programs. */
   programs: string
   cwd: string
@@ -17,8 +17,8 @@ const START_MS = 60_000
 const TAIL = 4_000
 const WARNINGS = 200
 
-/** A program that is started, stopped, killed and started again. */
-export function createProgram({ name, program, programs, cwd, environment, onDeath }: Options) {
+/** A command of `parley` that is started, stopped, killed and started again. */
+export function createProgram({ name, command, programs, cwd, environment, onDeath }: Options) {
   let child: ChildProcess | undefined
   let isEnding = false
   const warnings: string[] = []
@@ -33,7 +33,7 @@ export function createProgram({ name, program, programs, cwd, environment, onDea
   /** Resolves with the address on which it listens. */
   const start = async () => {
     isEnding = false
-    const current = spawn(process.execPath, [join(programs, `${program}.mjs`)], {
+    const current = spawn(process.execPath, [join(programs, 'parley.mjs'), command], {
       cwd,
       env: { PATH: process.env.PATH, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -56,7 +56,7 @@ export async function openRig({ seed, programs, nodes: count, ...options }: RigO
     PUSH_SECRET_KEY: provider.settings.secretKey,
     PUSH_API_URL: provider.settings.apiUrl,
   }
-  const open = async (name: string, program: 'server' | 'worker') => {
+  const open = async (name: string, command: 'start' | 'worker') => {
     const databaseLine = await openLine(() => database.url)
     const clockFile = join(folder, `${name}.clock`)
     const setClock = (seconds: number) =>
@@ -64,7 +64,7 @@ export async function openRig({ seed, programs, nodes: count, ...options }: RigO
     setClock(0)
     const process = createProgram({
       name,
-      program,
+      command,
       programs,
       cwd: folder,
       environment: {
@@ -82,7 +82,7 @@ export async function openRig({ seed, programs, nodes: count, ...options }: RigO
     return { process, databaseLine, setClock }
   }
   const openNode = async (index: number) => {
-    const node = await open(`node-${index}`, 'server')
+    const node = await open(`node-${index}`, 'start')
     let address = 'http://127.0.0.1:9'
     const line = await openLine(() => address)
     const start = async () => {

@@ -88,7 +88,8 @@ export function useStagingWorld() {
   /** Starts what `npm run worker` runs. */
   const startWorker = (variables: Record<string, string>) =>
     stopAfterTest(spawnWorker(process.execPath, bundled('worker'), variables))
-  const startWorkerByNpm = () => stopAfterTest(spawnWorker('npm', ['run', '--silent', 'worker']))
+  const startWorkerByNpm = (variables: Record<string, string>) =>
+    stopAfterTest(spawnWorker('npm', ['run', '--silent', 'worker'], variables))
   const stopLast = () => processes.pop()?.stop()
 
   const send = (text: string) => {

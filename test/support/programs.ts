@@ -8,9 +8,7 @@ const root = join(import.meta.dirname, '../..')
 
 /** What tests start in processes of their own. */
 const programs = {
-  server: 'server/bin/server.ts',
-  worker: 'server/bin/worker.ts',
-  'new-epoch': 'server/bin/new-epoch.ts',
+  parley: 'server/bin/parley.ts',
   'embedded-postgres': 'server/db/embedded/index.ts',
 }
 

@@ -7,7 +7,7 @@ import { patient } from './until.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The folder of the bundled programs: `server.mjs` and so on. */
+    /** The folder of the bundled programs: `parley.mjs` and so on. */
     programs: string
   }
 }
@@ -35,10 +35,11 @@ export function useChildren() {
   }
 }
 
-/** The arguments with which Node.js runs a program that was bundled for this run. */
-export const bundled = (program: 'server' | 'worker' | 'new-epoch') => [
+/** The arguments with which Node.js runs a command of `parley`, as it was bundled for this run. */
+export const bundled = (...command: string[]) => [
   '--enable-source-maps',
-  join(inject('programs'), `${program}.mjs`),
+  join(inject('programs'), 'parley.mjs'),
+  ...command,
 ]
 
 /**
@@ -47,7 +48,7 @@ export const bundled = (program: 'server' | 'worker' | 'new-epoch') => [
  */
 export function start(variables: Record<string, string>, cwd: string) {
   const environment = { PATH: process.env.PATH, PORT: '0', ...variables }
-  const child = spawn(process.execPath, bundled('server'), { cwd, env: environment })
+  const child = spawn(process.execPath, bundled('start'), { cwd, env: environment })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
   const code = new Promise<number | null>((resolve) => child.on('close', resolve))

@@ -56,7 +56,8 @@ const createWritable = (directory: string) => {
     accessSync(directory, constants.W_OK)
     return realpathSync(directory)
   } catch (error) {
-    throw new Error(`DATA_DIR ${directory} is not writable: ${error}`)
+    const code = error instanceof Error && 'code' in error ? error.code : 'error'
+    throw new Error(`DATA_DIR: ${directory} is not writable (${code}). Set another folder`)
   }
 }
 

@@ -4,30 +4,35 @@ import type { FastifyInstance } from 'fastify'
 import { ApiError } from '../../core/errors.ts'
 import { once } from '../once.ts'
 import { asyncApiJson } from './asyncapi.ts'
-import { openApiJson } from './document.ts'
 
 /**
  * Serves the documents at /openapi.json and /docs/asyncapi.json. With `hasPage`, also serves a page
  * at /docs to read the first and to try out the operations.
  */
 export function serveDocs(app: FastifyInstance, { hasPage }: { hasPage: boolean }) {
-  const openApi = once(openApiJson)
+  const openApi = once(loadOpenApiJson)
   const asyncApi = once(asyncApiJson)
-  app.get('/openapi.json', (_, reply) => reply.type(JSON_TYPE).send(openApi()))
+  app.get('/openapi.json', async (_, reply) => reply.type(JSON_TYPE).send(await openApi()))
   app.get('/docs/asyncapi.json', (_, reply) => reply.type(JSON_TYPE).send(asyncApi()))
   if (!hasPage) return
   // For files below /docs that the page does not have.
   app.setNotFoundHandler(() => {
     throw new ApiError('NOT_FOUND', 'No such route')
   })
-  app.register(swagger, { mode: 'static', specification: { document: JSON.parse(openApi()) } })
-  app.register(swaggerUi, {
-    routePrefix: '/docs',
-    theme: { title: 'Parley' },
-    uiConfig: { layout: 'BaseLayout', tryItOutEnabled: true, persistAuthorization: true },
-    staticCSP: contentSecurityPolicy,
+  app.register(async (scope) => {
+    const document = JSON.parse(await openApi())
+    scope.register(swagger, { mode: 'static', specification: { document } })
+    scope.register(swaggerUi, {
+      routePrefix: '/docs',
+      theme: { title: 'Parley' },
+      uiConfig: { layout: 'BaseLayout', tryItOutEnabled: true, persistAuthorization: true },
+      staticCSP: contentSecurityPolicy,
+    })
   })
 }
+
+/** When it is needed: what makes the document takes a tenth of a start. */
+const loadOpenApiJson = async () => (await import('./document.ts')).openApiJson()
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 

@@ -5,28 +5,28 @@ import type { EventPublisher } from '../core/event-bus.ts'
 import { createJobStaging } from '../core/jobs.ts'
 import { createMetrics, type Metrics } from '../core/metrics.ts'
 import { createDb } from '../db/client.ts'
-import { migrate } from '../db/migrate.ts'
-import { whenReady } from '../db/when-ready.ts'
 import { startMetricsServer } from '../http/metrics-server.ts'
 import { createCleanup } from '../jobs/cleanup.ts'
 import { startJobs } from '../jobs/index.ts'
-import { errorMessage, runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
+import { runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
 import type { Broker } from '../realtime/broker.ts'
 import { hintOf } from '../realtime/hints.ts'
 import { createPostgresBroker } from '../realtime/postgres-broker.ts'
+import { listenError } from './listen-error.ts'
+import { prepareSchema } from './open.ts'
 
-/** `npm run worker`: runs the jobs of servers with JOBS=external, on their database. */
 const stopFunctions: StopFunction[] = []
+
+/** `parley worker`: runs the jobs of servers with JOBS=external, on their database. */
+export const startWorker = () => runProcess({ start, stopFunctions })
 
 async function start(stop: () => void) {
   const config = readConfig()
   if (config.isStartedByNpm) stopWithParent(stop)
-  const { databaseUrl, poolSize, waitSeconds, metricsPort } = config
+  const { databaseUrl, poolSize, metricsPort: port, metricsHost: host } = config
   if (databaseUrl === undefined)
     throw new Error('DATABASE_URL: required by a worker, which shares the database of its servers')
-  const onWait = (reason: unknown) =>
-    console.warn(`Waiting up to ${waitSeconds} s for the database: ${errorMessage(reason)}`)
-  await whenReady(() => migrate(databaseUrl), { waitSeconds, onWait })
+  await prepareSchema(databaseUrl, config)
   const db = createDb({ url: databaseUrl, poolSize, applicationName: 'parley-worker' })
   stopFunctions.push(() => db.end({ timeout: 3 }))
 
@@ -59,9 +59,10 @@ async function start(stop: () => void) {
     log,
   })
   stopFunctions.push(stopJobs)
-  if (metricsPort !== undefined) {
-    const options = { db, poolSize, port: metricsPort, host: config.host }
-    const metricsServer = await startMetricsServer(metrics, options)
+  if (port !== undefined) {
+    const metricsServer = await startMetricsServer(metrics, { db, poolSize, port, host }).catch(
+      listenError({ port, host, prefix: 'METRICS_' }),
+    )
     stopFunctions.push(metricsServer.stop)
   }
   log.info('worker started')
@@ -78,5 +79,3 @@ const createBrokerPublisher = (
   },
   broadcast: broker.send,
 })
-
-runProcess({ start, stopFunctions })

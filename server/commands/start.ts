@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
-import { endpointPath } from '@parley/contract'
 import { buildApp } from '../app.ts'
-import { type Config, readConfig, warningsOf } from '../config.ts'
+import { type Config, readConfig } from '../config.ts'
+import { warningsOf } from '../config-warnings.ts'
 import { createEventBus } from '../core/event-bus.ts'
 import { sha256 } from '../core/hash.ts'
 import { acceptedTasks, createJobStaging } from '../core/jobs.ts'
@@ -10,9 +10,7 @@ import { createTokens } from '../core/tokens.ts'
 import { createDb, type Db } from '../db/client.ts'
 import { startEmbeddedPostgres } from '../db/embedded/index.ts'
 import { inSchema, locks } from '../db/locks.ts'
-import { migrate } from '../db/migrate.ts'
 import { transaction } from '../db/transaction.ts'
-import { whenReady } from '../db/when-ready.ts'
 import { developmentSecrets } from '../dev-secrets.ts'
 import { createApp } from '../features/apps.ts'
 import { startMetricsServer } from '../http/metrics-server.ts'
@@ -21,11 +19,16 @@ import { startJobs } from '../jobs/index.ts'
 import { createProviderPreferences } from '../jobs/push/preferences.ts'
 import { watchWorkers } from '../jobs/watch-workers.ts'
 import { errorMessage, runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
+import { localUrl, wsUrlOf } from '../urls.ts'
+import { listenError } from './listen-error.ts'
+import { prepareSchema } from './open.ts'
 
-/** `npm start`: the server, with its database unless that is given, and its jobs. */
 const stopFunctions: StopFunction[] = []
 
-async function start(stop: (exitCode?: number) => void) {
+/** `parley start`: the server, with its database unless that is given, and its jobs. */
+export const start = () => runProcess({ start: startServer, stopFunctions })
+
+async function startServer(stop: (exitCode?: number) => void) {
   const config = readConfig()
   if (config.isStartedByNpm) stopWithParent(stop)
   const secrets = config.isProduction ? undefined : developmentSecrets(config.dataDir)
@@ -35,8 +38,8 @@ async function start(stop: (exitCode?: number) => void) {
   const jwtSecret = config.jwtSecret ?? secrets?.jwtSecret ?? ''
   const tokens = await createTokens([jwtSecret, ...config.previousJwtSecrets])
   const adminKey = config.adminKey ?? secrets?.adminKey
-  const publicUrl = () => config.publicUrl ?? localUrl(config.host, app.server.address())
-  const wsUrl = () => `${publicUrl().replace(/^http/, 'ws')}${endpointPath}`
+  const publicUrl = () => config.publicUrl ?? localUrl(config.host, portOf(app.server.address()))
+  const wsUrl = () => wsUrlOf(publicUrl())
 
   const metrics = createMetrics()
   const bus = createEventBus()
@@ -80,13 +83,16 @@ async function start(stop: (exitCode?: number) => void) {
     )
   }
   if (config.metricsPort !== undefined) {
-    const options = { db, poolSize: config.poolSize, port: config.metricsPort, host: config.host }
-    const metricsServer = await startMetricsServer(metrics, options)
+    const { metricsPort: port, metricsHost: host, poolSize } = config
+    const metricsServer = await startMetricsServer(metrics, { db, poolSize, port, host }).catch(
+      listenError({ port, host, prefix: 'METRICS_' }),
+    )
     stopFunctions.push(metricsServer.stop)
   }
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
   // Last, so that what says "Server listening" has everything it needs.
-  await app.listen({ port: config.port, host: config.host })
+  const { port, host } = config
+  await app.listen({ port, host }).catch(listenError({ port, host }))
 
   warningsOf(config, wsUrl()).forEach(warn)
   print({ 'Base URL': publicUrl(), WebSocket: wsUrl() })
@@ -94,15 +100,15 @@ async function start(stop: (exitCode?: number) => void) {
     print({
       Docs: `${publicUrl()}/docs`,
       Playground: `${publicUrl()}/playground`,
+      // For psql, and for pg_dump: it is the way out of the embedded database.
+      ...(config.databaseUrl === undefined && { Database: databaseUrl }),
       // A key that was given is not for the screen, nor for the logs that it ends up in.
       ...(config.adminKey === undefined && { 'Admin key': secrets.adminKey }),
       'Demo API key': secrets.demoApiKey,
     })
 }
 
-async function startEmbedded({ dataDir, isProduction }: Config, stop: (exitCode: number) => void) {
-  if (isProduction)
-    warn('DATABASE_URL is unset: using the embedded PostgreSQL, which is meant for development.')
+async function startEmbedded({ dataDir }: Config, stop: (exitCode: number) => void) {
   const postgres = await startEmbeddedPostgres({
     dataDir,
     onNotice: (line) => console.log(line),
@@ -115,24 +121,15 @@ async function startEmbedded({ dataDir, isProduction }: Config, stop: (exitCode:
   return postgres.url
 }
 
-async function openDatabase(url: string, { poolSize, waitSeconds }: Config): Promise<Db> {
-  const onWait = (reason: unknown) =>
-    warn(`waiting up to ${waitSeconds} s for the database: ${errorMessage(reason)}`)
-  await whenReady(() => migrate(url), { waitSeconds, onWait }).catch((error) => {
-    throw new Error(`The database cannot be used: ${errorMessage(error)}`)
-  })
-  const db = createDb({ url, poolSize, applicationName: 'parley' })
+async function openDatabase(url: string, config: Config): Promise<Db> {
+  await prepareSchema(url, config)
+  const db = createDb({ url, poolSize: config.poolSize, applicationName: 'parley' })
   stopFunctions.push(() => db.end({ timeout: 3 }))
   return db
 }
 
-/** The server's URL on this machine. A host that means all addresses cannot be connected to. */
-function localUrl(host: string, address: AddressInfo | string | null) {
-  const port = typeof address === 'object' ? address?.port : ''
-  if (host === '0.0.0.0' || host === '::') return `http://localhost:${port}`
-  const isIPv6 = host.includes(':')
-  return `http://${isIPv6 ? `[${host}]` : host}:${port}`
-}
+const portOf = (address: AddressInfo | string | null) =>
+  typeof address === 'object' ? (address?.port ?? '') : ''
 
 /** Gives calls in progress some time to finish. */
 async function closeInTime(app: ReturnType<typeof buildApp>) {
@@ -162,5 +159,3 @@ const print = (lines: Record<string, string>) => {
 }
 
 const warn = (line: string) => console.warn(`Warning: ${line}`)
-
-runProcess({ start, stopFunctions })

@@ -1,0 +1,26 @@
+import { type Config, readConfig } from '../config.ts'
+import { warningsOf } from '../config-warnings.ts'
+import { inspect } from '../db/migrate.ts'
+import { localUrl, wsUrlOf } from '../urls.ts'
+import { databaseError } from './database-error.ts'
+
+/** `parley check`: says whether a start would succeed. It changes nothing, and starts nothing. */
+export async function check() {
+  const config = readConfig()
+  console.log(`Settings: valid, for ${config.isProduction ? 'production' : 'development'}`)
+  const wsUrl = wsUrlOf(config.publicUrl ?? localUrl(config.host, config.port))
+  for (const warning of warningsOf(config, wsUrl)) console.log(`Warning: ${warning}`)
+  const { databaseUrl } = config
+  if (databaseUrl === undefined) console.log(`Database: embedded, below ${config.dataDir}`)
+  else await checkDatabase(databaseUrl, config)
+}
+
+async function checkDatabase(url: string, { migrateOnStart }: Config) {
+  const { version, pending } = await inspect(url).catch((error) => {
+    throw databaseError(error)
+  })
+  console.log(`Database: PostgreSQL ${version}`)
+  if (pending.length === 0) return console.log('Schema: up to date')
+  console.log(`Schema: lacks ${pending.join(', ')}`)
+  if (!migrateOnStart) throw new Error('MIGRATE_ON_START=off: run `parley migrate` before a start')
+}

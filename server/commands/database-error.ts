@@ -1,0 +1,31 @@
+import { errorMessage } from '../lifecycle.ts'
+
+const PLACE = 'the host and port in DATABASE_URL'
+const LOGIN = 'the user and password in DATABASE_URL'
+const ENCODING = 'the host in DATABASE_URL. In a password @ is %40, : is %3A, / is %2F and # is %23'
+
+/** What to look at, by the code of the system's or of PostgreSQL's error. */
+const hints: Record<string, string> = {
+  ECONNREFUSED: PLACE,
+  ETIMEDOUT: PLACE,
+  EHOSTUNREACH: PLACE,
+  CONNECT_TIMEOUT: PLACE,
+  ENOENT: 'the socket directory in DATABASE_URL',
+  ENOTFOUND: ENCODING,
+  EAI_AGAIN: ENCODING,
+  '28P01': LOGIN,
+  '28000': LOGIN,
+  '3D000': 'the name of the database in DATABASE_URL',
+}
+
+/** Why the database cannot be used, in one line. */
+export function databaseError(error: unknown) {
+  const hint = hints[codeOf(error)]
+  const check = hint === undefined ? '' : `. Check ${hint}`
+  return new Error(`The database cannot be used: ${errorMessage(error)}${check}`)
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return codeOf(error.errors[0])
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}

@@ -1,0 +1,32 @@
+import { errorMessage } from '../lifecycle.ts'
+
+type Place = { port: number; host: string; prefix?: string }
+
+/** Throws an error of listening again, with the variable to set: PORT or HOST, or METRICS_PORT. */
+export const listenError =
+  ({ port, host, prefix = '' }: Place) =>
+  (error: unknown): never => {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    const problem = problems[code]
+    if (!problem) throw new Error(`Cannot listen: ${errorMessage(error)}`)
+    const { variable, text } = problem
+    throw new Error(`${prefix}${variable}: ${text(variable === 'PORT' ? port : host)} (${code})`)
+  }
+
+const notHere = {
+  variable: 'HOST',
+  text: (host: number | string) => `${host} is no address of this machine`,
+}
+const problems: Record<string, { variable: string; text: (value: number | string) => string }> = {
+  EADDRINUSE: {
+    variable: 'PORT',
+    text: (port) => `another program listens on ${port}. Set a free one, or 0 for any`,
+  },
+  EACCES: {
+    variable: 'PORT',
+    text: (port) => `${port} is for privileged users. Set one above 1023`,
+  },
+  EADDRNOTAVAIL: notHere,
+  ENOTFOUND: notHere,
+  EAI_AGAIN: notHere,
+}

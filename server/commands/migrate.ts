@@ -1,0 +1,13 @@
+import { readConfig } from '../config.ts'
+import { migrate } from '../db/migrate.ts'
+import { whenDatabaseIsReady, withDatabase } from './open.ts'
+
+/** `parley migrate`: brings the schema up to date, and says what it did. */
+export async function migrateDatabase() {
+  const config = readConfig()
+  await withDatabase(config, async (url) => {
+    const applied = await whenDatabaseIsReady(() => migrate(url), config)
+    for (const name of applied) console.log(`Applied ${name}`)
+    console.log(applied.length === 0 ? 'The schema was up to date' : 'The schema is up to date')
+  })
+}

@@ -1,0 +1,39 @@
+import type { Config } from './config.ts'
+
+/** What in a valid configuration is probably not meant. `wsUrl` is where clients connect to. */
+export function warningsOf(config: Config, wsUrl: string) {
+  const common = config.isProduction ? productionWarnings(config, wsUrl) : []
+  return config.userAdminAccess === 'bearer' ? [...common, BEARER] : common
+}
+
+const BEARER =
+  'USER_ADMIN_ACCESS=bearer: any user may change and delete other users of the app. ' +
+  'In production, prefer "server".'
+
+function productionWarnings(config: Config, wsUrl: string) {
+  const { databaseUrl, publicUrl, adminKey, trustProxy, allowedOrigins, areOriginsGiven } = config
+  const warnings: string[] = []
+  if (databaseUrl === undefined)
+    warnings.push(
+      'DATABASE_URL is unset: using the embedded PostgreSQL, which is meant for development.',
+    )
+  if (publicUrl === undefined)
+    warnings.push(`PUBLIC_URL is unset: clients are told to connect to ${wsUrl}`)
+  if (publicUrl?.startsWith('http:'))
+    warnings.push('PUBLIC_URL is http: tokens and messages travel unencrypted. Use https.')
+  if (publicUrl?.startsWith('https:') && trustProxy === false)
+    warnings.push(
+      'TRUST_PROXY is unset, but PUBLIC_URL is that of a proxy: all its clients seem to come ' +
+        'from one address and share the limits of one. Set the number of proxies.',
+    )
+  if (!areOriginsGiven)
+    warnings.push(
+      'ALLOWED_ORIGINS is unset: browsers may call from pages of localhost only. ' +
+        'Set the origins of your front ends.',
+    )
+  if (allowedOrigins.includes('*'))
+    warnings.push('ALLOWED_ORIGINS=*: the pages of every site may call. It is for development.')
+  if (adminKey === undefined)
+    warnings.push('ADMIN_API_KEY is unset: calls of /admin are refused, so no app can be created.')
+  return warnings
+}

@@ -1,0 +1,28 @@
+import type { Tx } from './client.ts'
+import { readMigrations } from './migration-files.ts'
+import { migrationsSchema, migrationsTable } from './own-schema.ts'
+
+const NEWER =
+  'its schema is newer than this version of Parley. Start the version that migrated it, or a newer one'
+
+/** When the last migration that was applied was written; 0 in an empty database. */
+async function latestMigration(db: Tx) {
+  const [table] = await db<{ exists: boolean }[]>`
+    select to_regclass(${migrationsTable(db)}) is not null as exists`
+  if (!table?.exists) return 0
+  const [row] = await db`
+    select max(created_at)::float8 as written_at
+    from ${migrationsSchema(db)}.__drizzle_migrations`
+  return Number(row?.written_at ?? 0)
+}
+
+/**
+ * The migrations that the database does not have yet. Throws if it has one that this version does
+ * not know: it was migrated by a newer version, which this one would misunderstand.
+ */
+export async function pendingMigrations(db: Tx) {
+  const latest = await latestMigration(db)
+  const all = readMigrations()
+  if (all.every(({ writtenAt }) => writtenAt < latest)) throw new Error(NEWER)
+  return all.filter(({ writtenAt }) => writtenAt > latest)
+}

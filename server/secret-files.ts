@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs'
+
+/** The variables whose value may be in a file instead, as orchestrators mount secrets. */
+export const secretVariables = [
+  'DATABASE_URL',
+  'ADMIN_API_KEY',
+  'JWT_SECRET',
+  'JWT_PREVIOUS_SECRETS',
+  'PUSH_SECRET_KEY',
+] as const
+
+type Given = Record<string, string | undefined>
+
+/** The variables, those with `_FILE` replaced by what their file contains. */
+export function withSecretFiles(given: Given): Given {
+  const read = { ...given }
+  for (const name of secretVariables) {
+    const file = given[`${name}_FILE`]
+    if (file === undefined) continue
+    if (given[name] !== undefined) throw new Error(`${name}: expected without ${name}_FILE`)
+    read[name] = contentOf(file, `${name}_FILE`)
+  }
+  return read
+}
+
+/** Editors and `echo` end a file with a line break, which belongs to no secret. */
+function contentOf(file: string, variable: string) {
+  const content = readable(file, variable).trim()
+  if (content === '') throw new Error(`${variable}: ${file} is empty`)
+  return content
+}
+
+function readable(file: string, variable: string) {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? error.code : 'error'
+    throw new Error(`${variable}: ${file} cannot be read (${reason})`)
+  }
+}

@@ -1,0 +1,33 @@
+import { databaseError } from '@parley/server/commands/database-error'
+import { migrate } from '@parley/server/db/migrate'
+import { expect, inject, test } from 'vitest'
+
+const withParts = (parts: Partial<Record<'password' | 'pathname' | 'username', string>>) =>
+  Object.assign(new URL(inject('databaseUrl')), parts).href
+const problem = async (url: string) => {
+  const error = await migrate(url).catch((reason: unknown) => reason)
+  return databaseError(error).message
+}
+
+test('a DATABASE_URL that leads nowhere is refused with the part of it to look at', async () => {
+  const unencoded = 'postgres://parley:p@ss.invalid/w@db:5432/chat'
+  expect(await problem(unencoded)).toMatch(
+    /^The database cannot be used: getaddrinfo \w+ ss\.invalid\. Check the host .+ @ is %40/,
+  )
+  expect(await problem('postgres://parley:hunter2@127.0.0.1:1/chat')).toMatch(
+    /ECONNREFUSED 127\.0\.0\.1:1\. Check the host and port in DATABASE_URL$/,
+  )
+  expect(await problem(withParts({ pathname: '/nothing' }))).toBe(
+    'The database cannot be used: database "nothing" does not exist. ' +
+      'Check the name of the database in DATABASE_URL',
+  )
+  expect(await problem(withParts({ username: 'nobody' }))).toMatch(
+    /\. Check the user and password in DATABASE_URL$/,
+  )
+})
+
+test('an error about something else gets no advice', () => {
+  expect(databaseError(new Error('Parley needs PostgreSQL 15 or newer')).message).toBe(
+    'The database cannot be used: Parley needs PostgreSQL 15 or newer',
+  )
+})

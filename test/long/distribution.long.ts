@@ -1,0 +1,133 @@
+import { execFile, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { createApi } from '@parley/client'
+import { readMigrations } from '@parley/server/db/migration-files'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { root } from '../support/consumer.ts'
+import { linkProductionModules } from '../support/production-modules.ts'
+import { production, useChildren } from '../support/start.ts'
+import { patient } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
+
+const world = useWorld()
+const children = useChildren()
+const run = promisify(execFile)
+const workspaces = {
+  contract: '@parley/contract',
+  'client-sdk': '@parley/client',
+  server: '@parley/server',
+}
+
+type Packed = { name: string; filename: string; files: { path: string }[] }
+/** A project outside of the repository that has installed what would be published. */
+let project: string
+let packed: Packed[]
+
+beforeAll(async () => {
+  project = realpathSync(mkdtempSync(join(tmpdir(), 'parley-installed-')))
+  const chosen = Object.keys(workspaces).flatMap((name) => ['--workspace', name])
+  const to = ['--pack-destination', project, '--ignore-scripts=false', '--json']
+  const { stdout } = await run('npm', ['pack', ...chosen, ...to], { cwd: root })
+  packed = JSON.parse(stdout.slice(stdout.search(/^\[/m)))
+  for (const { name, filename } of packed) {
+    const target = join(project, 'node_modules', name)
+    mkdirSync(target, { recursive: true })
+    await run('tar', ['-xzf', join(project, filename), '-C', target, '--strip-components=1'])
+  }
+  linkProductionModules(project)
+})
+afterAll(() => rmSync(project, { recursive: true, force: true }))
+
+const filesOf = (name: string) =>
+  packed.find((each) => each.name === name)?.files.map(({ path }) => path) ?? []
+
+test('each package has its licence, its readme and its source maps, and no sources or tests', () => {
+  for (const [folder, name] of Object.entries(workspaces)) {
+    const files = filesOf(name)
+    expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'package.json']))
+    const strange = files.filter(
+      (path) => !/^(dist\/|LICENSE|README|THIRD-PARTY|package)/.test(path),
+    )
+    expect(strange).toEqual([])
+    expect(files.filter((path) => /(^|[^d])\.tsx?$|\.test\.|\.env|snapshot/.test(path))).toEqual([])
+    const scripts = files.filter((path) => path.endsWith('.js'))
+    expect(scripts.length).toBeGreaterThan(4)
+    for (const script of scripts) {
+      expect(files).toContain(`${script}.map`)
+      expect(readFileSync(join(root, folder, script), 'utf8')).toContain('//# sourceMappingURL=')
+    }
+  }
+})
+
+test('the packed server has every migration, the protocol and the playground, and runs them', () => {
+  const files = filesOf('@parley/server')
+  const migrations = readMigrations().map(({ name }) => `dist/db/migrations/${name}.sql`)
+  expect(files).toEqual(
+    expect.arrayContaining([
+      ...migrations,
+      'dist/db/migrations/meta/_journal.json',
+      'dist/realtime/protocol/centrifuge.proto',
+      'dist/http/playground.json',
+      'THIRD-PARTY.md',
+    ]),
+  )
+  expect(files.filter((path) => path.endsWith('.sql'))).toHaveLength(migrations.length)
+})
+
+test('a project that has installed the packages starts a server that carries messages', async () => {
+  const bin = join(project, 'node_modules/@parley/server/dist/bin/parley.js')
+  const { stdout: help } = await run(bin, ['--help'], { cwd: project })
+  expect(help).toContain('Usage: parley [command]')
+
+  const server = start(bin, { ...production, DATABASE_URL: world().databaseUrl })
+  const url = await server.url()
+  expect((await fetch(`${url}/health`)).status).toBe(200)
+  const operator = createApi({ url, adminKey: production.ADMIN_API_KEY })
+  const { apiKey } = await operator.apps.create({ name: 'Installed' })
+  const { token } = await createApi({ url, apiKey }).tokens.create({ userId: 'ana' })
+  const ana = createApi({ url, token })
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
+  expect(await ana.messages.send({ channelId, text: 'hello' })).toMatchObject({ seq: 1 })
+  const document = await (await fetch(`${url}/openapi.json`)).text()
+  expect(document).toBe(readFileSync(join(root, 'openapi.json'), 'utf8'))
+  // A stack points to the sources, although they are not there.
+  await world().db`alter table pins rename to renamed`
+  await ana.pins.list({ channelId }).catch(() => {})
+  await world().db`alter table renamed rename to pins`
+  await vi.waitFor(
+    () => expect(server.output()).toMatch(/@parley\/server\/features\/\S+\.ts:\d+/),
+    patient,
+  )
+  server.child.kill('SIGTERM')
+  expect(await server.code).toBe(0)
+})
+
+test('without a command and a database it is a server to try things out, with a playground', async () => {
+  const bin = join(project, 'node_modules/@parley/server/dist/bin/parley.js')
+  const DATABASE_URL = world().databaseUrl
+  const server = start(bin, { DATABASE_URL, DATA_DIR: join(project, 'data') }, [])
+  const page = await fetch(`${await server.url()}/playground/`)
+  expect(page.status).toBe(200)
+  const [, asset = ''] = /src="([^"]+\.js)"/.exec(await page.text()) ?? []
+  expect((await fetch(new URL(asset, page.url))).status).toBe(200)
+  expect(readdirSync(project)).toContain('data')
+})
+
+/** Starts the installed program as its user would. */
+function start(bin: string, variables: Record<string, string>, args = ['start']) {
+  const env = { PATH: process.env.PATH, PORT: '0', HOST: '127.0.0.1', ...variables }
+  const child = spawn(bin, args, { cwd: project, env })
+  children.adopt(child)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
+  const code = new Promise<number | null>((resolve) => child.on('close', resolve))
+  const url = () =>
+    vi.waitFor(
+      () => /^Base URL: +(\S+)$/m.exec(output)?.[1] ?? Promise.reject(new Error(output)),
+      patient,
+    )
+  return { child, code, url, output: () => output }
+}

@@ -1,0 +1,99 @@
+import { execFile } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { connectOnce } from '@parley/server/db/client'
+import { inspect, migrate, requireMigrated } from '@parley/server/db/migrate'
+import { readMigrations } from '@parley/server/db/migration-files'
+import { expect, onTestFinished, test } from 'vitest'
+import { createEmptyDatabase, migrateUpTo } from './support/migrations.ts'
+import { bundled, production } from './support/start.ts'
+import { useWorld } from './support/world.ts'
+
+const world = useWorld()
+const last = readMigrations().at(-1)?.name
+
+/** Runs a command of `parley` in a process of its own, in production. */
+const parley = (command: string, variables: Record<string, string>) =>
+  new Promise<{ code: number; output: string }>((resolve) => {
+    const env = { PATH: process.env.PATH, ...production, ...complete, ...variables }
+    const options = { cwd: tmpdir(), env }
+    execFile(process.execPath, bundled(command), options, (error, stdout, stderr) => {
+      const code = typeof error?.code === 'number' ? error.code : 0
+      resolve({ code, output: stdout + stderr })
+    })
+  })
+const complete = {
+  PORT: '0',
+  PUBLIC_URL: 'https://chat.example.com',
+  TRUST_PROXY: '1',
+  ALLOWED_ORIGINS: 'https://app.example.com',
+}
+
+const oneBehind = async () => {
+  const url = await createEmptyDatabase()
+  await migrateUpTo(url, readMigrations().at(-2)?.name ?? '')
+  return url
+}
+
+test('with MIGRATE_ON_START=off a start waits for parley migrate, which says what it did', async () => {
+  const DATABASE_URL = await oneBehind()
+  const variables = { DATABASE_URL, MIGRATE_ON_START: 'off' }
+  const [start, worker, check] = await Promise.all([
+    parley('start', variables),
+    parley('worker', variables),
+    parley('check', variables),
+  ])
+  const refusal =
+    'The database cannot be used: its schema lacks 1 migration, and MIGRATE_ON_START=off. ' +
+    'Run: parley migrate\n'
+  expect([start, worker]).toEqual(Array(2).fill({ code: 1, output: refusal }))
+  expect(check).toMatchObject({
+    code: 1,
+    output: expect.stringContaining(`Schema: lacks ${last}\nMIGRATE_ON_START=off: run \`parley`),
+  })
+  expect(await parley('migrate', { DATABASE_URL })).toEqual({
+    code: 0,
+    output: `Applied ${last}\nThe schema is up to date\n`,
+  })
+  expect(await migrate(DATABASE_URL)).toEqual([])
+  await expect(requireMigrated(DATABASE_URL)).resolves.toBeUndefined()
+})
+
+test('a schema that a newer version has migrated is refused, and is not changed', async () => {
+  const url = await oneBehind()
+  const sql = connectOnce(url)
+  onTestFinished(() => sql.end())
+  await sql`
+    insert into drizzle.__drizzle_migrations (hash, created_at)
+    values ('of a later version', ${(readMigrations().at(-1)?.writtenAt ?? 0) + 1})`
+  for (const open of [migrate, requireMigrated, inspect])
+    await expect(open(url)).rejects.toThrow(
+      /^its schema is newer than this version of Parley\. Start the version that migrated it/,
+    )
+  const [row] = await sql`
+    select count(*)::int
+    from drizzle.__drizzle_migrations`
+  expect(row?.count).toBe(readMigrations().length)
+})
+
+test('parley check says what a start would find, and changes nothing', async () => {
+  const { databaseUrl: DATABASE_URL } = world()
+  const empty = await createEmptyDatabase()
+  const [good, pending, away, bad] = await Promise.all([
+    parley('check', { DATABASE_URL, USER_ADMIN_ACCESS: 'bearer' }),
+    parley('check', { DATABASE_URL: empty }),
+    parley('check', { DATABASE_URL: 'postgres://parley:hunter2@localhost:1/parley' }),
+    parley('check', { DATABASE_URL, PORT: 'x' }),
+  ])
+  expect(good.code).toBe(0)
+  expect(good.output).toMatch(
+    /^Settings: valid, for production\nWarning: USER_ADMIN_ACCESS=bearer: .*\nDatabase: PostgreSQL \d.*\nSchema: up to date\n$/,
+  )
+  expect(pending.code).toBe(0)
+  expect(pending.output).toContain(`Schema: lacks 0000_foundation, `)
+  const sql = connectOnce(empty)
+  onTestFinished(() => sql.end())
+  expect(await sql`select from pg_namespace where nspname = 'drizzle'`).toHaveLength(0)
+  expect(away.code).toBe(1)
+  expect(away.output).toMatch(/\nThe database cannot be used: connect ECONNREFUSED [^\n]+\n$/)
+  expect(bad).toEqual({ code: 1, output: 'PORT: expected a whole number\n' })
+})

@@ -1,0 +1,86 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runCommand } from '@parley/server/commands/index'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { root } from './support/consumer.ts'
+import { bundled } from './support/start.ts'
+
+/** Runs a command of `parley` in this process: its exit code, and the lines that it printed. */
+async function parley(...args: string[]) {
+  const lines: string[] = []
+  const print = (line: string) => void lines.push(line)
+  const spies = [console, console].map((target, index) =>
+    vi.spyOn(target, index === 0 ? 'log' : 'error').mockImplementation(print),
+  )
+  const code = await runCommand(args).finally(() => {
+    for (const spy of spies) spy.mockRestore()
+  })
+  return { code, output: lines.join('\n') }
+}
+
+const names = ['start', 'migrate', 'check', 'worker', 'new-epoch', 'setup-push', 'openapi']
+
+test('parley --help lists every command, and each command has a help of its own', async () => {
+  const overview = await parley('--help')
+  expect(overview.code).toBe(0)
+  const listed = [...overview.output.matchAll(/^ {2}([a-z-]+) {2,}\S/gm)]
+  expect(listed.map(([, name]) => name)).toEqual(names)
+  for (const name of names) {
+    const { code, output } = await parley(name, '--help')
+    expect(code).toBe(0)
+    expect(output).toMatch(new RegExp(`^Usage: parley ${name}( |\\n)`))
+    expect(output).toContain('--help')
+  }
+})
+
+test('what parley does not know is refused in one line that says where to look', async () => {
+  const cases: [string[], string][] = [
+    [['strat'], 'parley: unknown command "strat". See: parley --help'],
+    [['constructor'], 'parley: unknown command "constructor". See: parley --help'],
+    [['--verbose'], 'parley: unknown option --verbose. See: parley start --help'],
+    [['migrate', '--down'], 'parley: unknown option --down. See: parley migrate --help'],
+    [['check', 'now'], 'parley: unexpected argument "now". See: parley check --help'],
+    [['openapi', '--check=no'], 'parley: --check takes no value. See: parley openapi --help'],
+    [['openapi', 'a', 'b'], 'parley: unexpected argument "b". See: parley openapi --help'],
+  ]
+  for (const [args, output] of cases) expect(await parley(...args)).toEqual({ code: 1, output })
+})
+
+test('parley openapi writes the documents, and --check says which are out of date', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-openapi-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  expect(await parley('openapi', folder, '--check')).toEqual({
+    code: 1,
+    output: 'openapi.json, asyncapi.json: out of date. Run: parley openapi',
+  })
+  expect(await parley('openapi', folder)).toEqual({ code: 0, output: '' })
+  for (const name of ['openapi.json', 'asyncapi.json'])
+    expect(readFileSync(join(folder, name), 'utf8')).toBe(readFileSync(join(root, name), 'utf8'))
+})
+
+test('the program answers its version, and names the Node.js that it needs to an older one', async () => {
+  const { version } = JSON.parse(readFileSync(join(root, 'server/package.json'), 'utf8'))
+  expect(await program([])).toEqual({ code: 0, output: `${version}\n` })
+  for (const [older, code] of [
+    ['18.20.8', 1],
+    ['20.18.3', 1],
+    ['22.0.0', 0],
+  ] as const) {
+    const pretend = `Object.defineProperty(process.versions, 'node', { value: '${older}' })`
+    const { output, ...exit } = await program(['--import', `data:text/javascript,${pretend}`])
+    expect(exit).toEqual({ code })
+    if (code === 1) expect(output).toBe(`Parley needs Node.js 20.19 or newer, this is ${older}\n`)
+  }
+})
+
+/** Runs `parley --version` in a process of its own. */
+const program = (options: string[]) =>
+  new Promise<{ code: number; output: string }>((resolve) => {
+    const args = [...options, ...bundled('--version')]
+    execFile(process.execPath, args, (error, stdout, stderr) => {
+      const code = typeof error?.code === 'number' ? error.code : 0
+      resolve({ code, output: stdout + stderr })
+    })
+  })

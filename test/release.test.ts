@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { limits } from '@parley/contract'
+import { expect, test } from 'vitest'
+import { root } from './support/consumer.ts'
+
+type Manifest = {
+  name: string
+  version: string
+  private?: boolean
+  license: string
+  repository?: { directory: string }
+  publishConfig?: { access: string; provenance: boolean }
+  files?: string[]
+  bin?: Record<string, string>
+  dependencies?: Record<string, string>
+  devDependencies?: Record<string, string>
+  allowScripts?: Record<string, boolean>
+}
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+const manifestOf = (folder: string): Manifest => JSON.parse(read(join(folder, 'package.json')))
+const published = ['contract', 'client-sdk', 'server']
+
+test('the packages, the API and their dependencies on each other have one version', () => {
+  const { version } = manifestOf('.')
+  expect(limits.apiVersion).toBe(version)
+  for (const folder of [...published, 'test']) {
+    const { dependencies, devDependencies, ...manifest } = manifestOf(folder)
+    expect([folder, manifest.version]).toEqual([folder, version])
+    const own = Object.entries({ ...dependencies, ...devDependencies }).filter(([name]) =>
+      name.startsWith('@parley/'),
+    )
+    expect(own.map(([, range]) => range)).toEqual(own.map(() => version))
+  }
+})
+
+test('what is published says where it comes from and under which licence, and is built', () => {
+  for (const folder of published) {
+    const manifest = manifestOf(folder)
+    expect(manifest).toMatchObject({
+      license: 'MIT',
+      repository: { url: expect.stringContaining('github.com'), directory: folder },
+      publishConfig: { access: 'public', provenance: true },
+      homepage: expect.stringContaining('https://'),
+      files: expect.arrayContaining(['dist']),
+      scripts: { build: expect.any(String), prepack: expect.any(String) },
+    })
+    expect(manifest.private).toBeUndefined()
+    expect(read(join(folder, 'LICENSE'))).toBe(read('LICENSE'))
+  }
+  expect(manifestOf('server').bin).toEqual({ parley: './dist/bin/parley.js' })
+})
+
+test('production needs no compiler, no bundler and no migration tool', () => {
+  const needed = Object.keys(manifestOf('server').dependencies ?? {})
+  for (const tool of ['tsx', 'typescript', 'esbuild', 'vite', 'drizzle-orm', 'drizzle-kit'])
+    expect(needed).not.toContain(tool)
+})
+
+test('every install script is refused, so that npm ci has nothing to ask', () => {
+  type Locked = { hasInstallScript?: boolean }
+  const lock: { packages: Record<string, Locked> } = JSON.parse(read('package-lock.json'))
+  const scripted = Object.entries(lock.packages)
+    .filter(([, { hasInstallScript }]) => hasInstallScript)
+    .map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length))
+  const refused = Object.fromEntries([...new Set(scripted)].map((name) => [name, false]))
+  expect(manifestOf('.').allowScripts).toEqual(refused)
+})
+
+test('the image runs JavaScript as a user without rights, with its health asked for', () => {
+  const dockerfile = read('Dockerfile')
+  const last = dockerfile.slice(dockerfile.lastIndexOf('\nFROM '))
+  expect(last).toMatch(/^USER 1000:1000$/m)
+  expect(last).toMatch(/^ENV NODE_ENV=production /m)
+  expect(last).toMatch(/^HEALTHCHECK /m)
+  expect(last).toMatch(/^ENTRYPOINT \["node", "\/app\/server\/dist\/bin\/parley\.js"\]$/m)
+  expect(last).not.toMatch(/tsx|npm/)
+})

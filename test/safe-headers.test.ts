@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { exchange, post } from './support/raw.ts'
+import { useWorld } from './support/world.ts'
+
+const world = useWorld()
+
+const headersOf = async (path: string, request: Parameters<typeof post>[2]) =>
+  (await post(world().url, path, request)).headers
+
+test('answers that contain a token or a key are stored nowhere', async () => {
+  const { apiKey, url } = world()
+  const json = { 'Content-Type': 'application/json', 'X-API-Key': apiKey }
+  const body = JSON.stringify({ userId: 'ana' })
+  for (const path of ['/tokens', '/trpc/tokens.create']) {
+    const answer = await post(url, path, { headers: json, body })
+    expect(answer.body).toContain('"wsToken"')
+    expect(answer.headers['cache-control']).toBe('no-store')
+  }
+  const { token } = await world().user('ana')
+  const headers = { Authorization: `Bearer ${token}` }
+  const own = await headersOf('/api/channels', { method: 'GET', headers })
+  expect(own['cache-control']).toBe('no-store')
+})
+
+test('every answer has the type that it says, errors of Node.js included', async () => {
+  const get = { method: 'GET' }
+  const answers = [
+    await headersOf('/health', get),
+    await headersOf('/openapi.json', get),
+    await headersOf('/nowhere', get),
+    await headersOf('/%', get),
+    await headersOf('/tokens', { body: '{' }),
+    ...(await exchange(world().url, 'nonsense\r\n\r\n')).map(({ headers }) => headers),
+  ]
+  expect(answers.map((headers) => headers['x-content-type-options'])).toEqual(
+    Array(6).fill('nosniff'),
+  )
+})

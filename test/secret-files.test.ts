@@ -1,0 +1,52 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readConfig } from '@parley/server/config'
+import { secretVariables } from '@parley/server/secret-files'
+import { afterAll, expect, test } from 'vitest'
+
+const folder = mkdtempSync(join(tmpdir(), 'parley-secrets-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const file = (name: string, content: string) => {
+  const path = join(folder, name)
+  writeFileSync(path, content)
+  return path
+}
+const secrets = {
+  DATABASE_URL: 'postgres://parley:hunter2@db/chat',
+  ADMIN_API_KEY: 'the-key-of-the-operator',
+  JWT_SECRET: 'j'.repeat(32),
+  JWT_PREVIOUS_SECRETS: `${'p'.repeat(32)},${'q'.repeat(32)}`,
+  PUSH_SECRET_KEY: 'push-key',
+}
+
+test('each secret can be in a file, which may end in a line break', () => {
+  expect(secretVariables).toEqual(Object.keys(secrets))
+  const files = Object.entries(secrets).map(([name, value]) => [
+    `${name}_FILE`,
+    file(name, `${value}\n`),
+  ])
+  expect(readConfig({ NODE_ENV: 'production', ...Object.fromEntries(files) })).toEqual(
+    readConfig({ NODE_ENV: 'production', ...secrets }),
+  )
+})
+
+test('a secret file that is missing, empty or beside its variable is refused without its content', () => {
+  const path = file('both', secrets.JWT_SECRET)
+  const missing = join(folder, 'missing')
+  const empty = file('empty', '\n')
+  const refusals: [Record<string, string>, string][] = [
+    [{ JWT_SECRET_FILE: missing }, `JWT_SECRET_FILE: ${missing} cannot be read (ENOENT)`],
+    [{ JWT_SECRET_FILE: empty }, `JWT_SECRET_FILE: ${empty} is empty`],
+    [
+      { JWT_SECRET_FILE: path, JWT_SECRET: secrets.JWT_SECRET },
+      'JWT_SECRET: expected without JWT_SECRET_FILE',
+    ],
+    [{ ADMIN_API_KEY_FILE: file('short', 'hunter2') }, 'ADMIN_API_KEY: expected at least 16'],
+  ]
+  for (const [variables, message] of refusals) {
+    expect(() => readConfig(variables)).toThrow(message)
+    expect(() => readConfig(variables)).not.toThrow('hunter2')
+  }
+})
