@@ -1230,12 +1230,22 @@ export interface ChannelEvents {
       /** How many replies it has now, without deleted ones. */
       replyCount: number
     } | undefined
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** A message was edited, pinned or unpinned, or its link previews are ready. */
   'message.updated': {
     /** Id of the channel. */
     channelId: string
     message: Message
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** A message was deleted. */
   'message.deleted': {
@@ -1254,6 +1264,11 @@ export interface ChannelEvents {
       /** How many replies it has now, without deleted ones. */
       replyCount: number
     } | undefined
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** A user reacted to a message. */
   'reaction.added': {
@@ -1272,6 +1287,11 @@ export interface ChannelEvents {
     user: UserSummary
     /** All reactions to the message after the change; `own` is false. */
     reactions: Reaction[]
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** A user removed a reaction. */
   'reaction.removed': {
@@ -1290,6 +1310,11 @@ export interface ChannelEvents {
     user: UserSummary
     /** All reactions to the message after the change; `own` is false. */
     reactions: Reaction[]
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** A user became a member. */
   'channel.member_joined': {
@@ -1302,6 +1327,11 @@ export interface ChannelEvents {
     role: 'owner' | 'moderator' | 'member'
     /** How many members the channel has now. */
     memberCount: number
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** A user is no longer a member. Ends their subscription. */
   'channel.member_left': {
@@ -1314,6 +1344,11 @@ export interface ChannelEvents {
     role: 'owner' | 'moderator' | 'member'
     /** How many members the channel has now. */
     memberCount: number
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** The role of a member changed. */
   'channel.member_updated': {
@@ -1326,17 +1361,32 @@ export interface ChannelEvents {
     role: 'owner' | 'moderator' | 'member'
     /** How many members the channel has now. */
     memberCount: number
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** Name, image or description changed. */
   'channel.updated': {
     /** Id of the channel. */
     channelId: string
     channel: ChannelProfile
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** The channel was deleted. Ends every subscription. */
   'channel.deleted': {
     /** Id of the channel. */
     channelId: string
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /**
    * A user is typing. `typing.stop` follows at most 6 seconds after the last one. In channels with
@@ -1441,16 +1491,31 @@ export interface UserEvents {
       /** When its name, image or description last changed. */
       updatedAt: string
     }
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** The user is no longer a member of a channel. */
   'channel.removed': {
     /** Id of the channel. */
     channelId: string
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** The user is no longer a member of a workspace. */
   'workspace.removed': {
     /** Id of the workspace. */
     workspaceId: string
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** The user starred or muted a channel. Keeps the user's devices in sync. */
   'channel.settings_changed': {
@@ -1460,6 +1525,11 @@ export interface UserEvents {
     starred: boolean
     /** Whether the user muted it. */
     muted: boolean
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** The unread count of a channel changed. */
   'channel.unread_changed': {
@@ -1478,11 +1548,21 @@ export interface UserEvents {
     /** Id of the channel. */
     channelId: string
     channel: ChannelProfile
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** Copy of the event on the channel's topic, for members who do not subscribe to that topic. */
   'channel.deleted': {
     /** Id of the channel. */
     channelId: string
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /**
    * The user, or another member of one of their channels, has a new name or image. Channels with

@@ -4,6 +4,7 @@ import * as field from './fields.ts'
 import { limits } from './limits.ts'
 import { Role } from './members.ts'
 import { Message, Reaction } from './messages.ts'
+import { origin } from './origin.ts'
 import { UserSummary } from './users.ts'
 
 const channelId = field.channelId()
@@ -29,6 +30,7 @@ const reaction = z.object({
   reactions: z
     .array(Reaction)
     .meta({ description: 'All reactions to the message after the change; `own` is false.' }),
+  ...origin,
 })
 const membership = z.object({
   channelId,
@@ -38,14 +40,15 @@ const membership = z.object({
   memberCount: z
     .int()
     .meta({ description: 'How many members the channel has now.', examples: [3] }),
+  ...origin,
 })
 const typing = z.object({
   channelId,
   userId,
   user: UserSummary.meta({ description: 'The user who is typing.' }),
 })
-const channelUpdated = z.object({ channelId, channel: ChannelProfile })
-const channelRef = z.object({ channelId })
+const channelUpdated = z.object({ channelId, channel: ChannelProfile, ...origin })
+const channelRef = z.object({ channelId, ...origin })
 const presence = z.object({
   userId,
   lastActiveAt: field
@@ -60,9 +63,9 @@ const presence = z.object({
  */
 export const channelEvents = {
   'message.new': z
-    .object({ channelId, message: Message, parent })
+    .object({ channelId, message: Message, parent, ...origin })
     .meta({ description: 'A message was sent.' }),
-  'message.updated': z.object({ channelId, message: Message }).meta({
+  'message.updated': z.object({ channelId, message: Message, ...origin }).meta({
     description: 'A message was edited, pinned or unpinned, or its link previews are ready.',
   }),
   'message.deleted': z
@@ -75,6 +78,7 @@ export const channelEvents = {
       }),
       deletedAt: field.time('When it was deleted.'),
       parent,
+      ...origin,
     })
     .meta({ description: 'A message was deleted.' }),
   'reaction.added': reaction.meta({ description: 'A user reacted to a message.' }),
@@ -98,19 +102,21 @@ export const userEvents = {
       channel: Channel.omit({ lastMessage: true }).meta({
         description: 'The channel as the user sees it.',
       }),
+      ...origin,
     })
     .meta({ description: 'The user became a member of a channel.' }),
   'channel.removed': channelRef.meta({
     description: 'The user is no longer a member of a channel.',
   }),
   'workspace.removed': z
-    .object({ workspaceId: field.workspaceId() })
+    .object({ workspaceId: field.workspaceId(), ...origin })
     .meta({ description: 'The user is no longer a member of a workspace.' }),
   'channel.settings_changed': z
     .object({
       channelId,
       starred: z.boolean().meta({ description: 'Whether the user starred it.', examples: [true] }),
       muted: z.boolean().meta({ description: 'Whether the user muted it.', examples: [false] }),
+      ...origin,
     })
     .meta({
       description: "The user starred or muted a channel. Keeps the user's devices in sync.",

@@ -1,6 +1,6 @@
 import type { contract, Message } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
-import type { WriteContext } from '../../core/context.ts'
+import { originOf, type WriteContext } from '../../core/context.ts'
 import type { LockedCounters } from '../../core/event-buffer.ts'
 import type { Outcome } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
@@ -57,6 +57,7 @@ export function createAppender(ctx: AppendContext) {
       channelId: channel.id,
       message: newMessage(facts, { id, channelId: channel.id, seq, rev }),
       ...(parent ? { parent } : {}),
+      ...originOf(facts.command.caller),
     })
     const { message } = ctx.emit(channel, 'message.new', payloadAt, id)
     if (parent) threads.set(parent.id, { ...parent, rev: message.rev })
