@@ -2,7 +2,13 @@
 // biome-ignore-all format: as generated
 // biome-ignore-all lint: as generated
 import type { CallOptions } from './call-options.ts'
-import type { CustomUser } from './custom.ts'
+import type {
+  CustomAttachment,
+  CustomChannel,
+  CustomMember,
+  CustomMessage,
+  CustomUser,
+} from './custom.ts'
 
 /** Why the server refused a call. */
 export type ErrorCode =
@@ -395,6 +401,8 @@ export interface Api {
       memberIds?: string[] | undefined
       /** The workspace it belongs to. */
       workspaceId?: string | undefined
+      /** Your own metadata: at most 8 KB of JSON, nested at most 10 levels deep. */
+      custom?: CustomChannel & Record<string, unknown> | undefined
       /**
        * Your own key for this create. A retry with the same key returns the first result instead of
        * creating a second one.
@@ -411,8 +419,8 @@ export interface Api {
       channelId: string
     }, options?: CallOptions): Promise<Channel>
     /**
-     * Changes the name, image or description; `null` clears the image or the description. Owners
-     * and moderators only. A direct message cannot be edited.
+     * Changes the name, image, description or metadata; `null` clears the image or the description.
+     * Owners and moderators only. A direct message cannot be edited.
      *
      * `PATCH /api/channels/{channelId}`
      */
@@ -425,6 +433,12 @@ export interface Api {
       image?: string | null | undefined
       /** What the channel is about. */
       description?: string | null | undefined
+      /**
+       * Your own metadata: at most 8 KB of JSON, nested at most 10 levels deep. Its keys replace
+       * those that are there, `null` as a value removes a key, and keys that are left out stay;
+       * `null` removes all.
+       */
+      custom?: CustomChannel & Record<string, unknown> | null | undefined
     }, options?: CallOptions): Promise<Channel>
     /**
      * Deletes the channel and everything in it, for all members. Owners only.
@@ -461,7 +475,8 @@ export interface Api {
   }
   members: {
     /**
-     * Lists the members of a channel in the order they joined.
+     * Lists the members of a channel in the order they joined. A page may end early, where an
+     * answer has no more room.
      *
      * `GET /api/channels/{channelId}/members`
      */
@@ -497,14 +512,20 @@ export interface Api {
       userIds: string[]
       /** The role they get. */
       role?: 'owner' | 'moderator' | 'member' | undefined
+      /**
+       * Your own metadata: at most 8 KB of JSON, nested at most 10 levels deep. With at most 100
+       * users.
+       */
+      custom?: CustomMember & Record<string, unknown> | undefined
     }, options?: CallOptions): Promise<{
-      /** The given users, as members. */
+      /** The given users, as members: as many as an answer has room for. */
       members: Member[]
       /** How many members the channel has now. */
       memberCount: number
     }>
     /**
-     * Gives a member another role. Owners only. The last owner cannot give up the role.
+     * Gives a member another role, or changes their metadata in the channel, or both. Owners only,
+     * except that members may change their own metadata. The last owner cannot give up the role.
      *
      * `PATCH /api/channels/{channelId}/members/{userId}`
      */
@@ -514,7 +535,13 @@ export interface Api {
       /** The user's id in your own system. */
       userId: string
       /** Role in the channel. */
-      role: 'owner' | 'moderator' | 'member'
+      role?: 'owner' | 'moderator' | 'member' | undefined
+      /**
+       * Your own metadata: at most 8 KB of JSON, nested at most 10 levels deep. Its keys replace
+       * those that are there, `null` as a value removes a key, and keys that are left out stay;
+       * `null` removes all.
+       */
+      custom?: CustomMember & Record<string, unknown> | null | undefined
     }, options?: CallOptions): Promise<Member>
     /**
      * Owners may remove anyone, moderators plain members, and every member may remove themselves.
@@ -636,6 +663,8 @@ export interface Api {
       attachments?: Attachment[] | undefined
       /** The message to reply to. */
       parentId?: string | undefined
+      /** Your own metadata: at most 8 KB of JSON, nested at most 10 levels deep. */
+      custom?: CustomMessage & Record<string, unknown> | undefined
       /**
        * Your own key for this create. A retry with the same key returns the first result instead of
        * creating a second one.
@@ -643,8 +672,8 @@ export interface Api {
       clientId?: string | undefined
     }, options?: CallOptions): Promise<Message>
     /**
-     * Replaces the text of your own message, however old it is. Mentions and link previews are
-     * derived from the new text.
+     * Replaces the text of your own message, however old it is, or changes its metadata, or both.
+     * Mentions and link previews are derived from the new text.
      *
      * `PATCH /api/channels/{channelId}/messages/{messageId}`
      */
@@ -656,7 +685,13 @@ export interface Api {
       /**
        * At most 10,000 characters; may be empty if there are attachments. `@name` mentions a user.
        */
-      text: string
+      text?: string | undefined
+      /**
+       * Your own metadata: at most 8 KB of JSON, nested at most 10 levels deep. Its keys replace
+       * those that are there, `null` as a value removes a key, and keys that are left out stay;
+       * `null` removes all.
+       */
+      custom?: CustomMessage & Record<string, unknown> | null | undefined
     }, options?: CallOptions): Promise<Message>
     /**
      * Deletes your own message within 15 minutes of sending it, or, with an API key, any message at
@@ -1327,6 +1362,8 @@ export interface ChannelEvents {
     role: 'owner' | 'moderator' | 'member'
     /** How many members the channel has now. */
     memberCount: number
+    /** Your own metadata. */
+    custom: CustomMember & Record<string, unknown>
     /**
      * Present if the app's backend did it with its API key: for itself, or as the user whom the
      * event names.
@@ -1350,7 +1387,7 @@ export interface ChannelEvents {
      */
     via?: 'backend' | undefined
   }
-  /** The role of a member changed. */
+  /** The role or the metadata of a member changed. */
   'channel.member_updated': {
     /** Id of the channel. */
     channelId: string
@@ -1361,13 +1398,15 @@ export interface ChannelEvents {
     role: 'owner' | 'moderator' | 'member'
     /** How many members the channel has now. */
     memberCount: number
+    /** Your own metadata. */
+    custom: CustomMember & Record<string, unknown>
     /**
      * Present if the app's backend did it with its API key: for itself, or as the user whom the
      * event names.
      */
     via?: 'backend' | undefined
   }
-  /** Name, image or description changed. */
+  /** Name, image, description or metadata changed. */
   'channel.updated': {
     /** Id of the channel. */
     channelId: string
@@ -1486,9 +1525,11 @@ export interface UserEvents {
       rev: number
       /** The first 100 members. Present in a single channel, and for direct messages in lists. */
       members?: Member[] | undefined
+      /** Your own metadata. */
+      custom: CustomChannel & Record<string, unknown>
       /** When it was created. */
       createdAt: string
-      /** When its name, image or description last changed. */
+      /** When its name, image, description or metadata last changed. */
       updatedAt: string
     }
     /**
@@ -1632,6 +1673,20 @@ export interface Attachment {
   url: string
   /** File name or caption. */
   name?: string | undefined
+  /** Its media type. */
+  mimeType?: string | undefined
+  /** Its size in bytes. */
+  size?: number | undefined
+  /** Width in pixels. */
+  width?: number | undefined
+  /** Height in pixels. */
+  height?: number | undefined
+  /** Length of audio or video, in milliseconds. */
+  durationMs?: number | undefined
+  /** A small picture of it. */
+  thumbnailUrl?: string | undefined
+  /** Your own metadata: at most 8 KB of JSON, nested at most 10 levels deep. */
+  custom?: CustomAttachment & Record<string, unknown> | undefined
 }
 
 /** A channel as the caller sees it. */
@@ -1673,9 +1728,11 @@ export interface Channel {
   rev: number
   /** The first 100 members. Present in a single channel, and for direct messages in lists. */
   members?: Member[] | undefined
+  /** Your own metadata. */
+  custom: CustomChannel & Record<string, unknown>
   /** When it was created. */
   createdAt: string
-  /** When its name, image or description last changed. */
+  /** When its name, image, description or metadata last changed. */
   updatedAt: string
 }
 
@@ -1719,7 +1776,9 @@ export interface ChannelProfile {
   description: string | null
   /** The workspace it belongs to. */
   workspaceId: string | null
-  /** When its name, image or description last changed. */
+  /** Your own metadata. */
+  custom: CustomChannel & Record<string, unknown>
+  /** When its name, image, description or metadata last changed. */
   updatedAt: string
 }
 
@@ -1770,6 +1829,8 @@ export interface Member {
   user: UserSummary
   /** Role in the channel. */
   role: 'owner' | 'moderator' | 'member'
+  /** Your own metadata. */
+  custom: CustomMember & Record<string, unknown>
   /** When the user joined. */
   joinedAt: string
 }
@@ -1804,6 +1865,8 @@ export interface Message {
   replyCount: number
   /** Whether the message is pinned. */
   pinned: boolean
+  /** Your own metadata. Absent if there is none. */
+  custom?: CustomMessage & Record<string, unknown> | undefined
   /** The sender's own key for this message. */
   clientId: string | null
   /** When it was sent. */
@@ -1846,6 +1909,8 @@ export interface PinnedMessage {
   replyCount: number
   /** Whether the message is pinned. */
   pinned: boolean
+  /** Your own metadata. Absent if there is none. */
+  custom?: CustomMessage & Record<string, unknown> | undefined
   /** The sender's own key for this message. */
   clientId: string | null
   /** When it was sent. */

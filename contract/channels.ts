@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { customAnswer, customChange, customData } from './custom.ts'
 import * as field from './fields.ts'
 import { limits } from './limits.ts'
 import { Member, Role } from './members.ts'
@@ -66,8 +67,9 @@ export const Channel = z
           `The first ${limits.membersShown} members. Present in a single channel, and for ` +
           'direct messages in lists.',
       }),
+    custom: customAnswer({ title: 'CustomChannel' }),
     createdAt: field.time('When it was created.'),
-    updatedAt: field.time('When its name, image or description last changed.'),
+    updatedAt: field.time('When its name, image, description or metadata last changed.'),
   })
   .meta({ id: 'Channel', description: 'A channel as the caller sees it.' })
 export type Channel = z.infer<typeof Channel>
@@ -81,6 +83,7 @@ export const ChannelProfile = Channel.pick({
   image: true,
   description: true,
   workspaceId: true,
+  custom: true,
   updatedAt: true,
 }).meta({
   id: 'ChannelProfile',
@@ -142,6 +145,7 @@ export const channels = {
           .default([])
           .meta({ description: 'Further members.', examples: [['ben']] }),
         workspaceId: workspaceId(field.uuid()).optional(),
+        custom: customData({ title: 'CustomChannel' }).optional(),
         clientId: field.clientId().optional(),
       })
       .refine((channel) => channel.type !== 'messaging' || channel.memberIds?.length === 1, {
@@ -171,12 +175,13 @@ export const channels = {
     idempotent: true,
     summary: 'Edit a channel',
     description:
-      'Changes the name, image or description; `null` clears the image or the description. ' +
-      'Owners and moderators only. A direct message cannot be edited.',
+      'Changes the name, image, description or metadata; `null` clears the image or the ' +
+      'description. Owners and moderators only. A direct message cannot be edited.',
     input: Ref.extend({
       name: name(field.name()).optional(),
       image: image(field.url().nullable()).optional(),
       description: description(field.text({ max: limits.descriptionLength }).nullable()).optional(),
+      custom: customChange({ title: 'CustomChannel' }),
     }),
     output: Channel,
   }),

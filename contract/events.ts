@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Channel, ChannelProfile } from './channels.ts'
+import { customAnswer } from './custom.ts'
 import * as field from './fields.ts'
 import { limits } from './limits.ts'
 import { Role } from './members.ts'
@@ -40,6 +41,7 @@ const membership = z.object({
   memberCount: z
     .int()
     .meta({ description: 'How many members the channel has now.', examples: [3] }),
+  custom: customAnswer({ title: 'CustomMember' }),
   ...origin,
 })
 const typing = z.object({
@@ -84,11 +86,15 @@ export const channelEvents = {
   'reaction.added': reaction.meta({ description: 'A user reacted to a message.' }),
   'reaction.removed': reaction.meta({ description: 'A user removed a reaction.' }),
   'channel.member_joined': membership.meta({ description: 'A user became a member.' }),
-  'channel.member_left': membership.meta({
+  'channel.member_left': membership.omit({ custom: true }).meta({
     description: 'A user is no longer a member. Ends their subscription.',
   }),
-  'channel.member_updated': membership.meta({ description: 'The role of a member changed.' }),
-  'channel.updated': channelUpdated.meta({ description: 'Name, image or description changed.' }),
+  'channel.member_updated': membership.meta({
+    description: 'The role or the metadata of a member changed.',
+  }),
+  'channel.updated': channelUpdated.meta({
+    description: 'Name, image, description or metadata changed.',
+  }),
   'channel.deleted': channelRef.meta({
     description: 'The channel was deleted. Ends every subscription.',
   }),

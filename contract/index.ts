@@ -1,6 +1,8 @@
 export { AbandonedChannel, AbandonedWorkspace } from './abandoned.ts'
+export { Attachment } from './attachments.ts'
 export { Channel, ChannelProfile, ChannelType } from './channels.ts'
 export { type Contract, contract, tagDescriptions } from './contract.ts'
+export { customProblem } from './custom.ts'
 export { DevicePlatform, DeviceProvider } from './devices.ts'
 export { ErrorBody, type ErrorCode, errorDescriptions, errorStatus } from './errors.ts'
 export {
@@ -24,7 +26,7 @@ export { formatIssues } from './issues.ts'
 export { grouped, limits } from './limits.ts'
 export { LinkPreview } from './link-previews.ts'
 export { Member, Role } from './members.ts'
-export { Attachment, Message, Reaction } from './messages.ts'
+export { Message, Reaction } from './messages.ts'
 export {
   type Args,
   type Auth,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { customAnswer, customChange, customData } from './custom.ts'
 import * as field from './fields.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
@@ -16,6 +17,7 @@ export const Member = z
     userId: field.userId(),
     user: UserSummary,
     role: Role,
+    custom: customAnswer({ title: 'CustomMember' }),
     joinedAt: field.time('When the user joined.'),
   })
   .meta({ id: 'Member', description: 'A user in a channel.' })
@@ -31,7 +33,9 @@ export const members = {
     path: '/api/channels/{channelId}/members',
     auth: 'user',
     summary: 'List members',
-    description: 'Lists the members of a channel in the order they joined.',
+    description:
+      'Lists the members of a channel in the order they joined. A page may end early, where an ' +
+      'answer has no more room.',
     input: Ref.extend({
       limit: field.pageSize({ default: limits.membersShown, max: limits.membersPerCall }),
       offset: field.offset(),
@@ -58,9 +62,18 @@ export const members = {
         .max(limits.membersPerCall)
         .meta({ description: 'The users to add.', examples: [['ben']] }),
       role: Role.default('member').meta({ description: 'The role they get.' }),
-    }),
+      custom: customData({
+        title: 'CustomMember',
+        description: `With at most ${limits.membersWithCustomPerCall} users.`,
+      }).optional(),
+    }).refine(
+      ({ userIds, custom }) => !custom || userIds.length <= limits.membersWithCustomPerCall,
+      { error: `expected at most ${limits.membersWithCustomPerCall} users`, path: ['userIds'] },
+    ),
     output: z.object({
-      members: z.array(Member).meta({ description: 'The given users, as members.' }),
+      members: z.array(Member).meta({
+        description: 'The given users, as members: as many as an answer has room for.',
+      }),
       memberCount: z
         .int()
         .meta({ description: 'How many members the channel has now.', examples: [3] }),
@@ -71,10 +84,18 @@ export const members = {
     path: '/api/channels/{channelId}/members/{userId}',
     auth: 'user',
     idempotent: true,
-    summary: "Change a member's role",
+    summary: 'Change a member',
     description:
-      'Gives a member another role. Owners only. The last owner cannot give up the role.',
-    input: MemberRef.extend({ role: Role }),
+      'Gives a member another role, or changes their metadata in the channel, or both. Owners ' +
+      'only, except that members may change their own metadata. The last owner cannot give up ' +
+      'the role.',
+    input: MemberRef.extend({
+      role: Role.optional(),
+      custom: customChange({ title: 'CustomMember' }),
+    }).refine(({ role, custom }) => role !== undefined || custom !== undefined, {
+      error: 'expected a role, or custom',
+      path: ['role'],
+    }),
     output: Member,
   }),
   remove: operation({

@@ -1,26 +1,11 @@
 import { z } from 'zod'
+import { Attachment } from './attachments.ts'
+import { customAnswer, customChange, customData } from './custom.ts'
 import * as field from './fields.ts'
 import { grouped, limits } from './limits.ts'
 import { LinkPreview } from './link-previews.ts'
 import { operation } from './operation.ts'
 import { UserSummary } from './users.ts'
-
-/** A file or medium attached to a message. Parley stores the reference, not the bytes. */
-export const Attachment = z
-  .object({
-    type: field.text({ min: 1, max: limits.attachmentTypeLength }).meta({
-      description: '`image`, `video`, `audio`, `file`, or another word of your own.',
-      examples: ['image'],
-    }),
-    url: field
-      .url()
-      .meta({ description: 'Where to fetch it.', examples: ['https://example.com/cat.png'] }),
-    name: field
-      .name()
-      .optional()
-      .meta({ description: 'File name or caption.', examples: ['cat.png'] }),
-  })
-  .meta({ id: 'Attachment', description: 'A file or medium attached to a message.' })
 
 /** One emoji on a message and the users who reacted with it. */
 export const Reaction = z
@@ -77,6 +62,10 @@ export const Message = z
       examples: [0],
     }),
     pinned: z.boolean().meta({ description: 'Whether the message is pinned.', examples: [false] }),
+    custom: customAnswer({
+      title: 'CustomMessage',
+      description: 'Absent if there is none.',
+    }).optional(),
     clientId: z
       .string()
       .nullable()
@@ -211,6 +200,7 @@ export const messages = {
         channelId: field.channelId(),
         ...content,
         parentId: field.messageId().optional().meta({ description: 'The message to reply to.' }),
+        custom: customData({ title: 'CustomMessage' }).optional(),
         clientId: field.clientId().optional(),
       })
       .refine(hasContent, emptyContent),
@@ -223,9 +213,15 @@ export const messages = {
     idempotent: true,
     summary: 'Edit a message',
     description:
-      'Replaces the text of your own message, however old it is. Mentions and link previews are ' +
-      'derived from the new text.',
-    input: MessageRef.extend({ text: content.text }),
+      'Replaces the text of your own message, however old it is, or changes its metadata, or ' +
+      'both. Mentions and link previews are derived from the new text.',
+    input: MessageRef.extend({
+      text: content.text.optional(),
+      custom: customChange({ title: 'CustomMessage' }),
+    }).refine(({ text, custom }) => text !== undefined || custom !== undefined, {
+      error: 'expected a text, or custom',
+      path: ['text'],
+    }),
     output: Message,
   }),
   delete: operation({

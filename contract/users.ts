@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { userCustom } from './custom.ts'
 import * as field from './fields.ts'
 import { formatIssues } from './issues.ts'
 import { grouped, limits } from './limits.ts'
@@ -60,7 +61,7 @@ export const profileFields = {
   // The length first: the pattern takes its time with a megabyte.
   email: email(z.string().max(limits.emailLength, { abort: true }).email().nullish()),
   image: field.url().nullish().meta(avatar),
-  custom: field.custom(),
+  custom: userCustom(),
 }
 
 /** One user of `POST /api/users/sync`. */

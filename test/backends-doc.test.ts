@@ -11,7 +11,10 @@ const world = useWorld()
 /** Runs the examples of a page as one program; returns the values of these variables. */
 async function runExamples(page: string, given: Record<string, unknown>, results: string[]) {
   const blocks = readFileSync(join(root, page), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)
-  const code = [...blocks].map(([, block = '']) => block.replace(/^import .*$/gm, '')).join('\n')
+  const statements = [...blocks]
+    .map(([, block = '']) => block.replace(/^import .*$/gm, ''))
+    .filter((block) => !block.startsWith('declare '))
+  const code = statements.join('\n')
   const body = `(async () => {\n${code}\nreturn { ${results.join(', ')} }\n})()`
   const { outputText } = ts.transpileModule(body, {
     compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
@@ -23,13 +26,15 @@ async function runExamples(page: string, given: Record<string, unknown>, results
 test('the examples for backends work as they are', async () => {
   const { url, apiKey } = world()
   const given = { createChatServer, url, apiKey }
-  const results = await runExamples('docs/backends.md', given, ['channel', 'answer'])
-  const { channel, answer } = results
+  const results = await runExamples('docs/backends.md', given, ['channel', 'answer', 'updated'])
+  const { channel, answer, updated } = results
   const ben = world().api({ apiKey, userId: 'ben' })
   const { messages } = await ben.messages.list({ channelId: channel.id })
   expect(messages.map(({ userId, text }) => [userId, text])).toEqual([
     ['order-bot', 'Your order is on its way.'],
     ['ben', 'Thanks!'],
+    ['order-bot', 'Packed.'],
   ])
+  expect(updated.custom).toEqual({ orderId: 7, parcels: 2 })
   expect(answer.user.name).toBe('Ben')
 })

@@ -130,6 +130,9 @@ export async function invalidCredentials(scene: Scene): Promise<Record<string, C
   }
 }
 
+/** Of the fields of which an operation requires one, the one that is given. */
+const oneOfMany: Record<string, string> = { 'messages.edit': 'text', 'members.update': 'role' }
+
 /**
  * Valid input for an operation: the fields that it requires, and the one named `also`, with the ids
  * of the scene.
@@ -173,7 +176,10 @@ export async function argsFor(
     provider: () => 'apns',
   }
   const required = Object.keys(op.input.shape).filter(
-    (field) => field === also || !op.input.shape[field]?.safeParse(undefined).success,
+    (field) =>
+      field === also ||
+      field === oneOfMany[id] ||
+      !op.input.shape[field]?.safeParse(undefined).success,
   )
   return Object.fromEntries(
     await Promise.all(required.map(async (field) => [field, await known[field]?.()])),

@@ -6,6 +6,7 @@ import {
   foreignKey,
   index,
   integer,
+  jsonb,
   pgTable,
   primaryKey,
   text,
@@ -31,6 +32,7 @@ export const channels = pgTable(
     description: text(),
     workspaceId: uuid(),
     createdBy: text().notNull(),
+    custom: jsonb().$type<Record<string, unknown>>(),
     clientId: text(),
     /** The sorted pair of a direct message. */
     dmKey: text(),
@@ -90,6 +92,7 @@ export const members = pgTable(
     unreadAfterSeq: integer().notNull().default(0),
     starred: boolean().notNull().default(false),
     muted: boolean().notNull().default(false),
+    custom: jsonb().$type<Record<string, unknown>>(),
     joinedAt: createdAt(),
   },
   (t) => [

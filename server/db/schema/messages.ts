@@ -23,6 +23,7 @@ export const messages = pgTable(
     mentions: text().array().notNull(),
     attachments: jsonb().notNull(),
     linkPreviews: jsonb().$type<LinkPreview[]>(),
+    custom: jsonb().$type<Record<string, unknown>>(),
     /** The root of the thread, never another reply. */
     parentId: uuid(),
     replyCount: integer().notNull().default(0),

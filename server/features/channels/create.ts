@@ -7,6 +7,7 @@ import { sha256 } from '../../core/hash.ts'
 import { implement } from '../../core/operation.ts'
 import type { ChannelRow } from '../../db/rows.ts'
 import { asLocked, channelForReader } from '../access.ts'
+import { mergeCustom } from '../custom.ts'
 import { addMembers, lockKnownUsers, type NewMember } from '../members/change.ts'
 import { workspaceForMember } from '../workspaces/access.ts'
 import { selectChannels } from './view.ts'
@@ -62,16 +63,19 @@ function tryInsert(
 ) {
   const { type, dmKey, name = null, image = null, description = null } = channel
   const { workspaceId = null, clientId = null } = channel
+  const custom = mergeCustom(null, channel.custom)
   return db<ChannelRow[]>`
     insert into channels (
       id, app_id, cid, type,
       name, image, description,
-      workspace_id, created_by, client_id, dm_key
+      workspace_id, created_by, client_id, dm_key,
+      custom
     )
     values (
       ${uuidv7()}, ${appId}, ${cid}, ${type},
       ${name}, ${image}, ${description},
-      ${workspaceId}, ${userId}, ${clientId}, ${dmKey}
+      ${workspaceId}, ${userId}, ${clientId}, ${dmKey},
+      ${custom && db.json(custom as never)}
     )
     on conflict do nothing
     returning *`

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { contract } from '@parley/contract'
 import { broadcastToUser } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
@@ -6,6 +7,7 @@ import type { Tx } from '../../db/client.ts'
 import type { ChannelRow } from '../../db/rows.ts'
 import { containing } from '../../db/sql.ts'
 import { channelForReader, isLargeChannel, lockedChannelForMember } from '../access.ts'
+import { mergeCustom } from '../custom.ts'
 import { isStaff } from '../members/index.ts'
 import { create, viewChannel } from './create.ts'
 import { markDeleted } from './delete.ts'
@@ -56,13 +58,16 @@ const update = implement(contract.channels.update, async (ctx, { channelId, ...c
     )
   }
   const { name = channel.name, image = channel.image, description = channel.description } = changes
-  if (name === channel.name && image === channel.image && description === channel.description) {
+  const custom = mergeCustom(channel.custom, changes.custom)
+  const before = [channel.name, channel.image, channel.description, channel.custom]
+  if (isDeepStrictEqual([name, image, description, custom], before)) {
     return viewChannel(ctx, channelId)
   }
   const [edited = channel] = await ctx.db<ChannelRow[]>`
     update channels
     set
       name = ${name}, image = ${image}, description = ${description},
+      custom = ${custom && ctx.db.json(custom as never)},
       updated_at = clock_timestamp()
     where id = ${channelId}
     returning *`
@@ -129,6 +134,7 @@ export const channels = {
 
 /** A channel's profile, the same for every viewer. Only for channels with a name of their own. */
 function toProfile(channel: ChannelRow) {
-  const { id, cid, type, image, description, workspaceId, updatedAt } = channel
-  return { id, cid, name: channel.name ?? '', type, image, description, workspaceId, updatedAt }
+  const { id, cid, name, type, image, description, workspaceId, custom, updatedAt } = channel
+  const profile = { id, cid, name: name ?? '', type, image, description, workspaceId, updatedAt }
+  return { ...profile, custom: custom ?? {} }
 }

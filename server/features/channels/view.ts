@@ -84,7 +84,7 @@ const selectChannelRows = (
         m.role,
         coalesce(m.starred, false) as starred,
         coalesce(m.muted, false) as muted,
-        c.rev, c.created_at, c.updated_at,
+        c.rev, coalesce(c.custom, '{}') as custom, c.created_at, c.updated_at,
         (
           select msg.id
           from messages msg

@@ -5,6 +5,7 @@ import type { LockedCounters } from '../../core/event-buffer.ts'
 import type { Outcome } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
 import type { MemberRow, MessageRow } from '../../db/rows.ts'
+import { mergeCustom, withCustom } from '../custom.ts'
 import { linksIn } from './links.ts'
 import { mentionsIn } from './mentions.ts'
 import type { SendFacts } from './send-facts.ts'
@@ -117,6 +118,7 @@ const newMessage = (
   reactions: [],
   mentions: mentionsIn(command.input.text),
   attachments: command.input.attachments,
+  ...withCustom(mergeCustom(null, command.input.custom)),
   parentId: rootId,
   replyCount: 0,
   pinned: false,
@@ -152,18 +154,18 @@ function insertMessages(db: Tx, { messages, threads, markers }: Batch) {
     ${withUpdates}
     insert into messages (
       id, app_id, channel_id, user_id, seq, rev, author_seq,
-      text, mentions, attachments,
+      text, mentions, attachments, custom,
       parent_id, client_id,
       created_at, updated_at
     )
     select
       id, "appId", "channelId", "userId", seq, rev, "authorSeq",
-      text, mentions, attachments,
+      text, mentions, attachments, custom,
       "parentId", "clientId",
       "createdAt", "createdAt"
     from jsonb_to_recordset(${db.json(messages as never)}) as message (
       id uuid, "appId" uuid, "channelId" uuid, "userId" text, seq int, rev int, "authorSeq" int,
-      text text, mentions text[], attachments jsonb,
+      text text, mentions text[], attachments jsonb, custom jsonb,
       "parentId" uuid, "clientId" text,
       "createdAt" timestamptz
     )`

@@ -116,7 +116,7 @@ const writeTombstones = (db: Tx, tombstones: { id: string }[], threads: Thread[]
   )
   update messages msg
   set
-    text = '', mentions = '{}', attachments = '[]', link_previews = null,
+    text = '', mentions = '{}', attachments = '[]', link_previews = null, custom = null,
     rev = deleted.rev, reply_count = deleted."replyCount",
     updated_at = deleted."deletedAt", deleted_at = deleted."deletedAt"
   from deleted

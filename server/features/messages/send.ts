@@ -21,6 +21,10 @@ const GROUPS = 2
 /** About what a message takes beside its content. */
 const MESSAGE_BYTES = 500
 
+/** Most messages have neither attachments nor metadata. */
+const jsonLength = (value: object) =>
+  Object.keys(value).length === 0 ? 0 : JSON.stringify(value).length
+
 type SendOutcome = Outcome<typeof contract.messages.send>
 
 /**
@@ -33,11 +37,8 @@ export const send = implementBatch(contract.messages.send, {
     group: `${appId}:${Number.parseInt(channelId.slice(-2), 16) % GROUPS}`,
     resource: `${appId}:${channelId}`,
   }),
-  bytesOf: ({ input: { text, attachments } }) =>
-    attachments.reduce(
-      (sum, { url, name = '' }) => sum + url.length + name.length,
-      text.length + MESSAGE_BYTES,
-    ),
+  bytesOf: ({ input: { text, attachments, custom } }) =>
+    text.length + jsonLength(attachments) + jsonLength(custom ?? {}) + MESSAGE_BYTES,
   run: async (ctx, commands, { mayWait }) => {
     const facts = await readFacts(ctx.db, commands, { mayWait })
     const earlier = await selectEarlier(ctx.db, facts)

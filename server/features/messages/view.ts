@@ -1,10 +1,12 @@
 import { limits, type Message } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
+import { withCustom } from '../custom.ts'
 import { userSummary } from '../users/view.ts'
 
 /** A message as it is read; the last two columns are null where it is not pinned. */
-type MessageView = Omit<Message, 'linkPreviews' | 'pinned'> & {
+type MessageView = Omit<Message, 'linkPreviews' | 'custom' | 'pinned'> & {
   linkPreviews: Message['linkPreviews'] | null
+  custom: NonNullable<Message['custom']> | null
   pinnedBy: string | null
   pinnedAt: string | null
 }
@@ -66,6 +68,7 @@ export const selectMessageViews = (
           octet_length(page.text)
           + octet_length(page.attachments::text)
           + coalesce(octet_length(page.link_previews::text), 0)
+          + coalesce(octet_length(page.custom::text), 0)
         ) over (order by ${order}) as content_bytes
       from (${rows}) page
     ) msg
@@ -85,7 +88,7 @@ const withAuthorAndPin = (db: Tx) => db`
 
 const viewColumns = (db: Tx, viewer: string | Fragment | null) => db`
   msg.id, msg.channel_id, msg.user_id, msg.seq, msg.rev,
-  msg.text, msg.mentions, msg.attachments, msg.link_previews,
+  msg.text, msg.mentions, msg.attachments, msg.link_previews, msg.custom,
   msg.parent_id, msg.reply_count, msg.client_id,
   msg.created_at, msg.updated_at, msg.edited_at, msg.deleted_at,
   p.pinned_by, p.pinned_at,
@@ -144,8 +147,15 @@ const reactionsOfMessage = (db: Tx, viewer: string | Fragment | null) => db`
     ) kind
   ), '[]')`
 
-export const toMessage = ({ pinnedBy, pinnedAt, linkPreviews, ...view }: MessageView): Message => ({
+export const toMessage = ({
+  pinnedBy,
+  pinnedAt,
+  linkPreviews,
+  custom,
+  ...view
+}: MessageView): Message => ({
   ...view,
+  ...withCustom(custom),
   pinned: pinnedBy !== null && pinnedAt !== null,
   ...(linkPreviews ? { linkPreviews } : {}),
 })
