@@ -665,6 +665,8 @@ export interface Api {
       parentId?: string | undefined
       /** Your own metadata: at most 8 KB of JSON, nested at most 10 levels deep. */
       custom?: CustomMessage & Record<string, unknown> | undefined
+      /** Whether it is sent without a push, and counts in no unread count. */
+      silent?: boolean | undefined
       /**
        * Your own key for this create. A retry with the same key returns the first result instead of
        * creating a second one.
@@ -1841,6 +1843,8 @@ export interface Message {
   id: string
   /** Id of the channel. */
   channelId: string
+  /** `regular`: somebody wrote it. `system`: the backend says what happened. */
+  type: 'regular' | 'system'
   /** The author. */
   userId: string
   /** May contain @mentions; empty if the message was deleted. */
@@ -1865,6 +1869,8 @@ export interface Message {
   replyCount: number
   /** Whether the message is pinned. */
   pinned: boolean
+  /** Present if it counts in no unread count. */
+  silent?: true | undefined
   /** Your own metadata. Absent if there is none. */
   custom?: CustomMessage & Record<string, unknown> | undefined
   /** The sender's own key for this message. */
@@ -1885,6 +1891,8 @@ export interface PinnedMessage {
   id: string
   /** Id of the channel. */
   channelId: string
+  /** `regular`: somebody wrote it. `system`: the backend says what happened. */
+  type: 'regular' | 'system'
   /** The author. */
   userId: string
   /** May contain @mentions; empty if the message was deleted. */
@@ -1909,6 +1917,8 @@ export interface PinnedMessage {
   replyCount: number
   /** Whether the message is pinned. */
   pinned: boolean
+  /** Present if it counts in no unread count. */
+  silent?: true | undefined
   /** Your own metadata. Absent if there is none. */
   custom?: CustomMessage & Record<string, unknown> | undefined
   /** The sender's own key for this message. */

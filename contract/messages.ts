@@ -24,11 +24,18 @@ export const Reaction = z
   })
 export type Reaction = z.infer<typeof Reaction>
 
+/** What a message is: one that somebody wrote, or one that says what happened. */
+export const MessageType = z.enum(['regular', 'system']).meta({
+  description: '`regular`: somebody wrote it. `system`: the backend says what happened.',
+  examples: ['regular'],
+})
+
 /** A message, the same in responses and in events. */
 export const Message = z
   .object({
     id: field.messageId(),
     channelId: field.channelId(),
+    type: MessageType,
     userId: field.userId().meta({ description: 'The author.' }),
     text: z.string().meta({
       description: 'May contain @mentions; empty if the message was deleted.',
@@ -62,6 +69,10 @@ export const Message = z
       examples: [0],
     }),
     pinned: z.boolean().meta({ description: 'Whether the message is pinned.', examples: [false] }),
+    silent: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'Present if it counts in no unread count.', examples: [true] }),
     custom: customAnswer({
       title: 'CustomMessage',
       description: 'Absent if there is none.',
@@ -201,6 +212,13 @@ export const messages = {
         ...content,
         parentId: field.messageId().optional().meta({ description: 'The message to reply to.' }),
         custom: customData({ title: 'CustomMessage' }).optional(),
+        silent: z
+          .boolean()
+          .optional()
+          .meta({
+            description: 'Whether it is sent without a push, and counts in no unread count.',
+            examples: [false],
+          }),
         clientId: field.clientId().optional(),
       })
       .refine(hasContent, emptyContent),

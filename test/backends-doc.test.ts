@@ -34,6 +34,7 @@ test('the examples for backends work as they are', async () => {
     ['order-bot', 'Your order is on its way.'],
     ['ben', 'Thanks!'],
     ['order-bot', 'Packed.'],
+    ['order-bot', 'Still packing.'],
   ])
   expect(updated.custom).toEqual({ orderId: 7, parcels: 2 })
   expect(answer.user.name).toBe('Ben')

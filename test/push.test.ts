@@ -54,6 +54,15 @@ test('members mentioned by id or by name get a mention instead of a new message'
   expect(provider().kindsFor(cleo.id)).toEqual(['mention'])
 })
 
+test('a silent message is pushed to nobody, not even to those whom it mentions', async () => {
+  const { ana, ben, cleo, channelId } = current()
+  await ana.messages.send({ channelId, text: `psst @${ben.id}`, silent: true })
+  const { id: messageId } = await send('aloud')
+  await idle(world())
+  expect(pushesTo(ben.id)).toMatchObject([{ payload: { messageId } }])
+  expect(provider().kindsFor(cleo.id)).toEqual(['new-message'])
+})
+
 test('a reply is a thread reply to authors of its thread, a new message to others', async () => {
   const { ana, ben, cleo, channelId } = current()
   const root = await ben.messages.send({ channelId, text: 'soup or salad?' })

@@ -49,6 +49,7 @@ export function unsentMessage({ outgoing, error }: OutboxEntry, me: UserSummary)
     id: clientId,
     clientId,
     channelId,
+    type: 'regular',
     text,
     attachments,
     parentId,

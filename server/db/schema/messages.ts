@@ -1,6 +1,16 @@
-import type { LinkPreview } from '@parley/contract'
+import type { LinkPreview, Message } from '@parley/contract'
 import { sql } from 'drizzle-orm'
-import { index, integer, jsonb, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core'
+import {
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  unique,
+  uuid,
+} from 'drizzle-orm/pg-core'
 import { appId } from './apps.ts'
 import { referencesChannel } from './channels.ts'
 import { createdAt, instant } from './columns.ts'
@@ -24,6 +34,10 @@ export const messages = pgTable(
     attachments: jsonb().notNull(),
     linkPreviews: jsonb().$type<LinkPreview[]>(),
     custom: jsonb().$type<Record<string, unknown>>(),
+    /** Null: regular. */
+    type: text().$type<Message['type']>(),
+    /** It counts in no unread count. Those that do are null. */
+    silent: boolean(),
     /** The root of the thread, never another reply. */
     parentId: uuid(),
     replyCount: integer().notNull().default(0),
@@ -39,6 +53,7 @@ export const messages = pgTable(
     index().on(t.channelId, t.rev),
     // Its collation keeps it out of the look-up by client id, which would walk the user's messages.
     index('messages_own').on(t.channelId, sql`user_id collate "C"`, t.seq),
+    index('messages_silent').on(t.channelId, t.seq, t.userId).concurrently().where(sql`silent`),
     index('messages_deleted').on(t.channelId, t.seq, t.userId).where(sql`deleted_at is not null`),
     // Only queries that say it this way use it: look-ups by id would take it for a small index.
     index('messages_live')
@@ -52,8 +67,8 @@ export const messages = pgTable(
 )
 
 /**
- * How many messages of each part of a channel are tombstones: of each author, and of all users as
- * the author ''. Kept while the channel is locked.
+ * How many messages of each part of a channel are tombstones or silent: of each author, and of all
+ * users as the author ''. Kept while the channel is locked.
  */
 export const tombstoneCounts = pgTable(
   'tombstone_counts',

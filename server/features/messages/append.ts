@@ -6,6 +6,7 @@ import type { Outcome } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
 import type { MemberRow, MessageRow } from '../../db/rows.ts'
 import { mergeCustom, withCustom } from '../custom.ts'
+import { countSilent } from '../tombstones.ts'
 import { linksIn } from './links.ts'
 import { mentionsIn } from './mentions.ts'
 import type { SendFacts } from './send-facts.ts'
@@ -40,7 +41,7 @@ export function createAppender(ctx: AppendContext) {
     if (repeated) return { result: repeated, isRepeat: true }
 
     const message = emitMessage(facts, channel)
-    ctx.enqueue('push-message', { messageId: message.id })
+    if (!message.silent) ctx.enqueue('push-message', { messageId: message.id })
     if (linksIn(message.text).length > 0) ctx.enqueue('preview', { messageId: message.id })
     moveMarker(facts, message)
     if (clientId !== undefined) sentByKey.set(key, message)
@@ -110,6 +111,7 @@ const newMessage = (
 ): Message => ({
   id,
   channelId,
+  type: 'regular',
   userId: author.id,
   text: command.input.text,
   seq,
@@ -119,6 +121,7 @@ const newMessage = (
   mentions: mentionsIn(command.input.text),
   attachments: command.input.attachments,
   ...withCustom(mergeCustom(null, command.input.custom)),
+  ...(command.input.silent && { silent: true }),
   parentId: rootId,
   replyCount: 0,
   pinned: false,
@@ -142,9 +145,11 @@ const hasMoved = (before: Marker, after: Marker) =>
 type Batch = { messages: NewMessage[]; threads: Thread[]; markers: Marker[] }
 
 function insertMessages(db: Tx, { messages, threads, markers }: Batch) {
+  const silent = messages.filter((message) => message.silent)
   const updates = [
     ...(threads.length > 0 ? [db`threads as (${updateThreads(db, threads)})`] : []),
     ...(markers.length > 0 ? [db`markers as (${updateMarkers(db, markers)})`] : []),
+    ...(silent.length > 0 ? [db`silent as (${countSilent(db, silent)})`] : []),
   ]
   const withUpdates = updates.reduce(
     (before, update, index) => (index === 0 ? db`with ${update}` : db`${before}, ${update}`),
@@ -155,17 +160,20 @@ function insertMessages(db: Tx, { messages, threads, markers }: Batch) {
     insert into messages (
       id, app_id, channel_id, user_id, seq, rev, author_seq,
       text, mentions, attachments, custom,
+      type, silent,
       parent_id, client_id,
       created_at, updated_at
     )
     select
       id, "appId", "channelId", "userId", seq, rev, "authorSeq",
       text, mentions, attachments, custom,
+      nullif(type, 'regular'), silent,
       "parentId", "clientId",
       "createdAt", "createdAt"
     from jsonb_to_recordset(${db.json(messages as never)}) as message (
       id uuid, "appId" uuid, "channelId" uuid, "userId" text, seq int, rev int, "authorSeq" int,
       text text, mentions text[], attachments jsonb, custom jsonb,
+      type text, silent boolean,
       "parentId" uuid, "clientId" text,
       "createdAt" timestamptz
     )`

@@ -95,6 +95,7 @@ const writeTombstones = (db: Tx, tombstones: { id: string }[], threads: Thread[]
     from deleted
     join messages msg on msg.id = deleted.id
     cross join lateral (values (msg.user_id), (${ALL_AUTHORS})) as author (id)
+    where msg.silent is not true
     group by 1, 2, 3, 4
     on conflict (channel_id, user_id, part) do update
     set count = tc.count + excluded.count

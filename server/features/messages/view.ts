@@ -4,9 +4,10 @@ import { withCustom } from '../custom.ts'
 import { userSummary } from '../users/view.ts'
 
 /** A message as it is read; the last two columns are null where it is not pinned. */
-type MessageView = Omit<Message, 'linkPreviews' | 'custom' | 'pinned'> & {
+type MessageView = Omit<Message, 'linkPreviews' | 'custom' | 'silent' | 'pinned'> & {
   linkPreviews: Message['linkPreviews'] | null
   custom: NonNullable<Message['custom']> | null
+  silent: boolean | null
   pinnedBy: string | null
   pinnedAt: string | null
 }
@@ -88,6 +89,7 @@ const withAuthorAndPin = (db: Tx) => db`
 
 const viewColumns = (db: Tx, viewer: string | Fragment | null) => db`
   msg.id, msg.channel_id, msg.user_id, msg.seq, msg.rev,
+  coalesce(msg.type, 'regular') as type, msg.silent,
   msg.text, msg.mentions, msg.attachments, msg.link_previews, msg.custom,
   msg.parent_id, msg.reply_count, msg.client_id,
   msg.created_at, msg.updated_at, msg.edited_at, msg.deleted_at,
@@ -152,10 +154,12 @@ export const toMessage = ({
   pinnedAt,
   linkPreviews,
   custom,
+  silent,
   ...view
 }: MessageView): Message => ({
   ...view,
   ...withCustom(custom),
+  ...(silent ? { silent: true as const } : {}),
   pinned: pinnedBy !== null && pinnedAt !== null,
   ...(linkPreviews ? { linkPreviews } : {}),
 })

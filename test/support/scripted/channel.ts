@@ -118,6 +118,7 @@ export function createChannel(
         mentions: [],
         attachments: [],
         parentId: parentId || null,
+        type: 'regular',
         replyCount: 0,
         pinned: false,
         clientId: clientId || null,
