@@ -357,7 +357,8 @@ export interface Api {
     /**
      * Lists your channels, newest activity first, with unread counts and last messages.
      * `discover=true` lists the channels you may join instead: public ones, and the team channels
-     * of your workspaces. A page may end early: `more` says that more follow.
+     * of your workspaces. A backend lists all channels, the newest first, without the other
+     * parameters. A page may end early: `more` says that more follow.
      *
      * `GET /api/channels`
      */
@@ -381,7 +382,7 @@ export interface Api {
     /**
      * Creates a channel; you become its owner. `messaging` needs exactly one entry in `memberIds`,
      * and returns the existing channel if the two of you already have one. All other types need a
-     * `name`.
+     * `name`. A channel that a backend creates has no owner; it cannot be a direct message.
      *
      * `POST /api/channels`
      */
@@ -420,7 +421,8 @@ export interface Api {
     }, options?: CallOptions): Promise<Channel>
     /**
      * Changes the name, image, description or metadata; `null` clears the image or the description.
-     * Owners and moderators only. A direct message cannot be edited.
+     * Owners and moderators only, and the backend, which alone may freeze the channel. A direct
+     * message cannot be edited.
      *
      * `PATCH /api/channels/{channelId}`
      */
@@ -439,9 +441,11 @@ export interface Api {
        * `null` removes all.
        */
       custom?: CustomChannel & Record<string, unknown> | null | undefined
+      /** Whether only the backend may send messages. */
+      frozen?: boolean | undefined
     }, options?: CallOptions): Promise<Channel>
     /**
-     * Deletes the channel and everything in it, for all members. Owners only.
+     * Deletes the channel and everything in it, for all members. Owners only, and the backend.
      *
      * `DELETE /api/channels/{channelId}`
      */
@@ -501,7 +505,8 @@ export interface Api {
     /**
      * Adds users to a channel; existing members keep their role. In group and public channels any
      * member may add users, in other channels owners and moderators. Only an owner may give a role
-     * other than `member`. Not possible in direct messages.
+     * other than `member`. The backend may add users to any channel. Not possible in direct
+     * messages.
      *
      * `POST /api/channels/{channelId}/members`
      */
@@ -545,7 +550,7 @@ export interface Api {
     }, options?: CallOptions): Promise<Member>
     /**
      * Owners may remove anyone, moderators plain members, and every member may remove themselves.
-     * Not possible in direct messages.
+     * The backend may remove anyone. Not possible in direct messages.
      *
      * `DELETE /api/channels/{channelId}/members/{userId}`
      */
@@ -648,7 +653,9 @@ export interface Api {
     /**
      * Appends a message to the channel. With a `clientId`, a retry after a lost response returns
      * the original message. A reply to a reply joins the thread of its root. In public and
-     * livestream channels, the first message makes its author a member.
+     * livestream channels, the first message makes its author a member. While a channel is frozen,
+     * only the backend may send. What it sends for itself is a system message: it counts in no
+     * unread count, and is pushed only with `silent: false`.
      *
      * `POST /api/channels/{channelId}/messages`
      */
@@ -665,6 +672,8 @@ export interface Api {
       parentId?: string | undefined
       /** Your own metadata: at most 8 KB of JSON, nested at most 10 levels deep. */
       custom?: CustomMessage & Record<string, unknown> | undefined
+      /** `regular` for users, `system` for the backend: the only ones they may send. */
+      type?: 'regular' | 'system' | undefined
       /** Whether it is sent without a push, and counts in no unread count. */
       silent?: boolean | undefined
       /**
@@ -1249,7 +1258,9 @@ export interface ServerApi {
   service: Api['service']
   tokens: Api['tokens']
   users: Api['users']
-  messages: Pick<Api['messages'], 'delete'>
+  channels: Pick<Api['channels'], 'list' | 'create' | 'get' | 'update' | 'delete'>
+  members: Pick<Api['members'], 'list' | 'add' | 'remove'>
+  messages: Pick<Api['messages'], 'list' | 'send' | 'delete'>
   abandoned: Api['abandoned']
 }
 
@@ -1408,7 +1419,7 @@ export interface ChannelEvents {
      */
     via?: 'backend' | undefined
   }
-  /** Name, image, description or metadata changed. */
+  /** Name, image, description, metadata or whether it is frozen changed. */
   'channel.updated': {
     /** Id of the channel. */
     channelId: string
@@ -1527,6 +1538,8 @@ export interface UserEvents {
       rev: number
       /** The first 100 members. Present in a single channel, and for direct messages in lists. */
       members?: Member[] | undefined
+      /** Whether only the backend may send messages. */
+      frozen: boolean
       /** Your own metadata. */
       custom: CustomChannel & Record<string, unknown>
       /** When it was created. */
@@ -1730,6 +1743,8 @@ export interface Channel {
   rev: number
   /** The first 100 members. Present in a single channel, and for direct messages in lists. */
   members?: Member[] | undefined
+  /** Whether only the backend may send messages. */
+  frozen: boolean
   /** Your own metadata. */
   custom: CustomChannel & Record<string, unknown>
   /** When it was created. */
@@ -1778,6 +1793,8 @@ export interface ChannelProfile {
   description: string | null
   /** The workspace it belongs to. */
   workspaceId: string | null
+  /** Whether only the backend may send messages. */
+  frozen: boolean
   /** Your own metadata. */
   custom: CustomChannel & Record<string, unknown>
   /** When its name, image, description or metadata last changed. */
@@ -1845,7 +1862,7 @@ export interface Message {
   channelId: string
   /** `regular`: somebody wrote it. `system`: the backend says what happened. */
   type: 'regular' | 'system'
-  /** The author. */
+  /** The author; `parley.system` of system messages. */
   userId: string
   /** May contain @mentions; empty if the message was deleted. */
   text: string
@@ -1893,7 +1910,7 @@ export interface PinnedMessage {
   channelId: string
   /** `regular`: somebody wrote it. `system`: the backend says what happened. */
   type: 'regular' | 'system'
-  /** The author. */
+  /** The author; `parley.system` of system messages. */
   userId: string
   /** May contain @mentions; empty if the message was deleted. */
   text: string

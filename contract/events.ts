@@ -93,7 +93,7 @@ export const channelEvents = {
     description: 'The role or the metadata of a member changed.',
   }),
   'channel.updated': channelUpdated.meta({
-    description: 'Name, image, description or metadata changed.',
+    description: 'Name, image, description, metadata or whether it is frozen changed.',
   }),
   'channel.deleted': channelRef.meta({
     description: 'The channel was deleted. Ends every subscription.',

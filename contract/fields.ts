@@ -69,6 +69,9 @@ export const workspaceId = () =>
 export const inviteId = () =>
   uuid().meta({ description: 'Id of the invite.', examples: [examples.inviteId] })
 
+/** The author of system messages: no user can have this id. */
+export const systemUserId = 'parley.system'
+
 const USER_ID = new RegExp(`^[!-.0-~]{1,${limits.userIdLength}}$`)
 const isNoPathStep = (value: string) => value !== '.' && value !== '..'
 export const isUserId = (value: string) => USER_ID.test(value) && isNoPathStep(value)
@@ -139,6 +142,12 @@ export const nextCursor = () =>
       description: 'The `cursor` of the next page; null on the last page.',
       examples: ['WyJBbmEiLCJhbmEiXQ'],
     })
+
+/** The id of a user who may be new. */
+export const ownUserId = () =>
+  userId()
+    .refine((id) => id !== systemUserId, `expected something other than "${systemUserId}"`)
+    .meta({ description: "The user's id in your own system.", examples: ['ana'] })
 
 /** The output of operations that return nothing else. */
 export const Success = z.object({

@@ -20,7 +20,7 @@ export {
   type UserEventType,
   userEvents,
 } from './events.ts'
-export { isUserId } from './fields.ts'
+export { isUserId, systemUserId } from './fields.ts'
 export { Invite } from './invites.ts'
 export { formatIssues } from './issues.ts'
 export { grouped, limits } from './limits.ts'

@@ -31,7 +31,7 @@ export const members = {
   list: operation({
     method: 'GET',
     path: '/api/channels/{channelId}/members',
-    auth: 'user',
+    auth: 'userOrKey',
     summary: 'List members',
     description:
       'Lists the members of a channel in the order they joined. A page may end early, where an ' +
@@ -49,12 +49,13 @@ export const members = {
   add: operation({
     method: 'POST',
     path: '/api/channels/{channelId}/members',
-    auth: 'user',
+    auth: 'userOrKey',
     summary: 'Add members',
     description:
       'Adds users to a channel; existing members keep their role. In group and public channels ' +
       'any member may add users, in other channels owners and moderators. Only an owner may give ' +
-      'a role other than `member`. Not possible in direct messages.',
+      'a role other than `member`. The backend may add users to any channel. Not possible in ' +
+      'direct messages.',
     input: Ref.extend({
       userIds: z
         .array(field.userId())
@@ -101,11 +102,11 @@ export const members = {
   remove: operation({
     method: 'DELETE',
     path: '/api/channels/{channelId}/members/{userId}',
-    auth: 'user',
+    auth: 'userOrKey',
     summary: 'Remove a member',
     description:
       'Owners may remove anyone, moderators plain members, and every member may remove ' +
-      'themselves. Not possible in direct messages.',
+      'themselves. The backend may remove anyone. Not possible in direct messages.',
     input: MemberRef,
     output: field.Success,
   }),

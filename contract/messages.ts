@@ -36,7 +36,9 @@ export const Message = z
     id: field.messageId(),
     channelId: field.channelId(),
     type: MessageType,
-    userId: field.userId().meta({ description: 'The author.' }),
+    userId: field.userId().meta({
+      description: `The author; \`${field.systemUserId}\` of system messages.`,
+    }),
     text: z.string().meta({
       description: 'May contain @mentions; empty if the message was deleted.',
       examples: ['Hello @ben'],
@@ -131,7 +133,7 @@ export const messages = {
   list: operation({
     method: 'GET',
     path: '/api/channels/{channelId}/messages',
-    auth: 'user',
+    auth: 'userOrKey',
     summary: 'List messages',
     description:
       'Returns a page of messages in ascending order of `seq`: the newest, or with a cursor ' +
@@ -198,20 +200,26 @@ export const messages = {
   send: operation({
     method: 'POST',
     path: '/api/channels/{channelId}/messages',
-    auth: 'user',
+    auth: 'userOrKey',
     limit: 'messages',
     status: 201,
     summary: 'Send a message',
     description:
       'Appends a message to the channel. With a `clientId`, a retry after a lost response ' +
       'returns the original message. A reply to a reply joins the thread of its root. In public ' +
-      'and livestream channels, the first message makes its author a member.',
+      'and livestream channels, the first message makes its author a member. While a channel is ' +
+      'frozen, only the backend may send. What it sends for itself is a system message: it ' +
+      'counts in no unread count, and is pushed only with `silent: false`.',
     input: z
       .object({
         channelId: field.channelId(),
         ...content,
         parentId: field.messageId().optional().meta({ description: 'The message to reply to.' }),
         custom: customData({ title: 'CustomMessage' }).optional(),
+        type: MessageType.optional().meta({
+          description:
+            '`regular` for users, `system` for the backend: the only ones they may send.',
+        }),
         silent: z
           .boolean()
           .optional()

@@ -66,7 +66,7 @@ export const profileFields = {
 
 /** One user of `POST /api/users/sync`. */
 export const UserRow = z
-  .object({ id: field.userId(), ...profileFields })
+  .object({ id: field.ownUserId(), ...profileFields })
   .meta({ id: 'UserRow', description: 'One user of a synchronisation.' })
 export type UserRow = z.infer<typeof UserRow>
 
@@ -180,7 +180,7 @@ export const users = {
       'their value, `null` clears a field, `custom` is replaced as a whole. The returned ' +
       '`custom` also has the e-mail address. Allowed for yourself, or with the right to ' +
       'administer users.',
-    input: Ref.extend(profileFields),
+    input: z.object({ userId: field.ownUserId(), ...profileFields }),
     output: UserSummary.extend({
       email: email(z.string().nullable()),
       custom: storedCustom.meta({

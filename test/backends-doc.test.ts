@@ -26,8 +26,14 @@ async function runExamples(page: string, given: Record<string, unknown>, results
 test('the examples for backends work as they are', async () => {
   const { url, apiKey } = world()
   const given = { createChatServer, url, apiKey }
-  const results = await runExamples('docs/backends.md', given, ['channel', 'answer', 'updated'])
-  const { channel, answer, updated } = results
+  const results = await runExamples('docs/backends.md', given, [
+    'channel',
+    'answer',
+    'updated',
+    'support',
+    'note',
+  ])
+  const { channel, answer, updated, support, note } = results
   const ben = world().api({ apiKey, userId: 'ben' })
   const { messages } = await ben.messages.list({ channelId: channel.id })
   expect(messages.map(({ userId, text }) => [userId, text])).toEqual([
@@ -36,6 +42,8 @@ test('the examples for backends work as they are', async () => {
     ['order-bot', 'Packed.'],
     ['order-bot', 'Still packing.'],
   ])
+  expect(note.type).toBe('system')
+  expect(await ben.channels.get({ channelId: support.id })).toMatchObject({ frozen: true })
   expect(updated.custom).toEqual({ orderId: 7, parcels: 2 })
   expect(answer.user.name).toBe('Ben')
 })

@@ -128,9 +128,9 @@ test.each([
   ['service.live', [], [200, 500]],
   ['apps.create', [{ adminKey: [] }], [201, 400, 401, 413, 429, 500, 503]],
   ['tokens.create', [{ apiKey: [] }], [200, 400, 401, 413, 429, 500, 503]],
-  ['channels.get', asUser, [200, 401, 403, 404, 429, 500, 503]],
-  ['messages.list', asUser, [200, 400, 401, 403, 404, 429, 500, 503]],
-  ['messages.send', asUser, [201, 400, 401, 403, 404, 413, 429, 500, 503]],
+  ['channels.get', [...asUser, { apiKey: [] }], [200, 401, 403, 404, 429, 500, 503]],
+  ['messages.list', [...asUser, { apiKey: [] }], [200, 400, 401, 403, 404, 429, 500, 503]],
+  ['messages.send', [...asUser, { apiKey: [] }], [201, 400, 401, 403, 404, 413, 429, 500, 503]],
   ['messages.delete', [...asUser, { apiKey: [] }], [200, 401, 403, 404, 429, 500, 503]],
   ['reactions.remove', asUser, [200, 400, 401, 403, 404, 429, 500, 503]],
 ])('%s documents its credentials and statuses', (id, security, statuses) => {

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import { type Auth, isUserId } from '@parley/contract'
+import { type Auth, isUserId, systemUserId } from '@parley/contract'
 import type { Admit } from '../core/admission.ts'
 import { isApiKey } from '../core/api-keys.ts'
 import type { Caller } from '../core/context.ts'
@@ -132,7 +132,8 @@ export function createAuthenticate({
     if (token !== undefined)
       throw new ApiError('UNAUTHORIZED', 'X-User-Id: expected X-API-Key, and no bearer token')
     const { appId, keyHash } = await app(credentials, until)
-    if (!isUserId(userId)) throw new ApiError('UNAUTHORIZED', 'X-User-Id: expected a user id')
+    if (!isUserId(userId) || userId === systemUserId)
+      throw new ApiError('UNAUTHORIZED', 'X-User-Id: expected a user id')
     return { appId, userId, admin: false, keyHash }
   }
 

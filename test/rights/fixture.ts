@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Api, isChatError } from '@parley/client'
 import { errorStatus, type Operation } from '@parley/contract'
+import { insertSystemUser } from '@parley/server/features/system-user'
 import { afterEach, beforeAll } from 'vitest'
 import { insertFailedJob } from '../support/failed-job.ts'
 import { forge } from '../support/forge.ts'
@@ -48,6 +49,8 @@ export async function createScene(
     select ${tenant.appId}, id, ${`${SECRET_WORD}@example.com`}, now()
     from unnest(${userIds}::text[]) id
     on conflict do nothing`
+  // Otherwise a refused first system message of the app may leave it.
+  await insertSystemUser(world.db, tenant.appId)
   const tokenOf = (userId: string, { appId = tenant.appId, admin = false } = {}) =>
     world.sign('api', { appId, userId, generation: 0, admin })
   const owner = world.api({ token: await tokenOf(ownerId) })

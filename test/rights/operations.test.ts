@@ -38,22 +38,22 @@ const matrix = rows(`
   users.put               403    403      403    ok    ok       ok  403     403      ok      401
   users.delete            403    403      403    ok    404      ok  403     403      ok      401
   users.bulkDelete        403    403      403    ok    ok       ok  403     403      ok      401
-  channels.list           ok     ok       ok     ok    401      401 ok      ok       ok      401
-  channels.create         ok     ok       ok     ok    401      401 ok      ok       ok      401
-  channels.get            404    403      ok     ok    401      401 404     ok       ok      401
-  channels.update         404    403      403    ok    401      401 404     403      ok      401
-  channels.delete         404    403      403    ok    401      401 404     403      ok      401
+  channels.list           ok     ok       ok     ok    ok       ok  ok      ok       ok      401
+  channels.create         ok     ok       ok     ok    ok       ok  ok      ok       ok      401
+  channels.get            404    403      ok     ok    404      ok  404     ok       ok      401
+  channels.update         404    403      403    ok    404      ok  404     403      ok      401
+  channels.delete         404    403      403    ok    404      ok  404     403      ok      401
   channels.updateSettings 404    403      ok     ok    401      401 404     ok       ok      401
-  members.list            404    403      ok     ok    401      401 404     ok       ok      401
-  members.add             404    403      ok     ok    401      401 404     ok       ok      401
+  members.list            404    403      ok     ok    404      ok  404     ok       ok      401
+  members.add             404    403      ok     ok    404      ok  404     ok       ok      401
   members.update          404    403      403    ok    401      401 404     403      ok      401
-  members.remove          404    403      403    ok    401      401 404     403      ok      401
+  members.remove          404    403      403    ok    404      ok  404     403      ok      401
   members.join            404    403      ok     ok    401      401 404     ok       ok      401
   members.leave           404    403      ok     ok    401      401 404     ok       ok      401
-  messages.list           404    403      ok     ok    401      401 404     ok       ok      401
+  messages.list           404    403      ok     ok    404      ok  404     ok       ok      401
   messages.get            404    403      ok     ok    401      401 404     ok       ok      401
   messages.replies        404    403      ok     ok    401      401 404     ok       ok      401
-  messages.send           404    403      ok     ok    401      401 404     ok       ok      401
+  messages.send           404    403      ok     ok    404      ok  404     ok       ok      401
   messages.edit           404    403      403    ok    401      401 404     403      ok      401
   messages.delete         404    403      403    ok    404      ok  404     403      ok      401
   reactions.add           404    403      ok     ok    401      401 404     ok       ok      401

@@ -35,13 +35,14 @@ export async function fetchChannel(user: User, channelId: string) {
     messages: byKey(messages.map((message): [string, Message] => [message.id, notOwn(message)])),
   }
 }
-type Profile = Pick<Channel, 'name' | 'image' | 'description' | 'custom' | 'updatedAt'>
-const profileOf = ({ name, image, description, custom, updatedAt }: Profile): Profile => ({
-  name,
-  image,
-  description,
-  custom,
-  updatedAt,
+type Profile = Pick<Channel, 'name' | 'image' | 'description' | 'frozen' | 'custom' | 'updatedAt'>
+const profileOf = (channel: Profile): Profile => ({
+  name: channel.name,
+  image: channel.image,
+  description: channel.description,
+  frozen: channel.frozen,
+  custom: channel.custom,
+  updatedAt: channel.updatedAt,
 })
 type ChannelState = Awaited<ReturnType<typeof fetchChannel>>
 

@@ -32,6 +32,8 @@ export const channels = pgTable(
     description: text(),
     workspaceId: uuid(),
     createdBy: text().notNull(),
+    /** Only the backend may send messages. Null: it is not. */
+    frozen: boolean(),
     custom: jsonb().$type<Record<string, unknown>>(),
     clientId: text(),
     /** The sorted pair of a direct message. */

@@ -19,14 +19,15 @@ type Addition = { members: Member[]; memberCount: number; rev: number }
  * for unknown ones names them and the `field` of the input.
  */
 export async function lockKnownUsers(
-  { db, caller: { appId, userId } }: Pick<WriteContext<'user'>, 'db' | 'caller'>,
+  { db, caller: { appId, userId } }: Pick<WriteContext<'userOrKey'>, 'db' | 'caller'>,
   { ids, field }: { ids: string[]; field: string },
 ) {
   const wanted = [...new Set(ids)]
   const users = wanted.length === 0 ? [] : await lockUsersForShare(db, appId, wanted)
   const known = new Set(users.map(({ id }) => id))
   const unknown = wanted.filter((id) => !known.has(id))
-  if (unknown.includes(userId)) throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
+  if (userId !== null && unknown.includes(userId))
+    throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
   if (unknown.length > 0) {
     const names = unknown.map((id) => JSON.stringify(id)).join(', ')
     throw new ApiError('VALIDATION_ERROR', `${field}: unknown users ${names}`)

@@ -48,9 +48,10 @@ const add = implement(contract.members.add, async (ctx, { channelId, userIds, ro
   const custom = mergeCustom(null, given.custom)
   const newMembers = users.map((user) => ({ user, role, custom }))
   const { members: added, memberCount } = await addMembers(ctx, channel, newMembers)
-  if (added.length > 0) {
+  const invitedBy = ctx.caller.userId
+  if (added.length > 0 && invitedBy !== null) {
     const addedIds = added.map(({ userId }) => userId)
-    ctx.enqueue('push-invite', { channelId, invitedBy: ctx.caller.userId, userIds: addedIds })
+    ctx.enqueue('push-invite', { channelId, invitedBy, userIds: addedIds })
   }
   const ids = users.map(({ id }) => id)
   const members = await selectMembersById(ctx.db, channelId, ids)
@@ -136,7 +137,7 @@ type MemberRule = (own: Role | null, theirs: Role) => boolean
 
 /** A member of a locked channel, if the roles of both allow it. */
 async function lockedMember(
-  ctx: WriteContext<'user'>,
+  ctx: WriteContext<'userOrKey'>,
   { channelId, userId }: { channelId: string; userId: string },
   isAllowed: MemberRule,
 ) {

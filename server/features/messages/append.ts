@@ -6,6 +6,7 @@ import type { Outcome } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
 import type { MemberRow, MessageRow } from '../../db/rows.ts'
 import { mergeCustom, withCustom } from '../custom.ts'
+import { SYSTEM_USER } from '../system-user.ts'
 import { countSilent } from '../tombstones.ts'
 import { linksIn } from './links.ts'
 import { mentionsIn } from './mentions.ts'
@@ -41,13 +42,15 @@ export function createAppender(ctx: AppendContext) {
     if (repeated) return { result: repeated, isRepeat: true }
 
     const message = emitMessage(facts, channel)
-    if (!message.silent) ctx.enqueue('push-message', { messageId: message.id })
+    if (isPushed(message, command.input.silent))
+      ctx.enqueue('push-message', { messageId: message.id })
     if (linksIn(message.text).length > 0) ctx.enqueue('preview', { messageId: message.id })
     moveMarker(facts, message)
     if (clientId !== undefined) sentByKey.set(key, message)
     const authorSeq = nextOfAuthor(facts, message)
     messages.push({ ...message, appId: command.caller.appId, authorSeq })
-    ctx.services.lastActive.touch(command.caller)
+    const { appId, userId } = command.caller
+    if (userId !== null) ctx.services.lastActive.touch({ appId, userId })
     return { result: message }
   }
 
@@ -82,8 +85,9 @@ export function createAppender(ctx: AppendContext) {
 
   const moveMarker = (
     { lastReadSeq, unreadAfterSeq }: SendFacts,
-    { channelId, userId, seq }: Message,
+    { channelId, userId, seq, type }: Message,
   ) => {
+    if (type === 'system') return
     const key = `${channelId} ${userId}`
     const marker = markers.get(key) ?? { channelId, userId, lastReadSeq, unreadAfterSeq }
     const moved = advance(marker, seq)
@@ -105,23 +109,27 @@ export function createAppender(ctx: AppendContext) {
 
 type Position = Pick<Message, 'id' | 'channelId' | 'seq' | 'rev'>
 
+/** System messages only if it was asked for. */
+const isPushed = ({ type }: Message, silent: boolean | undefined) =>
+  type === 'system' ? silent === false : !silent
+
 const newMessage = (
   { author, command, rootId, now }: SendFacts,
   { id, channelId, seq, rev }: Position,
 ): Message => ({
   id,
   channelId,
-  type: 'regular',
+  type: command.caller.userId === null ? 'system' : 'regular',
   userId: author.id,
   text: command.input.text,
   seq,
   rev,
-  user: author,
+  user: command.caller.userId === null ? SYSTEM_USER : author,
   reactions: [],
   mentions: mentionsIn(command.input.text),
   attachments: command.input.attachments,
   ...withCustom(mergeCustom(null, command.input.custom)),
-  ...(command.input.silent && { silent: true }),
+  ...((command.caller.userId === null || command.input.silent) && { silent: true }),
   parentId: rootId,
   replyCount: 0,
   pinned: false,

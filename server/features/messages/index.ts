@@ -53,7 +53,7 @@ type PageQuery = {
   isForward: boolean
   from: number | null
   limit: number
-  viewer: string
+  viewer: string | null
 }
 
 /** A page ascending by seq, read in either direction; one row more shows whether more follow. */

@@ -1,6 +1,7 @@
 import { limits, type Message } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { withCustom } from '../custom.ts'
+import { SYSTEM_USER } from '../system-user.ts'
 import { userSummary } from '../users/view.ts'
 
 /** A message as it is read; the last two columns are null where it is not pinned. */
@@ -87,6 +88,9 @@ const withAuthorAndPin = (db: Tx) => db`
   join users author on author.app_id = msg.app_id and author.id = msg.user_id
   left join pins p on p.message_id = msg.id`
 
+const summaryOfSystem = (db: Tx) =>
+  db`jsonb_build_object('id', msg.user_id, 'name', ${SYSTEM_USER.name}::text, 'image', null)`
+
 const viewColumns = (db: Tx, viewer: string | Fragment | null) => db`
   msg.id, msg.channel_id, msg.user_id, msg.seq, msg.rev,
   coalesce(msg.type, 'regular') as type, msg.silent,
@@ -94,7 +98,10 @@ const viewColumns = (db: Tx, viewer: string | Fragment | null) => db`
   msg.parent_id, msg.reply_count, msg.client_id,
   msg.created_at, msg.updated_at, msg.edited_at, msg.deleted_at,
   p.pinned_by, p.pinned_at,
-  ${userSummary(db, db`author`)} as "user",
+  case
+    when msg.type = 'system' then ${summaryOfSystem(db)}
+    else ${userSummary(db, db`author`)}
+  end as "user",
   ${reactionsOfMessage(db, viewer)} as reactions`
 
 /**

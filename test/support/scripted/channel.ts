@@ -98,6 +98,7 @@ export function createChannel(
       lastReadSeq: reads.get(me) ?? 0,
       role: 'member',
       rev,
+      frozen: false,
       custom: {},
       createdAt: timeOf(0),
       updatedAt: timeOf(0),
