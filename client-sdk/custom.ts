@@ -4,3 +4,15 @@
  */
 // biome-ignore lint/suspicious/noEmptyInterface: applications fill it in
 export interface CustomUser {}
+/** The type of `custom` of messages, declared in the same way. */
+// biome-ignore lint/suspicious/noEmptyInterface: applications fill it in
+export interface CustomMessage {}
+/** The type of `custom` of channels, declared in the same way. */
+// biome-ignore lint/suspicious/noEmptyInterface: applications fill it in
+export interface CustomChannel {}
+/** The type of `custom` of members of channels, declared in the same way. */
+// biome-ignore lint/suspicious/noEmptyInterface: applications fill it in
+export interface CustomMember {}
+/** The type of `custom` of attachments, declared in the same way. */
+// biome-ignore lint/suspicious/noEmptyInterface: applications fill it in
+export interface CustomAttachment {}

@@ -36,7 +36,13 @@ const header = `\
 // biome-ignore-all lint: as generated`
 const imports = `\
 import type { CallOptions } from './call-options.ts'
-import type { CustomUser } from './custom.ts'`
+import type {
+  CustomAttachment,
+  CustomChannel,
+  CustomMember,
+  CustomMessage,
+  CustomUser,
+} from './custom.ts'`
 const LINE_WIDTH = 100
 
 type Json = z.core.JSONSchema.BaseSchema
@@ -209,9 +215,9 @@ function recordType(values: Json['additionalProperties'], indent: string, print:
   return `Record<string, ${isTyped ? print(values, `${indent}  `) : 'unknown'}>`
 }
 
-/** Metadata of users has the type that the application declares. */
+/** Metadata has the type that the application declares; its title is the name of the type. */
 const customType = (schema: Json) =>
-  `CustomUser & Record<string, unknown>${isNullable(schema) ? ' | null' : ''}`
+  `${schema.title ?? 'CustomUser'} & Record<string, unknown>${isNullable(schema) ? ' | null' : ''}`
 const isNullable = (schema: Json) =>
   (schema.anyOf ?? []).some((option) => typeof option === 'object' && option.type === 'null')
 const scalars: Record<string, string> = {

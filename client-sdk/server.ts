@@ -1,9 +1,9 @@
 import { createCalls } from './api.ts'
 import { createRateGate } from './retry.ts'
-import type { ServerApi } from './types.ts'
+import type { ServerApi, UserApi } from './types.ts'
 
 export { ChatError, type ChatErrorCode, isChatError } from './error.ts'
-export type { ServerApi, TokenResult } from './types.ts'
+export type { ServerApi, TokenResult, UserApi } from './types.ts'
 
 /** Options of `createChatServer`. */
 export type ChatServerOptions = {
@@ -15,15 +15,28 @@ export type ChatServerOptions = {
   fetch?: typeof fetch | undefined
 }
 
+/** What a backend can do: its own operations, and by `as` those of its users. */
+export type ChatServer = ServerApi & {
+  /**
+   * The operations of a user, carried out as that user and with their rights. An unknown id makes
+   * a new user, as `tokens.create` does. The calls count for the API key.
+   */
+  as: (userId: string) => UserApi
+}
+
 /**
  * For backends, never for browsers: every operation that an API key may call. Calls reject with a
  * ChatError, and are retried where repeating them is safe.
  */
-export const createChatServer = ({ url, apiKey, fetch }: ChatServerOptions): ServerApi =>
-  createCalls({
-    url,
-    fetch,
-    headers: async () => ({ 'x-api-key': apiKey }),
-    attempts: 4,
-    gate: createRateGate(),
-  })
+export function createChatServer({ url, apiKey, fetch }: ChatServerOptions): ChatServer {
+  const gate = createRateGate()
+  const callsWith = (headers: Record<string, string>) =>
+    createCalls({
+      url,
+      fetch,
+      headers: async () => ({ 'x-api-key': apiKey, ...headers }),
+      attempts: 4,
+      gate,
+    })
+  return { ...callsWith({}), as: (userId) => callsWith({ 'x-user-id': userId }) }
+}

@@ -2,7 +2,13 @@
 // biome-ignore-all format: as generated
 // biome-ignore-all lint: as generated
 import type { CallOptions } from './call-options.ts'
-import type { CustomUser } from './custom.ts'
+import type {
+  CustomAttachment,
+  CustomChannel,
+  CustomMember,
+  CustomMessage,
+  CustomUser,
+} from './custom.ts'
 
 /** Why the server refused a call. */
 export type ErrorCode =
@@ -351,7 +357,8 @@ export interface Api {
     /**
      * Lists your channels, newest activity first, with unread counts and last messages.
      * `discover=true` lists the channels you may join instead: public ones, and the team channels
-     * of your workspaces. A page may end early: `more` says that more follow.
+     * of your workspaces. A backend lists all channels, the newest first, without the other
+     * parameters. A page may end early: `more` says that more follow.
      *
      * `GET /api/channels`
      */
@@ -375,7 +382,7 @@ export interface Api {
     /**
      * Creates a channel; you become its owner. `messaging` needs exactly one entry in `memberIds`,
      * and returns the existing channel if the two of you already have one. All other types need a
-     * `name`.
+     * `name`. A channel that a backend creates has no owner; it cannot be a direct message.
      *
      * `POST /api/channels`
      */
@@ -395,6 +402,8 @@ export interface Api {
       memberIds?: string[] | undefined
       /** The workspace it belongs to. */
       workspaceId?: string | undefined
+      /** Your own metadata: at most 8 KB of JSON, nested at most 10 levels deep. */
+      custom?: CustomChannel & Record<string, unknown> | undefined
       /**
        * Your own key for this create. A retry with the same key returns the first result instead of
        * creating a second one.
@@ -411,8 +420,9 @@ export interface Api {
       channelId: string
     }, options?: CallOptions): Promise<Channel>
     /**
-     * Changes the name, image or description; `null` clears the image or the description. Owners
-     * and moderators only. A direct message cannot be edited.
+     * Changes the name, image, description or metadata; `null` clears the image or the description.
+     * Owners and moderators only, and the backend, which alone may freeze the channel. A direct
+     * message cannot be edited.
      *
      * `PATCH /api/channels/{channelId}`
      */
@@ -425,9 +435,17 @@ export interface Api {
       image?: string | null | undefined
       /** What the channel is about. */
       description?: string | null | undefined
+      /**
+       * Your own metadata: at most 8 KB of JSON, nested at most 10 levels deep. Its keys replace
+       * those that are there, `null` as a value removes a key, and keys that are left out stay;
+       * `null` removes all.
+       */
+      custom?: CustomChannel & Record<string, unknown> | null | undefined
+      /** Whether only the backend may send messages. */
+      frozen?: boolean | undefined
     }, options?: CallOptions): Promise<Channel>
     /**
-     * Deletes the channel and everything in it, for all members. Owners only.
+     * Deletes the channel and everything in it, for all members. Owners only, and the backend.
      *
      * `DELETE /api/channels/{channelId}`
      */
@@ -461,7 +479,8 @@ export interface Api {
   }
   members: {
     /**
-     * Lists the members of a channel in the order they joined.
+     * Lists the members of a channel in the order they joined. A page may end early, where an
+     * answer has no more room.
      *
      * `GET /api/channels/{channelId}/members`
      */
@@ -486,7 +505,8 @@ export interface Api {
     /**
      * Adds users to a channel; existing members keep their role. In group and public channels any
      * member may add users, in other channels owners and moderators. Only an owner may give a role
-     * other than `member`. Not possible in direct messages.
+     * other than `member`. The backend may add users to any channel. Not possible in direct
+     * messages.
      *
      * `POST /api/channels/{channelId}/members`
      */
@@ -497,14 +517,20 @@ export interface Api {
       userIds: string[]
       /** The role they get. */
       role?: 'owner' | 'moderator' | 'member' | undefined
+      /**
+       * Your own metadata: at most 8 KB of JSON, nested at most 10 levels deep. With at most 100
+       * users.
+       */
+      custom?: CustomMember & Record<string, unknown> | undefined
     }, options?: CallOptions): Promise<{
-      /** The given users, as members. */
+      /** The given users, as members: as many as an answer has room for. */
       members: Member[]
       /** How many members the channel has now. */
       memberCount: number
     }>
     /**
-     * Gives a member another role. Owners only. The last owner cannot give up the role.
+     * Gives a member another role, or changes their metadata in the channel, or both. Owners only,
+     * except that members may change their own metadata. The last owner cannot give up the role.
      *
      * `PATCH /api/channels/{channelId}/members/{userId}`
      */
@@ -514,11 +540,17 @@ export interface Api {
       /** The user's id in your own system. */
       userId: string
       /** Role in the channel. */
-      role: 'owner' | 'moderator' | 'member'
+      role?: 'owner' | 'moderator' | 'member' | undefined
+      /**
+       * Your own metadata: at most 8 KB of JSON, nested at most 10 levels deep. Its keys replace
+       * those that are there, `null` as a value removes a key, and keys that are left out stay;
+       * `null` removes all.
+       */
+      custom?: CustomMember & Record<string, unknown> | null | undefined
     }, options?: CallOptions): Promise<Member>
     /**
      * Owners may remove anyone, moderators plain members, and every member may remove themselves.
-     * Not possible in direct messages.
+     * The backend may remove anyone. Not possible in direct messages.
      *
      * `DELETE /api/channels/{channelId}/members/{userId}`
      */
@@ -621,7 +653,9 @@ export interface Api {
     /**
      * Appends a message to the channel. With a `clientId`, a retry after a lost response returns
      * the original message. A reply to a reply joins the thread of its root. In public and
-     * livestream channels, the first message makes its author a member.
+     * livestream channels, the first message makes its author a member. While a channel is frozen,
+     * only the backend may send. What it sends for itself is a system message: it counts in no
+     * unread count, and is pushed only with `silent: false`.
      *
      * `POST /api/channels/{channelId}/messages`
      */
@@ -636,6 +670,12 @@ export interface Api {
       attachments?: Attachment[] | undefined
       /** The message to reply to. */
       parentId?: string | undefined
+      /** Your own metadata: at most 8 KB of JSON, nested at most 10 levels deep. */
+      custom?: CustomMessage & Record<string, unknown> | undefined
+      /** `regular` for users, `system` for the backend: the only ones they may send. */
+      type?: 'regular' | 'system' | undefined
+      /** Whether it is sent without a push, and counts in no unread count. */
+      silent?: boolean | undefined
       /**
        * Your own key for this create. A retry with the same key returns the first result instead of
        * creating a second one.
@@ -643,8 +683,8 @@ export interface Api {
       clientId?: string | undefined
     }, options?: CallOptions): Promise<Message>
     /**
-     * Replaces the text of your own message, however old it is. Mentions and link previews are
-     * derived from the new text.
+     * Replaces the text of your own message, however old it is, or changes its metadata, or both.
+     * Mentions and link previews are derived from the new text.
      *
      * `PATCH /api/channels/{channelId}/messages/{messageId}`
      */
@@ -656,7 +696,13 @@ export interface Api {
       /**
        * At most 10,000 characters; may be empty if there are attachments. `@name` mentions a user.
        */
-      text: string
+      text?: string | undefined
+      /**
+       * Your own metadata: at most 8 KB of JSON, nested at most 10 levels deep. Its keys replace
+       * those that are there, `null` as a value removes a key, and keys that are left out stay;
+       * `null` removes all.
+       */
+      custom?: CustomMessage & Record<string, unknown> | null | undefined
     }, options?: CallOptions): Promise<Message>
     /**
      * Deletes your own message within 15 minutes of sending it, or, with an API key, any message at
@@ -1212,7 +1258,9 @@ export interface ServerApi {
   service: Api['service']
   tokens: Api['tokens']
   users: Api['users']
-  messages: Pick<Api['messages'], 'delete'>
+  channels: Pick<Api['channels'], 'list' | 'create' | 'get' | 'update' | 'delete'>
+  members: Pick<Api['members'], 'list' | 'add' | 'remove'>
+  messages: Pick<Api['messages'], 'list' | 'send' | 'delete'>
   abandoned: Api['abandoned']
 }
 
@@ -1230,12 +1278,22 @@ export interface ChannelEvents {
       /** How many replies it has now, without deleted ones. */
       replyCount: number
     } | undefined
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** A message was edited, pinned or unpinned, or its link previews are ready. */
   'message.updated': {
     /** Id of the channel. */
     channelId: string
     message: Message
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** A message was deleted. */
   'message.deleted': {
@@ -1254,6 +1312,11 @@ export interface ChannelEvents {
       /** How many replies it has now, without deleted ones. */
       replyCount: number
     } | undefined
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** A user reacted to a message. */
   'reaction.added': {
@@ -1272,6 +1335,11 @@ export interface ChannelEvents {
     user: UserSummary
     /** All reactions to the message after the change; `own` is false. */
     reactions: Reaction[]
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** A user removed a reaction. */
   'reaction.removed': {
@@ -1290,6 +1358,11 @@ export interface ChannelEvents {
     user: UserSummary
     /** All reactions to the message after the change; `own` is false. */
     reactions: Reaction[]
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** A user became a member. */
   'channel.member_joined': {
@@ -1302,6 +1375,13 @@ export interface ChannelEvents {
     role: 'owner' | 'moderator' | 'member'
     /** How many members the channel has now. */
     memberCount: number
+    /** Your own metadata. */
+    custom: CustomMember & Record<string, unknown>
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** A user is no longer a member. Ends their subscription. */
   'channel.member_left': {
@@ -1314,8 +1394,13 @@ export interface ChannelEvents {
     role: 'owner' | 'moderator' | 'member'
     /** How many members the channel has now. */
     memberCount: number
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
-  /** The role of a member changed. */
+  /** The role or the metadata of a member changed. */
   'channel.member_updated': {
     /** Id of the channel. */
     channelId: string
@@ -1326,17 +1411,34 @@ export interface ChannelEvents {
     role: 'owner' | 'moderator' | 'member'
     /** How many members the channel has now. */
     memberCount: number
+    /** Your own metadata. */
+    custom: CustomMember & Record<string, unknown>
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
-  /** Name, image or description changed. */
+  /** Name, image, description, metadata or whether it is frozen changed. */
   'channel.updated': {
     /** Id of the channel. */
     channelId: string
     channel: ChannelProfile
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** The channel was deleted. Ends every subscription. */
   'channel.deleted': {
     /** Id of the channel. */
     channelId: string
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /**
    * A user is typing. `typing.stop` follows at most 6 seconds after the last one. In channels with
@@ -1436,21 +1538,40 @@ export interface UserEvents {
       rev: number
       /** The first 100 members. Present in a single channel, and for direct messages in lists. */
       members?: Member[] | undefined
+      /** Whether only the backend may send messages. */
+      frozen: boolean
+      /** Your own metadata. */
+      custom: CustomChannel & Record<string, unknown>
       /** When it was created. */
       createdAt: string
-      /** When its name, image or description last changed. */
+      /** When its name, image, description or metadata last changed. */
       updatedAt: string
     }
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** The user is no longer a member of a channel. */
   'channel.removed': {
     /** Id of the channel. */
     channelId: string
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** The user is no longer a member of a workspace. */
   'workspace.removed': {
     /** Id of the workspace. */
     workspaceId: string
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** The user starred or muted a channel. Keeps the user's devices in sync. */
   'channel.settings_changed': {
@@ -1460,6 +1581,11 @@ export interface UserEvents {
     starred: boolean
     /** Whether the user muted it. */
     muted: boolean
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** The unread count of a channel changed. */
   'channel.unread_changed': {
@@ -1478,11 +1604,21 @@ export interface UserEvents {
     /** Id of the channel. */
     channelId: string
     channel: ChannelProfile
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /** Copy of the event on the channel's topic, for members who do not subscribe to that topic. */
   'channel.deleted': {
     /** Id of the channel. */
     channelId: string
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
   }
   /**
    * The user, or another member of one of their channels, has a new name or image. Channels with
@@ -1552,6 +1688,20 @@ export interface Attachment {
   url: string
   /** File name or caption. */
   name?: string | undefined
+  /** Its media type. */
+  mimeType?: string | undefined
+  /** Its size in bytes. */
+  size?: number | undefined
+  /** Width in pixels. */
+  width?: number | undefined
+  /** Height in pixels. */
+  height?: number | undefined
+  /** Length of audio or video, in milliseconds. */
+  durationMs?: number | undefined
+  /** A small picture of it. */
+  thumbnailUrl?: string | undefined
+  /** Your own metadata: at most 8 KB of JSON, nested at most 10 levels deep. */
+  custom?: CustomAttachment & Record<string, unknown> | undefined
 }
 
 /** A channel as the caller sees it. */
@@ -1593,9 +1743,13 @@ export interface Channel {
   rev: number
   /** The first 100 members. Present in a single channel, and for direct messages in lists. */
   members?: Member[] | undefined
+  /** Whether only the backend may send messages. */
+  frozen: boolean
+  /** Your own metadata. */
+  custom: CustomChannel & Record<string, unknown>
   /** When it was created. */
   createdAt: string
-  /** When its name, image or description last changed. */
+  /** When its name, image, description or metadata last changed. */
   updatedAt: string
 }
 
@@ -1639,7 +1793,11 @@ export interface ChannelProfile {
   description: string | null
   /** The workspace it belongs to. */
   workspaceId: string | null
-  /** When its name, image or description last changed. */
+  /** Whether only the backend may send messages. */
+  frozen: boolean
+  /** Your own metadata. */
+  custom: CustomChannel & Record<string, unknown>
+  /** When its name, image, description or metadata last changed. */
   updatedAt: string
 }
 
@@ -1690,6 +1848,8 @@ export interface Member {
   user: UserSummary
   /** Role in the channel. */
   role: 'owner' | 'moderator' | 'member'
+  /** Your own metadata. */
+  custom: CustomMember & Record<string, unknown>
   /** When the user joined. */
   joinedAt: string
 }
@@ -1700,7 +1860,9 @@ export interface Message {
   id: string
   /** Id of the channel. */
   channelId: string
-  /** The author. */
+  /** `regular`: somebody wrote it. `system`: the backend says what happened. */
+  type: 'regular' | 'system'
+  /** The author; `parley.system` of system messages. */
   userId: string
   /** May contain @mentions; empty if the message was deleted. */
   text: string
@@ -1724,6 +1886,10 @@ export interface Message {
   replyCount: number
   /** Whether the message is pinned. */
   pinned: boolean
+  /** Present if it counts in no unread count. */
+  silent?: true | undefined
+  /** Your own metadata. Absent if there is none. */
+  custom?: CustomMessage & Record<string, unknown> | undefined
   /** The sender's own key for this message. */
   clientId: string | null
   /** When it was sent. */
@@ -1742,7 +1908,9 @@ export interface PinnedMessage {
   id: string
   /** Id of the channel. */
   channelId: string
-  /** The author. */
+  /** `regular`: somebody wrote it. `system`: the backend says what happened. */
+  type: 'regular' | 'system'
+  /** The author; `parley.system` of system messages. */
   userId: string
   /** May contain @mentions; empty if the message was deleted. */
   text: string
@@ -1766,6 +1934,10 @@ export interface PinnedMessage {
   replyCount: number
   /** Whether the message is pinned. */
   pinned: boolean
+  /** Present if it counts in no unread count. */
+  silent?: true | undefined
+  /** Your own metadata. Absent if there is none. */
+  custom?: CustomMessage & Record<string, unknown> | undefined
   /** The sender's own key for this message. */
   clientId: string | null
   /** When it was sent. */

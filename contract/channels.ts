@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { customAnswer, customChange, customData } from './custom.ts'
 import * as field from './fields.ts'
 import { limits } from './limits.ts'
 import { Member, Role } from './members.ts'
@@ -66,8 +67,12 @@ export const Channel = z
           `The first ${limits.membersShown} members. Present in a single channel, and for ` +
           'direct messages in lists.',
       }),
+    frozen: z
+      .boolean()
+      .meta({ description: 'Whether only the backend may send messages.', examples: [false] }),
+    custom: customAnswer({ title: 'CustomChannel' }),
     createdAt: field.time('When it was created.'),
-    updatedAt: field.time('When its name, image or description last changed.'),
+    updatedAt: field.time('When its name, image, description or metadata last changed.'),
   })
   .meta({ id: 'Channel', description: 'A channel as the caller sees it.' })
 export type Channel = z.infer<typeof Channel>
@@ -81,6 +86,8 @@ export const ChannelProfile = Channel.pick({
   image: true,
   description: true,
   workspaceId: true,
+  frozen: true,
+  custom: true,
   updatedAt: true,
 }).meta({
   id: 'ChannelProfile',
@@ -94,12 +101,13 @@ export const channels = {
   list: operation({
     method: 'GET',
     path: '/api/channels',
-    auth: 'user',
+    auth: 'userOrKey',
     summary: 'List channels',
     description:
       'Lists your channels, newest activity first, with unread counts and last messages. ' +
       '`discover=true` lists the channels you may join instead: public ones, and the team ' +
-      'channels of your workspaces. A page may end early: `more` says that more follow.',
+      'channels of your workspaces. A backend lists all channels, the newest first, without ' +
+      'the other parameters. A page may end early: `more` says that more follow.',
     input: z.object({
       limit: field.pageSize(limits.page.channels),
       offset: field.offset(),
@@ -123,13 +131,14 @@ export const channels = {
   create: operation({
     method: 'POST',
     path: '/api/channels',
-    auth: 'user',
+    auth: 'userOrKey',
     status: 201,
     summary: 'Create a channel',
     description:
       'Creates a channel; you become its owner. `messaging` needs exactly one entry in ' +
       '`memberIds`, and returns the existing channel if the two of you already have one. All ' +
-      'other types need a `name`.',
+      'other types need a `name`. A channel that a backend creates has no owner; it cannot be a ' +
+      'direct message.',
     input: z
       .object({
         name: name(field.name()).optional(),
@@ -142,6 +151,7 @@ export const channels = {
           .default([])
           .meta({ description: 'Further members.', examples: [['ben']] }),
         workspaceId: workspaceId(field.uuid()).optional(),
+        custom: customData({ title: 'CustomChannel' }).optional(),
         clientId: field.clientId().optional(),
       })
       .refine((channel) => channel.type !== 'messaging' || channel.memberIds?.length === 1, {
@@ -158,7 +168,7 @@ export const channels = {
   get: operation({
     method: 'GET',
     path: '/api/channels/{channelId}',
-    auth: 'user',
+    auth: 'userOrKey',
     summary: 'Get a channel',
     description: `Returns one channel with its first ${limits.membersShown} members.`,
     input: Ref,
@@ -167,25 +177,33 @@ export const channels = {
   update: operation({
     method: 'PATCH',
     path: '/api/channels/{channelId}',
-    auth: 'user',
+    auth: 'userOrKey',
     idempotent: true,
     summary: 'Edit a channel',
     description:
-      'Changes the name, image or description; `null` clears the image or the description. ' +
-      'Owners and moderators only. A direct message cannot be edited.',
+      'Changes the name, image, description or metadata; `null` clears the image or the ' +
+      'description. Owners and moderators only, and the backend, which alone may freeze the ' +
+      'channel. A direct message cannot be edited.',
     input: Ref.extend({
       name: name(field.name()).optional(),
       image: image(field.url().nullable()).optional(),
       description: description(field.text({ max: limits.descriptionLength }).nullable()).optional(),
+      custom: customChange({ title: 'CustomChannel' }),
+      frozen: z
+        .boolean()
+        .optional()
+        .meta({ description: 'Whether only the backend may send messages.', examples: [true] }),
     }),
     output: Channel,
   }),
   delete: operation({
     method: 'DELETE',
     path: '/api/channels/{channelId}',
-    auth: 'user',
+    auth: 'userOrKey',
     summary: 'Delete a channel',
-    description: 'Deletes the channel and everything in it, for all members. Owners only.',
+    description:
+      'Deletes the channel and everything in it, for all members. Owners only, and the ' +
+      'backend.',
     input: Ref,
     output: field.Success,
   }),

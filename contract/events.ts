@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import { Channel, ChannelProfile } from './channels.ts'
+import { customAnswer } from './custom.ts'
 import * as field from './fields.ts'
 import { limits } from './limits.ts'
 import { Role } from './members.ts'
 import { Message, Reaction } from './messages.ts'
+import { origin } from './origin.ts'
 import { UserSummary } from './users.ts'
 
 const channelId = field.channelId()
@@ -29,6 +31,7 @@ const reaction = z.object({
   reactions: z
     .array(Reaction)
     .meta({ description: 'All reactions to the message after the change; `own` is false.' }),
+  ...origin,
 })
 const membership = z.object({
   channelId,
@@ -38,14 +41,16 @@ const membership = z.object({
   memberCount: z
     .int()
     .meta({ description: 'How many members the channel has now.', examples: [3] }),
+  custom: customAnswer({ title: 'CustomMember' }),
+  ...origin,
 })
 const typing = z.object({
   channelId,
   userId,
   user: UserSummary.meta({ description: 'The user who is typing.' }),
 })
-const channelUpdated = z.object({ channelId, channel: ChannelProfile })
-const channelRef = z.object({ channelId })
+const channelUpdated = z.object({ channelId, channel: ChannelProfile, ...origin })
+const channelRef = z.object({ channelId, ...origin })
 const presence = z.object({
   userId,
   lastActiveAt: field
@@ -60,9 +65,9 @@ const presence = z.object({
  */
 export const channelEvents = {
   'message.new': z
-    .object({ channelId, message: Message, parent })
+    .object({ channelId, message: Message, parent, ...origin })
     .meta({ description: 'A message was sent.' }),
-  'message.updated': z.object({ channelId, message: Message }).meta({
+  'message.updated': z.object({ channelId, message: Message, ...origin }).meta({
     description: 'A message was edited, pinned or unpinned, or its link previews are ready.',
   }),
   'message.deleted': z
@@ -75,16 +80,21 @@ export const channelEvents = {
       }),
       deletedAt: field.time('When it was deleted.'),
       parent,
+      ...origin,
     })
     .meta({ description: 'A message was deleted.' }),
   'reaction.added': reaction.meta({ description: 'A user reacted to a message.' }),
   'reaction.removed': reaction.meta({ description: 'A user removed a reaction.' }),
   'channel.member_joined': membership.meta({ description: 'A user became a member.' }),
-  'channel.member_left': membership.meta({
+  'channel.member_left': membership.omit({ custom: true }).meta({
     description: 'A user is no longer a member. Ends their subscription.',
   }),
-  'channel.member_updated': membership.meta({ description: 'The role of a member changed.' }),
-  'channel.updated': channelUpdated.meta({ description: 'Name, image or description changed.' }),
+  'channel.member_updated': membership.meta({
+    description: 'The role or the metadata of a member changed.',
+  }),
+  'channel.updated': channelUpdated.meta({
+    description: 'Name, image, description, metadata or whether it is frozen changed.',
+  }),
   'channel.deleted': channelRef.meta({
     description: 'The channel was deleted. Ends every subscription.',
   }),
@@ -98,19 +108,21 @@ export const userEvents = {
       channel: Channel.omit({ lastMessage: true }).meta({
         description: 'The channel as the user sees it.',
       }),
+      ...origin,
     })
     .meta({ description: 'The user became a member of a channel.' }),
   'channel.removed': channelRef.meta({
     description: 'The user is no longer a member of a channel.',
   }),
   'workspace.removed': z
-    .object({ workspaceId: field.workspaceId() })
+    .object({ workspaceId: field.workspaceId(), ...origin })
     .meta({ description: 'The user is no longer a member of a workspace.' }),
   'channel.settings_changed': z
     .object({
       channelId,
       starred: z.boolean().meta({ description: 'Whether the user starred it.', examples: [true] }),
       muted: z.boolean().meta({ description: 'Whether the user muted it.', examples: [false] }),
+      ...origin,
     })
     .meta({
       description: "The user starred or muted a channel. Keeps the user's devices in sync.",

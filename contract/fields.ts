@@ -16,7 +16,7 @@ export const examples = {
   inviteId: '019c9b20-6e3f-7b4c-8d5e-6f7081920314',
 }
 
-const isStorable = (value: string) => !value.includes('\0') && value.isWellFormed()
+export const isStorable = (value: string) => !value.includes('\0') && value.isWellFormed()
 const codePoints = (value: string) => {
   let count = 0
   for (const _ of value) count++
@@ -68,6 +68,9 @@ export const workspaceId = () =>
   uuid().meta({ description: 'Id of the workspace.', examples: [examples.workspaceId] })
 export const inviteId = () =>
   uuid().meta({ description: 'Id of the invite.', examples: [examples.inviteId] })
+
+/** The author of system messages: no user can have this id. */
+export const systemUserId = 'parley.system'
 
 const USER_ID = new RegExp(`^[!-.0-~]{1,${limits.userIdLength}}$`)
 const isNoPathStep = (value: string) => value !== '.' && value !== '..'
@@ -140,42 +143,11 @@ export const nextCursor = () =>
       examples: ['WyJBbmEiLCJhbmEiXQ'],
     })
 
-/** Free-form metadata: a JSON object of bounded size and depth, or null. */
-export const custom = () => {
-  const meta = {
-    description:
-      `Your own metadata: at most ${limits.customBytes / 1024} KB of JSON, nested at most ` +
-      `${limits.customDepth} levels deep.`,
-    examples: [{ plan: 'pro' }],
-  }
-  return z
-    .record(z.string(), z.unknown())
-    .superRefine((value, context) => {
-      const problem = jsonProblem(value)
-      if (problem) context.addIssue({ code: 'custom', message: problem })
-    })
-    .meta(meta)
-    .nullish()
-    .meta(meta)
-}
-
-const jsonProblem = (value: unknown) => {
-  if (isDeeperThan(limits.customDepth, value))
-    return `expected at most ${limits.customDepth} levels`
-  if (new TextEncoder().encode(JSON.stringify(value)).length > limits.customBytes)
-    return `expected at most ${limits.customBytes} bytes of JSON`
-  if (!isAllStorable(value)) return 'expected text without NUL and lone surrogates'
-}
-const isAllStorable = (value: unknown): boolean => {
-  if (typeof value === 'string') return isStorable(value)
-  if (typeof value !== 'object' || value === null) return true
-  return Object.entries(value).flat().every(isAllStorable)
-}
-const isDeeperThan = (levels: number, value: unknown): boolean => {
-  if (typeof value !== 'object' || value === null) return false
-  if (levels === 0) return true
-  return Object.values(value).some((inner) => isDeeperThan(levels - 1, inner))
-}
+/** The id of a user who may be new. */
+export const ownUserId = () =>
+  userId()
+    .refine((id) => id !== systemUserId, `expected something other than "${systemUserId}"`)
+    .meta({ description: "The user's id in your own system.", examples: ['ana'] })
 
 /** The output of operations that return nothing else. */
 export const Success = z.object({

@@ -1,6 +1,8 @@
 export { AbandonedChannel, AbandonedWorkspace } from './abandoned.ts'
+export { Attachment } from './attachments.ts'
 export { Channel, ChannelProfile, ChannelType } from './channels.ts'
 export { type Contract, contract, tagDescriptions } from './contract.ts'
+export { customProblem } from './custom.ts'
 export { DevicePlatform, DeviceProvider } from './devices.ts'
 export { ErrorBody, type ErrorCode, errorDescriptions, errorStatus } from './errors.ts'
 export {
@@ -18,12 +20,13 @@ export {
   type UserEventType,
   userEvents,
 } from './events.ts'
+export { isUserId, systemUserId } from './fields.ts'
 export { Invite } from './invites.ts'
 export { formatIssues } from './issues.ts'
 export { grouped, limits } from './limits.ts'
 export { LinkPreview } from './link-previews.ts'
 export { Member, Role } from './members.ts'
-export { Attachment, Message, Reaction } from './messages.ts'
+export { Message, MessageType, Reaction } from './messages.ts'
 export {
   type Args,
   type Auth,

@@ -53,6 +53,9 @@ export const limits = {
   clientIdLength: 128,
   customBytes: 16 * 1024,
   customDepth: 20,
+  /** Metadata of messages, channels, members and attachments. */
+  customData: { bytes: 8 * 1024, depth: 10 },
+  mimeTypeLength: 255,
   textLength: 10_000,
   linkPreviews: 3,
   linkPreview: { titleLength: 300, descriptionLength: 1_000, siteNameLength: 100 },
@@ -63,6 +66,8 @@ export const limits = {
   reactionUsers: 10,
   pins: 100,
   membersPerCall: 1_000,
+  /** The most members that one call gives the same metadata. */
+  membersWithCustomPerCall: 100,
   membersShown: 100,
   typingSeconds: 6,
   /** How long after the last connection has ended a user goes offline, unless configured. */

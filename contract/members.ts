@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { customAnswer, customChange, customData } from './custom.ts'
 import * as field from './fields.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
@@ -16,6 +17,7 @@ export const Member = z
     userId: field.userId(),
     user: UserSummary,
     role: Role,
+    custom: customAnswer({ title: 'CustomMember' }),
     joinedAt: field.time('When the user joined.'),
   })
   .meta({ id: 'Member', description: 'A user in a channel.' })
@@ -29,9 +31,11 @@ export const members = {
   list: operation({
     method: 'GET',
     path: '/api/channels/{channelId}/members',
-    auth: 'user',
+    auth: 'userOrKey',
     summary: 'List members',
-    description: 'Lists the members of a channel in the order they joined.',
+    description:
+      'Lists the members of a channel in the order they joined. A page may end early, where an ' +
+      'answer has no more room.',
     input: Ref.extend({
       limit: field.pageSize({ default: limits.membersShown, max: limits.membersPerCall }),
       offset: field.offset(),
@@ -45,12 +49,13 @@ export const members = {
   add: operation({
     method: 'POST',
     path: '/api/channels/{channelId}/members',
-    auth: 'user',
+    auth: 'userOrKey',
     summary: 'Add members',
     description:
       'Adds users to a channel; existing members keep their role. In group and public channels ' +
       'any member may add users, in other channels owners and moderators. Only an owner may give ' +
-      'a role other than `member`. Not possible in direct messages.',
+      'a role other than `member`. The backend may add users to any channel. Not possible in ' +
+      'direct messages.',
     input: Ref.extend({
       userIds: z
         .array(field.userId())
@@ -58,9 +63,18 @@ export const members = {
         .max(limits.membersPerCall)
         .meta({ description: 'The users to add.', examples: [['ben']] }),
       role: Role.default('member').meta({ description: 'The role they get.' }),
-    }),
+      custom: customData({
+        title: 'CustomMember',
+        description: `With at most ${limits.membersWithCustomPerCall} users.`,
+      }).optional(),
+    }).refine(
+      ({ userIds, custom }) => !custom || userIds.length <= limits.membersWithCustomPerCall,
+      { error: `expected at most ${limits.membersWithCustomPerCall} users`, path: ['userIds'] },
+    ),
     output: z.object({
-      members: z.array(Member).meta({ description: 'The given users, as members.' }),
+      members: z.array(Member).meta({
+        description: 'The given users, as members: as many as an answer has room for.',
+      }),
       memberCount: z
         .int()
         .meta({ description: 'How many members the channel has now.', examples: [3] }),
@@ -71,20 +85,28 @@ export const members = {
     path: '/api/channels/{channelId}/members/{userId}',
     auth: 'user',
     idempotent: true,
-    summary: "Change a member's role",
+    summary: 'Change a member',
     description:
-      'Gives a member another role. Owners only. The last owner cannot give up the role.',
-    input: MemberRef.extend({ role: Role }),
+      'Gives a member another role, or changes their metadata in the channel, or both. Owners ' +
+      'only, except that members may change their own metadata. The last owner cannot give up ' +
+      'the role.',
+    input: MemberRef.extend({
+      role: Role.optional(),
+      custom: customChange({ title: 'CustomMember' }),
+    }).refine(({ role, custom }) => role !== undefined || custom !== undefined, {
+      error: 'expected a role, or custom',
+      path: ['role'],
+    }),
     output: Member,
   }),
   remove: operation({
     method: 'DELETE',
     path: '/api/channels/{channelId}/members/{userId}',
-    auth: 'user',
+    auth: 'userOrKey',
     summary: 'Remove a member',
     description:
       'Owners may remove anyone, moderators plain members, and every member may remove ' +
-      'themselves. Not possible in direct messages.',
+      'themselves. The backend may remove anyone. Not possible in direct messages.',
     input: MemberRef,
     output: field.Success,
   }),

@@ -1,26 +1,11 @@
 import { z } from 'zod'
+import { Attachment } from './attachments.ts'
+import { customAnswer, customChange, customData } from './custom.ts'
 import * as field from './fields.ts'
 import { grouped, limits } from './limits.ts'
 import { LinkPreview } from './link-previews.ts'
 import { operation } from './operation.ts'
 import { UserSummary } from './users.ts'
-
-/** A file or medium attached to a message. Parley stores the reference, not the bytes. */
-export const Attachment = z
-  .object({
-    type: field.text({ min: 1, max: limits.attachmentTypeLength }).meta({
-      description: '`image`, `video`, `audio`, `file`, or another word of your own.',
-      examples: ['image'],
-    }),
-    url: field
-      .url()
-      .meta({ description: 'Where to fetch it.', examples: ['https://example.com/cat.png'] }),
-    name: field
-      .name()
-      .optional()
-      .meta({ description: 'File name or caption.', examples: ['cat.png'] }),
-  })
-  .meta({ id: 'Attachment', description: 'A file or medium attached to a message.' })
 
 /** One emoji on a message and the users who reacted with it. */
 export const Reaction = z
@@ -39,12 +24,21 @@ export const Reaction = z
   })
 export type Reaction = z.infer<typeof Reaction>
 
+/** What a message is: one that somebody wrote, or one that says what happened. */
+export const MessageType = z.enum(['regular', 'system']).meta({
+  description: '`regular`: somebody wrote it. `system`: the backend says what happened.',
+  examples: ['regular'],
+})
+
 /** A message, the same in responses and in events. */
 export const Message = z
   .object({
     id: field.messageId(),
     channelId: field.channelId(),
-    userId: field.userId().meta({ description: 'The author.' }),
+    type: MessageType,
+    userId: field.userId().meta({
+      description: `The author; \`${field.systemUserId}\` of system messages.`,
+    }),
     text: z.string().meta({
       description: 'May contain @mentions; empty if the message was deleted.',
       examples: ['Hello @ben'],
@@ -77,6 +71,14 @@ export const Message = z
       examples: [0],
     }),
     pinned: z.boolean().meta({ description: 'Whether the message is pinned.', examples: [false] }),
+    silent: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'Present if it counts in no unread count.', examples: [true] }),
+    custom: customAnswer({
+      title: 'CustomMessage',
+      description: 'Absent if there is none.',
+    }).optional(),
     clientId: z
       .string()
       .nullable()
@@ -131,7 +133,7 @@ export const messages = {
   list: operation({
     method: 'GET',
     path: '/api/channels/{channelId}/messages',
-    auth: 'user',
+    auth: 'userOrKey',
     summary: 'List messages',
     description:
       'Returns a page of messages in ascending order of `seq`: the newest, or with a cursor ' +
@@ -198,19 +200,33 @@ export const messages = {
   send: operation({
     method: 'POST',
     path: '/api/channels/{channelId}/messages',
-    auth: 'user',
+    auth: 'userOrKey',
     limit: 'messages',
     status: 201,
     summary: 'Send a message',
     description:
       'Appends a message to the channel. With a `clientId`, a retry after a lost response ' +
       'returns the original message. A reply to a reply joins the thread of its root. In public ' +
-      'and livestream channels, the first message makes its author a member.',
+      'and livestream channels, the first message makes its author a member. While a channel is ' +
+      'frozen, only the backend may send. What it sends for itself is a system message: it ' +
+      'counts in no unread count, and is pushed only with `silent: false`.',
     input: z
       .object({
         channelId: field.channelId(),
         ...content,
         parentId: field.messageId().optional().meta({ description: 'The message to reply to.' }),
+        custom: customData({ title: 'CustomMessage' }).optional(),
+        type: MessageType.optional().meta({
+          description:
+            '`regular` for users, `system` for the backend: the only ones they may send.',
+        }),
+        silent: z
+          .boolean()
+          .optional()
+          .meta({
+            description: 'Whether it is sent without a push, and counts in no unread count.',
+            examples: [false],
+          }),
         clientId: field.clientId().optional(),
       })
       .refine(hasContent, emptyContent),
@@ -223,9 +239,15 @@ export const messages = {
     idempotent: true,
     summary: 'Edit a message',
     description:
-      'Replaces the text of your own message, however old it is. Mentions and link previews are ' +
-      'derived from the new text.',
-    input: MessageRef.extend({ text: content.text }),
+      'Replaces the text of your own message, however old it is, or changes its metadata, or ' +
+      'both. Mentions and link previews are derived from the new text.',
+    input: MessageRef.extend({
+      text: content.text.optional(),
+      custom: customChange({ title: 'CustomMessage' }),
+    }).refine(({ text, custom }) => text !== undefined || custom !== undefined, {
+      error: 'expected a text, or custom',
+      path: ['text'],
+    }),
     output: Message,
   }),
   delete: operation({

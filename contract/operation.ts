@@ -3,7 +3,8 @@ import type { ErrorCode } from './errors.ts'
 
 /**
  * Who may call: anyone, the operator (`X-Admin-Key`), a customer's backend (`X-API-Key`), one of
- * its users (`Authorization: Bearer`), or either of the last two.
+ * its users, or either of the last two. A user calls with `Authorization: Bearer`, or the backend
+ * as that user, with `X-API-Key` and `X-User-Id`.
  */
 export type Auth = 'none' | 'admin' | 'key' | 'user' | 'userOrKey'
 

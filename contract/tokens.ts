@@ -49,7 +49,7 @@ export const tokens = {
       'bearer token and a WebSocket token, both valid for ' +
       `${limits.tokenLifetimeSeconds / 3_600} hours. For backends only.`,
     input: z.object({
-      userId: field.userId(),
+      userId: field.ownUserId(),
       ...profileFields,
       admin: z
         .boolean()

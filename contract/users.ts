@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { userCustom } from './custom.ts'
 import * as field from './fields.ts'
 import { formatIssues } from './issues.ts'
 import { grouped, limits } from './limits.ts'
@@ -60,12 +61,12 @@ export const profileFields = {
   // The length first: the pattern takes its time with a megabyte.
   email: email(z.string().max(limits.emailLength, { abort: true }).email().nullish()),
   image: field.url().nullish().meta(avatar),
-  custom: field.custom(),
+  custom: userCustom(),
 }
 
 /** One user of `POST /api/users/sync`. */
 export const UserRow = z
-  .object({ id: field.userId(), ...profileFields })
+  .object({ id: field.ownUserId(), ...profileFields })
   .meta({ id: 'UserRow', description: 'One user of a synchronisation.' })
 export type UserRow = z.infer<typeof UserRow>
 
@@ -179,7 +180,7 @@ export const users = {
       'their value, `null` clears a field, `custom` is replaced as a whole. The returned ' +
       '`custom` also has the e-mail address. Allowed for yourself, or with the right to ' +
       'administer users.',
-    input: Ref.extend(profileFields),
+    input: z.object({ userId: field.ownUserId(), ...profileFields }),
     output: UserSummary.extend({
       email: email(z.string().nullable()),
       custom: storedCustom.meta({

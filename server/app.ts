@@ -9,6 +9,7 @@ import { isAllowedOrigin } from './core/origins.ts'
 import { createRevocations } from './core/revocations.ts'
 import { type Db, isDatabaseUnavailable } from './db/client.ts'
 import { operations } from './features/index.ts'
+import { createActingUsers } from './http/acting-users.ts'
 import { createAuthenticate } from './http/authenticate.ts'
 import { type CallDependencies, createCall } from './http/call.ts'
 import { createFastify, type FastifyOptions } from './http/fastify.ts'
@@ -107,6 +108,7 @@ export function buildApp(options: AppOptions) {
     db,
     admit,
     authenticate: createAuthenticate({ db, admit, tokens, adminKey, revocations, takeUnknownKey }),
+    actAs: createActingUsers({ db, admit, revocations }),
     rateLimits,
     services,
     metrics,

@@ -120,16 +120,19 @@ test('the examples of errors are valid and listed under the status of their code
     expect(errorStatus[ErrorBody.parse(value).error.code]).toBe(Number(status))
 })
 
+/** By a bearer token, or by a backend for a user. */
+const asUser = [{ bearer: [] }, { apiKey: [], userId: [] }]
+
 test.each([
   ['service.health', [], [200, 500, 503]],
   ['service.live', [], [200, 500]],
   ['apps.create', [{ adminKey: [] }], [201, 400, 401, 413, 429, 500, 503]],
   ['tokens.create', [{ apiKey: [] }], [200, 400, 401, 413, 429, 500, 503]],
-  ['channels.get', [{ bearer: [] }], [200, 401, 403, 404, 429, 500, 503]],
-  ['messages.list', [{ bearer: [] }], [200, 400, 401, 403, 404, 429, 500, 503]],
-  ['messages.send', [{ bearer: [] }], [201, 400, 401, 403, 404, 413, 429, 500, 503]],
-  ['messages.delete', [{ bearer: [] }, { apiKey: [] }], [200, 401, 403, 404, 429, 500, 503]],
-  ['reactions.remove', [{ bearer: [] }], [200, 400, 401, 403, 404, 429, 500, 503]],
+  ['channels.get', [...asUser, { apiKey: [] }], [200, 401, 403, 404, 429, 500, 503]],
+  ['messages.list', [...asUser, { apiKey: [] }], [200, 400, 401, 403, 404, 429, 500, 503]],
+  ['messages.send', [...asUser, { apiKey: [] }], [201, 400, 401, 403, 404, 413, 429, 500, 503]],
+  ['messages.delete', [...asUser, { apiKey: [] }], [200, 401, 403, 404, 429, 500, 503]],
+  ['reactions.remove', asUser, [200, 400, 401, 403, 404, 429, 500, 503]],
 ])('%s documents its credentials and statuses', (id, security, statuses) => {
   const described = Object.values(document.paths)
     .flatMap((item) => Object.values(item))

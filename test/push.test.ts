@@ -1,3 +1,4 @@
+import { systemUserId } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { idle, stagePush } from './support/idle.ts'
 import { usePushChannel } from './support/push.ts'
@@ -52,6 +53,27 @@ test('members mentioned by id or by name get a mention instead of a new message'
   ])
   expect(Object.keys(pushesTo(ben.id)[0]?.payload ?? {})).toHaveLength(6)
   expect(provider().kindsFor(cleo.id)).toEqual(['mention'])
+})
+
+test('a silent message is pushed to nobody, not even to those whom it mentions', async () => {
+  const { ana, ben, cleo, channelId } = current()
+  await ana.messages.send({ channelId, text: `psst @${ben.id}`, silent: true })
+  const { id: messageId } = await send('aloud')
+  await idle(world())
+  expect(pushesTo(ben.id)).toMatchObject([{ payload: { messageId } }])
+  expect(provider().kindsFor(cleo.id)).toEqual(['new-message'])
+})
+
+test('a system message is pushed only if that was asked for', async () => {
+  const { ben, channelId } = current()
+  const { backend } = world()
+  await backend.messages.send({ channelId, text: 'joined by a link' })
+  const asked = { channelId, text: 'the kitchen closes', silent: false }
+  const { id: messageId } = await backend.messages.send(asked)
+  await idle(world())
+  expect(pushesTo(ben.id)).toMatchObject([
+    { name: 'new-message', payload: { senderId: systemUserId, senderName: 'System', messageId } },
+  ])
 })
 
 test('a reply is a thread reply to authors of its thread, a new message to others', async () => {

@@ -14,7 +14,8 @@ const recount = async ({ id }: User, channelId: string) => {
       and m.user_id = ${id}
       and msg.seq > m.unread_after_seq
       and msg.user_id <> m.user_id
-      and msg.deleted_at is null`
+      and msg.deleted_at is null
+      and msg.silent is not true`
   return row?.count ?? 0
 }
 
@@ -55,6 +56,7 @@ test("unread are others' messages since the last read or join, after any history
         for (const id of inside)
           if (id !== user.id) unread.get(`${id} ${channelId}`)?.add(messageId)
       }
+      if (step.action === 'sendSilently') inside.add(user.id)
       if (step.action === 'delete')
         for (const { id } of users) unread.get(`${id} ${channelId}`)?.delete(messageId)
       if (step.action === 'join') inside.add(user.id)

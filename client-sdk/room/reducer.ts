@@ -111,7 +111,7 @@ function updateMessage(
 
 /** What is left of a deleted message. */
 function toTombstone(message: ChatMessage, deletedAt: string): ChatMessage {
-  const { linkPreviews: _, ...rest } = message
+  const { linkPreviews: _, custom: __, ...rest } = message
   return {
     ...rest,
     text: '',
@@ -168,13 +168,13 @@ function addReadPosition(state: ChannelState, userId: string): ChannelState {
 
 function putMember(
   state: ChannelState,
-  { userId, user, role }: ChannelEvents['channel.member_joined'],
+  { userId, user, role, custom }: ChannelEvents['channel.member_joined'],
 ): ChannelState {
   const { members } = state
   const joinedAt = members?.get(userId)?.joinedAt ?? new Date().toISOString()
   return {
     ...state,
-    members: members && new Map(members).set(userId, { userId, user, role, joinedAt }),
+    members: members && new Map(members).set(userId, { userId, user, role, custom, joinedAt }),
   }
 }
 

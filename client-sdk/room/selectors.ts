@@ -53,6 +53,7 @@ export function unsentMessage(
     id: clientId,
     clientId,
     channelId,
+    type: 'regular',
     text,
     attachments,
     parentId,

@@ -25,7 +25,16 @@ export type Caller<A extends Auth = Auth> = {
   userOrKey: UserCaller | (KeyCaller & { userId: null })
 }[A]
 type KeyCaller = { appId: string; keyHash: string }
-export type UserCaller = { appId: string; userId: string; admin: boolean }
+/** `keyHash`: the API key with which the app's backend acts as this user. */
+export type UserCaller = { appId: string; userId: string; admin: boolean; keyHash?: string }
+
+/** What the payloads of durable events say about their cause. */
+export type Origin = { via?: 'backend' }
+export const originOf = (caller: object): Origin => (hasKey(caller) ? { via: 'backend' } : {})
+
+/** Whether the app's backend calls, for itself or as a user. */
+export const hasKey = <C extends object>(caller: C): caller is C & { keyHash: string } =>
+  'keyHash' in caller && caller.keyHash !== undefined
 
 /** What operations need besides the database. */
 export type Services = {
@@ -83,7 +92,7 @@ export type Transaction = {
 /** What a writing operation may use. */
 export type WriteContext<A extends Auth = Auth> = Context<A> & Transaction
 
-type OperationRun<A extends Auth> = Pick<TransactionOptions, 'readsFirst'> & {
+type OperationRun<A extends Auth> = Pick<TransactionOptions, 'readsFirst' | 'origin'> & {
   caller: Caller<A>
   services: Services
   signal: AbortSignal
@@ -111,6 +120,8 @@ type TransactionOptions = {
   signal?: AbortSignal
   publisher: EventPublisher
   staging?: JobStaging
+  /** Of its events, unless they say it themselves. */
+  origin?: Origin
   /** `work` writes nothing but by `write` and events, so that it can start with `begin` at once. */
   readsFirst?: boolean
 }
@@ -121,10 +132,10 @@ type TransactionOptions = {
  */
 export async function runInTransaction<T>(
   db: DbConnection,
-  { appId, signal, publisher, staging, readsFirst = false }: TransactionOptions,
+  { appId, signal, publisher, staging, origin = {}, readsFirst = false }: TransactionOptions,
   work: (transaction: Transaction) => Promise<T>,
 ): Promise<T> {
-  const buffer = new EventBuffer(appId, staging)
+  const buffer = new EventBuffer({ appId, staging, origin })
   const effects: (() => void)[] = []
   const { result, events } = await transactionAtOnce(db, async (tx, begun) => {
     if (!readsFirst) await begun

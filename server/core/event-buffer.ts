@@ -26,6 +26,13 @@ export type StoredEvent = Envelope & {
   envelope: string
   messageId: string | null
 }
+type EventBufferOptions = {
+  appId: string
+  /** Without it no jobs are staged. */
+  staging: JobStaging | undefined
+  /** Added to the payload of each event. */
+  origin: { via?: 'backend' }
+}
 type UserEventDraft = Envelope & { userId: string; envelope: string }
 
 /**
@@ -34,16 +41,19 @@ type UserEventDraft = Envelope & { userId: string; envelope: string }
  * so that a rev and its event cannot be separated.
  */
 export class EventBuffer {
+  readonly appId: string
+  readonly staging: JobStaging | undefined
+  readonly #origin: { via?: 'backend' }
   readonly #counters = new Map<string, { rev: number; lastSeq: number }>()
   readonly #channelEvents: StoredEvent[] = []
   readonly #userEvents: UserEventDraft[] = []
   readonly #jobs: { task: Task; payload: string }[] = []
 
-  constructor(
-    readonly appId: string,
-    /** Without it no jobs are staged. */
-    readonly staging: JobStaging | undefined,
-  ) {}
+  constructor({ appId, staging, origin }: EventBufferOptions) {
+    this.appId = appId
+    this.staging = staging
+    this.#origin = origin
+  }
 
   /** Emits an event of a locked channel. `payload` is called with the rev that the event takes. */
   emit<T extends ChannelEventType>(
@@ -54,7 +64,7 @@ export class EventBuffer {
   ) {
     const counters = this.#countersOf(channel)
     counters.rev += 1
-    const content = payload(counters.rev)
+    const content = { ...payload(counters.rev), ...this.#origin }
     this.#channelEvents.push({
       ...serialise(type, content),
       topic: topics.channel(this.appId, channel.id),
@@ -66,7 +76,7 @@ export class EventBuffer {
 
   /** Emits an event of a user's own topic. */
   emitToUser<T extends UserEventType>(userId: string, type: T, payload: UserEvent<T>) {
-    this.#userEvents.push({ ...serialise(type, payload), userId })
+    this.#userEvents.push({ ...serialise(type, { ...payload, ...this.#origin }), userId })
   }
 
   /** Stages a job that runs after the commit, unless this server accepts no such jobs. */

@@ -1,5 +1,5 @@
 import { type ChannelType, limits } from '@parley/contract'
-import type { Context, UserCaller, WriteContext } from '../core/context.ts'
+import type { Caller, Context, WriteContext } from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
 import type { LockedChannel } from '../core/event-buffer.ts'
 import type { Tx } from '../db/client.ts'
@@ -12,11 +12,14 @@ type OwnColumn = 'role' | 'lastReadSeq' | 'unreadAfterSeq' | 'starred' | 'muted'
 /** The caller's row in the channel and role in its workspace; null where they are no member. */
 type Membership = { [Key in OwnColumn]: MemberRow[Key] | null } & { workspaceRole: string | null }
 
+/** Of a user, or of the app's backend, which has the rights of an owner in every channel. */
+type ReaderContext = Pick<Context<'userOrKey'>, 'db' | 'caller'>
+
 /**
  * A channel that the caller may read. `cursor` names a message of it, deleted or not, whose seq
  * comes along; an unknown one is NOT_FOUND.
  */
-export const channelForReader = (ctx: Context<'user'>, channelId: string, cursor?: string) =>
+export const channelForReader = (ctx: ReaderContext, channelId: string, cursor?: string) =>
   channelFor(ctx, { channelId, cursor, isAllowed: mayRead })
 
 /** A channel that the caller is a member of. `cursor` as in channelForReader. */
@@ -26,7 +29,7 @@ export const channelForMember = (ctx: Context<'user'>, channelId: string, cursor
 type ChannelRequest = { channelId: string; cursor: string | undefined; isAllowed: AccessRule }
 
 async function channelFor(
-  { db, caller }: Context<'user'>,
+  { db, caller }: ReaderContext,
   { channelId, cursor, isAllowed }: ChannelRequest,
 ) {
   const [row] = await selectAccess(db, caller, { channelId, cursor })
@@ -38,7 +41,7 @@ async function channelFor(
 }
 
 /** A channel that the caller is a member of, locked until the end of the transaction. */
-export const lockedChannelForMember = (ctx: WriteContext<'user'>, channelId: string) =>
+export const lockedChannelForMember = (ctx: WriteContext<'userOrKey'>, channelId: string) =>
   lockedChannelFor(ctx, channelId, isMember)
 
 /** A locked channel that the caller may read, member or not. */
@@ -46,7 +49,7 @@ export const lockedChannelForReader = (ctx: WriteContext<'user'>, channelId: str
   lockedChannelFor(ctx, channelId, mayRead)
 
 async function lockedChannelFor(
-  { db, caller }: WriteContext<'user'>,
+  { db, caller }: WriteContext<'userOrKey'>,
   channelId: string,
   isAllowed: AccessRule,
 ) {
@@ -117,14 +120,16 @@ export const selectChannel = (db: Tx, appId: string, channelId: string) => db<Ch
 type AccessRow = ChannelRow & Membership & { cursorSeq: number | null }
 type AccessQuery = { channelId: string; cursor?: string | null | undefined }
 
+/** The app's backend has the rights of an owner, everywhere. */
 const selectAccess = (
   db: Tx,
-  { appId, userId }: UserCaller,
+  { appId, userId }: Caller<'userOrKey'>,
   { channelId, cursor = null }: AccessQuery,
 ) => db<AccessRow[]>`
   select
     c.*,
-    m.role, m.last_read_seq, m.unread_after_seq, m.starred, m.muted,
+    ${userId === null ? db`'owner'` : db`m.role`} as role,
+    m.last_read_seq, m.unread_after_seq, m.starred, m.muted,
     wm.role as workspace_role,
     msg.seq as cursor_seq
   from channels c

@@ -6,7 +6,7 @@ import type { Tx } from '../db/client.ts'
 import type { ChannelRow } from '../db/rows.ts'
 import { channelForMember, isLargeChannel } from './access.ts'
 import { messageIdAt } from './messages/view.ts'
-import { tombstonesAfterMarker } from './tombstones.ts'
+import { uncountedAfterMarker } from './tombstones.ts'
 
 const mark = implementWithoutTransaction(
   contract.reads.mark,
@@ -130,7 +130,7 @@ export const moveMarkers = (
 
 /**
  * The unread count of member row `m` in channel row `c`: all messages after the marker, less the
- * member's own and the deleted ones of others. Where everything is read, no messages are looked up.
+ * member's own, and the deleted and silent ones of others. Where everything is read, no messages are looked up.
  */
 export const unread = (db: Tx) => db`
   case
@@ -139,7 +139,7 @@ export const unread = (db: Tx) => db`
       0,
       c.last_seq - m.unread_after_seq
       - ${ownAfterMarker(db)}
-      - (${tombstonesAfterMarker(db)})
+      - (${uncountedAfterMarker(db)})
     )::int
   end`
 

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import { type Auth, limits } from '@parley/contract'
+import { type Auth, isUserId, systemUserId } from '@parley/contract'
 import type { Admit } from '../core/admission.ts'
 import { isApiKey } from '../core/api-keys.ts'
 import type { Caller } from '../core/context.ts'
@@ -9,6 +9,7 @@ import { createLru } from '../core/lru.ts'
 import type { Revocations } from '../core/revocations.ts'
 import type { Tokens } from '../core/tokens.ts'
 import type { Db, Tx } from '../db/client.ts'
+import { CACHE_ENTRIES, CACHE_MS, createLookupCache } from './lookup-cache.ts'
 import type { createRateLimits } from './rate-limits.ts'
 
 /** The credentials in a request's headers, and the address that they came from. */
@@ -17,13 +18,11 @@ export type Credentials = {
   authorization?: string | undefined
   apiKey?: string | undefined
   adminKey?: string | undefined
+  /** The user as whom a backend acts. */
+  userId?: string | undefined
 }
 /** `until` is the deadline of the call. */
 export type Authenticate = (auth: Auth, credentials: Credentials, until: number) => Promise<Caller>
-
-/** How long another node may still accept a revoked token or a deleted key. */
-const CACHE_MS = limits.revocationSeconds * 1_000
-const CACHE_ENTRIES = 20_000
 
 type AuthenticateOptions = {
   db: Db
@@ -49,8 +48,8 @@ export function createAuthenticate({
   revocations,
   takeUnknownKey,
 }: AuthenticateOptions): Authenticate {
-  const generations = createCache<number>()
-  const apps = createCache<string>()
+  const generations = createLookupCache<number>()
+  const apps = createLookupCache<string>()
   const badKeys = createLru<true>({ entries: CACHE_ENTRIES, ttl: CACHE_MS })
   /** Revoked tokens, by user and generation. */
   const badTokens = createLru<true>({ entries: CACHE_ENTRIES, ttl: CACHE_MS })
@@ -124,6 +123,20 @@ export function createAuthenticate({
     }
   }
 
+  /** A user as whom a backend acts; whether they exist is found out later. */
+  const actingUser = async (
+    { userId = '', ...credentials }: Credentials,
+    token: string | undefined,
+    until: number,
+  ) => {
+    if (token !== undefined)
+      throw new ApiError('UNAUTHORIZED', 'X-User-Id: expected X-API-Key, and no bearer token')
+    const { appId, keyHash } = await app(credentials, until)
+    if (!isUserId(userId) || userId === systemUserId)
+      throw new ApiError('UNAUTHORIZED', 'X-User-Id: expected a user id')
+    return { appId, userId, admin: false, keyHash }
+  }
+
   const admin = (given: string | undefined) => {
     if (adminKey === undefined || given === undefined || !isSame(given, adminKey))
       throw new ApiError('UNAUTHORIZED', 'X-Admin-Key: expected the admin key')
@@ -133,8 +146,11 @@ export function createAuthenticate({
   return async (auth, credentials, until) => {
     if (auth === 'none') return {}
     if (auth === 'admin') return admin(credentials.adminKey)
+    if (auth === 'key' && credentials.userId !== undefined)
+      throw new ApiError('UNAUTHORIZED', 'X-User-Id: this operation is not one of a user')
     if (auth === 'key') return app(credentials, until)
     const token = bearerToken(credentials.authorization)
+    if (credentials.userId !== undefined) return actingUser(credentials, token, until)
     const isUser = auth === 'user' || token !== undefined || credentials.apiKey === undefined
     if (isUser) return user(token, until)
     return { ...(await app(credentials, until)), userId: null }
@@ -146,41 +162,6 @@ const bearerToken = (authorization = '') => /^bearer(?: +|$)(.*)/i.exec(authoriz
 
 type UserKey = { appId: string; userId: string }
 const userKey = ({ appId, userId }: UserKey) => `${appId}:${userId}`
-
-/**
- * Caches values of the database for a while. A value that was loaded while any entry was dropped is
- * not cached: it may be older than the revocation.
- */
-function createCache<Value extends string | number>() {
-  const cached = createLru<Value>({ entries: CACHE_ENTRIES, ttl: CACHE_MS })
-  let drops = 0
-  type Look = () => Promise<Value | undefined>
-  type Source = { inTurn: (look: Look) => Promise<Value | undefined>; select: Look }
-  /** Look-ups on their way: calls with the same credentials share one. */
-  const pending = new Map<string, Promise<Value | undefined>>()
-  const lookUp = async (key: string, select: Look) => {
-    const dropsBefore = drops
-    const value = await select()
-    if (value !== undefined && drops === dropsBefore) cached.set(key, value)
-    return value
-  }
-  const begin = (key: string, { inTurn, select }: Source) => {
-    const look = inTurn(() => lookUp(key, select)).finally(() => {
-      if (pending.get(key) === look) pending.delete(key)
-    })
-    pending.set(key, look)
-    return look
-  }
-  return {
-    load: async (key: string, source: Source) =>
-      cached.get(key) ?? pending.get(key) ?? begin(key, source),
-    drop: (key: string) => {
-      drops += 1
-      cached.delete(key)
-      pending.delete(key)
-    },
-  }
-}
 
 const isSame = (a: string, b: string) =>
   timingSafeEqual(Buffer.from(sha256(a)), Buffer.from(sha256(b)))

@@ -1,6 +1,15 @@
 import { formatIssues, type Limit, limits, type Operation, pathParameters } from '@parley/contract'
 import type { Admit, Visit } from '../core/admission.ts'
-import { type Caller, runOperation, type Services, type WriteContext } from '../core/context.ts'
+import {
+  type Caller,
+  hasKey,
+  type Origin,
+  originOf,
+  runOperation,
+  type Services,
+  type UserCaller,
+  type WriteContext,
+} from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
 import type { Metrics } from '../core/metrics.ts'
 import {
@@ -11,6 +20,8 @@ import {
   RequiresFirstError,
 } from '../core/operation.ts'
 import type { Db, DbConnection } from '../db/client.ts'
+import { tokens } from '../features/tokens.ts'
+import type { createActingUsers } from './acting-users.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
 import { createGroupCommit } from './group-commit.ts'
 import type { createRateLimits, RateLimitWindow } from './rate-limits.ts'
@@ -26,6 +37,7 @@ export type CallDependencies = {
   db: Db
   admit: Admit
   authenticate: Authenticate
+  actAs: ReturnType<typeof createActingUsers>
   rateLimits: ReturnType<typeof createRateLimits>
   services: Services
   metrics: Pick<Metrics, 'callsRefused'>
@@ -39,14 +51,15 @@ export type Call = (request: CallRequest, input: unknown) => Promise<unknown>
  * all of it.
  */
 export function createCall(dependencies: CallDependencies, implementation: Implementation): Call {
-  const { db, authenticate, rateLimits } = dependencies
+  const { db, authenticate, actAs, rateLimits } = dependencies
   const { op } = implementation
-  const { limit = 'requests' } = op
   const run = createRunner(dependencies, implementation)
+  const createUser = createRunner(dependencies, tokens.create as never) // called with its own input
   return async (request, raw) => {
     const until = db.newDeadline()
     const { gone } = request
     const caller = await authenticate(op.auth, request.credentials, until)
+    const limit = limitOf(op, caller)
     const key = rateLimitKey(limit, caller, request.credentials.ip)
     const own = await rateLimits.take(limit, key)
     const isOfApp = limit !== 'none' && 'appId' in caller
@@ -56,14 +69,27 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
       return answerRepeat(dependencies, implementation, { caller, raw, key, window, until, gone })
     const input = parse(op, raw) as never // by the schema that the implementation was typed with
     const onRepeat = async () => setRateLimitHeaders(request, await window?.giveBack())
-    return run({ caller, input, until, gone, onRepeat })
+    const accepted = { caller, input, until, gone, onRepeat }
+    if (!isActing(caller)) return run(accepted)
+    const { appId, keyHash, userId } = caller
+    const create = () =>
+      createUser({ ...accepted, caller: { appId, keyHash }, input: { userId } as never })
+    return actAs({ caller, until, create }, () => run(accepted))
   }
 }
+
+/** What a backend sends is counted like all that it does. */
+const limitOf = ({ limit = 'requests' }: Operation, caller: Caller): Limit =>
+  limit === 'messages' && hasKey(caller) ? 'requests' : limit
+
+const isActing = (caller: Caller): caller is ActingCaller =>
+  hasKey(caller) && 'userId' in caller && caller.userId !== null
+type ActingCaller = UserCaller & { keyHash: string }
 
 /** Users are counted one by one, and so are API keys; those of token requests by address. */
 function rateLimitKey(limit: Limit, caller: Caller, ip: string) {
   if (!('appId' in caller)) return ip
-  if (!('keyHash' in caller)) return `${caller.appId}:${caller.userId}`
+  if (!hasKey(caller)) return `${caller.appId}:${caller.userId}`
   return limit === 'tokens' ? `${caller.keyHash}:${ip}` : caller.keyHash
 }
 
@@ -119,8 +145,9 @@ function visitOf({ caller, until, gone, isShared }: RunningCall): Visit {
   if (!('appId' in caller)) return { appId: 'operator', lane: 'calls', until, gone }
   const { appId } = caller
   if (isShared) return { appId, lane: 'sends', until }
-  if ('keyHash' in caller) return { appId, lane: 'calls', until, gone }
-  return { appId, userId: caller.userId, until, gone }
+  if ('userId' in caller && caller.userId !== null && !hasKey(caller))
+    return { appId, userId: caller.userId, until, gone }
+  return { appId, lane: 'calls', until, gone }
 }
 
 type RunningCall = {
@@ -143,10 +170,14 @@ function createRunner(
 ): Runner {
   const use = <T>(call: RunningCall, work: (db: DbConnection, signal: AbortSignal) => Promise<T>) =>
     admit(visitOf(call), () => db.use(work, call.until))
-  const inTransaction: InTransaction = ({ readsFirst = false, ...call }, work) => {
+  const inTransaction: InTransaction = ({ readsFirst = false, origin, ...call }, work) => {
     const { caller } = call
     return use(call, (db, signal) =>
-      runOperation(db, { caller, services, signal, readsFirst }, work),
+      runOperation(
+        db,
+        { caller, services, signal, readsFirst, origin: origin ?? originOf(caller) },
+        work,
+      ),
     )
   }
   switch (implementation.kind) {
@@ -172,7 +203,7 @@ function createRunner(
 }
 
 type InTransaction = <T>(
-  call: RunningCall & { readsFirst?: boolean },
+  call: RunningCall & { readsFirst?: boolean; origin?: Origin },
   work: (ctx: WriteContext) => Promise<T>,
 ) => Promise<T>
 
@@ -207,7 +238,8 @@ function createBatchRunner(
       if (!first) return []
       const { caller } = first
       // A batch that waits for a lock is its first caller's: they hold up no other channel's sends.
-      const call = { caller, until, isShared: !mayWait, readsFirst: true }
+      // Their events say which of the callers is a backend.
+      const call = { caller, until, isShared: !mayWait, readsFirst: true, origin: {} }
       return inTransaction(call, (ctx) => run(ctx, commands, { mayWait }))
     },
   })

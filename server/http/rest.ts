@@ -42,6 +42,7 @@ export const toCallRequest = (
     authorization: headers.authorization,
     apiKey: single(headers['x-api-key']),
     adminKey: single(headers['x-admin-key']),
+    userId: single(headers['x-user-id']),
     ip,
   },
   setHeader: (name, value) => void reply.header(name, value),

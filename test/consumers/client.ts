@@ -5,6 +5,9 @@ declare module '@parley/client' {
   interface CustomUser {
     plan?: 'free' | 'pro'
   }
+  interface CustomMessage {
+    orderId?: number
+  }
 }
 
 /** What a developer may write with only the package: a backend, and a client in Node.js. */
@@ -20,6 +23,11 @@ export async function main(url: string, wsUrl: string, apiKey: string) {
   await chat.connect()
   const { id, name } = await chat.api.channels.create({ type: 'group', name: 'Talk' })
   const plan: 'free' | 'pro' | undefined = (await chat.api.users.get({ userId: 'ana' })).custom.plan
+  const ordering = { channelId: id, text: 'order', custom: { orderId: 7 } }
+  const order = await server.as('ana').messages.send(ordering)
+  const orderId: number | undefined = order.custom?.orderId
+  if (orderId !== 7) throw new Error('the metadata of the message is missing')
+  await server.as('ana').messages.delete({ channelId: id, messageId: order.id })
   const room = chat.channel(id)
   room.watch()
   // Once it is subscribed to, the channel's events come.

@@ -25,6 +25,7 @@ export async function find(rig: Rig): Promise<Found> {
       and msg.seq > m.unread_after_seq
       and msg.user_id <> m.user_id
       and msg.deleted_at is null
+      and msg.silent is not true
     group by m.user_id, m.channel_id, m.last_read_seq`)
   const listings: Listing[] = []
   const unread: Found['unread'] = []

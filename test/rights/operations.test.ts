@@ -1,7 +1,6 @@
-import type { Credentials } from '@parley/client'
 import { describe, expect, test } from 'vitest'
 import { changesBy } from '../support/dump.ts'
-import { operations } from '../support/validated.ts'
+import { type CallerCredentials, operations } from '../support/validated.ts'
 import {
   argsFor,
   callersOf,
@@ -18,73 +17,74 @@ const { world, theirs } = useTenants()
 /**
  * Who may call what on a group of an app, on what belongs to it, and on its workspace. `ok`:
  * carried out, and users outside see nothing of the group unless the call `admits` them. A number:
- * refused with this status, nothing of the group is shown and nothing is changed.
+ * refused with this status, nothing of the group is shown and nothing is changed. `asOwner` is the
+ * backend with the owner's id in `X-User-Id`.
  */
 const matrix = rows(`
-                          stranger outsider member owner  otherBackend backend  operator
-  service.health          ok       ok       ok     ok     ok           ok       ok
-  service.live            ok       ok       ok     ok     ok           ok       ok
-  apps.list               401      401      401    401    401          401      ok
-  apps.create             401      401      401    401    401          401      ok
-  apps.createKey          401      401      401    401    401          401      ok
-  apps.deleteKey          401      401      401    401    401          401      ok
-  jobs.list               401      401      401    401    401          401      ok
-  jobs.retry              401      401      401    401    401          401      ok
-  tokens.create           401      401      401    401    ok           ok       401
-  tokens.revoke           401      401      401    401    404          ok       401
-  users.list              ok       ok       ok     ok     ok           ok       401
-  users.get               404      ok       ok     ok     404          ok       401
-  users.sync              403      403      403    ok     ok           ok       401
-  users.put               403      403      403    ok     ok           ok       401
-  users.delete            403      403      403    ok     404          ok       401
-  users.bulkDelete        403      403      403    ok     ok           ok       401
-  channels.list           ok       ok       ok     ok     401          401      401
-  channels.create         ok       ok       ok     ok     401          401      401
-  channels.get            404      403      ok     ok     401          401      401
-  channels.update         404      403      403    ok     401          401      401
-  channels.delete         404      403      403    ok     401          401      401
-  channels.updateSettings 404      403      ok     ok     401          401      401
-  members.list            404      403      ok     ok     401          401      401
-  members.add             404      403      ok     ok     401          401      401
-  members.update          404      403      403    ok     401          401      401
-  members.remove          404      403      403    ok     401          401      401
-  members.join            404      403      ok     ok     401          401      401
-  members.leave           404      403      ok     ok     401          401      401
-  messages.list           404      403      ok     ok     401          401      401
-  messages.get            404      403      ok     ok     401          401      401
-  messages.replies        404      403      ok     ok     401          401      401
-  messages.send           404      403      ok     ok     401          401      401
-  messages.edit           404      403      403    ok     401          401      401
-  messages.delete         404      403      403    ok     404          ok       401
-  reactions.add           404      403      ok     ok     401          401      401
-  reactions.remove        404      403      ok     ok     401          401      401
-  pins.pin                404      403      ok     ok     401          401      401
-  pins.unpin              404      403      ok     ok     401          401      401
-  pins.list               404      403      ok     ok     401          401      401
-  reads.mark              404      403      ok     ok     401          401      401
-  reads.unreadCount       ok       ok       ok     ok     401          401      401
-  receipts.mark           404      403      ok     ok     401          401      401
-  receipts.get            404      403      ok     ok     401          401      401
-  receipts.query          404      403      ok     ok     401          401      401
-  receipts.status         404      403      ok     ok     401          401      401
-  sync.pull               ok       ok       ok     ok     401          401      401
-  workspaces.list         ok       ok       ok     ok     401          401      401
-  workspaces.create       ok       ok       ok     ok     401          401      401
-  workspaces.members      404      403      ok     ok     401          401      401
-  workspaces.removeMember 404      403      403    ok     401          401      401
-  invites.create          404      403      403    ok     401          401      401
-  invites.list            404      403      403    ok     401          401      401
-  invites.revoke          404      403      403    ok     401          401      401
-  invites.accept          404      admits   ok     ok     401          401      401
-  abandoned.channels      401      401      401    401    ok           ok       401
-  abandoned.deleteChannel 401      401      401    401    404          403      401
-  abandoned.workspaces    401      401      401    401    ok           ok       401
-  abandoned.deleteWorkspace 401    401      401    401    404          403      401
-  devices.create          ok       ok       ok     ok     401          401      401
-  devices.delete          404      404      404    ok     401          401      401
-  preferences.get         ok       ok       ok     ok     401          401      401
-  preferences.update      ok       ok       ok     ok     401          401      401
-  typing.set              404      403      ok     ok     401          401      401
+                          theirs outsider member owner theirKey key theirAs asMember asOwner admin
+  service.health          ok     ok       ok     ok    ok       ok  ok      ok       ok      ok
+  service.live            ok     ok       ok     ok    ok       ok  ok      ok       ok      ok
+  apps.list               401    401      401    401   401      401 401     401      401     ok
+  apps.create             401    401      401    401   401      401 401     401      401     ok
+  apps.createKey          401    401      401    401   401      401 401     401      401     ok
+  apps.deleteKey          401    401      401    401   401      401 401     401      401     ok
+  jobs.list               401    401      401    401   401      401 401     401      401     ok
+  jobs.retry              401    401      401    401   401      401 401     401      401     ok
+  tokens.create           401    401      401    401   ok       ok  401     401      401     401
+  tokens.revoke           401    401      401    401   404      ok  401     401      401     401
+  users.list              ok     ok       ok     ok    ok       ok  ok      ok       ok      401
+  users.get               404    ok       ok     ok    404      ok  404     ok       ok      401
+  users.sync              403    403      403    ok    ok       ok  403     403      ok      401
+  users.put               403    403      403    ok    ok       ok  403     403      ok      401
+  users.delete            403    403      403    ok    404      ok  403     403      ok      401
+  users.bulkDelete        403    403      403    ok    ok       ok  403     403      ok      401
+  channels.list           ok     ok       ok     ok    ok       ok  ok      ok       ok      401
+  channels.create         ok     ok       ok     ok    ok       ok  ok      ok       ok      401
+  channels.get            404    403      ok     ok    404      ok  404     ok       ok      401
+  channels.update         404    403      403    ok    404      ok  404     403      ok      401
+  channels.delete         404    403      403    ok    404      ok  404     403      ok      401
+  channels.updateSettings 404    403      ok     ok    401      401 404     ok       ok      401
+  members.list            404    403      ok     ok    404      ok  404     ok       ok      401
+  members.add             404    403      ok     ok    404      ok  404     ok       ok      401
+  members.update          404    403      403    ok    401      401 404     403      ok      401
+  members.remove          404    403      403    ok    404      ok  404     403      ok      401
+  members.join            404    403      ok     ok    401      401 404     ok       ok      401
+  members.leave           404    403      ok     ok    401      401 404     ok       ok      401
+  messages.list           404    403      ok     ok    404      ok  404     ok       ok      401
+  messages.get            404    403      ok     ok    401      401 404     ok       ok      401
+  messages.replies        404    403      ok     ok    401      401 404     ok       ok      401
+  messages.send           404    403      ok     ok    404      ok  404     ok       ok      401
+  messages.edit           404    403      403    ok    401      401 404     403      ok      401
+  messages.delete         404    403      403    ok    404      ok  404     403      ok      401
+  reactions.add           404    403      ok     ok    401      401 404     ok       ok      401
+  reactions.remove        404    403      ok     ok    401      401 404     ok       ok      401
+  pins.pin                404    403      ok     ok    401      401 404     ok       ok      401
+  pins.unpin              404    403      ok     ok    401      401 404     ok       ok      401
+  pins.list               404    403      ok     ok    401      401 404     ok       ok      401
+  reads.mark              404    403      ok     ok    401      401 404     ok       ok      401
+  reads.unreadCount       ok     ok       ok     ok    401      401 ok      ok       ok      401
+  receipts.mark           404    403      ok     ok    401      401 404     ok       ok      401
+  receipts.get            404    403      ok     ok    401      401 404     ok       ok      401
+  receipts.query          404    403      ok     ok    401      401 404     ok       ok      401
+  receipts.status         404    403      ok     ok    401      401 404     ok       ok      401
+  sync.pull               ok     ok       ok     ok    401      401 ok      ok       ok      401
+  workspaces.list         ok     ok       ok     ok    401      401 ok      ok       ok      401
+  workspaces.create       ok     ok       ok     ok    401      401 ok      ok       ok      401
+  workspaces.members      404    403      ok     ok    401      401 404     ok       ok      401
+  workspaces.removeMember 404    403      403    ok    401      401 404     403      ok      401
+  invites.create          404    403      403    ok    401      401 404     403      ok      401
+  invites.list            404    403      403    ok    401      401 404     403      ok      401
+  invites.revoke          404    403      403    ok    401      401 404     403      ok      401
+  invites.accept          404    admits   ok     ok    401      401 404     ok       ok      401
+  abandoned.channels      401    401      401    401   ok       ok  401     401      401     401
+  abandoned.deleteChannel 401    401      401    401   404      403 401     401      401     401
+  abandoned.workspaces    401    401      401    401   ok       ok  401     401      401     401
+  abandoned.deleteWorkspace 401    401      401    401   404      403 401     401      401     401
+  devices.create          ok     ok       ok     ok    401      401 ok      ok       ok      401
+  devices.delete          404    404      404    ok    401      401 404     404      ok      401
+  preferences.get         ok     ok       ok     ok    401      401 ok      ok       ok      401
+  preferences.update      ok     ok       ok     ok    401      401 ok      ok       ok      401
+  typing.set              404    403      ok     ok    401      401 404     ok       ok      401
 `)
 
 /** The answers to invalid credentials, by the credentials that an operation requires. */
@@ -97,6 +97,9 @@ const credentials = rows(`
   wsToken        ok   UNAUTHORIZED UNAUTHORIZED INVALID_TOKEN INVALID_TOKEN
   tokenAsKey     ok   UNAUTHORIZED UNAUTHORIZED UNAUTHORIZED  UNAUTHORIZED
   keyAsToken     ok   UNAUTHORIZED UNAUTHORIZED INVALID_TOKEN INVALID_TOKEN
+  userIdAlone    ok   UNAUTHORIZED UNAUTHORIZED UNAUTHORIZED  UNAUTHORIZED
+  userIdWithToken ok  UNAUTHORIZED UNAUTHORIZED UNAUTHORIZED  UNAUTHORIZED
+  userIdWithBadKey ok UNAUTHORIZED UNAUTHORIZED UNAUTHORIZED  UNAUTHORIZED
 `)
 
 /** A table as `{ [row]: { [column]: cell } }`. */
@@ -155,7 +158,7 @@ describe.each(operations)('%s', (id, op) => {
     ]
     expect(op.input.safeParse(args).error).toBeUndefined()
     const refused = Object.entries(expected).filter(isRefused)
-    const ask = async (as: Credentials | undefined) => {
+    const ask = async (as: CallerCredentials | undefined) => {
       const { outcome, answer } = await outcomeOf(world().api(as), id, args)
       expect(answer).not.toContain(SECRET_WORD)
       return outcome
@@ -182,7 +185,7 @@ describe.each(operations)('%s', (id, op) => {
         await argsFor(id, op, scene),
       )
       expect([name, outcome]).toEqual([name, 'ok'])
-      const isOutside = name === 'stranger' || name === 'outsider' || name === 'otherBackend'
+      const isOutside = /^(outsider|theirs|theirKey|theirAs)$/.test(name)
       if (isOutside && verdict !== 'admits') expect(answer).not.toContain(SECRET_WORD)
     }
   })

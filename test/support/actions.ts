@@ -35,6 +35,8 @@ export const actions = {
     sentId(
       user.messages.send({ channelId, text: `secret reply ${pick} @ben`, parentId: messageId }),
     ),
+  sendSilently: ({ user, channelId, pick }) =>
+    sentId(user.messages.send({ channelId, text: `secret ${pick}`, silent: true })),
   edit: ({ user, channelId, messageId, pick }) =>
     user.messages.edit({ channelId, messageId, text: `secret edit ${pick % 2}` }),
   delete: ({ user, channelId, messageId }) => user.messages.delete({ channelId, messageId }),

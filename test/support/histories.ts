@@ -19,6 +19,7 @@ const everydayActions: ActionName[] = [
   'send',
   'send',
   'send',
+  'sendSilently',
   'reply',
   'edit',
   'delete',

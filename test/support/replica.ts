@@ -13,26 +13,37 @@ export async function replicaOfChannel(user: User, channelId: string) {
 }
 
 /** A channel as it is created, before its first event. */
-export const newChannel = ({ name, image, description, updatedAt }: Channel): ChannelState => ({
+export const newChannel = (channel: Channel): ChannelState => ({
   rev: 0,
   memberCount: 0,
-  profile: { name, image, description, updatedAt },
+  profile: profileOf(channel),
   members: {},
   messages: {},
 })
 
 export async function fetchChannel(user: User, channelId: string) {
   const channel = await user.channels.get({ channelId })
-  const { rev, memberCount, name, image, description, updatedAt, members = [] } = channel
+  const { rev, memberCount, members = [] } = channel
   const { messages } = await user.messages.list({ channelId, limit: 200 })
   return {
     rev,
     memberCount,
-    profile: { name, image, description, updatedAt },
-    members: byKey(members.map(({ userId, user, role }) => [userId, { user, role }])),
+    profile: profileOf(channel),
+    members: byKey(
+      members.map(({ userId, user, role, custom }) => [userId, { user, role, custom }]),
+    ),
     messages: byKey(messages.map((message): [string, Message] => [message.id, notOwn(message)])),
   }
 }
+type Profile = Pick<Channel, 'name' | 'image' | 'description' | 'frozen' | 'custom' | 'updatedAt'>
+const profileOf = (channel: Profile): Profile => ({
+  name: channel.name,
+  image: channel.image,
+  description: channel.description,
+  frozen: channel.frozen,
+  custom: channel.custom,
+  updatedAt: channel.updatedAt,
+})
 type ChannelState = Awaited<ReturnType<typeof fetchChannel>>
 
 /** The state after an event. Ephemeral events and those before the state change nothing. */
@@ -79,11 +90,11 @@ function nextState(
       messages: { ...messages, ...changed(payload.messageId, { reactions: payload.reactions }) },
     }
   if (type === 'channel.member_joined' || type === 'channel.member_updated') {
-    const { userId, user, role, memberCount } = payload
+    const { userId, user, role, custom, memberCount } = payload
     return {
       ...now,
       memberCount,
-      members: byKey(Object.entries({ ...members, [userId]: { user, role } })),
+      members: byKey(Object.entries({ ...members, [userId]: { user, role, custom } })),
     }
   }
   if (type === 'channel.member_left') {
@@ -91,8 +102,7 @@ function nextState(
     return { ...now, memberCount: payload.memberCount, members: rest }
   }
   if (type === 'channel.updated') {
-    const { name, image, description, updatedAt } = payload.channel
-    return { ...now, profile: { name, image, description, updatedAt } }
+    return { ...now, profile: profileOf(payload.channel) }
   }
   return now
 }

@@ -8,12 +8,19 @@ export const operations = Object.entries<Record<string, Operation>>(contract).fl
   ([noun, group]) => Object.entries(group).map(([name, op]) => [`${noun}.${name}`, op] as const),
 )
 
+/** `userId`: the user as whom a backend calls, with its `apiKey`. */
+export type CallerCredentials = Credentials & { userId?: string }
+
 /** A client that checks every answer against the contract, refusals included. */
-export function createValidatedApi(options: Credentials & { url: string }): Api {
+export function createValidatedApi({
+  userId,
+  ...options
+}: CallerCredentials & { url: string }): Api {
   const checked = (noun: string, name: string, op: Operation) => async (args: unknown) => {
     let answer: Response | undefined
-    const keep = async (...request: Parameters<typeof fetch>) => {
-      answer = await fetch(...request)
+    const keep = async (url: Parameters<typeof fetch>[0], init?: RequestInit) => {
+      const actingAs: Record<string, string> = userId === undefined ? {} : { 'x-user-id': userId }
+      answer = await fetch(url, { ...init, headers: { ...Object(init?.headers), ...actingAs } })
       return answer.clone()
     }
     const api = createApi({ ...options, fetch: keep }) as never as Record<

@@ -1,4 +1,4 @@
-import type { Api, Credentials } from '@parley/client'
+import type { Api } from '@parley/client'
 import type { TokenResult } from '@parley/contract'
 import { type AppOptions, buildApp } from '@parley/server/app'
 import { createEventBus } from '@parley/server/core/event-bus'
@@ -18,7 +18,7 @@ import { ADMIN_KEY, SECRET } from './secrets.ts'
 import { noteStatement } from './sql/sent.ts'
 import { createNamesakes, expectTwinUntouched, watchForLeaks } from './twin/index.ts'
 import { unhurried } from './until.ts'
-import { createValidatedApi } from './validated.ts'
+import { type CallerCredentials, createValidatedApi } from './validated.ts'
 
 export { ADMIN_KEY, SECRET }
 export const PUBLIC_URL = 'https://chat.test'
@@ -145,7 +145,7 @@ export async function createWorld({
   const stopWatching = workers?.start(jobs?.log ?? app.log)
   const stopJobs = jobs && !jobs.isElsewhere && (await startJobs({ ...work, ...jobs, timings }))
 
-  const api = (credentials: Credentials = {}) => createValidatedApi({ url, ...credentials })
+  const api = (credentials: CallerCredentials = {}) => createValidatedApi({ url, ...credentials })
   const operator = api({ adminKey: ADMIN_KEY })
   const { id: appId, apiKey } = await operator.apps.create({ name: 'Test' })
   /** The backend of another app. */

@@ -62,7 +62,16 @@ async function populate(world: World, link: string) {
 
   const attachments = [{ type: 'file', url: image, title: 'of-the-prototype' }]
   const text = `of-the-prototype ${link}`
-  const sent = await user.messages.send({ channelId, text, attachments, clientId: 'first' })
+  const custom = { note: 'of-the-prototype' }
+  const sent = await user.messages.send({
+    channelId,
+    text,
+    attachments,
+    custom,
+    clientId: 'first',
+  })
+  await user.channels.update({ channelId, custom })
+  await user.members.update({ channelId, userId: id, custom })
   await until(async () => (await user.messages.get({ channelId, messageId: sent.id })).linkPreviews)
   const reply = await peer.messages.send({
     channelId,

@@ -6,6 +6,7 @@ import {
   foreignKey,
   index,
   integer,
+  jsonb,
   pgTable,
   primaryKey,
   text,
@@ -31,6 +32,9 @@ export const channels = pgTable(
     description: text(),
     workspaceId: uuid(),
     createdBy: text().notNull(),
+    /** Only the backend may send messages. Null: it is not. */
+    frozen: boolean(),
+    custom: jsonb().$type<Record<string, unknown>>(),
     clientId: text(),
     /** The sorted pair of a direct message. */
     dmKey: text(),
@@ -91,6 +95,7 @@ export const members = pgTable(
     unreadAfterSeq: integer().notNull().default(0),
     starred: boolean().notNull().default(false),
     muted: boolean().notNull().default(false),
+    custom: jsonb().$type<Record<string, unknown>>(),
     joinedAt: createdAt(),
   },
   (t) => [

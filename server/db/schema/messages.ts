@@ -1,6 +1,16 @@
-import type { LinkPreview } from '@parley/contract'
+import type { LinkPreview, Message } from '@parley/contract'
 import { sql } from 'drizzle-orm'
-import { index, integer, jsonb, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core'
+import {
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  unique,
+  uuid,
+} from 'drizzle-orm/pg-core'
 import { appId } from './apps.ts'
 import { referencesChannel } from './channels.ts'
 import { createdAt, instant } from './columns.ts'
@@ -23,6 +33,11 @@ export const messages = pgTable(
     mentions: text().array().notNull(),
     attachments: jsonb().notNull(),
     linkPreviews: jsonb().$type<LinkPreview[]>(),
+    custom: jsonb().$type<Record<string, unknown>>(),
+    /** Null: regular. */
+    type: text().$type<Message['type']>(),
+    /** It counts in no unread count. Those that do are null. */
+    silent: boolean(),
     /** The root of the thread, never another reply. */
     parentId: uuid(),
     replyCount: integer().notNull().default(0),
@@ -39,6 +54,7 @@ export const messages = pgTable(
     // Another collation than the column's, so that look-ups by client id cannot use this index:
     // they would read all messages of the user.
     index('messages_own').on(t.channelId, sql`user_id collate "C"`, t.seq),
+    index('messages_silent').on(t.channelId, t.seq, t.userId).concurrently().where(sql`silent`),
     index('messages_deleted').on(t.channelId, t.seq, t.userId).where(sql`deleted_at is not null`),
     // Only queries with this very condition can use it. With a plain one, look-ups by id would
     // choose it because it is small.
@@ -53,8 +69,8 @@ export const messages = pgTable(
 )
 
 /**
- * How many messages of each part of a channel are tombstones: of each author, and of all users as
- * the author ''. Kept while the channel is locked.
+ * How many messages of each part of a channel are tombstones or silent: of each author, and of all
+ * users as the author ''. Kept while the channel is locked.
  */
 export const tombstoneCounts = pgTable(
   'tombstone_counts',

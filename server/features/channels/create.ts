@@ -7,18 +7,22 @@ import { sha256 } from '../../core/hash.ts'
 import { implement } from '../../core/operation.ts'
 import type { ChannelRow } from '../../db/rows.ts'
 import { asLocked, channelForReader } from '../access.ts'
+import { mergeCustom } from '../custom.ts'
 import { addMembers, lockKnownUsers, type NewMember } from '../members/change.ts'
-import { workspaceForMember } from '../workspaces/access.ts'
+import { insertSystemUser, SYSTEM_USER } from '../system-user.ts'
+import { requireWorkspace, workspaceForMember } from '../workspaces/access.ts'
 import { selectChannels } from './view.ts'
 
 export const create = implement(contract.channels.create, async (ctx, input) => {
   const { userId } = ctx.caller
+  if (userId === null) return createForBackend(ctx, input)
   const isDirect = input.type === 'messaging'
   const others = input.memberIds.filter((id) => id !== userId)
   if (isDirect && others.length === 0) {
     throw new ApiError('VALIDATION_ERROR', 'memberIds: expected a user other than yourself')
   }
-  if (input.workspaceId !== undefined) await workspaceForMember(ctx, input.workspaceId)
+  const user = { ...ctx, caller: { ...ctx.caller, userId } }
+  if (input.workspaceId !== undefined) await workspaceForMember(user, input.workspaceId)
   const users = await lockKnownUsers(ctx, { ids: [userId, ...others], field: 'memberIds' })
   const [peerId = ''] = others
   const dmKey = isDirect ? [userId, peerId].sort().join(' ') : null
@@ -36,6 +40,25 @@ export const create = implement(contract.channels.create, async (ctx, input) => 
   return { ...(await viewChannel(ctx, channel.id)), rev, memberCount }
 })
 
+/** A channel without an owner; its creator is nobody. */
+async function createForBackend(
+  ctx: WriteContext<'userOrKey'>,
+  input: Input<typeof contract.channels.create>,
+) {
+  if (input.type === 'messaging') {
+    throw new ApiError('VALIDATION_ERROR', 'type: a direct message is created by one of its users')
+  }
+  if (input.workspaceId !== undefined) await requireWorkspace(ctx, input.workspaceId)
+  await insertSystemUser(ctx.db, ctx.caller.appId)
+  const users = await lockKnownUsers(ctx, { ids: input.memberIds, field: 'memberIds' })
+  const inserted = await insertChannel(ctx, { ...input, dmKey: null })
+  if ('duplicateId' in inserted) return viewDuplicate(ctx, inserted.duplicateId)
+  const channel = asLocked(inserted.row)
+  const newMembers = users.map((user): NewMember => ({ user, role: 'member' }))
+  const { rev, memberCount } = await addMembers(ctx, channel, newMembers)
+  return { ...(await viewChannel(ctx, channel.id)), rev, memberCount }
+}
+
 type NewChannel = Input<typeof contract.channels.create> & { dmKey: string | null }
 
 /**
@@ -43,7 +66,7 @@ type NewChannel = Input<typeof contract.channels.create> & { dmKey: string | nul
  * given a suffix.
  */
 async function insertChannel(
-  ctx: WriteContext<'user'>,
+  ctx: WriteContext<'userOrKey'>,
   channel: NewChannel,
 ): Promise<{ row: ChannelRow } | { duplicateId: string }> {
   for (const cid of candidateCids(channel)) {
@@ -56,29 +79,32 @@ async function insertChannel(
 }
 
 function tryInsert(
-  { db, caller: { appId, userId } }: WriteContext<'user'>,
+  { db, caller: { appId, userId } }: WriteContext<'userOrKey'>,
   channel: NewChannel,
   cid: string,
 ) {
   const { type, dmKey, name = null, image = null, description = null } = channel
   const { workspaceId = null, clientId = null } = channel
+  const custom = mergeCustom(null, channel.custom)
   return db<ChannelRow[]>`
     insert into channels (
       id, app_id, cid, type,
       name, image, description,
-      workspace_id, created_by, client_id, dm_key
+      workspace_id, created_by, client_id, dm_key,
+      custom
     )
     values (
       ${uuidv7()}, ${appId}, ${cid}, ${type},
       ${name}, ${image}, ${description},
-      ${workspaceId}, ${userId}, ${clientId}, ${dmKey}
+      ${workspaceId}, ${userId ?? SYSTEM_USER.id}, ${clientId}, ${dmKey},
+      ${custom && db.json(custom as never)}
     )
     on conflict do nothing
     returning *`
 }
 
 function selectDuplicate(
-  { db, caller: { appId, userId } }: WriteContext<'user'>,
+  { db, caller: { appId, userId } }: WriteContext<'userOrKey'>,
   channel: NewChannel,
 ) {
   const { dmKey, clientId = null } = channel
@@ -87,7 +113,10 @@ function selectDuplicate(
     from channels
     where app_id = ${appId}
       and deleted_at is null
-      and (dm_key = ${dmKey} or (created_by = ${userId} and client_id = ${clientId}))
+      and (
+        dm_key = ${dmKey}
+        or (created_by = ${userId ?? SYSTEM_USER.id} and client_id = ${clientId})
+      )
     order by client_id = ${clientId} desc nulls last
     limit 1`
 }
@@ -106,14 +135,14 @@ function slugOf(name: string) {
 }
 
 /** The channel that a call would have created twice, unless its creator has left it since. */
-async function viewDuplicate(ctx: WriteContext<'user'>, channelId: string): Promise<Channel> {
+async function viewDuplicate(ctx: WriteContext<'userOrKey'>, channelId: string): Promise<Channel> {
   await channelForReader(ctx, channelId)
   return viewChannel(ctx, channelId)
 }
 
 /** A channel that is known to exist, as the caller sees it, with its first members. */
 export async function viewChannel(
-  { db, caller: { appId, userId } }: Pick<WriteContext<'user'>, 'db' | 'caller'>,
+  { db, caller: { appId, userId } }: Pick<WriteContext<'userOrKey'>, 'db' | 'caller'>,
   channelId: string,
 ): Promise<Channel> {
   const {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { contract } from '@parley/contract'
 import { broadcastToUser } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
@@ -6,6 +7,7 @@ import type { Tx } from '../../db/client.ts'
 import type { ChannelRow } from '../../db/rows.ts'
 import { containing } from '../../db/sql.ts'
 import { channelForReader, isLargeChannel, lockedChannelForMember } from '../access.ts'
+import { mergeCustom } from '../custom.ts'
 import { isStaff } from '../members/index.ts'
 import { create, viewChannel } from './create.ts'
 import { markDeleted } from './delete.ts'
@@ -15,6 +17,10 @@ import { peerOf, selectChannels } from './view.ts'
 const list = implementWithoutTransaction(
   contract.channels.list,
   async ({ db, caller: { appId, userId } }, { limit, offset, type, discover, q }) => {
+    if (userId === null && (type !== undefined || discover || q !== undefined)) {
+      throw new ApiError('VALIDATION_ERROR', 'type, discover, q: expected none from a backend')
+    }
+    if (userId === null) return listAll(db, { appId, limit, offset })
     // One more than the page tells whether there are more.
     const wanted = { appId, userId, limit: limit + 1, offset, type, q }
     const page = discover
@@ -25,6 +31,21 @@ const list = implementWithoutTransaction(
     return { channels: shown, ...(found > shown.length && { more: true as const }) }
   },
 )
+
+type AllChannels = Pick<ChannelsQuery, 'appId' | 'limit' | 'offset'>
+
+/** All channels of an app, the newest first: as its index by id has them. */
+async function listAll(db: Tx, { appId, limit, offset }: AllChannels) {
+  const page = db`
+    c.app_id = ${appId}
+    order by c.app_id desc, c.id desc
+    limit ${limit + 1}
+    offset ${offset}`
+  const order = db`page.id desc`
+  const { channels, found } = await selectChannels(db, { appId, viewer: null, page, order })
+  const shown = channels.slice(0, limit)
+  return { channels: shown, ...(found > shown.length && { more: true as const }) }
+}
 
 /** Selects the channels of a user, of one type or with part of a name if it is given. */
 function selectOwn(db: Tx, { appId, userId, limit, offset, type, q }: ChannelsQuery) {
@@ -55,14 +76,22 @@ const update = implement(contract.channels.update, async (ctx, { channelId, ...c
       'Only owners and moderators can edit a channel; direct messages cannot be edited',
     )
   }
+  if (changes.frozen !== undefined && ctx.caller.userId !== null) {
+    throw new ApiError('FORBIDDEN', 'Only the backend can freeze a channel')
+  }
   const { name = channel.name, image = channel.image, description = channel.description } = changes
-  if (name === channel.name && image === channel.image && description === channel.description) {
+  const { frozen = channel.frozen ?? false } = changes
+  const custom = mergeCustom(channel.custom, changes.custom)
+  const before = [channel.name, channel.image, channel.description, channel.custom]
+  const isFrozen = channel.frozen ?? false
+  if (frozen === isFrozen && isDeepStrictEqual([name, image, description, custom], before)) {
     return viewChannel(ctx, channelId)
   }
   const [edited = channel] = await ctx.db<ChannelRow[]>`
     update channels
     set
       name = ${name}, image = ${image}, description = ${description},
+      custom = ${custom && ctx.db.json(custom as never)}, frozen = ${frozen},
       updated_at = clock_timestamp()
     where id = ${channelId}
     returning *`
@@ -129,6 +158,7 @@ export const channels = {
 
 /** A channel's profile, the same for every viewer. Only for channels with a name of their own. */
 function toProfile(channel: ChannelRow) {
-  const { id, cid, type, image, description, workspaceId, updatedAt } = channel
-  return { id, cid, name: channel.name ?? '', type, image, description, workspaceId, updatedAt }
+  const { id, cid, name, type, image, description, workspaceId, custom, updatedAt } = channel
+  const profile = { id, cid, name: name ?? '', type, image, description, workspaceId, updatedAt }
+  return { ...profile, frozen: channel.frozen ?? false, custom: custom ?? {} }
 }

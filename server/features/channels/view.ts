@@ -5,10 +5,17 @@ import { firstMembers } from '../members/view.ts'
 import { isLive, selectMessagePage } from '../messages/view.ts'
 import { unread } from '../reads.ts'
 
-type ChannelQuery = { appId: string; viewer: string | null; page: Fragment; withMembers?: boolean }
+type ChannelQuery = {
+  appId: string
+  viewer: string | null
+  page: Fragment
+  /** By columns of `page`; by default the newest activity first. */
+  order?: Fragment
+  withMembers?: boolean
+}
 
 /**
- * Channels as the viewer sees them, newest activity first, in two statements: the channels with
+ * Channels as the viewer sees them, or the backend, in two statements: the channels with
  * unread counts, then their last messages. `page` is a condition on channel `c` and the viewer's
  * member row `m`, and may end in order and limit. As many as an answer has room for, but at least
  * one; `found` counts all of them, `bytes` those of the answer.
@@ -66,7 +73,13 @@ type ChannelViewRow = Omit<Channel, 'lastMessage' | 'members'> & {
 
 const selectChannelRows = (
   db: Tx,
-  { appId, viewer, page, withMembers = false }: ChannelQuery,
+  {
+    appId,
+    viewer,
+    page,
+    order = db`page.last_activity_at desc, page.id desc`,
+    withMembers = false,
+  }: ChannelQuery,
 ) => db<ChannelViewRow[]>`
   select measured.*
   from (
@@ -84,7 +97,8 @@ const selectChannelRows = (
         m.role,
         coalesce(m.starred, false) as starred,
         coalesce(m.muted, false) as muted,
-        c.rev, c.created_at, c.updated_at,
+        c.rev, coalesce(c.frozen, false) as frozen, coalesce(c.custom, '{}') as custom,
+        c.created_at, c.updated_at,
         (
           select msg.id
           from messages msg
@@ -101,7 +115,7 @@ const selectChannelRows = (
         select
           page.*,
           (count(*) over ())::int as found,
-          (row_number() over (order by page.last_activity_at desc, page.id desc))::int as place
+          (row_number() over (order by ${order}))::int as place
         from (
           select c.*
           from channels c
@@ -112,7 +126,7 @@ const selectChannelRows = (
         ) page
       ) c
       left join members m on m.channel_id = c.id and m.user_id = ${viewer}
-      left join lateral (${peerOf(db, viewer)}) peer on true
+      left join lateral (${viewer === null ? pairOf(db) : peerOf(db, viewer)}) peer on true
     ) view
   ) measured
   where measured.bytes <= ${limits.answerBytes} or measured.place = 1
@@ -132,3 +146,13 @@ export const peerOf = (db: Tx, viewer: string | null) => db`
     and other.channel_id = c.id
     and other.user_id <> ${viewer}
   limit 1`
+
+/** Both users of direct message `c`, as the backend sees it. */
+const pairOf = (db: Tx) => db`
+  select
+    string_agg(u.display_name, ', ' order by u.id) as display_name,
+    null::text as image
+  from members other
+  join users u on u.app_id = other.app_id and u.id = other.user_id
+  where c.type = 'messaging'
+    and other.channel_id = c.id`

@@ -7,7 +7,11 @@ import { viewForNewMember } from '../channels/view.ts'
 import { lockUsersForShare, userSummary } from '../users/view.ts'
 
 type MemberContext = Pick<WriteContext, 'db' | 'emit' | 'emitToUser' | 'write'>
-export type NewMember = { user: UserSummary; role: Role }
+export type NewMember = {
+  user: UserSummary
+  role: Role
+  custom?: Record<string, unknown> | null
+}
 type Addition = { members: Member[]; memberCount: number; rev: number }
 
 /**
@@ -15,14 +19,15 @@ type Addition = { members: Member[]; memberCount: number; rev: number }
  * for unknown ones names them and the `field` of the input.
  */
 export async function lockKnownUsers(
-  { db, caller: { appId, userId } }: Pick<WriteContext<'user'>, 'db' | 'caller'>,
+  { db, caller: { appId, userId } }: Pick<WriteContext<'userOrKey'>, 'db' | 'caller'>,
   { ids, field }: { ids: string[]; field: string },
 ) {
   const wanted = [...new Set(ids)]
   const users = wanted.length === 0 ? [] : await lockUsersForShare(db, appId, wanted)
   const known = new Set(users.map(({ id }) => id))
   const unknown = wanted.filter((id) => !known.has(id))
-  if (unknown.includes(userId)) throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
+  if (userId !== null && unknown.includes(userId))
+    throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
   if (unknown.length > 0) {
     const names = unknown.map((id) => JSON.stringify(id)).join(', ')
     throw new ApiError('VALIDATION_ERROR', `${field}: unknown users ${names}`)
@@ -42,16 +47,17 @@ export async function addMembers(
   const joined = await insertMembers(ctx.db, channel, newMembers)
   const joinedAtById = new Map(joined.map(({ userId, joinedAt }) => [userId, joinedAt]))
   let { memberCount, rev } = channel
-  const members = newMembers.flatMap(({ user, role }): Member[] => {
+  const members = newMembers.flatMap(({ user, role, ...given }): Member[] => {
+    const custom = given.custom ?? {}
     const userId = user.id
     const joinedAt = joinedAtById.get(userId)
     if (joinedAt === undefined) return []
     memberCount += 1
     ctx.emit(channel, 'channel.member_joined', (next) => {
       rev = next
-      return { channelId: channel.id, userId, user, role, memberCount }
+      return { channelId: channel.id, userId, user, role, memberCount, custom }
     })
-    return [{ userId, user, role, joinedAt }]
+    return [{ userId, user, role, custom, joinedAt }]
   })
   const addition = { members, memberCount, rev }
   if (members.length > 0) await notifyAdded(ctx, channel, addition)
@@ -61,11 +67,15 @@ export async function addMembers(
 function insertMembers(db: Tx, channel: LockedChannel, newMembers: NewMember[]) {
   const userIds = newMembers.map(({ user }) => user.id)
   const roles = newMembers.map(({ role }) => role)
+  const customs = newMembers.map(({ custom }) => (custom ? JSON.stringify(custom) : null))
   return db<{ userId: string; joinedAt: string }[]>`
     with joined as (
-      insert into members (app_id, channel_id, user_id, role, unread_after_seq)
-      select ${channel.appId}, ${channel.id}, given.user_id, given.role, ${channel.lastSeq}
-      from unnest(${userIds}::text[], ${roles}::text[]) as given (user_id, role)
+      insert into members (app_id, channel_id, user_id, role, unread_after_seq, custom)
+      select
+        ${channel.appId}, ${channel.id}, given.user_id, given.role, ${channel.lastSeq},
+        given.custom::jsonb
+      from unnest(${userIds}::text[], ${roles}::text[], ${customs}::text[])
+        as given (user_id, role, custom)
       on conflict do nothing
       returning user_id, joined_at
     ),
@@ -126,6 +136,7 @@ export async function removeMember(
       user: newOwner.user,
       role: 'owner',
       memberCount,
+      custom: newOwner.custom,
     }))
   }
   ctx.emitToUser(user.id, 'channel.removed', { channelId })
@@ -159,7 +170,9 @@ const deleteMember = (db: Tx, channelId: string, userId: string) => db`
     and exists (select from removed)`
 
 /** Makes the next member an owner, if no owner is left. */
-const appointOwner = (db: Tx, channelId: string) => db<{ user: UserSummary }[]>`
+type NewOwner = Pick<Member, 'user' | 'custom'>
+
+const appointOwner = (db: Tx, channelId: string) => db<NewOwner[]>`
   update members m
   set role = 'owner'
   from users u
@@ -178,4 +191,4 @@ const appointOwner = (db: Tx, channelId: string) => db<{ user: UserSummary }[]>`
       order by role = 'moderator' desc, joined_at, user_id
       limit 1
     )
-  returning ${userSummary(db)} as "user"`
+  returning ${userSummary(db)} as "user", coalesce(m.custom, '{}') as custom`

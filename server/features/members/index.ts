@@ -1,4 +1,5 @@
-import { type ChannelType, contract, type Member, type Role } from '@parley/contract'
+import { isDeepStrictEqual } from 'node:util'
+import { type ChannelType, contract, limits, type Member, type Role } from '@parley/contract'
 import type { WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
@@ -11,6 +12,7 @@ import {
   mayJoin,
 } from '../access.ts'
 import { joinedAfter, memberCursor, toPage } from '../cursors.ts'
+import { mergeCustom } from '../custom.ts'
 import { addMembers, lockKnownUsers, removeMember } from './change.ts'
 import { selectMemberPage, selectMembers } from './view.ts'
 
@@ -27,12 +29,13 @@ const list = implementWithoutTransaction(
         limit ${limit + 1}
         offset ${offset}`,
     )
-    const { page, nextCursor } = toPage(rows, limit, memberCursor)
+    const room = countFitting(rows)
+    const { page, nextCursor } = toPage(rows, Math.min(limit, room), memberCursor)
     return { members: page.map(({ joinedMicros: _, ...member }) => member), nextCursor }
   },
 )
 
-const add = implement(contract.members.add, async (ctx, { channelId, userIds, role }) => {
+const add = implement(contract.members.add, async (ctx, { channelId, userIds, role, ...given }) => {
   const { channel, membership } = await lockedChannelForMember(ctx, channelId)
   requireNotDirect(channel.type)
   if (!mayAdd(channel.type, membership.role)) {
@@ -42,40 +45,51 @@ const add = implement(contract.members.add, async (ctx, { channelId, userIds, ro
     throw new ApiError('FORBIDDEN', 'Only owners can give roles')
   }
   const users = await lockKnownUsers(ctx, { ids: userIds, field: 'userIds' })
-  const newMembers = users.map((user) => ({ user, role }))
+  const custom = mergeCustom(null, given.custom)
+  const newMembers = users.map((user) => ({ user, role, custom }))
   const { members: added, memberCount } = await addMembers(ctx, channel, newMembers)
-  if (added.length > 0) {
+  const invitedBy = ctx.caller.userId
+  if (added.length > 0 && invitedBy !== null) {
     const addedIds = added.map(({ userId }) => userId)
-    ctx.enqueue('push-invite', { channelId, invitedBy: ctx.caller.userId, userIds: addedIds })
+    ctx.enqueue('push-invite', { channelId, invitedBy, userIds: addedIds })
   }
   const ids = users.map(({ id }) => id)
-  return { members: await selectMembersById(ctx.db, channelId, ids), memberCount }
+  const members = await selectMembersById(ctx.db, channelId, ids)
+  return { members: members.slice(0, countFitting(members)), memberCount }
 })
 
-const update = implement(contract.members.update, async (ctx, { channelId, userId, role }) => {
-  const ref = { channelId, userId }
-  const { channel, member } = await lockedMember(ctx, ref, (own) => own === 'owner')
-  if (member.role === role) return member
-  const isSelf = userId === ctx.caller.userId
-  if (isSelf && !(await hasOtherOwner(ctx.db, channelId, userId))) {
-    throw new ApiError('FORBIDDEN', 'The last owner cannot step down; make another member owner')
-  }
-  ctx.write(ctx.db`
+const update = implement(
+  contract.members.update,
+  async (ctx, { channelId, userId, ...changes }) => {
+    const isSelf = userId === ctx.caller.userId
+    const isAllowed: MemberRule = (own) => own === 'owner' || (isSelf && changes.role === undefined)
+    const { channel, member } = await lockedMember(ctx, { channelId, userId }, isAllowed)
+    if (changes.role !== undefined) requireNotDirect(channel.type)
+    const { role = member.role } = changes
+    const custom = mergeCustom(member.custom, changes.custom) ?? {}
+    if (role === member.role && isDeepStrictEqual(custom, member.custom)) return member
+    const stepsDown = isSelf && member.role === 'owner' && role !== 'owner'
+    if (stepsDown && !(await hasOtherOwner(ctx.db, channelId, userId))) {
+      throw new ApiError('FORBIDDEN', 'The last owner cannot step down; make another member owner')
+    }
+    ctx.write(ctx.db`
     update members
-    set role = ${role}
+    set role = ${role}, custom = ${ctx.db.json(custom as never)}
     where channel_id = ${channelId}
       and user_id = ${userId}`)
-  const { memberCount } = channel
-  const { user } = member
-  ctx.emit(channel, 'channel.member_updated', () => ({
-    channelId,
-    userId,
-    user,
-    role,
-    memberCount,
-  }))
-  return { ...member, role }
-})
+    const { memberCount } = channel
+    const { user } = member
+    ctx.emit(channel, 'channel.member_updated', () => ({
+      channelId,
+      userId,
+      user,
+      role,
+      memberCount,
+      custom,
+    }))
+    return { ...member, role, custom }
+  },
+)
 
 const remove = implement(contract.members.remove, async (ctx, ref) => {
   const isSelf = ref.userId === ctx.caller.userId
@@ -84,6 +98,7 @@ const remove = implement(contract.members.remove, async (ctx, ref) => {
     ref,
     (own, theirs) => isSelf || mayRemove(own, theirs),
   )
+  requireNotDirect(channel.type)
   await removeMember(ctx, channel, member)
   return { success: true }
 })
@@ -91,6 +106,7 @@ const remove = implement(contract.members.remove, async (ctx, ref) => {
 const leave = implement(contract.members.leave, async (ctx, { channelId }) => {
   const ref = { channelId, userId: ctx.caller.userId }
   const { channel, member } = await lockedMember(ctx, ref, () => true)
+  requireNotDirect(channel.type)
   await removeMember(ctx, channel, member)
   return { success: true }
 })
@@ -119,9 +135,9 @@ export async function joinOpenChannel(
 
 type MemberRule = (own: Role | null, theirs: Role) => boolean
 
-/** A member of a locked channel, not a direct message, if the roles of both allow it. */
+/** A member of a locked channel, if the roles of both allow it. */
 async function lockedMember(
-  ctx: WriteContext<'user'>,
+  ctx: WriteContext<'userOrKey'>,
   { channelId, userId }: { channelId: string; userId: string },
   isAllowed: MemberRule,
 ) {
@@ -129,12 +145,21 @@ async function lockedMember(
     lockedChannelForMember(ctx, channelId),
     selectMembersById(ctx.db, channelId, [userId]),
   ])
-  requireNotDirect(channel.type)
   if (!member) throw new ApiError('NOT_FOUND', 'Member not found')
   if (!isAllowed(membership.role, member.role)) {
     throw new ApiError('FORBIDDEN', 'Your role in this channel does not allow this')
   }
   return { channel, member }
+}
+
+/** How many of these members an answer has room for, but at least one. */
+function countFitting(members: Member[]) {
+  let bytes = 0
+  const end = members.findIndex((member) => {
+    bytes += Buffer.byteLength(JSON.stringify(member))
+    return bytes > limits.answerBytes
+  })
+  return end < 0 ? members.length : Math.max(1, end)
 }
 
 const selectMembersById = (db: Tx, channelId: string, userIds: string[]) =>

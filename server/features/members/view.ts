@@ -9,7 +9,9 @@ import { userSummary } from '../users/view.ts'
  * and may end in order and limit.
  */
 export const selectMembers = (db: Tx, which: Fragment) => db<Member[]>`
-  select m.user_id, ${userSummary(db)} as "user", m.role, m.joined_at
+  select
+    m.user_id, ${userSummary(db)} as "user", m.role, coalesce(m.custom, '{}') as custom,
+    m.joined_at
   from ${membersWithUsers(db, which)}
   order by m.joined_at, m.user_id`
 
@@ -18,7 +20,8 @@ type ListedMember = Member & { joinedMicros: string }
 /** The same, with the exact time for a cursor. */
 export const selectMemberPage = (db: Tx, which: Fragment) => db<ListedMember[]>`
   select
-    m.user_id, ${userSummary(db)} as "user", m.role, m.joined_at,
+    m.user_id, ${userSummary(db)} as "user", m.role, coalesce(m.custom, '{}') as custom,
+    m.joined_at,
     ${joinedMicros(db)} as joined_micros
   from ${membersWithUsers(db, which)}
   order by m.joined_at, m.user_id`
@@ -31,7 +34,7 @@ export function firstMembers(db: Tx) {
     limit ${limits.membersShown}`
   const member = db`jsonb_build_object(
     'userId', m.user_id, 'user', ${userSummary(db)}, 'role', m.role,
-    'joinedAt', ${isoTime(db, db`m.joined_at`)}
+    'custom', coalesce(m.custom, '{}'), 'joinedAt', ${isoTime(db, db`m.joined_at`)}
   )`
   return db`(
     select coalesce(jsonb_agg(${member} order by m.joined_at, m.user_id), '[]')

@@ -1,10 +1,13 @@
 import type { contract, Message } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
-import type { WriteContext } from '../../core/context.ts'
+import { originOf, type WriteContext } from '../../core/context.ts'
 import type { LockedCounters } from '../../core/event-buffer.ts'
 import type { Outcome } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
 import type { MemberRow, MessageRow } from '../../db/rows.ts'
+import { mergeCustom, withCustom } from '../custom.ts'
+import { SYSTEM_USER } from '../system-user.ts'
+import { countSilent } from '../tombstones.ts'
 import { linksIn } from './links.ts'
 import { mentionsIn } from './mentions.ts'
 import type { SendFacts } from './send-facts.ts'
@@ -39,13 +42,15 @@ export function createAppender(ctx: AppendContext) {
     if (repeated) return { result: repeated, isRepeat: true }
 
     const message = emitMessage(facts, channel)
-    ctx.enqueue('push-message', { messageId: message.id })
+    if (isPushed(message, command.input.silent))
+      ctx.enqueue('push-message', { messageId: message.id })
     if (linksIn(message.text).length > 0) ctx.enqueue('preview', { messageId: message.id })
     moveMarker(facts, message)
     if (clientId !== undefined) sentByKey.set(key, message)
     const authorSeq = nextOfAuthor(facts, message)
     messages.push({ ...message, appId: command.caller.appId, authorSeq })
-    ctx.services.lastActive.touch(command.caller)
+    const { appId, userId } = command.caller
+    if (userId !== null) ctx.services.lastActive.touch({ appId, userId })
     return { result: message }
   }
 
@@ -57,6 +62,7 @@ export function createAppender(ctx: AppendContext) {
       channelId: channel.id,
       message: newMessage(facts, { id, channelId: channel.id, seq, rev }),
       ...(parent ? { parent } : {}),
+      ...originOf(facts.command.caller),
     })
     const { message } = ctx.emit(channel, 'message.new', payloadAt, id)
     if (parent) threads.set(parent.id, { ...parent, rev: message.rev })
@@ -79,8 +85,9 @@ export function createAppender(ctx: AppendContext) {
 
   const moveMarker = (
     { lastReadSeq, unreadAfterSeq }: SendFacts,
-    { channelId, userId, seq }: Message,
+    { channelId, userId, seq, type }: Message,
   ) => {
+    if (type === 'system') return
     const key = `${channelId} ${userId}`
     const marker = markers.get(key) ?? { channelId, userId, lastReadSeq, unreadAfterSeq }
     const moved = advance(marker, seq)
@@ -102,20 +109,27 @@ export function createAppender(ctx: AppendContext) {
 
 type Position = Pick<Message, 'id' | 'channelId' | 'seq' | 'rev'>
 
+/** System messages only if it was asked for. */
+const isPushed = ({ type }: Message, silent: boolean | undefined) =>
+  type === 'system' ? silent === false : !silent
+
 const newMessage = (
   { author, command, rootId, now }: SendFacts,
   { id, channelId, seq, rev }: Position,
 ): Message => ({
   id,
   channelId,
+  type: command.caller.userId === null ? 'system' : 'regular',
   userId: author.id,
   text: command.input.text,
   seq,
   rev,
-  user: author,
+  user: command.caller.userId === null ? SYSTEM_USER : author,
   reactions: [],
   mentions: mentionsIn(command.input.text),
   attachments: command.input.attachments,
+  ...withCustom(mergeCustom(null, command.input.custom)),
+  ...((command.caller.userId === null || command.input.silent) && { silent: true }),
   parentId: rootId,
   replyCount: 0,
   pinned: false,
@@ -139,9 +153,11 @@ const hasMoved = (before: Marker, after: Marker) =>
 type Batch = { messages: NewMessage[]; threads: Thread[]; markers: Marker[] }
 
 function insertMessages(db: Tx, { messages, threads, markers }: Batch) {
+  const silent = messages.filter((message) => message.silent)
   const updates = [
     ...(threads.length > 0 ? [db`threads as (${updateThreads(db, threads)})`] : []),
     ...(markers.length > 0 ? [db`markers as (${updateMarkers(db, markers)})`] : []),
+    ...(silent.length > 0 ? [db`silent as (${countSilent(db, silent)})`] : []),
   ]
   const withUpdates = updates.reduce(
     (before, update, index) => (index === 0 ? db`with ${update}` : db`${before}, ${update}`),
@@ -151,18 +167,21 @@ function insertMessages(db: Tx, { messages, threads, markers }: Batch) {
     ${withUpdates}
     insert into messages (
       id, app_id, channel_id, user_id, seq, rev, author_seq,
-      text, mentions, attachments,
+      text, mentions, attachments, custom,
+      type, silent,
       parent_id, client_id,
       created_at, updated_at
     )
     select
       id, "appId", "channelId", "userId", seq, rev, "authorSeq",
-      text, mentions, attachments,
+      text, mentions, attachments, custom,
+      nullif(type, 'regular'), silent,
       "parentId", "clientId",
       "createdAt", "createdAt"
     from jsonb_to_recordset(${db.json(messages as never)}) as message (
       id uuid, "appId" uuid, "channelId" uuid, "userId" text, seq int, rev int, "authorSeq" int,
-      text text, mentions text[], attachments jsonb,
+      text text, mentions text[], attachments jsonb, custom jsonb,
+      type text, silent boolean,
       "parentId" uuid, "clientId" text,
       "createdAt" timestamptz
     )`

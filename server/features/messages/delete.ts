@@ -93,6 +93,7 @@ const writeTombstones = (db: Tx, tombstones: { id: string }[], threads: Thread[]
     from deleted
     join messages msg on msg.id = deleted.id
     cross join lateral (values (msg.user_id), (${ALL_AUTHORS})) as author (id)
+    where msg.silent is not true
     group by 1, 2, 3, 4
     on conflict (channel_id, user_id, part) do update
     set count = tc.count + excluded.count
@@ -114,7 +115,7 @@ const writeTombstones = (db: Tx, tombstones: { id: string }[], threads: Thread[]
   )
   update messages msg
   set
-    text = '', mentions = '{}', attachments = '[]', link_previews = null,
+    text = '', mentions = '{}', attachments = '[]', link_previews = null, custom = null,
     rev = deleted.rev, reply_count = deleted."replyCount",
     updated_at = deleted."deletedAt", deleted_at = deleted."deletedAt"
   from deleted

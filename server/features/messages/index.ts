@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import { contract, limits } from '@parley/contract'
 import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { channelForReader } from '../access.ts'
+import { mergeCustom } from '../custom.ts'
 import { lockedMessageForAuthor } from './access.ts'
 import { remove } from './delete.ts'
 import { linksIn } from './links.ts'
@@ -51,7 +53,7 @@ type PageRequest = {
   isForward: boolean
   from: number | null
   limit: number
-  viewer: string
+  viewer: string | null
 }
 
 /** A page ascending by seq, read in either direction; one row more shows whether more follow. */
@@ -89,26 +91,35 @@ const get = implementWithoutTransaction(
   },
 )
 
-const edit = implement(contract.messages.edit, async (ctx, { channelId, messageId, text }) => {
-  const { channel, message } = await lockedMessageForAuthor(ctx, { channelId, messageId })
-  const { attachments, now } = message
-  if (text === '' && Array.isArray(attachments) && attachments.length === 0) {
-    throw new ApiError('VALIDATION_ERROR', 'text: expected at least 1 character')
-  }
-  const viewer = ctx.caller.userId
-  if (text === message.text) return viewMessage(ctx, { messageId, viewer })
-  const links = linksIn(text)
-  const previews = previewsOf(links, message.linkPreviews)
-  if (previews.length < links.length) ctx.enqueue('preview', { messageId })
-  const linkPreviews = previews.length > 0 ? ctx.db.json(previews) : null
-  await ctx.db`
+const edit = implement(
+  contract.messages.edit,
+  async (ctx, { channelId, messageId, ...changes }) => {
+    const { channel, message } = await lockedMessageForAuthor(ctx, { channelId, messageId })
+    const { attachments, now } = message
+    const { text = message.text } = changes
+    if (text === '' && Array.isArray(attachments) && attachments.length === 0) {
+      throw new ApiError('VALIDATION_ERROR', 'text: expected at least 1 character')
+    }
+    const viewer = ctx.caller.userId
+    const custom = mergeCustom(message.custom, changes.custom)
+    const hasNewText = text !== message.text
+    if (!hasNewText && isDeepStrictEqual(custom, message.custom)) {
+      return viewMessage(ctx, { messageId, viewer })
+    }
+    const links = linksIn(text)
+    const previews = previewsOf(links, message.linkPreviews)
+    if (previews.length < links.length) ctx.enqueue('preview', { messageId })
+    const linkPreviews = previews.length > 0 ? ctx.db.json(previews) : null
+    await ctx.db`
     update messages
     set
       text = ${text}, mentions = ${mentionsIn(text)}, link_previews = ${linkPreviews},
-      edited_at = ${now}, updated_at = ${now}
+      custom = ${custom && ctx.db.json(custom as never)},
+      edited_at = ${hasNewText ? now : message.editedAt}, updated_at = ${now}
     where id = ${messageId}`
-  return publishMessageUpdate(ctx, { channel, messageId, viewer })
-})
+    return publishMessageUpdate(ctx, { channel, messageId, viewer })
+  },
+)
 
 export const messages = {
   list,

@@ -4,6 +4,7 @@ import type { Command } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
 import type { ChannelRow, MemberRow } from '../../db/rows.ts'
 import { lockChannels } from '../access.ts'
+import { SYSTEM_USER } from '../system-user.ts'
 import { userSummary } from '../users/view.ts'
 
 export type SendCommand = Command<typeof contract.messages.send>
@@ -11,7 +12,7 @@ export type SendCommand = Command<typeof contract.messages.send>
 /** A command, and everything that its outcome depends on. */
 export type SendFacts = {
   command: SendCommand
-  channel: (LockedCounters & Pick<ChannelRow, 'type'>) | null
+  channel: (LockedCounters & Pick<ChannelRow, 'type' | 'frozen'>) | null
   author: Message['user']
   isAuthorDeleted: boolean
   role: MemberRow['role'] | null
@@ -30,7 +31,10 @@ export type SendFacts = {
   isContended: boolean
 }
 
-/** Locks the channels of these commands of one app, and reads the facts of each command. */
+/**
+ * Locks the channels of these commands of one app, and reads the facts of each command. There are
+ * none of one whose author has no row: the backend, before its first message.
+ */
 export async function readFacts(
   db: Tx,
   commands: SendCommand[],
@@ -58,11 +62,12 @@ type FactsRow = Omit<SendFacts, 'command' | 'isContended'> & { ordinal: number }
  */
 function selectFacts(db: Tx, appId: string, commands: SendCommand[]) {
   const channelIds = commands.map(({ input }) => input.channelId)
-  const userIds = commands.map(({ caller }) => caller.userId)
+  const userIds = commands.map(({ caller }) => caller.userId ?? SYSTEM_USER.id)
   const clientIds = commands.map(({ input }) => input.clientId ?? null)
   const parentIds = commands.map(({ input }) => input.parentId ?? null)
   const channel = db`jsonb_build_object(
-    'id', c.id, 'type', c.type, 'lastSeq', c.last_seq, 'rev', c.rev, 'isLocked', true
+    'id', c.id, 'type', c.type, 'lastSeq', c.last_seq, 'rev', c.rev, 'isLocked', true,
+    'frozen', c.frozen
   )`
   const earlier = db`(
     select id

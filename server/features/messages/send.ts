@@ -4,6 +4,7 @@ import { CONTENDED, implementBatch, RequiresFirstError } from '../../core/operat
 import type { Tx } from '../../db/client.ts'
 import { channelForReader, isOpen } from '../access.ts'
 import { joinOpenChannel } from '../members/index.ts'
+import { insertSystemUser, SYSTEM_USER } from '../system-user.ts'
 import { type Append, createAppender, type SendOutcome } from './append.ts'
 import { readFacts, type SendCommand, type SendFacts } from './send-facts.ts'
 import { selectMessages, toMessage } from './view.ts'
@@ -16,6 +17,10 @@ const GROUPS = 2
 /** About what a message takes beside its content. */
 const MESSAGE_BYTES = 500
 
+/** Most messages have neither attachments nor metadata. */
+const jsonLength = (value: object) =>
+  Object.keys(value).length === 0 ? 0 : JSON.stringify(value).length
+
 /**
  * Appends messages in four statements, whatever the number of messages and members: lock, read,
  * store the messages, store their events. The rights, the parent and an earlier copy are read after
@@ -26,18 +31,18 @@ export const send = implementBatch(contract.messages.send, {
     group: `${appId}:${Number.parseInt(channelId.slice(-2), 16) % GROUPS}`,
     resource: `${appId}:${channelId}`,
   }),
-  bytesOf: ({ input: { text, attachments } }) =>
-    attachments.reduce(
-      (sum, { url, name = '' }) => sum + url.length + name.length,
-      text.length + MESSAGE_BYTES,
-    ),
+  bytesOf: ({ input: { text, attachments, custom } }) =>
+    text.length + jsonLength(attachments) + jsonLength(custom ?? {}) + MESSAGE_BYTES,
   run: async (ctx, commands, { mayWait }) => {
     const facts = await readFacts(ctx.db, commands, { mayWait })
     const earlier = await selectEarlier(ctx.db, facts)
     const { append, write } = createAppender(ctx)
-    const outcomes = facts.map((each) =>
-      each.isContended ? CONTENDED : decide(each, { earlier, append }),
-    )
+    const factsOf = new Map(facts.map((each) => [each.command, each]))
+    const outcomes = commands.map((command) => {
+      const each = factsOf.get(command)
+      if (!each) return { error: systemUserFirst(command) }
+      return each.isContended ? CONTENDED : decide(each, { earlier, append })
+    })
     write()
     return outcomes
   },
@@ -47,7 +52,7 @@ export const send = implementBatch(contract.messages.send, {
     const which = db`
       where msg.app_id = ${caller.appId}
         and msg.channel_id = ${channelId}
-        and msg.user_id = ${caller.userId}
+        and msg.user_id = ${caller.userId ?? SYSTEM_USER.id}
         and msg.client_id = ${clientId}`
     const [view] = await selectMessages(db, { viewer: caller.userId, which })
     if (!view) return undefined
@@ -61,9 +66,16 @@ function decide(
   { earlier, append }: { earlier: Map<string, Message>; append: Append },
 ): SendOutcome {
   const { command, channel, role, earlierId } = facts
-  if (facts.isAuthorDeleted) return refuse('INVALID_TOKEN', 'The token has been revoked')
+  const isBackend = command.caller.userId === null
+  if (facts.isAuthorDeleted && !isBackend) {
+    return refuse('INVALID_TOKEN', 'The token has been revoked')
+  }
   if (!channel) return refuse('NOT_FOUND', 'Channel not found')
-  if (role === null && !isOpen(channel.type)) {
+  const wrongType = isBackend ? 'regular' : 'system'
+  if (command.input.type === wrongType) {
+    return refuse('FORBIDDEN', `type: expected something other than "${wrongType}"`)
+  }
+  if (role === null && !isBackend && !isOpen(channel.type)) {
     return refuse('FORBIDDEN', 'You are not a member of this channel')
   }
   const repeated = earlierId === null ? undefined : earlier.get(earlierId)
@@ -71,6 +83,8 @@ function decide(
   if (command.input.parentId !== undefined && facts.rootId === null) {
     return refuse('NOT_FOUND', 'Parent message not found')
   }
+  if (isBackend) return append(facts, channel)
+  if (channel.frozen) return refuse('FORBIDDEN', 'The channel is frozen')
   return role === null ? { error: joinFirst(command) } : append(facts, channel)
 }
 
@@ -80,8 +94,19 @@ const refuse = (code: 'NOT_FOUND' | 'FORBIDDEN' | 'INVALID_TOKEN', message: stri
 
 /** The first message in an open channel makes its author a member. */
 const joinFirst = ({ caller, input }: SendCommand) =>
+  new RequiresFirstError(async ({ inTransaction }) => {
+    const { userId } = caller
+    if (userId === null) return
+    await inTransaction((ctx) => joinOpenChannel({ ...ctx, caller: { ...caller, userId } }, input))
+  })
+
+/** The first system message of an app needs an author, if there is a channel for it. */
+const systemUserFirst = ({ caller, input }: SendCommand) =>
   new RequiresFirstError(({ inTransaction }) =>
-    inTransaction((ctx) => joinOpenChannel({ ...ctx, caller }, input)),
+    inTransaction(async ({ db }) => {
+      await channelForReader({ db, caller }, input.channelId)
+      await insertSystemUser(db, caller.appId)
+    }),
   )
 
 /** The messages that commands repeat, by id. Usually there are none, and no query is sent. */

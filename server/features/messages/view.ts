@@ -1,10 +1,14 @@
 import { limits, type Message } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
+import { withCustom } from '../custom.ts'
+import { SYSTEM_USER } from '../system-user.ts'
 import { userSummary } from '../users/view.ts'
 
 /** A message as it is read; the last two columns are null where it is not pinned. */
-type MessageView = Omit<Message, 'linkPreviews' | 'pinned'> & {
+type MessageView = Omit<Message, 'linkPreviews' | 'custom' | 'silent' | 'pinned'> & {
   linkPreviews: Message['linkPreviews'] | null
+  custom: NonNullable<Message['custom']> | null
+  silent: boolean | null
   pinnedBy: string | null
   pinnedAt: string | null
 }
@@ -66,6 +70,7 @@ export const selectMessageViews = (
           octet_length(page.text)
           + octet_length(page.attachments::text)
           + coalesce(octet_length(page.link_previews::text), 0)
+          + coalesce(octet_length(page.custom::text), 0)
         ) over (order by ${order}) as content_bytes
       from (${rows}) page
     ) msg
@@ -83,13 +88,20 @@ const withAuthorAndPin = (db: Tx) => db`
   join users author on author.app_id = msg.app_id and author.id = msg.user_id
   left join pins p on p.message_id = msg.id`
 
+const summaryOfSystem = (db: Tx) =>
+  db`jsonb_build_object('id', msg.user_id, 'name', ${SYSTEM_USER.name}::text, 'image', null)`
+
 const viewColumns = (db: Tx, viewer: string | Fragment | null) => db`
   msg.id, msg.channel_id, msg.user_id, msg.seq, msg.rev,
-  msg.text, msg.mentions, msg.attachments, msg.link_previews,
+  coalesce(msg.type, 'regular') as type, msg.silent,
+  msg.text, msg.mentions, msg.attachments, msg.link_previews, msg.custom,
   msg.parent_id, msg.reply_count, msg.client_id,
   msg.created_at, msg.updated_at, msg.edited_at, msg.deleted_at,
   p.pinned_by, p.pinned_at,
-  ${userSummary(db, db`author`)} as "user",
+  case
+    when msg.type = 'system' then ${summaryOfSystem(db)}
+    else ${userSummary(db, db`author`)}
+  end as "user",
   ${reactionsOfMessage(db, viewer)} as reactions`
 
 /**
@@ -144,8 +156,17 @@ const reactionsOfMessage = (db: Tx, viewer: string | Fragment | null) => db`
     ) kind
   ), '[]')`
 
-export const toMessage = ({ pinnedBy, pinnedAt, linkPreviews, ...view }: MessageView): Message => ({
+export const toMessage = ({
+  pinnedBy,
+  pinnedAt,
+  linkPreviews,
+  custom,
+  silent,
+  ...view
+}: MessageView): Message => ({
   ...view,
+  ...withCustom(custom),
+  ...(silent ? { silent: true as const } : {}),
   pinned: pinnedBy !== null && pinnedAt !== null,
   ...(linkPreviews ? { linkPreviews } : {}),
 })

@@ -19,7 +19,23 @@ export async function workspaceForMember(
   return { role }
 }
 
-/** The same, and the workspace is locked: changes of its members happen one after the other. */
+/** A workspace of the app, for its backend. */
+export async function requireWorkspace(
+  { db, caller: { appId } }: Context<'userOrKey'>,
+  workspaceId: string,
+) {
+  const [workspace] = await db<{ id: string }[]>`
+    select id
+    from workspaces
+    where app_id = ${appId}
+      and id = ${workspaceId}`
+  if (!workspace) throw new ApiError('NOT_FOUND', 'Workspace not found')
+}
+
+/**
+ * A workspace that the caller is a member of, locked: changes of its members happen one after the
+ * other.
+ */
 export async function lockedWorkspaceForMember(ctx: WriteContext<'user'>, workspaceId: string) {
   await ctx.db`
     select from workspaces

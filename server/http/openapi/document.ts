@@ -60,7 +60,8 @@ const introduction = `\
 A chat backend: channels, messages, threads, reactions and read state.
 
 A backend calls \`POST /tokens\` with its API key and passes the token to its front end, which \
-uses it for every call under \`/api\`.
+uses it for every call under \`/api\`. With \`X-API-Key\` and \`X-User-Id\` the backend \
+itself makes any of these calls as a user.
 
 Bodies are JSON in UTF-8, ids of channels and messages are UUIDs, times are ISO 8601 in UTC. \
 Unknown fields of a request are ignored, and responses may gain fields.
@@ -81,6 +82,14 @@ const securitySchemes: Record<string, SecuritySchemeObject> = {
     name: 'X-API-Key',
     description: "An app's backend, with the `apiKey` of `POST /admin/apps`.",
   },
+  userId: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-User-Id',
+    description:
+      'Beside `X-API-Key`: the user as whom the backend calls, with their rights. An unknown id ' +
+      'makes a new user, as `POST /tokens` does. Not together with a bearer token.',
+  },
   adminKey: {
     type: 'apiKey',
     in: 'header',
@@ -92,8 +101,8 @@ const security: Record<Auth, Record<string, string[]>[]> = {
   none: [],
   admin: [{ adminKey: [] }],
   key: [{ apiKey: [] }],
-  user: [{ bearer: [] }],
-  userOrKey: [{ bearer: [] }, { apiKey: [] }],
+  user: [{ bearer: [] }, { apiKey: [], userId: [] }],
+  userOrKey: [{ bearer: [] }, { apiKey: [], userId: [] }, { apiKey: [] }],
 }
 const methods = {
   GET: 'get',

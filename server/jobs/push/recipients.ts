@@ -43,7 +43,7 @@ export const selectMessageRecipients = (db: Db, jobs: Job<'push-message'>[]) => 
       select msg.app_id, msg.id as message_id, msg.parent_id as thread_id, msg.text,
         msg.channel_id, coalesce(c.name, author.display_name) as channel_name,
         author.id as sender_id,
-        author.display_name as sender_name,
+        case when msg.type = 'system' then 'System' else author.display_name end as sender_name,
         coalesce(author.image, '') as sender_avatar,
         page.recipients, page.last_id
       from unnest(${appIds}::uuid[], ${messageIds}::uuid[], ${afters}::text[])
@@ -56,7 +56,7 @@ export const selectMessageRecipients = (db: Db, jobs: Job<'push-message'>[]) => 
       join users author
         on author.app_id = msg.app_id
         and author.id = msg.user_id
-        and author.deleted_at is null
+        and (author.deleted_at is null or msg.type = 'system')
       left join lateral (
         select array_agg(lower(name)) as names
         from unnest(msg.mentions) name

@@ -20,7 +20,13 @@ export function createChannel(
 ) {
   const messages: Message[] = []
   const members = memberIds.map(
-    (userId): Member => ({ userId, user: userOf(userId), role: 'member', joinedAt: timeOf(0) }),
+    (userId): Member => ({
+      userId,
+      user: userOf(userId),
+      role: 'member',
+      custom: {},
+      joinedAt: timeOf(0),
+    }),
   )
   const reads = new Map(memberIds.map((userId) => [userId, 0]))
   const pins = new Map<string, PinnedBy>()
@@ -92,6 +98,8 @@ export function createChannel(
       lastReadSeq: reads.get(me) ?? 0,
       role: 'member',
       rev,
+      frozen: false,
+      custom: {},
       createdAt: timeOf(0),
       updatedAt: timeOf(0),
       ...own,
@@ -111,6 +119,7 @@ export function createChannel(
         mentions: [],
         attachments: [],
         parentId: parentId || null,
+        type: 'regular',
         replyCount: 0,
         pinned: false,
         clientId: clientId || null,
@@ -149,7 +158,7 @@ export function createChannel(
       react(messageId, emoji, { by, isOn: false }),
     join: (userId: string) => {
       rev += 1
-      const member = { userId, user: userOf(userId), role: 'member' as const }
+      const member = { userId, user: userOf(userId), role: 'member' as const, custom: {} }
       members.push({ ...member, joinedAt: timeOf(rev) })
       reads.set(userId, 0)
       const payload = { channelId: id, ...member, memberCount: members.length }

@@ -1,0 +1,57 @@
+import type { Admit } from '../core/admission.ts'
+import type { UserCaller } from '../core/context.ts'
+import { ApiError } from '../core/errors.ts'
+import type { Revocations } from '../core/revocations.ts'
+import type { Db, Tx } from '../db/client.ts'
+import { createLookupCache } from './lookup-cache.ts'
+
+type ActingUsersOptions = { db: Db; admit: Admit; revocations: Revocations }
+type Acting = {
+  caller: UserCaller
+  until: number
+  /** Creates the user, as POST /tokens does. */
+  create: () => Promise<unknown>
+}
+
+/** Users as whom a backend acts: who is not there yet becomes a user before the call. */
+export function createActingUsers({ db, admit, revocations }: ActingUsersOptions) {
+  const known = createLookupCache<boolean>()
+  revocations.subscribe((revoked) => {
+    if ('userId' in revoked) known.drop(keyOf(revoked))
+  })
+
+  const ensure = async ({ caller, until, create }: Acting) => {
+    const select = async () => {
+      const users = await db.use((tx) => selectUser(tx, caller), until)
+      return users.length > 0 || undefined
+    }
+    const isKnown = await known.load(keyOf(caller), {
+      inTurn: (look) => admit({ appId: caller.appId, lane: 'calls', until }, look),
+      select,
+    })
+    if (!isKnown) await create()
+  }
+
+  /** Carries out a call. A user who is deleted meanwhile is created again, once. */
+  return async <T>(acting: Acting, run: () => Promise<T>): Promise<T> => {
+    await ensure(acting)
+    try {
+      return await run()
+    } catch (error) {
+      if (!isRevoked(error)) throw error
+      known.drop(keyOf(acting.caller))
+      await acting.create()
+      return run()
+    }
+  }
+}
+
+const selectUser = (db: Tx, { appId, userId }: UserCaller) => db<{ id: string }[]>`
+  select u.id
+  from users u
+  where u.app_id = ${appId}
+    and u.id = ${userId}
+    and u.deleted_at is null`
+
+const keyOf = ({ appId, userId }: Pick<UserCaller, 'appId' | 'userId'>) => `${appId}:${userId}`
+const isRevoked = (error: unknown) => error instanceof ApiError && error.code === 'INVALID_TOKEN'
