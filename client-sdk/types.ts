@@ -1230,6 +1230,11 @@ export interface ChannelEvents {
       /** How many replies it has now, without deleted ones. */
       replyCount: number
     } | undefined
+    /**
+     * `seq` of the author's read position after this message: the message itself if they had read
+     * everything before it.
+     */
+    authorLastReadSeq: number
   }
   /** A message was edited, pinned or unpinned, or its link previews are ready. */
   'message.updated': {

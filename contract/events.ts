@@ -60,7 +60,17 @@ const presence = z.object({
  */
 export const channelEvents = {
   'message.new': z
-    .object({ channelId, message: Message, parent })
+    .object({
+      channelId,
+      message: Message,
+      parent,
+      authorLastReadSeq: z.int().meta({
+        description:
+          "`seq` of the author's read position after this message: the message itself if they " +
+          'had read everything before it.',
+        examples: [12],
+      }),
+    })
     .meta({ description: 'A message was sent.' }),
   'message.updated': z.object({ channelId, message: Message }).meta({
     description: 'A message was edited, pinned or unpinned, or its link previews are ready.',

@@ -140,6 +140,36 @@ test('an author has read their own message only if they had read all before it',
   expect(room.reads.getSnapshot().me?.lastReadSeq).toBe(0)
 })
 
+test('reads and messages that cross each other cost no request and end in the truth', async () => {
+  const { chat, channel, count, publish } = scriptedChat()
+  const talk = channel('c')
+  talk.send('1')
+  await chat.connect()
+  const [room, list] = [chat.channel('c'), chat.channels()]
+  room.watch()
+  room.reads.subscribe(() => {})
+  await until(room.reads, ({ ana }) => ana?.lastReadSeq === 1)
+  await until(list, ready)
+  await quiet()
+  const before = count(/./)
+  // The author has read everything on another device; that news comes after the message.
+  talk.reads.set('me', 1)
+  talk.send('2', { by: 'me' })
+  await until(room.reads, ({ me }) => me?.lastReadSeq === 2)
+  await until(list, ({ items }) => items[0]?.lastReadSeq === 2)
+  const readAt = lastActiveAt
+  const late = { channelId: 'c', userId: 'me', lastReadSeq: 1, lastReadMessageId: null, readAt }
+  publish('chat:app:c', { type: 'read.updated', payload: late })
+  // Here nobody knows of the read before the message.
+  talk.read('ana', 2)
+  talk.send('3', { by: 'ana' })
+  await until(room.reads, ({ ana }) => ana?.lastReadSeq === 3)
+  await quiet()
+  expect(room.reads.getSnapshot().me?.lastReadSeq).toBe(2)
+  expect(list.getSnapshot().items[0]?.lastReadSeq).toBe(2)
+  expect(count(/./)).toBe(before)
+})
+
 test('what only comes in ephemeral events is fetched again after an outage', async () => {
   const { chat, channel, cut, mend, count } = scriptedChat()
   const talk = channel('c')
