@@ -226,7 +226,8 @@ export interface Api {
   }
   users: {
     /**
-     * Lists the users of the app by name. `q` matches a part of the name.
+     * Lists the users of the app by name. `q` matches a part of the name; `ids` asks for certain
+     * users, and is given without `q`, `offset` and `cursor`.
      *
      * `GET /api/users`
      */
@@ -242,6 +243,11 @@ export interface Api {
       cursor?: string | undefined
       /** Part of the name, case-insensitive. */
       q?: string | undefined
+      /**
+       * Only these users, whatever the `limit`: at most 100 ids, joined by commas or each in a
+       * parameter of its own. Unknown ids are left out.
+       */
+      ids?: string[] | undefined
     }, options?: CallOptions): Promise<{
       /** By name, then id. */
       users: User[]

@@ -9,7 +9,7 @@ const lastActiveAt = new Date(0).toISOString()
 test('presence told by an event is not undone by an older answer', async () => {
   const { chat, tell, hold } = scriptedChat()
   await chat.connect()
-  const held = hold(/users\/ana/)
+  const held = hold(/users\?ids=ana$/)
   const presence = chat.presence('ana')
   presence.subscribe(() => {})
   await held.asked
@@ -24,12 +24,13 @@ test('presence told by an event is not undone by an older answer', async () => {
 })
 
 test('presence is asked for once by any number of watchers, again after a reconnect', async () => {
-  const { chat, data, cut, mend, count } = scriptedChat()
+  const { chat, data, cut, mend, requests } = scriptedChat()
   await chat.connect()
+  const asked = () => requests.filter((request) => request.includes('/users'))
   const [ana, ben] = [chat.presence('ana'), chat.presence('ben')]
   const stops = [ana, ana, ben].map((presence) => presence.subscribe(() => {}))
   await quiet()
-  expect([count(/users\/ana/), count(/users\/ben/)]).toEqual([1, 1])
+  expect(asked()).toEqual(['GET /api/users?ids=ana%2Cben'])
   stops[2]?.()
   cut()
   await isOffline(chat)
@@ -38,7 +39,22 @@ test('presence is asked for once by any number of watchers, again after a reconn
   await isLive(chat)
   await until(ana, ({ isOnline }) => isOnline)
   await quiet()
-  expect([count(/users\/ana/), count(/users\/ben/)]).toEqual([2, 1])
+  expect(asked().slice(1)).toEqual(['GET /api/users?ids=ana'])
+})
+
+test('the presence of 250 users takes 3 requests, with any characters in their ids', async () => {
+  const { chat, data, requests } = scriptedChat()
+  await chat.connect()
+  const ids = Array.from({ length: 249 }, (_, index) => `user%&=${index}`)
+  data.online.add('user%&=0').add('user%&=248').add('a,b')
+  const presences = [...ids, 'a,b'].map((id) => chat.presence(id))
+  for (const presence of presences) presence.subscribe(() => {})
+  const before = requests.length
+  await quiet()
+  const online = presences.flatMap((each, index) => (each.getSnapshot().isOnline ? [index] : []))
+  expect(online).toEqual([0, 248, 249])
+  const asked = requests.slice(before).map((request) => request.split('?')[0])
+  expect(asked).toEqual([...Array(3).fill('GET /api/users'), 'GET /api/users/a%2Cb'])
 })
 
 test('rooms and lists that miss the same events share requests, repeated on failure', async () => {
