@@ -1,15 +1,20 @@
 import type { ClientContext } from './context.ts'
 import { keepIfEqual } from './equality.ts'
 import { createStore, type Store, type WritableStore } from './store.ts'
+import type { User } from './types.ts'
 
 /** Whether a user is online, and when they were last active; null if that is not known. */
 export type Presence = { isOnline: boolean; lastActiveAt: string | null }
 type PresenceEntry = { store: WritableStore<Presence>; readable: Store<Presence>; updates: number }
 
+/** How many users one request asks for. */
+const USERS_PER_CALL = 100
+
 /** The presence of the users that something watches. */
 export class PresenceStores {
   readonly #users = new Map<string, PresenceEntry>()
-  #queue: Promise<unknown> = Promise.resolve()
+  /** Users to ask for in the next request. */
+  readonly #wanted = new Set<string>()
 
   constructor(readonly context: ClientContext) {}
 
@@ -32,23 +37,40 @@ export class PresenceStores {
     known.store.set(keepIfEqual(known.store.getSnapshot(), presence))
   }
 
-  /** Connected again: loads the watched users one after another. */
+  /** Connected again: loads the watched users. */
   handleReconnect() {
     for (const [userId, { store }] of this.#users) {
       if (store.isWatched) this.#load(userId)
     }
   }
 
+  /** Users who are asked for in the same tick share a request. */
   #load(userId: string) {
     if (!this.context.session()) return
-    this.#queue = this.#queue
-      .then(async () => {
-        const before = this.#users.get(userId)?.updates
-        const { online, lastActiveAt } = await this.context.api.users.get({ userId })
-        // An event that arrived meanwhile is newer than the response.
-        if (this.#users.get(userId)?.updates === before)
-          this.update(userId, { isOnline: online, lastActiveAt })
-      })
-      .catch(() => {})
+    this.#wanted.add(userId)
+    if (this.#wanted.size === 1) queueMicrotask(() => this.#loadWanted())
+  }
+
+  #loadWanted() {
+    const userIds = [...this.#wanted]
+    this.#wanted.clear()
+    const { users } = this.context.api
+    // A query joins ids by commas: one that contains a comma goes into a path.
+    const joinable = userIds.filter((id) => !id.includes(','))
+    for (let start = 0; start < joinable.length; start += USERS_PER_CALL) {
+      const ids = joinable.slice(start, start + USERS_PER_CALL)
+      void this.#fetch(ids, async () => (await users.list({ ids })).users)
+    }
+    for (const userId of userIds.filter((id) => id.includes(',')))
+      void this.#fetch([userId], async () => [await users.get({ userId })])
+  }
+
+  async #fetch(ids: string[], load: () => Promise<User[]>) {
+    const updates = new Map(ids.map((id) => [id, this.#users.get(id)?.updates]))
+    for (const { id, online, lastActiveAt } of await load().catch(() => [])) {
+      // An event that arrived meanwhile is newer than the response.
+      if (this.#users.get(id)?.updates === updates.get(id))
+        this.update(id, { isOnline: online, lastActiveAt })
+    }
   }
 }

@@ -232,7 +232,8 @@ export interface Api {
   }
   users: {
     /**
-     * Lists the users of the app by name. `q` matches a part of the name.
+     * Lists the users of the app by name. `q` matches a part of the name; `ids` asks for certain
+     * users, and is given without `q`, `offset` and `cursor`.
      *
      * `GET /api/users`
      */
@@ -248,6 +249,11 @@ export interface Api {
       cursor?: string | undefined
       /** Part of the name, case-insensitive. */
       q?: string | undefined
+      /**
+       * Only these users, whatever the `limit`: at most 100 ids, joined by commas or each in a
+       * parameter of its own. Unknown ids are left out.
+       */
+      ids?: string[] | undefined
     }, options?: CallOptions): Promise<{
       /** By name, then id. */
       users: User[]
@@ -1278,6 +1284,11 @@ export interface ChannelEvents {
       /** How many replies it has now, without deleted ones. */
       replyCount: number
     } | undefined
+    /**
+     * `seq` of the author's read position after this message: the message itself if they had read
+     * everything before it. Absent in system messages.
+     */
+    authorLastReadSeq?: number | undefined
     /**
      * Present if the app's backend did it with its API key: for itself, or as the user whom the
      * event names.

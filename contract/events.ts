@@ -65,7 +65,21 @@ const presence = z.object({
  */
 export const channelEvents = {
   'message.new': z
-    .object({ channelId, message: Message, parent, ...origin })
+    .object({
+      channelId,
+      message: Message,
+      parent,
+      authorLastReadSeq: z
+        .int()
+        .optional()
+        .meta({
+          description:
+            "`seq` of the author's read position after this message: the message itself if they " +
+            'had read everything before it. Absent in system messages.',
+          examples: [12],
+        }),
+      ...origin,
+    })
     .meta({ description: 'A message was sent.' }),
   'message.updated': z.object({ channelId, message: Message, ...origin }).meta({
     description: 'A message was edited, pinned or unpinned, or its link previews are ready.',

@@ -115,16 +115,33 @@ export const users = {
     path: '/api/users',
     auth: 'userOrKey',
     summary: 'List users',
-    description: 'Lists the users of the app by name. `q` matches a part of the name.',
-    input: z.object({
-      limit: field.pageSize(limits.page.users),
-      offset: field.offset(),
-      cursor: field.cursor(),
-      q: field
-        .text({ max: limits.nameLength })
-        .optional()
-        .meta({ description: 'Part of the name, case-insensitive.', examples: ['an'] }),
-    }),
+    description:
+      'Lists the users of the app by name. `q` matches a part of the name; `ids` asks for certain ' +
+      'users, and is given without `q`, `offset` and `cursor`.',
+    input: z
+      .object({
+        limit: field.pageSize(limits.page.users),
+        offset: field.offset(),
+        cursor: field.cursor(),
+        q: field
+          .text({ max: limits.nameLength })
+          .optional()
+          .meta({ description: 'Part of the name, case-insensitive.', examples: ['an'] }),
+        ids: z
+          .array(field.text({ max: limits.userIdLength }))
+          .max(limits.page.users.max)
+          .optional()
+          .meta({
+            description:
+              `Only these users, whatever the \`limit\`: at most ${limits.page.users.max} ids, ` +
+              'joined by commas or each in a parameter of its own. Unknown ids are left out.',
+            examples: [['ana', 'ben']],
+          }),
+      })
+      .refine(({ ids, q, offset, cursor }) => ids === undefined || (!q && !offset && !cursor), {
+        error: 'expected no q, offset and cursor beside it',
+        path: ['ids'],
+      }),
     output: z.object({
       users: z.array(User).meta({ description: 'By name, then id.' }),
       nextCursor: field.nextCursor(),

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { channelEventsOf } from './support/events.ts'
 import { forbidden, invalid, notFound, refusal } from './support/refusal.ts'
 import { rest } from './support/rest.ts'
 import { type User, useWorld } from './support/world.ts'
@@ -35,6 +36,28 @@ test('reading a channel clears its unread count and stores a read mark', async (
     from read_marks
     where channel_id = ${channelId} and user_id = 'ben'`
   expect(marks).toEqual([{ seq: 3 }])
+})
+
+test('a new message says how far its author has read', async () => {
+  const [ana, ben] = await world().users('ana', 'ben')
+  const { channelId, ids } = await talk(['one', 'two'], [ana, ben])
+  const send = ({ messages }: User) => messages.send({ channelId, text: 'more' })
+  await send(ben)
+  await ben.reads.mark({ channelId, messageId: ids[0] ?? '' })
+  await send(ben)
+  await ben.reads.mark({ channelId })
+  await send(ben)
+  await send(ana)
+  const events = await channelEventsOf(world(), channelId)
+  const positions = events.flatMap(({ type, payload }) =>
+    type === 'message.new' ? [payload.authorLastReadSeq] : [],
+  )
+  // Ana has read up to 2; ben nothing, then 1, then everything.
+  expect(positions).toEqual([1, 2, 0, 1, 5, 2])
+  expect([
+    (await stateOf(ana, channelId)).lastReadSeq,
+    (await stateOf(ben, channelId)).lastReadSeq,
+  ]).toEqual([2, 5])
 })
 
 test('marking a channel read needs no body', async () => {

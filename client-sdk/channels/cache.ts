@@ -1,7 +1,6 @@
 import { type ClientContext, currentUserId } from '../context.ts'
 import { isShallowEqual, keepIfEqual } from '../equality.ts'
 import type { ChannelEvent, UserEvent } from '../events.ts'
-import { ReadRace } from '../room/read-race.ts'
 import { createStore, type Store, type WritableStore } from '../store.ts'
 import type { Channel, UserEvents, UserSummary } from '../types.ts'
 import { ChannelList, type ChannelsFilter, type ChannelsStore } from './list.ts'
@@ -9,6 +8,7 @@ import {
   applyChannelEvent,
   type ListedChannel,
   mergeFetched,
+  ownReadSeq,
   sortKeysOf,
   withChannelProfile,
   withSettings,
@@ -28,13 +28,12 @@ export class ChannelsCache {
   readonly #subscriptions = new Map<string, () => void>()
   /**
    * When something without a rev last changed by an event: `count <channel>`, `settings <channel>`,
-   * `sent <channel>`, `profile <user>` or `total`. The response to an earlier request may be older.
+   * `profile <user>` or `total`. The response to an earlier request may be older.
    */
   readonly #changedAt = new Map<string, number>()
   readonly #profiles = new Map<string, UserSummary>()
-  /** How far the user had read a channel by the last `read.updated`, and when that arrived. */
-  readonly #reads = new Map<string, { seq: number; at: number }>()
-  readonly #readRace = new ReadRace()
+  /** How far the user had read a channel by events. A response may be older. */
+  readonly #reads = new Map<string, number>()
   readonly #unread: WritableStore<Unread>
   /** A logical clock: it advances with each event. */
   #clock = 0
@@ -55,16 +54,13 @@ export class ChannelsCache {
   }
 
   handleChannelEvent(channelId: string, event: ChannelEvent) {
-    if (event.type === 'read.updated' && event.payload.userId === this.#me)
-      this.#reads.set(channelId, { seq: event.payload.lastReadSeq, at: ++this.#clock })
-    if (event.type === 'message.new' && isBy(this.#me, event))
-      this.#changedAt.set(`sent ${channelId}`, ++this.#clock)
+    const readSeq = Math.max(ownReadSeq(event, this.#me), this.#reads.get(channelId) ?? 0)
+    if (readSeq > 0) this.#reads.set(channelId, readSeq)
     const listed = this.#channels.get(channelId)
     if (!listed) return
     if (event.type === 'channel.deleted') return this.remove(channelId)
     const { needsRefetch, ...next } = applyChannelEvent(listed, event, this.#me)
-    const hasRaced = isBy(this.#me, event) && this.#readRace.record(event)
-    if (needsRefetch || hasRaced) this.#refetch(channelId)
+    if (needsRefetch) this.#refetch(channelId)
     if (next.channel === listed.channel) return
     this.#channels.set(channelId, next)
     this.#refresh()
@@ -104,6 +100,7 @@ export class ChannelsCache {
 
   /** The connection was lost: the lists may miss changes. */
   handleDisconnect() {
+    this.#reads.clear()
     for (const list of this.#lists.values()) list.handleDisconnect()
   }
 
@@ -143,11 +140,10 @@ export class ChannelsCache {
 
   #merge(channel: Channel, since: number, sortKey = 0) {
     const hasChanged = (what: string) => (this.#changedAt.get(what) ?? 0) > since
-    const { seq = 0, at = 0 } = this.#reads.get(channel.id) ?? {}
     const merged = mergeFetched(this.#channels.get(channel.id), channel, {
       isCountOvertaken: hasChanged(`count ${channel.id}`),
       areSettingsOvertaken: hasChanged(`settings ${channel.id}`),
-      readSeq: at > since ? seq : 0,
+      readSeq: this.#reads.get(channel.id) ?? 0,
     })
     const newProfiles = [...this.#profiles.values()].filter(({ id }) => hasChanged(`profile ${id}`))
     const listed = newProfiles.reduce(
@@ -156,10 +152,8 @@ export class ChannelsCache {
     )
     this.#channels.set(channel.id, { ...listed, sortKey: Math.max(listed.sortKey, sortKey) })
     this.#subscribe(channel)
-    // Only the server knows whether the user had read everything before this message, and which
-    // message is the last one after a deletion that events have overtaken.
-    if (hasChanged(`sent ${channel.id}`) || listed.channel.lastMessage?.deletedAt)
-      this.#refetch(channel.id)
+    // Only the server knows which message is the last one, if events have overtaken a deletion.
+    if (listed.channel.lastMessage?.deletedAt) this.#refetch(channel.id)
   }
 
   #applyProfile(user: UserSummary) {
@@ -247,7 +241,3 @@ export class ChannelsCache {
     return currentUserId(this.context)
   }
 }
-
-const isBy = (userId: string, { type, payload }: ChannelEvent) =>
-  (type === 'message.new' && payload.message.userId === userId) ||
-  (type === 'read.updated' && payload.userId === userId)

@@ -15,7 +15,11 @@ export function applyChannelEvent(
   me: string,
 ): ListedChannel & { needsRefetch?: boolean } {
   if (event.rev !== undefined && event.rev <= channel.rev) return { channel, sortKey }
-  const next = { ...reduce(channel, event, me), rev: event.rev ?? channel.rev }
+  const next = {
+    ...reduce(channel, event, me),
+    rev: event.rev ?? channel.rev,
+    lastReadSeq: Math.max(channel.lastReadSeq, ownReadSeq(event, me)),
+  }
   if (event.type === 'message.new') {
     const sentAt = Date.parse(event.payload.message.createdAt)
     return { channel: next, sortKey: Math.max(sortKey, sentAt) }
@@ -28,16 +32,17 @@ export function applyChannelEvent(
   return { channel: next, sortKey, needsRefetch }
 }
 
+/** How far the user had read by an event; 0 if it is not about that. */
+export function ownReadSeq({ type, payload }: ChannelEvent, me: string): number {
+  if (type === 'message.new' && payload.message.userId === me) return payload.authorLastReadSeq ?? 0
+  return type === 'read.updated' && payload.userId === me ? payload.lastReadSeq : 0
+}
+
 function reduce(channel: Channel, event: ChannelEvent, me: string): Channel {
   switch (event.type) {
     case 'message.new': {
       const { message } = event.payload
-      const isRead = message.userId === me && channel.lastReadSeq === message.seq - 1
-      return {
-        ...updateLastMessage(channel, event, me),
-        lastMessage: message,
-        lastReadSeq: isRead ? message.seq : channel.lastReadSeq,
-      }
+      return { ...updateLastMessage(channel, event, me), lastMessage: message }
     }
     case 'channel.member_joined':
     case 'channel.member_left':
@@ -48,10 +53,6 @@ function reduce(channel: Channel, event: ChannelEvent, me: string): Channel {
     }
     case 'channel.updated':
       return { ...channel, ...event.payload.channel }
-    case 'read.updated':
-      return event.payload.userId === me
-        ? { ...channel, lastReadSeq: Math.max(channel.lastReadSeq, event.payload.lastReadSeq) }
-        : channel
     default:
       return updateLastMessage(channel, event, me)
   }

@@ -1,11 +1,7 @@
-import type { ChannelEvent } from '../events.ts'
 import type { ChannelState } from './state.ts'
 
 /** A change that arrived during a load. */
-export type BufferedChange = {
-  event?: ChannelEvent
-  apply: (state: ChannelState) => ChannelState
-}
+export type BufferedChange = (state: ChannelState) => ChannelState
 
 /** Buffers the changes that arrive during a load, to be applied to its result. */
 export class EventBuffer {

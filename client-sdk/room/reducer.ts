@@ -4,18 +4,8 @@ import type { ChannelEvents, Message, Reaction } from '../types.ts'
 import { updatePins } from './pins.ts'
 import { type ChannelState, type ChatMessage, type ReadPosition, toChatMessage } from './state.ts'
 
-/** The state after a live event. One that is already included, by its rev, changes nothing. */
-export function applyEvent(before: ChannelState, event: ChannelEvent, me: string): ChannelState {
-  const state =
-    event.type === 'message.new' ? advanceAuthorsRead(before, event.payload.message) : before
-  return replayEvent(state, event, me)
-}
-
-/**
- * The same for an event that was buffered during a load. It may be older than the loaded state,
- * which therefore cannot show whether the author of a message had read everything before it.
- */
-export function replayEvent(state: ChannelState, event: ChannelEvent, me: string): ChannelState {
+/** The state after an event. One that is already included, by its rev, changes nothing. */
+export function applyEvent(state: ChannelState, event: ChannelEvent, me: string): ChannelState {
   const next = reduce(state, event, me)
   return event.rev !== undefined && event.rev > next.rev ? { ...next, rev: event.rev } : next
 }
@@ -26,8 +16,12 @@ function reduce(state: ChannelState, event: ChannelEvent, me: string): ChannelSt
   const rev = event.rev ?? 0
   switch (event.type) {
     case 'message.new': {
-      const { message, parent } = event.payload
-      const next = upsertMessages(state, [message])
+      const { message, parent, authorLastReadSeq: lastReadSeq } = event.payload
+      const stored = upsertMessages(state, [message])
+      const next =
+        lastReadSeq === undefined
+          ? stored
+          : advanceRead(stored, message.userId, { lastReadSeq, readAt: null })
       return stopTyping(updateReplyCount(next, parent, rev), message.userId)
     }
     case 'message.updated': {
@@ -147,13 +141,6 @@ const withOwn = (
     ...reaction,
     own: changed[reaction.type] ?? before.some(({ type, own }) => own && type === reaction.type),
   }))
-
-/** The server's rule: authors have read their message only if they had read all before it. */
-function advanceAuthorsRead(state: ChannelState, { userId, seq }: Message) {
-  return state.reads?.[userId]?.lastReadSeq === seq - 1
-    ? advanceRead(state, userId, { lastReadSeq: seq, readAt: null })
-    : state
-}
 
 function advanceRead(state: ChannelState, userId: string, position: ReadPosition): ChannelState {
   const known = state.reads?.[userId]

@@ -24,7 +24,7 @@ type ResourcesOptions = {
   onChange: () => void
 }
 
-/** The pause before a resource that failed, or may be wrong, is loaded again. */
+/** The pause before a resource that failed is loaded again. */
 const RETRY_MS = 1_000
 
 /** The load states of a channel's resources. Each resource is loaded at most once at a time. */
@@ -86,11 +86,6 @@ export class Resources {
     }
   }
 
-  /** Loads a resource again after a pause, at the latest when it is watched. */
-  reloadLater(name: ResourceName) {
-    this.#later(() => this.invalidate(name))
-  }
-
   load(name: ResourceName, loader = this.options.loaderOf(name)): Promise<void> {
     const running = this.#loads.get(name)
     if (running) return running
@@ -130,16 +125,10 @@ export class Resources {
   }
 
   #retryLater(name: ResourceName) {
-    this.#later(() => {
-      if (this.get(name).status === 'failed') this.invalidate(name)
-    })
-  }
-
-  #later(invalidate: () => void) {
     const generation = this.#generation
     setTimeout(() => {
       if (generation !== this.#generation) return
-      invalidate()
+      if (this.get(name).status === 'failed') this.invalidate(name)
       this.loadWatched()
     }, RETRY_MS)
   }

@@ -4,8 +4,7 @@ import type { ChatError } from '../error.ts'
 import type { ChannelEvent } from '../events.ts'
 import type { ChannelChanges, UserSummary } from '../types.ts'
 import { applyProfiles, profilesOf } from './profiles.ts'
-import { ReadRace } from './read-race.ts'
-import { applyEvent, replayEvent, upsertMessages } from './reducer.ts'
+import { applyEvent, upsertMessages } from './reducer.ts'
 import { type Loaded, type Loader, type ResourceName, Resources } from './resources.ts'
 import { type ChannelState, emptyState } from './state.ts'
 import { trimWindow, windowSize } from './timeline.ts'
@@ -35,7 +34,6 @@ const MAX_LIVE_MESSAGES = 1_000
 export class ChannelSync {
   state: ChannelState = emptyState
   readonly resources: Resources
-  readonly #readRace = new ReadRace()
   #watchers = 0
   #leaveTimer: ReturnType<typeof setTimeout> | undefined
   #unsubscribe: (() => void) | undefined
@@ -96,18 +94,17 @@ export class ChannelSync {
     if (!this.#unsubscribe) return
     if (event.type === 'typing.start' || event.type === 'typing.stop') this.#typing.record(event)
     else {
-      const apply = (state: ChannelState) => replayEvent(state, event, this.#me)
-      this.resources.buffer.add({ event, apply })
+      const apply = (state: ChannelState) => applyEvent(state, event, this.#me)
+      this.resources.buffer.add(apply)
     }
     if (event.rev !== undefined && this.#position)
       this.#position = { ...this.#position, offset: event.rev }
     this.update((state) => trimWindow(applyEvent(state, event, this.#me), this.#windowLimit))
-    if (this.#readRace.record(event)) this.resources.reloadLater('reads')
   }
 
   applyProfile(user: UserSummary) {
     const apply = (state: ChannelState) => applyProfiles(state, profilesOf(user))
-    this.resources.buffer.add({ apply })
+    this.resources.buffer.add(apply)
     this.update(apply)
   }
 
@@ -181,13 +178,10 @@ export class ChannelSync {
     const loaded = apply(this.state)
     const isOvertaken = name === 'messages' && this.#hasJumped && mainWindow !== null
     const state = isOvertaken ? { ...loaded, mainWindow } : loaded
-    this.state = changes.reduce((state, change) => change.apply(state), state)
+    this.state = changes.reduce((state, change) => change(state), state)
     this.#windowLimit = windowSize(this.state) + MAX_LIVE_MESSAGES
     if (name === 'messages') this.options.onGapFilled()
     if (this.state.arePinsStale) void this.#reloadPins()
-    // Only the server knows whether the authors of these messages had read everything before.
-    const hasNewMessage = changes.some(({ event }) => event?.type === 'message.new')
-    if (name === 'reads' && hasNewMessage) this.resources.reloadLater(name)
   }
 
   #requestChanges(since: number) {

@@ -60,7 +60,8 @@ const toObject = (value: unknown) => (typeof value === 'object' && value !== nul
 
 /**
  * Reads query strings as the types that the operation expects: whole numbers and booleans, in their
- * plain form only. Any other value stays a string, for the schema to refuse.
+ * plain form only, and lists joined by commas. Any other value stays a string, for the schema to
+ * refuse.
  */
 function queryReader({ path, input }: Operation) {
   const inPath = new Set(pathParameters(path))
@@ -81,7 +82,7 @@ const fromQuery = (type: z.core.$ZodType, value: string) => {
   if (type instanceof z.ZodNumber && /^-?\d{1,15}$/.test(value)) return Number(value)
   if (type instanceof z.ZodBoolean && (value === 'true' || value === 'false'))
     return value === 'true'
-  return value
+  return type instanceof z.ZodArray ? value.split(',') : value
 }
 
 const innermost = (schema: z.core.$ZodType): z.core.$ZodType =>

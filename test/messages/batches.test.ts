@@ -83,6 +83,16 @@ test('a refused message does not fail the others of its batch', async () => {
   expect((await channelEventsOf(world(), channelId)).map(({ offset }) => offset)).toEqual(upTo(rev))
 })
 
+test('each message of a batch says how far its author has read after it', async () => {
+  const { ana, channelId } = await talk()
+  const send = () => ana.messages.send({ channelId, text: 'hello' })
+  await inOneBatch({ user: ana, channelId }, () => [send(), send(), send()])
+  expect((await storedIn(channelId)).transactions).toBe(1)
+  const events = await channelEventsOf(world(), channelId)
+  const sent = events.filter(({ type }) => type === 'message.new')
+  expect(sent.map(({ payload }) => payload.authorLastReadSeq)).toEqual([1, 2, 3, 4])
+})
+
 test('of two texts with one client id in one batch the first is stored', async () => {
   const { ana, ben, channelId } = await talk()
   const send = (user: User, text: string) =>

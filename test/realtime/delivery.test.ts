@@ -22,7 +22,11 @@ test.each(framings)(
     const ascending = sent.sort((a, b) => a.seq - b.seq)
     expect(listener.received.map(({ offset }) => offset)).toEqual(ascending.map(({ rev }) => rev))
     expect(listener.received.map(({ envelope }) => envelope.payload)).toEqual(
-      ascending.map((message) => ({ channelId: channel.id, message })),
+      ascending.map((message) => ({
+        channelId: channel.id,
+        message,
+        authorLastReadSeq: message.seq,
+      })),
     )
   },
 )

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isOffline, ready, until } from '../support/chat.ts'
+import { isOffline } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
@@ -47,33 +47,6 @@ test('typing is reported every 3 seconds, from the first moment, with any clock'
   await clock.forward(60_000)
   expect(count(/\/typing$/)).toBe(3)
 })
-
-test.each([-HOUR_MS, HOUR_MS])(
-  'a read and a message within a second are a race although the clock moved by %d ms',
-  async (ms) => {
-    const clock = stoppedClock()
-    const { chat, channel, count } = scriptedChat()
-    const talk = channel('c')
-    await chat.connect()
-    const room = chat.channel('c')
-    room.watch()
-    room.reads.subscribe(() => {})
-    await until(room.messages, ready)
-    await quiet()
-    const asked = () => count(/\/read-status\?/)
-    expect(asked()).toBe(1)
-    talk.send('first')
-    await clock.forward(1_000)
-    talk.read('ana', 1)
-    await clock.forward(3_000)
-    expect(asked()).toBe(1)
-    talk.send('second')
-    clock.set(ms)
-    talk.read('ana', 2)
-    await clock.forward(3_000)
-    expect(asked()).toBe(2)
-  },
-)
 
 test('a connection that lasts a second does not reset the backoff', async () => {
   const clock = stoppedClock()

@@ -9,7 +9,7 @@ const lastActiveAt = new Date(0).toISOString()
 test('presence of an event is not undone by an older answer', async () => {
   const { chat, tell, hold } = scriptedChat()
   await chat.connect()
-  const held = hold(/users\/ana/)
+  const held = hold(/users\?ids=ana$/)
   const presence = chat.presence('ana')
   presence.subscribe(() => {})
   await held.asked
@@ -24,12 +24,13 @@ test('presence of an event is not undone by an older answer', async () => {
 })
 
 test('presence is asked for once by any number of watchers, again after a reconnect', async () => {
-  const { chat, data, cut, mend, count } = scriptedChat()
+  const { chat, data, cut, mend, requests } = scriptedChat()
   await chat.connect()
+  const asked = () => requests.filter((request) => request.includes('/users'))
   const [ana, ben] = [chat.presence('ana'), chat.presence('ben')]
   const stops = [ana, ana, ben].map((presence) => presence.subscribe(() => {}))
   await quiet()
-  expect([count(/users\/ana/), count(/users\/ben/)]).toEqual([1, 1])
+  expect(asked()).toEqual(['GET /api/users?ids=ana%2Cben'])
   stops[2]?.()
   cut()
   await isOffline(chat)
@@ -38,7 +39,22 @@ test('presence is asked for once by any number of watchers, again after a reconn
   await isLive(chat)
   await until(ana, ({ isOnline }) => isOnline)
   await quiet()
-  expect([count(/users\/ana/), count(/users\/ben/)]).toEqual([2, 1])
+  expect(asked().slice(1)).toEqual(['GET /api/users?ids=ana'])
+})
+
+test('the presence of 250 users takes 3 requests, with any characters in their ids', async () => {
+  const { chat, data, requests } = scriptedChat()
+  await chat.connect()
+  const ids = Array.from({ length: 249 }, (_, index) => `user%&=${index}`)
+  data.online.add('user%&=0').add('user%&=248').add('a,b')
+  const presences = [...ids, 'a,b'].map((id) => chat.presence(id))
+  for (const presence of presences) presence.subscribe(() => {})
+  const before = requests.length
+  await quiet()
+  const online = presences.flatMap((each, index) => (each.getSnapshot().isOnline ? [index] : []))
+  expect(online).toEqual([0, 248, 249])
+  const asked = requests.slice(before).map((request) => request.split('?')[0])
+  expect(asked).toEqual([...Array(3).fill('GET /api/users'), 'GET /api/users/a%2Cb'])
 })
 
 test('rooms and lists that miss the same events share requests, repeated on failure', async () => {
@@ -138,6 +154,36 @@ test('an author has read their own message only if they had read all before it',
   talk.send('3', { by: 'me' })
   await until(room.messages, ({ items }) => items.length === 3)
   expect(room.reads.getSnapshot().me?.lastReadSeq).toBe(0)
+})
+
+test('reads and messages that cross each other cost no request and end in the truth', async () => {
+  const { chat, channel, count, publish } = scriptedChat()
+  const talk = channel('c')
+  talk.send('1')
+  await chat.connect()
+  const [room, list] = [chat.channel('c'), chat.channels()]
+  room.watch()
+  room.reads.subscribe(() => {})
+  await until(room.reads, ({ ana }) => ana?.lastReadSeq === 1)
+  await until(list, ready)
+  await quiet()
+  const before = count(/./)
+  // The author has read everything on another device; that news comes after the message.
+  talk.reads.set('me', 1)
+  talk.send('2', { by: 'me' })
+  await until(room.reads, ({ me }) => me?.lastReadSeq === 2)
+  await until(list, ({ items }) => items[0]?.lastReadSeq === 2)
+  const readAt = lastActiveAt
+  const late = { channelId: 'c', userId: 'me', lastReadSeq: 1, lastReadMessageId: null, readAt }
+  publish('chat:app:c', { type: 'read.updated', payload: late })
+  // Here nobody knows of the read before the message.
+  talk.read('ana', 2)
+  talk.send('3', { by: 'ana' })
+  await until(room.reads, ({ ana }) => ana?.lastReadSeq === 3)
+  await quiet()
+  expect(room.reads.getSnapshot().me?.lastReadSeq).toBe(2)
+  expect(list.getSnapshot().items[0]?.lastReadSeq).toBe(2)
+  expect(count(/./)).toBe(before)
 })
 
 test('state that only ephemeral events carry is fetched again after an outage', async () => {

@@ -49,6 +49,38 @@ describe('listing users', () => {
     ])
   })
 
+  test('users are looked up by up to 100 ids at once, without unknown and foreign ones', async () => {
+    const stranger = await world().stranger()
+    await stranger.users.put({ userId: 'foreign' })
+    const [ana] = await world().users('look-b', 'look-a', 'look,c')
+    await world().backend.users.delete({ userId: 'look-a' })
+    const ids = ['look-b', 'nobody', 'foreign', 'look-a', 'look,c', 'look-b', 'no id at all']
+    const { users, nextCursor } = await ana.users.list({ ids: ['look-b', 'nobody', 'foreign'] })
+    expect([users.map(({ id }) => id), nextCursor]).toEqual([['look-b'], null])
+    expect(users[0]).toEqual(await ana.users.list({ q: 'look-b' }).then(({ users: [one] }) => one))
+    const get = rest(world(), ana)
+    const found = async (query: string) => {
+      const { body } = await get('GET', `/api/users?${query}`)
+      return body.users?.map(({ id }: { id: string }) => id) ?? body.error.code
+    }
+    expect(await found('ids=look-b,nobody')).toEqual(['look-b'])
+    expect(await found(ids.map((id) => `ids=${encodeURIComponent(id)}`).join('&'))).toEqual([
+      'look,c',
+      'look-b',
+    ])
+    const many = Array.from({ length: 101 }, (_, index) => `id${index}`)
+    expect(await found(`ids=look-b,${many.slice(2).join()}`)).toEqual(['look-b'])
+    for (const refused of [
+      `ids=${many}`,
+      'ids=a&q=a',
+      'ids=a&offset=1',
+      'ids=a%00',
+      'ids=a&cursor=x',
+    ])
+      expect([refused, await found(refused)]).toEqual([refused, 'VALIDATION_ERROR'])
+    expect((await fetch(`${world().url}/api/users?ids=look-b`)).status).toBe(401)
+  })
+
   test('a page of users holds 50 by default and at most 100', async () => {
     await insertUsers(world(), 'many', 101)
     const count = async (limit?: number) =>

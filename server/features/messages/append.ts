@@ -45,7 +45,6 @@ export function createAppender(ctx: AppendContext) {
     if (isPushed(message, command.input.silent))
       ctx.enqueue('push-message', { messageId: message.id })
     if (linksIn(message.text).length > 0) ctx.enqueue('preview', { messageId: message.id })
-    moveMarker(facts, message)
     if (clientId !== undefined) sentByKey.set(key, message)
     const authorSeq = nextOfAuthor(facts, message)
     messages.push({ ...message, appId: command.caller.appId, authorSeq })
@@ -58,9 +57,11 @@ export function createAppender(ctx: AppendContext) {
     const id = uuidv7()
     const seq = ctx.nextSeq(channel)
     const parent = nextInThread(facts)
+    const authorLastReadSeq = moveMarker(facts, { channelId: channel.id, seq })
     const payloadAt = (rev: number) => ({
       channelId: channel.id,
       message: newMessage(facts, { id, channelId: channel.id, seq, rev }),
+      authorLastReadSeq,
       ...(parent ? { parent } : {}),
       ...originOf(facts.command.caller),
     })
@@ -83,15 +84,18 @@ export function createAppender(ctx: AppendContext) {
     return { id: rootId, replyCount: replyCount + 1 }
   }
 
+  /** Returns the read position of the author after this message; the system has none. */
   const moveMarker = (
-    { lastReadSeq, unreadAfterSeq }: SendFacts,
-    { channelId, userId, seq, type }: Message,
+    { author, command, lastReadSeq, unreadAfterSeq }: SendFacts,
+    { channelId, seq }: Pick<Message, 'channelId' | 'seq'>,
   ) => {
-    if (type === 'system') return
+    if (command.caller.userId === null) return undefined
+    const userId = author.id
     const key = `${channelId} ${userId}`
     const marker = markers.get(key) ?? { channelId, userId, lastReadSeq, unreadAfterSeq }
     const moved = advance(marker, seq)
     if (hasMoved(marker, moved)) markers.set(key, moved)
+    return moved.lastReadSeq
   }
 
   const write = () => {

@@ -1,4 +1,4 @@
-import { contract } from '@parley/contract'
+import { contract, type User } from '@parley/contract'
 import type { Caller, UserAdminAccess, WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
@@ -6,11 +6,15 @@ import { encodeCursor, toPage } from '../cursors.ts'
 import { deleteUsers } from './delete.ts'
 import { namedAfter, selectNamedIds } from './search.ts'
 import { upsertUsers } from './upsert.ts'
-import { selectProfiles } from './view.ts'
+import { type Profile, selectProfiles } from './view.ts'
 
 const list = implementWithoutTransaction(
   contract.users.list,
-  async ({ db, caller: { appId } }, { limit, offset, cursor, q }) => {
+  async ({ db, caller: { appId } }, { limit, offset, cursor, q, ids }) => {
+    if (ids !== undefined) {
+      const users = await selectProfiles(db, { appId, which: db`u.id = any(${ids})` })
+      return { users: users.map(asListed), nextCursor: null }
+    }
     const rows = { limit: limit + 1, offset }
     const which =
       q === undefined
@@ -22,9 +26,11 @@ const list = implementWithoutTransaction(
         : db`u.id = any(array(${selectNamedIds(db, { appId, q, cursor, ...rows })}))`
     const profiles = await selectProfiles(db, { appId, which })
     const { page, nextCursor } = toPage(profiles, limit, ({ name, id }) => encodeCursor(name, id))
-    return { users: page.map(({ custom, email, ...user }) => user), nextCursor }
+    return { users: page.map(asListed), nextCursor }
   },
 )
+
+const asListed = ({ custom, email, ...user }: Profile): User => user
 
 const get = implementWithoutTransaction(contract.users.get, async ({ db, caller }, { userId }) => {
   const [profile] = await selectProfiles(db, { appId: caller.appId, which: db`u.id = ${userId}` })

@@ -27,7 +27,7 @@ const usersById = (db: Tx, { appId, ids, lock }: UsersById) => db<UserSummary[]>
   order by u.id
   ${lock}`
 
-type Profile = User & { custom: Record<string, unknown>; email: string | null }
+export type Profile = User & { custom: Record<string, unknown>; email: string | null }
 type ProfileQuery = { appId: string; which: Fragment }
 
 /**

@@ -20,9 +20,13 @@ const routes: [RegExp, Answer][] = [
   [/^GET \/api\/channels\/unread-count$/, ({ data }) => ({ count: data.total })],
   [/^POST \/api\/sync$/, ({ data, body }) => ({ channels: changesOf(data, body), more: false })],
   [
-    /^GET \/api\/users\/([^/]+)$/,
-    ({ data }, id) => ({ ...userOf(id), online: data.online.has(id), lastActiveAt: timeOf(0) }),
+    /^GET \/api\/users$/,
+    ({ data, query }) => ({
+      users: (query.get('ids') ?? '').split(',').map((id) => presenceOf(data, id)),
+      nextCursor: null,
+    }),
   ],
+  [/^GET \/api\/users\/([^/]+)$/, ({ data }, id) => presenceOf(data, decodeURIComponent(id))],
   [
     /^GET \/api\/channels\/([^/]+)\/messages$/,
     ({ data, query }, id) => pageOf(existing(data, id).messages, query),
@@ -108,6 +112,12 @@ export function answerOf(data: ScriptedData, { request, body }: Asked): object {
   }
   throw new Error(`the scripted server has no answer to ${request}`)
 }
+
+const presenceOf = ({ online }: ScriptedData, id: string) => ({
+  ...userOf(id),
+  online: online.has(id),
+  lastActiveAt: timeOf(0),
+})
 
 const done = (_effect?: unknown) => ({ success: true })
 

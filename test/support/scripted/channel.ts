@@ -133,7 +133,9 @@ export function createChannel(
       const root = parentId ? find(parentId) : undefined
       if (root) Object.assign(root, { replyCount: root.replyCount + 1, rev })
       const parent = root && { id: root.id, replyCount: root.replyCount }
-      publish({ type: 'message.new', payload: { channelId: id, message, parent } }, rev)
+      const authorLastReadSeq = reads.get(by) ?? 0
+      const payload = { channelId: id, message, parent, authorLastReadSeq }
+      publish({ type: 'message.new', payload }, rev)
       return message
     },
     edit: (messageId: string, text: string) => update(messageId, { text, editedAt: timeOf(rev) }),
