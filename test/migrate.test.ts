@@ -15,7 +15,7 @@ const last = readMigrations().at(-1)?.name
 const parley = (command: string, variables: Record<string, string>) =>
   new Promise<{ code: number; output: string }>((resolve) => {
     const env = { PATH: process.env.PATH, ...production, ...complete, ...variables }
-    const options = { cwd: tmpdir(), env }
+    const options = { cwd: tmpdir(), env, timeout: 60_000 }
     execFile(process.execPath, bundled(command), options, (error, stdout, stderr) => {
       const code = typeof error?.code === 'number' ? error.code : 0
       resolve({ code, output: stdout + stderr })

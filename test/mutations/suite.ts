@@ -9,6 +9,9 @@ const TEST_TIMEOUT_MS = 40_000
 const SECONDS_PER_FILE = 60
 const RUNS_PER_HOST = 8
 
+/** A host bundles the programs once, with the defect that is planted when it starts. */
+const isInProgram = (file: string) => /^server\/(bin|commands)\//.test(file)
+
 export type SuiteRequest = { tests: string[]; changed: string[] }
 /** `error`: the tests did not run, which proves nothing. */
 export type Verdict = { outcome: 'green' | 'red' | 'timeout' | 'error'; by: string }
@@ -43,10 +46,13 @@ export function createSuite(tree: string, databaseUrl: string) {
     host = undefined
   }
   const run = async (request: SuiteRequest): Promise<Verdict> => {
+    const needsOwnHost = request.changed.some(isInProgram)
+    if (needsOwnHost) stop()
     const verdict = await attempt(request)
     runs += 1
     // Tests that were cut off leave processes and connections behind, which end with the host.
-    if (verdict.outcome === 'timeout' || runs % RUNS_PER_HOST === 0) stop()
+    const isUsedUp = verdict.outcome === 'timeout' || runs % RUNS_PER_HOST === 0
+    if (needsOwnHost || isUsedUp) stop()
     if (verdict.outcome !== 'error') return verdict
     stop()
     return attempt(request)
