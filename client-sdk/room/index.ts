@@ -162,9 +162,20 @@ export class Room {
     this.#typing.keystroke()
   }
 
-  /** Marks everything as read, or everything up to a message. Throttled; never moves back. */
-  markRead(messageId?: string): Promise<void> {
-    return this.#reads.mark(messageId)
+  /**
+   * Marks everything as read, or everything up to a message: shown at once, undone if the server
+   * refuses it. Throttled; never moves back. Where nothing is unread it makes no call.
+   */
+  async markRead(messageId?: string): Promise<void> {
+    const { records } = this.#context
+    if (this.#sync.isRead(records.get(this.id))) return
+    records.startReading(this.id)
+    try {
+      await this.#reads.mark(messageId)
+    } catch (error) {
+      records.undoReading(this.id)
+      throw error
+    }
   }
 
   /** @internal */
