@@ -14,16 +14,14 @@ import {
   withSettings,
   withUserProfile,
 } from './reducer.ts'
+import { RecordSubscriptions } from './subscriptions.ts'
 import { type Unread, UnreadCounts } from './unread.ts'
-
-/** How many channels' topics are subscribed to. */
-const MAX_SUBSCRIPTIONS = 500
 
 /** The records of the user's channels as far as they were loaded, and lists of them. */
 export class ChannelsCache {
   readonly #channels = new Map<string, ListedChannel>()
   readonly #lists = new Map<string, ChannelList>()
-  readonly #subscriptions = new Map<string, () => void>()
+  readonly #subscriptions: RecordSubscriptions
   /**
    * When something without a rev last changed by an event: `count <channel>`, `settings <channel>`,
    * `profile <user>` or `total`. The response to an earlier request may be older.
@@ -38,6 +36,7 @@ export class ChannelsCache {
 
   constructor(readonly context: SharedContext) {
     this.#unread = new UnreadCounts(context)
+    this.#subscriptions = new RecordSubscriptions(context.topics)
   }
 
   get unread(): Store<Unread> {
@@ -106,8 +105,7 @@ export class ChannelsCache {
   }
 
   remove(channelId: string) {
-    this.#subscriptions.get(channelId)?.()
-    this.#subscriptions.delete(channelId)
+    this.#subscriptions.remove(channelId)
     this.#reads.delete(channelId)
     if (this.#channels.delete(channelId)) this.#refresh()
   }
@@ -216,36 +214,23 @@ export class ChannelsCache {
   }
 
   #subscribe({ id, rev }: Channel) {
-    if (this.#subscriptions.has(id) || this.#subscriptions.size >= MAX_SUBSCRIPTIONS) return
-    this.#subscriptions.set(id, () => {})
-    const unsubscribe = this.context.topics.subscribe(id, ({ isRecovered, position }) => {
+    this.#subscriptions.add(id, ({ offset }) => {
       // Events between the record and the subscription were missed.
-      const knownRev = this.#channels.get(id)?.channel.rev ?? rev
-      if (!isRecovered && position.offset > knownRev) this.#refetch(id)
+      if (offset > (this.#channels.get(id)?.channel.rev ?? rev)) this.#refetch(id)
     })
-    // The channel may have been removed while subscribing.
-    if (this.#subscriptions.has(id)) this.#subscriptions.set(id, unsubscribe)
-    else unsubscribe()
   }
 
   #createList(filter: ChannelsFilter) {
     return new ChannelList({
       filter,
       context: this.context,
-      channels: () => this.#shown(),
+      channels: () => this.#unread.pendingReads.showAll([...this.#channels.values()]),
       totalUnread: () => this.unread.getSnapshot().total,
       startFetch: () => {
         const since = this.#clock
         return (page) => this.#mergePage(page, since)
       },
     })
-  }
-
-  #shown(): ListedChannel[] {
-    return [...this.#channels.values()].map(({ channel, sortKey }) => ({
-      channel: this.#unread.pendingReads.show(channel),
-      sortKey,
-    }))
   }
 
   /** Returns the last sort key of the page. */

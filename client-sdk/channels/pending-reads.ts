@@ -23,6 +23,10 @@ export class PendingReads {
     this.#records.clear()
   }
 
+  showAll<Listed extends { channel: Channel }>(listed: Listed[]): Listed[] {
+    return listed.map((each) => ({ ...each, channel: this.show(each.channel) }))
+  }
+
   /** A record as it is shown; the same object until it changes. */
   show(known: Channel): Channel {
     if (known.unreadCount === 0 || !this.#records.has(known.id)) return known

@@ -8,6 +8,7 @@ import { PendingMutations } from './mutations.ts'
 import { optimistic } from './optimistic.ts'
 import { type Draft, type OutgoingMessage, sendThroughOutbox } from './outgoing.ts'
 import { upsertMessages } from './reducer.ts'
+import { isAllRead } from './selectors.ts'
 import {
   type ListSnapshot,
   type MessagesStore,
@@ -168,7 +169,7 @@ export class Room {
    */
   async markRead(messageId?: string): Promise<void> {
     const { records } = this.#context
-    if (this.#sync.isRead(records.get(this.id))) return
+    if (this.#isRead) return
     records.startReading(this.id)
     try {
       await this.#reads.mark(messageId)
@@ -209,6 +210,14 @@ export class Room {
   refresh() {
     this.#mutations.dropConfirmed(this.#sync.state)
     this.#stores.refresh()
+  }
+
+  /** Whether the user surely has nothing unread here. */
+  get #isRead() {
+    const { state, resources } = this.#sync
+    const record = this.#context.records.get(this.id)
+    const isLoaded = resources.get('messages').status === 'ready'
+    return isLoaded && isAllRead(state, { record, me: this.#me.id })
   }
 
   get #me(): UserSummary {

@@ -2,12 +2,11 @@ import type { StreamPosition } from '../connection.ts'
 import { type ClientContext, currentUserId } from '../context.ts'
 import type { ChatError } from '../error.ts'
 import type { ChannelEvent } from '../events.ts'
-import type { Channel, ChannelChanges, UserSummary } from '../types.ts'
+import type { ChannelChanges, UserSummary } from '../types.ts'
 import { NEWEST_ALONE } from './loaders.ts'
 import { applyProfiles, profilesOf } from './profiles.ts'
 import { applyEvent, upsertMessages } from './reducer.ts'
 import { type Loaded, type Loader, type ResourceName, Resources } from './resources.ts'
-import { isAllRead } from './selectors.ts'
 import { type ChannelState, emptyState } from './state.ts'
 import { trimWindow, windowSize } from './timeline.ts'
 import { TypingExpiry } from './typing-expiry.ts'
@@ -61,19 +60,11 @@ export class ChannelSync {
     })
   }
 
-  watch(): () => void {
-    return this.#watchers.add()
-  }
+  readonly watch = () => this.#watchers.add()
 
   /** Whether the channel is subscribed, or will be once the connection is back. */
   get isActive() {
     return this.#unsubscribe !== undefined
-  }
-
-  /** Whether the user surely has nothing unread here. */
-  isRead(record: Channel | undefined): boolean {
-    const isLoaded = this.resources.get('messages').status === 'ready'
-    return isLoaded && isAllRead(this.state, { record, me: this.#me })
   }
 
   /** Moves the window to other messages. The latest request counts, whichever is answered last. */
