@@ -1,22 +1,27 @@
+import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { chatOf, isLive, isOffline, liveChatOf, ready, texts, until } from '../support/chat.ts'
 import { useWorld } from '../support/world.ts'
 
-const world = useWorld()
+const { tokens, messages, requests } = limits.rates
+const world = useWorld({ rateLimits: { tokens, messages, requests, appRequests: 0 } })
 
 /** The calls of a client, without those that the check itself makes. */
 function countCalls() {
   const calls: string[] = []
+  const statuses: number[] = []
   const counting = (async (url, options) => {
     calls.push(`${options?.method} ${new URL(String(url)).pathname}`)
-    return fetch(url, options)
+    const response = await fetch(url, options)
+    statuses.push(response.status)
+    return response
   }) as typeof fetch
-  return { calls, fetch: counting }
+  return { calls, statuses, fetch: counting }
 }
 
 /** A client that shows the list, a room with its members and read positions, and reads all. */
 async function showing(userId: string, channelId: string) {
-  const { calls, fetch } = countCalls()
+  const { calls, statuses, fetch } = countCalls()
   const { chat, proxy } = await liveChatOf(world(), userId, { fetch })
   const [room, list] = [chat.channel(channelId), chat.channels()]
   room.watch()
@@ -29,7 +34,7 @@ async function showing(userId: string, channelId: string) {
     room.markRead().catch(() => {})
   })
   await Promise.all([until(room.messages, ready), until(room.members, ready), until(list, ready)])
-  return { userId, chat, proxy, calls, room, list }
+  return { userId, chat, proxy, calls, statuses, room, list }
 }
 
 /** A channel of so many people. */
@@ -112,4 +117,17 @@ test('a message costs each of 12 watchers one call, and its author none', async 
     expect(calls.filter((call) => call === sent)).toHaveLength(own)
     expect(calls.filter((call) => call === read).length).toBeLessThanOrEqual(authors.length - own)
   }
+})
+
+test('five people who each write a minute of messages at once are within the default limits', async () => {
+  const { ids, channelId } = await createTalk('brisk', 5)
+  const all = await Promise.all(ids.map((id) => showing(id, channelId)))
+  const each = Array.from({ length: 15 }, (_, index) => `message ${index}`)
+  await Promise.all(all.flatMap(({ room }) => each.map((text) => room.send({ text }).sent)))
+  const isRead = ({ room }: (typeof all)[number]) =>
+    until(room.reads, (reads) => ids.every((id) => reads[id]?.lastReadSeq === 75))
+  await Promise.all(all.map(isRead))
+  expect(all.flatMap(({ statuses }) => statuses).filter((status) => status === 429)).toEqual([])
+  // An app-wide limit of 1,000 a minute would hold as well.
+  expect(all.flatMap(({ calls }) => calls).length).toBeLessThan(requests)
 })
