@@ -1,28 +1,44 @@
 import type { Connection } from './connection.ts'
+import { type ChatError, toChatError } from './error.ts'
 import type { Emitter } from './events.ts'
+import { createDeferred } from './timing.ts'
 import type { ChannelChanges, UserApi } from './types.ts'
 
 type CatchUpOptions = { api: Pick<UserApi, 'sync'>; connection: Connection; events: Emitter }
 
+/** What a room shows, beside the changes of its channel. */
+type RoomPart = 'pages' | 'members'
 /** A request for what changed in a channel. */
 type ChangesRequest = {
   /** Everything since this rev; null for the channel's record alone. */
   since: number | null
   /** Applies the response; true if it filled a gap in the channel's stores. */
   apply: (changes: ChannelChanges) => Promise<boolean> | boolean
+  part?: RoomPart
+  /** Called if the call fails; without it the request is repeated. */
+  fail?: (error: ChatError) => void
 }
 
 const CHANNELS_PER_CALL = 200
+/** Of how many channels a call returns a part. */
+const PARTS_PER_CALL = 10
 /** A failed call is repeated after this pause, or when the connection returns. */
 const RETRY_MS = 3_000
 /** No channel reaches this rev, so the server responds with the channel's record alone. */
 const CHANNEL_ONLY = 2_147_483_647
 
-/** Fetches missed changes for any number of channels in as few calls as possible. */
+/**
+ * Fetches what was missed, and what rooms show, for any number of channels in as few calls as
+ * possible.
+ */
 export class CatchUp {
   #pending = new Map<string, ChangesRequest[]>()
+  /** Takes the total of unread messages; undefined while it is not requested. */
+  #applyTotal: ((count: number) => void) | undefined
   #running: Promise<void> | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
+  /** Requests wait for `run()`, which comes once the connection is there. */
+  #isHeld = true
 
   constructor(readonly options: CatchUpOptions) {}
 
@@ -30,15 +46,49 @@ export class CatchUp {
   request(channelId: string, request: ChangesRequest) {
     this.#pending.set(channelId, [...(this.#pending.get(channelId) ?? []), request])
     // Not at once: topics that are subscribed in the same tick share a call.
-    this.#runIn(0)
+    if (!this.#isHeld) this.#runIn(0)
+  }
+
+  /**
+   * Fetches a part of a room with the next call. The response may lack it: if there was no room for
+   * it, for readers who are no members, and without a connection.
+   */
+  async load(channelId: string, part: RoomPart): Promise<ChannelChanges> {
+    const { status } = this.options.connection.state.getSnapshot()
+    if (status !== 'live' && status !== 'catching-up') return {}
+    const { promise, resolve, reject } = createDeferred<ChannelChanges>()
+    const apply = (changes: ChannelChanges) => {
+      resolve(changes)
+      return false
+    }
+    this.request(channelId, { since: null, apply, part, fail: reject })
+    return promise
+  }
+
+  /** Adds the total of unread messages to the next call. */
+  requestTotal(apply: (count: number) => void) {
+    this.#applyTotal = apply
+  }
+
+  /**
+   * The connection was lost: requests wait for the next one, to share its first call. That one does
+   * not wait for a call that may be lost.
+   */
+  hold() {
+    this.#isHeld = true
+    this.#running = undefined
+    clearTimeout(this.#timer)
   }
 
   /** Resolves when no request is pending. */
   run(): Promise<void> {
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined
+    this.#isHeld = false
+    if (this.#running) return this.#running
+    const running = this.#run().finally(() => {
+      if (this.#running === running) this.#running = undefined
     })
-    return this.#running
+    this.#running = running
+    return running
   }
 
   #runIn(ms: number) {
@@ -54,7 +104,7 @@ export class CatchUp {
 
   async #run() {
     const channelIds: string[] = []
-    while (this.#pending.size > 0) {
+    while (this.#pending.size > 0 || this.#applyTotal) {
       const batch = [...this.#pending].slice(0, CHANNELS_PER_CALL)
       for (const [channelId] of batch) this.#pending.delete(channelId)
       channelIds.push(...(await this.#pull(batch)))
@@ -67,8 +117,13 @@ export class CatchUp {
     const channels = Object.fromEntries(
       batch.map(([channelId, requests]) => [channelId, lowestRev(requests)]),
     )
+    const [pages, members] = [withPart(batch, 'pages'), withPart(batch, 'members')]
+    const applyTotal = this.#applyTotal
+    const total = applyTotal !== undefined
     try {
-      const response = await this.options.api.sync.pull({ channels })
+      const response = await this.options.api.sync.pull({ channels, pages, members, total })
+      if (applyTotal === this.#applyTotal) this.#applyTotal = undefined
+      applyTotal?.(response.totalUnread ?? 0)
       const applied = batch.map(async ([channelId, requests]) => {
         const changes = response.channels[channelId]
         if (!changes) return []
@@ -82,7 +137,12 @@ export class CatchUp {
       })
       return (await Promise.all(applied)).flat()
     } catch (error) {
-      for (const [channelId, requests] of batch) this.#repeat(channelId, requests)
+      const failure = toChatError(error)
+      for (const [channelId, requests] of batch) {
+        const kept = requests.filter(({ fail }) => !fail)
+        if (kept.length > 0) this.#repeat(channelId, kept)
+        for (const { fail } of requests) fail?.(failure)
+      }
       throw error
     }
   }
@@ -90,6 +150,11 @@ export class CatchUp {
   #repeat(channelId: string, requests: ChangesRequest[]) {
     this.#pending.set(channelId, [...requests, ...(this.#pending.get(channelId) ?? [])])
   }
+}
+
+const withPart = (batch: [string, ChangesRequest[]][], part: RoomPart) => {
+  const wanted = batch.filter(([, requests]) => requests.some((each) => each.part === part))
+  return wanted.map(([channelId]) => channelId).slice(0, PARTS_PER_CALL)
 }
 
 const lowestRev = (requests: ChangesRequest[]) => {

@@ -1,8 +1,9 @@
 import { createCalls } from './api.ts'
 import { onSleep, onWake } from './browser.ts'
 import { CatchUp } from './catch-up.ts'
-import { ChannelsCache, type Unread } from './channels/cache.ts'
+import { ChannelsCache } from './channels/cache.ts'
 import type { ChannelsFilter, ChannelsStore } from './channels/list.ts'
+import type { Unread } from './channels/unread.ts'
 import { Connection, type ConnectionState } from './connection.ts'
 import type { ClientContext } from './context.ts'
 import { EventDispatcher } from './dispatcher.ts'
@@ -94,9 +95,10 @@ export class ChatClient {
     const catchUp = new CatchUp({ api, connection, events })
     const session = () => this.#session
     this.api = api
-    this.#context = { api, connection, events, outbox, topics, catchUp, session, onError }
+    const shared = { api, connection, events, outbox, topics, catchUp, session, onError }
+    this.#cache = new ChannelsCache(shared)
+    this.#context = { ...shared, records: this.#cache }
     this.#presences = new PresenceStores(this.#context)
-    this.#cache = new ChannelsCache(this.#context)
     this.#dispatcher = new EventDispatcher({
       context: this.#context,
       rooms: this.#rooms,
@@ -210,6 +212,7 @@ export class ChatClient {
 
   #handleDisconnect() {
     this.#context.topics.handleDisconnect()
+    this.#context.catchUp.hold()
     this.#cache.handleDisconnect()
     for (const room of this.#rooms.values()) room.handleDisconnect()
   }
@@ -219,7 +222,8 @@ export class ChatClient {
     const { catchUp, outbox } = this.#context
     outbox.flush()
     this.#presences.handleReconnect()
-    await this.#cache.handleReconnect({ hasGap: this.#dispatcher.hasGap })
+    const { hasGap } = this.#dispatcher
+    await Promise.all([this.#cache.handleReconnect({ hasGap }), catchUp.run()])
     await catchUp.run()
   }
 }

@@ -3,10 +3,20 @@ import type { Connection } from './connection.ts'
 import type { Emitter } from './events.ts'
 import type { Outbox } from './outbox.ts'
 import type { ChannelTopics } from './topics.ts'
-import type { TokenResult, UserApi, UserSummary } from './types.ts'
+import type { Channel, TokenResult, UserApi, UserSummary } from './types.ts'
 
 /** What the parts of a client share. */
-export type ClientContext = {
+export type ClientContext = SharedContext & {
+  /** What rooms know and change of the channels' records. */
+  records: {
+    get: (channelId: string) => Channel | undefined
+    startReading: (channelId: string) => void
+    undoReading: (channelId: string) => void
+  }
+}
+
+/** The same for the records of the channels themselves. */
+export type SharedContext = {
   api: UserApi
   connection: Connection
   events: Emitter
@@ -20,10 +30,10 @@ export type ClientContext = {
 }
 
 /** The user's public profile; undefined before the first token. */
-export function currentUser({ session }: ClientContext): UserSummary | undefined {
+export function currentUser({ session }: SharedContext): UserSummary | undefined {
   const user = session()?.user
   return user && { id: user.id, name: user.name, image: user.image }
 }
 
 /** The user's id; empty before the first token. */
-export const currentUserId = ({ session }: ClientContext) => session()?.user.id ?? ''
+export const currentUserId = ({ session }: SharedContext) => session()?.user.id ?? ''

@@ -3,7 +3,7 @@ export const isDeepEqual = (a: unknown, b: unknown): boolean =>
   Object.is(a, b) || (isObject(a) && isObject(b) && hasEqualEntries(a, b, isDeepEqual))
 
 /** Whether two objects or arrays hold the same values, compared by identity. */
-export const isShallowEqual = (a: object, b: object) => hasEqualEntries(a, b, Object.is)
+const isShallowEqual = (a: object, b: object) => hasEqualEntries(a, b, Object.is)
 
 /**
  * `before` if `after` equals it: consumers that compare by identity, as React does, see no change.

@@ -1,7 +1,7 @@
 export { type ApiOptions, type Credentials, createApi } from './api.ts'
 export type { CallOptions } from './call-options.ts'
-export type { Unread } from './channels/cache.ts'
 export type { ChannelsFilter, ChannelsSnapshot, ChannelsStore } from './channels/list.ts'
+export type { Unread } from './channels/unread.ts'
 export { type ChatClient, type ChatClientOptions, createChatClient } from './client.ts'
 export type { ConnectionState } from './connection.ts'
 export type * from './custom.ts'

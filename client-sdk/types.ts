@@ -931,7 +931,10 @@ export interface Api {
     /**
      * Takes the channels you know, each with the `rev` you know of it. Returns the messages changed
      * since then and each channel as it is now. A response has at most 2,000 messages and 1 MB.
-     * With `more`, call again for the channels that have more.
+     * With `more`, call again for the channels that have more. A client that shows channels gets
+     * what it shows of them in the same call, with `pages`, `members` and `total`. Where there is
+     * no room for a page or for the members of a channel, they are left out: get them by a call of
+     * their own.
      *
      * `POST /api/sync`
      */
@@ -941,11 +944,22 @@ export interface Api {
        * channels.
        */
       channels: Record<string, number>
+      /** Those of the channels whose newest 50 messages to return. At most 10 channels. */
+      pages?: string[] | undefined
+      /**
+       * Those of the channels whose members and read positions to return, in all up to 1,000
+       * members. At most 10 channels.
+       */
+      members?: string[] | undefined
+      /** Whether to count all unread messages. */
+      total?: boolean | undefined
     }, options?: CallOptions): Promise<{
       /** By channel id: an entry for each requested channel. */
       channels: Record<string, ChannelChanges>
       /** Whether any channel has more changes. */
       more: boolean
+      /** With `total`: unread messages in all channels. */
+      totalUnread?: number | undefined
     }>
   }
   workspaces: {
@@ -1783,6 +1797,15 @@ export interface ChannelChanges {
    * Messages changed since then, including tombstones of deleted ones, in ascending order of `rev`.
    */
   messages?: Message[] | undefined
+  /** With `pages`: the newest messages, without deleted ones. */
+  page?: {
+    /** In ascending order of `seq`. */
+    messages: Message[]
+    /** Whether there are older messages. */
+    hasMore: boolean
+  } | undefined
+  /** With `members`: all members, in the order they joined. */
+  members?: SyncMember[] | undefined
 }
 
 /** The name and the look of a channel, the same for every reader. */
@@ -2047,6 +2070,19 @@ export interface ReadStatus {
   image: string | null
   /** The message at the read position; null if nothing was read. */
   lastReadMessageId: string | null
+  /** `seq` of the read position; 0 if nothing was read. */
+  lastReadSeq: number
+}
+
+/** A member, and how far they have read. */
+export interface SyncMember {
+  /** The user's id in your own system. */
+  userId: string
+  user: UserSummary
+  /** Role in the channel. */
+  role: 'owner' | 'moderator' | 'member'
+  /** When the user joined. */
+  joinedAt: string
   /** `seq` of the read position; 0 if nothing was read. */
   lastReadSeq: number
 }

@@ -108,7 +108,15 @@ export const limits = {
   invite: { maxUses: 10_000, expiresInDays: { default: 7, max: 365 } },
   /** How many channels or workspaces a call looks at, to find those without members. */
   abandoned: { slice: 1_000 },
-  sync: { channels: 200, changes: 2_000, messages: 2_000 },
+  sync: {
+    channels: 200,
+    changes: 2_000,
+    messages: 2_000,
+    /** Of how many channels a call returns pages or members, and how many of them. */
+    rooms: 10,
+    pageMessages: 50,
+    members: 1_000,
+  },
   eventsKeptHours: 24,
   readMarksKeptDays: 90,
   largestInteger: 2_147_483_647,

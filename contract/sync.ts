@@ -2,8 +2,15 @@ import { z } from 'zod'
 import { Channel } from './channels.ts'
 import * as field from './fields.ts'
 import { grouped, limits } from './limits.ts'
+import { Member } from './members.ts'
 import { Message } from './messages.ts'
 import { operation } from './operation.ts'
+
+const SyncMember = Member.extend({
+  lastReadSeq: z
+    .int()
+    .meta({ description: '`seq` of the read position; 0 if nothing was read.', examples: [12] }),
+}).meta({ id: 'SyncMember', description: 'A member, and how far they have read.' })
 
 /** What changed in a channel since a `rev`: either `removed`, or everything else. */
 export const ChannelChanges = z
@@ -50,11 +57,31 @@ export const ChannelChanges = z
           'Messages changed since then, including tombstones of deleted ones, in ascending order ' +
           'of `rev`.',
       }),
+    page: z
+      .object({
+        messages: z.array(Message).meta({ description: 'In ascending order of `seq`.' }),
+        hasMore: z
+          .boolean()
+          .meta({ description: 'Whether there are older messages.', examples: [false] }),
+      })
+      .optional()
+      .meta({ description: 'With `pages`: the newest messages, without deleted ones.' }),
+    members: z
+      .array(SyncMember)
+      .optional()
+      .meta({ description: 'With `members`: all members, in the order they joined.' }),
   })
   .meta({ id: 'ChannelChanges', description: 'What changed in a channel since a `rev`.' })
 export type ChannelChanges = z.infer<typeof ChannelChanges>
 
-/** Catching up after being offline. */
+const rooms = (description: string) =>
+  z
+    .array(field.channelId())
+    .max(limits.sync.rooms)
+    .default([])
+    .meta({ description: `${description} At most ${limits.sync.rooms} channels.`, examples: [[]] })
+
+/** Opening an application, and catching up after being offline. */
 export const sync = {
   pull: operation({
     method: 'POST',
@@ -66,7 +93,10 @@ export const sync = {
       'Takes the channels you know, each with the `rev` you know of it. Returns the messages ' +
       'changed since then and each channel as it is now. A response has at most ' +
       `${grouped(limits.sync.messages)} messages and ${limits.answerBytes / 1024 / 1024} MB. ` +
-      'With `more`, call again for the channels that have more.',
+      'With `more`, call again for the channels that have more. A client that shows channels gets ' +
+      'what it shows of them in the same call, with `pages`, `members` and `total`. Where there is ' +
+      'no room for a page or for the members of a channel, they are left out: get them by a call of ' +
+      'their own.',
     input: z.object({
       channels: z
         .record(field.channelId(), z.int().min(0).max(limits.largestInteger))
@@ -80,6 +110,17 @@ export const sync = {
             `${limits.sync.channels} channels.`,
           examples: [{ [field.examples.channelId]: 31 }],
         }),
+      pages: rooms(
+        `Those of the channels whose newest ${limits.sync.pageMessages} messages to return.`,
+      ),
+      members: rooms(
+        'Those of the channels whose members and read positions to return, in all up to ' +
+          `${grouped(limits.sync.members)} members.`,
+      ),
+      total: z
+        .boolean()
+        .default(false)
+        .meta({ description: 'Whether to count all unread messages.', examples: [false] }),
     }),
     output: z.object({
       channels: z.record(z.string(), ChannelChanges).meta({
@@ -89,6 +130,10 @@ export const sync = {
       more: z
         .boolean()
         .meta({ description: 'Whether any channel has more changes.', examples: [false] }),
+      totalUnread: z
+        .int()
+        .optional()
+        .meta({ description: 'With `total`: unread messages in all channels.', examples: [3] }),
     }),
   }),
 }

@@ -1,7 +1,7 @@
-import { type ClientContext, currentUserId } from '../context.ts'
-import { isShallowEqual, keepIfEqual } from '../equality.ts'
+import { currentUserId, type SharedContext } from '../context.ts'
+import { keepIfEqual } from '../equality.ts'
 import type { ChannelEvent, UserEvent } from '../events.ts'
-import { createStore, type Store, type WritableStore } from '../store.ts'
+import type { Store } from '../store.ts'
 import type { Channel, UserEvents, UserSummary } from '../types.ts'
 import { ChannelList, type ChannelsFilter, type ChannelsStore } from './list.ts'
 import {
@@ -14,18 +14,14 @@ import {
   withSettings,
   withUserProfile,
 } from './reducer.ts'
-
-/** Unread messages: the total, and by channel for the channels that were loaded. */
-export type Unread = { total: number; byChannel: Readonly<Record<string, number>> }
-
-/** How many channels' topics are subscribed to. */
-const MAX_SUBSCRIPTIONS = 500
+import { RecordSubscriptions } from './subscriptions.ts'
+import { type Unread, UnreadCounts } from './unread.ts'
 
 /** The records of the user's channels as far as they were loaded, and lists of them. */
 export class ChannelsCache {
   readonly #channels = new Map<string, ListedChannel>()
   readonly #lists = new Map<string, ChannelList>()
-  readonly #subscriptions = new Map<string, () => void>()
+  readonly #subscriptions: RecordSubscriptions
   /**
    * When something without a rev last changed by an event: `count <channel>`, `settings <channel>`,
    * `profile <user>` or `total`. The response to an earlier request may be older.
@@ -34,16 +30,17 @@ export class ChannelsCache {
   readonly #profiles = new Map<string, UserSummary>()
   /** How far the user had read a channel by events. A response may be older. */
   readonly #reads = new Map<string, number>()
-  readonly #unread: WritableStore<Unread>
+  readonly #unread: UnreadCounts
   /** A logical clock: it advances with each event. */
   #clock = 0
 
-  constructor(readonly context: ClientContext) {
-    this.#unread = createStore<Unread>({ total: 0, byChannel: {} }, context)
+  constructor(readonly context: SharedContext) {
+    this.#unread = new UnreadCounts(context)
+    this.#subscriptions = new RecordSubscriptions(context.topics)
   }
 
   get unread(): Store<Unread> {
-    return this.#unread
+    return this.#unread.store
   }
 
   list(filter: ChannelsFilter = {}): ChannelsStore {
@@ -51,6 +48,22 @@ export class ChannelsCache {
     const list = this.#lists.get(key) ?? this.#createList(filter)
     this.#lists.set(key, list)
     return list.store
+  }
+
+  /** The record of a channel, if it was loaded. */
+  get(channelId: string): Channel | undefined {
+    return this.#channels.get(channelId)?.channel
+  }
+
+  /** The user marks the channel as read: it is shown so until the server says what is left. */
+  startReading(channelId: string) {
+    this.#unread.pendingReads.start(channelId)
+    this.#refresh()
+  }
+
+  /** The server has refused it. */
+  undoReading(channelId: string) {
+    if (this.#unread.pendingReads.end(channelId)) this.#refresh()
   }
 
   handleChannelEvent(channelId: string, event: ChannelEvent) {
@@ -92,8 +105,7 @@ export class ChannelsCache {
   }
 
   remove(channelId: string) {
-    this.#subscriptions.get(channelId)?.()
-    this.#subscriptions.delete(channelId)
+    this.#subscriptions.remove(channelId)
     this.#reads.delete(channelId)
     if (this.#channels.delete(channelId)) this.#refresh()
   }
@@ -101,6 +113,7 @@ export class ChannelsCache {
   /** The connection was lost: the lists may miss changes. */
   handleDisconnect() {
     this.#reads.clear()
+    this.#unread.pendingReads.clear()
     for (const list of this.#lists.values()) list.handleDisconnect()
   }
 
@@ -110,8 +123,8 @@ export class ChannelsCache {
    */
   async handleReconnect({ hasGap }: { hasGap: boolean }) {
     for (const channelId of this.#channels.keys()) this.#refetch(channelId)
-    const lists = [...this.#lists.values()].map((list) => list.reload({ hasGap }))
-    await Promise.all([this.#loadTotal(), ...lists])
+    this.#requestTotal()
+    await Promise.all([...this.#lists.values()].map((list) => list.reload({ hasGap })))
   }
 
   #refetch(channelId: string) {
@@ -164,20 +177,21 @@ export class ChannelsCache {
     this.#refresh()
   }
 
-  async #loadTotal() {
+  #requestTotal() {
     const since = this.#clock
-    const { count } = await this.context.api.reads.unreadCount()
-    if ((this.#changedAt.get('total') ?? 0) <= since) this.#setTotal(count)
+    this.context.catchUp.requestTotal((count) => {
+      if ((this.#changedAt.get('total') ?? 0) <= since) this.#setTotal(count)
+    })
   }
 
   #setTotal(total: number) {
-    const unread = this.#unread.getSnapshot()
-    if (unread.total !== total) this.#unread.set({ ...unread, total })
+    this.#unread.setTotal(total)
     this.#refresh()
   }
 
   #setUnread({ channelId, count }: UserEvents['channel.unread_changed']) {
     this.#changedAt.set(`count ${channelId}`, this.#clock)
+    this.#unread.pendingReads.end(channelId)
     // Without a subscription, the message behind the count is not known.
     if (!this.#subscriptions.has(channelId)) this.#refetch(channelId)
     this.#update(channelId, ({ channel, sortKey }) => ({
@@ -195,33 +209,23 @@ export class ChannelsCache {
   }
 
   #refresh() {
-    const listed = [...this.#channels.values()]
-    const counts = listed.map(({ channel }): [string, number] => [channel.id, channel.unreadCount])
-    const { total, byChannel } = this.#unread.getSnapshot()
-    const next = Object.fromEntries(counts)
-    if (!isShallowEqual(byChannel, next)) this.#unread.set({ total, byChannel: next })
+    this.#unread.refresh([...this.#channels.values()].map(({ channel }) => channel))
     for (const list of this.#lists.values()) list.refresh()
   }
 
   #subscribe({ id, rev }: Channel) {
-    if (this.#subscriptions.has(id) || this.#subscriptions.size >= MAX_SUBSCRIPTIONS) return
-    this.#subscriptions.set(id, () => {})
-    const unsubscribe = this.context.topics.subscribe(id, ({ isRecovered, position }) => {
+    this.#subscriptions.add(id, ({ offset }) => {
       // Events between the record and the subscription were missed.
-      const knownRev = this.#channels.get(id)?.channel.rev ?? rev
-      if (!isRecovered && position.offset > knownRev) this.#refetch(id)
+      if (offset > (this.#channels.get(id)?.channel.rev ?? rev)) this.#refetch(id)
     })
-    // The channel may have been removed while subscribing.
-    if (this.#subscriptions.has(id)) this.#subscriptions.set(id, unsubscribe)
-    else unsubscribe()
   }
 
   #createList(filter: ChannelsFilter) {
     return new ChannelList({
       filter,
       context: this.context,
-      channels: () => this.#channels.values(),
-      totalUnread: () => this.#unread.getSnapshot().total,
+      channels: () => this.#unread.pendingReads.showAll([...this.#channels.values()]),
+      totalUnread: () => this.unread.getSnapshot().total,
       startFetch: () => {
         const since = this.#clock
         return (page) => this.#mergePage(page, since)

@@ -1,4 +1,4 @@
-import type { ClientContext } from '../context.ts'
+import type { SharedContext } from '../context.ts'
 import { keepSnapshotIfEqual } from '../equality.ts'
 import { type ChatError, toChatError } from '../error.ts'
 import { createStore, type Store, type WritableStore } from '../store.ts'
@@ -23,7 +23,7 @@ export type ChannelsStore = Store<ChannelsSnapshot> & { loadMore(): Promise<void
 
 type ChannelListOptions = {
   filter: ChannelsFilter
-  context: ClientContext
+  context: SharedContext
   channels: () => Iterable<ListedChannel>
   totalUnread: () => number
   /**

@@ -8,6 +8,7 @@ import { PendingMutations } from './mutations.ts'
 import { optimistic } from './optimistic.ts'
 import { type Draft, type OutgoingMessage, sendThroughOutbox } from './outgoing.ts'
 import { upsertMessages } from './reducer.ts'
+import { isAllRead } from './selectors.ts'
 import {
   type ListSnapshot,
   type MessagesStore,
@@ -162,9 +163,20 @@ export class Room {
     this.#typing.keystroke()
   }
 
-  /** Marks everything as read, or everything up to a message. Throttled; never moves back. */
-  markRead(messageId?: string): Promise<void> {
-    return this.#reads.mark(messageId)
+  /**
+   * Marks everything as read, or everything up to a message: shown at once, undone if the server
+   * refuses it. Throttled; never moves back. Where nothing is unread it makes no call.
+   */
+  async markRead(messageId?: string): Promise<void> {
+    const { records } = this.#context
+    if (this.#isRead) return
+    records.startReading(this.id)
+    try {
+      await this.#reads.mark(messageId)
+    } catch (error) {
+      records.undoReading(this.id)
+      throw error
+    }
   }
 
   /** @internal */
@@ -198,6 +210,14 @@ export class Room {
   refresh() {
     this.#mutations.dropConfirmed(this.#sync.state)
     this.#stores.refresh()
+  }
+
+  /** Whether the user surely has nothing unread here. */
+  get #isRead() {
+    const { state, resources } = this.#sync
+    const record = this.#context.records.get(this.id)
+    const isLoaded = resources.get('messages').status === 'ready'
+    return isLoaded && isAllRead(state, { record, me: this.#me.id })
   }
 
   get #me(): UserSummary {

@@ -1,5 +1,5 @@
 import type { ClientContext } from '../context.ts'
-import type { Member, PinnedMessage } from '../types.ts'
+import type { Member, PinnedMessage, ReadStatus } from '../types.ts'
 import { applyProfiles, profilesOf } from './profiles.ts'
 import { upsertMessages } from './reducer.ts'
 import type { Loader, ResourceName } from './resources.ts'
@@ -9,6 +9,7 @@ import {
   cursorOf,
   type Direction,
   moveWindow,
+  type Page,
   type Timeline,
   windowOf,
 } from './timeline.ts'
@@ -16,35 +17,55 @@ import {
 const PAGE_SIZE = 50
 const MEMBERS_PER_PAGE = 1_000
 const THREAD_PREFIX = 'thread:'
+/** The newest messages by a call of their own: for use while a shared call is being applied. */
+export const NEWEST_ALONE: ResourceName = 'newest'
 
 export const threadResource = (parentId: string): ResourceName => THREAD_PREFIX + parentId
 /** Which timeline a resource is: a thread's, or the channel's. */
 export const timelineOf = (name: ResourceName): Timeline =>
   name.startsWith(THREAD_PREFIX) ? { parentId: name.slice(THREAD_PREFIX.length) } : {}
 
-/** The loader of each resource of a channel. */
-export function createLoaders({ api }: ClientContext, channelId: string) {
+/**
+ * The loader of each resource of a channel. Messages, members and reads come in one call with those
+ * of other rooms; from calls of their own if there they have no room.
+ */
+export function createLoaders({ api, catchUp }: ClientContext, channelId: string) {
+  const putNewest = (page: Pick<Page, 'messages' | 'hasMore'>) => (state: ChannelState) =>
+    addPage(state, { ...page, position: 'newest' })
+  const loadNewest = async () => putNewest(await api.messages.list({ channelId, limit: PAGE_SIZE }))
   const loaders: Record<string, Loader> = {
     messages: async () => {
-      const page = await api.messages.list({ channelId, limit: PAGE_SIZE })
-      return (state) => addPage(state, { ...page, position: 'newest' })
+      const { page } = await catchUp.load(channelId, 'pages')
+      return page ? putNewest(page) : loadNewest()
     },
+    [NEWEST_ALONE]: () => loadNewest(),
     members: async () => {
-      const members = await loadAllPages((offset) =>
-        api.members
-          .list({ channelId, limit: MEMBERS_PER_PAGE, offset })
-          .then((page) => page.members),
+      const loaded = (await catchUp.load(channelId, 'members')).members
+      const members: Member[] =
+        loaded ??
+        (await loadAllPages((offset) =>
+          api.members
+            .list({ channelId, limit: MEMBERS_PER_PAGE, offset })
+            .then((page) => page.members),
+        ))
+      const byId = new Map(
+        members.map(({ userId, user, role, joinedAt }): [string, Member] => [
+          userId,
+          { userId, user, role, joinedAt },
+        ]),
       )
-      const byId = new Map(members.map((member): [string, Member] => [member.userId, member]))
       const profiles = profilesOf(...members.map(({ user }) => user))
       return (state) => applyProfiles({ ...state, members: byId }, profiles)
     },
     reads: async () => {
-      const members = await loadAllPages((offset) =>
-        api.receipts
-          .status({ channelId, limit: MEMBERS_PER_PAGE, offset })
-          .then((page) => page.members),
-      )
+      const loaded = (await catchUp.load(channelId, 'members')).members
+      const members: Pick<ReadStatus, 'userId' | 'lastReadSeq'>[] =
+        loaded ??
+        (await loadAllPages((offset) =>
+          api.receipts
+            .status({ channelId, limit: MEMBERS_PER_PAGE, offset })
+            .then((page) => page.members),
+        ))
       return (state) => ({
         ...state,
         reads: Object.fromEntries(

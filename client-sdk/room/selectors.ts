@@ -1,5 +1,5 @@
 import type { OutboxEntry } from '../outbox.ts'
-import type { UserSummary } from '../types.ts'
+import type { Channel, UserSummary } from '../types.ts'
 import { type OptimisticUpdate, withUpdates } from './optimistic.ts'
 import type { ChannelState, ChatMessage } from './state.ts'
 import { type Timeline, visibleMessages, windowOf } from './timeline.ts'
@@ -84,4 +84,19 @@ export function selectHasMore(state: ChannelState, timeline: Timeline) {
     hasOlder: window !== null && window.from > 0,
     hasNewer: window !== null && window.to !== Number.POSITIVE_INFINITY,
   }
+}
+
+/**
+ * Whether the user has read everything, by the record and the state of a channel. Their own
+ * messages need not be marked: the server counts them as read if everything before them is.
+ */
+export function isAllRead(
+  { reads, messages, mainWindow }: ChannelState,
+  { record, me }: { record: Channel | undefined; me: string },
+): boolean {
+  const position = Math.max(record?.lastReadSeq ?? -1, reads?.[me]?.lastReadSeq ?? -1)
+  const isUnread = ({ userId, seq }: ChatMessage) => userId !== me && seq > position
+  const hasNewest = mainWindow?.to === Number.POSITIVE_INFINITY
+  const isKnown = position >= 0 && hasNewest
+  return isKnown && !record?.unreadCount && ![...messages.values()].some(isUnread)
 }

@@ -3,12 +3,14 @@ import { type ClientContext, currentUserId } from '../context.ts'
 import type { ChatError } from '../error.ts'
 import type { ChannelEvent } from '../events.ts'
 import type { ChannelChanges, UserSummary } from '../types.ts'
+import { NEWEST_ALONE } from './loaders.ts'
 import { applyProfiles, profilesOf } from './profiles.ts'
 import { applyEvent, upsertMessages } from './reducer.ts'
 import { type Loaded, type Loader, type ResourceName, Resources } from './resources.ts'
 import { type ChannelState, emptyState } from './state.ts'
 import { trimWindow, windowSize } from './timeline.ts'
 import { TypingExpiry } from './typing-expiry.ts'
+import { Watchers } from './watchers.ts'
 
 type ChannelSyncOptions = {
   context: ClientContext
@@ -21,8 +23,6 @@ type ChannelSyncOptions = {
   onGapFilled: () => void
 }
 
-/** How long a channel stays subscribed after its last watcher left, in case one returns at once. */
-const LINGER_MS = 1_000
 /** How many messages the window may grow by after the user last paged. */
 const MAX_LIVE_MESSAGES = 1_000
 
@@ -34,8 +34,10 @@ const MAX_LIVE_MESSAGES = 1_000
 export class ChannelSync {
   state: ChannelState = emptyState
   readonly resources: Resources
-  #watchers = 0
-  #leaveTimer: ReturnType<typeof setTimeout> | undefined
+  readonly #watchers = new Watchers({
+    onWatched: () => this.#subscribe(),
+    onLeft: () => this.#leave(),
+  })
   #unsubscribe: (() => void) | undefined
   #position: StreamPosition | undefined
   /** The server has confirmed the subscription, and the connection is there. */
@@ -58,18 +60,7 @@ export class ChannelSync {
     })
   }
 
-  watch(): () => void {
-    this.#watchers += 1
-    clearTimeout(this.#leaveTimer)
-    this.#subscribe()
-    let isWatching = true
-    return () => {
-      if (!isWatching) return
-      isWatching = false
-      this.#watchers -= 1
-      if (this.#watchers === 0) this.#leaveTimer = setTimeout(() => this.#leave(), LINGER_MS)
-    }
-  }
+  readonly watch = () => this.#watchers.add()
 
   /** Whether the channel is subscribed, or will be once the connection is back. */
   get isActive() {
@@ -139,7 +130,7 @@ export class ChannelSync {
   }
 
   handleAccessRegained() {
-    if (this.#watchers > 0) this.#subscribe()
+    if (this.#watchers.count > 0) this.#subscribe()
   }
 
   #subscribe() {
@@ -171,6 +162,7 @@ export class ChannelSync {
     // Reads and profiles come in ephemeral events, which are never recovered.
     if (isRecovered) return this.#markReady(['reads', 'members'])
     this.#requestChanges(this.state.rev)
+    this.#reload(['reads', 'members'])
   }
 
   #handleLoaded(name: ResourceName, { apply, changes }: Loaded) {
@@ -196,23 +188,23 @@ export class ChannelSync {
     if (!this.#unsubscribe || changes.removed) return false
     const { rev = 0, messages = [] } = changes
     if (changes.resync) {
-      await this.#reload(rev)
+      await this.#startOver(rev)
       return true
     }
     this.update((state) => ({ ...upsertMessages(state, messages), rev: Math.max(state.rev, rev) }))
     if (changes.more) this.#requestChanges(rev)
-    else this.#markReady(['members', 'reads', 'pins'])
+    else this.#markReady(['pins'])
     this.options.onGapFilled()
     return true
   }
 
   /** Reloads everything; until then the old state is shown as stale. */
-  async #reload(rev: number) {
+  async #startOver(rev: number) {
     this.resources.abandonLoads()
     this.#hasJumped = false
     const { names } = this.resources
     for (const name of names) this.resources.set(name, { status: 'stale' })
-    const load = this.options.loaderOf('messages')
+    const load = this.options.loaderOf(NEWEST_ALONE)
     const replaceState = async () => {
       const apply = await load()
       return () => apply({ ...emptyState, rev })
@@ -235,9 +227,15 @@ export class ChannelSync {
     const { resources } = this
     const failed = resources.names.filter((name) => resources.get(name).status === 'failed')
     resources.transition(['stale'], 'ready')
-    for (const name of [...outdated, ...failed]) resources.invalidate(name)
+    for (const name of failed) resources.invalidate(name)
+    this.#reload(outdated)
     this.options.onChange()
-    this.resources.loadWatched(outdated)
+  }
+
+  /** Loads these resources again, at once or when they are watched. */
+  #reload(names: ResourceName[]) {
+    for (const name of names) this.resources.invalidate(name)
+    this.resources.loadWatched(names)
   }
 
   async #reloadPins() {

@@ -27,18 +27,24 @@ const mark = implementWithoutTransaction(
 
 const unreadCount = implementWithoutTransaction(
   contract.reads.unreadCount,
-  async ({ db, caller: { appId, userId } }) => {
-    const [row] = await db<{ count: number }[]>`
-      select coalesce(sum(${unread(db)}), 0)::int as count
-      from members m
-      join channels c on c.id = m.channel_id and c.deleted_at is null
-      where m.app_id = ${appId}
-        and m.user_id = ${userId}`
-    return { count: row?.count ?? 0 }
-  },
+  async ({ db, caller }) => ({ count: await selectTotalUnread(db, caller) }),
 )
 
 export const reads = { mark, unreadCount } satisfies Implements<'reads'>
+
+/** The unread messages in all channels of a user. */
+export async function selectTotalUnread(
+  db: Tx,
+  { appId, userId }: { appId: string; userId: string },
+) {
+  const [row] = await db<{ count: number }[]>`
+    select coalesce(sum(${unread(db)}), 0)::int as count
+    from members m
+    join channels c on c.id = m.channel_id and c.deleted_at is null
+    where m.app_id = ${appId}
+      and m.user_id = ${userId}`
+  return row?.count ?? 0
+}
 
 /** A member's read position, and when it was reached. */
 type ReadPosition = { lastReadSeq: number; lastReadMessageId: string | null; readAt: string }

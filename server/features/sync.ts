@@ -3,28 +3,36 @@ import { type Implements, implementWithoutTransaction } from '../core/operation.
 import type { Tx } from '../db/client.ts'
 import { selectChannels } from './channels/view.ts'
 import { selectMessagePage } from './messages/view.ts'
+import { selectTotalUnread } from './reads.ts'
+import { readRooms } from './sync-rooms.ts'
 
 /**
  * What happened since the revs that the caller knows, in three statements whatever the number of
- * channels. The channels are read first: what changes between the statements is returned twice
- * rather than never.
+ * channels, and in one more each for pages, members and the total. The channels are read first:
+ * what changes between the statements is returned twice rather than never.
  */
 const pull = implementWithoutTransaction(
   contract.sync.pull,
-  async ({ db, caller: { appId, userId } }, { channels: knownRevs }) => {
+  async ({ db, caller }, { channels: knownRevs, total, ...rooms }) => {
+    const { appId, userId } = caller
     const ids = Object.keys(knownRevs)
     // In a form that keeps the join an outer one: the channels are found first, by their ids.
     const page = db`c.id = any(${ids}::uuid[]) and num_nulls(m.user_id) = 0`
-    const { channels, found, bytes } = await selectChannels(db, { appId, viewer: userId, page })
+    const [{ channels, found, bytes }, totalUnread] = await Promise.all([
+      selectChannels(db, { appId, viewer: userId, page }),
+      total ? selectTotalUnread(db, caller) : undefined,
+    ])
     const pulls = channels.map((channel): Pull => ({ channel, since: knownRevs[channel.id] ?? 0 }))
     const changed = { viewer: userId, pulls: pulls.filter(isRecoverable), bytesBefore: bytes }
-    const { messages, isCut } = await readChanged(db, changed)
+    const { messages, isCut, bytes: bytesBefore } = await readChanged(db, changed)
     const last = isCut ? messages.at(-1) : undefined
     const cutIndex = pulls.findIndex(({ channel }) => channel.id === last?.channelId)
+    const shown = await readRooms(db, { viewer: userId, channels, rooms, bytesBefore })
     const changes = new Map(
       pulls.map((pull, index) => {
+        const { id } = pull.channel
         const cut = index >= cutIndex ? last : undefined
-        return [pull.channel.id, changesOf(pull, { messages, cut })]
+        return [id, { ...changesOf(pull, { messages, cut }), ...shown.get(id) }]
       }),
     )
     // A channel without room may be removed as well: the next answer says so.
@@ -34,6 +42,7 @@ const pull = implementWithoutTransaction(
     return {
       channels: Object.fromEntries(ids.map((id) => [id, changes.get(id) ?? changesOfOther(id)])),
       more: isCut || !hasRoom,
+      ...(totalUnread === undefined ? {} : { totalUnread }),
     }
   },
 )
@@ -48,6 +57,7 @@ const isRecoverable = ({ channel, since }: Pull) =>
   since <= channel.rev && channel.rev - since <= limits.sync.changes
 
 type ChangedMessages = { messages: Message[]; isCut: boolean }
+type ChangedPage = ChangedMessages & { bytes: number }
 
 type ChangedQuery = { viewer: string; pulls: Pull[]; bytesBefore: number }
 
@@ -55,9 +65,9 @@ type ChangedQuery = { viewer: string; pulls: Pull[]; bytesBefore: number }
 async function readChanged(
   db: Tx,
   { viewer, pulls, bytesBefore }: ChangedQuery,
-): Promise<ChangedMessages> {
+): Promise<ChangedPage> {
   const changed = pulls.filter(({ channel, since }) => since < channel.rev)
-  if (changed.length === 0) return { messages: [], isCut: false }
+  if (changed.length === 0) return { messages: [], isCut: false, bytes: bytesBefore }
   const channelIds = changed.map(({ channel }) => channel.id)
   const revs = changed.map(({ since }) => since)
   const rows = db`
@@ -69,14 +79,18 @@ async function readChanged(
       and msg.rev > known.rev
     order by known.ordinal, msg.rev, msg.seq
     limit ${limits.sync.messages + 1}`
-  const { messages, found } = await selectMessagePage(db, {
+  const { messages, found, bytes } = await selectMessagePage(db, {
     viewer,
     rows,
     order: db`page.ordinal, page.rev`,
     bytesBefore: db`${bytesBefore}::int`,
   })
   const { messages: shown, isCut } = cutToCount(messages)
-  return { messages: shown, isCut: isCut || found > messages.length }
+  return {
+    messages: shown,
+    isCut: isCut || found > messages.length,
+    bytes: Math.max(bytes, bytesBefore),
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Tx } from '../db/client.ts'
 import { inChunks } from './chunks.ts'
+import { CountedOffsets } from './counted-offsets.ts'
 import type { ChannelOffset } from './queries.ts'
 import { keyOf, type User } from './sessions.ts'
 import { UnreadCache, type UserCounts } from './unread-cache.ts'
@@ -22,10 +23,7 @@ const RETRY_MS = 1_000
  */
 export class UnreadNotifier {
   #work = new UnreadWork()
-  /** The last event of each channel that was counted. */
-  #countedOffsets = new Map<string, number>()
-  /** Those counted since the last comparison: the next one may have been looked up before. */
-  #countedSince = new Map<string, number>()
+  readonly #counted = new CountedOffsets()
   readonly #cache: UnreadCache
   readonly #sender: UnreadSender
   #timer: NodeJS.Timeout | undefined
@@ -47,34 +45,20 @@ export class UnreadNotifier {
       isDeletion = false,
     }: { offset: number; author?: string | null | undefined; isDeletion?: boolean },
   ) {
-    const last = Math.max(offset, this.#countedOffsets.get(channelId) ?? 0)
-    this.#countedOffsets.set(channelId, last)
-    this.#countedSince.set(channelId, last)
+    this.#counted.add(channelId, offset)
     if (this.options.sessions.isEmpty) return
     if (isDeletion) this.#work.deletedIn.add(channelId)
     this.#recount(channelId, author)
   }
 
-  /**
-   * Counts the channels whose recent changes this node has missed. Channels without recent changes
-   * are dropped from memory.
-   */
+  /** Counts the channels whose recent changes this node has missed. */
   handleChanges(recent: ChannelOffset[]) {
-    const counted = this.#countedOffsets
-    const missed = recent.filter(({ channelId, offset }) => offset > (counted.get(channelId) ?? 0))
-    this.#countedOffsets = this.#countedSince
-    this.#countedSince = new Map()
-    for (const { channelId } of recent) {
-      const offset = counted.get(channelId)
-      if (offset !== undefined) this.#countedOffsets.set(channelId, offset)
-    }
-    for (const each of missed) this.markDirty(each.channelId, each)
+    for (const each of this.#counted.compare(recent)) this.markDirty(each.channelId, each)
   }
 
   /** Presence rows were lost: earlier counts may have reached no one, recount recent events. */
   invalidateAll() {
-    this.#countedOffsets = new Map()
-    this.#countedSince = new Map()
+    this.#counted.clear()
   }
 
   /** Reads on other nodes, or counts to users here, may have been missed for so long. */

@@ -33,6 +33,7 @@ test('a room and a list share one subscription, which lasts as long as either', 
   const clock = stoppedClock()
   const { chat, tell, topics, count } = await listed()
   const stop = chat.channel('one').watch()
+  await clock.forward(1)
   await until(chat.channel('one').messages, ready)
   stop()
   await clock.forward(60_000)

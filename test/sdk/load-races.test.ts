@@ -2,24 +2,26 @@ import { expect, test } from 'vitest'
 import { isLive, isOffline, ready, texts, until } from '../support/chat.ts'
 import { quiet, type ScriptedChat, scriptedChat } from '../support/scripted/index.ts'
 
-const FIRST_PAGE = /GET .*\/messages\?limit=50$/
+/** The first page comes with members and read positions. */
+const FIRST_PAGE = /POST \/api\/sync$/
 const OLDER_PAGE = /GET .*\/messages\?limit=50&before=/
 const JUMP = /GET .*\/messages\/c-\d+$/
 
-/** A live client that watches a room with a number of messages. */
-async function watching(chat: ScriptedChat, { count = 0 } = {}) {
+/** A client that watches a room with a number of messages, and is live once it has loaded. */
+function watching(chat: ScriptedChat, { count = 0 } = {}) {
   const channel = chat.channel('c')
   for (let n = 1; n <= count; n++) channel.send(`${n}`)
   const room = chat.chat.channel('c')
   const stop = room.watch()
   for (const store of [room.messages, room.members, room.pins, room.reads])
     store.subscribe(() => {})
-  await chat.chat.connect()
+  void chat.chat.connect()
   return { channel, room, stop }
 }
 /** The same, with its first page loaded. */
 async function opened(chat: ScriptedChat, options: { count?: number } = {}) {
-  const scene = await watching(chat, options)
+  const scene = watching(chat, options)
+  await isLive(chat.chat)
   await until(scene.room.messages, ready)
   await quiet()
   return scene
@@ -30,7 +32,7 @@ const numbers = (from: number, to: number) =>
 test('events during the first load are applied to its answer', async () => {
   const chat = scriptedChat()
   const first = chat.hold(FIRST_PAGE)
-  const { channel, room } = await watching(chat, { count: 3 })
+  const { channel, room } = watching(chat, { count: 3 })
   await first.asked
   channel.edit('c-0001', 'edited')
   channel.delete('c-0002')
@@ -48,10 +50,9 @@ test('events during the first load are applied to its answer', async () => {
 
 test('events during the load of members, reads and pins are applied to their answers', async () => {
   const chat = scriptedChat()
-  const held = [/\/members\?/, /\/read-status\?/, /\/pins\?/].map((path) => chat.hold(path))
-  const { channel, room } = await watching(chat, { count: 2 })
+  const held = [FIRST_PAGE, /\/pins\?/].map((path) => chat.hold(path))
+  const { channel, room } = watching(chat, { count: 2 })
   await Promise.all(held.map(({ asked }) => asked))
-  await until(room.messages, ready)
   channel.join('ben')
   channel.read('ana', 2)
   channel.pin('c-0001')
@@ -154,7 +155,7 @@ test('a jump answered after the user returned to the newest messages is ignored'
 test('a jump made while the room opens is not undone by its first page', async () => {
   const chat = scriptedChat()
   const first = chat.hold(FIRST_PAGE)
-  const { room } = await watching(chat, { count: 300 })
+  const { room } = watching(chat, { count: 300 })
   await first.asked
   await room.messages.jumpTo('c-0100')
   first.release()
@@ -167,7 +168,7 @@ test('a jump made while the room opens is not undone by its first page', async (
 test('a first page overtaken by a reconnect is not applied', async () => {
   const chat = scriptedChat()
   const first = chat.hold(FIRST_PAGE)
-  const { channel, room } = await watching(chat, { count: 2 })
+  const { channel, room } = watching(chat, { count: 2 })
   await first.asked
   chat.cut()
   await isOffline(chat.chat)
@@ -206,7 +207,7 @@ test('pins of messages that are not loaded follow edits, pins and deletions', as
 test('pins that were deleted or unpinned while they were loading are not shown', async () => {
   const chat = scriptedChat()
   const held = chat.hold(/\/pins\?/)
-  const { channel, room } = await watching(chat, { count: 3 })
+  const { channel, room } = watching(chat, { count: 3 })
   await held.asked
   await until(room.messages, ready)
   held.release()

@@ -51,6 +51,7 @@ test('after unmount no hook keeps a topic, a timer or a load, even in StrictMode
     const root = rootOf()
     await act(async () => root.render(strictly(chat, Everything)))
     talk.type('ana')
+    await act(() => clock.forward(1))
     await act(quiet)
     expect(shown.at(-1)).toBe('1,2,1,0,2,1')
     expect(topics()).toEqual(['chat:app:c', 'user:app:me'])
@@ -69,7 +70,7 @@ test('after unmount no hook keeps a topic, a timer or a load, even in StrictMode
   await clock.forward(1)
   mend()
   await clock.forward(60_000)
-  expect(requests).toEqual(['GET /api/channels/unread-count'])
+  expect(requests).toEqual(['POST /api/sync'])
   expect(shown.length).toBe(renders)
 })
 

@@ -119,9 +119,10 @@ test('a first page requested before an outage and received after it leaves no ga
   await ana.messages.send({ channelId, text: 'before' })
   let pages = 0
   const { fetch, isCaught, release } = holding(
-    (request) => /GET .*\/messages\?/.test(request) && ++pages === 1,
+    (request) => request.endsWith('/api/sync') && ++pages === 2,
   )
   const { chat, proxy } = await liveChatOf(world(), 'cem', { fetch })
+  // The first call was for the total.
   const room = chat.channel(channelId)
   room.watch()
   onTestFinished(room.messages.subscribe(() => {}))

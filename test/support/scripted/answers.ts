@@ -18,7 +18,14 @@ const DEFAULT_LIMIT = 50
 const routes: [RegExp, Answer][] = [
   [/^GET \/api\/channels$/, ({ data, query }) => listOf(data, query)],
   [/^GET \/api\/channels\/unread-count$/, ({ data }) => ({ count: data.total })],
-  [/^POST \/api\/sync$/, ({ data, body }) => ({ channels: changesOf(data, body), more: false })],
+  [
+    /^POST \/api\/sync$/,
+    ({ data, body }) => ({
+      channels: changesOf(data, body),
+      more: false,
+      ...(body.total === true && { totalUnread: data.total }),
+    }),
+  ],
   [
     /^GET \/api\/users$/,
     ({ data, query }) => ({
@@ -155,14 +162,25 @@ const pinsOf = (data: ScriptedData, id: string) =>
     ...pinned,
   }))
 
-function changesOf(data: ScriptedData, { channels }: Asked['body']) {
-  const asked = Object.entries(channels as Record<string, number>) // as the client sends it
+type Synced = { channels: Record<string, number>; pages: string[]; members: string[] }
+
+function changesOf(data: ScriptedData, body: Asked['body']) {
+  const { channels, pages, members } = body as Synced // as the client sends it
   return Object.fromEntries(
-    asked.map(([id, since]): [string, ChannelChanges] => {
+    Object.entries(channels).map(([id, since]): [string, ChannelChanges] => {
       const channel = data.channels.get(id)
       if (!channel) return [id, { removed: true }]
-      const messages = channel.messages.filter(({ rev }) => rev > since)
-      return [id, { rev: channel.rev, channel: channel.record(), messages }]
+      const changes = {
+        rev: channel.rev,
+        channel: channel.record(),
+        messages: channel.messages.filter(({ rev }) => rev > since),
+        ...(pages.includes(id) && { page: pageOf(channel.messages, new URLSearchParams()) }),
+        ...(members.includes(id) && { members: membersOf(channel) }),
+      }
+      return [id, changes]
     }),
   )
 }
+
+const membersOf = ({ members, reads }: ScriptedChannel) =>
+  members.map((member) => ({ ...member, lastReadSeq: reads.get(member.userId) ?? 0 }))

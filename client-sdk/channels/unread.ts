@@ -1,0 +1,40 @@
+import { keepIfEqual } from '../equality.ts'
+import { createStore, type Store, type WritableStore } from '../store.ts'
+import type { Channel } from '../types.ts'
+import { PendingReads } from './pending-reads.ts'
+
+/** Unread messages: the total, and by channel for the channels that were loaded. */
+export type Unread = { total: number; byChannel: Readonly<Record<string, number>> }
+
+/** The counts of unread messages as the server knows them, less what the user is reading. */
+export class UnreadCounts {
+  readonly pendingReads = new PendingReads()
+  readonly #store: WritableStore<Unread>
+  /** Unread messages in all channels, as the server counts them. */
+  #total = 0
+
+  constructor(options: { onError: (error: unknown) => void }) {
+    this.#store = createStore<Unread>({ total: 0, byChannel: {} }, options)
+  }
+
+  get store(): Store<Unread> {
+    return this.#store
+  }
+
+  setTotal(total: number) {
+    this.#total = total
+  }
+
+  refresh(channels: Iterable<Channel>) {
+    let total = this.#total
+    const counts: Record<string, number> = {}
+    for (const channel of channels) {
+      const { id, unreadCount } = this.pendingReads.show(channel)
+      counts[id] = unreadCount
+      total -= channel.unreadCount - unreadCount
+    }
+    const shown = this.#store.getSnapshot()
+    const byChannel = keepIfEqual(shown.byChannel, counts)
+    this.#store.set(keepIfEqual(shown, { total: Math.max(0, total), byChannel }))
+  }
+}
