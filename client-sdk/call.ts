@@ -1,5 +1,6 @@
 import type { CallOptions } from './call-options.ts'
 import { ChatError } from './error.ts'
+import { createDeadline } from './platform.ts'
 import { classify, parseRetryAfter } from './retry.ts'
 
 type ApiRequest = {
@@ -21,10 +22,10 @@ export async function sendRequest(
 ) {
   const { path, fields } = fillPath(template, args)
   const isInQuery = method === 'GET' || method === 'DELETE'
-  const deadline = AbortSignal.timeout(timeoutMs)
+  const deadline = createDeadline(timeoutMs, signal)
   const toError = (cause: unknown) => {
     if (signal?.aborted) return new ChatError('the call was aborted', { code: 'ABORTED', cause })
-    if (deadline.aborted)
+    if (deadline.signal.aborted)
       return new ChatError(`no answer within ${timeoutMs} ms`, { code: 'TIMEOUT', cause })
     return new ChatError(`unable to reach ${url}`, { code: 'NETWORK_ERROR', cause })
   }
@@ -32,13 +33,15 @@ export async function sendRequest(
     const response = await fetch(url + path + (isInQuery ? toQuery(fields) : ''), {
       method,
       headers: isInQuery ? headers : { ...headers, 'content-type': 'application/json' },
-      signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
+      signal: deadline.signal,
       ...(isInQuery ? {} : { body: JSON.stringify(fields) }),
     })
     const text = await response.text()
     return response.ok ? (JSON.parse(text) as unknown) : toServerError(response, text)
   } catch (cause) {
     throw toError(cause)
+  } finally {
+    deadline.stop()
   }
 }
 

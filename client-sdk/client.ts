@@ -1,5 +1,4 @@
 import { createCalls } from './api.ts'
-import { onSleep, onWake } from './browser.ts'
 import { CatchUp } from './catch-up.ts'
 import { ChannelsCache } from './channels/cache.ts'
 import type { ChannelsFilter, ChannelsStore } from './channels/list.ts'
@@ -9,6 +8,7 @@ import type { ClientContext } from './context.ts'
 import { EventDispatcher } from './dispatcher.ts'
 import { type ChatEvent, type ChatEvents, createEmitter } from './events.ts'
 import { Outbox } from './outbox.ts'
+import { onSleep, onWake } from './platform.ts'
 import { type Presence, PresenceStores } from './presence.ts'
 import { createRateGate } from './retry.ts'
 import { Room } from './room/index.ts'
@@ -131,7 +131,7 @@ export class ChatClient {
     if (this.#cleanups.length === 0) {
       this.#tokens.start()
       this.#cleanups.push(
-        onWake(() => this.#handleWake()),
+        onWake(() => this.wake()),
         onSleep(() => this.#context.connection.handleSleep()),
       )
       let before = this.connection.getSnapshot().status
@@ -152,6 +152,17 @@ export class ChatClient {
     this.#handleDisconnect()
     this.#tokens.stop()
     for (const cleanup of this.#cleanups.splice(0)) cleanup()
+  }
+
+  /**
+   * Checks the connection at once, and sends what waits. The client calls it when a page becomes
+   * visible and when the network returns; on other platforms call it when the app comes to the
+   * foreground. Has no effect before `connect()` and after `disconnect()`.
+   */
+  wake() {
+    if (this.#cleanups.length === 0) return
+    this.#context.connection.wake()
+    this.#context.outbox.flush()
   }
 
   /**
@@ -203,11 +214,6 @@ export class ChatClient {
     if (known) return
     this.#dispatcher.start(result)
     void this.#context.outbox.open(`${appId}:${user.id}`)
-  }
-
-  #handleWake() {
-    this.#context.connection.wake()
-    this.#context.outbox.flush()
   }
 
   #handleDisconnect() {

@@ -1,4 +1,4 @@
-import { browser, type IdbDatabase, type IdbObjectStore } from './browser.ts'
+import { browser, type IdbDatabase, type IdbObjectStore } from './platform.ts'
 import type { Attachment } from './types.ts'
 
 /** A message that the server does not have yet. */

@@ -1,4 +1,5 @@
 import type { Outbox } from '../outbox.ts'
+import { newId } from '../platform.ts'
 import type { Attachment, Message, UserSummary } from '../types.ts'
 import { unsentMessage } from './selectors.ts'
 import type { ChatMessage } from './state.ts'
@@ -25,7 +26,7 @@ export type OutgoingMessage = {
 
 /** Puts a message into the outbox, unless it is there already, and returns a handle of it. */
 export function sendThroughOutbox(
-  { text, attachments = [], parentId, clientId = crypto.randomUUID() }: Draft,
+  { text, attachments = [], parentId, clientId = newId() }: Draft,
   { outbox, channelId, me }: { outbox: Outbox; channelId: string; me: UserSummary },
 ): OutgoingMessage {
   const outgoing = {

@@ -1,4 +1,6 @@
-/** Browser APIs that other platforms may lack, declared as far as the client uses them. */
+/** What platforms differ in: nothing else of the client looks at globals that may be missing. */
+
+// Browser APIs that other platforms may lack, declared as far as the client uses them.
 type IdbRequest<T> = {
   result: T
   error: unknown
@@ -55,5 +57,40 @@ export function onSleep(listener: () => void): () => void {
   for (const name of ['offline', 'pagehide']) browser.addEventListener?.(name, listener)
   return () => {
     for (const name of ['offline', 'pagehide']) browser.removeEventListener?.(name, listener)
+  }
+}
+
+/**
+ * An id that no other message has. Pages that are not served securely have no
+ * `crypto.randomUUID`, and React Native may have no `crypto` at all.
+ */
+export function newId(): string {
+  const { crypto } = globalThis as { crypto?: Partial<typeof globalThis.crypto> } // may lack both
+  if (crypto?.randomUUID) return crypto.randomUUID()
+  const bytes = new Uint8Array(16)
+  if (crypto?.getRandomValues) crypto.getRandomValues(bytes)
+  else for (const index of bytes.keys()) bytes[index] = Math.random() * 256
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/** `stop` is to be called once there is a result. */
+type Deadline = { signal: AbortSignal; stop: () => void }
+
+/**
+ * A signal that aborts after a while, or together with the caller's. Older Safari and React Native
+ * have no `AbortSignal.timeout` and no `AbortSignal.any`.
+ */
+export function createDeadline(ms: number, caller?: AbortSignal): Deadline {
+  const controller = new AbortController()
+  const abort = () => controller.abort()
+  const timer = setTimeout(abort, ms)
+  caller?.addEventListener('abort', abort)
+  if (caller?.aborted) abort()
+  return {
+    signal: controller.signal,
+    stop: () => {
+      clearTimeout(timer)
+      caller?.removeEventListener('abort', abort)
+    },
   }
 }

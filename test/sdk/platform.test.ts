@@ -1,0 +1,135 @@
+import { createApi, isChatError } from '@parley/client'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { ready, texts, until } from '../support/chat.ts'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
+
+/** What the client needs of its platform, and what it can do without. */
+
+/** Takes a property away until the test ends. */
+function without(owner: object, name: string) {
+  const property = Object.getOwnPropertyDescriptor(owner, name)
+  if (!property) throw new Error(`there is no ${name}`)
+  Object.defineProperty(owner, name, { value: undefined, configurable: true })
+  onTestFinished(() => void Object.defineProperty(owner, name, property))
+}
+/** What React Native, older Safari and pages that are not served securely lack. */
+function poorPlatform() {
+  without(AbortSignal, 'timeout')
+  without(AbortSignal, 'any')
+  without(Object.getPrototypeOf(crypto), 'randomUUID')
+}
+const silent = (_: unknown, { signal }: RequestInit = {}) =>
+  new Promise<never>((_, reject) => {
+    const abort = () => reject(new Error('aborted'))
+    if (signal?.aborted) abort()
+    signal?.addEventListener('abort', abort)
+  })
+
+test('the client chats without randomUUID, AbortSignal.timeout and AbortSignal.any', async () => {
+  poorPlatform()
+  const { chat, channel } = scriptedChat()
+  const talk = channel('c')
+  await chat.connect()
+  const room = chat.channel('c')
+  room.watch()
+  const { signal } = new AbortController()
+  expect(await chat.api.users.get({ userId: 'ana' }, { signal })).toMatchObject({ id: 'ana' })
+  const sent = ['1', '2', '3'].map((text) => room.send({ text }))
+  await Promise.all(sent.map((out) => out.sent))
+  await until(room.messages, (shown) => ready(shown) && shown.items.length === 3)
+  expect(texts({ items: talk.messages })).toEqual(['1', '2', '3'])
+  expect(new Set(sent.map(({ clientId }) => clientId)).size).toBe(3)
+  for (const { clientId } of sent) expect(clientId).toMatch(/^[0-9a-f]{32}$/)
+})
+
+test('messages have different ids without any crypto', async () => {
+  without(globalThis, 'crypto')
+  const { chat } = scriptedChat()
+  const ids = Array.from({ length: 100 }, () => chat.channel('c').send({ text: 'hi' }).clientId)
+  expect(new Set(ids).size).toBe(100)
+})
+
+test('a call waits 15 seconds for its answer, or as long as it is told, and leaves no timer', async () => {
+  poorPlatform()
+  const clock = stoppedClock()
+  const failures: unknown[] = []
+  const api = createApi({ url: 'http://test', fetch: silent })
+  const call = (timeoutMs?: number) =>
+    void api.service.live({}, { timeoutMs }).catch((error: unknown) => failures.push(error))
+  call()
+  call(1_000)
+  await clock.forward(999)
+  expect(failures).toEqual([])
+  await clock.forward(1)
+  expect(failures).toMatchObject([{ code: 'TIMEOUT' }])
+  await clock.forward(13_999)
+  expect(failures).toHaveLength(1)
+  await clock.forward(1)
+  expect(failures).toMatchObject([{ code: 'TIMEOUT' }, { code: 'TIMEOUT' }])
+  const fine = createApi({ url: 'http://test', fetch: async () => Response.json({}) })
+  await fine.service.live()
+  expect(clock.timers()).toBe(0)
+})
+
+test('a call is aborted by its caller, before and while it waits, and keeps no listener', async () => {
+  poorPlatform()
+  const api = createApi({ url: 'http://test', fetch: silent })
+  const early = await api.service.live({}, { signal: AbortSignal.abort() }).catch((error) => error)
+  expect(isChatError(early, 'ABORTED')).toBe(true)
+  const stop = new AbortController()
+  const remove = vi.spyOn(stop.signal, 'removeEventListener')
+  const late = api.service.live({}, { signal: stop.signal }).catch((error) => error)
+  await quiet()
+  stop.abort()
+  expect(isChatError(await late, 'ABORTED')).toBe(true)
+  expect(remove).toHaveBeenCalledTimes(1)
+})
+
+test('a pause that the server asked for ends on time although the clock was set back', async () => {
+  const clock = stoppedClock()
+  const { chat, intercept, refuseRequests } = scriptedChat()
+  await chat.connect()
+  const body = { error: { code: 'RATE_LIMITED', message: 'too many calls' } }
+  intercept(/users/, () => Response.json(body, { status: 429, headers: { 'retry-after': '5' } }))
+  const call = chat.api.users.get({ userId: 'ana' })
+  await clock.forward(1_000)
+  clock.set(-3_600_000)
+  refuseRequests()
+  await clock.forward(4_600)
+  expect(await call).toMatchObject({ id: 'ana' })
+})
+
+test('wake() checks the connection, and does nothing while no connection is wanted', async () => {
+  const clock = stoppedClock()
+  const { chat, cut, mend, network, count, channel } = scriptedChat()
+  channel('c')
+  chat.wake()
+  await clock.forward(60_000)
+  expect(network.opened).toBe(0)
+  await chat.connect()
+  cut()
+  await clock.forward(120_000)
+  mend()
+  const before = network.opened
+  chat.wake()
+  await until(chat.connection, ({ status }) => status === 'live')
+  expect(network.opened).toBe(before + 1)
+  chat.disconnect()
+  chat.channel('c').send({ text: 'later' })
+  chat.wake()
+  await clock.forward(60_000)
+  expect([network.opened, count(/messages$/)]).toEqual([before + 1, 0])
+})
+
+test('importing the client touches nothing that only browsers have', async () => {
+  const touched: string[] = []
+  for (const name of ['document', 'window', 'localStorage', 'indexedDB', 'addEventListener']) {
+    const get = () => void touched.push(name)
+    Object.defineProperty(globalThis, name, { get, configurable: true })
+    onTestFinished(() => void Reflect.deleteProperty(globalThis, name))
+  }
+  vi.resetModules()
+  const { createChatClient } = await import('@parley/client')
+  expect([typeof createChatClient, touched]).toEqual(['function', []])
+})
