@@ -2081,6 +2081,8 @@ export interface SyncMember {
   user: UserSummary
   /** Role in the channel. */
   role: 'owner' | 'moderator' | 'member'
+  /** Your own metadata. */
+  custom: CustomMember & Record<string, unknown>
   /** When the user joined. */
   joinedAt: string
   /** `seq` of the read position; 0 if nothing was read. */

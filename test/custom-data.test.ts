@@ -1,5 +1,6 @@
 import { limits } from '@parley/contract'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { liveChatOf, ready, until } from './support/chat.ts'
 import { channelEventsOf } from './support/events.ts'
 import { insertUsers } from './support/inserted.ts'
 import { expectError, post } from './support/raw.ts'
@@ -198,6 +199,12 @@ test('a list of members ends where an answer has no more room, and goes on', asy
   }
   expect(pages).toHaveLength(2)
   expect(pages.flat().sort()).toEqual(['ana', 'ben', ...ids].sort())
+  const synced = await ana.sync.pull({ channels: { [channelId]: 0 }, members: [channelId] })
+  expect(synced.channels[channelId]).not.toHaveProperty('members')
+  const { chat } = await liveChatOf(world(), 'ana')
+  const room = chat.channel(channelId)
+  room.watch()
+  expect((await until(room.members, ready)).items).toHaveLength(152)
   const again = await ana.members.add({ channelId, userIds: ids })
   expect(again.members.length).toBeLessThan(150)
   const some = { channelId, userIds: ids.slice(0, 101), custom: { a: 1 } }

@@ -14,6 +14,8 @@ import {
   windowOf,
 } from './timeline.ts'
 
+type MemberPage = { members: Member[]; nextCursor: string | null }
+
 const PAGE_SIZE = 50
 const MEMBERS_PER_PAGE = 1_000
 const THREAD_PREFIX = 'thread:'
@@ -33,6 +35,18 @@ export function createLoaders({ api, catchUp }: ClientContext, channelId: string
   const putNewest = (page: Pick<Page, 'messages' | 'hasMore'>) => (state: ChannelState) =>
     addPage(state, { ...page, position: 'newest' })
   const loadNewest = async () => putNewest(await api.messages.list({ channelId, limit: PAGE_SIZE }))
+  /** Pages end early where metadata fills them. */
+  const loadMembers = async () => {
+    const members: Member[] = []
+    let cursor: string | undefined
+    do {
+      const limit = MEMBERS_PER_PAGE
+      const page: MemberPage = await api.members.list({ channelId, limit, cursor })
+      members.push(...page.members)
+      cursor = page.nextCursor ?? undefined
+    } while (cursor !== undefined)
+    return members
+  }
   const loaders: Record<string, Loader> = {
     messages: async () => {
       const { page } = await catchUp.load(channelId, 'pages')
@@ -40,18 +54,11 @@ export function createLoaders({ api, catchUp }: ClientContext, channelId: string
     },
     [NEWEST_ALONE]: () => loadNewest(),
     members: async () => {
-      const loaded = (await catchUp.load(channelId, 'members')).members
-      const members: Member[] =
-        loaded ??
-        (await loadAllPages((offset) =>
-          api.members
-            .list({ channelId, limit: MEMBERS_PER_PAGE, offset })
-            .then((page) => page.members),
-        ))
+      const members = (await catchUp.load(channelId, 'members')).members ?? (await loadMembers())
       const byId = new Map(
-        members.map(({ userId, user, role, joinedAt }): [string, Member] => [
+        members.map(({ userId, user, role, custom, joinedAt }): [string, Member] => [
           userId,
-          { userId, user, role, joinedAt },
+          { userId, user, role, custom, joinedAt },
         ]),
       )
       const profiles = profilesOf(...members.map(({ user }) => user))

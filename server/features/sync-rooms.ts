@@ -88,23 +88,31 @@ async function readMembers(
   if (ids.length === 0) return members
   const rows = await db<MemberRow[]>`
     select
-      m.channel_id, m.user_id, ${userSummary(db)} as "user", m.role, m.joined_at, m.last_read_seq
-    from unnest(${ids}::uuid[]) with ordinality as given (id, place)
-    cross join lateral (
-      select *
-      from members
-      where channel_id = given.id
-      order by joined_at, user_id
-      limit ${limits.sync.members + 1}
+      m.channel_id, m.user_id, ${userSummary(db)} as "user", m.role,
+      coalesce(m.custom, '{}') as custom, m.joined_at, m.last_read_seq
+    from (
+      select
+        mem.*, given.place,
+        coalesce(sum(octet_length(mem.custom::text)) over (order by given.place), 0) as custom_bytes
+      from unnest(${ids}::uuid[]) with ordinality as given (id, place)
+      cross join lateral (
+        select *
+        from members
+        where channel_id = given.id
+        order by joined_at, user_id
+        limit ${limits.sync.members + 1}
+      ) mem
     ) m
     join users u on u.app_id = m.app_id and u.id = m.user_id
-    order by given.place, m.joined_at, m.user_id`
+    where m.custom_bytes <= ${limits.answerBytes}
+    order by m.place, m.joined_at, m.user_id`
   let bytes = bytesBefore
   for (const id of ids) {
     const own = rows.flatMap(({ channelId, ...member }) => (channelId === id ? [member] : []))
     const size = Buffer.byteLength(JSON.stringify(own))
-    // More may have joined since the channel was read.
-    if (own.length > limits.sync.members || bytes + size > limits.answerBytes) continue
+    // More may have joined since the channel was read; none are read where they have no room.
+    const isWhole = own.length > 0 && own.length <= limits.sync.members
+    if (!isWhole || bytes + size > limits.answerBytes) continue
     bytes += size
     members.set(id, { members: own })
   }
