@@ -8,6 +8,7 @@ import { sha256 } from '../core/hash.ts'
 import { createLru } from '../core/lru.ts'
 import type { Revocations } from '../core/revocations.ts'
 import type { Tokens } from '../core/tokens.ts'
+import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Db, Tx } from '../db/client.ts'
 import type { createRateLimits } from './rate-limits.ts'
 
@@ -82,7 +83,7 @@ export function createAuthenticate({
     }
     return { appId, userId, admin }
   }
-  const currentGeneration = (user: UserKey, until: number) => {
+  const currentGeneration = (user: UserRef, until: number) => {
     const select = (db: Tx) => db<GenerationRow[]>`
       select u.token_generation
       from users u
@@ -143,9 +144,6 @@ export function createAuthenticate({
 
 /** The text after `Bearer`, which may be empty; undefined for other schemes. */
 const bearerToken = (authorization = '') => /^bearer(?: +|$)(.*)/i.exec(authorization)?.[1]
-
-type UserKey = { appId: string; userId: string }
-const userKey = ({ appId, userId }: UserKey) => `${appId}:${userId}`
 
 /**
  * Caches values of the database for a while. A value that was loaded while any entry was dropped is
