@@ -7,17 +7,22 @@ import {
   ephemeralUserEvents,
   errorStatus,
   type Operation,
+  topics,
   userEvents,
 } from '@parley/contract'
 import { z } from 'zod'
 
 /**
- * Writes `operations.ts` and `types.ts` from the contract, so that the package needs neither zod
- * nor the contract to run or to be compiled. With `--check` it writes nothing, and fails if they
- * are out of date.
+ * Writes `operations.ts`, `topic-names.ts` and `types.ts` from the contract, so that the package
+ * needs neither zod nor the contract to run or to be compiled. With `--check` it writes nothing,
+ * and fails if they are out of date.
  */
 function generate() {
-  const files = { 'operations.ts': operationTables(), 'types.ts': typeDeclarations() }
+  const files = {
+    'operations.ts': operationTables(),
+    'topic-names.ts': topicNames(),
+    'types.ts': typeDeclarations(),
+  }
   for (const [name, text] of Object.entries(files)) {
     const file = new URL(name, import.meta.url)
     const content = `${header}\n${text}\n`
@@ -82,6 +87,16 @@ export const limits: Readonly<Record<string, string>> = {
 ${limits.join('\n')}
 }`
 }
+
+const topicNames = () => `\
+/** The topic of a channel's events. */
+export const channelTopic = (appId: string, channelId: string) =>
+  \`${topics.channel(placeholder('appId'), placeholder('channelId'))}\`
+
+/** The topic of a user's own events. */
+export const userTopic = (appId: string, userId: string) =>
+  \`${topics.user(placeholder('appId'), placeholder('userId'))}\``
+const placeholder = (name: string) => `\${${name}}`
 
 function typeDeclarations() {
   const definitions: Definitions = new Map()

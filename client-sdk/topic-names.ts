@@ -1,5 +1,10 @@
+// Generated from the contract by generate.ts: do not edit.
+// biome-ignore-all format: as generated
+// biome-ignore-all lint: as generated
 /** The topic of a channel's events. */
-export const channelTopic = (appId: string, channelId: string) => `chat:${appId}:${channelId}`
+export const channelTopic = (appId: string, channelId: string) =>
+  `chat:${appId}:${channelId}`
 
 /** The topic of a user's own events. */
-export const userTopic = (appId: string, userId: string) => `user:${appId}:${userId}`
+export const userTopic = (appId: string, userId: string) =>
+  `user:${appId}:${userId}`

@@ -2,7 +2,7 @@ import { ApiError } from '@parley/server/core/errors'
 import { MAX_ATTEMPTS } from '@parley/server/core/jobs'
 import { createMetrics } from '@parley/server/core/metrics'
 import { runJob } from '@parley/server/jobs/run-job'
-import { type Batch, type Handlers, RetryLaterError } from '@parley/server/jobs/tasks'
+import { type Handlers, type JobBatch, RetryLaterError } from '@parley/server/jobs/tasks'
 import { timings } from '@parley/server/jobs/timings'
 import { expect, test } from 'vitest'
 import { type JobHelpers, recordAddedJobs } from './support/added-jobs.ts'
@@ -12,7 +12,7 @@ const batch = {
   jobs: [job('1')],
   since: new Date().toISOString(),
   tries: 0,
-} as Batch<'push-message'>
+} as JobBatch<'push-message'>
 
 /** Runs a batch; answers the jobs that this adds to the queue, and what is logged and counted. */
 async function run(handler: Handlers['push-message'], given: Partial<typeof batch> = {}) {

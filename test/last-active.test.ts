@@ -1,4 +1,5 @@
 import { createLastActive } from '@parley/server/core/last-active'
+import type { UserRef } from '@parley/server/core/user-ref'
 import type { Tx } from '@parley/server/db/client'
 import { expect, test } from 'vitest'
 import { whileRowLocked } from './support/locks.ts'
@@ -6,18 +7,17 @@ import { createWorld, useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-type UserKey = { appId: string; userId: string }
 const HOUR = 3_600
 
 /** Says that the user was last active so many seconds ago. */
-const setAge = ({ appId, userId }: UserKey, seconds: number) => world().db`
+const setAge = ({ appId, userId }: UserRef, seconds: number) => world().db`
   update users
   set last_active_at = now() - ${seconds} * interval '1 second'
   where app_id = ${appId}
     and id = ${userId}`
 
 /** How many seconds ago the user was last active, in full minutes. */
-async function ageOf({ appId, userId }: UserKey) {
+async function ageOf({ appId, userId }: UserRef) {
   const [row] = await world().db<{ minutes: number }[]>`
     select floor(extract(epoch from now() - last_active_at) / 60)::int as minutes
     from users
@@ -27,7 +27,7 @@ async function ageOf({ appId, userId }: UserKey) {
 }
 
 /** A user who was last active an hour ago. */
-async function idleUser(userId: string, appId = world().appId): Promise<UserKey> {
+async function idleUser(userId: string, appId = world().appId): Promise<UserRef> {
   await setAge({ appId, userId }, HOUR)
   return { appId, userId }
 }

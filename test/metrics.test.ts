@@ -150,7 +150,7 @@ test('metrics count sockets, published events, deliveries and filled gaps', asyn
   const growth = (name: string) => sample(after, name) - sample(before, name)
   expect(growth('parley_events_total')).toBe(1)
   expect(growth('parley_deliveries_total')).toBe(4)
-  expect(growth('parley_holes_filled_total')).toBe(1)
+  expect(growth('parley_gaps_filled_total')).toBe(1)
 
   for (const client of clients) client.disconnect()
   await until(async () => sample(await scrape(), 'parley_sockets_open') === 0)

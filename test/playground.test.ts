@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApi } from '@parley/client'
+import { endpointPath } from '@parley/contract'
 import { createFastify } from '@parley/server/http/fastify'
 import { servePlayground } from '@parley/server/http/playground'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -83,6 +84,7 @@ test('the page loads everything from this server and may connect to no other', a
     .map(([, address = '']) => address)
     .filter((address) => !address.startsWith('data:'))
   expect(addresses.length).toBeGreaterThan(1)
+  let scripts = ''
   for (const address of addresses) {
     expect(address).toMatch(/^\.\/assets\/[\w-]+\.(js|css)$/)
     const asset = await fetch(new URL(address, `${url}/playground/`))
@@ -91,8 +93,12 @@ test('the page loads everything from this server and may connect to no other', a
       address.endsWith('.js') ? 'text/javascript; charset=utf-8' : 'text/css; charset=utf-8',
     )
     expect(asset.headers.get('cache-control')).toContain('immutable')
-    expect(await asset.text()).not.toMatch(/(?:url\(|@import |import\()["']?(?:https?:)?\/\//)
+    const text = await asset.text()
+    expect(text).not.toMatch(/(?:url\(|@import |import\()["']?(?:https?:)?\/\//)
+    if (address.endsWith('.js')) scripts += text
   }
+  // The page is built without the contract: it has the path in its own words.
+  expect(scripts).toContain(endpointPath)
   for (const path of ['assets/missing.js', 'assets/..%2Findex.html', 'missing', 'assets/__proto__'])
     expectError(await post(url, `/playground/${path}`, { method: 'GET' }), 'NOT_FOUND')
 })

@@ -1,8 +1,8 @@
 import type { Db, Tx } from '../db/client.ts'
 import { createLru } from './lru.ts'
+import { type UserRef, userKey } from './user-ref.ts'
 
 export type LastActive = ReturnType<typeof createLastActive>
-type UserKey = { appId: string; userId: string }
 
 /** A user's time of last activity is written at most this often. */
 const PRECISION_MS = 60_000
@@ -14,11 +14,11 @@ const FLUSH_MS = 2_000
  */
 export function createLastActive(db: Db) {
   const recent = createLru<true>({ entries: 100_000, ttl: PRECISION_MS })
-  let pending: UserKey[] = []
+  let pending: UserRef[] = []
   let timer: NodeJS.Timeout | undefined
 
-  const touch = ({ appId, userId }: UserKey) => {
-    const key = `${appId}:${userId}`
+  const touch = ({ appId, userId }: UserRef) => {
+    const key = userKey({ appId, userId })
     if (recent.has(key)) return
     recent.set(key, true)
     pending.push({ appId, userId })
@@ -38,7 +38,7 @@ export function createLastActive(db: Db) {
 }
 
 /** Users that another transaction has locked are skipped rather than waited for. */
-function writeLastActive(db: Tx, users: UserKey[]) {
+function writeLastActive(db: Tx, users: UserRef[]) {
   const appIds = users.map(({ appId }) => appId)
   const userIds = users.map(({ userId }) => userId)
   return db`

@@ -86,7 +86,7 @@ export function createMetrics() {
       registers,
     }),
     gapsFilled: new Counter({
-      name: 'parley_holes_filled_total',
+      name: 'parley_gaps_filled_total',
       help: 'Events read from the event log to fill a gap: those of other nodes and missed ones.',
       registers,
     }),

@@ -9,6 +9,7 @@ import { channelForMember, channelForReader, isLargeChannel } from './access.ts'
 import { joinedAfter, joinedMicros, memberCursor, toPage } from './cursors.ts'
 import { messageIdAt } from './messages/view.ts'
 import { moveMarkers, publishRead } from './reads.ts'
+import { publicFields } from './users/view.ts'
 
 const mark = implementWithoutTransaction(
   contract.receipts.mark,
@@ -123,7 +124,7 @@ type MessageReceipts = { messageId: string; readCount: number; readers: Reader[]
  */
 function selectReceipts(db: Tx, channelId: string, messageIds: string[]) {
   const reader = db`jsonb_build_object(
-    'userId', u.id, 'name', u.display_name, 'image', u.image,
+    'userId', u.id, ${publicFields(db)},
     'readAt', ${isoTime(db, db`mark.read_at`)}
   )`
   return db<MessageReceipts[]>`

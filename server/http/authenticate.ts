@@ -8,6 +8,7 @@ import { sha256 } from '../core/hash.ts'
 import { createLru } from '../core/lru.ts'
 import type { Revocations } from '../core/revocations.ts'
 import type { Tokens } from '../core/tokens.ts'
+import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Db, Tx } from '../db/client.ts'
 import { CACHE_ENTRIES, CACHE_MS, createLookupCache } from './lookup-cache.ts'
 import type { createRateLimits } from './rate-limits.ts'
@@ -81,7 +82,7 @@ export function createAuthenticate({
     }
     return { appId, userId, admin }
   }
-  const currentGeneration = (user: UserKey, until: number) => {
+  const currentGeneration = (user: UserRef, until: number) => {
     const select = (db: Tx) => db<GenerationRow[]>`
       select u.token_generation
       from users u
@@ -159,9 +160,6 @@ export function createAuthenticate({
 
 /** The text after `Bearer`, which may be empty; undefined for other schemes. */
 const bearerToken = (authorization = '') => /^bearer(?: +|$)(.*)/i.exec(authorization)?.[1]
-
-type UserKey = { appId: string; userId: string }
-const userKey = ({ appId, userId }: UserKey) => `${appId}:${userId}`
 
 const isSame = (a: string, b: string) =>
   timingSafeEqual(Buffer.from(sha256(a)), Buffer.from(sha256(b)))

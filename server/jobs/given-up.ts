@@ -3,9 +3,9 @@ import type { JobHelpers } from 'graphile-worker'
 import { MAX_ATTEMPTS } from '../core/jobs.ts'
 import type { Db } from '../db/client.ts'
 import { queueSchema } from '../db/own-schema.ts'
-import type { Batch, QueuedJob, QueuedTask } from './tasks.ts'
+import type { JobBatch, QueuedJob, QueuedTask } from './tasks.ts'
 
-type GivenUp = { task: QueuedTask; batch: Batch; reason: string }
+type GivenUp = { task: QueuedTask; batch: JobBatch; reason: string }
 
 /**
  * Keeps a batch that is given up for the operator, one failed job for each app. The queue's own

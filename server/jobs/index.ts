@@ -16,7 +16,7 @@ import type { PushSettings } from './push/settings.ts'
 import { checkSubscriberIds } from './push/subscriber-ids.ts'
 import { openQueue } from './queue.ts'
 import { runJob } from './run-job.ts'
-import { type Batch, type Handlers, type QueuedTask, taskSettings } from './tasks.ts'
+import { type Handlers, type JobBatch, type QueuedTask, taskSettings } from './tasks.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 import { withTimeout } from './with-timeout.ts'
 
@@ -88,7 +88,7 @@ function taskListOf(queue: string, { handlers, ...context }: RunContext) {
     const handler = handlers[task]
     if (!handler || taskSettings[task].queue !== queue) continue
     taskList[task] = (batch, helpers) =>
-      runJob(task, { handler, batch: batch as Batch, helpers, ...context }) // stored by us
+      runJob(task, { handler, batch: batch as JobBatch, helpers, ...context }) // stored by us
   }
   return taskList
 }

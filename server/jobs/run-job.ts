@@ -7,9 +7,9 @@ import { isDatabaseUnavailable, isStatementTimeout } from '../db/client.ts'
 import { keepGivenUp } from './given-up.ts'
 import type { Log } from './log.ts'
 import {
-  type Batch,
   deathsOf,
   type Handlers,
+  type JobBatch,
   type QueuedJob,
   type QueuedTask,
   RetryLaterError,
@@ -19,7 +19,7 @@ import type { Timings } from './timings.ts'
 
 type RunJobOptions<T extends QueuedTask> = {
   handler: Handlers[T]
-  batch: Batch<T>
+  batch: JobBatch<T>
   helpers: JobHelpers
   timings: Timings
   metrics: Metrics
@@ -52,7 +52,7 @@ export async function runJob<T extends QueuedTask>(
     const facts = { task, tries, since, jobs: jobs.length, reason: batch.reason }
     return log.error(facts, 'job given up: too old')
   }
-  const add = (task: T | RetryLaterError['task'], batch: Batch, pauseMs = 0) =>
+  const add = (task: T | RetryLaterError['task'], batch: JobBatch, pauseMs = 0) =>
     untilStored(() => addBatch(helpers, { task, batch, pauseMs }), { signal, timings })
   let nextPage: QueuedJob<T>[] = []
   const addNextPage = async (pauseMs?: number) => {
@@ -106,7 +106,7 @@ async function untilStored(
   }
 }
 
-type AddedBatch = { task: QueuedTask; batch: Batch; pauseMs: number }
+type AddedBatch = { task: QueuedTask; batch: JobBatch; pauseMs: number }
 
 /**
  * Enqueues a batch, in the same named queue as the job that is running. The pause begins now: that

@@ -11,7 +11,7 @@ type NonEmpty<T> = [T, ...T[]]
 /**
  * What graphile-worker stores as one of its jobs: a batch of ours, with its age and its retries.
  */
-export type Batch<T extends QueuedTask = QueuedTask> = {
+export type JobBatch<T extends QueuedTask = QueuedTask> = {
   jobs: NonEmpty<QueuedJob<T>>
   since: string
   tries: number

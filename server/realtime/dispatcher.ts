@@ -2,12 +2,13 @@ import { parseTopic } from '@parley/contract'
 import type { EphemeralEvent, EphemeralNote, EventPublisher } from '../core/event-bus.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Revocations } from '../core/revocations.ts'
+import type { UserRef } from '../core/user-ref.ts'
 import type { Broker, NodeNote, RevokedNote } from './broker.ts'
 import { applyHint, hintOf } from './hints.ts'
 import type { Hub } from './hub.ts'
 import type { KnownPresence } from './known-presence.ts'
 import { closings } from './protocol/codes.ts'
-import type { Sessions, User } from './sessions.ts'
+import type { Sessions } from './sessions.ts'
 import { TypingTracker } from './typing-tracker.ts'
 import type { UnreadNotifier } from './unread.ts'
 import type { UserFanout } from './user-fanout.ts'
@@ -77,7 +78,7 @@ export function createDispatcher(options: DispatcherOptions) {
     }
   }
   /** Ends the user's subscriptions, pending ones included, to topics that they may not read. */
-  const recheck = (user: User) => {
+  const recheck = (user: UserRef) => {
     const names = new Set(sessions.of(user).flatMap(({ topics }) => [...topics]))
     hub.recheck(user, [...names]).catch((error) => report(error, 'subscription recheck failed'))
   }

@@ -1,9 +1,9 @@
 import { type ChannelType, limits, parseTopic } from '@parley/contract'
+import type { UserRef } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
 import type { MemberRow } from '../db/rows.ts'
 import { mayRead } from '../features/access.ts'
 import type { DurablePublication } from './publication.ts'
-import type { User } from './sessions.ts'
 
 /** A subscribe request to authorise. With `since`, the publications after it are returned. */
 export type SubscribeRequest = {
@@ -23,7 +23,7 @@ export type SubscribeGrant = {
 } | null
 
 /** Whether a user could read the topic at all: a channel of their app, or their own topic. */
-export function isWithinReach(name: string, { appId, userId }: User) {
+export function isWithinReach(name: string, { appId, userId }: UserRef) {
   const topic = parseTopic(name)
   if (topic === null || topic.appId !== appId) return false
   return topic.kind === 'chat' || topic.userId === userId

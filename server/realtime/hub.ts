@@ -1,12 +1,12 @@
 import { type Envelope, limits, parseTopic, topics as topicNames } from '@parley/contract'
 import type { StoredEvent } from '../core/event-buffer.ts'
 import type { Metrics } from '../core/metrics.ts'
+import type { UserRef } from '../core/user-ref.ts'
 import { Backfill } from './backfill.ts'
 import { inChunks } from './chunks.ts'
 import type { EventLog } from './event-log.ts'
 import { isWithinReach, type SubscribeGrant } from './grants.ts'
 import type { Delivery, DurablePublication } from './publication.ts'
-import type { User } from './sessions.ts'
 import { type Subscriber, Subscription, type Topic } from './topic.ts'
 import { Topics, type TopicsOptions } from './topics.ts'
 
@@ -31,7 +31,7 @@ type HubOptions = TopicsOptions & {
   metrics: Pick<Metrics, 'gapsFilled'>
   report: (error: unknown, problem: string) => void
   /** A user's own topic has delivered that they gained or lost a channel. */
-  onChannelsChanged: (user: User, event: Envelope) => void
+  onChannelsChanged: (user: UserRef, event: Envelope) => void
 }
 
 /**
@@ -93,7 +93,7 @@ export class Hub {
   }
 
   /** The last offset of each topic; null for a topic that the user may not read. */
-  async authorise({ appId, userId }: User, names: string[]): Promise<SubscribeGrant[]> {
+  async authorise({ appId, userId }: UserRef, names: string[]): Promise<SubscribeGrant[]> {
     if (!names.every((topic) => isWithinReach(topic, { appId, userId })))
       return names.map(() => null)
     return this.log.authorise(names.map((topic) => ({ appId, userId, topic, since: null })))
@@ -143,7 +143,7 @@ export class Hub {
   }
 
   /** Ends the user's subscriptions to topics that they may no longer read. */
-  async recheck({ appId, userId }: User, names: string[]) {
+  async recheck({ appId, userId }: UserRef, names: string[]) {
     for (const some of inChunks(names, TOPICS_PER_TURN)) {
       const requests = some.map((topic) => ({ appId, userId, topic, since: null }))
       const grants = await this.log.authorise(requests)

@@ -1,6 +1,6 @@
+import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Db, Tx } from '../db/client.ts'
 import type { PresenceNote } from './broker.ts'
-import { keyOf, type User } from './sessions.ts'
 
 type KnownPresenceOptions = {
   db: Db
@@ -13,17 +13,17 @@ type KnownPresenceOptions = {
  * Who is online as the users of this node were told, on whichever node, to find what they missed.
  */
 export class KnownPresence {
-  #online = new Map<string, User>()
+  #online = new Map<string, UserRef>()
   /** Users of whom a note came during a comparison: it may be newer than what is compared. */
   readonly #noted = new Set<string>()
   /** Users of whom the last change could not be told. */
-  readonly #lost = new Map<string, User>()
+  readonly #lost = new Map<string, UserRef>()
 
   constructor(readonly options: KnownPresenceOptions) {}
 
   /** The users of this node are told of this change. */
   note(change: PresenceNote) {
-    const key = keyOf(change)
+    const key = userKey(change)
     if (change.isOnline) this.#online.set(key, { appId: change.appId, userId: change.userId })
     else this.#online.delete(key)
     this.#noted.add(key)
@@ -33,7 +33,7 @@ export class KnownPresence {
   /** The users of this node could not be told of this change: the next comparison tells them. */
   handleLost({ appId, userId }: PresenceNote) {
     const user = { appId, userId }
-    this.#lost.set(keyOf(user), user)
+    this.#lost.set(userKey(user), user)
   }
 
   get hasLost() {
@@ -42,13 +42,13 @@ export class KnownPresence {
 
   /** Takes what is stored as known. */
   async start() {
-    for (const user of await this.#select()) this.#online.set(keyOf(user), user)
+    for (const user of await this.#select()) this.#online.set(userKey(user), user)
   }
 
   /** Tells the users of this node what differs from what they were told. */
   async compare() {
     this.#noted.clear()
-    const stored = new Map((await this.#select()).map((user) => [keyOf(user), user]))
+    const stored = new Map((await this.#select()).map((user) => [userKey(user), user]))
     const users = new Map([...this.#online, ...stored, ...this.#lost])
     const different = [...users].flatMap(([key, user]) => {
       const isTold = stored.has(key) === this.#online.has(key) && !this.#lost.has(key)
@@ -56,9 +56,9 @@ export class KnownPresence {
     })
     const { db, tell } = this.options
     const active = await db.use((db) => selectLastActive(db, different))
-    for (const user of different) this.#lost.delete(keyOf(user))
+    for (const user of different) this.#lost.delete(userKey(user))
     for (const { appId, userId, lastActiveAt } of active) {
-      const key = keyOf({ appId, userId })
+      const key = userKey({ appId, userId })
       if (this.#noted.has(key)) continue
       const change = { appId, userId, isOnline: stored.has(key), lastActiveAt }
       this.note({ kind: 'presence', ...change })
@@ -72,16 +72,16 @@ export class KnownPresence {
   }
 }
 
-const selectOnline = (db: Tx, deadAfterMs: number) => db<User[]>`
+const selectOnline = (db: Tx, deadAfterMs: number) => db<UserRef[]>`
   select distinct con.app_id, con.user_id
   from nodes n
   join connections con on con.node_id = n.id
   where n.beat_at > now() - ${deadAfterMs} * interval '1 millisecond'`
 
-const selectLastActive = (db: Tx, users: User[]) => {
+const selectLastActive = (db: Tx, users: UserRef[]) => {
   const appIds = users.map(({ appId }) => appId)
   const userIds = users.map(({ userId }) => userId)
-  return db<(User & { lastActiveAt: string | null })[]>`
+  return db<(UserRef & { lastActiveAt: string | null })[]>`
     select given.app_id, given.user_id, u.last_active_at
     from unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
     join users u on u.app_id = given.app_id and u.id = given.user_id`

@@ -1,9 +1,9 @@
+import type { UserRef } from '../core/user-ref.ts'
 import type { DbConnection, Tx } from '../db/client.ts'
 import { transaction } from '../db/transaction.ts'
-import type { User } from './sessions.ts'
 
-export type PresenceChange = { user: User; isOnline: boolean }
-export type ActiveUser = User & { lastActiveAt: string | null }
+export type PresenceChange = { user: UserRef; isOnline: boolean }
+export type ActiveUser = UserRef & { lastActiveAt: string | null }
 type ChangedUser = ActiveUser & { isOnline: boolean }
 
 export const writeHeartbeat = (db: Tx, nodeId: string) => db`
@@ -12,7 +12,7 @@ export const writeHeartbeat = (db: Tx, nodeId: string) => db`
   on conflict (id) do update
   set beat_at = now()`
 
-export const selectConnections = (db: Tx, nodeId: string) => db<User[]>`
+export const selectConnections = (db: Tx, nodeId: string) => db<UserRef[]>`
   select app_id, user_id
   from connections
   where node_id = ${nodeId}`

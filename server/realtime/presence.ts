@@ -1,3 +1,4 @@
+import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Db } from '../db/client.ts'
 import type { PresenceNote } from './broker.ts'
 import { coalesce } from './coalesce.ts'
@@ -10,7 +11,7 @@ import {
   writeHeartbeat,
   writePresence,
 } from './presence-queries.ts'
-import { keyOf, type Sessions, type User } from './sessions.ts'
+import type { Sessions } from './sessions.ts'
 
 type PresenceOptions = {
   db: Db
@@ -23,7 +24,7 @@ type PresenceOptions = {
   report: (error: unknown, problem: string) => void
 }
 type Present = {
-  user: User
+  user: UserRef
   /** Resolves once the user's row is written. */
   written: Promise<unknown>
   leaving: NodeJS.Timeout | undefined
@@ -38,7 +39,7 @@ export class PresenceTracker {
   /** The writes that have been completed. */
   readonly #completed = new WeakSet<Promise<unknown>>()
   /** Users whose last write failed: nobody knows whether it was made, or the others were told. */
-  readonly #uncertain = new Map<string, User>()
+  readonly #uncertain = new Map<string, UserRef>()
   readonly #write: (change: PresenceChange) => Promise<unknown>
 
   constructor(readonly options: PresenceOptions) {
@@ -46,26 +47,26 @@ export class PresenceTracker {
   }
 
   /** The user's first socket here was opened. Resolves once the queries of all nodes see it. */
-  userConnected(user: User): Promise<unknown> {
-    const known = this.#present.get(keyOf(user))
+  userConnected(user: UserRef): Promise<unknown> {
+    const known = this.#present.get(userKey(user))
     clearTimeout(known?.leaving)
     const written = known?.written ?? this.#write({ user, isOnline: true })
-    this.#present.set(keyOf(user), { user, written, leaving: undefined })
+    this.#present.set(userKey(user), { user, written, leaving: undefined })
     written.then(
       () => this.#completed.add(written),
-      () => this.#present.delete(keyOf(user)),
+      () => this.#present.delete(userKey(user)),
     )
     return written
   }
 
   /** The user's last socket here was closed. A return within the grace goes unnoticed. */
-  userDisconnected(user: User) {
-    const known = this.#present.get(keyOf(user))
+  userDisconnected(user: UserRef) {
+    const known = this.#present.get(userKey(user))
     if (!known) return
     clearTimeout(known.leaving)
     known.leaving = setTimeout(() => {
       if (this.options.sessions.has(user)) return
-      this.#present.delete(keyOf(user))
+      this.#present.delete(userKey(user))
       this.#write({ user, isOnline: false }).catch((error) =>
         this.options.report(error, 'presence write failed'),
       )
@@ -84,7 +85,7 @@ export class PresenceTracker {
       db.use((db) => writeHeartbeat(db, nodeId)),
       db.use((db) => selectConnections(db, nodeId)),
     ])
-    const stored = new Map(rows.map((user) => [keyOf(user), user]))
+    const stored = new Map(rows.map((user) => [userKey(user), user]))
     const lost = [...before].flatMap(([key, { user, written }]) =>
       this.#completed.has(written) && this.#present.has(key) && !stored.has(key) ? [user] : [],
     )
@@ -127,7 +128,7 @@ export class PresenceTracker {
 
   async #writeAll(changes: PresenceChange[]) {
     // Of several changes of a user the last one counts.
-    const last = new Map(changes.map((change) => [keyOf(change.user), change]))
+    const last = new Map(changes.map((change) => [userKey(change.user), change]))
     const changed = await this.#writeOrRemember(last)
     for (const isOnline of [true, false]) {
       const users = changed.filter((user) => user.isOnline === isOnline)

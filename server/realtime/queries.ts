@@ -1,6 +1,6 @@
 import { type Envelope, parseTopic } from '@parley/contract'
+import type { UserRef } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
-import type { User } from './sessions.ts'
 
 const CONNECTED_LIMIT = 1_000
 /** The events of a channel that change unread counts for members. */
@@ -11,7 +11,7 @@ const UNREAD_EVENTS: Envelope['type'][] = [
 ]
 
 /** The generation that each user's tokens must have; undefined for a user who is deleted. */
-export async function selectGenerations(db: Tx, users: User[]): Promise<(number | undefined)[]> {
+export async function selectGenerations(db: Tx, users: UserRef[]): Promise<(number | undefined)[]> {
   const appIds = users.map(({ appId }) => appId)
   const userIds = users.map(({ userId }) => userId)
   const rows = await db<{ tokenGeneration: number | null }[]>`
@@ -42,7 +42,7 @@ export async function selectUnreadChanges(db: Tx, seconds: number): Promise<Chan
 }
 
 /** The users who were removed from a workspace in the last seconds. */
-export async function selectRemoved(db: Tx, seconds: number): Promise<User[]> {
+export async function selectRemoved(db: Tx, seconds: number): Promise<UserRef[]> {
   const rows = await db<{ topic: string }[]>`
     select distinct topic
     from events

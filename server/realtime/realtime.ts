@@ -5,6 +5,7 @@ import type { LastActive } from '../core/last-active.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Revocations } from '../core/revocations.ts'
 import type { Tokens } from '../core/tokens.ts'
+import type { UserRef } from '../core/user-ref.ts'
 import type { Db } from '../db/client.ts'
 import type { Broker } from './broker.ts'
 import { coalesce } from './coalesce.ts'
@@ -21,7 +22,7 @@ import { selectConnected, selectGenerations } from './queries.ts'
 import { createReconciliation } from './reconcile.ts'
 import { createSchedule } from './schedule.ts'
 import { SendMemory } from './send-memory.ts'
-import { Sessions, type User } from './sessions.ts'
+import { Sessions } from './sessions.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 import { UnreadNotifier } from './unread.ts'
 import { createUserFanout } from './user-fanout.ts'
@@ -127,7 +128,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
   const { db, admit, broker, nodeId, metrics, report, revocations, eventMemoryBytes } = options
   const { typingMs, deadAfterMs, unreadPauseMs } = timings
   const sessions = new Sessions()
-  const onChannelsChanged = (user: User, event: Envelope) => {
+  const onChannelsChanged = (user: UserRef, event: Envelope) => {
     if (event.type === 'channel.added') unread.channelAdded(user, event.payload.channel)
     if (event.type === 'channel.removed') unread.memberLeft(user)
   }
@@ -203,7 +204,7 @@ type NodeParts = Pick<
 function createRealtimeNode(parts: NodeParts): RealtimeNode {
   const { db, admit, tokens, nodeId, report, lastActive } = parts
   const { hub, sessions, presence, unread, timings } = parts
-  const generation = coalesce<User, number | undefined>(
+  const generation = coalesce<UserRef, number | undefined>(
     (users, appId) => {
       const until = db.newDeadline()
       return admit({ appId, lane: 'subscribes', until }, () =>

@@ -1,10 +1,11 @@
+import type { UserRef } from '../core/user-ref.ts'
 import type { Db } from '../db/client.ts'
 import type { Hub } from './hub.ts'
 import type { KnownPresence } from './known-presence.ts'
 import type { PresenceTracker } from './presence.ts'
 import { closings } from './protocol/codes.ts'
 import { selectGenerations, selectRemoved, selectUnreadChanges } from './queries.ts'
-import type { Sessions, User } from './sessions.ts'
+import type { Sessions } from './sessions.ts'
 import type { UnreadNotifier } from './unread.ts'
 
 type ReconciliationOptions = {
@@ -14,7 +15,7 @@ type ReconciliationOptions = {
   presence: PresenceTracker
   knownPresence: KnownPresence
   unread: UnreadNotifier
-  recheck: (user: User) => void
+  recheck: (user: UserRef) => void
 }
 
 /** Overlap: transactions may commit after the previous check although their rows are older. */

@@ -1,3 +1,4 @@
+import { type UserRef, userKey } from '../core/user-ref.ts'
 import { type Closing, closings } from './protocol/codes.ts'
 
 /** A user's connection of either kind: a WebSocket of the protocol, or a tRPC subscription. */
@@ -16,32 +17,32 @@ export class Sessions {
   readonly #byUser = new Map<string, Set<Session>>()
 
   add(session: Session) {
-    const known = this.#byUser.get(keyOf(session))
+    const known = this.#byUser.get(userKey(session))
     if (known) known.add(session)
-    else this.#byUser.set(keyOf(session), new Set([session]))
+    else this.#byUser.set(userKey(session), new Set([session]))
   }
 
   /** Returns whether it was the user's last. */
   remove(session: Session) {
-    const sessions = this.#byUser.get(keyOf(session))
+    const sessions = this.#byUser.get(userKey(session))
     if (!sessions?.delete(session) || sessions.size > 0) return false
-    this.#byUser.delete(keyOf(session))
+    this.#byUser.delete(userKey(session))
     return true
   }
 
-  of(user: User): Session[] {
-    return [...(this.#byUser.get(keyOf(user)) ?? [])]
+  of(user: UserRef): Session[] {
+    return [...(this.#byUser.get(userKey(user)) ?? [])]
   }
 
-  has(user: User) {
-    return this.#byUser.has(keyOf(user))
+  has(user: UserRef) {
+    return this.#byUser.has(userKey(user))
   }
 
   get isEmpty() {
     return this.#byUser.size === 0
   }
 
-  users(): User[] {
+  users(): UserRef[] {
     return [...this.#byUser.values()].flatMap(([first]) =>
       first ? [{ appId: first.appId, userId: first.userId }] : [],
     )
@@ -59,6 +60,3 @@ export class Sessions {
     }
   }
 }
-
-export type User = { appId: string; userId: string }
-export const keyOf = ({ appId, userId }: User) => `${appId}:${userId}`

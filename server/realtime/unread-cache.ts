@@ -1,9 +1,10 @@
-import { keyOf, type Sessions, type User } from './sessions.ts'
+import { type UserRef, userKey } from '../core/user-ref.ts'
+import type { Sessions } from './sessions.ts'
 import type { UnreadCount } from './unread-counts.ts'
 
 /** The unread counts of a user, as far as they are loaded. */
 export type UserCounts = {
-  user: User
+  user: UserRef
   /** When all counts were loaded, or the user was first seen. */
   since: number
   /** Whether all counts were loaded. Before that, only counts that were sent are here. */
@@ -20,11 +21,11 @@ export class UnreadCache {
 
   constructor(readonly sessions: Sessions) {}
 
-  get(user: User): UserCounts | undefined {
-    return this.#users.get(keyOf(user))
+  get(user: UserRef): UserCounts | undefined {
+    return this.#users.get(userKey(user))
   }
 
-  getOrCreate(user: User): UserCounts {
+  getOrCreate(user: UserRef): UserCounts {
     const known = this.get(user)
     if (known) return known
     const created: UserCounts = {
@@ -33,24 +34,25 @@ export class UnreadCache {
       isComplete: false,
       counts: new Map(),
     }
-    this.#users.set(keyOf(user), created)
+    this.#users.set(userKey(user), created)
     return created
   }
 
-  isComplete(user: User) {
+  isComplete(user: UserRef) {
     return this.get(user)?.isComplete === true
   }
 
   /** The users with a known count in the channel. */
-  usersOf(channelId: string): User[] {
+  usersOf(channelId: string): UserRef[] {
     const known = [...this.#users.values()].filter(({ counts }) => counts.has(channelId))
     return known.map(({ user }) => user)
   }
 
   /** Adds all counts of these users, and keeps those that were already sent. */
-  complete(users: User[], rows: UnreadCount[]) {
-    const loaded = new Map(users.map((user) => [keyOf(user), new Map<string, number>()]))
-    for (const { channelId, count, ...user } of rows) loaded.get(keyOf(user))?.set(channelId, count)
+  complete(users: UserRef[], rows: UnreadCount[]) {
+    const loaded = new Map(users.map((user) => [userKey(user), new Map<string, number>()]))
+    for (const { channelId, count, ...user } of rows)
+      loaded.get(userKey(user))?.set(channelId, count)
     for (const user of users) {
       if (!this.sessions.has(user)) continue
       const known = this.getOrCreate(user)
@@ -58,22 +60,22 @@ export class UnreadCache {
       known.since = performance.now()
       known.isComplete = true
       known.counts = new Map()
-      for (const [channelId, count] of loaded.get(keyOf(user)) ?? []) {
+      for (const [channelId, count] of loaded.get(userKey(user)) ?? []) {
         known.counts.set(channelId, sent.get(channelId) ?? { count, isSent: false })
       }
     }
   }
 
   /** From now on a client of the user may show other counts than those that were sent. */
-  doubt(user: User) {
+  doubt(user: UserRef) {
     const known = this.get(user)
     if (!known) return
     known.since = performance.now()
     for (const count of known.counts.values()) count.isSent = false
   }
 
-  forget(user: User) {
-    this.#users.delete(keyOf(user))
+  forget(user: UserRef) {
+    this.#users.delete(userKey(user))
   }
 }
 

@@ -1,9 +1,9 @@
+import type { UserRef } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
 import { isLargeChannelRow } from '../features/access.ts'
 import { unread } from '../features/reads.ts'
-import type { User } from './sessions.ts'
 
-export type UnreadCount = User & { channelId: string; count: number }
+export type UnreadCount = UserRef & { channelId: string; count: number }
 
 /** The counts of these channels' members on this node. Large livestreams are left out. */
 export const selectCountsOfChannels = (
@@ -25,7 +25,7 @@ export type CheckedCount = UnreadCount & { isRecent: boolean }
 /** The counts of these users in all their channels. */
 export const selectCountsOfUsers = (
   db: Tx,
-  { users, readWithinSeconds = 0 }: { users: User[]; readWithinSeconds?: number },
+  { users, readWithinSeconds = 0 }: { users: UserRef[]; readWithinSeconds?: number },
 ) => {
   const appIds = users.map(({ appId }) => appId)
   const userIds = users.map(({ userId }) => userId)

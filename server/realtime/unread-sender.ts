@@ -1,5 +1,5 @@
 import { type Envelope, topics } from '@parley/contract'
-import type { User } from './sessions.ts'
+import type { UserRef } from '../core/user-ref.ts'
 import { totalOf, type UnreadCache, type UserCounts } from './unread-cache.ts'
 import type { UnreadCount } from './unread-counts.ts'
 import type { UserFanoutOptions } from './user-fanout.ts'
@@ -37,7 +37,7 @@ export class UnreadSender {
     if (known?.isComplete && known.total !== totalOf(known)) this.sendTotal(known)
   }
 
-  #send({ appId, userId }: User, event: Envelope) {
+  #send({ appId, userId }: UserRef, event: Envelope) {
     this.broadcast([topics.user(appId, userId)], event)
   }
 }

@@ -1,4 +1,4 @@
-import { keyOf, type User } from './sessions.ts'
+import { type UserRef, userKey } from '../core/user-ref.ts'
 
 /** What the unread notifier has to do in its next run. */
 export class UnreadWork {
@@ -13,11 +13,11 @@ export class UnreadWork {
    */
   readonly deletedIn = new Set<string>()
   /** Users who have read, before all their counts were loaded: their total has to follow. */
-  readonly owedTotals = new Map<string, User>()
+  readonly owedTotals = new Map<string, UserRef>()
   /** Users who have fewer channels than before: all their counts are loaded again. */
-  readonly shrunk = new Map<string, User>()
+  readonly shrunk = new Map<string, UserRef>()
   /** Users whose last total may be stale (computed before a count we have sent since). */
-  readonly staleTotals = new Map<string, User>()
+  readonly staleTotals = new Map<string, UserRef>()
   /** For how long notes may have been missed: all counts are compared with what was sent. */
   missedSeconds = 0
 
@@ -38,9 +38,9 @@ export class UnreadWork {
   /** Takes over what could not be done. */
   add(other: UnreadWork) {
     this.missed(other.missedSeconds)
-    for (const user of other.owedTotals.values()) this.owedTotals.set(keyOf(user), user)
-    for (const user of other.shrunk.values()) this.shrunk.set(keyOf(user), user)
-    for (const user of other.staleTotals.values()) this.staleTotals.set(keyOf(user), user)
+    for (const user of other.owedTotals.values()) this.owedTotals.set(userKey(user), user)
+    for (const user of other.shrunk.values()) this.shrunk.set(userKey(user), user)
+    for (const user of other.staleTotals.values()) this.staleTotals.set(userKey(user), user)
     for (const channelId of other.deletedIn) this.deletedIn.add(channelId)
     for (const [channelId, author] of other.dirty) this.markDirty(channelId, author)
   }

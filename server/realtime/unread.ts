@@ -1,8 +1,8 @@
+import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
 import { inChunks } from './chunks.ts'
 import { CountedOffsets } from './counted-offsets.ts'
 import type { ChannelOffset } from './queries.ts'
-import { keyOf, type User } from './sessions.ts'
 import { UnreadCache, type UserCounts } from './unread-cache.ts'
 import { selectCountsOfChannels, selectCountsOfUsers } from './unread-counts.ts'
 import { UnreadSender } from './unread-sender.ts'
@@ -68,7 +68,7 @@ export class UnreadNotifier {
   }
 
   /** A client of the user loads its counts now: it has not received what was sent before. */
-  clientLoads(user: User) {
+  clientLoads(user: UserRef) {
     this.#cache.doubt(user)
   }
 
@@ -76,36 +76,36 @@ export class UnreadNotifier {
    * An operation has sent the user a count. It may have crossed one of ours: count again. Their
    * total is sent too, at once or as soon as all counts are loaded.
    */
-  noteCount(user: User, channelId: string, count: number) {
+  noteCount(user: UserRef, channelId: string, count: number) {
     if (!this.options.sessions.has(user)) return
     const known = this.#cache.getOrCreate(user)
     // The user may have left the channel since.
     const isMember = !known.isComplete || known.counts.has(channelId)
     if (isMember) known.counts.set(channelId, { count, isSent: true })
     if (known.isComplete) this.#sender.sendTotal(known)
-    else this.#work.owedTotals.set(keyOf(user), user)
+    else this.#work.owedTotals.set(userKey(user), user)
     this.#recount(channelId, null)
   }
 
   /** A node has sent the user a total. It is compared with ours once that is up to date. */
-  noteTotal(user: User, count: number) {
+  noteTotal(user: UserRef, count: number) {
     if (!this.options.sessions.has(user)) return
     this.#cache.getOrCreate(user).total = count
-    this.#work.staleTotals.set(keyOf(user), user)
+    this.#work.staleTotals.set(userKey(user), user)
     this.#schedule()
   }
 
   /** The user was sent a channel that is new to them. Its count may have changed since. */
-  channelAdded(user: User, { id, unreadCount }: { id: string; unreadCount: number }) {
+  channelAdded(user: UserRef, { id, unreadCount }: { id: string; unreadCount: number }) {
     if (!this.options.sessions.has(user)) return
     this.#cache.getOrCreate(user).counts.set(id, { count: unreadCount, isSent: true })
     this.#recount(id, null)
   }
 
   /** The user has left a channel, or it was deleted: their total changes. */
-  memberLeft(user: User) {
+  memberLeft(user: UserRef) {
     if (!this.options.sessions.has(user)) return
-    this.#work.shrunk.set(keyOf(user), user)
+    this.#work.shrunk.set(userKey(user), user)
     this.#schedule()
   }
 
@@ -114,7 +114,7 @@ export class UnreadNotifier {
     for (const user of this.#cache.usersOf(channelId)) this.memberLeft(user)
   }
 
-  forget(user: User) {
+  forget(user: UserRef) {
     this.#cache.forget(user)
   }
 
@@ -171,7 +171,7 @@ export class UnreadNotifier {
   }
 
   /** Sends users their total, whether or not they know it. */
-  async #sendOwed(users: User[]) {
+  async #sendOwed(users: UserRef[]) {
     const present = users.filter((user) => this.options.sessions.has(user))
     await this.#loadInitial(present)
     for (const user of present) {
@@ -181,11 +181,11 @@ export class UnreadNotifier {
   }
 
   /** Loads the counts of users who have left a channel. */
-  async #reloadShrunk(shrunk: Map<string, User>) {
+  async #reloadShrunk(shrunk: Map<string, UserRef>) {
     for (const users of inChunks([...shrunk.values()], USERS_PER_STATEMENT)) {
       for (const known of await this.#reload(users)) this.#sender.sendTotal(known)
       // If a later statement fails, these are not loaded again.
-      for (const user of users) shrunk.delete(keyOf(user))
+      for (const user of users) shrunk.delete(userKey(user))
     }
   }
 
@@ -202,11 +202,11 @@ export class UnreadNotifier {
    * by a recent read, and forgets those of channels they left. A user may be a member of the others
    * again, with another count.
    */
-  async #reload(users: User[], readWithinSeconds = 0): Promise<UserCounts[]> {
+  async #reload(users: UserRef[], readWithinSeconds = 0): Promise<UserCounts[]> {
     const rows = await this.options.db.use((db) =>
       selectCountsOfUsers(db, { users, readWithinSeconds }),
     )
-    const current = new Set(rows.map((row) => `${keyOf(row)} ${row.channelId}`))
+    const current = new Set(rows.map((row) => `${userKey(row)} ${row.channelId}`))
     const newUsers = users.filter((user) => !this.#cache.isComplete(user))
     this.#cache.complete(newUsers, rows)
     for (const { isRecent, ...row } of rows)
@@ -215,18 +215,18 @@ export class UnreadNotifier {
       const known = this.#cache.get(user)
       if (!known) return []
       for (const channelId of known.counts.keys()) {
-        if (!current.has(`${keyOf(user)} ${channelId}`)) known.counts.delete(channelId)
+        if (!current.has(`${userKey(user)} ${channelId}`)) known.counts.delete(channelId)
       }
       return [known]
     })
   }
 
   /** Loads initial counts for those of these users who are seen for the first time. */
-  async #loadInitial(users: User[]) {
-    const newUsers = new Map<string, User>()
+  async #loadInitial(users: UserRef[]) {
+    const newUsers = new Map<string, UserRef>()
     for (const { appId, userId } of users) {
       const user = { appId, userId }
-      if (!this.#cache.isComplete(user)) newUsers.set(keyOf(user), user)
+      if (!this.#cache.isComplete(user)) newUsers.set(userKey(user), user)
     }
     for (const some of inChunks([...newUsers.values()], USERS_PER_STATEMENT)) {
       const load = (db: Tx) => selectCountsOfUsers(db, { users: some })

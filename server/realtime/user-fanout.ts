@@ -1,10 +1,11 @@
 import { type Envelope, parseTopic, topics } from '@parley/contract'
+import type { UserRef } from '../core/user-ref.ts'
 import type { Db, Tx } from '../db/client.ts'
 import { isLargeChannelRow } from '../features/access.ts'
 import type { PresenceNote, ProfileChange } from './broker.ts'
 import { coalesce } from './coalesce.ts'
 import { eventOf, type Publication } from './publication.ts'
-import type { Sessions, User } from './sessions.ts'
+import type { Sessions } from './sessions.ts'
 
 /** What it takes to send the users of this node events in their own topics. */
 export type UserFanoutOptions = {
@@ -33,11 +34,11 @@ export function createUserFanout({
   report,
   onPresenceLost,
 }: UserFanoutOptions & PresenceOptions) {
-  const coMembersOf = coalesce<User, User[]>(
+  const coMembersOf = coalesce<UserRef, UserRef[]>(
     (users) => db.use((db) => selectCoMembers(db, nodeId, users)),
     { maxBatch: 500 },
   )
-  const sendTo = (users: User[], event: Envelope) => {
+  const sendTo = (users: UserRef[], event: Envelope) => {
     const userTopics = users.map(({ appId, userId }) => topics.user(appId, userId))
     broadcast(userTopics, event)
   }
@@ -83,7 +84,7 @@ export function createUserFanout({
   }
 }
 
-type EventCopy = User & Pick<Publication, 'type' | 'envelope'>
+type EventCopy = UserRef & Pick<Publication, 'type' | 'envelope'>
 
 /** An event of a channel, for each of its members who is connected to this node. */
 const selectCopies = (
@@ -102,10 +103,10 @@ const selectCopies = (
  * channels. The channels come first and are materialised: so the statement never reads the members
  * of a large one, however many of its members are connected.
  */
-async function selectCoMembers(db: Tx, nodeId: string, users: User[]) {
+async function selectCoMembers(db: Tx, nodeId: string, users: UserRef[]) {
   const appIds = users.map(({ appId }) => appId)
   const userIds = users.map(({ userId }) => userId)
-  const rows = await db<(User & { index: number })[]>`
+  const rows = await db<(UserRef & { index: number })[]>`
     with shared as materialized (
       select given.index, given.user_id, m.channel_id
       from unnest(${appIds}::uuid[], ${userIds}::text[])
@@ -130,7 +131,7 @@ async function selectCoMembers(db: Tx, nodeId: string, users: User[]) {
       on con.node_id = ${nodeId}
       and con.app_id = co_member.app_id
       and con.user_id = co_member.user_id`
-  const coMembers = users.map((): User[] => [])
+  const coMembers = users.map((): UserRef[] => [])
   for (const { index, ...user } of rows) coMembers[index - 1]?.push(user)
   return coMembers
 }

@@ -1,4 +1,4 @@
-import { keyOf, type User } from './sessions.ts'
+import { type UserRef, userKey } from '../core/user-ref.ts'
 
 /** Counts the sockets of each user on this node; a limit of 0 is none. */
 export class UserSockets {
@@ -7,16 +7,16 @@ export class UserSockets {
   constructor(readonly limit: number) {}
 
   /** Counts another one; false if the user has as many as allowed. */
-  take(user: User) {
-    const count = this.#counts.get(keyOf(user)) ?? 0
+  take(user: UserRef) {
+    const count = this.#counts.get(userKey(user)) ?? 0
     if (this.limit > 0 && count >= this.limit) return false
-    this.#counts.set(keyOf(user), count + 1)
+    this.#counts.set(userKey(user), count + 1)
     return true
   }
 
-  release(user: User) {
-    const count = (this.#counts.get(keyOf(user)) ?? 0) - 1
-    if (count > 0) this.#counts.set(keyOf(user), count)
-    else this.#counts.delete(keyOf(user))
+  release(user: UserRef) {
+    const count = (this.#counts.get(userKey(user)) ?? 0) - 1
+    if (count > 0) this.#counts.set(userKey(user), count)
+    else this.#counts.delete(userKey(user))
   }
 }

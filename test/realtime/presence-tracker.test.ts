@@ -1,7 +1,8 @@
+import type { UserRef } from '@parley/server/core/user-ref'
 import { createDb } from '@parley/server/db/client'
 import type { PresenceNote } from '@parley/server/realtime/broker'
 import { PresenceTracker } from '@parley/server/realtime/presence'
-import { type Session, Sessions, type User } from '@parley/server/realtime/sessions'
+import { type Session, Sessions } from '@parley/server/realtime/sessions'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
@@ -38,7 +39,7 @@ async function openNode() {
     await world().db`delete from nodes where id = ${nodeId}`
   })
   await tracker.heartbeat()
-  const connect = async (user: User) => {
+  const connect = async (user: UserRef) => {
     const session = user as Session // nothing else of it is used
     sessions.add(session)
     await tracker.userConnected(user)
@@ -53,7 +54,7 @@ async function openNode() {
     where node_id = ${nodeId}`
   return { nodeId, tracker, connect, changes, problems, rows }
 }
-async function newUser(userId: string): Promise<User> {
+async function newUser(userId: string): Promise<UserRef> {
   await world().user(userId)
   return { appId: world().appId, userId }
 }

@@ -1,7 +1,5 @@
 import { limits } from '@parley/contract'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { inBatches } from '../support/batches.ts'
-import { upTo } from '../support/events.ts'
 import type { TopicListener } from '../support/realtime.ts'
 import { useTwinSockets } from '../support/twin/sockets.ts'
 import { until } from '../support/until.ts'
@@ -194,12 +192,12 @@ test('members receive channel updates and deletions in their own topic', async (
 test('members receive the deletion of each of many channels', async () => {
   const [ana, ben] = await newUsers()
   const other = await createWorld({ databaseUrl: world().databaseUrl, timings: messagesOnly })
-  const channelIds = await inBatches(upTo(30), 10, () => createGroup(ana, ben))
+  const channelIds = await Promise.all(Array.from({ length: 30 }, () => createGroup(ana, ben)))
   const listeners = [
     await listenAs(ben, userTopic(ben)),
     await listenAs(ben, userTopic(ben), other),
   ]
-  await inBatches(channelIds, 10, (channelId) => ana.channels.delete({ channelId }))
+  await Promise.all(channelIds.map((channelId) => ana.channels.delete({ channelId })))
   for (const each of listeners) {
     await each.untilType('channel.deleted', channelIds.length)
     const deleted = each.received.flatMap(({ envelope }) =>

@@ -1,11 +1,11 @@
 import type { runJob } from '@parley/server/jobs/run-job'
-import type { Batch } from '@parley/server/jobs/tasks'
+import type { JobBatch } from '@parley/server/jobs/tasks'
 
 export type JobHelpers = Parameters<typeof runJob>[1]['helpers']
 /** A job that a run of another one adds to the queue. */
 type Added = {
   task: string
-  batch: Batch
+  batch: JobBatch
   queueName: string | null
   pauseMs: number
   maxAttempts: number

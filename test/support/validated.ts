@@ -1,7 +1,8 @@
-import { type Api, type Credentials, createApi } from '@parley/client'
+import { type Api, type CallOptions, type Credentials, createApi } from '@parley/client'
 import { contract, ErrorBody, errorStatus, type Operation } from '@parley/contract'
 import { errorAnswers } from '@parley/server/http/openapi/responses'
 import { expect } from 'vitest'
+import { unhurried } from './until.ts'
 
 /** Every operation of the contract, as `noun.name`. */
 export const operations = Object.entries<Record<string, Operation>>(contract).flatMap(
@@ -25,9 +26,11 @@ export function createValidatedApi({
     }
     const api = createApi({ ...options, fetch: keep }) as never as Record<
       string,
-      Record<string, (args: unknown) => Promise<unknown>>
+      Record<string, (args: unknown, options: CallOptions) => Promise<unknown>>
     > // by name
-    const [result] = await Promise.allSettled([api[noun]?.[name]?.(args)])
+    // As patient as the server: of many calls at once, the last waits for all others.
+    const patience = { timeoutMs: unhurried.callMs }
+    const [result] = await Promise.allSettled([api[noun]?.[name]?.(args, patience)])
     if (answer) expectAnswer(op, { status: answer.status, body: await answer.text() })
     if (result.status === 'rejected') throw result.reason
     return result.value

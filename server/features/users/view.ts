@@ -3,7 +3,11 @@ import type { Fragment, Tx } from '../../db/client.ts'
 
 /** User row `u`, or `user`, as JSON: the public profile that messages, members and events show. */
 export const userSummary = (db: Tx, user = db`u`) =>
-  db`jsonb_build_object('id', ${user}.id, 'name', ${user}.display_name, 'image', ${user}.image)`
+  db`jsonb_build_object('id', ${user}.id, ${publicFields(db, user)})`
+
+/** What is public of user row `u`, or `user`, beside the id, as fields for `jsonb_build_object`. */
+export const publicFields = (db: Tx, user = db`u`) =>
+  db`'name', ${user}.display_name, 'image', ${user}.image`
 
 /** The users with these ids who are not deleted, in the order of their ids. */
 export const selectUsers = (db: Tx, appId: string, ids: string[]) =>

@@ -1,7 +1,7 @@
 import { limits } from '@parley/contract'
 import { AdmissionError } from '../../core/admission.ts'
 import type { Subscribed } from '../hub.ts'
-import type { Command, CommandOf, ReplyResults } from '../protocol/codec.ts'
+import type { ClientCommand, CommandOf, ReplyResults } from '../protocol/codec.ts'
 import { closings, errors, type ProtocolError } from '../protocol/codes.ts'
 import type { Connection } from './index.ts'
 
@@ -12,7 +12,7 @@ type SubscribeCommand = CommandOf<'subscribe'>
 type PresenceCommand = CommandOf<'presence'> | CommandOf<'presence_stats'>
 
 /** Handles the next command of a connection, or the next consecutive subscribes. */
-export async function handleCommands(connection: Connection, commands: Command[]) {
+export async function handleCommands(connection: Connection, commands: ClientCommand[]) {
   try {
     await handle(connection, commands)
   } catch (error) {
@@ -25,7 +25,7 @@ export async function handleCommands(connection: Connection, commands: Command[]
   }
 }
 
-async function handle(connection: Connection, commands: Command[]) {
+async function handle(connection: Connection, commands: ClientCommand[]) {
   const [command] = commands
   if (!command || command.name === 'pong') return
   if (command.name === 'connect') return connect(connection, command)

@@ -5,7 +5,7 @@ import type { WebSocket } from 'ws'
 import type { Claims } from '../../core/tokens.ts'
 import { Credit } from '../credit.ts'
 import type { RealtimeNode } from '../node.ts'
-import type { Codec, Command, Reply } from '../protocol/codec.ts'
+import type { ClientCommand, Codec, Reply } from '../protocol/codec.ts'
 import {
   type Closing,
   closings,
@@ -25,7 +25,7 @@ import { Pings } from './pings.ts'
 const COMMANDS_PER_TURN = 1_000
 
 /** Handles the next command of a connection, or the next consecutive subscribes. */
-type CommandHandler = (connection: Connection, commands: Command[]) => Promise<void> | void
+type CommandHandler = (connection: Connection, commands: ClientCommand[]) => Promise<void> | void
 
 type ConnectionOptions = {
   socket: WebSocket
@@ -49,7 +49,7 @@ export class Connection implements Session, Subscriber, BufferedSocket {
   /** `rejected`: the token had expired. The client knows, and no further command is handled. */
   stage: 'new' | 'connected' | 'rejected' | 'closed' = 'new'
   readonly #frames: FrameQueue
-  #commands: Command[] = []
+  #commands: ClientCommand[] = []
   #isHandling = false
   /** The first command is being handled. Nothing else is decoded until it turns out to be good. */
   #isConnecting = false
@@ -154,7 +154,7 @@ export class Connection implements Session, Subscriber, BufferedSocket {
     this.#isHandling = false
   }
 
-  #nextCommands(): Command[] {
+  #nextCommands(): ClientCommand[] {
     const end = this.#commands.findIndex(({ name }) => name !== 'subscribe')
     const subscribes = end === -1 ? this.#commands.length : end
     return this.#commands.splice(0, Math.max(1, subscribes))
@@ -190,7 +190,7 @@ export class Connection implements Session, Subscriber, BufferedSocket {
     this.#send(message)
   }
 
-  replyError(command: Command, error: ProtocolError) {
+  replyError(command: ClientCommand, error: ProtocolError) {
     if (command.name !== 'pong' && command.id > 0) this.reply({ id: command.id, error })
   }
 

@@ -9,7 +9,7 @@ export type Codec = PushEncoder & {
   /** The messages of a frame, each found when it is asked for. Throws for a malformed frame. */
   split(frame: Buffer): Iterator<Buffer, void>
   /** The command in a message; throws for anything malformed. */
-  decode(message: Buffer): Command
+  decode(message: Buffer): ClientCommand
   encodeReply(reply: Reply): Buffer
   /** The push that ends a subscription. */
   encodeUnsubscribe(channel: string, unsubscribe: { code: number; reason: string }): Buffer
@@ -50,12 +50,12 @@ const requests = {
 type Requests = typeof requests
 type RequestName = keyof Requests
 /** A command with exactly one request, or a pong. */
-export type Command =
+export type ClientCommand =
   | {
       [Name in RequestName]: { id: number; name: Name; request: z.output<Requests[Name]> }
     }[RequestName]
   | { name: 'pong' }
-export type CommandOf<Name extends RequestName> = Extract<Command, { name: Name }>
+export type CommandOf<Name extends RequestName> = Extract<ClientCommand, { name: Name }>
 
 /** The protocol's ids are unsigned 32-bit integers. */
 const Id = z
@@ -65,7 +65,7 @@ const Id = z
 const names = Object.keys(requests) as RequestName[] // Object.keys forgets the literal names
 
 /** Parses a decoded message. Both encodings decode to the same fields. */
-export function parseCommand(message: unknown): Command {
+export function parseCommand(message: unknown): ClientCommand {
   if (typeof message !== 'object' || message === null || Array.isArray(message))
     throw new Error('expected an object')
   const fields = new Map(Object.entries(message))
@@ -77,7 +77,7 @@ export function parseCommand(message: unknown): Command {
     throw new Error('expected exactly one known request')
   if (id === 0 && name !== 'send') throw new Error('expected an id')
   const request = requests[name].parse(fields.get(name))
-  return { id, name, request } as Command // parsed by the schema of that name
+  return { id, name, request } as ClientCommand // parsed by the schema of that name
 }
 
 type Expiry = { expires?: true; ttl?: number }

@@ -1,0 +1,5 @@
+/** A user, who is known by their id and their app: users of two apps may have the same id. */
+export type UserRef = { appId: string; userId: string }
+
+/** The user as a key of maps and caches. */
+export const userKey = ({ appId, userId }: UserRef) => `${appId}:${userId}`
