@@ -3,15 +3,8 @@ import type { Member, PinnedMessage } from '../types.ts'
 import { applyProfiles, profilesOf } from './profiles.ts'
 import { upsertMessages } from './reducer.ts'
 import type { Loader, ResourceName } from './resources.ts'
-import type { ChannelState, ReadPosition } from './state.ts'
-import {
-  addPage,
-  cursorOf,
-  type Direction,
-  moveWindow,
-  type Timeline,
-  windowOf,
-} from './timeline.ts'
+import type { ChannelState, ReadPosition, Timeline } from './state.ts'
+import { addPage, cursorOf, type Direction, moveWindow, windowOf } from './timeline.ts'
 
 const PAGE_SIZE = 50
 const MEMBERS_PER_PAGE = 1_000
