@@ -3,8 +3,8 @@ import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } fro
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
-// What is published, and what production runs: JavaScript beside its source maps, and the files that
-// it reads. Types are checked by `npm run check:types`.
+// What is published, and what production runs: JavaScript beside its source maps, and the files
+// that it reads. Types are checked by `npm run check:types`.
 const here = import.meta.dirname
 const dist = join(here, 'dist')
 rmSync(dist, { recursive: true, force: true })

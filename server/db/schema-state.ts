@@ -3,7 +3,8 @@ import { readMigrations } from './migration-files.ts'
 import { migrationsSchema, migrationsTable } from './own-schema.ts'
 
 const NEWER =
-  'its schema is newer than this version of Parley. Start the version that migrated it, or a newer one'
+  'its schema is newer than this version of Parley. ' +
+  'Start the version that migrated it, or a newer one'
 
 /** When the last migration that was applied was written; 0 in an empty database. */
 async function latestMigration(db: Tx) {
