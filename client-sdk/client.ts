@@ -84,7 +84,7 @@ export class ChatClient {
       storage: createStorage(storage),
       isConnected: () => ['live', 'catching-up'].includes(connection.state.getSnapshot().status),
       onChange: (channelId) => this.#rooms.get(channelId)?.refresh(),
-      onSent: (message) => this.#rooms.get(message.channelId)?.upsertMessage(message),
+      onSent: (message) => this.#rooms.get(message.channelId)?.handleSent(message),
       onError,
     })
     const topics = new ChannelTopics({

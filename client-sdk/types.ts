@@ -930,7 +930,7 @@ export interface Api {
   sync: {
     /**
      * Takes the channels you know, each with the `rev` you know of it. Returns the messages changed
-     * since then and each channel as it is now. A response has at most 2,000 messages and 1 MB.
+     * since then and each channel as it is now. A response has at most 1,500 messages and 1 MB.
      * With `more`, call again for the channels that have more. A client that shows channels gets
      * what it shows of them in the same call, with `pages`, `members` and `total`. Where there is
      * no room for a page or for the members of a channel, they are left out: get them by a call of

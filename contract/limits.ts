@@ -111,7 +111,7 @@ export const limits = {
   sync: {
     channels: 200,
     changes: 2_000,
-    messages: 2_000,
+    messages: 1_500,
     /** Of how many channels a call returns pages or members, and how many of them. */
     rooms: 10,
     pageMessages: 50,

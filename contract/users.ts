@@ -116,8 +116,8 @@ export const users = {
     auth: 'userOrKey',
     summary: 'List users',
     description:
-      'Lists the users of the app by name. `q` matches a part of the name; `ids` asks for certain ' +
-      'users, and is given without `q`, `offset` and `cursor`.',
+      'Lists the users of the app by name. `q` matches a part of the name; `ids` asks for ' +
+      'certain users, and is given without `q`, `offset` and `cursor`.',
     input: z
       .object({
         limit: field.pageSize(limits.page.users),

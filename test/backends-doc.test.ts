@@ -1,32 +1,14 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { createChatServer } from '@parley/client/server'
-import ts from 'typescript'
 import { expect, test } from 'vitest'
-import { root } from './support/consumer.ts'
+import { examplesOf, runExamples } from './support/examples.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-/** Runs the examples of a page as one program; returns the values of these variables. */
-async function runExamples(page: string, given: Record<string, unknown>, results: string[]) {
-  const blocks = readFileSync(join(root, page), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)
-  const statements = [...blocks]
-    .map(([, block = '']) => block.replace(/^import .*$/gm, ''))
-    .filter((block) => !block.startsWith('declare '))
-  const code = statements.join('\n')
-  const body = `(async () => {\n${code}\nreturn { ${results.join(', ')} }\n})()`
-  const { outputText } = ts.transpileModule(body, {
-    compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
-  })
-  const run = new Function(...Object.keys(given), `return ${outputText}`)
-  return run(...Object.values(given))
-}
-
 test('the examples for backends work as they are', async () => {
   const { url, apiKey } = world()
   const given = { createChatServer, url, apiKey }
-  const results = await runExamples('docs/backends.md', given, [
+  const results = await runExamples(examplesOf('docs/backends.md'), given, [
     'channel',
     'answer',
     'updated',

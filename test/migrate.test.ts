@@ -34,7 +34,7 @@ const oneBehind = async () => {
   return url
 }
 
-test('with MIGRATE_ON_START=off a start waits for parley migrate, which says what it did', async () => {
+test('with MIGRATE_ON_START=off a start needs parley migrate, which says what it did', async () => {
   const DATABASE_URL = await oneBehind()
   const variables = { DATABASE_URL, MIGRATE_ON_START: 'off' }
   const [start, worker, check] = await Promise.all([
@@ -85,9 +85,13 @@ test('parley check says what a start would find, and changes nothing', async () 
     parley('check', { DATABASE_URL, PORT: 'x' }),
   ])
   expect(good.code).toBe(0)
-  expect(good.output).toMatch(
-    /^Settings: valid, for production\nWarning: USER_ADMIN_ACCESS=bearer: .*\nDatabase: PostgreSQL \d.*\nSchema: up to date\n$/,
-  )
+  expect(good.output.split('\n')).toEqual([
+    'Settings: valid, for production',
+    expect.stringMatching(/^Warning: USER_ADMIN_ACCESS=bearer: /),
+    expect.stringMatching(/^Database: PostgreSQL \d/),
+    'Schema: up to date',
+    '',
+  ])
   expect(pending.code).toBe(0)
   expect(pending.output).toContain(`Schema: lacks 0000_foundation, `)
   const sql = connectOnce(empty)

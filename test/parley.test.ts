@@ -60,7 +60,7 @@ test('parley openapi writes the documents, and --check says which are out of dat
     expect(readFileSync(join(folder, name), 'utf8')).toBe(readFileSync(join(root, name), 'utf8'))
 })
 
-test('the program answers its version, and names the Node.js that it needs to an older one', async () => {
+test('the program prints its version, and tells an older Node.js which one it needs', async () => {
   const { version } = JSON.parse(readFileSync(join(root, 'server/package.json'), 'utf8'))
   expect(await program([])).toEqual({ code: 0, output: `${version}\n` })
   for (const [older, code] of [

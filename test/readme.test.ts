@@ -1,12 +1,15 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
+import { root } from './support/consumer.ts'
+import { examplesOf } from './support/examples.ts'
+import { wsUrlOf } from './support/realtime.ts'
 import { ADMIN_KEY, useWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useWorld({ wsUrl: () => wsUrlOf(world()) })
 
 /** Interactive shells, as a reader has them, without the settings of this machine's user. */
 const shells = { bash: 'bash --norc --noprofile -i', zsh: 'zsh -f -i', dash: 'dash -i' }
@@ -17,9 +20,33 @@ for (const [shell, command] of Object.entries(shells))
   test.skipIf(!isInstalled(shell))(
     `the README's tour works when pasted into ${shell}`,
     async () => {
-      expectTour(await paste(command, tourOf('../README.md')))
+      const blocks = tourOf('../README.md').filter((block) => !block.includes('tour.ts'))
+      expectTour(await paste(command, blocks))
     },
   )
+
+test("the README's TypeScript runs as it says, in the terminal of the tour", async () => {
+  const blocks = tourOf('../README.md')
+  const folder = asClone()
+  const [program = ''] = examplesOf('README.md')
+  writeFileSync(join(folder, 'tour.ts'), program)
+  const script = `set -e\n${blocks.join('\n')}`
+  const env = { ...process.env, URL: world().url, ADMIN_KEY }
+  const { stdout } = await promisify(execFile)('sh', ['-c', script], { env, cwd: folder })
+  expect(blocks.at(-1)).toContain('tour.ts')
+  const shown = [...stdout.matchAll(/text: 'Hello @ben',[\s\S]*?status: '(\w+)'/g)]
+  const statuses = shown.map(([, status]) => status)
+  expect([statuses.at(0), statuses.at(-1)]).toEqual(['pending', 'sent'])
+})
+
+/** A folder in which programs find what they find in a clone. */
+function asClone() {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-clone-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
+  symlinkSync(join(root, 'package.json'), join(folder, 'package.json'))
+  return folder
+}
 
 /** The shell blocks of the README's tour, one after the other. */
 function tourOf(file: string) {

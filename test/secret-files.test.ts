@@ -32,7 +32,7 @@ test('each secret can be in a file, which may end in a line break', () => {
   )
 })
 
-test('a secret file that is missing, empty or beside its variable is refused without its content', () => {
+test('a secret file that is missing, empty or beside its variable is refused unshown', () => {
   const path = file('both', secrets.JWT_SECRET)
   const missing = join(folder, 'missing')
   const empty = file('empty', '\n')

@@ -27,7 +27,8 @@ test('a failed start prints one line with the reason and exits with 1', async ()
   )) as AddressInfo
   const waiting = 'Warning: waiting up to 3 s for the database: .*'
   const refusal =
-    'The database cannot be used: connect ECONNREFUSED \\S+:1. Check the host and port in DATABASE_URL'
+    'The database cannot be used: connect ECONNREFUSED \\S+:1. ' +
+    'Check the host and port in DATABASE_URL'
   const bad: [Record<string, string>, RegExp][] = [
     [{ PORT: 'x', DATA_DIR: directory }, /^PORT: expected a whole number\n$/],
     [

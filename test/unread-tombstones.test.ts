@@ -82,7 +82,7 @@ test('unread counts leave out the messages of a user who was erased', async () =
   expect(counts[0]?.shown).toBeLessThan(MESSAGES / 2)
 })
 
-test('unread counts leave out silent messages, deleted or not, wherever the marker is', async () => {
+test('unread counts omit silent messages, deleted or not, wherever the marker is', async () => {
   const { channelId } = await createTalk(495)
   const [ana, ben, cem] = await world().users('ana', 'ben', 'cem')
   const sent: string[] = []

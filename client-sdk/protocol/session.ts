@@ -36,7 +36,7 @@ const REFRESH_RETRY_MS = 5_000
 /** Timers take 32-bit numbers. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-/** One socket, from its opening to its end. It never reconnects: the next attempt is another one. */
+/** One socket, from its opening to its end. It never reconnects: the next attempt is another. */
 export class Session {
   #socket: WebSocket | undefined
   #hasEnded = false

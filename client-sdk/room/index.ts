@@ -7,6 +7,7 @@ import { createLoaders } from './loaders.ts'
 import { PendingMutations } from './mutations.ts'
 import { optimistic } from './optimistic.ts'
 import { type Draft, type OutgoingMessage, sendThroughOutbox } from './outgoing.ts'
+import { applyProfiles, profilesOf } from './profiles.ts'
 import { upsertMessages } from './reducer.ts'
 import { isAllRead } from './selectors.ts'
 import {
@@ -19,6 +20,7 @@ import {
 } from './stores.ts'
 import { ChannelSync } from './sync.ts'
 import { ThrottledReads, ThrottledTyping } from './throttled.ts'
+import { addSent } from './timeline.ts'
 
 export type { Draft, OutgoingMessage } from './outgoing.ts'
 export type { ChatMessage, ReadPosition } from './state.ts'
@@ -115,7 +117,7 @@ export class Room {
     const ref = { channelId: this.id, messageId }
     return this.#mutations.mutate(optimistic.edit(messageId, text), async () => {
       const message = await this.#context.api.messages.edit({ ...ref, text })
-      this.upsertMessage(message)
+      this.#sync.update((state) => upsertMessages(state, [message]))
       return message
     })
   }
@@ -200,11 +202,11 @@ export class Room {
   }
   /** @internal */
   applyProfile(user: UserSummary) {
-    this.#sync.applyProfile(user)
+    this.#sync.apply((state) => applyProfiles(state, profilesOf(user)))
   }
   /** @internal */
-  upsertMessage(message: Message) {
-    this.#sync.update((state) => upsertMessages(state, [message]))
+  handleSent(message: Message) {
+    this.#sync.apply((state) => addSent(state, message))
   }
   /** @internal */
   refresh() {

@@ -3,16 +3,8 @@ import type { Member, PinnedMessage, ReadStatus } from '../types.ts'
 import { applyProfiles, profilesOf } from './profiles.ts'
 import { upsertMessages } from './reducer.ts'
 import type { Loader, ResourceName } from './resources.ts'
-import type { ChannelState, ReadPosition } from './state.ts'
-import {
-  addPage,
-  cursorOf,
-  type Direction,
-  moveWindow,
-  type Page,
-  type Timeline,
-  windowOf,
-} from './timeline.ts'
+import type { ChannelState, ReadPosition, Timeline } from './state.ts'
+import { addPage, cursorOf, type Direction, moveWindow, type Page, windowOf } from './timeline.ts'
 
 type MemberPage = { members: Member[]; nextCursor: string | null }
 

@@ -1,5 +1,5 @@
 import { type ChatError, toChatError } from '../error.ts'
-import { type BufferedChange, EventBuffer } from './event-buffer.ts'
+import { type BufferedChange, LoadBuffer } from './load-buffer.ts'
 import type { ChannelState } from './state.ts'
 
 /** What is loaded separately: `messages`, `members`, `reads`, `pins`, or `thread:<id>`. */
@@ -29,7 +29,7 @@ const RETRY_MS = 1_000
 
 /** The load states of a channel's resources. Each resource is loaded at most once at a time. */
 export class Resources {
-  readonly buffer = new EventBuffer()
+  readonly buffer = new LoadBuffer()
   /** Counts restarts, so that retries from before are dropped. */
   #generation = 0
   readonly #states = new Map<ResourceName, ResourceState>()

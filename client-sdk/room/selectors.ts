@@ -1,8 +1,8 @@
 import type { OutboxEntry } from '../outbox.ts'
 import type { Channel, UserSummary } from '../types.ts'
 import { type OptimisticUpdate, withUpdates } from './optimistic.ts'
-import type { ChannelState, ChatMessage } from './state.ts'
-import { type Timeline, visibleMessages, windowOf } from './timeline.ts'
+import type { ChannelState, ChatMessage, Timeline } from './state.ts'
+import { visibleMessages, windowOf } from './timeline.ts'
 
 /** What is shown beside the server's messages. */
 type LocalChanges = {
@@ -13,7 +13,7 @@ type LocalChanges = {
 
 /**
  * The messages that a timeline shows: the server's, with the user's optimistic updates, and below
- * them the unsent ones. An unsent one is left out if the server has a message with its `clientId`.
+ * them those in the outbox. One that the server has stored meanwhile is shown as the server has it.
  */
 export function selectMessages(
   state: ChannelState,
@@ -25,17 +25,20 @@ export function selectMessages(
     .filter(({ deletedAt }) => deletedAt === null)
   if (!me) return messages
   const { parentId } = timeline
-  const sentClientIds = new Set(
-    [...state.messages.values()].flatMap(({ userId, clientId }) =>
-      userId === me.id && clientId ? [clientId] : [],
+  const own = entries.filter(
+    ({ outgoing }) => parentId === undefined || outgoing.parentId === parentId,
+  )
+  if (own.length === 0) return messages
+  const stored = new Map(
+    [...state.messages.values()].flatMap((message) =>
+      message.userId === me.id && message.clientId ? [[message.clientId, message]] : [],
     ),
   )
-  const unsent = entries.filter(
-    ({ outgoing }) =>
-      !sentClientIds.has(outgoing.clientId) &&
-      (parentId === undefined || outgoing.parentId === parentId),
-  )
-  return [...messages, ...unsent.map((entry) => unsentMessage(entry, me))]
+  const shown = new Set(messages.map(({ id }) => id))
+  const below = own
+    .map((entry) => stored.get(entry.outgoing.clientId) ?? unsentMessage(entry, me))
+    .filter(({ id, deletedAt }) => !shown.has(id) && deletedAt === null)
+  return [...messages, ...below]
 }
 
 const unsentMessages = new WeakMap<object, ChatMessage>()

@@ -21,6 +21,11 @@ export type ReadPosition = {
   readAt: string | null
 }
 
+/** Which messages: the channel's, or with a `parentId` the replies of a thread. */
+export type Timeline = { parentId?: string | undefined }
+/** A message that was sent just now, in one of its timelines. */
+export type JustSent = Timeline & { messageId: string }
+
 /** The loaded part of a timeline, by seq, without gaps. `to` is Infinity at the newest message. */
 export type TimelineWindow = { from: number; to: number }
 
@@ -34,6 +39,8 @@ export type ChannelState = {
   messages: ReadonlyMap<string, ChatMessage>
   mainWindow: TimelineWindow | null
   threadWindows: ReadonlyMap<string, TimelineWindow>
+  /** What this client has sent; a timeline shows it although its window does not reach so far. */
+  justSent: readonly JustSent[]
   members: ReadonlyMap<string, Member> | null
   reads: Readonly<Record<string, ReadPosition>> | null
   pins: readonly PinnedMessage[] | null
@@ -47,6 +54,7 @@ export const emptyState: ChannelState = {
   messages: new Map(),
   mainWindow: null,
   threadWindows: new Map(),
+  justSent: [],
   members: null,
   reads: null,
   pins: null,

@@ -2,13 +2,12 @@ import type { StreamPosition } from '../connection.ts'
 import { type ClientContext, currentUserId } from '../context.ts'
 import type { ChatError } from '../error.ts'
 import type { ChannelEvent } from '../events.ts'
-import type { ChannelChanges, UserSummary } from '../types.ts'
+import type { ChannelChanges } from '../types.ts'
 import { NEWEST_ALONE } from './loaders.ts'
-import { applyProfiles, profilesOf } from './profiles.ts'
 import { applyEvent, upsertMessages } from './reducer.ts'
 import { type Loaded, type Loader, type ResourceName, Resources } from './resources.ts'
 import { type ChannelState, emptyState } from './state.ts'
-import { trimWindow, windowSize } from './timeline.ts'
+import { dropShownSent, trimWindow, windowSize } from './timeline.ts'
 import { TypingExpiry } from './typing-expiry.ts'
 import { Watchers } from './watchers.ts'
 
@@ -93,14 +92,14 @@ export class ChannelSync {
     this.update((state) => trimWindow(applyEvent(state, event, this.#me), this.#windowLimit))
   }
 
-  applyProfile(user: UserSummary) {
-    const apply = (state: ChannelState) => applyProfiles(state, profilesOf(user))
-    this.resources.buffer.add(apply)
-    this.update(apply)
+  /** Applies a change now, and to the results of running loads, which may be older. */
+  apply(change: (state: ChannelState) => ChannelState) {
+    this.resources.buffer.add(change)
+    this.update(change)
   }
 
   update(change: (state: ChannelState) => ChannelState) {
-    const next = change(this.state)
+    const next = dropShownSent(change(this.state))
     if (next === this.state) return
     this.state = next
     if (next.arePinsStale) void this.#reloadPins()
@@ -170,7 +169,7 @@ export class ChannelSync {
     const loaded = apply(this.state)
     const isOvertaken = name === 'messages' && this.#hasJumped && mainWindow !== null
     const state = isOvertaken ? { ...loaded, mainWindow } : loaded
-    this.state = changes.reduce((state, change) => change(state), state)
+    this.state = dropShownSent(changes.reduce((state, change) => change(state), state))
     this.#windowLimit = windowSize(this.state) + MAX_LIVE_MESSAGES
     if (name === 'messages') this.options.onGapFilled()
     if (this.state.arePinsStale) void this.#reloadPins()

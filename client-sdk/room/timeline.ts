@@ -1,9 +1,7 @@
 import type { Message } from '../types.ts'
 import { upsertMessages } from './reducer.ts'
-import type { ChannelState, ChatMessage, TimelineWindow } from './state.ts'
+import type { ChannelState, ChatMessage, Timeline, TimelineWindow } from './state.ts'
 
-/** Which messages: the channel's, or with a `parentId` the replies of a thread. */
-export type Timeline = { parentId?: string | undefined }
 export type Direction = 'older' | 'newer'
 /** A page of messages as the server returned it, and where it belongs in the timeline. */
 export type Page = {
@@ -51,9 +49,34 @@ export const moveWindow = (
   { messages, window }: { messages: readonly Message[]; window: TimelineWindow },
 ): ChannelState => withWindow(upsertMessages(state, messages), {}, window)
 
-/** The messages of a timeline in order, without deleted ones. */
-export const visibleMessages = (state: ChannelState, timeline: Timeline = {}): ChatMessage[] =>
-  messagesInWindow(state, timeline).filter(({ deletedAt }) => deletedAt === null)
+/** Adds a message that was sent just now: its timelines show it until their windows include it. */
+export function addSent(state: ChannelState, message: Message): ChannelState {
+  const { id: messageId, parentId } = message
+  const timelines: Timeline[] = parentId === null ? [{}] : [{}, { parentId }]
+  const added = timelines.map((timeline) => ({ ...timeline, messageId }))
+  const others = state.justSent.filter((sent) => sent.messageId !== messageId)
+  return { ...upsertMessages(state, [message]), justSent: [...others, ...added] }
+}
+
+/** Forgets just-sent messages that a window includes by now, and those no longer known. */
+export function dropShownSent(state: ChannelState): ChannelState {
+  const justSent = state.justSent.filter((sent) => {
+    const message = state.messages.get(sent.messageId)
+    return message && !isInWindow(message, windowOf(state, sent))
+  })
+  return justSent.length === state.justSent.length ? state : { ...state, justSent }
+}
+
+/** The messages that a timeline shows, in order: those in its window, and just-sent ones. */
+export function visibleMessages(state: ChannelState, timeline: Timeline = {}): ChatMessage[] {
+  const justSent = state.justSent.flatMap(({ parentId, messageId }) => {
+    const message = parentId === timeline.parentId && state.messages.get(messageId)
+    return message ? [message] : []
+  })
+  return [...messagesInWindow(state, timeline), ...justSent].filter(
+    ({ deletedAt }) => deletedAt === null,
+  )
+}
 
 /** The id of the message from which to page on; it may be a deleted one. */
 export const cursorOf = (state: ChannelState, timeline: Timeline, direction: Direction) =>
@@ -83,12 +106,14 @@ export function trimWindow(state: ChannelState, limit: number): ChannelState {
 
 function messagesInWindow(state: ChannelState, timeline: Timeline) {
   const window = windowOf(state, timeline)
-  if (!window) return []
   const { parentId } = timeline
-  const isInWindow = ({ seq }: ChatMessage) => seq >= window.from && seq <= window.to
   return [...state.messages.values()]
     .filter(
-      (message) => isInWindow(message) && (parentId === undefined || message.parentId === parentId),
+      (message) =>
+        isInWindow(message, window) && (parentId === undefined || message.parentId === parentId),
     )
     .sort((a, b) => a.seq - b.seq)
 }
+
+const isInWindow = ({ seq }: ChatMessage, window: TimelineWindow | null) =>
+  window !== null && seq >= window.from && seq <= window.to

@@ -136,7 +136,8 @@ export const moveMarkers = (
 
 /**
  * The unread count of member row `m` in channel row `c`: all messages after the marker, less the
- * member's own, and the deleted and silent ones of others. Where everything is read, no messages are looked up.
+ * member's own, and the deleted and silent ones of others. Where everything is read, no messages
+ * are looked up.
  */
 export const unread = (db: Tx) => db`
   case

@@ -1,6 +1,9 @@
 import type { Fragment, Tx } from '../db/client.ts'
 
-/** How many seqs of a channel share a count of tombstones and silent messages. The stored counts depend on it. */
+/**
+ * How many seqs of a channel share a count of tombstones and silent messages. The stored counts
+ * depend on it.
+ */
 export const TOMBSTONE_PART = 500
 /** Stands for all authors, beside whom each has counts of their own. */
 export const ALL_AUTHORS = ''

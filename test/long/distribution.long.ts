@@ -44,7 +44,7 @@ afterAll(() => rmSync(project, { recursive: true, force: true }))
 const filesOf = (name: string) =>
   packed.find((each) => each.name === name)?.files.map(({ path }) => path) ?? []
 
-test('each package has its licence, its readme and its source maps, and no sources or tests', () => {
+test('each package has its licence, readme and source maps, and no sources or tests', () => {
   for (const [folder, name] of Object.entries(workspaces)) {
     const files = filesOf(name)
     expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'package.json']))
@@ -62,7 +62,7 @@ test('each package has its licence, its readme and its source maps, and no sourc
   }
 })
 
-test('the packed server has every migration, the protocol and the playground, and runs them', () => {
+test('the packed server has and runs the migrations, the protocol and the playground', () => {
   const files = filesOf('@parley/server')
   const migrations = readMigrations().map(({ name }) => `dist/db/migrations/${name}.sql`)
   expect(files).toEqual(
@@ -77,7 +77,7 @@ test('the packed server has every migration, the protocol and the playground, an
   expect(files.filter((path) => path.endsWith('.sql'))).toHaveLength(migrations.length)
 })
 
-test('a project that has installed the packages starts a server that carries messages', async () => {
+test('a project with the packages installed starts a server that carries messages', async () => {
   const bin = join(project, 'node_modules/@parley/server/dist/bin/parley.js')
   const { stdout: help } = await run(bin, ['--help'], { cwd: project })
   expect(help).toContain('Usage: parley [command]')
@@ -105,7 +105,7 @@ test('a project that has installed the packages starts a server that carries mes
   expect(await server.code).toBe(0)
 })
 
-test('without a command and a database it is a server to try things out, with a playground', async () => {
+test('without a command and a database it starts a server to try, with a playground', async () => {
   const bin = join(project, 'node_modules/@parley/server/dist/bin/parley.js')
   const DATABASE_URL = world().databaseUrl
   const server = start(bin, { DATABASE_URL, DATA_DIR: join(project, 'data') }, [])

@@ -38,7 +38,7 @@ const packagesIn = (folder: string) => {
   )
 }
 
-test('the image has JavaScript and what it needs, no tools, no sources and no embedded database', () => {
+test('the image has JavaScript, and no tools, sources or embedded database', () => {
   const packages = packagesIn('node_modules')
   expect(packages).toEqual(expect.arrayContaining(['fastify', 'postgres', 'graphile-worker']))
   for (const tool of ['tsx', 'vitest', 'vite', 'esbuild', 'drizzle-orm', 'drizzle-kit', 'react'])
@@ -52,7 +52,7 @@ test('the image has JavaScript and what it needs, no tools, no sources and no em
   expect(readdirSync(join(image.folder, 'contract')).sort()).toEqual(['dist', 'package.json'])
 })
 
-test('the image runs as a user without rights, answers its health check and ends on SIGTERM', async () => {
+test('the image runs without rights, answers its health check and ends on SIGTERM', async () => {
   expect(image.settings.USER).toBe('1000:1000')
   const node = start([...words('ENTRYPOINT'), ...words('CMD')])
   const port = await node.found(/Server listening at http:\/\/[^:]+:(\d+)/)

@@ -89,6 +89,7 @@ test('a maintenance page that names a date gets one request until then', async (
 test('a pending message says why it waits, and until when', async () => {
   const { chat, clock, refuseRequests, hold, room } = await live()
   room.watch()
+  await clock.forward(1)
   await until(room.messages, ready)
   const shown = () => room.messages.getSnapshot().items[0]
   refuseRequests(SEND, { status: 503, code: 'UNAVAILABLE' })

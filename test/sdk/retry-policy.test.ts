@@ -117,7 +117,7 @@ test('after a 429 all calls of the client wait, and go out when its pause is ove
   expect(await effect).toBeDefined()
 })
 
-test('a call that would wait longer than ten seconds fails at once, with what is left', async () => {
+test('a call that would wait longer than ten seconds fails at once, with the wait', async () => {
   const clock = stoppedClock()
   const { chat, intercept, requests, refuseRequests } = scriptedChat()
   await chat.connect()
@@ -163,7 +163,7 @@ test('messages and other calls have limits of their own', async () => {
   await chat.channel('c').send({ text: '3' }).sent
 })
 
-test('a client that is limited altogether asks for each thing once, however long it waits', async () => {
+test('a client over all its limits asks for each thing once, however long it waits', async () => {
   const clock = stoppedClock()
   const { chat, channel, intercept, requests } = scriptedChat()
   channel('c').send('hello')

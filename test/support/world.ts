@@ -31,7 +31,7 @@ export type User = Api & { id: string; token: string; minted: TokenResult }
 type WorldOptions = Partial<
   Pick<AppOptions['http'], 'rateLimits' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage'> &
     Pick<AppOptions['access'], 'userAdminAccess'> &
-    Pick<AppOptions['urls'], 'inviteUrl'> &
+    Pick<AppOptions['urls'], 'inviteUrl' | 'wsUrl'> &
     Pick<
       AppOptions['realtime'],
       'timings' | 'presenceGraceSeconds' | 'socketsPerUser' | 'eventMemoryBytes' | 'sendMemoryBytes'
@@ -109,7 +109,7 @@ export async function createWorld({
     access: { tokens, adminKey: ADMIN_KEY, userAdminAccess },
     urls: {
       publicUrl: () => PUBLIC_URL,
-      wsUrl: () => 'ws://test/connection/websocket',
+      wsUrl: options.wsUrl ?? (() => 'ws://test/connection/websocket'),
       inviteUrl,
     },
     jobs: {

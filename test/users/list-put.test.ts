@@ -49,7 +49,7 @@ describe('listing users', () => {
     ])
   })
 
-  test('users are looked up by up to 100 ids at once, without unknown and foreign ones', async () => {
+  test('up to 100 ids are looked up at once; unknown and foreign ones are left out', async () => {
     const stranger = await world().stranger()
     await stranger.users.put({ userId: 'foreign' })
     const [ana] = await world().users('look-b', 'look-a', 'look,c')

@@ -59,7 +59,7 @@ test('a socket that cannot be made is an attempt that failed', async () => {
   expect(status()).toBe('live')
 })
 
-test('a device that goes offline loses its socket at once, and keeps one that is not open', async () => {
+test('a device that goes offline loses an open socket at once, and no other', async () => {
   const { connection, opened, reopened, status, sockets } = connectionToTest()
   const socket = await opened()
   await socket.accept()
@@ -73,7 +73,7 @@ test('a device that goes offline loses its socket at once, and keeps one that is
   expect([status(), second.isClosed, sockets.length]).toEqual(['offline', true, 2])
 })
 
-test('catching up waits for the topics, but not for one that is refused for the moment', async () => {
+test('catching up waits for the topics, but not for one that is refused for now', async () => {
   const { opened, subscribe, status, provider, clock } = connectionToTest()
   const caughtUp: string[] = []
   const [a, b] = [subscribe('a'), subscribe('b')]

@@ -23,7 +23,7 @@ test('the token is refreshed on the open socket when it expires', async () => {
   expect([status(), sockets.length]).toEqual(['live', 1])
 })
 
-test('a failing or hanging token provider does not end the socket; the refresh is repeated', async () => {
+test('a failing or hanging token provider keeps the socket; the refresh is repeated', async () => {
   const { opened, status, sockets, provider, clock } = connectionToTest()
   const socket = await opened()
   await socket.accept({ expires: true, ttl: 86_400 })

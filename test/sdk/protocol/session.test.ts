@@ -117,7 +117,7 @@ test('a ping is answered, if the server wants that, and a missed one ends the so
   expect(second.frames).toHaveLength(1)
 })
 
-test('any message shows that the connection works, and a server without pings is not expected to ping', async () => {
+test('any message proves the connection, and a server without pings need not ping', async () => {
   const { opened, reopened, status, clock } = connectionToTest()
   const first = await opened()
   await first.accept({ ping: 25 })
@@ -160,7 +160,7 @@ test('a socket that does not open, or where a command gets no answer, is given u
   expect(status()).toBe('live')
 })
 
-test('after a sleep of the device, a message that waited in the socket saves the connection', async () => {
+test('after a device slept, a message that waited in the socket saves the connection', async () => {
   const { opened, status, clock } = connectionToTest()
   const socket = await opened()
   await socket.accept({ ping: 25 })

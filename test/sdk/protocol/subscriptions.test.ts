@@ -5,7 +5,7 @@ import { connectionToTest, liveConnection, publication } from '../../support/scr
 const DENIED = { code: 103, message: 'permission denied' }
 const BUSY = { code: 111, message: 'too many requests', temporary: true }
 
-test('replies in any order reach their topics; doubled and unknown ones change nothing', async () => {
+test('replies in any order reach their topics; repeated and unknown ones do nothing', async () => {
   const { opened, subscribe, status } = connectionToTest()
   const [a, b] = [subscribe('a'), subscribe('b')]
   const socket = await opened()
@@ -128,7 +128,7 @@ test('a server that cannot unsubscribe a topic is asked again by a new socket', 
   expect(second.commands).toHaveLength(1)
 })
 
-test('a subscription that the server ends with insufficient state is taken again at once', async () => {
+test('a subscription that ends with insufficient state is made again at once', async () => {
   const { first, stories } = await liveConnection('a')
   first.say(publication('a', 'one', 1), { push: { channel: 'a', unsubscribe: { code: 2500 } } })
   await quiet()
@@ -157,7 +157,7 @@ test('a subscriber that throws is reported, and everybody else gets their events
   expect([stories[0], status()]).toEqual([['from one 0', 'event y', 'event z'], 'live'])
 })
 
-test('a topic that is left while its recovered events are delivered gets no more of them', async () => {
+test('a topic that is left while recovered events are delivered gets no more', async () => {
   const { first, connection } = await liveConnection('a')
   const heard: unknown[] = []
   const unsubscribe = connection.subscribe('b', {

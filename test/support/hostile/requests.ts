@@ -24,11 +24,14 @@ export function requestsFor(id: string, op: Operation): fc.Arbitrary<Request> {
   })
 }
 
+/** Fields of which an operation requires one or another. */
+const ONE_OF = ['name', 'text', 'role']
+
 /** The plainest valid request: the required fields, with ids of the fixture where possible. */
 export function plainRequest(id: string, op: Operation): Request {
   const { properties = {}, required = [] } = schemaOf(op)
   const fields = Object.entries(properties).filter(
-    ([name]) => required.includes(name) || name === 'name',
+    ([name]) => required.includes(name) || ONE_OF.includes(name),
   )
   return {
     args: Object.fromEntries(fields.map(([name, schema]) => [name, plain(schema, { id, name })])),

@@ -4,7 +4,7 @@ import type { ChannelState } from './state.ts'
 export type BufferedChange = (state: ChannelState) => ChannelState
 
 /** Buffers the changes that arrive during a load, to be applied to its result. */
-export class EventBuffer {
+export class LoadBuffer {
   #changes: BufferedChange[] = []
   #recordings = 0
 

@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import ts from 'typescript'
+import { root } from './consumer.ts'
+
+/** The TypeScript examples of a page. */
+export const examplesOf = (page: string) =>
+  [...readFileSync(join(root, page), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)].map(
+    ([, block = '']) => block,
+  )
+
+/**
+ * Runs examples as one program, with these variables for their imports; returns the values of the
+ * variables that `results` names.
+ */
+export async function runExamples(
+  examples: string[],
+  given: Record<string, unknown>,
+  results: string[],
+) {
+  const statements = examples
+    .map((block) => block.replace(/^import .*$/gm, ''))
+    .filter((block) => !block.startsWith('declare '))
+  const code = statements.join('\n')
+  const body = `(async () => {\n${code}\nreturn { ${results.join(', ')} }\n})()`
+  const { outputText } = ts.transpileModule(body, {
+    compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
+  })
+  const run = new Function(...Object.keys(given), `return ${outputText}`)
+  return run(...Object.values(given))
+}
