@@ -136,6 +136,9 @@ test('a page of channels ends after a megabyte, and says that more follow', asyn
   expect([few.channels.length, few.more]).toEqual([3, true])
   const rest = await ask<Listed>(`channels?limit=3&offset=${LARGE_CHANNELS - 3}`)
   expect([rest.channels.length, rest.more]).toEqual([3, undefined])
+  const ofApp = await world().backend.channels.list({ limit: 100 })
+  expect(ofApp.channels.length).toBeLessThan(LARGE_CHANNELS)
+  expect(ofApp.more).toBe(true)
 })
 
 test("a client's list shows all channels, however few an answer has room for", async () => {

@@ -27,6 +27,7 @@ describe('a backend, for itself', () => {
     expect(channel).toMatchObject({
       createdBy: systemUserId,
       role: null,
+      rev: 2,
       memberCount: 2,
       custom: { orderId: 7 },
     })

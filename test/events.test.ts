@@ -40,7 +40,11 @@ test('state rebuilt from events equals fetched state, after any history', async 
         if (envelope.type === 'message.new' || envelope.type === 'message.updated')
           expect(envelope.payload.message.rev).toBe(offset)
 
-      const rebuilt = received(events).reduce(applyToChannel, newChannel(channel))
+      const rebuilt = received(events).reduce((before, event) => {
+        const state = applyToChannel(before, event)
+        expect(state.memberCount).toBe(Object.keys(state.members).length)
+        return state
+      }, newChannel(channel))
       expect(rebuilt).toEqual(await fetchChannel(ana, channelId))
       await expectOnlyTombstones(channelId)
     }

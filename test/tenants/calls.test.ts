@@ -21,6 +21,18 @@ test('a repeated creation finds the channel of its own app', async () => {
   }
 })
 
+test('direct messages are named after users of their own app', async () => {
+  const tenants = await createTenants(world())
+  for (const { appId, backend, ana, ben } of tenants) {
+    const { id: channelId } = await ana.channels.create({ type: 'messaging', memberIds: [ben.id] })
+    const names = await Promise.all(
+      [ana, ben, backend].map(async ({ channels }) => (await channels.get({ channelId })).name),
+    )
+    const [nameOfAna, nameOfBen] = [`Ana of ${appId}`, `Ben of ${appId}`]
+    expect(names).toEqual([nameOfBen, nameOfAna, `${nameOfAna}, ${nameOfBen}`])
+  }
+})
+
 test('an app cannot send to the channel of another in one batch with its members', async () => {
   const [ours, theirs] = await createTenants(world())
   const { channelId } = ours

@@ -70,9 +70,10 @@ async function populate(world: World, link: string) {
     custom,
     clientId: 'first',
   })
+  // The event of the preview, from a job, has its place before those that follow.
+  await until(async () => (await user.messages.get({ channelId, messageId: sent.id })).linkPreviews)
   await user.channels.update({ channelId, custom })
   await user.members.update({ channelId, userId: id, custom })
-  await until(async () => (await user.messages.get({ channelId, messageId: sent.id })).linkPreviews)
   const reply = await peer.messages.send({
     channelId,
     text: `of-the-prototype @${id}`,
