@@ -93,10 +93,10 @@ export const sync = {
       'Takes the channels you know, each with the `rev` you know of it. Returns the messages ' +
       'changed since then and each channel as it is now. A response has at most ' +
       `${grouped(limits.sync.messages)} messages and ${limits.answerBytes / 1024 / 1024} MB. ` +
-      'With `more`, call again for the channels that have more. A client that shows channels gets ' +
-      'what it shows of them in the same call, with `pages`, `members` and `total`. Where there is ' +
-      'no room for a page or for the members of a channel, they are left out: get them by a call of ' +
-      'their own.',
+      'With `more`, call again for the channels that have more. A client that shows channels ' +
+      'gets what it shows of them in the same call, with `pages`, `members` and `total`. Where ' +
+      'there is no room for a page or for the members of a channel, they are left out: get them ' +
+      'by a call of their own.',
     input: z.object({
       channels: z
         .record(field.channelId(), z.int().min(0).max(limits.largestInteger))

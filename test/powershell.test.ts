@@ -16,7 +16,7 @@ const callsIn = (text: string, pattern: RegExp) =>
     route.replace(/["{}]/g, '').toLowerCase(),
   ])
 
-test('the tour in PowerShell makes the calls of the tour for other shells, with the same content', () => {
+test('the tour in PowerShell makes the same calls as the tour for other shells', () => {
   const readme = readFileSync(join(root, 'README.md'), 'utf8')
   const shell = blocksOf('README.md', 'sh')
     .replaceAll('/api/channels/$CHANNEL/messages\n', '\n')

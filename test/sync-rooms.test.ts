@@ -10,7 +10,7 @@ const NOTHING_SINCE = limits.largestInteger
 const createTalk = async (owner: User, memberIds: string[] = []) =>
   (await owner.channels.create({ type: 'group', name: 'Talk', memberIds })).id
 
-test('a sync returns what an opened channel shows: the newest messages, members and reads', async () => {
+test('a sync returns the newest messages, members and reads of opened channels', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
   const [id, other] = [await createTalk(ana, ['ben']), await createTalk(ana)]
   const sent = []
@@ -87,7 +87,7 @@ test('members are left out of a sync where there are more than a thousand', asyn
   expect(channels[small]?.members?.map(({ userId }) => userId)).toEqual(['fay'])
 })
 
-test('a sync with long messages stays within 1 MB, and leaves out the pages beyond it', async () => {
+test('a sync with long messages stays within 1 MB and leaves out pages beyond it', async () => {
   const gus = await world().user('gus')
   const { db, appId } = world()
   const ids = [await createTalk(gus), await createTalk(gus)]

@@ -4,7 +4,7 @@ type WatchersOptions = {
   onLeft: () => void
 }
 
-/** How long a channel counts as watched after its last watcher left, in case one returns at once. */
+/** How long a channel counts as watched after its last watcher left: one may return at once. */
 const LINGER_MS = 1_000
 
 /** Counts who watches a channel. */

@@ -22,7 +22,7 @@ test('a channel that a sync answer had no room for is asked for again', async ()
   expect(count(SYNC)).toBe(before + 2)
 })
 
-test('what a sync answer has no room for, or is not for readers, is loaded by calls of its own', async () => {
+test('what a sync answer leaves out is loaded by calls of its own', async () => {
   const { chat, channel, hold, count } = scriptedChat()
   const talk = channel('c')
   talk.send('hello')

@@ -50,7 +50,7 @@ test('messages have different ids without any crypto', async () => {
   expect(new Set(ids).size).toBe(100)
 })
 
-test('a call waits 15 seconds for its answer, or as long as it is told, and leaves no timer', async () => {
+test('a call waits 15 seconds, or as long as it is told, and leaves no timer', async () => {
   poorPlatform()
   const clock = stoppedClock()
   const failures: unknown[] = []
@@ -72,7 +72,7 @@ test('a call waits 15 seconds for its answer, or as long as it is told, and leav
   expect(clock.timers()).toBe(0)
 })
 
-test('a call is aborted by its caller, before and while it waits, and keeps no listener', async () => {
+test('a caller aborts a call before and while it waits, and no listener is left', async () => {
   poorPlatform()
   const api = createApi({ url: 'http://test', fetch: silent })
   const early = await api.service.live({}, { signal: AbortSignal.abort() }).catch((error) => error)

@@ -25,7 +25,7 @@ async function unreadRoom() {
   return { ...chat, room, shown }
 }
 
-test('reading shows at once, in the list and in the total, until the server says what is left', async () => {
+test('reading shows at once in list and total, until the server says what is left', async () => {
   const { room, shown, hold, tell } = await unreadRoom()
   expect(shown()).toEqual([3, 5])
   const held = hold(READ)
@@ -42,7 +42,7 @@ test('reading shows at once, in the list and in the total, until the server says
   expect(shown()).toEqual([1, 3])
 })
 
-test('a refused read is taken back, and one that an outage swallows is not shown for ever', async () => {
+test('a refused read is taken back, and one that an outage swallows is not kept', async () => {
   const { chat, room, shown, refuseRequests, cut, mend, data } = await unreadRoom()
   refuseRequests(READ, { status: 403, code: 'FORBIDDEN' })
   const marked = room.markRead()
