@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { connectOnce } from '@parley/server/db/client'
 import { inspect, migrate, requireMigrated } from '@parley/server/db/migrate'
 import { readMigrations } from '@parley/server/db/migration-files'
-import { pendingMigrations } from '@parley/server/db/schema-state'
 import { expect, onTestFinished, test } from 'vitest'
 import { createEmptyDatabase, migrateUpTo } from './support/migrations.ts'
 import { bundled, production } from './support/start.ts'
@@ -57,10 +56,6 @@ test('with MIGRATE_ON_START=off a start needs parley migrate, which says what it
   })
   expect(await migrate(DATABASE_URL)).toEqual([])
   await expect(requireMigrated(DATABASE_URL)).resolves.toBeUndefined()
-})
-
-test('a database without a list of migrations lacks all of them', async () => {
-  expect(await world().pool.use(pendingMigrations)).toEqual(readMigrations())
 })
 
 test('a schema that a newer version has migrated is refused, and is not changed', async () => {

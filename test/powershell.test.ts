@@ -24,7 +24,7 @@ test('the tour in PowerShell makes the same calls as the tour for other shells',
   const powershell = blocksOf('docs/install.md', 'powershell')
   const calls = callsIn(shell, /(?:^|\(|\n)(post|get) ("?[/$][^\s)]*)/g)
   expect(calls).toHaveLength(12)
-  expect(callsIn(powershell, /(?:^|\(|\n)(?:Send-|Get-)(Post|Route) ("?[/$][^\s)]*)/g)).toEqual(
+  expect(callsIn(powershell, /(?:^|\(|\n|= )(?:Send-|Get-)(Post|Route) ("?[/$][^\s)]*)/g)).toEqual(
     calls.map(([verb, route]) => [verb === 'get' ? 'route' : verb, route]),
   )
   for (const content of [

@@ -23,12 +23,15 @@ export const queueSchema = (db: Tx) => db(schemaOf(db, 'graphile_worker'))
 /** The schema of the list of migrations, in a query. */
 export const migrationsSchema = (db: Tx) => db(schemaOf(db, 'drizzle'))
 
-/** The list of migrations, as the name of a table. */
-export const migrationsTable = (db: Tx) => `${schemaOf(db, 'drizzle')}.__drizzle_migrations`
+/** Whether the list of migrations exists: not in an empty database. */
+export const hasMigrations = (db: Tx) =>
+  hasTable(db, `${schemaOf(db, 'drizzle')}.__drizzle_migrations`)
 
 /** Whether there are tables of the queue: they exist once a process has run jobs. */
-export async function hasQueue(db: Tx) {
-  const [queue] = await db<{ exists: boolean }[]>`
-    select to_regclass(${`${schemaOf(db, 'graphile_worker')}._private_jobs`}) is not null as exists`
-  return queue?.exists ?? false
+export const hasQueue = (db: Tx) => hasTable(db, `${schemaOf(db, 'graphile_worker')}._private_jobs`)
+
+async function hasTable(db: Tx, name: string) {
+  const [table] = await db<{ exists: boolean }[]>`
+    select to_regclass(${name}) is not null as exists`
+  return table?.exists ?? false
 }

@@ -1,6 +1,6 @@
 import type { Tx } from './client.ts'
 import { readMigrations } from './migration-files.ts'
-import { migrationsSchema, migrationsTable } from './own-schema.ts'
+import { hasMigrations, migrationsSchema } from './own-schema.ts'
 
 const NEWER =
   'its schema is newer than this version of Parley. ' +
@@ -8,9 +8,7 @@ const NEWER =
 
 /** When the last migration that was applied was written; 0 in an empty database. */
 async function latestMigration(db: Tx) {
-  const [table] = await db<{ exists: boolean }[]>`
-    select to_regclass(${migrationsTable(db)}) is not null as exists`
-  if (!table?.exists) return 0
+  if (!(await hasMigrations(db))) return 0
   const [row] = await db`
     select max(created_at)::float8 as written_at
     from ${migrationsSchema(db)}.__drizzle_migrations`

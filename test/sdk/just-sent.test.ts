@@ -4,7 +4,8 @@ import { isOffline, ready, texts, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 
 const SEND = /^POST .*\/messages$/
-const FIRST_PAGE = /GET .*\/messages\?limit=50$/
+const SYNC = /POST \/api\/sync/
+const PAGE = /GET .*\/messages\?limit=50$/
 
 /** What a store has shown since, each message with its status. */
 function recorded(store: Store<MessagesSnapshot>) {
@@ -33,11 +34,11 @@ async function lookingAtHistory() {
 test('a message sent during the first load is shown until and after the page comes', async () => {
   const { chat, channel, hold } = scriptedChat()
   channel('c').send('before')
-  const page = hold(FIRST_PAGE)
+  await chat.connect()
+  const page = hold(SYNC)
   const room = chat.channel('c')
   room.watch()
   const shown = recorded(room.messages)
-  await chat.connect()
   await page.asked
   await room.send({ text: 'new' }).sent
   await quiet()
@@ -124,7 +125,7 @@ test('a message sent while a room reloads is shown although its event is late', 
   talk.send('missed')
   const changes = { c: { rev: talk.rev, channel: talk.record(), resync: true } }
   scene.intercept(/POST .*\/sync$/, () => Response.json({ channels: changes, more: false }))
-  const page = hold(FIRST_PAGE)
+  const page = hold(PAGE)
   mend()
   await page.asked
   const release = holdEvents()
