@@ -122,6 +122,8 @@ export class ChannelsCache {
    * events, so all are fetched.
    */
   async handleReconnect({ hasGap }: { hasGap: boolean }) {
+    // The events of reads since the connection was lost are missed as well.
+    this.#unread.pendingReads.clear()
     for (const channelId of this.#channels.keys()) this.#refetch(channelId)
     this.#requestTotal()
     await Promise.all([...this.#lists.values()].map((list) => list.reload({ hasGap })))

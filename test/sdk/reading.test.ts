@@ -60,6 +60,22 @@ test('a refused read is taken back, and one that an outage swallows is not kept'
   expect(shown()).toEqual([3, 5])
 })
 
+test('a read between two connections shows what is left once there is one', async () => {
+  const { chat, room, shown, cut, network, one, data } = await unreadRoom()
+  network.refusesTokens = true
+  cut({ isCut: false })
+  await isOffline(chat)
+  await room.markRead()
+  expect(shown()).toEqual([0, 2])
+  // The event of the read is lost, and another message comes.
+  one.own.unreadCount = 1
+  data.total = 3
+  network.refusesTokens = false
+  await isLive(chat)
+  await until(chat.unread, ({ total }) => total === 3)
+  expect(shown()).toEqual([1, 3])
+})
+
 test('reading makes no call where nothing is unread, and one where anything may be', async () => {
   const { chat, one, room, count, tell, shown } = await unreadRoom()
   await room.markRead()
