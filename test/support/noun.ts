@@ -134,10 +134,10 @@ const insertions = [
   ['server/features/index.ts', 'export const operations = {\n', '  polls,\n'],
   [
     'test/rights/operations.test.ts',
-    'ok       ok       ok     ok     ok           ok       ok\n',
+    'theirs outsider member owner theirKey key theirAs asMember asOwner admin\n',
     `
-  polls.create            404      403      ok     ok     401          401      401
-  polls.list              404      403      ok     ok     401          401      401
+  polls.create            404    403      ok     ok    401      401 404     ok       ok      401
+  polls.list              404    403      ok     ok    401      401 404     ok       ok      401
 `.slice(1),
   ],
 ] as const
