@@ -23,7 +23,7 @@ export type TopicSubscriber = {
 type Topic = {
   name: string
   subscriber: TopicSubscriber
-  /** Where to recover from; undefined if the topic begins anew. */
+  /** Where to recover from; undefined for the newest position. */
   position: StreamPosition | undefined
   /** `waiting`: for a session, or for another attempt. */
   status: 'waiting' | 'subscribing' | 'subscribed'

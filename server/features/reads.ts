@@ -2,6 +2,7 @@ import { contract } from '@parley/contract'
 import { broadcast, broadcastToUser, type Context } from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
 import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
+import type { UserRef } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
 import type { ChannelRow } from '../db/rows.ts'
 import { channelForMember, isLargeChannel } from './access.ts'
@@ -33,10 +34,7 @@ const unreadCount = implementWithoutTransaction(
 export const reads = { mark, unreadCount } satisfies Implements<'reads'>
 
 /** The unread messages in all channels of a user. */
-export async function selectTotalUnread(
-  db: Tx,
-  { appId, userId }: { appId: string; userId: string },
-) {
+export async function selectTotalUnread(db: Tx, { appId, userId }: UserRef) {
   const [row] = await db<{ count: number }[]>`
     select coalesce(sum(${unread(db)}), 0)::int as count
     from members m

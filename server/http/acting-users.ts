@@ -2,6 +2,7 @@ import type { Admit } from '../core/admission.ts'
 import type { UserCaller } from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
 import type { Revocations } from '../core/revocations.ts'
+import { userKey } from '../core/user-ref.ts'
 import type { Db, Tx } from '../db/client.ts'
 import { createLookupCache } from './lookup-cache.ts'
 
@@ -17,7 +18,7 @@ type Acting = {
 export function createActingUsers({ db, admit, revocations }: ActingUsersOptions) {
   const known = createLookupCache<boolean>()
   revocations.subscribe((revoked) => {
-    if ('userId' in revoked) known.drop(keyOf(revoked))
+    if ('userId' in revoked) known.drop(userKey(revoked))
   })
 
   const ensure = async ({ caller, until, create }: Acting) => {
@@ -25,7 +26,7 @@ export function createActingUsers({ db, admit, revocations }: ActingUsersOptions
       const users = await db.use((tx) => selectUser(tx, caller), until)
       return users.length > 0 || undefined
     }
-    const isKnown = await known.load(keyOf(caller), {
+    const isKnown = await known.load(userKey(caller), {
       inTurn: (look) => admit({ appId: caller.appId, lane: 'calls', until }, look),
       select,
     })
@@ -39,7 +40,7 @@ export function createActingUsers({ db, admit, revocations }: ActingUsersOptions
       return await run()
     } catch (error) {
       if (!isRevoked(error)) throw error
-      known.drop(keyOf(acting.caller))
+      known.drop(userKey(acting.caller))
       await acting.create()
       return run()
     }
@@ -53,5 +54,4 @@ const selectUser = (db: Tx, { appId, userId }: UserCaller) => db<{ id: string }[
     and u.id = ${userId}
     and u.deleted_at is null`
 
-const keyOf = ({ appId, userId }: Pick<UserCaller, 'appId' | 'userId'>) => `${appId}:${userId}`
 const isRevoked = (error: unknown) => error instanceof ApiError && error.code === 'INVALID_TOKEN'

@@ -19,6 +19,7 @@ import {
   type Outcome,
   RequiresFirstError,
 } from '../core/operation.ts'
+import { userKey } from '../core/user-ref.ts'
 import type { Db, DbConnection } from '../db/client.ts'
 import { tokens } from '../features/tokens.ts'
 import type { createActingUsers } from './acting-users.ts'
@@ -89,7 +90,7 @@ type ActingCaller = UserCaller & { keyHash: string }
 /** Users are counted one by one, and so are API keys; those of token requests by address. */
 function rateLimitKey(limit: Limit, caller: Caller, ip: string) {
   if (!('appId' in caller)) return ip
-  if (!hasKey(caller)) return `${caller.appId}:${caller.userId}`
+  if (!hasKey(caller)) return userKey(caller)
   return limit === 'tokens' ? `${caller.keyHash}:${ip}` : caller.keyHash
 }
 

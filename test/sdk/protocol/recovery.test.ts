@@ -76,7 +76,7 @@ test('a position that the server cannot continue from is given up', async () => 
   expect(story).toEqual(['from one 9'])
 })
 
-test('a topic that the server does not recover is subscribed anew', async () => {
+test('a topic that the server does not recover is subscribed again', async () => {
   const { first, connection, reopened, subscribe } = await liveConnection('a')
   subscribe('b')
   await quiet()
