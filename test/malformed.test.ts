@@ -1,8 +1,9 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
-import { describe, expect, test } from 'vitest'
+import { connect, type Socket } from 'node:net'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { whileLocked } from './support/locks.ts'
 import { exchange, expectError } from './support/raw.ts'
+import { patient } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
 const origin = 'https://app.example.com'
@@ -146,6 +147,40 @@ test('CONNECT is not found, and an unknown Upgrade is ignored', async () => {
     await exchange(world().url, `${live}Connection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n`),
   ).toMatchObject([{ status: 200 }])
 })
+
+test('a refused upgrade closes its connection, whatever refused it', async () => {
+  const connections: Socket[] = []
+  const collect = (socket: Socket) => connections.push(socket)
+  const { server } = world().app
+  server.on('connection', collect)
+  onTestFinished(() => {
+    server.off('connection', collect)
+    for (const connection of connections) connection.destroy()
+  })
+  const upgrade = (path: string, headers = '') =>
+    exchange(
+      world().url,
+      `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+        `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${btoa('x'.repeat(16))}\r\n` +
+        `${headers}\r\n`,
+    )
+  const evil = 'Origin: https://evil.example.com\r\n'
+  for (const [path, status, headers] of [
+    ['/nope', 404],
+    ['/connection/websocketx', 404],
+    ['/%', 400],
+    ['/connection/websocket', 403, evil],
+  ] as const) {
+    const [answer, ...others] = await upgrade(path, headers)
+    expect(others).toEqual([])
+    expect(answer).toMatchObject({ status, headers: { connection: 'close' } })
+  }
+  expect(connections).toHaveLength(4)
+  await vi.waitFor(
+    () => expect(connections.map(({ destroyed }) => destroyed)).not.toContain(false),
+    patient,
+  )
+}, 60_000)
 
 test('the server survives clients that hang up in the middle of a request', async () => {
   const { hostname, port } = new URL(world().url)

@@ -48,6 +48,7 @@ export function createFastify({
     // Node.js would respond in its own format.
     http: { requireHostHeader: false },
     frameworkErrors: (_, request, reply) => {
+      closeRefusedUpgrade(request, reply)
       reply.headers(commonHeaders(request.id, request.headers))
       const message = 'path: expected valid percent-encoding'
       return sendError(new ApiError('VALIDATION_ERROR', message), request, reply)
@@ -57,6 +58,7 @@ export function createFastify({
   handleClientErrors(app.server, (headers) => commonHeaders(randomUUID(), headers))
   closeConnections(app)
   app.addHook('onRequest', async (request, reply) => {
+    closeRefusedUpgrade(request, reply)
     reply.headers(commonHeaders(request.id, request.headers))
     if (isPreflight(request)) return reply.code(204).send()
     if (request.is404) throw new ApiError('NOT_FOUND', 'No such route')
@@ -106,6 +108,17 @@ function closeConnections(app: FastifyInstance) {
     isClosing = true
     closeWhenAnswered()
   })
+}
+
+/**
+ * An upgrade that is answered over HTTP ends its connection: Node.js has stopped reading it, and
+ * nobody else would notice that the client has left. An upgraded socket leaves its response.
+ */
+function closeRefusedUpgrade({ raw }: FastifyRequest, reply: FastifyReply) {
+  const { upgrade } = raw as { upgrade?: boolean | null } // not in the types of Node.js
+  if (!upgrade) return
+  reply.raw.shouldKeepAlive = false
+  reply.raw.once('finish', () => raw.socket.destroySoon())
 }
 
 const requestId = (headers: IncomingHttpHeaders) => {

@@ -8,8 +8,9 @@ export class FrameQueue {
 
   constructor(readonly codec: Pick<Codec, 'split'>) {}
 
-  /** Returns whether there was room. */
+  /** Returns whether the frame has content, and there was room for it. */
   push(frame: Buffer) {
+    if (frame.length === 0) return false
     this.#bytes += frame.length
     if (this.#bytes > limits.realtime.frameBytes) return false
     this.#frames.push({ messages: this.codec.split(frame), bytes: frame.length })

@@ -110,6 +110,8 @@ describe('connecting', () => {
     ],
     ['an unasked pong', (raw) => raw.send(connect(ana().minted.wsToken), {})],
     ['no JSON', (raw) => raw.socket.send('hello')],
+    ['an empty line', (raw) => raw.socket.send('\n')],
+    ['an empty frame', (raw) => raw.socket.send('')],
     ['JSON that is no object', (raw) => raw.socket.send('[1]')],
     ['a field of the wrong type', (raw) => raw.send({ id: 1, connect: { token: 7 } })],
     ['an id beyond uint32', (raw) => raw.send({ ...connect(ana().minted.wsToken), id: 2 ** 32 })],
