@@ -26,7 +26,7 @@ export const errorDescriptions: Record<ErrorCode, string> = {
   NOT_FOUND: 'There is no such thing, or it belongs to someone else.',
   PAYLOAD_TOO_LARGE: 'The request body is too large.',
   RATE_LIMITED: 'Too many calls in this window: wait `Retry-After` seconds.',
-  INTERNAL_ERROR: 'The server failed. Its log has the cause, under the `X-Request-Id` header.',
+  INTERNAL_ERROR: 'The server failed. Its log has the cause, under the id in `X-Request-Id`.',
   UNAVAILABLE:
     'The database cannot be reached, or too many calls of the user or of the app are waiting: ' +
     'try again after `Retry-After` seconds.',

@@ -122,8 +122,8 @@ export function buildApp(options: AppOptions) {
   serveEndpoint(app, { node: realtime.node, guardSocket })
   serveRest(app, calls)
   serveTrpc(app, calls, {
-    guardSocket: (socket) => new TrpcSocket(socket, realtime.node),
-    admitSocket: guardSocket,
+    wrapSocket: (socket) => new TrpcSocket(socket, realtime.node),
+    guardSocket,
     timings: realtime.node.timings,
   })
   serveDocs(app, { hasPage: http.hasDocsPage })

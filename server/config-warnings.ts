@@ -11,7 +11,8 @@ const BEARER =
   'In production, prefer "server".'
 
 function productionWarnings(config: Config, wsUrl: string) {
-  const { databaseUrl, publicUrl, adminKey, trustProxy, allowedOrigins, areOriginsGiven } = config
+  const { databaseUrl, publicUrl, inviteUrl, adminKey } = config
+  const { trustProxy, allowedOrigins, areOriginsGiven } = config
   const warnings: string[] = []
   if (databaseUrl === undefined)
     warnings.push(
@@ -33,6 +34,11 @@ function productionWarnings(config: Config, wsUrl: string) {
     )
   if (allowedOrigins.includes('*'))
     warnings.push('ALLOWED_ORIGINS=*: the pages of every site may call. It is for development.')
+  if (inviteUrl === undefined)
+    warnings.push(
+      'INVITE_URL is unset: invites lead to PUBLIC_URL/invites/{token}, which this server does not ' +
+        'serve. Set the page of your application that accepts them.',
+    )
   if (adminKey === undefined)
     warnings.push('ADMIN_API_KEY is unset: calls of /admin are refused, so no app can be created.')
   return warnings

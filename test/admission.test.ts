@@ -126,7 +126,7 @@ test('the queues of a user and of an app have an end, and batches are let in', a
   many('key', 1 + appWaiting - userWaiting, backend)
   expect(await waiting()).toBe(appWaiting)
   for (const from of [backend(), user('ben')])
-    await expect(visit('late', from)).rejects.toThrow('Too many calls of yours are waiting')
+    await expect(visit('late', from)).rejects.toThrow('Too many calls are waiting; try again later')
   visit('batch', batch())
   expect(await waiting()).toBe(appWaiting + 1)
   expect(await refused()).toEqual([['full', 3]])

@@ -136,6 +136,7 @@ describe('what is probably not meant is warned of', () => {
     PUBLIC_URL: 'https://chat.example.com',
     TRUST_PROXY: '1',
     ALLOWED_ORIGINS: 'https://app.example.com',
+    INVITE_URL: 'https://app.example.com/join?invite={token}',
   }
   const embedded = { ...production, DATABASE_URL: '', EMBEDDED_DATABASE: 'yes' }
   const cases: [string, Record<string, string>, string[]][] = [
@@ -146,6 +147,7 @@ describe('what is probably not meant is warned of', () => {
     ['http', { ...production, PUBLIC_URL: 'http://a', TRUST_PROXY: '' }, ['PUBLIC_URL']],
     ['an embedded database', embedded, ['DATABASE_URL']],
     ['no key', { ...production, ADMIN_API_KEY: '' }, ['ADMIN_API_KEY']],
+    ['no page for invites', { ...production, INVITE_URL: '' }, ['INVITE_URL']],
     ['no origins', { ...production, ALLOWED_ORIGINS: '' }, ['ALLOWED_ORIGINS']],
     ['pages of every site', { ...production, ALLOWED_ORIGINS: '*' }, ['ALLOWED_ORIGINS']],
     ['bearers', { ...production, USER_ADMIN_ACCESS: 'bearer' }, ['USER_ADMIN_ACCESS']],

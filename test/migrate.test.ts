@@ -26,6 +26,7 @@ const complete = {
   PUBLIC_URL: 'https://chat.example.com',
   TRUST_PROXY: '1',
   ALLOWED_ORIGINS: 'https://app.example.com',
+  INVITE_URL: 'https://app.example.com/join?invite={token}',
 }
 
 const oneBehind = async () => {

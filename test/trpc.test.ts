@@ -172,6 +172,10 @@ describe('a tRPC error has code, status and path, and nothing else', () => {
       ])
     }
   })
+  test('a tRPC call whose input is not JSON is told so', async () => {
+    const { status, body } = await send('pins.list?input=hello')
+    expect([status, JSON.parse(body).error.message]).toEqual([400, 'input: expected JSON'])
+  })
   test('tRPC checks credentials before input', async () => {
     for (const body of ['{', '{"text":1}']) {
       const { status, body: answer } = await post(world().url, '/trpc/messages.send', {
@@ -213,7 +217,9 @@ describe('malformed tRPC requests cause no server error', () => {
     expect([full.status, JSON.parse(full.body).length]).toEqual([200, 20])
     const excessive = await batch(21)
     expect(excessive.status).toBe(400)
-    expect(excessive.body).toContain('VALIDATION_ERROR')
+    const [{ error }] = [JSON.parse(excessive.body)].flat()
+    expect(error.message).toBe('batch: expected at most 20 calls')
+    expect(error.data.code).toBe('VALIDATION_ERROR')
     expect(excessive.body).not.toContain('result')
   })
 })

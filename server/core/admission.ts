@@ -132,7 +132,7 @@ export function createAdmission({ poolSize, metrics }: AdmissionOptions): Admit 
   }
 }
 
-export const FULL = 'Too many calls of yours are waiting'
+export const FULL = 'Too many calls are waiting; try again later'
 
 const nameOf = (visit: Visit) => ('userId' in visit ? `user ${visit.userId}` : visit.lane)
 

@@ -6,7 +6,11 @@ const health = implementWithoutConnection(
   contract.service.health,
   async ({ services: { version, workers, isOutage, pingDatabase } }) => {
     await pingDatabase()
-    if (isOutage()) throw new ApiError('UNAVAILABLE', 'Sockets are refused since an outage')
+    if (isOutage())
+      throw new ApiError(
+        'UNAVAILABLE',
+        'The server refuses sockets until the database is back for it',
+      )
     const checks = { database: 'ok' as const, ...(workers && { workers: workers() }) }
     return { status: 'ok' as const, version, checks }
   },

@@ -1,4 +1,11 @@
-import { type Envelope, type ErrorCode, errorStatus, limits, TopicInput } from '@parley/contract'
+import {
+  type Envelope,
+  type ErrorCode,
+  errorStatus,
+  grouped,
+  limits,
+  TopicInput,
+} from '@parley/contract'
 import { initTRPC, type TRPCDefaultErrorShape, TRPCError, tracked } from '@trpc/server'
 import { fastifyRequestHandler } from '@trpc/server/adapters/fastify'
 import { getWSConnectionHandler } from '@trpc/server/adapters/ws'
@@ -27,33 +34,34 @@ type TopicSocket = Pick<WebSocket, 'readyState' | 'send' | 'close' | 'terminate'
 }
 type SocketContext = { socket: TopicSocket; log: FastifyRequest['log'] }
 type TrpcOptions = {
-  guardSocket: (socket: WebSocket) => TopicSocket
-  admitSocket: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+  wrapSocket: (socket: WebSocket) => TopicSocket
+  guardSocket: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
   /** How often a socket is pinged, and how soon it must answer. */
   timings: { pingMs: number; pongMs: number }
 }
 
-const options = {
+const optionsFor = (maxBatchSize: number) => ({
   isDev: false,
   errorFormatter: ({ shape, error }: { shape: TRPCDefaultErrorShape; error: TRPCError }) => {
     const code = codeOf(error)
-    const message = code === 'INTERNAL_ERROR' ? 'Something went wrong' : shape.message
     return {
       ...shape,
-      message,
+      message: messageOf(error, maxBatchSize),
       data: { path: shape.data.path, code, httpStatus: errorStatus[code] },
     }
   },
-}
+})
 /** Calls are served over HTTP, subscriptions over WebSockets. */
-const calling = initTRPC.context<CallContext>().create(options)
-const subscribing = initTRPC.context<SocketContext>().create(options)
+const calling = initTRPC.context<CallContext>().create(optionsFor(limits.callsPerBatch))
+const subscribing = initTRPC
+  .context<SocketContext>()
+  .create(optionsFor(limits.realtime.topicsPerSocket))
 
 /** Serves every operation as a tRPC procedure, with batching and the same checks as over REST. */
 export function serveTrpc(
   app: FastifyInstance,
   calls: Calls,
-  { guardSocket, admitSocket, timings: { pingMs, pongMs } }: TrpcOptions,
+  { wrapSocket, guardSocket, timings: { pingMs, pongMs } }: TrpcOptions,
 ) {
   const router = createRouter(calls)
   app.register(async (scope) => {
@@ -68,9 +76,9 @@ export function serveTrpc(
         return { socket, log: app.log }
       },
     })
-    scope.get('/trpc', { websocket: true, preHandler: admitSocket }, (socket, request) =>
+    scope.get('/trpc', { websocket: true, preHandler: guardSocket }, (socket, request) =>
       // The adapter uses no more of a socket than this.
-      handle(guardSocket(socket) as unknown as WebSocket, request.raw),
+      handle(wrapSocket(socket) as unknown as WebSocket, request.raw),
     )
   })
   app.route<{ Params: { path: string } }>({
@@ -160,6 +168,15 @@ const trpcCodes = {
   500: 'INTERNAL_SERVER_ERROR',
   503: 'SERVICE_UNAVAILABLE',
 } as const
+
+/** Our words for an error: those of tRPC itself do not say what was expected. */
+function messageOf(error: TRPCError, maxBatchSize: number) {
+  if (codeOf(error) === 'INTERNAL_ERROR') return 'Something went wrong'
+  if (error.cause instanceof SyntaxError) return 'input: expected JSON'
+  if (error.message === 'Batch call exceeds maximum size')
+    return `batch: expected at most ${grouped(maxBatchSize)} calls`
+  return error.message
+}
 
 /** Our code for an error of an operation, or of tRPC itself (like an unknown procedure). */
 const codeOf = ({ cause, code }: TRPCError): ErrorCode => {

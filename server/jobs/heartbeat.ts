@@ -1,11 +1,10 @@
-import { MAX_ATTEMPTS } from '../core/jobs.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Db } from '../db/client.ts'
 import { inSchema, locks } from '../db/locks.ts'
 import { queueSchema } from '../db/own-schema.ts'
 import { transaction } from '../db/transaction.ts'
 import type { Log } from './log.ts'
-import { MAX_DEATHS } from './tasks.ts'
+import { MAX_DEATHS, survivedDeaths } from './tasks.ts'
 import type { Timings } from './timings.ts'
 
 const MISSED_HEARTBEATS = 3
@@ -64,11 +63,11 @@ const writeHeartbeat = (
     return dead.map(({ id }) => id)
   })
 
-type LockedJob = { id: string; task: string; deaths: number }
+type LockedJob = { id: string; task: string; maxAttempts: number }
 
 /**
  * Releases the jobs of workers that have ended. Each had its attempt counted when it was taken; it
- * gets that attempt back, until it has seen MAX_DEATHS workers die: then it is given up.
+ * gets that attempt back, until it has survived MAX_DEATHS deaths: the next one gives it up.
  */
 export async function releaseWorkers({ db, metrics, log }: ReleaseContext, workers: string[]) {
   const given = await db.use((connection) =>
@@ -77,10 +76,10 @@ export async function releaseWorkers({ db, metrics, log }: ReleaseContext, worke
       // So that a job of two nodes that release at once gets back one attempt, not two.
       await tx`select pg_advisory_xact_lock(${locks.release}, ${inSchema(tx)})`
       const jobs = await tx<LockedJob[]>`
-        select job.id, job.task_identifier as task, job.max_attempts - ${MAX_ATTEMPTS} as deaths
+        select job.id, job.task_identifier as task, job.max_attempts
         from ${queue}.jobs job
         where job.locked_by = any(${workers}::text[])`
-      const isLast = ({ deaths }: LockedJob) => deaths >= MAX_DEATHS
+      const isLast = ({ maxAttempts }: LockedJob) => survivedDeaths(maxAttempts) >= MAX_DEATHS
       const again = jobs.filter((job) => !isLast(job)).map(({ id }) => id)
       const last = jobs.filter(isLast)
       await tx`select ${queue}.force_unlock_workers(${workers}::text[])`
@@ -98,7 +97,8 @@ export async function releaseWorkers({ db, metrics, log }: ReleaseContext, worke
       return last
     }),
   )
-  for (const { task, id: jobId, deaths } of given) {
+  for (const { task, id: jobId, maxAttempts } of given) {
+    const deaths = survivedDeaths(maxAttempts) + 1
     metrics.jobs.inc({ task, outcome: 'given_up' })
     log.error({ task, jobId, deaths }, 'job given up: its workers died')
   }

@@ -38,7 +38,7 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
   })
   const surviveFailedReturn = (error: unknown) => {
     if (!isFailedReturn(error)) throw error
-    log.warn({ err: error }, 'fetched jobs not returned, will be released')
+    log.warn({ err: error }, 'could not return fetched jobs to the queue; they will be released')
   }
   process.on('unhandledRejection', surviveFailedReturn)
   const workers = new Set<string>()

@@ -7,12 +7,12 @@ import { isDatabaseUnavailable, isStatementTimeout } from '../db/client.ts'
 import { keepGivenUp } from './given-up.ts'
 import type { Log } from './log.ts'
 import {
-  deathsOf,
   type Handlers,
   type JobBatch,
   type QueuedJob,
   type QueuedTask,
   RetryLaterError,
+  survivedDeaths,
   taskSettings,
 } from './tasks.ts'
 import type { Timings } from './timings.ts'
@@ -62,7 +62,7 @@ export async function runJob<T extends QueuedTask>(
   const split = async () => {
     for (const job of jobs) await add(task, { jobs: [job], since, tries })
   }
-  if (jobs.length > 1 && deathsOf(job) >= DEATHS_BEFORE_SPLIT) return split()
+  if (jobs.length > 1 && survivedDeaths(job.max_attempts) >= DEATHS_BEFORE_SPLIT) return split()
   try {
     await handler(jobs, { signal, continueWith: (jobs) => (nextPage = jobs) })
   } catch (error) {

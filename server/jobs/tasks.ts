@@ -50,14 +50,14 @@ export const taskSettings: Record<QueuedTask, TaskSettings> = {
   device: { queue: 'push', batchSize: 1, maxAgeSeconds: 24 * HOUR },
 }
 
-/** How many workers may die while they run a job, before it is given up as the one that kills. */
+/** How many deaths of its workers a job survives. The next one gives it up: it is what kills them. */
 export const MAX_DEATHS = 20
 
 /**
- * How many workers have died while they ran this job. graphile-worker counts an attempt when it
+ * How many deaths of its workers a job has survived. graphile-worker counts an attempt when it
  * takes a job; each death therefore raises the number of attempts that the job has, by one.
  */
-export const deathsOf = ({ max_attempts }: { max_attempts: number }) => max_attempts - MAX_ATTEMPTS
+export const survivedDeaths = (maxAttempts: number) => maxAttempts - MAX_ATTEMPTS
 
 /** A third party is unavailable or busy. The remaining jobs are put off; this is not a failure. */
 export class RetryLaterError<T extends QueuedTask = QueuedTask> extends Error {

@@ -71,7 +71,7 @@ export function createRealtime({
   let isClosing = false
   // Another node may have its database: the clients reconnect there.
   const sendAway = async () => {
-    report(undefined, 'the database is lost: closing all sockets')
+    report(undefined, 'database out of reach: closing all sockets')
     await sessions.drain(timings.shutdownMs)
     const { code, reason } = closings.shutdown
     for (const socket of options.sockets()) socket.close(code, reason)

@@ -19,7 +19,7 @@ const BYTES_PER_COMMAND = 1024
  * itself reads and writes without limits.
  *
  * The first message has the token. Those after it wait until the token is verified. With a bad one,
- * the next message is answered, so that the client learns why, and nothing else.
+ * only the next message is answered: if it subscribes, with why the token was refused.
  */
 export class TrpcSocket extends EventEmitter {
   #stage: 'new' | 'verifying' | 'accepted' | 'refused' | 'over' = 'new'

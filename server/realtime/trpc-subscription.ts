@@ -65,7 +65,7 @@ async function* readTopic(
     throw new ApiError('FORBIDDEN', 'This topic does not exist, or you may not read it')
   try {
     if (after !== undefined && !subscribed.wasRecovered)
-      throw new ApiError('VALIDATION_ERROR', 'since: later events are too many, or no longer kept')
+      throw new ApiError('VALIDATION_ERROR', 'since: too old, or too far behind')
     onRecovered(sizeOf(subscribed.publications))
     node.subscribed(subscriber, topic)
     let { offset } = subscribed.position

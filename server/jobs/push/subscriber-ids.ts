@@ -24,7 +24,7 @@ export async function checkSubscriberIds({ db, push, log }: CheckOptions) {
     if (userId !== undefined)
       log.warn({ userId }, 'user ids with unusual characters: Novu may refuse their pushes')
   } catch (error) {
-    log.warn({ err: error }, 'user ids not compared with the rule of Novu')
+    log.warn({ err: error }, "could not check user ids against Novu's rule")
   }
 }
 
