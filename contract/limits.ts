@@ -1,6 +1,6 @@
 /**
- * Every number that callers can run into, once. Sizes are characters (code points) unless the name
- * says bytes.
+ * The numbers that callers can run into. Sizes are characters (code points) unless the name says
+ * bytes.
  */
 export const limits = {
   apiVersion: '0.1.0',
@@ -16,9 +16,9 @@ export const limits = {
   bodyBytes: 256 * 1024,
   syncBodyBytes: 4 * 1024 * 1024,
   /**
-   * The most bytes of messages or channels in an answer, and of events in a history, a recovery of
-   * a frame or a read of gaps; a single larger one is answered alone. The rest is for the next
-   * page.
+   * The most bytes of messages or channels in an answer; the rest is for the next page. The most
+   * bytes of events in a history, in the recoveries of a frame, and in a read of gaps. A single
+   * message, channel or event that is larger is answered alone.
    */
   answerBytes: 1024 * 1024,
   /** The most calls of one tRPC request. */
@@ -70,7 +70,7 @@ export const limits = {
   membersWithCustomPerCall: 100,
   membersShown: 100,
   typingSeconds: 6,
-  /** How long after the last connection has ended a user goes offline, unless configured. */
+  /** How long after a user's last connection ends they go offline, unless configured. */
   presenceGraceSeconds: 15,
   /**
    * A channel with more members is large: nobody is sent what others in it type and read, and its

@@ -9,8 +9,8 @@ import type { ErrorCode } from './errors.ts'
 export type Auth = 'none' | 'admin' | 'key' | 'user' | 'userOrKey'
 
 /**
- * Which rate limit a call counts against: `tokens` by app and IP address, `messages` by user,
- * `requests` by app. `none` is not limited.
+ * Which rate limit a call counts against: `tokens` by API key and IP address, `messages` by user,
+ * `requests` by user or by API key. `none` is not limited.
  */
 export type Limit = 'tokens' | 'messages' | 'requests' | 'none'
 

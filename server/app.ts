@@ -21,8 +21,7 @@ import { type Calls, serveRest } from './http/rest.ts'
 import { serveTrpc } from './http/trpc.ts'
 import { createSocketGuard, serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
 import { createPostgresBroker } from './realtime/postgres-broker.ts'
-import { createRealtime } from './realtime/realtime.ts'
-import type { Timings } from './realtime/timings.ts'
+import { createRealtime, type RealtimeOptions } from './realtime/realtime.ts'
 import { TrpcSocket } from './realtime/trpc-socket.ts'
 
 export type AppOptions = {
@@ -45,15 +44,12 @@ export type AppOptions = {
     inviteUrl?: string | undefined
   }
   jobs: Pick<Services, 'erasure' | 'staging' | 'workers' | 'providerPreferences'>
-  realtime: {
+  realtime: Pick<
+    RealtimeOptions,
+    'presenceGraceSeconds' | 'socketsPerUser' | 'eventMemoryBytes' | 'sendMemoryBytes' | 'timings'
+  > & {
     /** The database of `db`, through which the nodes notify each other. */
     databaseUrl: string
-    presenceGraceSeconds: number
-    socketsPerUser: number
-    /** The memory for events that topics keep, and for frames that are not written yet. */
-    eventMemoryBytes: number
-    sendMemoryBytes: number
-    timings?: Partial<Timings>
   }
 }
 

@@ -181,10 +181,7 @@ export const broadcast = <T extends EphemeralChannelEventType>(
   services.publisher.broadcast({ kind: 'event', topic, ...event, onlyFor })
 }
 
-/**
- * Sends an ephemeral event to a user's topic, at once; inside a transaction call it from
- * `afterCommit`.
- */
+/** The same for a user's own topic. */
 export const broadcastToUser = <T extends EphemeralUserEventType>(
   { caller, services }: BroadcastContext,
   userId: string,

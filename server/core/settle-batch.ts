@@ -2,8 +2,8 @@ import { isDatabaseUnavailable } from '../db/client.ts'
 
 /**
  * Runs items of different callers as one batch; `run` returns one result per item, in order. If
- * the batch fails, each item is run alone, so that only the guilty one fails. A database that is
- * out of reach is not asked again.
+ * the batch fails, each item is run alone, so that only the item that caused it fails. A database
+ * that is out of reach is not asked again.
  */
 export async function settleBatch<Item, Result>(
   items: Item[],

@@ -16,7 +16,7 @@ export const transaction = <T>(db: Tx, work: (tx: Tx) => Promise<T>): Promise<T>
 /**
  * The same, but does not wait until the transaction has begun: the first statements of `work`
  * travel with `begin`. Until `begun` resolves they may only read and lock. If `begin` fails, they
- * have run outside of any transaction, and nothing of `work` may be left.
+ * have run outside of any transaction, and `work` must have changed nothing.
  */
 export async function transactionAtOnce<T>(
   db: Tx,

@@ -48,8 +48,9 @@ export type Call = (request: CallRequest, input: unknown) => Promise<unknown>
 
 /**
  * The only way into an operation, for REST, tRPC and batched tRPC: authenticate, count, parse, run.
- * Errors come in the same order: 401, 429, 400, then those of the operation. One deadline covers
- * all of it.
+ * Errors come in the same order: 401, 429, 400, then those of the operation. Before them come those
+ * of a request that cannot be read: 413, bad percent-encoding, tRPC input that is not JSON. One
+ * deadline covers all of the call.
  */
 export function createCall(dependencies: CallDependencies, implementation: Implementation): Call {
   const { db, authenticate, actAs, rateLimits } = dependencies

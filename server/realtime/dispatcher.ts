@@ -50,7 +50,7 @@ export function createDispatcher(options: DispatcherOptions) {
       case 'profile':
         return userFanout.profileChanged(note)
       case 'presence':
-        knownPresence.note(note)
+        knownPresence.record(note)
         return userFanout.presenceChanged(note)
       case 'revoked':
         return revocations.receive(note)
@@ -94,8 +94,8 @@ function trackCounts(unread: UnreadNotifier, { topic, type, payload }: Ephemeral
   const user = parseTopic(topic)
   if (user?.kind !== 'user') return
   if (type === 'channel.deleted') unread.memberLeft(user)
-  if (type === 'channel.unread_changed') unread.noteCount(user, payload.channelId, payload.count)
-  if (type === 'channel.total_unread_changed') unread.noteTotal(user, payload.count)
+  if (type === 'channel.unread_changed') unread.recordCount(user, payload.channelId, payload.count)
+  if (type === 'channel.total_unread_changed') unread.recordTotal(user, payload.count)
 }
 
 /**

@@ -11,12 +11,12 @@ import { type Subscriber, Subscription, type Topic } from './topic.ts'
 import { Topics, type TopicsOptions } from './topics.ts'
 
 /** A position in a topic's history. */
-type Position = { epoch: string; offset: number }
-type TopicRequest = { topic: string; recover: Position | null }
+type TopicPosition = { epoch: string; offset: number }
+type TopicRequest = { topic: string; recover: TopicPosition | null }
 /** `release` starts live delivery; call it once the reply with these publications is on its way. */
 export type Subscribed = {
   subscription: Subscription
-  position: Position
+  position: TopicPosition
   wasRecovered: boolean
   publications: DurablePublication[]
   release(): void
@@ -115,7 +115,7 @@ export class Hub {
   /** Another node has committed an event. */
   handleHint(name: string, offset: number) {
     const topic = this.#topics.get(name)
-    topic?.noteOffset(offset)
+    topic?.recordOffset(offset)
     if (topic?.hasGap) this.#backfill.fillGap(topic)
   }
 

@@ -10,11 +10,11 @@ type KnownPresenceOptions = {
 }
 
 /**
- * Who is online as the users of this node were told, on whichever node, to find what they missed.
+ * Which users this node last reported as online; compared with the database to find missed changes.
  */
 export class KnownPresence {
   #online = new Map<string, UserRef>()
-  /** Users of whom a note came during a comparison: it may be newer than what is compared. */
+  /** Users whose note arrived during a comparison, and may be newer than it. */
   readonly #noted = new Set<string>()
   /** Users of whom the last change could not be told. */
   readonly #lost = new Map<string, UserRef>()
@@ -22,7 +22,7 @@ export class KnownPresence {
   constructor(readonly options: KnownPresenceOptions) {}
 
   /** The users of this node are told of this change. */
-  note(change: PresenceNote) {
+  record(change: PresenceNote) {
     const key = userKey(change)
     if (change.isOnline) this.#online.set(key, { appId: change.appId, userId: change.userId })
     else this.#online.delete(key)
@@ -61,7 +61,7 @@ export class KnownPresence {
       const key = userKey({ appId, userId })
       if (this.#noted.has(key)) continue
       const change = { appId, userId, isOnline: stored.has(key), lastActiveAt }
-      this.note({ kind: 'presence', ...change })
+      this.record({ kind: 'presence', ...change })
       tell({ kind: 'presence', ...change })
     }
   }

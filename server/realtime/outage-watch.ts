@@ -1,5 +1,5 @@
 type OutageWatchOptions = {
-  /** How long the database may be out of reach before the clients are better off elsewhere. */
+  /** How long the database may be unreachable before clients are sent to another server. */
   outageMs: number
   onOutage: () => void
 }

@@ -38,7 +38,7 @@ export class PresenceTracker {
   readonly #present = new Map<string, Present>()
   /** The writes that have been completed. */
   readonly #completed = new WeakSet<Promise<unknown>>()
-  /** Users whose last write failed: nobody knows whether it was made, or the others were told. */
+  /** Users whose last write failed: it may or may not have been made, and told to the others. */
   readonly #uncertain = new Map<string, UserRef>()
   readonly #write: (change: PresenceChange) => Promise<unknown>
 
@@ -89,7 +89,7 @@ export class PresenceTracker {
     const lost = [...before].flatMap(([key, { user, written }]) =>
       this.#completed.has(written) && this.#present.has(key) && !stored.has(key) ? [user] : [],
     )
-    // Who left during the queries has a write of their own.
+    // A user who left during the queries has a write of their own.
     const departed = [...new Map([...stored, ...this.#uncertain])].flatMap(([key, user]) =>
       before.has(key) || this.#present.has(key) ? [] : [user],
     )

@@ -31,7 +31,7 @@ import { WriteBuffer } from './write-buffer.ts'
 
 type Report = (error: unknown, problem: string) => void
 
-type RealtimeOptions = {
+export type RealtimeOptions = {
   db: Db
   admit: Admit
   tokens: Tokens
@@ -150,7 +150,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     graceMs,
     deadAfterMs,
     onChange: (change) => {
-      knownPresence.note(change)
+      knownPresence.record(change)
       userFanout.presenceChanged(change)
       broker.send(change)
     },

@@ -44,7 +44,7 @@ export function createReconciliation(options: ReconciliationOptions) {
       for (const session of revoked) session.close(closings.forced)
     }
   }
-  /** Notes from other nodes, or those to users here, may have been lost for so long. */
+  /** Notes may have been missed during the last `seconds`: from other nodes, or to users here. */
   const missedNotes = (seconds: number) => {
     unread.recheck(seconds + OVERLAP_SECONDS)
     passesBeforePresence = PASSES_BEFORE_PRESENCE

@@ -48,7 +48,7 @@ export class Sessions {
     )
   }
 
-  /** Closes all sessions, spread over a time: so that not all clients reconnect at once. */
+  /** Closes all sessions, spread over a time, so that not all clients reconnect at once. */
   async drain(milliseconds: number) {
     const sessions = [...this.#byUser.values()].flatMap((sessions) => [...sessions])
     const pauseMs = milliseconds / Math.max(1, sessions.length)

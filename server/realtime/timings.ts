@@ -28,8 +28,6 @@ export const timings = {
 }
 export type Timings = typeof timings
 
-/**
- * How long, in milliseconds, until a token that expires at this time (in seconds) is not accepted.
- */
+/** Milliseconds until a token that expires at this time (in seconds) is refused. */
 export const untilExpiry = (expiresAt: number, { expiryGraceMs }: Pick<Timings, 'expiryGraceMs'>) =>
   expiresAt * 1000 - Date.now() + expiryGraceMs

@@ -72,20 +72,20 @@ export class Topic {
   /** The database has returned `lastOffset` as the topic's. The first call sets the position. */
   start(lastOffset: number) {
     this.position ??= lastOffset
-    this.noteOffset(lastOffset)
+    this.recordOffset(lastOffset)
     this.#deliverEarly()
     this.#account()
   }
 
   /** A publication with this offset exists. */
-  noteOffset(offset: number) {
+  recordOffset(offset: number) {
     this.#lastOffset = Math.max(this.#lastOffset, offset)
   }
 
   /** Drops a durable publication that was delivered, delivers the next one, keeps a later one. */
   accept(publication: DurablePublication) {
     const { offset } = publication
-    this.noteOffset(offset)
+    this.recordOffset(offset)
     if (this.position !== null && offset <= this.position) return
     if (this.position !== null && offset === this.position + 1) this.#deliver(publication)
     else this.#early.keep(publication)
@@ -191,7 +191,7 @@ export type EndReason = 'no longer allowed' | 'insufficient state'
 
 /**
  * A subscriber's subscription to a topic. It buffers deliveries until `release` sets the position
- * to continue from: so nothing is lost or duplicated between the query for past publications and
+ * to continue from, so nothing is lost or duplicated between the query for past publications and
  * live delivery.
  */
 export class Subscription {

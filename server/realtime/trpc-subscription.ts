@@ -8,11 +8,11 @@ import type { Session } from './sessions.ts'
 import { untilExpiry } from './timings.ts'
 import type { EndReason, Subscriber } from './topic.ts'
 
-/** An event with the offset of the last durable one up to it. */
+/** An event, and the offset of the latest durable event (its own, if it is durable). */
 type TopicItem = { offset: number; envelope: Envelope }
 
-/** How many deliveries a subscriber may leave unread before it is disconnected. */
-const MAX_UNREAD = 2_000
+/** How many deliveries may wait for a subscriber before it is disconnected. */
+const MAX_QUEUED = 2_000
 
 type TopicOptions = {
   token: string
@@ -92,7 +92,7 @@ class TrpcSubscriber implements Subscriber, Session {
   readonly userId: string
   readonly generation: number
   readonly topics: string[]
-  #unread: Delivery[] = []
+  #queued: Delivery[] = []
   #end: ApiError | undefined
   #wake = () => {}
 
@@ -106,7 +106,7 @@ class TrpcSubscriber implements Subscriber, Session {
   deliver(delivery: Delivery) {
     // A consumer that stopped reading does not leave the topic by itself.
     if (this.#end) return
-    if (this.#unread.push(delivery) > MAX_UNREAD) this.close(closings.slow)
+    if (this.#queued.push(delivery) > MAX_QUEUED) this.close(closings.slow)
     this.#wake()
   }
 
@@ -128,10 +128,10 @@ class TrpcSubscriber implements Subscriber, Session {
   /** Yields deliveries until the subscription ends, then throws why it ended. */
   async *deliveries() {
     while (true) {
-      const unread = this.#unread
-      this.#unread = []
-      yield* unread
-      if (this.#unread.length > 0) continue
+      const queued = this.#queued
+      this.#queued = []
+      yield* queued
+      if (this.#queued.length > 0) continue
       if (this.#end) throw this.#end
       await new Promise<void>((resolve) => {
         this.#wake = resolve

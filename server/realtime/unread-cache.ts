@@ -67,7 +67,7 @@ export class UnreadCache {
   }
 
   /** From now on a client of the user may show other counts than those that were sent. */
-  doubt(user: UserRef) {
+  markAsUncertain(user: UserRef) {
     const known = this.get(user)
     if (!known) return
     known.since = performance.now()

@@ -15,14 +15,14 @@ export class UnreadWork {
   /** Users who have read, before all their counts were loaded: their total has to follow. */
   readonly owedTotals = new Map<string, UserRef>()
   /** Users who have fewer channels than before: all their counts are loaded again. */
-  readonly shrunk = new Map<string, UserRef>()
+  readonly usersWhoLeft = new Map<string, UserRef>()
   /** Users whose last total may be stale (computed before a count we have sent since). */
   readonly staleTotals = new Map<string, UserRef>()
   /** For how long notes may have been missed: all counts are compared with what was sent. */
   missedSeconds = 0
 
   get isDue() {
-    const users = this.owedTotals.size + this.shrunk.size + this.staleTotals.size
+    const users = this.owedTotals.size + this.usersWhoLeft.size + this.staleTotals.size
     return this.dirty.size + users > 0 || this.missedSeconds > 0
   }
 
@@ -39,7 +39,7 @@ export class UnreadWork {
   add(other: UnreadWork) {
     this.missed(other.missedSeconds)
     for (const user of other.owedTotals.values()) this.owedTotals.set(userKey(user), user)
-    for (const user of other.shrunk.values()) this.shrunk.set(userKey(user), user)
+    for (const user of other.usersWhoLeft.values()) this.usersWhoLeft.set(userKey(user), user)
     for (const user of other.staleTotals.values()) this.staleTotals.set(userKey(user), user)
     for (const channelId of other.deletedIn) this.deletedIn.add(channelId)
     for (const [channelId, author] of other.dirty) this.markDirty(channelId, author)

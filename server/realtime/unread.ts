@@ -11,7 +11,7 @@ import type { UserFanoutOptions } from './user-fanout.ts'
 
 type UnreadOptions = UserFanoutOptions & { pauseMs: number }
 
-/** Of how many users one statement loads all counts. */
+/** How many users one statement loads counts for. */
 const USERS_PER_STATEMENT = 200
 /** How long to wait after the database failed. */
 const RETRY_MS = 1_000
@@ -56,12 +56,12 @@ export class UnreadNotifier {
     for (const each of this.#counted.compare(recent)) this.markDirty(each.channelId, each)
   }
 
-  /** Presence rows were lost: earlier counts may have reached no one, recount recent events. */
+  /** Presence rows were lost, so earlier counts may have reached no one: recounts recent events. */
   invalidateAll() {
     this.#counted.clear()
   }
 
-  /** Reads on other nodes, or counts to users here, may have been missed for so long. */
+  /** Notes of reads elsewhere, or counts to users, may have been missed in the last `seconds`. */
   recheck(seconds: number) {
     this.#work.missed(seconds)
     this.#schedule()
@@ -69,14 +69,14 @@ export class UnreadNotifier {
 
   /** A client of the user loads its counts now: it has not received what was sent before. */
   clientLoads(user: UserRef) {
-    this.#cache.doubt(user)
+    this.#cache.markAsUncertain(user)
   }
 
   /**
-   * An operation has sent the user a count. It may have crossed one of ours: count again. Their
-   * total is sent too, at once or as soon as all counts are loaded.
+   * An operation has sent the user a count. We may have sent another count at the same time: count
+   * again. Their total is sent too, at once or as soon as all counts are loaded.
    */
-  noteCount(user: UserRef, channelId: string, count: number) {
+  recordCount(user: UserRef, channelId: string, count: number) {
     if (!this.options.sessions.has(user)) return
     const known = this.#cache.getOrCreate(user)
     // The user may have left the channel since.
@@ -88,7 +88,7 @@ export class UnreadNotifier {
   }
 
   /** A node has sent the user a total. It is compared with ours once that is up to date. */
-  noteTotal(user: UserRef, count: number) {
+  recordTotal(user: UserRef, count: number) {
     if (!this.options.sessions.has(user)) return
     this.#cache.getOrCreate(user).total = count
     this.#work.staleTotals.set(userKey(user), user)
@@ -105,7 +105,7 @@ export class UnreadNotifier {
   /** The user has left a channel, or it was deleted: their total changes. */
   memberLeft(user: UserRef) {
     if (!this.options.sessions.has(user)) return
-    this.#work.shrunk.set(userKey(user), user)
+    this.#work.usersWhoLeft.set(userKey(user), user)
     this.#schedule()
   }
 
@@ -143,7 +143,7 @@ export class UnreadNotifier {
       if (work.dirty.size > 0) await this.#countChannels(work)
       await this.#sendOwed([...work.owedTotals.values()])
       // Last, so that no count read before a user left a channel stays with them.
-      await this.#reloadShrunk(work.shrunk)
+      await this.#reloadLeavers(work.usersWhoLeft)
       if (work.missedSeconds > 0) await this.#sendMissed(work.missedSeconds)
       for (const user of work.staleTotals.values()) this.#sender.correctTotal(this.#cache.get(user))
       this.#endedAt = performance.now()
@@ -181,11 +181,11 @@ export class UnreadNotifier {
   }
 
   /** Loads the counts of users who have left a channel. */
-  async #reloadShrunk(shrunk: Map<string, UserRef>) {
-    for (const users of inChunks([...shrunk.values()], USERS_PER_STATEMENT)) {
+  async #reloadLeavers(left: Map<string, UserRef>) {
+    for (const users of inChunks([...left.values()], USERS_PER_STATEMENT)) {
       for (const known of await this.#reload(users)) this.#sender.sendTotal(known)
       // If a later statement fails, these are not loaded again.
-      for (const user of users) shrunk.delete(userKey(user))
+      for (const user of users) left.delete(userKey(user))
     }
   }
 

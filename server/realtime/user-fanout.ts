@@ -100,7 +100,7 @@ const selectCopies = (
 
 /**
  * The users connected to this node who share a channel with each of these users, not counting large
- * channels. The channels come first and are materialised: so the statement never reads the members
+ * channels. The channels come first and are materialised, so the statement never reads the members
  * of a large one, however many of its members are connected.
  */
 async function selectCoMembers(db: Tx, nodeId: string, users: UserRef[]) {

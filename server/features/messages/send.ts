@@ -14,7 +14,7 @@ import { selectMessages, toMessage } from './view.ts'
  * more transactions would each carry fewer messages and cost as much.
  */
 const GROUPS = 2
-/** About what a message takes beside its content. */
+/** The bytes of a message apart from its text and attachments. */
 const MESSAGE_BYTES = 500
 
 /** Most messages have neither attachments nor metadata. */

@@ -176,7 +176,7 @@ type Finish = Pick<TargetQuery, 'appId' | 'userIds'> & {
   mayWait: boolean
 }
 
-/** Releases the ids of those of these users of whom nothing is left. */
+/** Releases the ids of these deleted users, once nothing of theirs is left. */
 export async function finishErasure(
   { db }: Pick<Transaction, 'db'>,
   { appId, userIds, mayWait }: Finish,

@@ -11,7 +11,7 @@ const REJECT_UNRECOVERED = 2
 type SubscribeCommand = CommandOf<'subscribe'>
 type PresenceCommand = CommandOf<'presence'> | CommandOf<'presence_stats'>
 
-/** Handles the next command of a connection, or the next consecutive subscribes. */
+/** Handles commands; answers those that were not admitted. */
 export async function handleCommands(connection: Connection, commands: ClientCommand[]) {
   try {
     await handle(connection, commands)

@@ -36,8 +36,8 @@ async function openDispatcher() {
     markDirty: noting('markDirty'),
     memberLeft: noting('memberLeft'),
     channelDeleted: noting('channelDeleted'),
-    noteCount: noting('noteCount'),
-    noteTotal: noting('noteTotal'),
+    recordCount: noting('recordCount'),
+    recordTotal: noting('recordTotal'),
   }
   const revocations = createRevocations()
   const events: number[] = []
@@ -169,8 +169,8 @@ test('counts that operations send users are noted', async () => {
   send({ type: 'channel.deleted', payload: { channelId } })
   dispatcher.receive(typing('typing.start'))
   expect(calls).toEqual([
-    ['noteCount', expect.objectContaining(ana), channelId, 3],
-    ['noteTotal', expect.objectContaining(ana), 4],
+    ['recordCount', expect.objectContaining(ana), channelId, 3],
+    ['recordTotal', expect.objectContaining(ana), 4],
     ['memberLeft', expect.objectContaining(ana)],
   ])
 })

@@ -104,7 +104,7 @@ test('counts that failed are repeated a second later, whatever they were', async
   database.rows = [row('ana', 'three', 1), row('ben', 'one', 1), row('cem', 'one', 2)]
   notifier.markDirty('one', { offset: 2 })
   notifier.memberLeft(user('ben'))
-  notifier.noteTotal(user('ana'), 7)
+  notifier.recordTotal(user('ana'), 7)
   expect(await news()).toEqual([])
   expect(problems).toEqual(['unread count failed'])
   database.failure = undefined
@@ -192,26 +192,26 @@ test('a deleted channel no longer counts, for those who had it', async () => {
 
 test('counts that operations sent are known; a stale total is corrected', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 1), row('cem', 'two', 3))
-  notifier.noteTotal(user('ana'), 3)
-  notifier.noteCount(user('cem'), 'two', 3)
+  notifier.recordTotal(user('ana'), 3)
+  notifier.recordCount(user('cem'), 'two', 3)
   expect(await news()).toEqual(['cem total 3']) // of ana nothing is known, and cem knows the count
   notifier.markDirty('one', { offset: 1, author: 'ana' })
   await news()
-  notifier.noteTotal(user('ben'), 1)
+  notifier.recordTotal(user('ben'), 1)
   expect(await news()).toEqual([])
-  notifier.noteTotal(user('ben'), 5)
+  notifier.recordTotal(user('ben'), 5)
   expect(await news()).toEqual(['ben total 1'])
   database.rows = [row('ben', 'one', 0)]
-  notifier.noteCount(user('ben'), 'one', 0)
-  notifier.noteCount(user('ben'), 'left', 4) // a channel that ben is no longer in
-  notifier.noteTotal(user('ben'), 0)
+  notifier.recordCount(user('ben'), 'one', 0)
+  notifier.recordCount(user('ben'), 'left', 4) // a channel that ben is no longer in
+  notifier.recordTotal(user('ben'), 0)
   expect(await news()).toEqual(['ben total 0', 'ben total 0'])
 })
 
 test('the total after a read follows, even if the database failed meanwhile', async () => {
   const { notifier, database, problems, news } = openNotifier(row('cem', 'two', 3))
   database.failure = new Error('no database')
-  notifier.noteCount(user('cem'), 'two', 3)
+  notifier.recordCount(user('cem'), 'two', 3)
   expect(await news()).toEqual([])
   expect(problems).toHaveLength(1)
   database.failure = undefined
