@@ -36,8 +36,8 @@ function productionWarnings(config: Config, wsUrl: string) {
     warnings.push('ALLOWED_ORIGINS=*: the pages of every site may call. It is for development.')
   if (inviteUrl === undefined)
     warnings.push(
-      'INVITE_URL is unset: invites lead to PUBLIC_URL/invites/{token}, which this server does not ' +
-        'serve. Set the page of your application that accepts them.',
+      'INVITE_URL is unset: invites lead to PUBLIC_URL/invites/{token}, which this server does ' +
+        'not serve. Set the page of your application that accepts them.',
     )
   if (adminKey === undefined)
     warnings.push('ADMIN_API_KEY is unset: calls of /admin are refused, so no app can be created.')

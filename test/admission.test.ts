@@ -118,7 +118,7 @@ test('a call that waits beyond its deadline is refused, and the queue goes on', 
   expect(await refused()).toEqual([['late', 1]])
 })
 
-test('the queues of a user and of an app have an end, and batches are let in', async () => {
+test('the queues of users and apps are bounded; batches are not refused', async () => {
   const { many, visit, waiting, refused } = visits(4)
   many('ana', 1 + userWaiting, () => user('ana'))
   const overflow = visit('overflow', user('ana'))

@@ -148,7 +148,7 @@ test('a bad API key is looked up again after a while', async () => {
   expect(await later).toEqual({ appId, keyHash: sha256(apiKey) })
 })
 
-test("a deleted user's token is remembered for a while, and speaks against no other", async () => {
+test("a deleted user's token is remembered, and does not affect other users' tokens", async () => {
   const { call, lookUp, lookUps, skip } = await onAnswers()
   const first = call(0)
   const answer = await lookUp(1)

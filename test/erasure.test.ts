@@ -114,7 +114,7 @@ test('every message of a deleted user is erased from a long history', async () =
   expect((await ben.channels.get({ channelId: id })).rev).toBe(902 + events.length)
 })
 
-test('hundreds of reactions of a deleted user are erased, each message gets its rev', async () => {
+test('hundreds of reactions of a deleted user are erased; each message gets a rev', async () => {
   const { db, appId } = world()
   const [, ben] = await world().users('fond', 'fond-ben')
   const { id } = await ben.channels.create({ type: 'group', name: 'Fond', memberIds: ['fond'] })

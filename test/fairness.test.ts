@@ -140,7 +140,7 @@ test('a call whose caller went away leaves the queue and does nothing', async ()
   expect(await ana.channels.get({ channelId })).toMatchObject({ name: 'last', rev: 3 })
 })
 
-test("a user's queue has an end, and theirs only", async () => {
+test('a full queue refuses only its own user', async () => {
   const channelId = await createChannel(ana, 'ben')
   const channel = topics.channel(world().appId, channelId)
   const socket = await terminatedLater(RawSocket.connect(world(), ana))

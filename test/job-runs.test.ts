@@ -56,7 +56,7 @@ test('pauses double with each retry, up to ten minutes, with up to a quarter mor
   }
 })
 
-test('the pause that the provider asks for is kept, and the age and queue of the job', async () => {
+test('a job put off keeps its age, its queue and the pause the provider asks for', async () => {
   const since = new Date(Date.now() - 60_000).toISOString()
   const { added, logged, counted } = await run(putOff(300), { since })
   expect(added).toMatchObject([
@@ -83,7 +83,7 @@ test('the next page is added once this one is done, or waits as long as this one
   expect(added.map(({ pauseMs }) => pauseMs)).toEqual([100_000, 100_000])
 })
 
-test('a batch that fails is split, a single job fails, and one that is gone is done', async () => {
+test('a failed batch is split; a single job fails, unless what it is about is gone', async () => {
   const fail = async () => Promise.reject(new Error('a bug'))
   const { added } = await run(fail, { jobs: [job('1'), job('2')] })
   expect(added.map(({ batch }) => batch.jobs)).toEqual([[job('1')], [job('2')]])

@@ -79,7 +79,7 @@ test('with external jobs, health and log say if no worker runs, and when one is 
   ])
 })
 
-test('looks at the workers do not overlap, so no older answer undoes a newer one', async () => {
+test('checks of the workers do not overlap, so no older answer undoes a newer one', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())
   const answers: ((isAlive: boolean) => void)[] = []

@@ -22,14 +22,14 @@ const settled = async (calls: Promise<string>[]) =>
   )
 
 describe('a shared batch that fails', () => {
-  test('refuses only the guilty frame of several connections', async () => {
+  test('refuses only the frame that failed, of several connections', async () => {
     const { batches, run } = createStatement()
     const call = coalesce(run, { maxBatch: 20 })
     expect(await settled(callers.map(call))).toEqual(results)
     expect(batches).toEqual([callers, ...callers.map((caller) => [caller])])
   })
 
-  test('refuses only the guilty command of a group commit', async () => {
+  test('refuses only the command of a group commit that failed', async () => {
     const { run } = createStatement()
     const attempt = createGroupCommit<string, string>({
       run,

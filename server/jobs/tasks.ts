@@ -50,7 +50,7 @@ export const taskSettings: Record<QueuedTask, TaskSettings> = {
   device: { queue: 'push', batchSize: 1, maxAgeSeconds: 24 * HOUR },
 }
 
-/** How many deaths of its workers a job survives. The next one gives it up: it is what kills them. */
+/** How many deaths of its workers a job survives. It is given up at the next one. */
 export const MAX_DEATHS = 20
 
 /**

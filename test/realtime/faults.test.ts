@@ -146,7 +146,7 @@ test('a node notices within 25 s that it has lost its database', () => {
   expect(outageMs).toBeGreaterThan(reconcileMs + patience.callMs)
 })
 
-test('an outage ends with the first success, two failures of a long time begin it', async () => {
+test('two failures over a long time begin an outage; the first success ends it', async () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const onOutage = vi.fn()

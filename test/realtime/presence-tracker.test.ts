@@ -90,7 +90,7 @@ test('a user of a dead node stays online on another node', async () => {
   expect([(await dead.rows()).length, (await here.rows()).length]).toEqual([0, 1])
 })
 
-test('a user is online by a live node only', async () => {
+test('only a live node makes a user online', async () => {
   const [dead, here] = [await openNode(), await openNode()]
   const user = await newUser('moving')
   await dead.connect(user)

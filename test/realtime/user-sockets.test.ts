@@ -34,7 +34,7 @@ test('a user has a limited number of sockets of both kinds, another after a clos
   expect((await last.closed).code).toBe(4000)
 })
 
-test('the place of the last socket of a user is free again, and a limit of 0 is none', () => {
+test("the place of a user's last socket is free again, and a limit of 0 means no limit", () => {
   const user = { appId: 'app', userId: 'ana' }
   const sockets = new UserSockets(1)
   expect([sockets.take(user), sockets.take(user)]).toEqual([true, false])

@@ -67,7 +67,7 @@ test('a gap that could not be read is read at the next reconciliation', async ()
   expect(listener.ended).toEqual([])
 })
 
-test('a hint of an event that the log does not show yet asks once, then waits', async () => {
+test('a hint of an event that is not readable yet causes one read, then a wait', async () => {
   const { hub, memory } = await openHub()
   const listener = new Listener()
   await listener.join(hub, chat)
@@ -124,7 +124,7 @@ test('the deletion of a channel is the last event of every subscription', async 
   }
 })
 
-test('channel.removed for a user makes the channel topic read the leaving at once', async () => {
+test("after channel.removed the channel's topic reads the leaving at once", async () => {
   const { hub, memory, changes } = await openHub()
   const ana = new Listener('ana')
   for (const topic of [own, chat]) await ana.join(hub, topic)

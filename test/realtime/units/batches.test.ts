@@ -3,7 +3,7 @@ import { json } from '@parley/server/realtime/protocol/json'
 import { WriteBuffer } from '@parley/server/realtime/write-buffer'
 import { expect, test } from 'vitest'
 
-test('calls of a batch that fails get their own results, but for the one to blame', async () => {
+test('calls of a failed batch get their own results, except the one that caused it', async () => {
   const double = coalesce<number, number>(
     async (items) => {
       if (items.includes(2)) throw new Error('refused')

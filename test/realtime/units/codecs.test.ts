@@ -60,7 +60,7 @@ test('a publication is serialised once for each encoding', () => {
   for (const encode of encodes) encode.mockRestore()
 })
 
-test('only the event of a deletion ends a subscription, not a copy in the own topic', () => {
+test("only a deletion's event ends a subscription, not its copy on the user's topic", () => {
   expect(new Delivery(chat, publicationOf(7)).ends('ana')).toBe(true)
   expect(new Delivery(own, publicationOf(null)).ends('ana')).toBe(false)
 })

@@ -84,7 +84,7 @@ const typing = (type: 'typing.start' | 'typing.stop'): EphemeralEvent => ({
   payload: { channelId, userId: 'ben', user: { id: 'ben', name: 'ben', image: null } },
 })
 
-test('the node on which a user types stops it on all nodes, others only on theirs', async () => {
+test('the node of the typist announces the stop; other nodes stop it only locally', async () => {
   stopTimers()
   const { dispatcher, hub, sent } = await openDispatcher()
   const listener = new Listener()

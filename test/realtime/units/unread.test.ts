@@ -112,7 +112,7 @@ test('counts that failed are repeated a second later, whatever they were', async
   expect(await news()).toEqual(['cem one 2', 'cem total 2', 'ben total 1', 'ana total 1'])
 })
 
-test('a count that a client may not know is sent once, if the user came recently', async () => {
+test('a recently connected user is sent each count once, in case the client lacks it', async () => {
   const rows = [row('ben', 'one', 1), row('ben', 'two', 2), row('ben', 'three', 3)]
   const { notifier, news } = openNotifier(...rows)
   notifier.markDirty('one', { offset: 1, author: 'ana' })
