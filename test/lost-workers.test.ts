@@ -29,7 +29,7 @@ async function enqueueLocked(messageId: string, deaths: number) {
   })
 }
 
-test('a job survives twenty deaths of its workers, and is given up with its reason at the next', async () => {
+test('a job survives twenty deaths of its workers, and is given up at the next', async () => {
   const { world, provider } = staging.current()
   const errors: object[] = []
   const error = (facts: object, message: string) => void errors.push({ ...facts, message })

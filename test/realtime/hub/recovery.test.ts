@@ -86,7 +86,7 @@ test('an offset that the topic has not reached is not recovered', async () => {
   expect([wasRecovered, position.offset]).toEqual([false, 5])
 })
 
-test('positions of an older epoch are not recovered once the database names a new one', async () => {
+test('positions of an older epoch are not recovered once the database names another', async () => {
   const { hub, memory, second } = await remembering(5)
   memory.epochName = 'two'
   expect((await second.join(hub, chat, 4)).wasRecovered).toBe(false)
