@@ -4,18 +4,18 @@ import { ApiError } from './errors.ts'
 import type { Metrics } from './metrics.ts'
 
 /** Whom work is done for: a user, or an app, by its key or in batches. */
-type Visitor = { appId: string } & ({ userId: string } | { lane: Lane })
+type AdmittedCaller = { appId: string } & ({ userId: string } | { lane: Lane })
 /** Only calls are refused for the length of their queue: few batches of an app wait at a time. */
 type Lane = 'calls' | 'sends' | 'subscribes'
 
-export type Visit = Visitor & {
+export type AdmissionRequest = AdmittedCaller & {
   /** The deadline, by `performance.now()`: an answer after it is of no use to the caller. */
   until: number
   /** Aborts once the caller has gone away. A function, since few calls ever wait. */
   gone?: (() => AbortSignal) | undefined
 }
-/** Runs work once its visitor may use another connection. */
-export type Admit = <T>(visit: Visit, work: () => Promise<T>) => Promise<T>
+/** Runs work once its caller may use another connection. */
+export type Admit = <T>(request: AdmissionRequest, work: () => Promise<T>) => Promise<T>
 
 /** A call was not admitted: its queue is full, or its caller has gone away. */
 export class AdmissionError extends ApiError {
@@ -25,9 +25,9 @@ export class AdmissionError extends ApiError {
 }
 
 type AppLoad = { running: number; waiting: number; callers: Map<string, CallerLoad> }
-/** What a visitor has running, and what waits, in the order in which it came. */
+/** What a caller has running, and what waits, in the order in which it came. */
 type CallerLoad = { atOnce: number; running: number; waiting: Set<() => void> }
-/** The load of a visitor and of their app. */
+/** The load of a caller and of their app. */
 type Load = { app: AppLoad; caller: CallerLoad }
 
 type AdmissionOptions = {
@@ -48,19 +48,19 @@ export function createAdmission({ poolSize, metrics }: AdmissionOptions): Admit 
   const perApp = Math.max(1, Math.floor(poolSize / 2))
   const perUser = Math.min(limits.callsAtOnce.user, Math.ceil(perApp / 2))
 
-  const enter = (visit: Visit): Load => {
-    const name = nameOf(visit)
-    const atOnce = 'userId' in visit ? perUser : perApp
-    const app = apps.get(visit.appId) ?? { running: 0, waiting: 0, callers: new Map() }
+  const enter = (request: AdmissionRequest): Load => {
+    const name = nameOf(request)
+    const atOnce = 'userId' in request ? perUser : perApp
+    const app = apps.get(request.appId) ?? { running: 0, waiting: 0, callers: new Map() }
     const caller = app.callers.get(name) ?? { atOnce, running: 0, waiting: new Set() }
-    apps.set(visit.appId, app)
+    apps.set(request.appId, app)
     app.callers.set(name, caller)
     return { app, caller }
   }
-  const forgetIdle = (visit: Visit, { app, caller }: Load) => {
+  const forgetIdle = (request: AdmissionRequest, { app, caller }: Load) => {
     if (caller.running > 0 || caller.waiting.size > 0) return
-    app.callers.delete(nameOf(visit))
-    if (app.callers.size === 0) apps.delete(visit.appId)
+    app.callers.delete(nameOf(request))
+    if (app.callers.size === 0) apps.delete(request.appId)
   }
   const hasRoom = ({ app, caller }: Load) => app.running < perApp && caller.running < caller.atOnce
   const start = ({ app, caller }: Load) => {
@@ -77,20 +77,20 @@ export function createAdmission({ poolSize, metrics }: AdmissionOptions): Admit 
       return admit()
     }
   }
-  const finish = (visit: Visit, load: Load) => {
+  const finish = (request: AdmissionRequest, load: Load) => {
     load.app.running -= 1
     load.caller.running -= 1
     admitNext(load.app)
-    forgetIdle(visit, load)
+    forgetIdle(request, load)
   }
 
   const refuse = <E extends Error>(reason: 'full' | 'late' | 'gone', error: E) => {
     metrics.callsRefused.inc({ reason })
     return error
   }
-  const wait = (visit: Visit, { app, caller }: Load) =>
+  const wait = (request: AdmissionRequest, { app, caller }: Load) =>
     new Promise<void>((resolve, reject) => {
-      const gone = visit.gone?.()
+      const gone = request.gone?.()
       const leave = () => {
         caller.waiting.delete(admit)
         app.waiting -= 1
@@ -103,15 +103,15 @@ export function createAdmission({ poolSize, metrics }: AdmissionOptions): Admit 
         start({ app, caller })
         resolve()
       }
-      const giveUp = (error: Error) => {
+      const leaveWith = (error: Error) => {
         leave()
-        forgetIdle(visit, { app, caller })
+        forgetIdle(request, { app, caller })
         reject(error)
       }
       const leaveAsGone = () =>
-        giveUp(refuse('gone', new AdmissionError('The caller has gone away')))
-      const leaveAsLate = () => giveUp(refuse('late', new DeadlineError()))
-      const timer = setTimeout(leaveAsLate, visit.until - performance.now())
+        leaveWith(refuse('gone', new AdmissionError('The caller has gone away')))
+      const leaveAsLate = () => leaveWith(refuse('late', new DeadlineError()))
+      const timer = setTimeout(leaveAsLate, request.until - performance.now())
       caller.waiting.add(admit)
       app.waiting += 1
       metrics.callsWaiting.inc()
@@ -119,25 +119,26 @@ export function createAdmission({ poolSize, metrics }: AdmissionOptions): Admit 
       else gone?.addEventListener('abort', leaveAsGone)
     })
 
-  return async (visit, work) => {
-    const load = enter(visit)
+  return async (request, work) => {
+    const load = enter(request)
     if (hasRoom(load)) start(load)
-    else if (isFull(visit, load)) throw refuse('full', new AdmissionError(FULL))
-    else await wait(visit, load)
+    else if (isFull(request, load)) throw refuse('full', new AdmissionError(FULL))
+    else await wait(request, load)
     try {
       return await work()
     } finally {
-      finish(visit, load)
+      finish(request, load)
     }
   }
 }
 
 export const FULL = 'Too many calls are waiting; try again later'
 
-const nameOf = (visit: Visit) => ('userId' in visit ? `user ${visit.userId}` : visit.lane)
+const nameOf = (request: AdmissionRequest) =>
+  'userId' in request ? `user ${request.userId}` : request.lane
 
-function isFull(visit: Visit, { app, caller }: Load) {
+function isFull(request: AdmissionRequest, { app, caller }: Load) {
   const { userWaiting, appWaiting } = limits.callsAtOnce
-  if ('userId' in visit) return caller.waiting.size >= userWaiting || app.waiting >= appWaiting
-  return visit.lane === 'calls' && app.waiting >= appWaiting
+  if ('userId' in request) return caller.waiting.size >= userWaiting || app.waiting >= appWaiting
+  return request.lane === 'calls' && app.waiting >= appWaiting
 }

@@ -191,7 +191,7 @@ export function createCleanup({
   }
 }
 
-/** Runs `work` unless another node holds the clean-up lock; in that case runs `onTaken`. */
+/** Runs `work` unless another node holds the cleanup lock; in that case runs `onTaken`. */
 const exclusively =
   (work: (connection: DbConnection, deadline: AbortSignal) => Promise<void>, onTaken: () => void) =>
   async (connection: DbConnection, deadline: AbortSignal) => {

@@ -6,7 +6,7 @@ import { timings as defaults, type Timings } from './timings.ts'
 
 /** Pause between NOTIFYs: each takes a lock that the commits of all other notifiers wait for. */
 const FLUSH_MS = 8
-/** Postgres rejects payloads of 8,000 bytes. */
+/** PostgreSQL rejects payloads of 8,000 bytes. */
 const PAYLOAD_BYTES = 7_900
 /** The largest line: a payload also holds the id of its node. */
 const LINE_BYTES = PAYLOAD_BYTES - 100

@@ -111,7 +111,7 @@ export function createAppender(ctx: AppendContext) {
   return { append, write }
 }
 
-type Position = Pick<Message, 'id' | 'channelId' | 'seq' | 'rev'>
+type MessageIdentity = Pick<Message, 'id' | 'channelId' | 'seq' | 'rev'>
 
 /** System messages only if it was asked for. */
 const isPushed = ({ type }: Message, silent: boolean | undefined) =>
@@ -119,7 +119,7 @@ const isPushed = ({ type }: Message, silent: boolean | undefined) =>
 
 const newMessage = (
   { author, command, rootId, now }: SendFacts,
-  { id, channelId, seq, rev }: Position,
+  { id, channelId, seq, rev }: MessageIdentity,
 ): Message => ({
   id,
   channelId,
