@@ -69,7 +69,7 @@ export class Topic {
     return this.#subscriptions.has(subscription)
   }
 
-  /** The database has returned the topic's `lastOffset`. At the first call delivery begins there. */
+  /** The database returned the last offset: at the first call, delivery begins after it. */
   start(lastOffset: number) {
     this.deliveredOffset ??= lastOffset
     this.recordOffset(lastOffset)
