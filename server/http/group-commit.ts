@@ -117,7 +117,7 @@ function refuseExpiring<Command, Result>(entries: Entry<Command, Result>[]) {
 
 type BatchRunner<Command, Result> = {
   run: (commands: Command[], until: number) => Promise<(Result | typeof CONTENDED)[]>
-  /** Takes the commands that were left undone, in the same turn in which the others are answered. */
+  /** Takes the commands that were left undone, before the callers of the others go on. */
   onContended: (entries: Entry<Command, Result>[]) => void
 }
 
