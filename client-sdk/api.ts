@@ -83,13 +83,13 @@ export function createCalls({
       }
     }
   }
-  const methods = (group: string, routes: Record<string, string>) =>
+  const methods = (noun: string, routes: Record<string, string>) =>
     mapEntries(
       routes,
-      (name, route) => (args?: Args, options?: CallOptions) =>
-        call({ name: `${group}.${name}`, route }, args, options),
+      (verb, route) => (args?: Args, options?: CallOptions) =>
+        call({ name: `${noun}.${verb}`, route }, args, options),
     )
-  // The same groups and names: both are generated from the contract.
+  // The same nouns and verbs: both are generated from the contract.
   return mapEntries(operations, methods) as unknown as Api
 }
 

@@ -7,7 +7,7 @@ import { createStore, type Store, type WritableStore } from './store.ts'
 import { createDeferred, type Deferred } from './timing.ts'
 import type { Tokens } from './tokens.ts'
 
-export type { StreamPosition } from './protocol/messages.ts'
+export type { TopicPosition } from './protocol/messages.ts'
 
 /** The state of the connection to the server. */
 export type ConnectionState = {

@@ -52,23 +52,23 @@ const LINE_WIDTH = 100
 
 type Json = z.core.JSONSchema.BaseSchema
 
-const groups = Object.entries(contract).map(
-  ([group, operations]) => [group, Object.entries<Operation>(operations)] as const,
+const nouns = Object.entries(contract).map(
+  ([noun, operations]) => [noun, Object.entries<Operation>(operations)] as const,
 )
 
 function operationTables() {
-  const routes = groups.map(([group, operations]) => {
-    const rows = operations.map(([name, { method, path }]) => `    ${name}: '${method} ${path}',`)
-    return `  ${group}: {\n${rows.join('\n')}\n  },`
+  const routes = nouns.map(([noun, operations]) => {
+    const rows = operations.map(([verb, { method, path }]) => `    ${verb}: '${method} ${path}',`)
+    return `  ${noun}: {\n${rows.join('\n')}\n  },`
   })
-  const idempotent = groups.flatMap(([group, operations]) =>
+  const idempotent = nouns.flatMap(([noun, operations]) =>
     operations
       .filter(([, op]) => op.idempotent && op.method !== 'GET')
-      .map(([name]) => `  '${group}.${name}',`),
+      .map(([verb]) => `  '${noun}.${verb}',`),
   )
-  const limits = groups.flatMap(([group, operations]) =>
-    operations.flatMap(([name, { limit = 'requests' }]) =>
-      limit === 'requests' ? [] : [`  '${group}.${name}': '${limit}',`],
+  const limits = nouns.flatMap(([noun, operations]) =>
+    operations.flatMap(([verb, { limit = 'requests' }]) =>
+      limit === 'requests' ? [] : [`  '${noun}.${verb}': '${limit}',`],
     ),
   )
   return `\
@@ -101,9 +101,9 @@ const placeholder = (name: string) => `\${${name}}`
 function typeDeclarations() {
   const definitions: Definitions = new Map()
   const print = createPrinter(definitions)
-  const apis = groups.map(([group, operations]) => {
-    const methods = operations.map(([name, op]) => methodType(print, name, op))
-    return `  ${group}: {\n${methods.join('\n')}\n  }`
+  const apis = nouns.map(([noun, operations]) => {
+    const methods = operations.map(([verb, op]) => methodType(print, verb, op))
+    return `  ${noun}: {\n${methods.join('\n')}\n  }`
   })
   const parts = [
     imports,
@@ -145,7 +145,7 @@ function declaration(name: string, schema: Json, print: Print) {
   return `${comment(schema.description, '')}${declared}`
 }
 
-function methodType(print: Print, name: string, op: Operation) {
+function methodType(print: Print, verb: string, op: Operation) {
   const input = toJson(op.input, 'input')
   const { properties = {}, required = [] } = resolve(input)
   const about = comment(`${op.description}\n\n\`${op.method} ${op.path}\``, '    ')
@@ -153,16 +153,16 @@ function methodType(print: Print, name: string, op: Operation) {
   const hasFields = Object.keys(properties).length > 0
   const args = hasFields ? print(input, '    ') : 'Record<string, never>'
   const result = print(toJson(op.output, 'output'), '    ')
-  return `${about}    ${name}(args${mark}: ${args}, options?: CallOptions): Promise<${result}>`
+  return `${about}    ${verb}(args${mark}: ${args}, options?: CallOptions): Promise<${result}>`
 }
 
 /** An interface with the operations that a caller with one of these credentials may use. */
 function picked(name: string, description: string, auths: Auth[]) {
-  const lines = groups.flatMap(([group, operations]) => {
-    const own = operations.filter(([, { auth }]) => auths.includes(auth)).map(([each]) => each)
+  const lines = nouns.flatMap(([noun, operations]) => {
+    const own = operations.filter(([, { auth }]) => auths.includes(auth)).map(([verb]) => verb)
     if (own.length === 0) return []
-    if (own.length === operations.length) return [`  ${group}: Api['${group}']`]
-    return [`  ${group}: Pick<Api['${group}'], ${union(own)}>`]
+    if (own.length === operations.length) return [`  ${noun}: Api['${noun}']`]
+    return [`  ${noun}: Pick<Api['${noun}'], ${union(own)}>`]
   })
   return `/** ${description} */\nexport interface ${name} {\n${lines.join('\n')}\n}`
 }

@@ -1,14 +1,14 @@
 import type { Connection } from './connection.ts'
 import type { ChannelEvent } from './events.ts'
-import type { StreamPosition } from './protocol/messages.ts'
+import type { TopicPosition } from './protocol/messages.ts'
 import { channelTopic } from './topic-names.ts'
 
 /** Called at each subscription; `isRecovered` if no event was missed since the last position. */
-type OnSubscribed = (context: { isRecovered: boolean; position: StreamPosition }) => void
+type OnSubscribed = (context: { isRecovered: boolean; position: TopicPosition }) => void
 type SharedTopic = {
   listeners: Set<OnSubscribed>
-  position?: StreamPosition | undefined
-  since: StreamPosition | undefined
+  position?: TopicPosition | undefined
+  since: TopicPosition | undefined
   unsubscribe?: () => void
 }
 type ChannelTopicsOptions = {
@@ -34,7 +34,7 @@ export class ChannelTopics {
   }
 
   /** Returns the unsubscribe. */
-  subscribe(channelId: string, onSubscribed: OnSubscribed, since?: StreamPosition): () => void {
+  subscribe(channelId: string, onSubscribed: OnSubscribed, since?: TopicPosition): () => void {
     const topic = this.#topics.get(channelId) ?? { listeners: new Set(), since }
     this.#topics.set(channelId, topic)
     topic.listeners.add(onSubscribed)

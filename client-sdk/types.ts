@@ -42,7 +42,7 @@ export interface Api {
         database: 'ok'
         /**
          * Only with JOBS=external. `missing`: no worker has run for a minute, so there are no
-         * previews, no pushes and no clean-up.
+         * previews, no pushes and no cleanup.
          */
         workers?: 'ok' | 'missing' | undefined
       }
@@ -153,7 +153,7 @@ export interface Api {
     list(args: {
       /** Id of the app (tenant). */
       appId: string
-      /** Only jobs in this state. */
+      /** Only jobs in this state: `failed` are those that were given up. */
       state?: 'failed' | undefined
       /** Page size. Above 1,000 means 1,000. */
       limit?: number | undefined
@@ -1326,7 +1326,7 @@ export interface ChannelEvents {
     channelId: string
     /** Id of the message. */
     messageId: string
-    /** Position of the message in the channel; it is not used again. */
+    /** Number of the message in the channel; it is not used again. */
     seq: number
     /** When it was deleted. */
     deletedAt: string
@@ -1900,7 +1900,7 @@ export interface Message {
   userId: string
   /** May contain @mentions; empty if the message was deleted. */
   text: string
-  /** Position of the message in its channel: 1, 2, 3 … without a gap. */
+  /** Number of the message in its channel: 1, 2, 3 … without a gap. */
   seq: number
   /** The channel's revision at the message's last change. */
   rev: number
@@ -1948,7 +1948,7 @@ export interface PinnedMessage {
   userId: string
   /** May contain @mentions; empty if the message was deleted. */
   text: string
-  /** Position of the message in its channel: 1, 2, 3 … without a gap. */
+  /** Number of the message in its channel: 1, 2, 3 … without a gap. */
   seq: number
   /** The channel's revision at the message's last change. */
   rev: number

@@ -89,7 +89,7 @@ export const channelEvents = {
       channelId,
       messageId: field.messageId(),
       seq: z.int().meta({
-        description: 'Position of the message in the channel; it is not used again.',
+        description: 'Number of the message in the channel; it is not used again.',
         examples: [12],
       }),
       deletedAt: field.time('When it was deleted.'),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { grouped, limits } from './limits.ts'
 
 /**
- * Building blocks of the schemas. They accept only what Postgres and JSON can store, so that no
+ * Building blocks of the schemas. They accept only what PostgreSQL and JSON can store, so that no
  * other code has to check.
  */
 

@@ -1,7 +1,7 @@
 export { AbandonedChannel, AbandonedWorkspace } from './abandoned.ts'
 export { Attachment } from './attachments.ts'
 export { Channel, ChannelProfile, ChannelType } from './channels.ts'
-export { type Contract, contract, tagDescriptions } from './contract.ts'
+export { type Contract, contract, nounDescriptions } from './contract.ts'
 export { customProblem } from './custom.ts'
 export { DevicePlatform, DeviceProvider } from './devices.ts'
 export { ErrorBody, type ErrorCode, errorDescriptions, errorStatus } from './errors.ts'

@@ -14,7 +14,7 @@ export const jobs = {
     method: 'GET',
     path: '/admin/apps/{appId}/jobs',
     auth: 'admin',
-    summary: 'List failed jobs',
+    summary: 'List the jobs that were given up',
     description:
       'Lists the background jobs of an app that were given up (link previews, pushes and updates ' +
       `of the push provider), newest first. They are kept for ${limits.givenUpJobDays} days.`,
@@ -23,7 +23,10 @@ export const jobs = {
       state: z
         .enum(['failed'])
         .default('failed')
-        .meta({ description: 'Only jobs in this state.', examples: ['failed'] }),
+        .meta({
+          description: 'Only jobs in this state: `failed` are those that were given up.',
+          examples: ['failed'],
+        }),
       limit: field.pageSize({ default: 100, max: 1_000 }),
       offset: field.offset(),
     }),
@@ -55,7 +58,7 @@ export const jobs = {
     method: 'POST',
     path: '/admin/apps/{appId}/jobs/{jobId}/retry',
     auth: 'admin',
-    summary: 'Retry a failed job',
+    summary: 'Retry a job that was given up',
     description:
       'Returns a job that was given up to the queue, as if it had just been staged. What it is ' +
       'about is looked at again: a preview of a message that was deleted changes nothing.',

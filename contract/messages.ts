@@ -44,7 +44,7 @@ export const Message = z
       examples: ['Hello @ben'],
     }),
     seq: z.int().meta({
-      description: 'Position of the message in its channel: 1, 2, 3 … without a gap.',
+      description: 'Number of the message in its channel: 1, 2, 3 … without a gap.',
       examples: [12],
     }),
     rev: z.int().meta({

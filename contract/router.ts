@@ -18,7 +18,7 @@ import type { TopicInput } from './topics.ts'
 export type AppRouter = TRPCBuiltRouter<
   { ctx: object; meta: object; errorShape: ErrorShape; transformer: false },
   {
-    [Group in keyof Contract]: { [Name in keyof Contract[Group]]: Procedure<Contract[Group][Name]> }
+    [Noun in keyof Contract]: { [Verb in keyof Contract[Noun]]: Procedure<Contract[Noun][Verb]> }
   } & { events: { topic: TopicSubscription } }
 >
 

@@ -32,7 +32,7 @@ export const service = {
             .meta({
               description:
                 'Only with JOBS=external. `missing`: no worker has run for a minute, so there ' +
-                'are no previews, no pushes and no clean-up.',
+                'are no previews, no pushes and no cleanup.',
               examples: ['ok'],
             }),
         })

@@ -145,9 +145,9 @@ const inviteUrl =
 /** Every operation as an instrumented call, by noun and verb. */
 function createCalls(metrics: Metrics, dependencies: CallDependencies) {
   const calls: { [noun: string]: Calls[keyof Calls] } = {}
-  for (const [noun, group] of Object.entries(operations)) {
+  for (const [noun, implementations] of Object.entries(operations)) {
     const verbs: Calls[keyof Calls] = {}
-    for (const [verb, implementation] of Object.entries(group)) {
+    for (const [verb, implementation] of Object.entries(implementations)) {
       const call = createCall(dependencies, implementation)
       const operation = `${noun}.${verb}`
       verbs[verb] = { op: implementation.op, call: instrument(metrics, { operation, call }) }

@@ -1,5 +1,5 @@
 import { limits } from '@parley/contract'
-import { createAdmission, type Visit } from '@parley/server/core/admission'
+import { type AdmissionRequest, createAdmission } from '@parley/server/core/admission'
 import { createMetrics } from '@parley/server/core/metrics'
 import { expect, test } from 'vitest'
 
@@ -9,13 +9,13 @@ const user = (userId: string, appId = 'app') => ({ appId, userId, until: inAMinu
 const backend = (appId = 'app') => ({ appId, lane: 'calls' as const, until: inAMinute() })
 const batch = () => ({ appId: 'app', lane: 'sends' as const, until: inAMinute() })
 
-/** Visits of a pool that last until they are told to end. */
-function visits(poolSize: number) {
+/** Calls to a pool that last until they are told to end. */
+function callsTo(poolSize: number) {
   const metrics = createMetrics()
   const admit = createAdmission({ poolSize, metrics })
   const started: string[] = []
   const ends = new Map<string, () => void>()
-  const visit = (name: string, from: Visit) => {
+  const call = (name: string, from: AdmissionRequest) => {
     const work = () => {
       started.push(name)
       return new Promise<void>((resolve) => ends.set(name, resolve))
@@ -24,9 +24,9 @@ function visits(poolSize: number) {
     done.catch(() => {})
     return done
   }
-  const many = (name: string, count: number, from: () => Visit) =>
-    Array.from({ length: count }, (_, index) => visit(`${name}${index + 1}`, from()))
-  /** Ends a visit; resolves once those whom it made room for have started. */
+  const many = (name: string, count: number, from: () => AdmissionRequest) =>
+    Array.from({ length: count }, (_, index) => call(`${name}${index + 1}`, from()))
+  /** Ends a call; resolves once those whom it made room for have started. */
   const end = async (name: string) => {
     ends.get(name)?.()
     await new Promise(setImmediate)
@@ -34,7 +34,7 @@ function visits(poolSize: number) {
   const waiting = async () => (await metrics.callsWaiting.get()).values[0]?.value
   const refused = async () =>
     (await metrics.callsRefused.get()).values.map(({ labels, value }) => [labels.reason, value])
-  return { visit, many, end, started, waiting, refused }
+  return { call, many, end, started, waiting, refused }
 }
 
 test.each([
@@ -44,7 +44,7 @@ test.each([
   { poolSize: 10, app: 5, one: 3 },
   { poolSize: 100, app: 50, one: 8 },
 ])('of $poolSize connections an app uses $app and a user $one', ({ poolSize, app, one }) => {
-  const { many, started } = visits(poolSize)
+  const { many, started } = callsTo(poolSize)
   many('ana', 60, () => user('ana'))
   expect(started).toHaveLength(one)
   many('backend', 60, backend)
@@ -56,7 +56,7 @@ test.each([
 })
 
 test('the callers of an app take turns, and the calls of one keep their order', async () => {
-  const { many, end, started } = visits(2)
+  const { many, end, started } = callsTo(2)
   many('ana', 4, () => user('ana'))
   many('ben', 2, () => user('ben'))
   many('key', 1, backend)
@@ -68,9 +68,9 @@ test('the callers of an app take turns, and the calls of one keep their order', 
 })
 
 test('a user at their limit does not hold up who comes after them', async () => {
-  const { many, visit, end, started, waiting } = visits(4)
+  const { many, call, end, started, waiting } = callsTo(4)
   many('ana', 3, () => user('ana'))
-  visit('ben1', user('ben'))
+  call('ben1', user('ben'))
   expect(started).toEqual(['ana1', 'ben1'])
   many('cleo', 1, () => user('cleo'))
   expect(await waiting()).toBe(3)
@@ -91,16 +91,16 @@ test('failed work makes room for the next, and who has gone leaves nothing behin
 })
 
 test('a call whose caller goes away leaves the queue, and the next takes its place', async () => {
-  const { visit, end, started, waiting, refused } = visits(2)
-  visit('first', user('ana'))
+  const { call, end, started, waiting, refused } = callsTo(2)
+  call('first', user('ana'))
   const caller = new AbortController()
   const gone = () => caller.signal
-  const left = visit('left', { ...user('ana'), gone })
-  visit('next', user('ana'))
+  const left = call('left', { ...user('ana'), gone })
+  call('next', user('ana'))
   expect(await waiting()).toBe(2)
   caller.abort()
   await expect(left).rejects.toMatchObject({ code: 'UNAVAILABLE' })
-  await expect(visit('never', { ...user('ana'), gone })).rejects.toThrow('gone away')
+  await expect(call('never', { ...user('ana'), gone })).rejects.toThrow('gone away')
   expect(await waiting()).toBe(1)
   await end('first')
   expect(started).toEqual(['first', 'next'])
@@ -108,10 +108,10 @@ test('a call whose caller goes away leaves the queue, and the next takes its pla
 })
 
 test('a call that waits beyond its deadline is refused, and the queue goes on', async () => {
-  const { visit, end, started, refused } = visits(2)
-  visit('first', user('ana'))
-  const late = visit('late', { ...user('ana'), until: performance.now() + 1 })
-  visit('next', user('ana'))
+  const { call, end, started, refused } = callsTo(2)
+  call('first', user('ana'))
+  const late = call('late', { ...user('ana'), until: performance.now() + 1 })
+  call('next', user('ana'))
   await expect(late).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' })
   await end('first')
   expect(started).toEqual(['first', 'next'])
@@ -119,25 +119,25 @@ test('a call that waits beyond its deadline is refused, and the queue goes on', 
 })
 
 test('the queues of users and apps are bounded; batches are not refused', async () => {
-  const { many, visit, waiting, refused } = visits(4)
+  const { many, call, waiting, refused } = callsTo(4)
   many('ana', 1 + userWaiting, () => user('ana'))
-  const overflow = visit('overflow', user('ana'))
+  const overflow = call('overflow', user('ana'))
   await expect(overflow).rejects.toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: 1 })
   many('key', 1 + appWaiting - userWaiting, backend)
   expect(await waiting()).toBe(appWaiting)
   for (const from of [backend(), user('ben')])
-    await expect(visit('late', from)).rejects.toThrow('Too many calls are waiting; try again later')
-  visit('batch', batch())
+    await expect(call('late', from)).rejects.toThrow('Too many calls are waiting; try again later')
+  call('batch', batch())
   expect(await waiting()).toBe(appWaiting + 1)
   expect(await refused()).toEqual([['full', 3]])
 })
 
 test('a queue that was full takes calls again once one of them has started', async () => {
-  const { many, visit, end, waiting, refused } = visits(2)
+  const { many, call, end, waiting, refused } = callsTo(2)
   many('key', 1 + appWaiting, backend)
-  await expect(visit('overflow', backend())).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  await expect(call('overflow', backend())).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   await end('key1')
-  visit('next', backend())
+  call('next', backend())
   expect(await waiting()).toBe(appWaiting)
   expect(await refused()).toEqual([['full', 1]])
 })

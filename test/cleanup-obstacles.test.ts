@@ -6,7 +6,7 @@ import { insertUsers } from './support/inserted.ts'
 import { patient } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
-/** What the clean-up meets: rows that others hold, and more rows than a statement can delete. */
+/** What the cleanup meets: rows that others hold, and more rows than a statement can delete. */
 
 const world = useWorld()
 const impatient = { patience: { callMs: 60_000, statementMs: 400 }, mayFail: true }
@@ -45,7 +45,7 @@ async function ageEvents(channelId: string) {
 }
 
 test.for(['channels', 'users'] as const)(
-  'a deleted user whom the clean-up cannot erase stops nothing else: held in %s',
+  'a deleted user whom the cleanup cannot erase stops nothing else: held in %s',
   async (table) => {
     const [held, free, ana] = await world().users(`held-${table}`, `free-${table}`, 'own-ana')
     const group = async (name: string, memberIds: string[]) =>
@@ -74,7 +74,7 @@ test.for(['channels', 'users'] as const)(
   },
 )
 
-test('a deleted channel that the clean-up cannot purge stops nothing else', async () => {
+test('a deleted channel that the cleanup cannot purge stops nothing else', async () => {
   const pam = await world().user('pam')
   const [held = '', free = '', old = ''] = await Promise.all(
     ['Held', 'Free', 'Old'].map(

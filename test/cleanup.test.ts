@@ -103,7 +103,7 @@ test('expired invites and cached previews are deleted, and no others', async () 
   expect(invites).toEqual([{ isValid: true }])
 })
 
-test('where no jobs run, the clean-up runs at once and until it is stopped', async () => {
+test('where no jobs run, the cleanup runs at once and until it is stopped', async () => {
   const isStored = await storeExpired('expired')
   const stop = cleanupElsewhere(world()).start()
   await vi.waitUntil(async () => !(await isStored()), patient)

@@ -118,7 +118,7 @@ test('two nodes that erase the same users remove each membership once', async ()
   }
 })
 
-test('an interrupted erasure is completed by the next clean-up', async () => {
+test('an interrupted erasure is completed by the next cleanup', async () => {
   const [nia] = await world().users('nia', 'oli')
   const channels = await Promise.all(
     upTo(3).map((n) =>

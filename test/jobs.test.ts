@@ -8,7 +8,7 @@ import { until } from './support/until.ts'
 const staging = useStagingWorld()
 const { startNode, stopLast, send, withPreviews } = staging
 
-test('a process that runs jobs also runs the clean-up, every minute', async () => {
+test('a process that runs jobs also runs the cleanup, every minute', async () => {
   const { world, ana } = staging.current()
   const { id: workspaceId } = await ana.workspaces.create({ name: 'Acme', type: 'team' })
   await ana.invites.create({ workspaceId })

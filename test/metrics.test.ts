@@ -122,7 +122,7 @@ test('a job due later has no age; one on its last attempt waits, a given up one 
   expect(text).not.toContain('parley_jobs_oldest_seconds{task="dead"}')
   await world.db`delete from graphile_worker._private_jobs`
   const emptied = await scrape()
-  // Other tasks have jobs at any time: the clean-up has one every minute.
+  // Other tasks have jobs at any time: the cleanup has one every minute.
   expect(emptied).not.toMatch(/parley_jobs_\w+\{task="(last|later|dead)"/)
 })
 

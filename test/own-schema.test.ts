@@ -50,7 +50,7 @@ const createTalk = async (world: World) => {
   return { ana, ben, channelId }
 }
 
-test('a role that owns only a schema can serve messages, nodes, jobs and clean-up', async () => {
+test('a role that owns only a schema can serve messages, nodes, jobs and cleanup', async () => {
   const { ana, ben, channelId } = await createTalk(one)
   const node = await createWorld({ databaseUrl: one.databaseUrl, timings })
   onTestFinished(() => node.stop())

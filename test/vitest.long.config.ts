@@ -5,7 +5,7 @@ import { everywhere, globalSetup, tests } from './vitest.config.ts'
 const load = [
   'abuse',
   'bench',
-  'closures',
+  'lost-connections',
   'growth',
   'hostile-flood',
   'outage',

@@ -1,4 +1,4 @@
-import type { StreamPosition } from '../connection.ts'
+import type { TopicPosition } from '../connection.ts'
 import type { ChannelTopics } from '../topics.ts'
 
 /** How many channels' topics are subscribed to. */
@@ -15,7 +15,7 @@ export class RecordSubscriptions {
   }
 
   /** Calls `onMissed` with the position of a subscription that does not continue the last one. */
-  add(channelId: string, onMissed: (position: StreamPosition) => void) {
+  add(channelId: string, onMissed: (position: TopicPosition) => void) {
     if (this.has(channelId) || this.#unsubscribes.size >= MAX_SUBSCRIPTIONS) return
     this.#unsubscribes.set(channelId, () => {})
     const unsubscribe = this.topics.subscribe(channelId, ({ isRecovered, position }) => {

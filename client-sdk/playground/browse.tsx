@@ -37,28 +37,7 @@ export function BrowseDialog({ onDone, onClose }: Props) {
   }
   return (
     <Dialog title="Browse channels" onClose={onClose}>
-      {channels?.length === 0 && (
-        <p className="empty">There is nothing to join: you are in every open channel.</p>
-      )}
-      <ul className="invitees" aria-label="Channels to join">
-        {channels?.map((channel) => (
-          <li key={channel.id} className="person">
-            <ChannelIcon channel={channel} />
-            <span>
-              {channel.name}{' '}
-              <small className="muted">{plural(channel.memberCount, 'member')}</small>
-            </span>
-            <button
-              type="button"
-              className="button button-small"
-              aria-label={`Join ${channel.name}`}
-              onClick={() => join(channel.id)}
-            >
-              Join
-            </button>
-          </li>
-        ))}
-      </ul>
+      <JoinableChannels channels={channels} onJoin={join} />
       <form onSubmit={accept} className="accept">
         <label className="field">
           <span className="field-name">Have an invite link to a workspace?</span>
@@ -77,3 +56,34 @@ export function BrowseDialog({ onDone, onClose }: Props) {
     </Dialog>
   )
 }
+
+type JoinableChannelsProps = {
+  channels: Channel[] | undefined
+  onJoin: (channelId: string) => void
+}
+
+const JoinableChannels = ({ channels, onJoin }: JoinableChannelsProps) => (
+  <>
+    {channels?.length === 0 && (
+      <p className="empty">There is nothing to join: you are in every open channel.</p>
+    )}
+    <ul className="invitees" aria-label="Channels to join">
+      {channels?.map((channel) => (
+        <li key={channel.id} className="person">
+          <ChannelIcon channel={channel} />
+          <span>
+            {channel.name} <small className="muted">{plural(channel.memberCount, 'member')}</small>
+          </span>
+          <button
+            type="button"
+            className="button button-small"
+            aria-label={`Join ${channel.name}`}
+            onClick={() => onJoin(channel.id)}
+          >
+            Join
+          </button>
+        </li>
+      ))}
+    </ul>
+  </>
+)

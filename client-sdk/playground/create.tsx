@@ -52,23 +52,7 @@ export function CreateDialog({ onDone, onClose }: Props) {
   return (
     <Dialog title={me ? `New channel for ${firstName(me.name)}` : 'New channel'} onClose={onClose}>
       <form onSubmit={submit}>
-        <fieldset className="field">
-          <legend>Kind</legend>
-          <div className="kinds">
-            {kinds.map((kind) => (
-              <label key={kind.type} className="kind">
-                <input
-                  type="radio"
-                  name="type"
-                  checked={type === kind.type}
-                  onChange={() => chooseType(kind.type)}
-                />
-                <strong>{kind.title}</strong>
-                <span>{kind.about}</span>
-              </label>
-            ))}
-          </div>
-        </fieldset>
+        <KindField type={type} onChoose={chooseType} />
         {!isDirect && (
           <label className="field">
             <span className="field-name">Name</span>
@@ -102,6 +86,28 @@ export function CreateDialog({ onDone, onClose }: Props) {
     </Dialog>
   )
 }
+
+type KindFieldProps = { type: Channel['type']; onChoose: (type: Channel['type']) => void }
+
+const KindField = ({ type, onChoose }: KindFieldProps) => (
+  <fieldset className="field">
+    <legend>Kind</legend>
+    <div className="kinds">
+      {kinds.map((kind) => (
+        <label key={kind.type} className="kind">
+          <input
+            type="radio"
+            name="type"
+            checked={type === kind.type}
+            onChange={() => onChoose(kind.type)}
+          />
+          <strong>{kind.title}</strong>
+          <span>{kind.about}</span>
+        </label>
+      ))}
+    </div>
+  </fieldset>
+)
 
 /** A workspace that the user owns or administers. It is created if there is none. */
 async function workspaceOf({ workspaces }: UserApi) {

@@ -1,7 +1,7 @@
 /** The JSON messages of the protocol, as far as this client uses it: see docs/realtime.md. */
 
 /** A position in a topic's history. */
-export type StreamPosition = { epoch: string; offset: number }
+export type TopicPosition = { epoch: string; offset: number }
 /** An event of a topic. Ephemeral ones have no offset. */
 export type Publication = { data: unknown; offset?: number }
 
@@ -10,7 +10,7 @@ export type Command = {
   id?: number
   connect?: { token: string; name: string }
   refresh?: { token: string }
-  subscribe?: { channel: string; recover?: boolean } & Partial<StreamPosition>
+  subscribe?: { channel: string; recover?: boolean } & Partial<TopicPosition>
   unsubscribe?: { channel: string }
   ping?: Record<string, never>
 }
@@ -20,7 +20,7 @@ export type Expiry = { expires?: boolean; ttl?: number }
 /** `ping` is the interval of the server's pings, in seconds; `pong` if it expects answers. */
 export type ConnectResult = Expiry & { ping?: number; pong?: boolean }
 /** Either the publications after the requested position, or the newest position. */
-export type SubscribeResult = Partial<StreamPosition> & {
+export type SubscribeResult = Partial<TopicPosition> & {
   recoverable?: boolean
   was_recovering?: boolean
   recovered?: boolean

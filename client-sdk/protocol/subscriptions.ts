@@ -3,19 +3,19 @@ import type {
   ProtocolError,
   Publication,
   Push,
-  StreamPosition,
   SubscribeResult,
+  TopicPosition,
 } from './messages.ts'
 import type { Session } from './session.ts'
 
 /** What happens to a subscription, over all sessions. */
 export type TopicSubscriber = {
   /** Where to recover from at the first subscription. */
-  since?: StreamPosition | undefined
+  since?: TopicPosition | undefined
   /**
    * Events arrive without gaps from here on; if `isRecovered`, also since the last known position.
    */
-  onSubscribed: (context: { isRecovered: boolean; position: StreamPosition }) => void
+  onSubscribed: (context: { isRecovered: boolean; position: TopicPosition }) => void
   onEvent: (envelope: unknown, rev: number | undefined) => void
   /** The user may not read the topic, or no longer. */
   onAccessLost: () => void
@@ -24,7 +24,7 @@ type Topic = {
   name: string
   subscriber: TopicSubscriber
   /** Where to recover from; undefined for the newest position. */
-  position: StreamPosition | undefined
+  position: TopicPosition | undefined
   /** `waiting`: for a session, or for another attempt. */
   status: 'waiting' | 'subscribing' | 'subscribed'
   failures: number

@@ -1,5 +1,5 @@
 import type { ClientContext } from '../context.ts'
-import type { Member, PinnedMessage, ReadStatus } from '../types.ts'
+import type { Member, PinnedMessage, ReadStatus, UserApi } from '../types.ts'
 import { applyProfiles, profilesOf } from './profiles.ts'
 import { upsertMessages } from './reducer.ts'
 import type { Loader, ResourceName } from './resources.ts'
@@ -27,18 +27,6 @@ export function createLoaders({ api, catchUp }: ClientContext, channelId: string
   const putNewest = (page: Pick<Page, 'messages' | 'hasMore'>) => (state: ChannelState) =>
     addPage(state, { ...page, position: 'newest' })
   const loadNewest = async () => putNewest(await api.messages.list({ channelId, limit: PAGE_SIZE }))
-  /** Pages end early where metadata fills them. */
-  const loadMembers = async () => {
-    const members: Member[] = []
-    let cursor: string | undefined
-    do {
-      const limit = MEMBERS_PER_PAGE
-      const page: MemberPage = await api.members.list({ channelId, limit, cursor })
-      members.push(...page.members)
-      cursor = page.nextCursor ?? undefined
-    } while (cursor !== undefined)
-    return members
-  }
   const loaders: Record<string, Loader> = {
     messages: async () => {
       const { page } = await catchUp.load(channelId, 'pages')
@@ -46,7 +34,8 @@ export function createLoaders({ api, catchUp }: ClientContext, channelId: string
     },
     [NEWEST_ALONE]: () => loadNewest(),
     members: async () => {
-      const members = (await catchUp.load(channelId, 'members')).members ?? (await loadMembers())
+      const members =
+        (await catchUp.load(channelId, 'members')).members ?? (await loadMembers(api, channelId))
       const byId = new Map(
         members.map(({ userId, user, role, custom, joinedAt }): [string, Member] => [
           userId,
@@ -57,14 +46,8 @@ export function createLoaders({ api, catchUp }: ClientContext, channelId: string
       return (state) => applyProfiles({ ...state, members: byId }, profiles)
     },
     reads: async () => {
-      const loaded = (await catchUp.load(channelId, 'members')).members
-      const members: Pick<ReadStatus, 'userId' | 'lastReadSeq'>[] =
-        loaded ??
-        (await loadAllPages((offset) =>
-          api.receipts
-            .status({ channelId, limit: MEMBERS_PER_PAGE, offset })
-            .then((page) => page.members),
-        ))
+      const { members: shared } = await catchUp.load(channelId, 'members')
+      const members = shared ?? (await loadReads(api, channelId))
       return (state) => ({
         ...state,
         reads: Object.fromEntries(
@@ -76,16 +59,9 @@ export function createLoaders({ api, catchUp }: ClientContext, channelId: string
       })
     },
     pins: async () => {
-      const pins: PinnedMessage[] = []
-      let page: { messages: PinnedMessage[]; more?: true }
-      do {
-        page = await api.pins.list({ channelId, offset: pins.length })
-        pins.push(...page.messages)
-      } while (page.more)
-      // What was pinned meanwhile has moved the last ones to the next page.
-      const unique = [...new Map(pins.map((pin) => [pin.id, pin])).values()]
+      const pins = await loadPins(api, channelId)
       const asMessage = ({ pinnedBy: _, pinnedAt: __, ...message }: PinnedMessage) => message
-      return (state) => upsertMessages({ ...state, pins: unique }, unique.map(asMessage))
+      return (state) => upsertMessages({ ...state, pins }, pins.map(asMessage))
     },
   }
   const threadLoader =
@@ -161,11 +137,36 @@ function readPosition({ reads }: ChannelState, userId: string, lastReadSeq: numb
   return known?.lastReadSeq === lastReadSeq ? known : { lastReadSeq, readAt: null }
 }
 
-async function loadAllPages<T>(loadPage: (offset: number) => Promise<T[]>): Promise<T[]> {
-  const items: T[] = []
+/** Pages end early where metadata fills them. */
+async function loadMembers(api: UserApi, channelId: string) {
+  const members: Member[] = []
+  let cursor: string | undefined
+  do {
+    const limit = MEMBERS_PER_PAGE
+    const page: MemberPage = await api.members.list({ channelId, limit, cursor })
+    members.push(...page.members)
+    cursor = page.nextCursor ?? undefined
+  } while (cursor !== undefined)
+  return members
+}
+
+async function loadReads(api: UserApi, channelId: string) {
+  const reads: Pick<ReadStatus, 'userId' | 'lastReadSeq'>[] = []
   for (;;) {
-    const page = await loadPage(items.length)
-    items.push(...page)
-    if (page.length < MEMBERS_PER_PAGE) return items
+    const range = { limit: MEMBERS_PER_PAGE, offset: reads.length }
+    const { members } = await api.receipts.status({ channelId, ...range })
+    reads.push(...members)
+    if (members.length < MEMBERS_PER_PAGE) return reads
   }
+}
+
+async function loadPins(api: UserApi, channelId: string) {
+  const pins: PinnedMessage[] = []
+  let page: { messages: PinnedMessage[]; more?: true }
+  do {
+    page = await api.pins.list({ channelId, offset: pins.length })
+    pins.push(...page.messages)
+  } while (page.more)
+  // What was pinned meanwhile has moved the last ones to the next page.
+  return [...new Map(pins.map((pin) => [pin.id, pin])).values()]
 }

@@ -1,4 +1,4 @@
-import type { StreamPosition } from '../connection.ts'
+import type { TopicPosition } from '../connection.ts'
 import { type ClientContext, currentUserId } from '../context.ts'
 import type { ChatError } from '../error.ts'
 import type { ChannelEvent } from '../events.ts'
@@ -38,7 +38,7 @@ export class ChannelSync {
     onLeft: () => this.#leave(),
   })
   #unsubscribe: (() => void) | undefined
-  #position: StreamPosition | undefined
+  #position: TopicPosition | undefined
   /** The server has confirmed the subscription, and the connection is there. */
   #isSubscribed = false
   /** The size of the window from which on the oldest messages are dropped. */
@@ -151,7 +151,7 @@ export class ChannelSync {
     this.handleDisconnect()
   }
 
-  #handleSubscribed({ isRecovered, position }: { isRecovered: boolean; position: StreamPosition }) {
+  #handleSubscribed({ isRecovered, position }: { isRecovered: boolean; position: TopicPosition }) {
     this.#isSubscribed = true
     this.#position = position
     if (!this.state.mainWindow) {

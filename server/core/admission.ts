@@ -1,21 +1,16 @@
-import { limits } from '@parley/contract'
 import { DeadlineError } from '../db/client.ts'
+import { AdmissionLoads, type AdmittedCaller, type Load } from './admission-loads.ts'
 import { ApiError } from './errors.ts'
 import type { Metrics } from './metrics.ts'
 
-/** Whom work is done for: a user, or an app, by its key or in batches. */
-type Visitor = { appId: string } & ({ userId: string } | { lane: Lane })
-/** Only calls are refused for the length of their queue: few batches of an app wait at a time. */
-type Lane = 'calls' | 'sends' | 'subscribes'
-
-export type Visit = Visitor & {
+export type AdmissionRequest = AdmittedCaller & {
   /** The deadline, by `performance.now()`: an answer after it is of no use to the caller. */
   until: number
   /** Aborts once the caller has gone away. A function, since few calls ever wait. */
   gone?: (() => AbortSignal) | undefined
 }
-/** Runs work once its visitor may use another connection. */
-export type Admit = <T>(visit: Visit, work: () => Promise<T>) => Promise<T>
+/** Runs work once its caller may use another connection. */
+export type Admit = <T>(request: AdmissionRequest, work: () => Promise<T>) => Promise<T>
 
 /** A call was not admitted: its queue is full, or its caller has gone away. */
 export class AdmissionError extends ApiError {
@@ -23,12 +18,6 @@ export class AdmissionError extends ApiError {
     super('UNAVAILABLE', message, 1)
   }
 }
-
-type AppLoad = { running: number; waiting: number; callers: Map<string, CallerLoad> }
-/** What a visitor has running, and what waits, in the order in which it came. */
-type CallerLoad = { atOnce: number; running: number; waiting: Set<() => void> }
-/** The load of a visitor and of their app. */
-type Load = { app: AppLoad; caller: CallerLoad }
 
 type AdmissionOptions = {
   poolSize: number
@@ -44,53 +33,15 @@ type AdmissionOptions = {
  * Work that was admitted must not ask for another admission: it could wait for itself.
  */
 export function createAdmission({ poolSize, metrics }: AdmissionOptions): Admit {
-  const apps = new Map<string, AppLoad>()
-  const perApp = Math.max(1, Math.floor(poolSize / 2))
-  const perUser = Math.min(limits.callsAtOnce.user, Math.ceil(perApp / 2))
-
-  const enter = (visit: Visit): Load => {
-    const name = nameOf(visit)
-    const atOnce = 'userId' in visit ? perUser : perApp
-    const app = apps.get(visit.appId) ?? { running: 0, waiting: 0, callers: new Map() }
-    const caller = app.callers.get(name) ?? { atOnce, running: 0, waiting: new Set() }
-    apps.set(visit.appId, app)
-    app.callers.set(name, caller)
-    return { app, caller }
-  }
-  const forgetIdle = (visit: Visit, { app, caller }: Load) => {
-    if (caller.running > 0 || caller.waiting.size > 0) return
-    app.callers.delete(nameOf(visit))
-    if (app.callers.size === 0) apps.delete(visit.appId)
-  }
-  const hasRoom = ({ app, caller }: Load) => app.running < perApp && caller.running < caller.atOnce
-  const start = ({ app, caller }: Load) => {
-    app.running += 1
-    caller.running += 1
-  }
-  const admitNext = (app: AppLoad) => {
-    for (const [name, caller] of app.callers) {
-      const [admit] = caller.waiting
-      if (!admit || !hasRoom({ app, caller })) continue
-      // To the end: the others have their turn before the next call of this caller.
-      app.callers.delete(name)
-      app.callers.set(name, caller)
-      return admit()
-    }
-  }
-  const finish = (visit: Visit, load: Load) => {
-    load.app.running -= 1
-    load.caller.running -= 1
-    admitNext(load.app)
-    forgetIdle(visit, load)
-  }
+  const loads = new AdmissionLoads(poolSize)
 
   const refuse = <E extends Error>(reason: 'full' | 'late' | 'gone', error: E) => {
     metrics.callsRefused.inc({ reason })
     return error
   }
-  const wait = (visit: Visit, { app, caller }: Load) =>
+  const wait = (request: AdmissionRequest, { app, caller }: Load) =>
     new Promise<void>((resolve, reject) => {
-      const gone = visit.gone?.()
+      const gone = request.gone?.()
       const leave = () => {
         caller.waiting.delete(admit)
         app.waiting -= 1
@@ -100,18 +51,18 @@ export function createAdmission({ poolSize, metrics }: AdmissionOptions): Admit 
       }
       const admit = () => {
         leave()
-        start({ app, caller })
+        loads.start({ app, caller })
         resolve()
       }
-      const giveUp = (error: Error) => {
+      const leaveWith = (error: Error) => {
         leave()
-        forgetIdle(visit, { app, caller })
+        loads.forgetIdle(request, { app, caller })
         reject(error)
       }
       const leaveAsGone = () =>
-        giveUp(refuse('gone', new AdmissionError('The caller has gone away')))
-      const leaveAsLate = () => giveUp(refuse('late', new DeadlineError()))
-      const timer = setTimeout(leaveAsLate, visit.until - performance.now())
+        leaveWith(refuse('gone', new AdmissionError('The caller has gone away')))
+      const leaveAsLate = () => leaveWith(refuse('late', new DeadlineError()))
+      const timer = setTimeout(leaveAsLate, request.until - performance.now())
       caller.waiting.add(admit)
       app.waiting += 1
       metrics.callsWaiting.inc()
@@ -119,25 +70,17 @@ export function createAdmission({ poolSize, metrics }: AdmissionOptions): Admit 
       else gone?.addEventListener('abort', leaveAsGone)
     })
 
-  return async (visit, work) => {
-    const load = enter(visit)
-    if (hasRoom(load)) start(load)
-    else if (isFull(visit, load)) throw refuse('full', new AdmissionError(FULL))
-    else await wait(visit, load)
+  return async (request, work) => {
+    const load = loads.of(request)
+    if (loads.hasRoom(load)) loads.start(load)
+    else if (loads.isFull(request, load)) throw refuse('full', new AdmissionError(FULL))
+    else await wait(request, load)
     try {
       return await work()
     } finally {
-      finish(visit, load)
+      loads.finish(request, load)
     }
   }
 }
 
 export const FULL = 'Too many calls are waiting; try again later'
-
-const nameOf = (visit: Visit) => ('userId' in visit ? `user ${visit.userId}` : visit.lane)
-
-function isFull(visit: Visit, { app, caller }: Load) {
-  const { userWaiting, appWaiting } = limits.callsAtOnce
-  if ('userId' in visit) return caller.waiting.size >= userWaiting || app.waiting >= appWaiting
-  return visit.lane === 'calls' && app.waiting >= appWaiting
-}

@@ -61,7 +61,7 @@ export type WorkersState = 'ok' | 'missing'
 export type ProviderPreferences = { channels: unknown[]; workflows: unknown[] }
 /** Who may administer users by a bearer token: every user, or only holders of an admin token. */
 export type UserAdminAccess = 'bearer' | 'server'
-/** The clean-up as operations use it: `wake` runs it soon, `erase` erases deleted users now. */
+/** The cleanup as operations use it: `wake` runs it soon, `erase` erases deleted users now. */
 export type Erasure = {
   wake: () => void
   erase: (users: { appId: string; userIds: string[] }, until: number) => Promise<void>

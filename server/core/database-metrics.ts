@@ -58,12 +58,12 @@ function createGauges(registry: Registry) {
     }),
     oldestEvent: new Gauge({
       name: 'parley_events_oldest_seconds',
-      help: 'Age of the oldest event kept: above a day, the clean-up does not keep up.',
+      help: 'Age of the oldest event kept: above a day, the cleanup does not keep up.',
       registers,
     }),
     purgeBacklog: new Gauge({
       name: 'parley_purge_backlog',
-      help: 'Deleted users and channels of which the clean-up has not deleted everything yet.',
+      help: 'Deleted users and channels of which the cleanup has not deleted everything yet.',
       labelNames: ['kind'] as const,
       registers,
     }),

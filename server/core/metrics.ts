@@ -23,7 +23,7 @@ export function createMetrics() {
     }),
     cleanupFailures: new Counter({
       name: 'parley_cleanup_failures_total',
-      help: 'Failed parts of the clean-up by task. The next clean-up tries them again.',
+      help: 'Failed parts of the cleanup by task. The next cleanup tries them again.',
       labelNames: ['task'] as const,
       registers,
     }),
@@ -51,7 +51,7 @@ export function createMetrics() {
     }),
     callsRefused: new Counter({
       name: 'parley_calls_refused_total',
-      help: 'Waiting calls that were given up by reason: queue full, too late, or caller gone.',
+      help: 'Calls refused by admission by reason: queue full, too late, or caller gone.',
       labelNames: ['reason'] as const,
       registers,
     }),

@@ -105,9 +105,9 @@ export const implementBatch = <Op extends Operation>(op: Op, rules: BatchRules<O
   ...rules,
 })
 
-/** Every operation of a group: `const messages = { … } satisfies Implements<'messages'>`. */
-export type Implements<Group extends keyof Contract> = {
-  [Name in keyof Contract[Group]]: Contract[Group][Name] extends Operation
-    ? Implementation<Contract[Group][Name]>
+/** Every operation of a noun: `const messages = { … } satisfies Implements<'messages'>`. */
+export type Implements<Noun extends keyof Contract> = {
+  [Verb in keyof Contract[Noun]]: Contract[Noun][Verb] extends Operation
+    ? Implementation<Contract[Noun][Verb]>
     : never
 }

@@ -41,4 +41,4 @@ export const operations = {
   devices,
   preferences,
   typing,
-} satisfies { [Group in keyof Contract]: Implements<Group> }
+} satisfies { [Noun in keyof Contract]: Implements<Noun> }

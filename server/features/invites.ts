@@ -57,7 +57,7 @@ const list = implementWithoutTransaction(
   },
 )
 
-/** The clean-up deletes the row later: the number of its uses has no limit. */
+/** The cleanup deletes the row later: the number of its uses has no limit. */
 const revoke = implement(contract.invites.revoke, async (ctx, { workspaceId, inviteId }) => {
   await requireInviter(ctx, workspaceId)
   const { count } = await ctx.db`

@@ -5,14 +5,14 @@ import { type Implements, implementWithoutTransaction } from '../core/operation.
 import type { Tx } from '../db/client.ts'
 import { hasQueue, queueSchema } from '../db/own-schema.ts'
 
-type FailedJob = Output<typeof contract.jobs.list>['jobs'][number]
+type GivenUpJob = Output<typeof contract.jobs.list>['jobs'][number]
 
 const list = implementWithoutTransaction(
   contract.jobs.list,
   async ({ db }, { appId, limit, offset }) => {
     await requireApp(db, appId)
     if (!(await hasQueue(db))) return { jobs: [] }
-    const jobs = await db<FailedJob[]>`
+    const jobs = await db<GivenUpJob[]>`
       select
         job.id::text as id,
         task.identifier as task,
@@ -23,7 +23,7 @@ const list = implementWithoutTransaction(
         job.updated_at as failed_at
       from ${queueSchema(db)}._private_jobs job
       join ${queueSchema(db)}._private_tasks task on task.id = job.task_id
-      where ${isFailed(db, appId)}
+      where ${isGivenUp(db, appId)}
       order by job.updated_at desc, job.id desc
       limit ${limit}
       offset ${offset}`
@@ -33,7 +33,7 @@ const list = implementWithoutTransaction(
 
 const retry = implementWithoutTransaction(contract.jobs.retry, async ({ db }, { appId, jobId }) => {
   const [job] = (await hasQueue(db)) ? await returnToQueue(db, { appId, jobId }) : []
-  if (!job) throw new ApiError('NOT_FOUND', 'Failed job not found')
+  if (!job) throw new ApiError('NOT_FOUND', 'Job not found')
   return { success: true }
 })
 
@@ -48,7 +48,7 @@ async function requireApp(db: Tx, appId: string) {
 }
 
 /** Jobs that were given up belong to a single app each: batches are split before. */
-const isFailed = (db: Tx, appId: string) => db`
+const isGivenUp = (db: Tx, appId: string) => db`
   job.attempts >= job.max_attempts
     and job.locked_at is null
     and job.payload->'jobs'->0->>'appId' = ${appId}`
@@ -65,5 +65,5 @@ const returnToQueue = (db: Tx, { appId, jobId }: { appId: string; jobId: string 
     updated_at = now(),
     payload = (job.payload::jsonb || jsonb_build_object('since', now(), 'tries', 0))::json
   where job.id = ${jobId}
-    and ${isFailed(db, appId)}
+    and ${isGivenUp(db, appId)}
   returning job.id`

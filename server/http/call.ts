@@ -1,5 +1,5 @@
 import { formatIssues, type Limit, limits, type Operation, pathParameters } from '@parley/contract'
-import type { Admit, Visit } from '../core/admission.ts'
+import type { AdmissionRequest, Admit } from '../core/admission.ts'
 import {
   type Caller,
   hasKey,
@@ -121,7 +121,7 @@ async function answerRepeat(
     const { findRepeated, op } = implementation
     const { data } = op.input.safeParse(raw)
     const find = () => db.use((db) => findRepeated({ db, caller, services }, data as never), until)
-    const repeated = data && (await admit(visitOf({ caller, until, gone }), find))
+    const repeated = data && (await admit(admissionRequestOf({ caller, until, gone }), find))
     if (repeated) return repeated
   }
   throw new ApiError(
@@ -143,7 +143,7 @@ function parse(op: Operation, raw: unknown) {
 }
 
 /** A call as admission knows it. What does not concern an app is the operator's. */
-function visitOf({ caller, until, gone, isShared }: RunningCall): Visit {
+function admissionRequestOf({ caller, until, gone, isShared }: RunningCall): AdmissionRequest {
   if (!('appId' in caller)) return { appId: 'operator', lane: 'calls', until, gone }
   const { appId } = caller
   if (isShared) return { appId, lane: 'sends', until }
@@ -171,7 +171,7 @@ function createRunner(
   implementation: Implementation,
 ): Runner {
   const use = <T>(call: RunningCall, work: (db: DbConnection, signal: AbortSignal) => Promise<T>) =>
-    admit(visitOf(call), () => db.use(work, call.until))
+    admit(admissionRequestOf(call), () => db.use(work, call.until))
   const inTransaction: InTransaction = ({ readsFirst = false, origin, ...call }, work) => {
     const { caller } = call
     return use(call, (db, signal) =>

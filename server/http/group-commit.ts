@@ -1,6 +1,7 @@
 import { CONTENDED } from '../core/operation.ts'
 import { answerAll, settleBatch } from '../core/settle-batch.ts'
 import { DeadlineError } from '../db/client.ts'
+import { CommandQueue } from './command-queue.ts'
 import { type Amount, createWaitingRoom } from './waiting-room.ts'
 
 /**
@@ -55,10 +56,9 @@ export function createGroupCommit<Command, Result>({
   onRefused,
 }: GroupCommitOptions<Command, Result>) {
   type BatchEntry = Entry<Command, Result>
-  /** The commands that wait, by resource. */
-  type Queue = Map<string, BatchEntry[]>
-  const groups = new Map<string, Queue>()
-  const resources = new Map<string, Queue>()
+  type Queues = Map<string, CommandQueue<BatchEntry>>
+  const groups: Queues = new Map()
+  const resources: Queues = new Map()
   const room = createWaitingRoom(waiting, onRefused)
 
   const enqueue = (entry: BatchEntry) => {
@@ -66,74 +66,30 @@ export function createGroupCommit<Command, Result>({
     if (resources.has(resource)) enqueueIn(resources, resource, entry)
     else enqueueIn(groups, group, entry)
   }
-  const enqueueIn = (queues: Map<string, Queue>, key: string, entry: BatchEntry) => {
-    const { resource } = entry.keys
-    const queue = queues.get(key)
-    if (!queue) {
-      const started: Queue = new Map([[resource, [entry]]])
-      queues.set(key, started)
-      void drain(queues, key, started)
-      return
-    }
-    const entries = queue.get(resource)
-    if (entries) entries.push(entry)
-    else queue.set(resource, [entry])
+  const enqueueIn = (queues: Queues, key: string, entry: BatchEntry) => {
+    const running = queues.get(key)
+    const queue = running ?? new CommandQueue<BatchEntry>()
+    queue.add(entry)
+    if (running) return
+    queues.set(key, queue)
+    void drain(queues, key, queue)
   }
-
-  const drain = async (queues: Map<string, Queue>, key: string, queue: Queue) => {
+  const drain = async (queues: Queues, key: string, queue: CommandQueue<BatchEntry>) => {
     const mayWait = queues === resources
-    while (queue.size > 0) {
-      const earliest = performance.now() + LEAST_REMAINING_MS
-      const entries = takeBatch(queue)
-      const expiring = entries.filter(({ until }) => until < earliest)
-      for (const { reject } of expiring) reject(new DeadlineError())
-      await runBatch(
-        entries.filter(({ until }) => until >= earliest),
-        mayWait,
-      )
+    while (!queue.isEmpty) {
+      const entries = refuseExpiring(queue.takeBatch(batch))
+      await runBatch(entries, {
+        run: (commands, until) => run(commands, { until, mayWait }),
+        onContended: waitForLocks,
+      })
     }
     queues.delete(key)
-  }
-  /** Takes one command of each resource in turn, until the batch is full. */
-  const takeBatch = (queue: Queue) => {
-    const taken: BatchEntry[] = []
-    let bytes = 0
-    for (const [resource, entries] of queue) {
-      const [entry] = entries
-      if (!entry) throw new Error('a resource without commands is not queued')
-      bytes += entry.bytes
-      if (taken.length === batch.commands || (taken.length > 0 && bytes > batch.bytes)) break
-      taken.push(entry)
-      entries.shift()
-      // To the end, where this loop meets it again: the other resources have their turn first.
-      queue.delete(resource)
-      if (entries.length > 0) queue.set(resource, entries)
-    }
-    return taken
-  }
-
-  const runBatch = async (entries: BatchEntry[], mayWait: boolean): Promise<void> => {
-    if (entries.length === 0) return
-    const until = Math.min(...entries.map((entry) => entry.until))
-    const commands = entries.map(({ command }) => command)
-    const contended: BatchEntry[] = []
-    const waiting = entries.map((entry) => ({
-      reject: entry.reject,
-      resolve: (result: Result | typeof CONTENDED) => {
-        if (result === CONTENDED) contended.push(entry)
-        else entry.resolve(result)
-      },
-    }))
-    answerAll(waiting, await settleBatch(commands, (some) => run(some, { until, mayWait })))
-    waitForLocks(contended)
   }
   /** Moves commands to the queues of their resources, with those that arrived behind them. */
   const waitForLocks = (contended: BatchEntry[]) => {
     for (const entry of contended) enqueueIn(resources, entry.keys.resource, entry)
     for (const { keys } of contended) {
-      const queue = groups.get(keys.group)
-      const behind = queue?.get(keys.resource) ?? []
-      queue?.delete(keys.resource)
+      const behind = groups.get(keys.group)?.takeAllOf(keys.resource) ?? []
       for (const entry of behind) enqueueIn(resources, keys.resource, entry)
     }
   }
@@ -149,4 +105,37 @@ export function createGroupCommit<Command, Result>({
       leave()
     }
   }
+}
+
+/** Refuses commands that have too little time left. Returns the others. */
+function refuseExpiring<Command, Result>(entries: Entry<Command, Result>[]) {
+  const earliest = performance.now() + LEAST_REMAINING_MS
+  const expiring = entries.filter(({ until }) => until < earliest)
+  for (const { reject } of expiring) reject(new DeadlineError())
+  return entries.filter(({ until }) => until >= earliest)
+}
+
+type BatchRunner<Command, Result> = {
+  run: (commands: Command[], until: number) => Promise<(Result | typeof CONTENDED)[]>
+  /** Takes the commands that were left undone, before the callers of the others go on. */
+  onContended: (entries: Entry<Command, Result>[]) => void
+}
+
+async function runBatch<Command, Result>(
+  entries: Entry<Command, Result>[],
+  { run, onContended }: BatchRunner<Command, Result>,
+) {
+  if (entries.length === 0) return
+  const until = Math.min(...entries.map((entry) => entry.until))
+  const commands = entries.map(({ command }) => command)
+  const contended: Entry<Command, Result>[] = []
+  const waiting = entries.map((entry) => ({
+    reject: entry.reject,
+    resolve: (result: Result | typeof CONTENDED) => {
+      if (result === CONTENDED) contended.push(entry)
+      else entry.resolve(result)
+    },
+  }))
+  answerAll(waiting, await settleBatch(commands, (some) => run(some, until)))
+  onContended(contended)
 }

@@ -7,14 +7,14 @@ import type { operations } from '../features/index.ts'
 import type { Call, CallRequest } from './call.ts'
 import { once } from './once.ts'
 
-/** Every operation as a call, by group and name. */
+/** Every operation as a call, by noun and verb. */
 export type Calls = {
-  [Group in keyof typeof operations]: Record<string, { op: Operation; call: Call }>
+  [Noun in keyof typeof operations]: Record<string, { op: Operation; call: Call }>
 }
 
 /** Serves each operation as a route; path, query and body together are its input. */
 export function serveRest(app: FastifyInstance, calls: Calls) {
-  for (const { op, call } of Object.values(calls).flatMap((group) => Object.values(group))) {
+  for (const { op, call } of Object.values(calls).flatMap((verbs) => Object.values(verbs))) {
     const readInput =
       op.method === 'GET' || op.method === 'DELETE'
         ? queryReader(op)

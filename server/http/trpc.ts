@@ -110,8 +110,8 @@ export function serveTrpc(
 
 function createRouter(calls: Calls) {
   const routers: Record<string, ReturnType<typeof calling.router>> = {}
-  for (const [noun, group] of Object.entries(calls)) {
-    const procedures = Object.entries(group).map(([verb, { op, call }]) => [
+  for (const [noun, verbs] of Object.entries(calls)) {
+    const procedures = Object.entries(verbs).map(([verb, { op, call }]) => [
       verb,
       createProcedure(op.method, call),
     ])

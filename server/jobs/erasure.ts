@@ -38,7 +38,7 @@ export type ErasureContext = {
  * Up to which seq a deleted user's messages in a channel are erased, by channel and user. A deleted
  * user writes no more and seqs only grow, so a position never becomes wrong.
  */
-type ErasurePositions = ReturnType<typeof createErasurePositions>
+export type ErasurePositions = ReturnType<typeof createErasurePositions>
 export function createErasurePositions() {
   const seqs = new Map<string, number>()
   const keyOf = ({ channelId, userId }: ErasureTarget) => `${channelId}:${userId}`

@@ -8,7 +8,7 @@ import type { JobBatch, QueuedJob, QueuedTask } from './tasks.ts'
 type GivenUp = { task: QueuedTask; batch: JobBatch; reason: string }
 
 /**
- * Keeps a batch that is given up for the operator, one failed job for each app. The queue's own
+ * Keeps a batch that is given up for the operator, one job for each app. The queue's own
  * connections find its functions by their search path.
  */
 export async function keepGivenUp(

@@ -37,7 +37,7 @@ export type JobsOptions = {
  * How many jobs each queue runs at once. They mostly wait: for other sites, or for the provider.
  */
 const CONCURRENCY = { previews: 10, push: 4 }
-/** At most one clean-up waits. It continues where the previous one ran out of time. */
+/** At most one cleanup waits. It continues where the previous one ran out of time. */
 export const CRONTAB = '* * * * * cleanup ?jobKey=cleanup&max=1'
 const CLEANUP_TIMEOUT_MS = 60_000
 

@@ -5,7 +5,7 @@ import type { BatchSize } from './batch-size.ts'
 /** How many rows one statement deletes at most. */
 export const BATCH = 1_000
 
-/** Read marks may be thinned this late, should no clean-up run for a while. */
+/** Read marks may be thinned this late, should no cleanup run for a while. */
 const THINNING_WINDOW_DAYS = 7
 
 type RetentionContext = {

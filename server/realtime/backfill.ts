@@ -44,8 +44,8 @@ export class Backfill {
     const { log, metrics, topicOf, onUnrecoverable } = this.options
     const topics = [...this.#pending].slice(0, TOPICS_PER_READ)
     for (const topic of topics) this.#pending.delete(topic)
-    const positions = new Map(topics.map((topic) => [topic.name, topic.position ?? 0]))
-    const rows = await log.readAfter([...positions])
+    const before = new Map(topics.map((topic) => [topic.name, topic.deliveredOffset ?? 0]))
+    const rows = await log.readAfter([...before])
     metrics.gapsFilled.inc(rows.length)
     const firstOffsets = new Map<string, number>()
     let bytes = 0
@@ -58,9 +58,9 @@ export class Backfill {
     const isCut = bytes >= limits.answerBytes
     for (const topic of topics) {
       const first = firstOffsets.get(topic.name)
-      const isStillMissing = first !== undefined && first > (topic.position ?? 0) + 1
+      const isStillMissing = first !== undefined && first > (topic.deliveredOffset ?? 0) + 1
       const isCurrent = topicOf(topic.name) === topic
-      const mayProgress = (isCut && isCurrent) || topic.position !== positions.get(topic.name)
+      const mayProgress = (isCut && isCurrent) || topic.deliveredOffset !== before.get(topic.name)
       if (isStillMissing) onUnrecoverable(topic)
       else if (topic.hasGap && mayProgress) this.#pending.add(topic)
     }

@@ -24,10 +24,10 @@ export class EarlyPublications {
     return this.#byOffset.get(offset)
   }
 
-  /** Drops those with an offset of at most `position`: they were delivered. */
-  dropUpTo(position: number) {
+  /** Drops those with an offset of at most `deliveredOffset`: they were delivered. */
+  dropUpTo(deliveredOffset: number) {
     for (const offset of this.#byOffset.keys()) {
-      if (offset <= position) this.#drop(offset)
+      if (offset <= deliveredOffset) this.#drop(offset)
     }
   }
 

@@ -5,8 +5,8 @@ import { coalesce } from './coalesce.ts'
 import { type SubscribeGrant, type SubscribeRequest, selectGrants } from './grants.ts'
 import type { DurablePublication } from './publication.ts'
 
-/** Positions in topics: the offset that each has been read up to. */
-type TopicPosition = [topic: string, after: number]
+/** A topic, and the offset up to which it has been read. */
+type TopicOffset = [topic: string, after: number]
 
 export type EventLog = ReturnType<typeof createEventLog>
 
@@ -38,12 +38,12 @@ export function createEventLog({ db, admit }: { db: Db; admit: Admit }) {
     authorise,
     epoch: () => db.use(selectEpoch),
     /**
-     * The publications after each position, ascending; up to 500 for each topic, and in all at most
+     * The publications after each offset, ascending; up to 500 for each topic, and in all at most
      * the bytes of an answer, but at least one.
      */
-    readAfter: (positions: TopicPosition[]) => db.use((db) => selectAfter(db, positions)),
-    /** The topics with an offset beyond these positions, those of purged channels included. */
-    findAdvanced: (positions: TopicPosition[]) => db.use((db) => selectAdvanced(db, positions)),
+    readAfter: (offsets: TopicOffset[]) => db.use((db) => selectAfter(db, offsets)),
+    /** The topics whose last offset is beyond the given one, those of purged channels included. */
+    findAdvanced: (offsets: TopicOffset[]) => db.use((db) => selectAdvanced(db, offsets)),
     history: (topic: string, range: HistoryRange) =>
       db.use((db) => selectHistory(db, topic, range)),
   }
@@ -59,9 +59,9 @@ async function selectEpoch(db: Tx) {
 
 type LoggedPublication = DurablePublication & { topic: string }
 
-function selectAfter(db: Tx, positions: TopicPosition[]) {
-  const topics = positions.map(([topic]) => topic)
-  const afters = positions.map(([, after]) => after)
+function selectAfter(db: Tx, offsets: TopicOffset[]) {
+  const topics = offsets.map(([topic]) => topic)
+  const afters = offsets.map(([, after]) => after)
   return db<LoggedPublication[]>`
     select e.topic, e."offset", e.type, e.envelope, e.message_id
     from (
@@ -86,9 +86,9 @@ function selectAfter(db: Tx, positions: TopicPosition[]) {
     order by e.topic, e."offset"`
 }
 
-function selectAdvanced(db: Tx, positions: TopicPosition[]) {
-  const topics = positions.map(([topic]) => topic)
-  const afters = positions.map(([, after]) => after)
+function selectAdvanced(db: Tx, offsets: TopicOffset[]) {
+  const topics = offsets.map(([topic]) => topic)
+  const afters = offsets.map(([, after]) => after)
   const refs = topics.map((topic) => parseTopic(topic))
   const channelIds = refs.map((ref) => (ref?.kind === 'chat' ? ref.channelId : null))
   const appIds = refs.map((ref) => ref?.appId ?? null)

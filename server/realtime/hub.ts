@@ -131,11 +131,11 @@ export class Hub {
   /** Compares all topics with the database, some at a time, and fills their gaps. */
   async reconcile(now = performance.now()) {
     this.#topics.removeIdle(now)
-    const positions: [string, number][] = []
-    for (const { name, position } of this.#topics.all()) {
-      if (position !== null) positions.push([name, position])
+    const offsets: [string, number][] = []
+    for (const { name, deliveredOffset } of this.#topics.all()) {
+      if (deliveredOffset !== null) offsets.push([name, deliveredOffset])
     }
-    for (const some of inChunks(positions, TOPICS_PER_TURN)) {
+    for (const some of inChunks(offsets, TOPICS_PER_TURN)) {
       for (const { topic, lastOffset } of await this.log.findAdvanced(some)) {
         this.handleHint(topic, lastOffset)
       }
@@ -162,7 +162,7 @@ export class Hub {
       request,
       after,
       remembered: remembered ?? [],
-      since: remembered === undefined ? after : topic.position,
+      since: remembered === undefined ? after : topic.deliveredOffset,
       subscription: new Subscription(topic, subscriber),
     }
   }
@@ -203,7 +203,7 @@ export class Hub {
   #leave(subscription: Subscription) {
     subscription.leave()
     const { topic } = subscription
-    if (topic.isEmpty && topic.position === null) this.#topics.remove(topic)
+    if (topic.isEmpty && topic.deliveredOffset === null) this.#topics.remove(topic)
   }
 
   /** Reacts to channel.added and channel.removed in a user's own topic. */
@@ -218,7 +218,7 @@ export class Hub {
     // The channel's own topic holds a channel.member_left, which ends the user's subscription.
     const channelTopic = topicNames.channel(user.appId, event.payload.channelId)
     const channel = this.#topics.get(channelTopic)
-    if (channel && channel.position !== null) this.#backfill.fillGap(channel)
+    if (channel && channel.deliveredOffset !== null) this.#backfill.fillGap(channel)
   }
 
   /** Missing publications are no longer in the log: subscribers must load the current state. */

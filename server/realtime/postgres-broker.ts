@@ -1,15 +1,10 @@
 import { connectOnce, createDb } from '../db/client.ts'
 import { ownSchema } from '../db/own-schema.ts'
 import type { Broker, NodeNote } from './broker.ts'
-import { NoteAssembler, piecesOf } from './note-pieces.ts'
+import { NoteAssembler } from './note-pieces.ts'
+import { createNoteSender } from './note-sender.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 
-/** Pause between NOTIFYs: each takes a lock that the commits of all other notifiers wait for. */
-const FLUSH_MS = 8
-/** Postgres rejects payloads of 8,000 bytes. */
-const PAYLOAD_BYTES = 7_900
-/** The largest line: a payload also holds the id of its node. */
-const LINE_BYTES = PAYLOAD_BYTES - 100
 const STOP_SECONDS = 1
 
 type PostgresBrokerOptions = {
@@ -36,19 +31,11 @@ export function createPostgresBroker({
   // A pool of one: it replaces a connection that fails.
   const notifier = createDb({ url, poolSize: 1, applicationName: 'parley-broker' })
   let listener: ReturnType<typeof connectOnce> | undefined
-  let pending: string[] = []
-  let flushing: Promise<void> | undefined
   let lastHeartbeatAt = performance.now()
   /** When a note of our own last arrived, on whichever connection. */
   let heardAt = lastHeartbeatAt
   let heartbeat: NodeJS.Timeout | undefined
 
-  const send = (note: NodeNote) => {
-    const text = JSON.stringify(note)
-    if (Buffer.byteLength(text) <= LINE_BYTES) pending.push(text)
-    else pending.push(...piecesOf(text, LINE_BYTES))
-    flushing ??= flush()
-  }
   const notify = (payloads: string[]) =>
     notifier
       .use(
@@ -57,17 +44,7 @@ export function createPostgresBroker({
           from unnest(${payloads}::text[]) as payload`,
       )
       .catch((error) => report(error, 'broker notify failed'))
-  const flush = async () => {
-    await sleep(FLUSH_MS)
-    while (pending.length > 0) {
-      const notes = pending
-      pending = []
-      const pause = sleep(FLUSH_MS)
-      await notify(pack(nodeId, notes))
-      await pause
-    }
-    flushing = undefined
-  }
+  const sender = createNoteSender({ nodeId, notify })
   const listen = async (onPayload: (payload: string) => void, onListening: () => void) => {
     const previous = listener
     lastHeartbeatAt = performance.now()
@@ -78,33 +55,27 @@ export function createPostgresBroker({
   }
 
   return {
-    send,
+    send: sender.send,
     async start({ onNote, onMissedNotes }) {
-      const assembler = new NoteAssembler()
-      const onPayload = (payload: string) => {
-        const end = payload.indexOf('\n')
-        if (payload.slice(0, end) === nodeId) {
+      const onPayload = createReceiver({
+        nodeId,
+        onNote,
+        onOwn: () => {
           lastHeartbeatAt = performance.now()
           heardAt = lastHeartbeatAt
-          return
-        }
-        const lines = payload.slice(end + 1).split('\n')
-        for (const line of lines) {
-          const note = assembler.accept(payload.slice(0, end), line)
-          if (note) onNote(JSON.parse(note) as NodeNote) // sent by another node
-        }
-      }
+        },
+      })
       const onListening = () => onMissedNotes(performance.now() - heardAt)
       await listen(onPayload, onListening)
       heartbeat = setInterval(() => {
-        if (!flushing) void notify([`${nodeId}\n`])
+        if (!sender.isFlushing()) void notify([`${nodeId}\n`])
         if (performance.now() - lastHeartbeatAt <= brokerSilenceMs) return
         listen(onPayload, onListening).catch((error) => report(error, 'broker listen failed'))
       }, brokerBeatMs)
     },
     async stop() {
       clearInterval(heartbeat)
-      await flushing
+      await sender.flushed()
       await Promise.all([
         notifier.end({ timeout: STOP_SECONDS }),
         listener?.end({ timeout: STOP_SECONDS }),
@@ -113,22 +84,22 @@ export function createPostgresBroker({
   }
 }
 
-const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+type ReceiverOptions = {
+  nodeId: string
+  onNote: (note: NodeNote) => void
+  /** Called when a payload of this node has come back. */
+  onOwn: () => void
+}
 
-/** Packs notes into few payloads: the id of their node, then a line for each note. */
-function pack(nodeId: string, notes: string[]) {
-  const payloads: string[] = []
-  let payload = nodeId
-  let bytes = nodeId.length
-  for (const note of notes) {
-    const added = Buffer.byteLength(note) + 1
-    if (bytes + added > PAYLOAD_BYTES) {
-      payloads.push(payload)
-      payload = nodeId
-      bytes = nodeId.length
+function createReceiver({ nodeId, onNote, onOwn }: ReceiverOptions) {
+  const assembler = new NoteAssembler()
+  return (payload: string) => {
+    const end = payload.indexOf('\n')
+    if (payload.slice(0, end) === nodeId) return onOwn()
+    const lines = payload.slice(end + 1).split('\n')
+    for (const line of lines) {
+      const note = assembler.accept(payload.slice(0, end), line)
+      if (note) onNote(JSON.parse(note) as NodeNote) // sent by another node
     }
-    payload += `\n${note}`
-    bytes += added
   }
-  return [...payloads, payload]
 }

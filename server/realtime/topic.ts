@@ -29,7 +29,7 @@ type TopicOptions = {
  */
 export class Topic {
   /** Everything up to this offset was delivered; null until the database has returned an offset. */
-  position: number | null = null
+  deliveredOffset: number | null = null
   /** When the last subscription left. */
   idleSince: number | null = null
   readonly #subscriptions = new Set<Subscription>()
@@ -49,7 +49,7 @@ export class Topic {
 
   /** Whether a publication is known to exist that has not been delivered yet. */
   get hasGap() {
-    return this.position !== null && this.#lastOffset > this.position
+    return this.deliveredOffset !== null && this.#lastOffset > this.deliveredOffset
   }
 
   get isEmpty() {
@@ -69,9 +69,9 @@ export class Topic {
     return this.#subscriptions.has(subscription)
   }
 
-  /** The database has returned `lastOffset` as the topic's. The first call sets the position. */
+  /** The database returned the last offset: at the first call, delivery begins after it. */
   start(lastOffset: number) {
-    this.position ??= lastOffset
+    this.deliveredOffset ??= lastOffset
     this.recordOffset(lastOffset)
     this.#deliverEarly()
     this.#account()
@@ -86,8 +86,9 @@ export class Topic {
   accept(publication: DurablePublication) {
     const { offset } = publication
     this.recordOffset(offset)
-    if (this.position !== null && offset <= this.position) return
-    if (this.position !== null && offset === this.position + 1) this.#deliver(publication)
+    if (this.deliveredOffset !== null && offset <= this.deliveredOffset) return
+    if (this.deliveredOffset !== null && offset === this.deliveredOffset + 1)
+      this.#deliver(publication)
     else this.#early.keep(publication)
     this.#deliverEarly()
     this.#account()
@@ -106,11 +107,11 @@ export class Topic {
     this.#account()
   }
 
-  /** All publications after `offset` up to the position; undefined unless all are remembered. */
+  /** The delivered publications after `offset`; undefined unless all of them are remembered. */
   after(offset: number): DurablePublication[] | undefined {
-    if (this.position === null || offset > this.position) return undefined
+    if (this.deliveredOffset === null || offset > this.deliveredOffset) return undefined
     this.#account()
-    return this.#recent.last(this.position - offset)
+    return this.#recent.last(this.deliveredOffset - offset)
   }
 
   /**
@@ -135,17 +136,17 @@ export class Topic {
   }
 
   #deliverEarly() {
-    if (this.position === null) return
-    let next = this.#early.get(this.position + 1)
+    if (this.deliveredOffset === null) return
+    let next = this.#early.get(this.deliveredOffset + 1)
     while (next) {
       this.#deliver(next)
-      next = this.#early.get(this.position + 1)
+      next = this.#early.get(this.deliveredOffset + 1)
     }
-    this.#early.dropUpTo(this.position)
+    this.#early.dropUpTo(this.deliveredOffset)
   }
 
   #deliver(publication: DurablePublication) {
-    this.position = publication.offset
+    this.deliveredOffset = publication.offset
     this.#recent.add(publication)
     const delivery = new Delivery(this.name, publication)
     this.#send(delivery)
@@ -190,12 +191,12 @@ export interface Subscriber {
 export type EndReason = 'no longer allowed' | 'insufficient state'
 
 /**
- * A subscriber's subscription to a topic. It buffers deliveries until `release` sets the position
- * to continue from, so nothing is lost or duplicated between the query for past publications and
- * live delivery.
+ * A subscriber's subscription to a topic. It buffers deliveries until `release` says where to
+ * go on, so nothing is lost or duplicated between the query for past publications and live
+ * delivery.
  */
 export class Subscription {
-  #position = 0
+  #deliveredOffset = 0
   #buffered: Delivery[] | null = []
 
   constructor(
@@ -211,10 +212,10 @@ export class Subscription {
     else this.#deliver(delivery)
   }
 
-  /** The subscriber has everything up to `position`: whatever comes after is delivered from now. */
-  release(position: number) {
+  /** The subscriber has everything up to this offset; what comes after is delivered from now. */
+  release(deliveredOffset: number) {
     const buffered = this.#buffered ?? []
-    this.#position = position
+    this.#deliveredOffset = deliveredOffset
     this.#buffered = null
     for (const delivery of buffered) this.#deliver(delivery)
   }
@@ -236,8 +237,8 @@ export class Subscription {
     if (this.isOver) return
     const { offset } = delivery.publication
     if (offset !== null) {
-      if (offset <= this.#position) return
-      this.#position = offset
+      if (offset <= this.#deliveredOffset) return
+      this.#deliveredOffset = offset
     }
     this.subscriber.deliver(delivery)
     this.topic.options.metrics.deliveries.inc()

@@ -3,8 +3,8 @@ import { type Api, isChatError } from '@parley/client'
 import { errorStatus, type Operation } from '@parley/contract'
 import { insertSystemUser } from '@parley/server/features/system-user'
 import { afterEach, beforeAll } from 'vitest'
-import { insertFailedJob } from '../support/failed-job.ts'
 import { forge } from '../support/forge.ts'
+import { insertGivenUpJob } from '../support/given-up-job.ts'
 import { insertWorkspace } from '../support/inserted.ts'
 import { TWIN_APP_ID } from '../support/twin/index.ts'
 import type { CallerCredentials } from '../support/validated.ts'
@@ -152,7 +152,7 @@ export async function argsFor(
   const known: Record<string, () => unknown> = {
     appId: () => tenant.appId,
     keyId: async () => (await world.operator.apps.createKey({ appId: tenant.appId })).id,
-    jobId: () => insertFailedJob(world, tenant.appId),
+    jobId: () => insertGivenUpJob(world, tenant.appId),
     userId: () => (isAboutUsers ? ownerId : thirdId),
     userIds: () => (isAboutUsers ? [ownerId] : [outsiderId]),
     memberIds: () => [thirdId],

@@ -15,7 +15,7 @@ type Elsewhere = {
   mayFail?: boolean
 }
 
-/** The clean-up of a second node on the same database. */
+/** The cleanup of a second node on the same database. */
 export function cleanupElsewhere(
   { databaseUrl }: Pick<World, 'databaseUrl'>,
   { patience = unhurried, mayFail = false, ...timings }: Elsewhere = {},

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 
 /** Where a connection is to be closed: at the nth answer since BEGIN, which is the first. */
-export type Closure = { answer: number; isDelivered: boolean }
+export type LossPoint = { answer: number; isDelivered: boolean }
 
 type Line = { client: net.Socket; upstream: net.Socket }
 
@@ -12,11 +12,11 @@ type Line = { client: net.Socket; upstream: net.Socket }
  */
 export async function openDatabaseProxy(target: string) {
   const lines = new Set<Line>()
-  let next: Closure | undefined
-  let closures = 0
+  let next: LossPoint | undefined
+  let lostCount = 0
 
   const end = (line: Line) => {
-    closures += 1
+    lostCount += 1
     line.client.end()
     line.upstream.destroy()
   }
@@ -54,10 +54,10 @@ export async function openDatabaseProxy(target: string) {
   return {
     url: url.href,
     /** Closes the next connection that comes to this place. */
-    closeAt: (closure: Closure | undefined) => {
-      next = closure
+    closeAt: (point: LossPoint | undefined) => {
+      next = point
     },
-    closures: () => closures,
+    lostCount: () => lostCount,
     /** Closes all connections now. */
     closeAll: () => {
       for (const line of lines) end(line)

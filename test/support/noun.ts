@@ -122,7 +122,7 @@ const insertions = [
   ['contract/contract.ts', 'export const contract = {\n', '  polls,\n'],
   [
     'contract/contract.ts',
-    'tagDescriptions: Record<keyof Contract, string> = {\n',
+    'nounDescriptions: Record<keyof Contract, string> = {\n',
     "  polls: 'Questions to the members of a channel.',\n",
   ],
   ['server/db/schema/index.ts', "from './messages.ts'\n", "export { polls } from './polls.ts'\n"],

@@ -3,7 +3,7 @@ import type { LockedChannel } from '../../core/event-buffer.ts'
 
 /**
  * Deletes a channel for everybody. The pair, the cid, the client id and the workspace are free
- * again at once; the clean-up purges the content.
+ * again at once; the cleanup purges the content.
  */
 export function markDeleted(
   ctx: Pick<Transaction, 'db' | 'emit' | 'write'>,

@@ -6,7 +6,7 @@ import { implement } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
 import { ALL_AUTHORS, TOMBSTONE_PART } from '../tombstones.ts'
 import { type DatedMessage, lockedMessageForApp, lockedMessageForAuthor } from './access.ts'
-import type { Thread } from './append.ts'
+import type { Thread } from './batch-counters.ts'
 
 /** Deletes a message: its author can while it is new, the app's backend always. */
 export const remove = implement(contract.messages.delete, async (ctx, ref) => {

@@ -3,8 +3,8 @@ import {
   contract,
   ErrorBody,
   limits,
+  nounDescriptions,
   type Operation,
-  tagDescriptions,
 } from '@parley/contract'
 import { initTRPC } from '@trpc/server'
 import {
@@ -43,7 +43,7 @@ function openApiDocument(): OpenAPIObject {
     openapi: '3.1.0',
     info: { ...info, description: introduction, license: { name: 'MIT', identifier: 'MIT' } },
     servers: [{ url: '/', description: 'The server that serves this document.' }],
-    tags: Object.entries(tagDescriptions).map(([name, description]) => ({ name, description })),
+    tags: Object.entries(nounDescriptions).map(([name, description]) => ({ name, description })),
     paths,
     components: {
       ...components,
@@ -116,8 +116,8 @@ type Paths = NonNullable<OpenAPIObject['paths']>
 type Described = NonNullable<Paths[string]['get']>
 type Parameter = NonNullable<Described['parameters']>[number]
 
-const operations = Object.entries<Record<string, Operation>>(contract).flatMap(([noun, group]) =>
-  Object.entries(group).map(([name, op]) => ({ id: `${noun}.${name}`, noun, op })),
+const operations = Object.entries<Record<string, Operation>>(contract).flatMap(([noun, verbs]) =>
+  Object.entries(verbs).map(([verb, op]) => ({ id: `${noun}.${verb}`, noun, op })),
 )
 
 /** What trpc-to-openapi makes of a router with the operations. */

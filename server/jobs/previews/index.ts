@@ -1,19 +1,16 @@
 import type { LinkPreview } from '@parley/contract'
 import { runInTransaction } from '../../core/context.ts'
 import type { EventPublisher } from '../../core/event-bus.ts'
-import { sha256 } from '../../core/hash.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import type { Db } from '../../db/client.ts'
 import { linksIn } from '../../features/messages/links.ts'
 import { attachPreviews } from '../../features/messages/previews.ts'
 import { type Handlers, RetryLaterError } from '../tasks.ts'
+import { cacheResults, selectCached } from './cache.ts'
 import { BusyError, createUserShare } from './fair-share.ts'
 import type { Fetch } from './fetch.ts'
 import { findPreview, type PreviewResult } from './find-preview.ts'
 
-const CACHE_SECONDS = 24 * 60 * 60
-/** How long to cache a miss, or a preview made without its site's answer: both may improve soon. */
-const INCOMPLETE_CACHE_SECONDS = 60
 /** How many messages of a user are given previews at once, of the ten of a process. */
 const MOST_PER_USER = 3
 /** How long a message waits, at least, if its author or a host of its links has to. */
@@ -23,7 +20,6 @@ type PreviewsOptions = { db: Db; metrics: Metrics; fetch: Fetch; publisher: Even
 type LinkingMessage = { channelId: string; userId: string; text: string }
 /** What is known so far, and why the rest has to wait. */
 type FoundPreviews = { previews: LinkPreview[]; busy: BusyError | undefined }
-type CacheRow = { urlHash: string; preview: LinkPreview | null }
 
 /**
  * Adds previews to messages. It reads the links when the job runs, so a message edited since it was
@@ -65,17 +61,8 @@ export function createPreviews({
     links: string[],
     { appId, signal }: { appId: string; signal: AbortSignal },
   ): Promise<FoundPreviews> => {
-    const hashes = new Map(links.map((link) => [link, sha256(link)]))
-    const rows = await db.use(
-      (db) => db<CacheRow[]>`
-        select lp.url_hash, lp.preview
-        from link_previews lp
-        where lp.app_id = ${appId}
-          and lp.url_hash = any(${[...hashes.values()]})
-          and lp.expires_at > now()`,
-    )
-    const cached = new Map(rows.map(({ urlHash, preview }) => [urlHash, preview]))
-    const missing = links.filter((link) => !cached.has(hashes.get(link) ?? ''))
+    const cached = await selectCached(db, appId, links)
+    const missing = links.filter((link) => !cached.has(link))
     const outcomes = await Promise.all(
       missing.map((link) =>
         findPreview(link, { fetch, signal }).catch((error: unknown) => ifBusy(error).busy),
@@ -85,30 +72,12 @@ export function createPreviews({
     metrics.previews.inc({ outcome: 'cached' }, cached.size)
     for (const { preview } of results)
       metrics.previews.inc({ outcome: preview ? 'found' : 'missed' })
-    if (results.length > 0) await cacheResults(appId, results)
+    if (results.length > 0) await cacheResults(db, appId, results)
     const all = [...cached.values(), ...results.map(({ preview }) => preview)]
     return {
       previews: all.filter((preview) => preview !== null),
       busy: outcomes.find((outcome) => outcome instanceof BusyError),
     }
-  }
-
-  const cacheResults = (appId: string, results: PreviewResult[]) => {
-    const hashes = results.map(({ url }) => sha256(url))
-    const previews = results.map(({ preview }) => preview && JSON.stringify(preview))
-    const seconds = results.map(({ preview, isComplete }) =>
-      preview && isComplete ? CACHE_SECONDS : INCOMPLETE_CACHE_SECONDS,
-    )
-    return db.use(
-      (db) => db`
-        insert into link_previews as lp (app_id, url_hash, preview, expires_at)
-        select ${appId}, found.hash, found.preview::jsonb,
-          now() + make_interval(secs => found.seconds)
-        from unnest(${hashes}::text[], ${previews}::text[], ${seconds}::int[])
-          as found (hash, preview, seconds)
-        on conflict (app_id, url_hash) do update
-          set preview = excluded.preview, expires_at = excluded.expires_at`,
-    )
   }
 
   return { preview }

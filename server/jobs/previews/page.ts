@@ -110,7 +110,7 @@ function declaredEncoding(body: Buffer, contentType: string) {
 }
 const CHARSET = /charset\s*=\s*["']?([\w:.-]{1,40})/i
 
-/** Text as one line that JSON and Postgres can store, or null if nothing is left. */
+/** Text as one line that JSON and PostgreSQL can store, or null if nothing is left. */
 export function toSingleLine(text: string | undefined, maxLength: number) {
   const line = (text ?? '')
     .slice(0, MAX_VALUE_LENGTH)

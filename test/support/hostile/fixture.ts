@@ -1,6 +1,6 @@
 import type { Credentials } from '@parley/client'
 import type { Auth, Operation } from '@parley/contract'
-import { insertFailedJob } from '../failed-job.ts'
+import { insertGivenUpJob } from '../given-up-job.ts'
 import { ADMIN_KEY, type World } from '../world.ts'
 import { type Pool, pools } from './requests.ts'
 
@@ -50,7 +50,7 @@ export async function createFixture(world: World): Promise<Fixture> {
     hero.devices.create({ platform: 'ios', provider: 'apns', token: `push-${turn}-${n}` }),
   )
   const keys = await times('keyId', () => operator.apps.createKey({ appId }))
-  const jobId = await times('jobId', () => insertFailedJob(world, appId))
+  const jobId = await times('jobId', () => insertGivenUpJob(world, appId))
   const idOf = ({ id }: { id: string }) => id
   return {
     ids: {

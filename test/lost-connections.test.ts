@@ -31,7 +31,7 @@ const openPool = (url: string) =>
   createDb({
     url,
     poolSize: 1,
-    applicationName: 'closures',
+    applicationName: 'lost-connections',
     patience: { callMs: 60_000, statementMs: 50_000 },
   })
 
@@ -55,10 +55,10 @@ async function closeEverywhere(write: (place: string) => Promise<Answer>) {
   let isOver = false
   for (let answer = 1; !isOver; answer++) {
     for (const isDelivered of [false, true]) {
-      const before = proxy.closures()
+      const before = proxy.lostCount()
       proxy.closeAt({ answer, isDelivered })
       const first = await write(`${answer}-${isDelivered}`)
-      isOver = proxy.closures() === before
+      isOver = proxy.lostCount() === before
       if (first.status < 300) continue
       expectUnavailable(first)
       refusals += 1
@@ -151,7 +151,7 @@ test('a statement begun after its connection was closed is refused and runs nowh
   const { db } = world()
   await db`create table written (name text)`
   const names = async () => (await db<{ name: string }[]>`select * from written`).map((r) => r.name)
-  // A pool of its own: each round opens a connection, and only its closure can end the work.
+  // A pool of its own: each round opens a connection, and only its loss can end the work.
   const pool = openPool(proxy.url)
   onTestFinished(() => pool.end({ timeout: 0 }))
   const begun: string[] = []

@@ -4,7 +4,7 @@ import { silentLog } from './jobs.ts'
 import type { World } from './world.ts'
 
 /** A job of an app that was given up, in a world that need not run jobs. Returns its id. */
-export async function insertFailedJob(
+export async function insertGivenUpJob(
   world: Pick<World, 'db' | 'pool' | 'metrics' | 'databaseUrl'>,
   appId: string,
 ) {

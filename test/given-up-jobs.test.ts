@@ -23,7 +23,7 @@ beforeEach(async () => {
   errors.length = 0
 })
 
-const failedJobs = async (appId = world().appId) =>
+const givenUpJobs = async (appId = world().appId) =>
   (await world().operator.jobs.list({ appId, state: 'failed' })).jobs
 const retry = (jobId: string, appId = world().appId) =>
   world().operator.jobs.retry({ appId, jobId })
@@ -46,7 +46,7 @@ const sendMessage = async () => {
 }
 /** The job that is given up next. It is stored first and logged then. */
 const nextGivenUp = async () => {
-  const job = await until(async () => (await failedJobs())[0])
+  const job = await until(async () => (await givenUpJobs())[0])
   await until(() => errors.length > 0)
   return job
 }
@@ -66,7 +66,7 @@ test('a job that was given up is listed with its reason, and runs when it is ret
   await retry(job.id)
   await idle(world())
   expect(provider().triggered()).toMatchObject([{ to: 'ben', payload: { messageId } }])
-  expect(await failedJobs()).toEqual([])
+  expect(await givenUpJobs()).toEqual([])
   expect(await refusal(retry(job.id))).toMatchObject({ code: 'NOT_FOUND' })
 })
 
@@ -93,7 +93,7 @@ test('the provider is the reason of a push that got too old because of it', asyn
   ])
 })
 
-test('the failed jobs of an app are listed and retried by its id alone', async () => {
+test('the jobs of an app that were given up are listed and retried by its id alone', async () => {
   const other = await world().operator.apps.create({ name: 'Other' })
   const { id } = await sendMessage()
   // Both are staged in one statement, so they become one batch.
@@ -105,15 +105,15 @@ test('the failed jobs of an app are listed and retried by its id alone', async (
     select 'push-message', payload::jsonb, now() - interval '7 hours'
     from unnest(${payloads}::text[]) as payload`
   const [[ours], [theirs]] = await until(async () => {
-    const found = await Promise.all([failedJobs(), failedJobs(other.id)])
+    const found = await Promise.all([givenUpJobs(), givenUpJobs(other.id)])
     return found.every((jobs) => jobs.length === 1) && found
   })
   expect([ours?.size, theirs?.size]).toEqual([1, 1])
   expect(ours?.id).not.toBe(theirs?.id)
   expect(await refusal(retry(theirs?.id ?? ''))).toMatchObject({ code: 'NOT_FOUND' })
-  expect(await failedJobs(other.id)).toHaveLength(1)
+  expect(await givenUpJobs(other.id)).toHaveLength(1)
   const noApp = '00000000-0000-4000-8000-000000000000'
-  expect(await refusal(failedJobs(noApp))).toMatchObject({ code: 'NOT_FOUND' })
+  expect(await refusal(givenUpJobs(noApp))).toMatchObject({ code: 'NOT_FOUND' })
 })
 
 test('a job that waits is not listed, nor can it be retried', async () => {
@@ -125,7 +125,7 @@ test('a job that waits is not listed, nor can it be retried', async () => {
       ${db.json({ jobs: [{ appId }], since: new Date().toISOString(), tries: 0 })}::json,
       run_at => now() + interval '1 hour'
     )`
-  expect(await failedJobs()).toEqual([])
+  expect(await givenUpJobs()).toEqual([])
   expect(await refusal(retry(waiting?.id ?? ''))).toMatchObject({ code: 'NOT_FOUND' })
   await db`delete from graphile_worker._private_jobs`
 })
@@ -138,8 +138,8 @@ test('jobs that were given up are kept for a week', async () => {
     where id = ${job.id}`
   await failedDaysAgo(6)
   await expireGivenUp(world().pool)
-  expect(await failedJobs()).toHaveLength(1)
+  expect(await givenUpJobs()).toHaveLength(1)
   await failedDaysAgo(8)
   await expireGivenUp(world().pool)
-  expect(await failedJobs()).toEqual([])
+  expect(await givenUpJobs()).toEqual([])
 })

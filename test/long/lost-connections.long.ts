@@ -4,11 +4,11 @@ import { openDatabaseProxy } from '../support/database-proxy.ts'
 import { watchForDeath } from '../support/deaths.ts'
 import { createWorld, useWorld } from '../support/world.ts'
 
-const CLOSURES = 1_000
+const LOSSES = 1_000
 const SENDERS = 8
 const world = useWorld()
 
-test('a thousand closures in transactions under load end no process and lose nothing', async () => {
+test('a thousand lost connections under load end no process and lose nothing', async () => {
   const deaths = watchForDeath()
   const proxy = await openDatabaseProxy(world().databaseUrl)
   const node = await createWorld({ databaseUrl: proxy.url, poolSize: SENDERS })
@@ -23,7 +23,7 @@ test('a thousand closures in transactions under load end no process and lose not
   let refusals = 0
   const chat = async (channelId: string) => {
     let sent = 0
-    for (let n = 1; proxy.closures() < CLOSURES; n++) {
+    for (let n = 1; proxy.lostCount() < LOSSES; n++) {
       const clientId = `${channelId}-${n}`
       for (let isSent = false; !isSent; ) {
         closeSomewhere()
@@ -48,7 +48,7 @@ test('a thousand closures in transactions under load end no process and lose not
   const seconds = Math.round((performance.now() - began) / 1000)
   const total = done.reduce((sum, { sent }) => sum + sent, 0)
   console.log(
-    `${proxy.closures()} closures in ${seconds} s: ${deaths.length} deaths, ` +
+    `${proxy.lostCount()} connections lost in ${seconds} s: ${deaths.length} deaths, ` +
       `${total} sends acknowledged, ${refusals} refused`,
   )
   expect(deaths).toEqual([])

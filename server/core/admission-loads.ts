@@ -1,0 +1,75 @@
+import { limits } from '@parley/contract'
+
+/** Whom work is done for: a user, or an app, by its key or in batches. */
+export type AdmittedCaller = { appId: string } & ({ userId: string } | { lane: Lane })
+/** Only calls are refused for the length of their queue: few batches of an app wait at a time. */
+type Lane = 'calls' | 'sends' | 'subscribes'
+
+type AppLoad = { running: number; waiting: number; callers: Map<string, CallerLoad> }
+/** What a caller has running, and what waits, in the order in which it came. */
+type CallerLoad = { atOnce: number; running: number; waiting: Set<() => void> }
+/** The load of a caller and of their app. */
+export type Load = { app: AppLoad; caller: CallerLoad }
+
+/** What runs and waits for whom, and who comes next. */
+export class AdmissionLoads {
+  readonly #apps = new Map<string, AppLoad>()
+  readonly #perApp: number
+  readonly #perUser: number
+
+  constructor(poolSize: number) {
+    this.#perApp = Math.max(1, Math.floor(poolSize / 2))
+    this.#perUser = Math.min(limits.callsAtOnce.user, Math.ceil(this.#perApp / 2))
+  }
+
+  of(who: AdmittedCaller): Load {
+    const name = nameOf(who)
+    const atOnce = 'userId' in who ? this.#perUser : this.#perApp
+    const app = this.#apps.get(who.appId) ?? { running: 0, waiting: 0, callers: new Map() }
+    const caller = app.callers.get(name) ?? { atOnce, running: 0, waiting: new Set() }
+    this.#apps.set(who.appId, app)
+    app.callers.set(name, caller)
+    return { app, caller }
+  }
+
+  forgetIdle(who: AdmittedCaller, { app, caller }: Load) {
+    if (caller.running > 0 || caller.waiting.size > 0) return
+    app.callers.delete(nameOf(who))
+    if (app.callers.size === 0) this.#apps.delete(who.appId)
+  }
+
+  hasRoom({ app, caller }: Load) {
+    return app.running < this.#perApp && caller.running < caller.atOnce
+  }
+
+  isFull(who: AdmittedCaller, { app, caller }: Load) {
+    const { userWaiting, appWaiting } = limits.callsAtOnce
+    if ('userId' in who) return caller.waiting.size >= userWaiting || app.waiting >= appWaiting
+    return who.lane === 'calls' && app.waiting >= appWaiting
+  }
+
+  start({ app, caller }: Load) {
+    app.running += 1
+    caller.running += 1
+  }
+
+  finish(who: AdmittedCaller, load: Load) {
+    load.app.running -= 1
+    load.caller.running -= 1
+    this.#admitNext(load.app)
+    this.forgetIdle(who, load)
+  }
+
+  #admitNext(app: AppLoad) {
+    for (const [name, caller] of app.callers) {
+      const [admit] = caller.waiting
+      if (!admit || !this.hasRoom({ app, caller })) continue
+      // To the end: the others have their turn before the next call of this caller.
+      app.callers.delete(name)
+      app.callers.set(name, caller)
+      return admit()
+    }
+  }
+}
+
+const nameOf = (who: AdmittedCaller) => ('userId' in who ? `user ${who.userId}` : who.lane)

@@ -1,0 +1,55 @@
+import type { Admit } from '../core/admission.ts'
+import { ApiError } from '../core/errors.ts'
+import { createLru } from '../core/lru.ts'
+import type { Revocations } from '../core/revocations.ts'
+import type { Tokens } from '../core/tokens.ts'
+import { type UserRef, userKey } from '../core/user-ref.ts'
+import type { Db, Tx } from '../db/client.ts'
+import { CACHE_ENTRIES, CACHE_MS, createLookupCache } from './lookup-cache.ts'
+
+type VerifyTokenOptions = { db: Db; admit: Admit; tokens: Tokens; revocations: Revocations }
+type GenerationRow = { tokenGeneration: number }
+
+/** Returns the user of a bearer token, by its claims and the current generation of their tokens. */
+export function createVerifyToken({ db, admit, tokens, revocations }: VerifyTokenOptions) {
+  const generations = createLookupCache<number>()
+  /** Revoked tokens, by user and generation. */
+  const badTokens = createLru<true>({ entries: CACHE_ENTRIES, ttl: CACHE_MS })
+  revocations.subscribe((revoked) => {
+    if ('userId' in revoked) generations.drop(userKey(revoked))
+  })
+
+  const currentGeneration = (user: UserRef, until: number) => {
+    const select = (db: Tx) => db<GenerationRow[]>`
+      select u.token_generation
+      from users u
+      where u.app_id = ${user.appId} and u.id = ${user.userId} and u.deleted_at is null`
+    const { appId, userId } = user
+    return generations.load(userKey(user), {
+      inTurn: (look) => admit({ appId, userId, until }, look),
+      select: async () => (await db.use(select, until))[0]?.tokenGeneration,
+    })
+  }
+
+  return async (token: string | undefined, until: number) => {
+    if (token === undefined)
+      throw new ApiError('UNAUTHORIZED', 'Authorization: expected Bearer <token>')
+    const claims = await tokens.verify('api', token)
+    if (claims === 'expired') throw new ApiError('INVALID_TOKEN', 'The token has expired')
+    if (claims === 'invalid') throw new ApiError('INVALID_TOKEN', 'The token is invalid')
+    const { appId, userId, admin, generation } = claims
+    const id = `${userKey(claims)}:${generation}`
+    if (badTokens.has(id)) throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
+    let current = await currentGeneration(claims, until)
+    // A token newer than the cached generation was minted after a revocation on another node.
+    if (current !== undefined && current < generation) {
+      generations.drop(userKey(claims))
+      current = await currentGeneration(claims, until)
+    }
+    if (current !== generation) {
+      badTokens.set(id, true)
+      throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
+    }
+    return { appId, userId, admin }
+  }
+}

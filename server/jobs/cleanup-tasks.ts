@@ -1,0 +1,76 @@
+import { performance } from 'node:perf_hooks'
+import type { EventPublisher } from '../core/event-bus.ts'
+import type { Db } from '../db/client.ts'
+import { createAbandonedPurge } from './abandoned.ts'
+import { createBatchSize } from './batch-size.ts'
+import {
+  type DeletedUsers,
+  type ErasureContext,
+  type ErasurePositions,
+  eraseUsers,
+  STEP,
+} from './erasure.ts'
+import {
+  BATCH,
+  expireEvents,
+  expireInvites,
+  expirePreviews,
+  purgeChannels,
+  thinReadMarks,
+} from './retention.ts'
+
+const THINNING_INTERVAL_MS = 3_600_000
+
+export type CleanupTasks = ReturnType<typeof createCleanupTasks>
+type TaskContext = Omit<ErasureContext, 'positions' | 'publisher' | 'mayWait'>
+type CleanupTask = { name: string; most: number; run: (context: TaskContext) => Promise<void> }
+
+type TasksOptions = {
+  publisher: EventPublisher
+  positions: ErasurePositions
+  /** After how many days channels and workspaces without members are deleted; 0: never. */
+  purgeEmptyAfterDays: number
+}
+
+/** The tasks of a pass in their order, each with the size of its next batch. */
+export function createCleanupTasks({ publisher, positions, purgeEmptyAfterDays }: TasksOptions) {
+  const purgeAbandoned = createAbandonedPurge(purgeEmptyAfterDays)
+  let thinnedAt = Number.NEGATIVE_INFINITY
+
+  const eraseDeletedUsers = async (context: TaskContext) => {
+    for (const users of await selectDeletedUsers(context.db)) {
+      const erasure = { ...context, publisher, positions, mayWait: false }
+      await context.attempt(() => eraseUsers(erasure, users))
+    }
+  }
+  const thinHourly = async (context: TaskContext) => {
+    if (performance.now() - thinnedAt < THINNING_INTERVAL_MS) return
+    await thinReadMarks(context)
+    thinnedAt = performance.now()
+  }
+  const tasks: CleanupTask[] = [
+    { name: 'events', most: BATCH, run: expireEvents },
+    { name: 'invites', most: BATCH, run: expireInvites },
+    { name: 'previews', most: BATCH, run: expirePreviews },
+    { name: 'users', most: STEP, run: eraseDeletedUsers },
+    { name: 'abandoned', most: BATCH, run: (ctx) => purgeAbandoned({ ...ctx, publisher }) },
+    { name: 'channels', most: BATCH, run: purgeChannels },
+    { name: 'read_marks', most: BATCH, run: thinHourly },
+  ]
+  return tasks.map((task) => ({ ...task, batch: createBatchSize(task.most) }))
+}
+
+const selectDeletedUsers = (db: Pick<Db, 'use'>) =>
+  db.use(
+    (db) => db<DeletedUsers[]>`
+      select app_id, array_agg(id) as user_ids
+      from (
+        select u.app_id, u.id
+        from users u
+        where u.deleted_at is not null
+          and u.forgotten_at is null
+        order by u.deleted_at
+        limit ${BATCH}
+      ) deleted
+      group by app_id`,
+  )

@@ -1,0 +1,62 @@
+import type { NodeNote } from './broker.ts'
+import { piecesOf } from './note-pieces.ts'
+
+/** Pause between NOTIFYs: each takes a lock that the commits of all other notifiers wait for. */
+const FLUSH_MS = 8
+/** PostgreSQL rejects payloads of 8,000 bytes. */
+const PAYLOAD_BYTES = 7_900
+/** The largest line: a payload also holds the id of its node. */
+const LINE_BYTES = PAYLOAD_BYTES - 100
+
+type NoteSenderOptions = { nodeId: string; notify: (payloads: string[]) => Promise<unknown> }
+
+/** Sends notes in few payloads, with a pause after each NOTIFY. */
+export function createNoteSender({ nodeId, notify }: NoteSenderOptions) {
+  let pending: string[] = []
+  let flushing: Promise<void> | undefined
+
+  const send = (note: NodeNote) => {
+    const text = JSON.stringify(note)
+    if (Buffer.byteLength(text) <= LINE_BYTES) pending.push(text)
+    else pending.push(...piecesOf(text, LINE_BYTES))
+    flushing ??= flush()
+  }
+  const flush = async () => {
+    await sleep(FLUSH_MS)
+    while (pending.length > 0) {
+      const notes = pending
+      pending = []
+      const pause = sleep(FLUSH_MS)
+      await notify(pack(nodeId, notes))
+      await pause
+    }
+    flushing = undefined
+  }
+
+  return {
+    send,
+    isFlushing: () => flushing !== undefined,
+    /** Resolves when everything has been sent. */
+    flushed: () => flushing,
+  }
+}
+
+const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+/** Packs notes into few payloads: the id of their node, then a line for each note. */
+function pack(nodeId: string, notes: string[]) {
+  const payloads: string[] = []
+  let payload = nodeId
+  let bytes = nodeId.length
+  for (const note of notes) {
+    const added = Buffer.byteLength(note) + 1
+    if (bytes + added > PAYLOAD_BYTES) {
+      payloads.push(payload)
+      payload = nodeId
+      bytes = nodeId.length
+    }
+    payload += `\n${note}`
+    bytes += added
+  }
+  return [...payloads, payload]
+}
