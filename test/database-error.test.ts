@@ -4,15 +4,18 @@ import { expect, inject, test } from 'vitest'
 
 const withParts = (parts: Partial<Record<'password' | 'pathname' | 'username', string>>) =>
   Object.assign(new URL(inject('databaseUrl')), parts).href
+/** No resolver is asked for a label this long: a slow one would outlast the time to connect. */
+const noHost = 's'.repeat(64)
 const problem = async (url: string) => {
   const error = await migrate(url).catch((reason: unknown) => reason)
   return databaseError(error).message
 }
 
 test('a DATABASE_URL that leads nowhere is refused with the part of it to look at', async () => {
-  const unencoded = 'postgres://parley:p@ss.invalid/w@db:5432/chat'
-  expect(await problem(unencoded)).toMatch(
-    /^The database cannot be used: getaddrinfo \w+ ss\.invalid\. Check the host .+ @ is %40/,
+  expect(await problem(`postgres://parley:p@${noHost}/w@db:5432/chat`)).toMatch(
+    new RegExp(
+      `^The database cannot be used: getaddrinfo \\w+ ${noHost}\\. Check the host .+ @ is %40`,
+    ),
   )
   expect(await problem('postgres://parley:hunter2@127.0.0.1:1/chat')).toMatch(
     /ECONNREFUSED 127\.0\.0\.1:1\. Check the host and port in DATABASE_URL$/,

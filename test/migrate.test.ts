@@ -13,11 +13,11 @@ const last = readMigrations().at(-1)?.name
 
 /** Runs a command of `parley` in a process of its own, in production. */
 const parley = (command: string, variables: Record<string, string>) =>
-  new Promise<{ code: number; output: string }>((resolve) => {
+  new Promise<{ code: unknown; output: string }>((resolve) => {
     const env = { PATH: process.env.PATH, ...production, ...complete, ...variables }
-    const options = { cwd: tmpdir(), env, timeout: 60_000 }
+    const options = { cwd: tmpdir(), env, timeout: 150_000 }
     execFile(process.execPath, bundled(command), options, (error, stdout, stderr) => {
-      const code = typeof error?.code === 'number' ? error.code : 0
+      const code = error ? (error.code ?? error.signal) : 0
       resolve({ code, output: stdout + stderr })
     })
   })
