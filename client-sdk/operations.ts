@@ -104,6 +104,17 @@ export const operations = {
   typing: {
     set: 'POST /api/channels/{channelId}/typing',
   },
+  webhooks: {
+    create: 'POST /webhooks',
+    list: 'GET /webhooks',
+    update: 'PATCH /webhooks/{webhookId}',
+    delete: 'DELETE /webhooks/{webhookId}',
+    rotate: 'POST /webhooks/{webhookId}/rotate',
+    test: 'POST /webhooks/{webhookId}/test',
+    deliveries: 'GET /webhooks/{webhookId}/deliveries',
+    retry: 'POST /webhooks/{webhookId}/deliveries/{deliveryId}/retry',
+    replay: 'POST /webhooks/{webhookId}/replay',
+  },
 } as const
 
 /** Operations other than GET of which two calls have the effect and the result of one. */
@@ -123,6 +134,9 @@ export const idempotent: ReadonlySet<string> = new Set([
   'receipts.query',
   'sync.pull',
   'preferences.update',
+  'webhooks.update',
+  'webhooks.retry',
+  'webhooks.replay',
 ])
 
 /** The rate limit that a call counts against, unless it is the one of requests. */

@@ -1252,6 +1252,134 @@ export interface Api {
       success: boolean
     }>
   }
+  webhooks: {
+    /**
+     * From now on, the durable events of the app that match are sent to the URL, signed by the
+     * Standard Webhooks convention. An app has at most 20.
+     *
+     * `POST /webhooks`
+     */
+    create(args: {
+      /**
+       * Where deliveries are sent: https, on the default port, at a public address. The operator
+       * can allow other hosts (WEBHOOK_ALLOW_HOSTS), and in development http is allowed.
+       */
+      url: string
+      /** The events that it is sent. */
+      events: EventPattern[]
+      /** What it is for; null: nothing was said. */
+      description?: string | null | undefined
+    }, options?: CallOptions): Promise<WebhookWithSecret>
+    /**
+     * Lists all webhooks of the app, without their secrets.
+     *
+     * `GET /webhooks`
+     */
+    list(args?: Record<string, never>, options?: CallOptions): Promise<{
+      /** Oldest first. */
+      webhooks: Webhook[]
+    }>
+    /**
+     * Changes the fields that are given. `enabled: true` also enables a webhook that the server has
+     * disabled; what happened meanwhile is sent by a replay.
+     *
+     * `PATCH /webhooks/{webhookId}`
+     */
+    update(args: {
+      /** Id of the webhook. */
+      webhookId: string
+      /**
+       * Where deliveries are sent: https, on the default port, at a public address. The operator
+       * can allow other hosts (WEBHOOK_ALLOW_HOSTS), and in development http is allowed.
+       */
+      url?: string | undefined
+      /** The events that it is sent. */
+      events?: EventPattern[] | undefined
+      /** What it is for; null: nothing was said. */
+      description?: string | null | undefined
+      /** Whether it is sent events. Events while it is disabled are not sent later. */
+      enabled?: boolean | undefined
+    }, options?: CallOptions): Promise<Webhook>
+    /**
+     * Nothing is sent to it any more, what has not been delivered included.
+     *
+     * `DELETE /webhooks/{webhookId}`
+     */
+    delete(args: {
+      /** Id of the webhook. */
+      webhookId: string
+    }, options?: CallOptions): Promise<{
+      /** Always true: a failure is an error response. */
+      success: boolean
+    }>
+    /**
+     * Makes a new secret. For 24 hours the one before signs too, so that a receiver with either
+     * accepts what it is sent.
+     *
+     * `POST /webhooks/{webhookId}/rotate`
+     */
+    rotate(args: {
+      /** Id of the webhook. */
+      webhookId: string
+    }, options?: CallOptions): Promise<WebhookWithSecret>
+    /**
+     * Sends it an event `webhook.test`. What becomes of it is in the list of its deliveries.
+     *
+     * `POST /webhooks/{webhookId}/test`
+     */
+    test(args: {
+      /** Id of the webhook. */
+      webhookId: string
+    }, options?: CallOptions): Promise<WebhookDelivery>
+    /**
+     * Lists what it was sent, and will be. Kept for 48 hours.
+     *
+     * `GET /webhooks/{webhookId}/deliveries`
+     */
+    deliveries(args: {
+      /** Id of the webhook. */
+      webhookId: string
+      /** Page size. Above 100 means 100. */
+      limit?: number | undefined
+      /**
+       * `nextCursor` of an earlier page: the list goes on after it, whatever was added or removed
+       * meanwhile, and as fast on the last page as on the first. `offset` counts from there.
+       */
+      cursor?: string | undefined
+    }, options?: CallOptions): Promise<{
+      /** Newest first. */
+      deliveries: WebhookDelivery[]
+      /** The `cursor` of the next page; null on the last page. */
+      nextCursor: string | null
+    }>
+    /**
+     * Sends it again now, whatever became of it, with all its attempts. Its event is kept for 24
+     * hours.
+     *
+     * `POST /webhooks/{webhookId}/deliveries/{deliveryId}/retry`
+     */
+    retry(args: {
+      /** Id of the webhook. */
+      webhookId: string
+      /** Id of the delivery. */
+      deliveryId: string
+    }, options?: CallOptions): Promise<WebhookDelivery>
+    /**
+     * Sends all events that match and happened since a time, those already delivered and those from
+     * before the webhook included. Events are kept for 24 hours.
+     *
+     * `POST /webhooks/{webhookId}/replay`
+     */
+    replay(args: {
+      /** Id of the webhook. */
+      webhookId: string
+      /** Events since then are sent. */
+      since: string
+    }, options?: CallOptions): Promise<{
+      /** Always true: a failure is an error response. */
+      success: boolean
+    }>
+  }
 }
 
 /** The operations of a user. */
@@ -1282,6 +1410,7 @@ export interface ServerApi {
   members: Pick<Api['members'], 'list' | 'add' | 'remove'>
   messages: Pick<Api['messages'], 'list' | 'send' | 'delete'>
   abandoned: Api['abandoned']
+  webhooks: Api['webhooks']
 }
 
 /** Events of a channel's topic. */
@@ -1835,6 +1964,9 @@ export interface ChannelProfile {
   updatedAt: string
 }
 
+/** The type of an event, or `message.*` for all about messages, or `*` for all. */
+export type EventPattern = '*' | 'message.*' | 'reaction.*' | 'channel.*' | 'workspace.*' | 'message.new' | 'message.updated' | 'message.deleted' | 'reaction.added' | 'reaction.removed' | 'channel.member_joined' | 'channel.member_left' | 'channel.member_updated' | 'channel.updated' | 'channel.deleted' | 'channel.added' | 'channel.removed' | 'workspace.removed' | 'channel.settings_changed'
+
 /** An invite, without its secret. */
 export interface Invite {
   /** Id of the invite. */
@@ -2174,6 +2306,83 @@ export interface UserSummary {
   name: string
   /** Avatar URL. */
   image: string | null
+}
+
+/** An endpoint that is sent the events of an app. */
+export interface Webhook {
+  /** Id of the webhook. */
+  id: string
+  /**
+   * Where deliveries are sent: https, on the default port, at a public address. The operator can
+   * allow other hosts (WEBHOOK_ALLOW_HOSTS), and in development http is allowed.
+   */
+  url: string
+  /** The events that it is sent. */
+  events: EventPattern[]
+  /** What it is for; null: nothing was said. */
+  description: string | null
+  /** Whether it is sent events. Events while it is disabled are not sent later. */
+  enabled: boolean
+  /**
+   * Why the server disabled it: nothing succeeded for 5 days (`failing`), or it answered 410
+   * (`gone`). Null if it did not.
+   */
+  disabledReason: 'failing' | 'gone' | null
+  /** When the first delivery failed since one succeeded; null: the last did. */
+  failingSince: string | null
+  /** When it was created. */
+  createdAt: string
+}
+
+/** An event on its way to a webhook. */
+export interface WebhookDelivery {
+  /** Id of the delivery. */
+  id: string
+  /** The type of the event. */
+  eventType: string
+  /**
+   * `pending`: those after it in its channel wait for it. `retrying`: it failed several times, is
+   * tried again later, and holds nothing up. `failed`: it was given up.
+   */
+  status: 'pending' | 'retrying' | 'delivered' | 'failed'
+  /** How often it was sent. */
+  attempts: number
+  /** The status of the last answer; null: none came. */
+  responseStatus: number | null
+  /** Why the last attempt failed; null if it did not. */
+  error: string | null
+  /** When it is sent, at the earliest; null: no more. */
+  nextAttemptAt: string | null
+  /** When the delivery was made, soon after its event. */
+  createdAt: string
+}
+
+/** A webhook, with the secret that its signatures are made with. */
+export interface WebhookWithSecret {
+  /** Id of the webhook. */
+  id: string
+  /**
+   * Where deliveries are sent: https, on the default port, at a public address. The operator can
+   * allow other hosts (WEBHOOK_ALLOW_HOSTS), and in development http is allowed.
+   */
+  url: string
+  /** The events that it is sent. */
+  events: EventPattern[]
+  /** What it is for; null: nothing was said. */
+  description: string | null
+  /** Whether it is sent events. Events while it is disabled are not sent later. */
+  enabled: boolean
+  /**
+   * Why the server disabled it: nothing succeeded for 5 days (`failing`), or it answered 410
+   * (`gone`). Null if it did not.
+   */
+  disabledReason: 'failing' | 'gone' | null
+  /** When the first delivery failed since one succeeded; null: the last did. */
+  failingSince: string | null
+  /** When it was created. */
+  createdAt: string
+  /** The key of its signatures. Shown only in this response. */
+  secret: string
 }
 
 /** A workspace as one of its members sees it. */

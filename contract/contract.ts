@@ -16,6 +16,7 @@ import { sync } from './sync.ts'
 import { tokens } from './tokens.ts'
 import { typing } from './typing.ts'
 import { users } from './users.ts'
+import { webhooks } from './webhooks.ts'
 import { workspaces } from './workspaces.ts'
 
 /**
@@ -42,6 +43,7 @@ export const contract = {
   devices,
   preferences,
   typing,
+  webhooks,
 }
 export type Contract = typeof contract
 
@@ -66,4 +68,5 @@ export const nounDescriptions: Record<keyof Contract, string> = {
   abandoned: "Channels and workspaces that all members have left; for the app's backend.",
   devices: 'Devices that receive push notifications.',
   preferences: 'What a user wants to be notified about.',
+  webhooks: "Endpoints that are sent the events of an app; for the app's backend.",
 }

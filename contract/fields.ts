@@ -14,6 +14,7 @@ export const examples = {
   messageId: '019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90',
   workspaceId: '019c9b1c-5d4e-7a1b-9c2d-3e4f50617283',
   inviteId: '019c9b20-6e3f-7b4c-8d5e-6f7081920314',
+  webhookId: '019c9b21-7f40-7c5d-8e6f-708192031425',
 }
 
 export const isStorable = (value: string) => !value.includes('\0') && value.isWellFormed()
@@ -68,6 +69,13 @@ export const workspaceId = () =>
   uuid().meta({ description: 'Id of the workspace.', examples: [examples.workspaceId] })
 export const inviteId = () =>
   uuid().meta({ description: 'Id of the invite.', examples: [examples.inviteId] })
+export const webhookId = () =>
+  uuid().meta({ description: 'Id of the webhook.', examples: [examples.webhookId] })
+export const deliveryId = () =>
+  z
+    .string()
+    .regex(/^[1-9]\d{0,17}$/, 'expected the id of a delivery')
+    .meta({ description: 'Id of the delivery.', examples: ['4711'] })
 
 /** The author of system messages: no user can have this id. */
 export const systemUserId = 'parley.system'

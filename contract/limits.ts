@@ -42,6 +42,7 @@ export const limits = {
     messages: { default: 100, max: 200 },
     invites: { default: 50, max: 100 },
     abandoned: { default: 50, max: 100 },
+    deliveries: { default: 50, max: 100 },
   },
   userIdLength: 255,
   nameLength: 255,
@@ -118,6 +119,15 @@ export const limits = {
     members: 1_000,
   },
   eventsKeptHours: 24,
+  webhooks: {
+    /** The most webhooks of an app. */
+    most: 20,
+    /** How long the secret before a rotation signs too. */
+    rotationHours: 24,
+    /** After how many days without a delivery that succeeds a webhook is disabled. */
+    failingDays: 5,
+    deliveriesKeptHours: 48,
+  },
   readMarksKeptDays: 90,
   largestInteger: 2_147_483_647,
 } as const

@@ -7,6 +7,7 @@ import { createLastActive } from './core/last-active.ts'
 import type { Metrics } from './core/metrics.ts'
 import { isAllowedOrigin } from './core/origins.ts'
 import { createRevocations } from './core/revocations.ts'
+import { createWebhookUrlCheck, type WebhookUrlOptions } from './core/webhook-urls.ts'
 import { type Db, isDatabaseUnavailable } from './db/client.ts'
 import { operations } from './features/index.ts'
 import { createActingUsers } from './http/acting-users.ts'
@@ -43,6 +44,7 @@ export type AppOptions = {
     /** The page that accepts invites; contains `{token}`. */
     inviteUrl?: string | undefined
   }
+  webhooks: WebhookUrlOptions
   jobs: Pick<Services, 'erasure' | 'staging' | 'workers' | 'providerPreferences'>
   realtime: Pick<
     RealtimeOptions,
@@ -94,6 +96,7 @@ export function buildApp(options: AppOptions) {
     publisher: bus.publisher,
     ...options.jobs,
     inviteUrl: inviteUrl(urls),
+    webhookUrlProblem: createWebhookUrlCheck(options.webhooks),
     get wsUrl() {
       return urls.wsUrl()
     },

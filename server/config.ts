@@ -80,6 +80,7 @@ export const Variables = z.object({
   PURGE_EMPTY_AFTER_DAYS: wholeNumber(0, 36_500).default(0),
   JOBS: z.enum(['on', 'external', 'off']).default('on'),
   LINK_PREVIEW_ALLOW_HOSTS: list.pipe(z.array(hostWithPort)).default([]),
+  WEBHOOK_ALLOW_HOSTS: list.pipe(z.array(hostWithPort)).default([]),
   PUSH_SECRET_KEY: z.string().optional(),
   PUSH_API_URL: httpUrl.default('http://localhost:3000'),
   PUSH_TENANT_ID: z.string().optional(),
@@ -152,6 +153,10 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
     jobs: variables.JOBS,
     previews: {
       allowedHosts: variables.LINK_PREVIEW_ALLOW_HOSTS.map((entry) => entry.toLowerCase()),
+    },
+    webhooks: {
+      allowedHosts: variables.WEBHOOK_ALLOW_HOSTS.map((entry) => entry.toLowerCase()),
+      requireHttps: isProduction,
     },
     push: pushSettings(variables),
     metricsPort: variables.METRICS_PORT,

@@ -1,4 +1,4 @@
-import { hostOf, isIpAddress, isPublicAddress } from '@parley/server/jobs/previews/address'
+import { hostOf, isIpAddress, isPublicAddress } from '@parley/server/core/addresses'
 import { createFetch } from '@parley/server/jobs/previews/fetch'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { observeConnections } from './support/connections.ts'

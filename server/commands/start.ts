@@ -61,6 +61,7 @@ async function startServer(stop: (exitCode?: number) => void) {
     http: { ...config, hasDocsPage: !config.isProduction, demoApiKey: secrets?.demoApiKey },
     access: { tokens, adminKey, userAdminAccess: config.userAdminAccess },
     urls: { publicUrl, wsUrl, inviteUrl: config.inviteUrl },
+    webhooks: config.webhooks,
     jobs: {
       erasure: cleanup,
       staging,

@@ -41,6 +41,8 @@ export type Services = {
   tokens: Tokens
   wsUrl: string
   inviteUrl: (token: string) => string
+  /** What is wrong with the URL of a webhook; undefined: nothing. */
+  webhookUrlProblem: (url: string) => string | undefined
   version: string
   userAdminAccess: UserAdminAccess
   revocations: Revocations

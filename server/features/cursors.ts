@@ -24,6 +24,13 @@ export function decodeIdCursor(cursor: string) {
   return id
 }
 
+/** The number that a cursor names. */
+export function decodeNumberCursor(cursor: string) {
+  const [number] = decodeCursor(cursor)
+  if (!/^\d{1,18}$/.test(number)) throw invalidCursor()
+  return number
+}
+
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)

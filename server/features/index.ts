@@ -18,6 +18,7 @@ import { sync } from './sync.ts'
 import { tokens } from './tokens.ts'
 import { typing } from './typing.ts'
 import { users } from './users/index.ts'
+import { webhooks } from './webhooks/index.ts'
 import { workspaces } from './workspaces/index.ts'
 
 /** The implementation of every operation of the contract; a missing one does not compile. */
@@ -41,4 +42,5 @@ export const operations = {
   devices,
   preferences,
   typing,
+  webhooks,
 } satisfies { [Noun in keyof Contract]: Implements<Noun> }

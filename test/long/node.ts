@@ -93,6 +93,7 @@ const app = buildApp({
     userAdminAccess: 'bearer',
   },
   urls: { publicUrl: () => 'http://test', wsUrl: () => 'ws://test' },
+  webhooks: { allowedHosts: [], requireHttps: false },
   jobs: {
     erasure: createCleanup({ db, publisher, metrics, onError: console.error }),
     staging: createJobStaging([]),

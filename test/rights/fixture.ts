@@ -25,7 +25,7 @@ export function useTenants() {
   // What a test leaves behind would be compared in all that follow.
   afterEach(async () => {
     const { db } = world()
-    for (const table of ['channels', 'workspaces', 'users'])
+    for (const table of ['channels', 'workspaces', 'users', 'webhooks', 'webhook_deliveries'])
       await db`delete from ${db(table)} where app_id <> ${TWIN_APP_ID}`
     await db`delete from events where topic not like ${`%:${TWIN_APP_ID}:%`}`
   })
@@ -148,6 +148,13 @@ export async function argsFor(
 ): Promise<Record<string, unknown>> {
   const { world, channelId, messageId, workspaceId, ownerId, thirdId, outsiderId, tenant, owner } =
     scene
+  const { webhooks } = world.api({ apiKey: tenant.apiKey })
+  const url = 'https://example.com'
+  let created: Promise<string> | undefined
+  const newWebhook = () =>
+    (created ??= webhooks
+      .create({ url, events: ['*'], description: SECRET_WORD })
+      .then(({ id }) => id))
   const isAboutUsers = id.startsWith('users.') || id.startsWith('tokens.')
   const known: Record<string, () => unknown> = {
     appId: () => tenant.appId,
@@ -168,6 +175,11 @@ export async function argsFor(
     deviceId: async () =>
       (await owner.devices.create({ platform: 'ios', provider: 'apns', token: randomUUID() })).id,
     inviteId: async () => (await owner.invites.create({ workspaceId })).id,
+    webhookId: newWebhook,
+    deliveryId: async () => (await webhooks.test({ webhookId: await newWebhook() })).id,
+    url: () => url,
+    events: () => ['*'],
+    since: () => new Date(Date.now() - 60_000).toISOString(),
     token: async () =>
       id === 'invites.accept' ? (await owner.invites.create({ workspaceId })).token : randomUUID(),
     name: () => 'New',

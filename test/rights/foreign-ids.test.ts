@@ -32,7 +32,7 @@ const foreign: Record<string, string> = {
 const idNames = new RegExp(
   `^(${[
     'userId|memberId|messageId|userIds|memberIds|messageIds|parentId|before|after|users|channels',
-    'channelId|workspaceId|inviteId|deviceId|appId|keyId|jobId',
+    'channelId|workspaceId|inviteId|deviceId|appId|keyId|jobId|webhookId|deliveryId',
   ].join('|')})$`,
 )
 const idFields = operations.flatMap(([id, op]) =>

@@ -85,6 +85,15 @@ const matrix = rows(`
   preferences.get         ok     ok       ok     ok    401      401 ok      ok       ok      401
   preferences.update      ok     ok       ok     ok    401      401 ok      ok       ok      401
   typing.set              404    403      ok     ok    401      401 404     ok       ok      401
+  webhooks.create         401    401      401    401   ok       ok  401     401      401     401
+  webhooks.list           401    401      401    401   ok       ok  401     401      401     401
+  webhooks.update         401    401      401    401   404      ok  401     401      401     401
+  webhooks.delete         401    401      401    401   404      ok  401     401      401     401
+  webhooks.rotate         401    401      401    401   404      ok  401     401      401     401
+  webhooks.test           401    401      401    401   404      ok  401     401      401     401
+  webhooks.deliveries     401    401      401    401   404      ok  401     401      401     401
+  webhooks.retry          401    401      401    401   404      ok  401     401      401     401
+  webhooks.replay         401    401      401    401   404      ok  401     401      401     401
 `)
 
 /** The answers to invalid credentials, by the credentials that an operation requires. */

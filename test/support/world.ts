@@ -38,6 +38,7 @@ type WorldOptions = Partial<
     >
 > & {
   poolSize?: number
+  webhooks?: Partial<AppOptions['webhooks']>
   /** By default so long that no call fails because the machine is busy. */
   patience?: Patience
   onStatement?: (statement: string) => void
@@ -92,7 +93,7 @@ export async function createWorld({
   )
   const { presenceGraceSeconds = 15, socketsPerUser = 0 } = options
   const { eventMemoryBytes = 2 ** 27, sendMemoryBytes = 2 ** 28 } = options
-  const { inviteUrl, userAdminAccess = 'bearer' } = options
+  const { inviteUrl, userAdminAccess = 'bearer', webhooks } = options
   const workers = jobs?.isElsewhere ? watchWorkers({ db: pool, timings: jobs.timings }) : undefined
   const app = buildApp({
     db: pool,
@@ -112,6 +113,7 @@ export async function createWorld({
       wsUrl: options.wsUrl ?? (() => 'ws://test/connection/websocket'),
       inviteUrl,
     },
+    webhooks: { allowedHosts: [], requireHttps: false, ...webhooks },
     jobs: {
       erasure: cleanup,
       staging,

@@ -1,7 +1,8 @@
 import ipaddr from 'ipaddr.js'
 
 /**
- * Whether an IP address, in any spelling, is on the public internet. Previews come from there only.
+ * Whether an IP address, in any spelling, is on the public internet. Previews and webhooks go there
+ * only.
  */
 export function isPublicAddress(address: string) {
   if (!ipaddr.isValid(address)) return false
@@ -17,7 +18,7 @@ const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3')
 /** The number is public, but the host of a virtual machine answers there. */
 const AZURE_METADATA = '168.63.129.16'
 
-/** Whether a URL is http(s) on the default port, without credentials. Others are never fetched. */
+/** Whether a URL is http(s) on the default port, without credentials. Others are refused. */
 export const isPlainHttpUrl = ({ protocol, port, username, password }: URL) =>
   (protocol === 'http:' || protocol === 'https:') &&
   port === '' &&

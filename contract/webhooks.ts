@@ -1,0 +1,220 @@
+import { z } from 'zod'
+import * as field from './fields.ts'
+import { limits } from './limits.ts'
+import { operation } from './operation.ts'
+import { EventPattern } from './webhook-events.ts'
+
+const { most, rotationHours, failingDays, deliveriesKeptHours } = limits.webhooks
+const id = field.webhookId()
+const url = field.url().meta({
+  description:
+    'Where deliveries are sent: https, on the default port, at a public address. The operator ' +
+    'can allow other hosts (WEBHOOK_ALLOW_HOSTS), and in development http is allowed.',
+  examples: ['https://shop.example.com/parley'],
+})
+const events = z
+  .array(EventPattern)
+  .min(1)
+  .max(50)
+  .meta({ description: 'The events that it is sent.', examples: [['message.*']] })
+const description = field
+  .text({ max: limits.descriptionLength })
+  .nullable()
+  .meta({ description: 'What it is for; null: nothing was said.', examples: ['Order mails'] })
+const secret = z.string().meta({
+  description: 'The key of its signatures. Shown only in this response.',
+  examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
+})
+
+/** An endpoint that is sent the events of an app. */
+export const Webhook = z
+  .object({
+    id,
+    url,
+    events,
+    description,
+    enabled: z.boolean().meta({
+      description: 'Whether it is sent events. Events while it is disabled are not sent later.',
+      examples: [true],
+    }),
+    disabledReason: z
+      .enum(['failing', 'gone'])
+      .nullable()
+      .meta({
+        description:
+          `Why the server disabled it: nothing succeeded for ${failingDays} days (\`failing\`), ` +
+          'or it answered 410 (`gone`). Null if it did not.',
+        examples: [null],
+      }),
+    failingSince: field
+      .timestamp()
+      .nullable()
+      .meta({
+        description: 'When the first delivery failed since one succeeded; null: the last did.',
+        examples: [null],
+      }),
+    createdAt: field.time('When it was created.'),
+  })
+  .meta({ id: 'Webhook', description: 'An endpoint that is sent the events of an app.' })
+export type Webhook = z.infer<typeof Webhook>
+
+const WithSecret = z.object({ ...Webhook.shape, secret }).meta({
+  id: 'WebhookWithSecret',
+  description: 'A webhook, with the secret that its signatures are made with.',
+})
+
+/** An event on its way to a webhook. */
+export const WebhookDelivery = z
+  .object({
+    id: field.deliveryId(),
+    eventType: z
+      .string()
+      .meta({ description: 'The type of the event.', examples: ['message.new'] }),
+    status: z.enum(['pending', 'retrying', 'delivered', 'failed']).meta({
+      description:
+        '`pending`: those after it in its channel wait for it. `retrying`: it failed several ' +
+        'times, is tried again later, and holds nothing up. `failed`: it was given up.',
+      examples: ['delivered'],
+    }),
+    attempts: z.int().meta({ description: 'How often it was sent.', examples: [1] }),
+    responseStatus: z
+      .int()
+      .nullable()
+      .meta({ description: 'The status of the last answer; null: none came.', examples: [200] }),
+    error: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why the last attempt failed; null if it did not.', examples: [null] }),
+    nextAttemptAt: field
+      .timestamp()
+      .nullable()
+      .meta({ description: 'When it is sent, at the earliest; null: no more.', examples: [null] }),
+    createdAt: field.time('When the delivery was made, soon after its event.'),
+  })
+  .meta({ id: 'WebhookDelivery', description: 'An event on its way to a webhook.' })
+export type WebhookDelivery = z.infer<typeof WebhookDelivery>
+
+const Ref = z.object({ webhookId: id })
+const changes = { url, events, description }
+
+/** Webhooks of an app, for its backend. */
+export const webhooks = {
+  create: operation({
+    method: 'POST',
+    path: '/webhooks',
+    auth: 'key',
+    status: 201,
+    summary: 'Create a webhook',
+    description:
+      'From now on, the durable events of the app that match are sent to the URL, signed by the ' +
+      `Standard Webhooks convention. An app has at most ${most}.`,
+    input: z.object({ ...changes, description: description.optional() }),
+    output: WithSecret,
+  }),
+  list: operation({
+    method: 'GET',
+    path: '/webhooks',
+    auth: 'key',
+    summary: 'List webhooks',
+    description: 'Lists all webhooks of the app, without their secrets.',
+    input: z.object({}),
+    output: z.object({ webhooks: z.array(Webhook).meta({ description: 'Oldest first.' }) }),
+  }),
+  update: operation({
+    method: 'PATCH',
+    path: '/webhooks/{webhookId}',
+    auth: 'key',
+    summary: 'Change a webhook',
+    description:
+      'Changes the fields that are given. `enabled: true` also enables a webhook that the server ' +
+      'has disabled; what happened meanwhile is sent by a replay.',
+    input: Ref.extend({
+      url: url.optional(),
+      events: events.optional(),
+      description: description.optional(),
+      enabled: Webhook.shape.enabled.optional(),
+    }),
+    output: Webhook,
+    errors: ['NOT_FOUND'],
+    idempotent: true,
+  }),
+  delete: operation({
+    method: 'DELETE',
+    path: '/webhooks/{webhookId}',
+    auth: 'key',
+    summary: 'Delete a webhook',
+    description: 'Nothing is sent to it any more, what has not been delivered included.',
+    input: Ref,
+    output: field.Success,
+    errors: ['NOT_FOUND'],
+  }),
+  rotate: operation({
+    method: 'POST',
+    path: '/webhooks/{webhookId}/rotate',
+    auth: 'key',
+    summary: 'Replace the secret',
+    description:
+      `Makes a new secret. For ${rotationHours} hours the one before signs too, so that a ` +
+      'receiver with either accepts what it is sent.',
+    input: Ref,
+    output: WithSecret,
+    errors: ['NOT_FOUND'],
+  }),
+  test: operation({
+    method: 'POST',
+    path: '/webhooks/{webhookId}/test',
+    auth: 'key',
+    summary: 'Test a webhook',
+    description:
+      'Sends it an event `webhook.test`. What becomes of it is in the list of its deliveries.',
+    input: Ref,
+    output: WebhookDelivery,
+    errors: ['NOT_FOUND'],
+  }),
+  deliveries: operation({
+    method: 'GET',
+    path: '/webhooks/{webhookId}/deliveries',
+    auth: 'key',
+    summary: 'List deliveries',
+    description: `Lists what it was sent, and will be. Kept for ${deliveriesKeptHours} hours.`,
+    input: Ref.extend({
+      limit: field.pageSize(limits.page.deliveries),
+      cursor: field.cursor(),
+    }),
+    output: z.object({
+      deliveries: z.array(WebhookDelivery).meta({ description: 'Newest first.' }),
+      nextCursor: field.nextCursor(),
+    }),
+    errors: ['NOT_FOUND'],
+  }),
+  retry: operation({
+    method: 'POST',
+    path: '/webhooks/{webhookId}/deliveries/{deliveryId}/retry',
+    auth: 'key',
+    summary: 'Send a delivery again',
+    description:
+      'Sends it again now, whatever became of it, with all its attempts. Its event is kept for ' +
+      `${limits.eventsKeptHours} hours.`,
+    input: Ref.extend({ deliveryId: field.deliveryId() }),
+    output: WebhookDelivery,
+    errors: ['NOT_FOUND'],
+    idempotent: true,
+  }),
+  replay: operation({
+    method: 'POST',
+    path: '/webhooks/{webhookId}/replay',
+    auth: 'key',
+    summary: 'Send past events again',
+    description:
+      'Sends all events that match and happened since a time, those already delivered and those ' +
+      `from before the webhook included. Events are kept for ${limits.eventsKeptHours} hours.`,
+    input: Ref.extend({
+      since: field
+        .timestamp()
+        .meta({ description: 'Events since then are sent.', examples: [field.examples.time] }),
+    }),
+    output: field.Success,
+    errors: ['NOT_FOUND'],
+    idempotent: true,
+  }),
+}

@@ -1,0 +1,77 @@
+import { sql } from 'drizzle-orm'
+import {
+  bigserial,
+  boolean,
+  index,
+  integer,
+  pgTable,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import { appId } from './apps.ts'
+import { createdAt, instant } from './columns.ts'
+
+/** Endpoints that are sent the events of an app. */
+export const webhooks = pgTable(
+  'webhooks',
+  {
+    id: uuid().primaryKey(),
+    appId: appId(),
+    url: text().notNull(),
+    events: text().array().notNull(),
+    description: text(),
+    enabled: boolean().notNull().default(true),
+    /** Events from then on are delivered: since it was created, or enabled again. */
+    activeSince: createdAt(),
+    disabledReason: text().$type<'failing' | 'gone'>(),
+    /** When the first delivery failed since one succeeded. */
+    failingSince: instant(),
+    secret: text().notNull(),
+    /** Signs too, until it expires. */
+    previousSecret: text(),
+    previousSecretExpiresAt: instant(),
+    /** Events since then are to be delivered again. */
+    replaySince: instant(),
+    /** The worker that sends its deliveries, and until when it may. */
+    leasedBy: uuid(),
+    leasedUntil: instant(),
+    createdAt: createdAt(),
+  },
+  (t) => [index().on(t.appId)],
+)
+
+/**
+ * An event that a webhook is sent. The payload stays in `events`, so that it goes when the event or
+ * its message does. Rows of deleted webhooks are left to the clean-up.
+ */
+export const webhookDeliveries = pgTable(
+  'webhook_deliveries',
+  {
+    id: bigserial({ mode: 'number' }).primaryKey(),
+    appId: appId(),
+    webhookId: uuid().notNull(),
+    /** Null for a test. */
+    topic: text(),
+    offset: integer(),
+    eventType: text().notNull(),
+    status: text()
+      .$type<'pending' | 'retrying' | 'delivered' | 'failed'>()
+      .notNull()
+      .default('pending'),
+    attempts: integer().notNull().default(0),
+    responseStatus: integer(),
+    error: text(),
+    nextAttemptAt: instant().defaultNow(),
+    createdAt: createdAt(),
+  },
+  (t) => [
+    uniqueIndex('webhook_deliveries_event').on(t.webhookId, t.topic, t.offset),
+    index('webhook_deliveries_list').on(t.webhookId, t.id),
+    index('webhook_deliveries_line').on(t.webhookId, t.id).where(sql`status = 'pending'`),
+    index('webhook_deliveries_retrying')
+      .on(t.webhookId, t.nextAttemptAt)
+      .where(sql`status = 'retrying'`),
+    index().on(t.createdAt),
+  ],
+)

@@ -1,0 +1,78 @@
+import { contract, limits, type WebhookDelivery } from '@parley/contract'
+import { ApiError } from '../../core/errors.ts'
+import { implementWithoutTransaction } from '../../core/operation.ts'
+import { decodeNumberCursor, encodeCursor, toPage } from '../cursors.ts'
+import { deliveryColumns, found, requireWebhook } from './view.ts'
+
+export const test = implementWithoutTransaction(
+  contract.webhooks.test,
+  async ({ db, caller }, { webhookId }) => {
+    const [delivery] = await db<WebhookDelivery[]>`
+      insert into webhook_deliveries as wd (app_id, webhook_id, event_type)
+      select wh.app_id, wh.id, 'webhook.test'
+      from webhooks wh
+      where wh.id = ${webhookId}
+        and wh.app_id = ${caller.appId}
+      returning ${deliveryColumns(db)}`
+    return found(delivery)
+  },
+)
+
+export const deliveries = implementWithoutTransaction(
+  contract.webhooks.deliveries,
+  async (ctx, { webhookId, limit, cursor }) => {
+    await requireWebhook(ctx, webhookId)
+    const before = cursor === undefined ? null : decodeNumberCursor(cursor)
+    const rows = await ctx.db<WebhookDelivery[]>`
+      select ${deliveryColumns(ctx.db)}
+      from webhook_deliveries wd
+      where wd.webhook_id = ${webhookId}
+        and ${before === null ? ctx.db`true` : ctx.db`wd.id < ${before}::bigint`}
+      order by wd.id desc
+      limit ${limit + 1}`
+    const { page, nextCursor } = toPage(rows, limit, ({ id }) => encodeCursor(id, ''))
+    return { deliveries: page, nextCursor }
+  },
+)
+
+export const retry = implementWithoutTransaction(
+  contract.webhooks.retry,
+  async ({ db, caller }, { webhookId, deliveryId }) => {
+    const [delivery] = await db<WebhookDelivery[]>`
+      update webhook_deliveries wd
+      set status = 'pending', attempts = 0, next_attempt_at = now(), error = null
+      where wd.id = ${deliveryId}::bigint
+        and wd.app_id is not distinct from ${caller.appId}
+        and wd.webhook_id in (
+          select wh.id
+          from webhooks wh
+          where wh.id = ${webhookId}
+            and wh.app_id = ${caller.appId}
+        )
+      returning ${deliveryColumns(db)}`
+    if (!delivery) throw new ApiError('NOT_FOUND', 'Delivery not found')
+    return delivery
+  },
+)
+
+/** The events are read by a worker: there may be many. */
+export const replay = implementWithoutTransaction(
+  contract.webhooks.replay,
+  async (ctx, { webhookId, since }) => {
+    const { db, caller } = ctx
+    await requireWebhook(ctx, webhookId)
+    const { count } = await db`
+      update webhooks
+      set replay_since = least(replay_since, ${since}::timestamptz)
+      where id = ${webhookId}
+        and app_id = ${caller.appId}
+        and ${since}::timestamptz
+          between now() - ${limits.eventsKeptHours} * interval '1 hour' and now()`
+    if (count === 0)
+      throw new ApiError(
+        'VALIDATION_ERROR',
+        `since: expected a time of the last ${limits.eventsKeptHours} hours`,
+      )
+    return { success: true }
+  },
+)

@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto'
+import { contract, limits, type Webhook } from '@parley/contract'
+import { v7 as uuidv7 } from 'uuid'
+import type { Services } from '../../core/context.ts'
+import { ApiError } from '../../core/errors.ts'
+import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
+import { deliveries, replay, retry, test } from './deliveries.ts'
+import { found, webhookColumns } from './view.ts'
+
+const create = implement(contract.webhooks.create, async (ctx, { url, events, description }) => {
+  requireUrl(ctx.services, url)
+  const { appId } = ctx.caller
+  // Webhooks of an app are created one at a time, so the limit holds.
+  await ctx.db`
+    select
+    from apps
+    where id = ${appId}
+    for no key update`
+  const secret = newSecret()
+  const [webhook] = await ctx.db<Webhook[]>`
+    insert into webhooks as wh (id, app_id, url, events, description, secret)
+    select
+      ${uuidv7()}, ${appId},
+      ${url}, ${distinct(events)}::text[], ${description ?? null},
+      ${secret}
+    where (
+      select count(*)
+      from webhooks other
+      where other.app_id = ${appId}
+    ) < ${limits.webhooks.most}
+    returning ${webhookColumns(ctx.db)}`
+  if (!webhook)
+    throw new ApiError(
+      'VALIDATION_ERROR',
+      `An app can have at most ${limits.webhooks.most} webhooks`,
+    )
+  return { ...webhook, secret }
+})
+
+const list = implementWithoutTransaction(contract.webhooks.list, async ({ db, caller }) => ({
+  webhooks: await db<Webhook[]>`
+    select ${webhookColumns(db)}
+    from webhooks wh
+    where wh.app_id = ${caller.appId}
+    order by wh.id`,
+}))
+
+const update = implementWithoutTransaction(
+  contract.webhooks.update,
+  async ({ db, caller, services }, { webhookId, url, events, description, enabled }) => {
+    if (url !== undefined) requireUrl(services, url)
+    const isEnabledAgain = db`(${enabled === true} and not wh.enabled)`
+    const isAnother = db`(${url ?? null}::text is distinct from wh.url and ${url !== undefined})`
+    const [webhook] = await db<Webhook[]>`
+      update webhooks wh
+      set
+        url = coalesce(${url ?? null}, wh.url),
+        events = coalesce(${events ? distinct(events) : null}::text[], wh.events),
+        description = case
+          when ${description !== undefined} then ${description ?? null}
+          else wh.description
+        end,
+        enabled = coalesce(${enabled ?? null}::boolean, wh.enabled),
+        disabled_reason = case when ${enabled === undefined} then wh.disabled_reason end,
+        active_since = case when ${isEnabledAgain} then now() else wh.active_since end,
+        failing_since = case
+          when ${isEnabledAgain} or ${isAnother} then null
+          else wh.failing_since
+        end
+      where wh.id = ${webhookId}
+        and wh.app_id = ${caller.appId}
+      returning ${webhookColumns(db)}`
+    return found(webhook)
+  },
+)
+
+const remove = implementWithoutTransaction(
+  contract.webhooks.delete,
+  async ({ db, caller }, { webhookId }) => {
+    const [deleted] = await db<{ id: string }[]>`
+      delete from webhooks
+      where id = ${webhookId}
+        and app_id = ${caller.appId}
+      returning id`
+    found(deleted)
+    return { success: true }
+  },
+)
+
+const rotate = implementWithoutTransaction(
+  contract.webhooks.rotate,
+  async ({ db, caller }, { webhookId }) => {
+    const secret = newSecret()
+    const [webhook] = await db<Webhook[]>`
+      update webhooks wh
+      set
+        secret = ${secret},
+        previous_secret = wh.secret,
+        previous_secret_expires_at =
+          now() + ${limits.webhooks.rotationHours} * interval '1 hour'
+      where wh.id = ${webhookId}
+        and wh.app_id = ${caller.appId}
+      returning ${webhookColumns(db)}`
+    return { ...found(webhook), secret }
+  },
+)
+
+export const webhooks = {
+  create,
+  list,
+  update,
+  delete: remove,
+  rotate,
+  test,
+  deliveries,
+  retry,
+  replay,
+} satisfies Implements<'webhooks'>
+
+/** In the form that the Standard Webhooks convention gives to keys. */
+const newSecret = () => `whsec_${randomBytes(24).toString('base64')}`
+
+const distinct = (events: string[]) => [...new Set(events)]
+
+function requireUrl({ webhookUrlProblem }: Pick<Services, 'webhookUrlProblem'>, url: string) {
+  const problem = webhookUrlProblem(url)
+  if (problem !== undefined) throw new ApiError('VALIDATION_ERROR', `url: ${problem}`)
+}

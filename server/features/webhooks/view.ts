@@ -1,0 +1,34 @@
+import type { Context } from '../../core/context.ts'
+import { ApiError } from '../../core/errors.ts'
+import type { Tx } from '../../db/client.ts'
+
+/** The columns of webhook `wh` that its app sees. */
+export const webhookColumns = (db: Tx) => db`
+  wh.id, wh.url, wh.events, wh.description,
+  wh.enabled, wh.disabled_reason, wh.failing_since, wh.created_at`
+
+/** The columns of delivery `wd` that its app sees. */
+export const deliveryColumns = (db: Tx) => db`
+  wd.id::text as id, wd.event_type,
+  wd.status, wd.attempts, wd.response_status, wd.error,
+  case when wd.status in ('pending', 'retrying') then wd.next_attempt_at end as next_attempt_at,
+  wd.created_at`
+
+/** What a statement returned of a webhook of the app. */
+export function found<Row>(row: Row | undefined): Row {
+  if (row === undefined) throw new ApiError('NOT_FOUND', 'Webhook not found')
+  return row
+}
+
+/** Refuses ids of webhooks that the app does not have. */
+export async function requireWebhook(
+  { db, caller }: Pick<Context<'key'>, 'db' | 'caller'>,
+  webhookId: string,
+) {
+  const [webhook] = await db<{ id: string }[]>`
+    select wh.id
+    from webhooks wh
+    where wh.id = ${webhookId}
+      and wh.app_id = ${caller.appId}`
+  found(webhook)
+}

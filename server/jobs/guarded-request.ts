@@ -1,0 +1,97 @@
+import type { LookupAddress } from 'node:dns'
+import { Resolver } from 'node:dns/promises'
+import http, { type IncomingMessage } from 'node:http'
+import https from 'node:https'
+import type { LookupFunction } from 'node:net'
+import {
+  hostAndPortOf,
+  hostOf,
+  isIpAddress,
+  isPlainHttpUrl,
+  isPublicAddress,
+} from '../core/addresses.ts'
+
+/** The URL must not be requested, or its response cannot be used. */
+export class UnfetchableError extends Error {
+  override readonly name = 'UnfetchableError'
+}
+
+export type GuardOptions = {
+  /** `host:port` that are trusted, whatever their address and scheme. */
+  allowedHosts: readonly string[]
+  /** Makes a new resolver for each request. */
+  resolver?: (() => Resolver) | undefined
+}
+type RequestOptions = {
+  method?: 'GET' | 'POST'
+  headers: Record<string, string>
+  body?: string
+  signal: AbortSignal
+}
+export type GuardedRequest = (url: URL, options: RequestOptions) => Promise<IncomingMessage>
+
+/**
+ * Requests URLs that strangers chose, from the public internet only. The URL is checked, then its
+ * host, then every address that it resolves to; the connection goes to exactly those addresses.
+ * Redirects are not followed. Rejects with an UnfetchableError if the URL is refused.
+ */
+export function createGuardedRequest({
+  allowedHosts,
+  resolver = () => new Resolver({ timeout: 2_000, tries: 2 }),
+}: GuardOptions): GuardedRequest {
+  const allowed = new Set(allowedHosts)
+  return async (url, options) => {
+    const hasCredentials = url.username !== '' || url.password !== ''
+    if (allowed.has(hostAndPortOf(url)) && !hasCredentials) return send(url, options)
+    if (!isPlainHttpUrl(url)) throw new UnfetchableError(`not a plain http(s) URL: ${url.protocol}`)
+    const host = hostOf(url)
+    if (isIpAddress(host)) {
+      if (!isPublicAddress(host)) throw new UnfetchableError(`not public: ${host}`)
+      return send(url, options)
+    }
+    const addresses = await resolve(resolver(), host, options.signal)
+    const arePublic = addresses.every(({ address }) => isPublicAddress(address))
+    if (addresses.length === 0 || !arePublic) throw new UnfetchableError(`not public: ${host}`)
+    return send(url, { ...options, lookup: lookupReturning(addresses) })
+  }
+}
+
+/**
+ * Every address of a host, by DNS. The system's resolver would block threads that the server needs,
+ * and knows private names.
+ */
+async function resolve(
+  resolver: Resolver,
+  host: string,
+  signal: AbortSignal,
+): Promise<LookupAddress[]> {
+  const cancel = () => resolver.cancel()
+  signal.addEventListener('abort', cancel, { once: true })
+  const [v4, v6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+  signal.removeEventListener('abort', cancel)
+  return [
+    ...(v4.status === 'fulfilled' ? v4.value.map((address) => ({ address, family: 4 })) : []),
+    ...(v6.status === 'fulfilled' ? v6.value.map((address) => ({ address, family: 6 })) : []),
+  ]
+}
+
+/**
+ * Pins a connection to addresses that were checked, even if the name resolves differently by then.
+ */
+const lookupReturning =
+  (addresses: LookupAddress[]): LookupFunction =>
+  (_host, { all }, done) => {
+    const [first] = addresses
+    if (all) done(null, addresses)
+    else done(null, first?.address ?? '', first?.family)
+  }
+
+const send = (
+  url: URL,
+  { method = 'GET', headers, body, signal, lookup }: RequestOptions & { lookup?: LookupFunction },
+) =>
+  new Promise<IncomingMessage>((onResponse, reject) => {
+    const { request } = url.protocol === 'https:' ? https : http
+    const options = { agent: false, method, headers, signal, ...(lookup && { lookup }) } as const
+    request(url, options, onResponse).on('error', reject).end(body)
+  })
