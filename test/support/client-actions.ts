@@ -12,8 +12,8 @@ import type { User } from './world.ts'
 
 type Action = keyof typeof weights
 /**
- * How often each action is picked. Those that the API has too are called as in `actions`; others are
- * of two kinds in one, in the channel that only the lists show, or of the network.
+ * How often each action is picked. Those of the API have the names of `actions`. The others do one
+ * of two things, act in the channel that only the lists show, or change the network.
  */
 const weights = {
   send: 3,
