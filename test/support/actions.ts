@@ -21,7 +21,7 @@ export type Action = (scene: Scene) => Promise<object>
 export const RECREATED_ID = 'gus'
 
 const emojis = ['👍', '🎉', '❤️']
-const emojiOf = ({ pick }: Scene) => emojis[pick % 3] ?? ''
+export const emojiOf = ({ pick }: Pick<Scene, 'pick'>) => emojis[pick % 3] ?? ''
 const roleOf = ({ pick }: Scene) =>
   (['owner', 'moderator', 'member'] as const)[pick % 3] ?? 'member'
 const sentId = async (message: Promise<{ id: string }>) => ({ sentId: (await message).id })

@@ -6,11 +6,15 @@ import {
   type Room,
 } from '@parley/client'
 import fc from 'fast-check'
+import { type ActionName, emojiOf } from './actions.ts'
 import type { Network } from './network.ts'
 import type { User } from './world.ts'
 
 type Action = keyof typeof weights
-/** How often each action is picked. */
+/**
+ * How often each action is picked. Those of the API have the names of `actions`. The others do one
+ * of two things, act in the channel that only the lists show, or change the network.
+ */
 const weights = {
   send: 3,
   reply: 1,
@@ -21,17 +25,25 @@ const weights = {
   pin: 1,
   unpin: 1,
   read: 1,
-  members: 1,
+  addOrRemove: 1,
   sendElsewhere: 2,
   readElsewhere: 1,
-  membersElsewhere: 1,
-  settings: 1,
+  addOrLeaveElsewhere: 1,
+  changeSettings: 1,
   cut: 1,
   mend: 1,
   reset: 1,
   slow: 1,
   wait: 1,
-}
+} satisfies Partial<Record<ActionName | OwnAction, number>>
+type OwnAction =
+  | `${'send' | 'read' | 'addOrLeave'}Elsewhere`
+  | 'addOrRemove'
+  | 'cut'
+  | 'mend'
+  | 'reset'
+  | 'slow'
+  | 'wait'
 const actions = Object.entries(weights).map(([action, weight]) => ({
   arbitrary: fc.constant(action as Action), // entries have the keys of the object
   weight,
@@ -67,11 +79,11 @@ const refusals: Partial<Record<Action, { after: Action; codes: ChatErrorCode[] }
   pin: { after: 'delete', codes: GONE },
   unpin: { after: 'delete', codes: GONE },
   read: { after: 'delete', codes: GONE },
-  members: { after: 'members', codes: GONE },
-  sendElsewhere: { after: 'membersElsewhere', codes: LEFT },
-  readElsewhere: { after: 'membersElsewhere', codes: LEFT },
-  membersElsewhere: { after: 'membersElsewhere', codes: LEFT },
-  settings: { after: 'membersElsewhere', codes: LEFT },
+  addOrRemove: { after: 'addOrRemove', codes: GONE },
+  sendElsewhere: { after: 'addOrLeaveElsewhere', codes: LEFT },
+  readElsewhere: { after: 'addOrLeaveElsewhere', codes: LEFT },
+  addOrLeaveElsewhere: { after: 'addOrLeaveElsewhere', codes: LEFT },
+  changeSettings: { after: 'addOrLeaveElsewhere', codes: LEFT },
 }
 
 /** The code of a refusal that the history explains. Any other is an error. */
@@ -109,18 +121,18 @@ const perform: Record<Action, (context: ActionContext) => unknown> = {
   unpin: ({ room, id }) => room.unpin(id),
   read: ({ room, id, pick }) => room.markRead(pick % 2 ? id : undefined),
   // Only the owner may remove someone.
-  members: ({ user, channelId, both, pick }) =>
+  addOrRemove: ({ user, channelId, both, pick }) =>
     pick % 2 || user.id !== both[0]
       ? user.members.add({ channelId, userIds: ['cem', 'dora'] })
       : user.members.remove({ channelId, userId: 'cem' }),
   sendElsewhere: ({ user, otherId, pick }) =>
     user.messages.send({ channelId: otherId, text: `elsewhere ${pick}` }),
   readElsewhere: ({ user, otherId }) => user.reads.mark({ channelId: otherId }),
-  membersElsewhere: ({ user, otherId, both, pick }) =>
+  addOrLeaveElsewhere: ({ user, otherId, both, pick }) =>
     pick % 2
       ? user.members.leave({ channelId: otherId })
       : user.members.add({ channelId: otherId, userIds: both }),
-  settings: ({ user, channelId, otherId, pick }) =>
+  changeSettings: ({ user, channelId, otherId, pick }) =>
     user.channels.updateSettings({
       channelId: pick % 2 ? channelId : otherId,
       starred: pick % 3 === 0,
@@ -134,15 +146,15 @@ const perform: Record<Action, (context: ActionContext) => unknown> = {
 }
 
 /** Only the author may do this to a message. */
-const OWN: Action[] = ['edit', 'delete']
+const isForAuthors = (action: Action) => action === 'edit' || action === 'delete'
 /** Takes a step as this user. */
 export async function take({ action, pick }: Step, scene: Scene & Client & { user: User }) {
   const room = scene.chat.channel(scene.channelId)
   const isUsable = ({ status, userId }: ChatMessage) =>
-    status === 'sent' && (!OWN.includes(action) || userId === scene.user.id)
+    status === 'sent' && (!isForAuthors(action) || userId === scene.user.id)
   const messages = room.messages.getSnapshot().items.filter(isUsable)
   const { id = '' } = messages[pick % messages.length] ?? {}
   if (id === '' && refusals[action]?.after === 'delete') return
-  const emoji = ['👍', '🎉', '❤️'][pick % 3] ?? ''
+  const emoji = emojiOf({ pick })
   await perform[action]({ ...scene, room, id, emoji, pick })
 }

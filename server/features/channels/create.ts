@@ -27,17 +27,11 @@ export const create = implement(contract.channels.create, async (ctx, input) => 
   const [peerId = ''] = others
   const dmKey = isDirect ? [userId, peerId].sort().join(' ') : null
 
-  const inserted = await insertChannel(ctx, { ...input, dmKey })
-  if ('duplicateId' in inserted) return viewDuplicate(ctx, inserted.duplicateId)
-  const channel = asLocked(inserted.row)
-  if (!isDirect && others.length > 0) {
-    ctx.enqueue('push-invite', { channelId: channel.id, invitedBy: userId, userIds: others })
-  }
   const newMembers = users.map(
     (user): NewMember => ({ user, role: user.id === userId ? 'owner' : 'member' }),
   )
-  const { rev, memberCount } = await addMembers(ctx, channel, newMembers)
-  return { ...(await viewChannel(ctx, channel.id)), rev, memberCount }
+  const invitedIds = isDirect ? [] : others
+  return createWithMembers(ctx, { channel: { ...input, dmKey }, newMembers, invitedIds })
 })
 
 /** A channel without an owner; its creator is nobody. */
@@ -51,15 +45,32 @@ async function createForBackend(
   if (input.workspaceId !== undefined) await requireWorkspace(ctx, input.workspaceId)
   await insertSystemUser(ctx.db, ctx.caller.appId)
   const users = await lockKnownUsers(ctx, { ids: input.memberIds, field: 'memberIds' })
-  const inserted = await insertChannel(ctx, { ...input, dmKey: null })
-  if ('duplicateId' in inserted) return viewDuplicate(ctx, inserted.duplicateId)
-  const channel = asLocked(inserted.row)
   const newMembers = users.map((user): NewMember => ({ user, role: 'member' }))
-  const { rev, memberCount } = await addMembers(ctx, channel, newMembers)
-  return { ...(await viewChannel(ctx, channel.id)), rev, memberCount }
+  return createWithMembers(ctx, { channel: { ...input, dmKey: null }, newMembers })
 }
 
 type NewChannel = Input<typeof contract.channels.create> & { dmKey: string | null }
+
+type CreatedChannel = {
+  channel: NewChannel
+  newMembers: NewMember[]
+  /** The members who are told of it by a push. */
+  invitedIds?: string[]
+}
+
+async function createWithMembers(
+  ctx: WriteContext<'userOrKey'>,
+  { channel: wanted, newMembers, invitedIds = [] }: CreatedChannel,
+) {
+  const inserted = await insertChannel(ctx, wanted)
+  if ('duplicateId' in inserted) return viewDuplicate(ctx, inserted.duplicateId)
+  const channel = asLocked(inserted.row)
+  const { userId } = ctx.caller
+  if (userId !== null && invitedIds.length > 0)
+    ctx.enqueue('push-invite', { channelId: channel.id, invitedBy: userId, userIds: invitedIds })
+  const { rev, memberCount } = await addMembers(ctx, channel, newMembers)
+  return { ...(await viewChannel(ctx, channel.id)), rev, memberCount }
+}
 
 /**
  * Inserts a channel, or finds the one that the pair or the client id has already. A taken cid is

@@ -20,13 +20,14 @@ const list = implementWithoutTransaction(
     if (userId === null && (type !== undefined || discover || q !== undefined)) {
       throw new ApiError('VALIDATION_ERROR', 'type, discover, q: expected none from a backend')
     }
-    if (userId === null) return listAll(db, { appId, limit, offset })
     // One more than the page tells whether there are more.
-    const wanted = { appId, userId, limit: limit + 1, offset, type, q }
-    const page = discover
-      ? db`c.id = any(array(${selectOpenIds(db, wanted)}))`
-      : selectOwn(db, wanted)
-    const { channels, found } = await selectChannels(db, { appId, viewer: userId, page })
+    const wanted = { appId, limit: limit + 1, offset }
+    const selection =
+      userId === null
+        ? { page: selectAll(db, wanted), order: db`page.id desc` }
+        : { page: selectFor(db, { ...wanted, userId, type, q }, discover) }
+    const query = { appId, viewer: userId, ...selection }
+    const { channels, found } = await selectChannels(db, query)
     const shown = channels.slice(0, limit)
     return { channels: shown, ...(found > shown.length && { more: true as const }) }
   },
@@ -34,18 +35,15 @@ const list = implementWithoutTransaction(
 
 type AllChannels = Pick<ChannelsQuery, 'appId' | 'limit' | 'offset'>
 
-/** All channels of an app, the newest first: as its index by id has them. */
-async function listAll(db: Tx, { appId, limit, offset }: AllChannels) {
-  const page = db`
-    c.app_id = ${appId}
-    order by c.app_id desc, c.id desc
-    limit ${limit + 1}
-    offset ${offset}`
-  const order = db`page.id desc`
-  const { channels, found } = await selectChannels(db, { appId, viewer: null, page, order })
-  const shown = channels.slice(0, limit)
-  return { channels: shown, ...(found > shown.length && { more: true as const }) }
-}
+/** Selects all channels of an app, the newest first: as its index by id has them. */
+const selectAll = (db: Tx, { appId, limit, offset }: AllChannels) => db`
+  c.app_id = ${appId}
+  order by c.app_id desc, c.id desc
+  limit ${limit}
+  offset ${offset}`
+
+const selectFor = (db: Tx, query: ChannelsQuery, discover: boolean | undefined) =>
+  discover ? db`c.id = any(array(${selectOpenIds(db, query)}))` : selectOwn(db, query)
 
 /** Selects the channels of a user, of one type or with part of a name if it is given. */
 function selectOwn(db: Tx, { appId, userId, limit, offset, type, q }: ChannelsQuery) {
