@@ -161,31 +161,33 @@ test('acting as users works over tRPC, in batches too', async () => {
 })
 
 test('what a backend does as users is counted for its key, sends too', async () => {
-  const limited = await createWorld({ rateLimits: { tokens: 0, messages: 1, requests: 4 } })
+  const limited = await createWorld({ rateLimits: { tokens: 0, messages: 1, requests: 5 } })
   onTestFinished(limited.stop)
   const { apiKey, url } = limited
   const [ana] = await limited.users('ana')
   const { id } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: [] })
-  const send = (userId: string, clientId: string) =>
+  const send = (userId: string | undefined, clientId: string) =>
     post(url, `/api/channels/${id}/messages`, {
       headers: {
         'X-API-Key': apiKey,
-        'X-User-Id': userId,
+        ...(userId !== undefined && { 'X-User-Id': userId }),
         'Content-Type': 'application/json',
       },
       body: JSON.stringify({ text: 'hi', clientId }),
     })
-  for (const [clientId, remaining] of [
-    ['a', '3'],
-    ['b', '2'],
-    ['c', '1'],
+  for (const [userId, clientId, remaining] of [
+    [undefined, 'system', '4'],
+    ['ana', 'a', '3'],
+    ['ana', 'b', '2'],
+    ['ana', 'c', '1'],
   ] as const)
-    expect(await send('ana', clientId)).toMatchObject({
+    expect(await send(userId, clientId)).toMatchObject({
       status: 201,
-      headers: { 'ratelimit-limit': '4', 'ratelimit-remaining': remaining },
+      headers: { 'ratelimit-limit': '5', 'ratelimit-remaining': remaining },
     })
   expectError(await send('nobody', 'd'), 'FORBIDDEN')
   expectError(await send('ana', 'e'), 'RATE_LIMITED')
   expect((await send('ana', 'c')).status, 'a repeat is looked up').toBe(201)
+  expect((await send(undefined, 'system')).status, 'a repeat of the backend too').toBe(201)
   await ana.messages.send({ channelId: id, text: 'my own limit' })
 })

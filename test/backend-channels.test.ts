@@ -51,9 +51,15 @@ describe('a backend, for itself', () => {
 
   test('reads, edits and deletes a channel that it is no member of', async () => {
     const { id: channelId } = await createPrivate()
-    await ana.messages.send({ channelId, text: 'one' })
+    const { id: messageId } = await ana.messages.send({ channelId, text: 'one' })
     const seen = await backend().channels.get({ channelId })
-    expect(seen).toMatchObject({ name: 'Talk', role: null, unreadCount: 0, memberCount: 2 })
+    expect(seen).toMatchObject({
+      name: 'Talk',
+      role: null,
+      unreadCount: 0,
+      lastReadSeq: 0,
+      memberCount: 2,
+    })
     const { messages } = await backend().messages.list({ channelId })
     expect(messages.map(({ text }) => text)).toEqual(['one'])
     expect((await backend().channels.update({ channelId, name: 'New' })).name).toBe('New')
@@ -67,8 +73,12 @@ describe('a backend, for itself', () => {
     ])
     await backend().channels.delete({ channelId })
     expect(
-      await refusals([ben.channels.get({ channelId }), backend().channels.get({ channelId })]),
-    ).toEqual([notFound, notFound])
+      await refusals([
+        backend().messages.delete({ channelId, messageId }),
+        ben.channels.get({ channelId }),
+        backend().channels.get({ channelId }),
+      ]),
+    ).toEqual([notFound, notFound, notFound])
   })
 
   test('lists all channels of the app, the newest first, and none of another', async () => {

@@ -34,3 +34,9 @@ test('an error about something else gets no advice', () => {
     'The database cannot be used: Parley needs PostgreSQL 15 or newer',
   )
 })
+
+test('an error of several lines is told in one', () => {
+  expect(databaseError(new Error('no connection:\n  refused\n')).message).toBe(
+    'The database cannot be used: no connection: refused ',
+  )
+})

@@ -76,6 +76,19 @@ test('a user whose every call waits in the database leaves colleagues the rest',
   await Promise.all(promises)
 })
 
+test('what a backend does as a user leaves that user their own place', async () => {
+  const channelId = await createChannel(ana)
+  const backend = world().api({ apiKey: world().apiKey, userId: 'ana' })
+  const { promises } = await whileLocked(world(), channelId, async (locked) => {
+    const call = backend.channels.update({ channelId, name: 'By the backend' })
+    await locked(1)
+    await ana.channels.list()
+    await locked(1)
+    return later(call)
+  })
+  await Promise.all(promises)
+})
+
 test('health answers while every connection of the pool is taken', async () => {
   const ours = await createChannel(ana, 'ben')
   const theirs = await createChannel(eve)

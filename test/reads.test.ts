@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { channelEventsOf } from './support/events.ts'
+import { withoutCleanup } from './support/locks.ts'
 import { forbidden, invalid, notFound, refusal } from './support/refusal.ts'
 import { rest } from './support/rest.ts'
 import { type User, useWorld } from './support/world.ts'
@@ -136,6 +137,17 @@ test('the total unread count is the sum over all channels, muted ones included',
   expect(await ben.reads.unreadCount()).toEqual({ count: 1 })
   await ben.members.leave(right)
   expect(await ben.reads.unreadCount()).toEqual({ count: 0 })
+})
+
+test('the total unread count leaves out a deleted channel at once', async () => {
+  const [ana, fred] = await world().users('ana', 'fred')
+  const { channelId } = await talk(['one'], [ana, fred])
+  await talk(['two', 'three'], [ana, fred])
+  expect(await fred.reads.unreadCount()).toEqual({ count: 3 })
+  await withoutCleanup(world(), async () => {
+    await ana.channels.delete({ channelId })
+    expect(await fred.reads.unreadCount()).toEqual({ count: 2 })
+  })
 })
 
 test('only members mark a channel read, and only up to a message of the channel', async () => {

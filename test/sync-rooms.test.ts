@@ -11,7 +11,7 @@ const createTalk = async (owner: User, memberIds: string[] = []) =>
   (await owner.channels.create({ type: 'group', name: 'Talk', memberIds })).id
 
 test('a sync returns the newest messages, members and reads of opened channels', async () => {
-  const [ana, ben] = await world().users('ana', 'ben')
+  const [ana, ben] = await world().users('ana', 'ben', 'aaron')
   const [id, other] = [await createTalk(ana, ['ben']), await createTalk(ana)]
   const sent = []
   for (const text of ['one', 'two', 'three'])
@@ -19,7 +19,9 @@ test('a sync returns the newest messages, members and reads of opened channels',
   const [one, two] = sent.map((message) => message.id)
   await ana.messages.delete({ channelId: id, messageId: two ?? '' })
   await ben.reads.mark({ channelId: id, messageId: one ?? '' })
-  await ben.reactions.add({ channelId: id, messageId: one ?? '', emoji: '👍' })
+  for (const user of [ben, ana])
+    await user.reactions.add({ channelId: id, messageId: one ?? '', emoji: '👍' })
+  await ana.members.add({ channelId: id, userIds: ['aaron'] })
   const channels = { [id]: NOTHING_SINCE, [other]: NOTHING_SINCE }
   const wanted = { pages: [id, other], members: [id] }
   const synced = await ana.sync.pull({ channels, ...wanted, total: true })
@@ -30,7 +32,9 @@ test('a sync returns the newest messages, members and reads of opened channels',
   expect(synced.channels[id]?.members).toEqual([
     { ...members[0], lastReadSeq: 3 },
     { ...members[1], lastReadSeq: 1 },
+    { ...members[2], lastReadSeq: 0 },
   ])
+  expect(members.map(({ userId }) => userId)).toEqual(['ana', 'ben', 'aaron'])
   expect(synced.channels[other]).toMatchObject({ page: { messages: [], hasMore: false } })
   expect(synced.channels[other]).not.toHaveProperty('members')
   expect(synced.totalUnread).toBe(0)
@@ -74,17 +78,27 @@ test('a sync shows nothing of channels that the user is no member of', async () 
   expect(await dora.sync.pull({ ...wanted, channels: {} })).toMatchObject({ channels: {} })
 })
 
-test('members are left out of a sync where there are more than a thousand', async () => {
+test('members are left out of a sync where there are more than a thousand in all', async () => {
   const fay = await world().user('fay')
-  const [large, small] = [await createTalk(fay), await createTalk(fay)]
-  await insertMembers(world(), large, await insertUsers(world(), 'crowd', 1_000))
+  const [large, small, full] = [await createTalk(fay), await createTalk(fay), await createTalk(fay)]
+  const crowd = await insertUsers(world(), 'crowd', 1_000)
+  await insertMembers(world(), large, crowd)
+  await insertMembers(world(), full, crowd.slice(1))
   await world().db`update channels set member_count = 1001 where id = ${large}`
+  await world().db`update channels set member_count = 1000 where id = ${full}`
   const { channels } = await fay.sync.pull({
     channels: { [large]: 0, [small]: 0 },
     members: [large, small],
   })
   expect(channels[large]).not.toHaveProperty('members')
   expect(channels[small]?.members?.map(({ userId }) => userId)).toEqual(['fay'])
+  // The channel with the latest activity comes first.
+  const { channels: both } = await fay.sync.pull({
+    channels: { [full]: 0, [small]: 0 },
+    members: [full, small],
+  })
+  expect(both[full]?.members).toHaveLength(1_000)
+  expect(both[small]).not.toHaveProperty('members')
 })
 
 test('a sync with long messages stays within 1 MB and leaves out pages beyond it', async () => {
@@ -98,18 +112,24 @@ test('a sync with long messages stays within 1 MB and leaves out pages beyond it
       from generate_series(1, 30) n`
     await db`update channels set last_seq = 30, rev = 30 where id = ${id}`
   }
-  const body = {
-    channels: Object.fromEntries(ids.map((id) => [id, NOTHING_SINCE])),
-    pages: ids,
-    members: ids,
+  const custom = db.json({ a: 'x'.repeat(8_000) })
+  for (const id of ids) {
+    await insertMembers(world(), id, await insertUsers(world(), `long-${id}`, 10))
+    await db`update channels set member_count = 11 where id = ${id}`
+    await db`update members set custom = ${custom} where app_id = ${appId} and channel_id = ${id}`
   }
-  const answer = await fetch(`${world().url}/api/sync`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gus.token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  const text = await answer.text()
-  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(limits.answerBytes)
+  const pull = async (since: number) => {
+    const channels = Object.fromEntries(ids.map((id) => [id, since]))
+    const answer = await fetch(`${world().url}/api/sync`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gus.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ channels, pages: ids, members: ids }),
+    })
+    return answer.text()
+  }
+  const text = await pull(NOTHING_SINCE)
+  for (const each of [text, await pull(0)])
+    expect(Buffer.byteLength(each)).toBeLessThanOrEqual(limits.answerBytes)
   const { channels } = JSON.parse(text)
   const pages = Object.values<{ page?: { messages: { seq: number }[]; hasMore: boolean } }>(
     channels,

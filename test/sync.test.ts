@@ -95,6 +95,7 @@ test('a client more than 2,000 changes behind, or ahead, must resync', async () 
 test('a sync answer holds 1,500 messages, and repeated calls return each once', async () => {
   const { db, appId } = world()
   const hal = await world().user('hal')
+  const { id: idle } = await hal.channels.create({ type: 'group', name: 'Idle' })
   const ids = await Promise.all(
     ['A', 'B', 'C', 'D'].map(
       async (name) => (await hal.channels.create({ type: 'group', name })).id,
@@ -105,7 +106,7 @@ test('a sync answer holds 1,500 messages, and repeated calls return each once', 
     select gen_random_uuid(), ${appId}, given, 'hal', n, n + 1, 'm' || n, '{}', '[]'
     from unnest(${ids}::uuid[]) given, generate_series(1, 900) n`
   await db`update channels set last_seq = 900, rev = 901 where id = any(${ids}::uuid[])`
-  let known = Object.fromEntries(ids.map((id) => [id, 1]))
+  let known = Object.fromEntries([...ids, idle].map((id) => [id, 1]))
   const received: string[] = []
   const sizes: number[] = []
   for (let more = true; more; ) {
@@ -117,11 +118,13 @@ test('a sync answer holds 1,500 messages, and repeated calls return each once', 
     received.push(...messages.map((message) => message.id))
     sizes.push(messages.length)
     expect(Object.values(answer.channels).some((changes) => changes.more)).toBe(answer.more)
+    expect(answer.channels[idle]).toMatchObject({ rev: 1, messages: [] })
+    expect(answer.channels[idle]).not.toHaveProperty('more')
     more = answer.more
   }
   expect(sizes).toEqual([1_500, 1_500, 600])
   expect(new Set(received).size).toBe(3_600)
-  expect(Object.values(known)).toEqual([901, 901, 901, 901])
+  expect(ids.map((id) => known[id])).toEqual([901, 901, 901, 901])
 })
 
 test('a sync never splits a reply from its root, which shares its rev', async () => {

@@ -104,6 +104,7 @@ test('without a push provider, pushes are left to others and reported once', asy
   await withPreviews(id)
   const staged = () => world.db`select task from staged_jobs`
   expect(await staged()).toEqual([{ task: 'push-message' }])
+  expect(warnings).toEqual([])
   await world.db`update staged_jobs set created_at = now() - interval '2 minutes'`
   await until(() => warnings.length > 0)
   await withPreviews((await send(`again ${web.url}/page`)).id)

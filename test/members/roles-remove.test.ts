@@ -30,6 +30,22 @@ describe('changing roles', () => {
     ).toEqual(invalid)
   })
 
+  test('metadata of a member is cleared with null, and there is some in direct messages', async () => {
+    const { channelId, ana, ben } = await staffed('group')
+    const own = { channelId, userId: 'ben' }
+    await ben.members.update({ ...own, custom: { desk: 3 } })
+    await ana.members.leave({ channelId })
+    expect((await channelEventsOf(world(), channelId)).at(-1)).toMatchObject({
+      type: 'channel.member_updated',
+      payload: { userId: 'ben', role: 'owner', custom: { desk: 3 } },
+    })
+    expect((await ben.members.update({ ...own, custom: null })).custom).toEqual({})
+    const { id } = await ana.channels.create({ type: 'messaging', memberIds: ['ben'] })
+    const direct = { channelId: id, userId: 'ben' }
+    const changed = await ben.members.update({ ...direct, custom: { desk: 4 } })
+    expect(changed.custom).toEqual({ desk: 4 })
+  })
+
   test('a role that stays the same emits no event', async () => {
     const { channelId, ana } = await staffed('group')
     const before = await channelEventsOf(world(), channelId)

@@ -41,6 +41,16 @@ test('the channels of an app share two groups of commits, and none with another 
   expect(new Set([...groupsOf('a'), ...groupsOf('b')]).size).toBe(4)
 })
 
+test('a message counts in its batch with its text, attachments and metadata', () => {
+  const caller = { appId: 'a', userId: 'ana', admin: false }
+  const bytesOf = (content: object) =>
+    send.bytesOf({ caller, input: { channelId: 'c', text: '', attachments: [], ...content } })
+  const long = 'x'.repeat(5_000)
+  const attachments = [{ type: 'file', url: `https://example.com/${long}` }]
+  for (const content of [{ text: long }, { attachments }, { custom: { long } }])
+    expect(bytesOf(content) - bytesOf({})).toBeGreaterThanOrEqual(5_000)
+})
+
 test('messages that are stored together have one time, whoever sent them first', async () => {
   const { ana, ids } = await newChannels(1)
   const [channelId = ''] = ids

@@ -15,6 +15,7 @@ import { copyProject } from '../support/copy.ts'
 import { startTemporary } from '../support/postgres.ts'
 import { type Defect, readDefects, readScore, scoreOf, withDefect, writeScore } from './list.ts'
 import { createSuite, type Verdict } from './suite.ts'
+import { openVerdicts } from './verdicts.ts'
 
 /**
  * `npm run mutate`: plants the listed defects, one at a time, in copies of the project, and runs
@@ -28,6 +29,7 @@ const { values: options } = parseArgs({
     seed: { type: 'string' },
     jobs: { type: 'string', default: '2' },
     record: { type: 'boolean', default: false },
+    resume: { type: 'boolean', default: false },
   },
 })
 
@@ -36,8 +38,17 @@ type Result = { defect: Defect; verdict: Verdict; seconds: number }
 
 async function mutate() {
   const seed = Number(options.seed ?? Math.floor(Math.random() * 1_000_000))
-  const selected = selectDefects(readDefects(), seed)
-  if (selected.length === 0) throw new Error('no defect is listed under these options')
+  const all = readDefects()
+  const verdicts = openVerdicts({ isResumed: options.resume })
+  const listed = selectDefects(all, seed)
+  if (listed.length === 0) throw new Error('no defect is listed under these options')
+  const selected = listed.filter((defect) => verdicts.of(defect) === undefined)
+  if (selected.length < listed.length)
+    console.log(`${listed.length - selected.length} defects were planted before`)
+  if (selected.length === 0) {
+    recordScore(listed, { all, verdicts })
+    return true
+  }
   if (options.sample !== undefined) console.log(`Sampled with seed ${seed}`)
   const database = process.env.DATABASE_URL
     ? { url: process.env.DATABASE_URL, stop: async () => {} }
@@ -64,10 +75,12 @@ async function mutate() {
       if (isEnding) return
       results.push(result)
       console.log(lineOf(result))
+      if (options.record && result.verdict.outcome !== 'error')
+        verdicts.record(defect, isCaught(result.verdict))
     }
   }
   await Promise.all(copies.map(work))
-  return report(selected, results)
+  return report(selected, results, { all, verdicts })
 }
 
 function selectDefects(all: Defect[], seed: number) {
@@ -106,7 +119,9 @@ function lineOf({ defect, verdict, seconds }: Result) {
   return `${defect.id} ${words[verdict.outcome]} in ${seconds.toFixed(1)} s: ${defect.note}${by}`
 }
 
-function report(selected: Defect[], results: Result[]) {
+type Recorded = { all: Defect[]; verdicts: ReturnType<typeof openVerdicts> }
+
+function report(selected: Defect[], results: Result[], recorded: Recorded) {
   const caught = new Set(results.filter(({ verdict }) => isCaught(verdict)).map((r) => r.defect))
   const score = scoreOf(selected, (defect) => caught.has(defect))
   const hangs = results.filter(({ verdict }) => verdict.outcome === 'timeout')
@@ -126,9 +141,19 @@ function report(selected: Defect[], results: Result[]) {
   for (const result of unexpected) console.log(lineOf(result))
   const ids = missed.map(({ defect }) => defect.id)
   console.log(JSON.stringify({ score, survivors: ids }))
-  const isComplete = options.only === undefined && options.sample === undefined
-  if (options.record && isComplete) writeScore({ ...readScore(), ...score })
+  if (options.record) recordScore(selected, recorded)
   return unexpected.length === 0
+}
+
+/** Writes the scores of the areas of this run of which every defect has been planted. */
+function recordScore(selected: Defect[], { all, verdicts }: Recorded) {
+  for (const area of new Set(selected.map((defect) => defect.area))) {
+    const defects = all.filter((defect) => defect.area === area)
+    const { length: missing } = defects.filter((defect) => verdicts.of(defect) === undefined)
+    if (missing > 0) console.log(`${area}: ${missing} to plant, with --record --resume`)
+    else
+      writeScore({ ...readScore(), ...scoreOf(defects, (defect) => verdicts.of(defect) === true) })
+  }
 }
 
 const PREFIX = 'parley-mutations-'

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** A test that waits longer for what never comes has failed: all take less than 5 s. */
@@ -10,7 +10,8 @@ const SECONDS_PER_FILE = 60
 const RUNS_PER_HOST = 8
 
 /** A host bundles the programs once, with the defect that is planted when it starts. */
-const isInProgram = (file: string) => /^server\/(bin|commands)\//.test(file)
+const startsPrograms = (file: string) =>
+  file.includes('/embedded/') || readFileSync(file, 'utf8').includes("support/start.ts'")
 
 export type SuiteRequest = { tests: string[]; changed: string[] }
 /** `error`: the tests did not run, which proves nothing. */
@@ -46,7 +47,9 @@ export function createSuite(tree: string, databaseUrl: string) {
     host = undefined
   }
   const run = async (request: SuiteRequest): Promise<Verdict> => {
-    const needsOwnHost = request.changed.some(isInProgram)
+    const isInServer = request.changed.some((file) => /^(server|contract)\//.test(file))
+    const tests = request.tests.map((file) => join(tree, file))
+    const needsOwnHost = isInServer && tests.some(startsPrograms)
     if (needsOwnHost) stop()
     const verdict = await attempt(request)
     runs += 1

@@ -1,6 +1,8 @@
+import { CatchUp } from '@parley/client/internal/catch-up'
 import { expect, test } from 'vitest'
 import { ready, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
 
 const SYNC = /^POST \/api\/sync$/
 
@@ -40,4 +42,66 @@ test('what a sync answer leaves out is loaded by calls of its own', async () => 
   await quiet()
   const own = [/\/messages\?/, /\/members\?/, /\/read-status\?/].map(count)
   expect(own).toEqual([1, 1, 1])
+})
+
+type Pull = { channels: Record<string, number>; pages: string[]; total: boolean }
+type Options = ConstructorParameters<typeof CatchUp>[0]
+
+/** Catches up with a server that knows every channel; `pulls` are the calls. */
+function catchUpToTest() {
+  const pulls: Pull[] = []
+  const pull = async (given: Pull) => {
+    pulls.push(given)
+    await quiet()
+    const ids = Object.keys(given.channels)
+    const channels = Object.fromEntries(ids.map((id) => [id, { rev: 9, messages: [] }]))
+    return { channels, more: false, totalUnread: pulls.length }
+  }
+  const connection = { state: { getSnapshot: () => ({ status: 'live' }) } }
+  const options = { api: { sync: { pull } }, connection, events: { emit: () => {} } }
+  return { pulls, catchUp: new CatchUp(options as unknown as Options) } // as far as it uses them
+}
+const apply = () => false
+
+test('a sync pulls at most 200 channels, and the pages of 10', async () => {
+  const { pulls, catchUp } = catchUpToTest()
+  for (let index = 0; index < 201; index++)
+    catchUp.request(`${index}`, { since: 1, apply, part: 'pages' })
+  await catchUp.run()
+  expect(pulls.map(({ channels }) => Object.keys(channels).length)).toEqual([200, 1])
+  expect(pulls.map(({ pages }) => pages.length)).toEqual([10, 1])
+})
+
+test('requests for one channel are pulled once, since the earliest of their revs', async () => {
+  const { pulls, catchUp } = catchUpToTest()
+  const answered: (number | null)[] = []
+  for (const since of [7, 4, null, 9])
+    catchUp.request('a', { since, apply: () => Boolean(answered.push(since)) })
+  catchUp.request('b', { since: null, apply })
+  await catchUp.run()
+  expect(pulls.map(({ channels }) => channels)).toEqual([{ a: 4, b: 2_147_483_647 }])
+  expect(answered).toEqual([7, 4, null, 9])
+})
+
+test('a total that is asked for during a call is pulled by the next one', async () => {
+  const { pulls, catchUp } = catchUpToTest()
+  const totals: string[] = []
+  catchUp.requestTotal((count) => totals.push(`first ${count}`))
+  const running = catchUp.run()
+  catchUp.requestTotal((count) => totals.push(`second ${count}`))
+  await running
+  expect(totals).toEqual(['first 1', 'second 2'])
+  expect(pulls.map(({ total }) => total)).toEqual([true, true])
+})
+
+test('what is asked for without a connection waits for the next one', async () => {
+  const clock = stoppedClock()
+  const { pulls, catchUp } = catchUpToTest()
+  await catchUp.run()
+  catchUp.hold()
+  catchUp.request('a', { since: 1, apply })
+  await clock.forward(60_000)
+  expect(pulls).toEqual([])
+  await catchUp.run()
+  expect(pulls).toHaveLength(1)
 })

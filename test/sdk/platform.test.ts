@@ -1,4 +1,5 @@
 import { createApi, isChatError } from '@parley/client'
+import { onSleep, onWake } from '@parley/client/internal/platform'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { ready, texts, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
@@ -120,6 +121,31 @@ test('wake() checks the connection, and does nothing while no connection is want
   chat.wake()
   await clock.forward(60_000)
   expect([network.opened, count(/messages$/)]).toEqual([before + 1, 0])
+})
+
+test('a client that stops listening to its page hears no more of it', () => {
+  const [page, document] = [new EventTarget(), new EventTarget()]
+  const shown = Object.assign(document, { visibilityState: 'visible' })
+  const globals = {
+    document: shown,
+    addEventListener: page.addEventListener.bind(page),
+    removeEventListener: page.removeEventListener.bind(page),
+  }
+  for (const [name, value] of Object.entries(globals)) {
+    Object.defineProperty(globalThis, name, { value, configurable: true })
+    onTestFinished(() => void Reflect.deleteProperty(globalThis, name))
+  }
+  const heard: string[] = []
+  const stops = [onWake(() => heard.push('wake')), onSleep(() => heard.push('sleep'))]
+  const dispatchAll = () => {
+    for (const name of ['online', 'offline', 'pagehide']) page.dispatchEvent(new Event(name))
+    shown.dispatchEvent(new Event('visibilitychange'))
+  }
+  dispatchAll()
+  expect(heard).toEqual(['wake', 'sleep', 'sleep', 'wake'])
+  for (const stop of stops) stop()
+  dispatchAll()
+  expect(heard).toHaveLength(4)
 })
 
 test('importing the client touches nothing that only browsers have', async () => {

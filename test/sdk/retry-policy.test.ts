@@ -1,4 +1,5 @@
-import { createApi } from '@parley/client'
+import { ChatError, createApi } from '@parley/client'
+import { pauseBeforeRetry } from '@parley/client/internal/retry'
 import { expect, test } from 'vitest'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
@@ -115,6 +116,45 @@ test('after a 429 all calls of the client wait, and go out when its pause is ove
     'POST /api/channels',
   ])
   expect(await effect).toBeDefined()
+})
+
+test('after a 503 only the call that got it waits', async () => {
+  const clock = stoppedClock()
+  const { chat, intercept, refuseRequests } = scriptedChat()
+  await chat.connect()
+  intercept(GET_USER, () => html(503, { 'retry-after': '7' }))
+  const first = chat.api.users.get({ userId: 'ana' })
+  await quiet()
+  refuseRequests()
+  const answered: string[] = []
+  void chat.api.users.get({ userId: 'ben' }).then(({ id }) => answered.push(id))
+  await clock.forward(1)
+  expect(answered).toEqual(['ben'])
+  await clock.forward(7_700)
+  expect(await first).toMatchObject({ id: 'ana' })
+})
+
+test('a refusal that is not about the token gets no new one', async () => {
+  const clock = stoppedClock()
+  const { chat, intercept, minted } = scriptedChat()
+  await chat.connect()
+  await clock.forward(60_000)
+  intercept(GET_USER, () => html(404))
+  await expect(chat.api.users.get({ userId: 'ana' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  expect(minted()).toBe(1)
+})
+
+test.each([
+  ['NETWORK_ERROR', true],
+  ['RATE_LIMITED', true],
+  ['UNAVAILABLE', true],
+  ['TIMEOUT', false],
+  ['INTERNAL_ERROR', false],
+  ['NOT_FOUND', false],
+] as const)('a call that failed with %s is tried again: %s', (code, isRetried) => {
+  const error = new ChatError('failed', { code })
+  const pauseMs = pauseBeforeRetry(error, { attempt: 1, isRepeatable: true })
+  expect(pauseMs !== undefined).toBe(isRetried)
 })
 
 test('a call that would wait longer than ten seconds fails at once, with the wait', async () => {

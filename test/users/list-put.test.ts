@@ -1,6 +1,7 @@
+import { limits } from '@parley/contract'
 import { describe, expect, test } from 'vitest'
 import { insertUsers } from '../support/inserted.ts'
-import { invalid, notFound, refusal } from '../support/refusal.ts'
+import { invalid, notFound, refusal, refusals } from '../support/refusal.ts'
 import { rest } from '../support/rest.ts'
 import { RawSocket } from '../support/socket.ts'
 import { useWorld } from '../support/world.ts'
@@ -227,4 +228,17 @@ test('lastActiveAt is updated shortly after sends and reads', async () => {
   const year = async (userId: string) => (await ana.users.get({ userId })).lastActiveAt?.slice(0, 4)
   await expect.poll(() => year('busy-ana')).not.toBe('2020')
   await expect.poll(() => year('busy-ben')).not.toBe('2020')
+})
+
+test('the metadata of a user has at most 16 KB and 20 levels', async () => {
+  const put = (custom: object) =>
+    world().backend.users.put({ userId: 'rex', custom: custom as Record<string, unknown> })
+  const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) })
+  const sized = (bytes: number) => ({ a: 'x'.repeat(bytes - '{"a":""}'.length) })
+  const { customBytes, customDepth } = limits
+  for (const custom of [nested(customDepth), sized(customBytes)])
+    expect((await put(custom)).custom).toEqual(custom)
+  expect(
+    await refusals([put(nested(customDepth + 1)), put(sized(customBytes + 1)), put([])]),
+  ).toEqual([invalid, invalid, invalid])
 })

@@ -89,6 +89,8 @@ describe('administering users', () => {
       success: true,
       deletedUserId: 'victim',
     })
+    const again = await ana.users.sync({ users: [{ id: 'victim' }] })
+    expect(again).toMatchObject({ synced: 1, created: 1, updated: 0 })
   })
 
   test('in server mode only API keys and admin tokens administer other users', async () => {

@@ -73,6 +73,20 @@ test('a device that goes offline loses an open socket at once, and no other', as
   expect([status(), second.isClosed, sockets.length]).toEqual(['offline', true, 2])
 })
 
+test('the pause between attempts grows to half a minute and no further', async () => {
+  const { opened, socket, connection, clock } = connectionToTest()
+  await opened()
+  const pauses: number[] = []
+  for (let attempt = 0; attempt < 12; attempt++) {
+    socket().onclose({ code: 1006, reason: '' })
+    const { reconnectInMs } = connection.state.getSnapshot()
+    pauses.push(reconnectInMs ?? 0)
+    await clock.forward(reconnectInMs ?? 0)
+  }
+  expect(Math.min(...pauses.slice(7))).toBeGreaterThanOrEqual(15_000)
+  expect(Math.max(...pauses)).toBeLessThanOrEqual(30_000)
+})
+
 test('catching up waits for the topics, but not for one that is refused for now', async () => {
   const { opened, subscribe, status, provider, clock } = connectionToTest()
   const caughtUp: string[] = []

@@ -41,6 +41,28 @@ test('a failing or hanging token provider keeps the socket; the refresh is repea
   expect([status(), sockets.length]).toEqual(['live', 1])
 })
 
+test('a client that is disconnected during a refresh asks for no more tokens', async () => {
+  const { opened, connection, provider, clock } = connectionToTest()
+  const socket = await opened()
+  await socket.accept({ expires: true, ttl: 86_400 })
+  const asked: (() => void)[] = []
+  provider.token = () =>
+    new Promise((_, reject) => void asked.push(() => reject(new Error('down'))))
+  await clock.forward(86_400_000)
+  connection.disconnect()
+  for (const fail of asked) fail()
+  await clock.forward(HOUR_MS)
+  expect([asked.length, clock.timers()]).toEqual([1, 0])
+})
+
+test('a token that is valid for months is not refreshed at once', async () => {
+  const { opened, minted, clock } = connectionToTest()
+  const socket = await opened()
+  await socket.accept({ expires: true, ttl: 90 * 86_400 })
+  await clock.forward(24 * HOUR_MS)
+  expect([socket.commands.some(({ refresh }) => refresh), minted.length]).toEqual([false, 1])
+})
+
 test.each([
   [INTERNAL, 'live', 2],
   [TOKEN_EXPIRED, 'offline', 1],

@@ -117,6 +117,16 @@ test('a ping is answered, if the server wants that, and a missed one ends the so
   expect(second.frames).toHaveLength(1)
 })
 
+test('a server that announces pings and never says anything is given up', async () => {
+  const { opened, status, clock } = connectionToTest()
+  const socket = await opened()
+  await socket.accept({ ping: 25 })
+  await clock.forward(34_900)
+  expect(status()).toBe('live')
+  await clock.forward(200)
+  expect([status(), socket.isClosed]).toEqual(['offline', true])
+})
+
 test('any message proves the connection, and a server without pings need not ping', async () => {
   const { opened, reopened, status, clock } = connectionToTest()
   const first = await opened()

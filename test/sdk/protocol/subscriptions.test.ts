@@ -60,6 +60,49 @@ test('an error amid the replies concerns one topic, which is final or tried agai
   expect(status()).toBe('live')
 })
 
+test('a topic that is refused for now, and then left, is not asked for again', async () => {
+  const { opened, subscribe, status, clock } = connectionToTest()
+  subscribe('a')
+  const b = subscribe('b')
+  const socket = await opened()
+  await socket.accept()
+  socket.say(socket.subscribed('a'), { id: socket.asked('subscribe', 'b').id, error: BUSY })
+  await quiet()
+  expect(status()).toBe('catching-up')
+  b.unsubscribe()
+  await quiet()
+  expect(status()).toBe('live')
+  const before = socket.commands.length
+  await clock.forward(30_000)
+  expect(socket.commands).toHaveLength(before)
+})
+
+test('a topic that was refused many times starts afresh in the next session', async () => {
+  const { opened, reopened, subscribe, clock } = connectionToTest()
+  subscribe('a')
+  const first = await opened()
+  await first.accept()
+  const refuse = (socket: typeof first) =>
+    socket.say({ id: socket.asked('subscribe', 'a').id, error: BUSY })
+  for (let failures = 1; failures <= 6; failures++) {
+    refuse(first)
+    await clock.forward(500 * 2 ** (failures - 1))
+  }
+  refuse(first)
+  first.onclose({ code: 1006, reason: '' })
+  const second = await reopened()
+  await second.accept()
+  second.say(second.subscribed('a'))
+  await clock.forward(60_000)
+  const subscribes = () => second.commands.filter(({ subscribe }) => subscribe)
+  expect(subscribes()).toHaveLength(1)
+  second.say({ push: { channel: 'a', unsubscribe: { code: 2500 } } })
+  await quiet()
+  refuse(second)
+  await clock.forward(500)
+  expect(subscribes()).toHaveLength(3)
+})
+
 test('a refused topic is not subscribed again, in this session or in the next', async () => {
   const { first, reopened, connection, clock } = await liveConnection('a', 'b')
   first.say({ push: { channel: 'b', unsubscribe: { code: 2000 } } })

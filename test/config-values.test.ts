@@ -1,0 +1,58 @@
+import { readConfig } from '@parley/server/config'
+import { expect, test } from 'vitest'
+
+const secret = 'x'.repeat(32)
+
+test('each variable decides the setting of its name, in its unit', () => {
+  const config = readConfig({
+    PORT: '1',
+    DATABASE_POOL_SIZE: '2',
+    DATABASE_WAIT_SECONDS: '3',
+    RATE_LIMIT_TOKENS: '4',
+    RATE_LIMIT_MESSAGES: '5',
+    RATE_LIMIT_REQUESTS: '6',
+    RATE_LIMIT_APP_REQUESTS: '7',
+    SOCKETS_PER_USER: '8',
+    EVENT_MEMORY_MB: '9',
+    SEND_MEMORY_MB: '10',
+    PRESENCE_GRACE_SECONDS: '11',
+    PURGE_EMPTY_AFTER_DAYS: '12',
+    METRICS_PORT: '13',
+    METRICS_HOST: '192.0.2.1',
+    MIGRATE_ON_START: 'off',
+    USER_ADMIN_ACCESS: 'server',
+    JOBS: 'external',
+    LOG_LEVEL: 'warn',
+    INVITE_URL: 'https://example.com/{token}',
+    ADMIN_API_KEY: 'the-admin-key-16',
+    JWT_SECRET: secret,
+    JWT_PREVIOUS_SECRETS: `${secret}a, ${secret}b`,
+  })
+  expect(config).toMatchObject({
+    port: 1,
+    poolSize: 2,
+    waitSeconds: 3,
+    rateLimits: { tokens: 4, messages: 5, requests: 6, appRequests: 7 },
+    socketsPerUser: 8,
+    eventMemoryBytes: 9 * 1024 * 1024,
+    sendMemoryBytes: 10 * 1024 * 1024,
+    presenceGraceSeconds: 11,
+    purgeEmptyAfterDays: 12,
+    metricsPort: 13,
+    metricsHost: '192.0.2.1',
+    migrateOnStart: false,
+    userAdminAccess: 'server',
+    jobs: 'external',
+    logLevel: 'warn',
+    inviteUrl: 'https://example.com/{token}',
+    adminKey: 'the-admin-key-16',
+    jwtSecret: secret,
+    previousJwtSecrets: [`${secret}a`, `${secret}b`],
+  })
+})
+
+test('an admin key of 15 characters and a schema of PostgreSQL are refused', () => {
+  expect(() => readConfig({ ADMIN_API_KEY: 'the-admin-key-1' })).toThrow('at least 16')
+  const variables = { DATABASE_URL: 'postgres://db/chat', DATABASE_SCHEMA: 'pg_chat' }
+  expect(() => readConfig(variables)).toThrow('DATABASE_SCHEMA: expected a name')
+})
