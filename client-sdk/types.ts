@@ -363,8 +363,8 @@ export interface Api {
     /**
      * Lists your channels, newest activity first, with unread counts and last messages.
      * `discover=true` lists the channels you may join instead: public ones, and the team channels
-     * of your workspaces. A backend lists all channels, the newest first, without the other
-     * parameters. A page may end early: `more` says that more follow.
+     * of your workspaces. A backend lists all channels, the newest first, with `limit`, `offset`
+     * and `cursor` only. A page may end early: `more` says that more follow.
      *
      * `GET /api/channels`
      */
@@ -373,6 +373,8 @@ export interface Api {
       limit?: number | undefined
       /** How many entries to skip. */
       offset?: number | undefined
+      /** For backends only: `nextCursor` of an earlier page. */
+      cursor?: string | undefined
       /** Only channels of this type. */
       type?: 'messaging' | 'group' | 'team' | 'livestream' | undefined
       /** List the channels you may join. */
@@ -384,6 +386,8 @@ export interface Api {
       channels: Channel[]
       /** More follow: call again with an `offset` past these. */
       more?: true | undefined
+      /** For backends only: the `cursor` of the next page; null on the last page. */
+      nextCursor?: string | null | undefined
     }>
     /**
      * Creates a channel; you become its owner. `messaging` needs exactly one entry in `memberIds`,
