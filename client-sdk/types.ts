@@ -211,7 +211,10 @@ export interface Api {
       email?: string | null | undefined
       /** Avatar URL. */
       image?: string | null | undefined
-      /** Your own metadata: at most 16 KB of JSON, nested at most 20 levels deep. */
+      /**
+       * Your own metadata: at most 16 KB of JSON, with all digits of numbers, nested at most 20
+       * levels deep.
+       */
       custom?: CustomUser & Record<string, unknown> | null | undefined
       /** Whether these tokens may administer other users (see USER_ADMIN_ACCESS). */
       admin?: boolean | undefined
@@ -311,7 +314,10 @@ export interface Api {
       email?: string | null | undefined
       /** Avatar URL. */
       image?: string | null | undefined
-      /** Your own metadata: at most 16 KB of JSON, nested at most 20 levels deep. */
+      /**
+       * Your own metadata: at most 16 KB of JSON, with all digits of numbers, nested at most 20
+       * levels deep.
+       */
       custom?: CustomUser & Record<string, unknown> | null | undefined
     }, options?: CallOptions): Promise<{
       /** The user's id in your own system. */
@@ -363,8 +369,8 @@ export interface Api {
     /**
      * Lists your channels, newest activity first, with unread counts and last messages.
      * `discover=true` lists the channels you may join instead: public ones, and the team channels
-     * of your workspaces. A backend lists all channels, the newest first, without the other
-     * parameters. A page may end early: `more` says that more follow.
+     * of your workspaces. A backend lists all channels, the newest first, with `limit`, `offset`
+     * and `cursor` only. A page may end early: `more` says that more follow.
      *
      * `GET /api/channels`
      */
@@ -373,6 +379,8 @@ export interface Api {
       limit?: number | undefined
       /** How many entries to skip. */
       offset?: number | undefined
+      /** For backends only: `nextCursor` of an earlier page. */
+      cursor?: string | undefined
       /** Only channels of this type. */
       type?: 'messaging' | 'group' | 'team' | 'livestream' | undefined
       /** List the channels you may join. */
@@ -384,6 +392,8 @@ export interface Api {
       channels: Channel[]
       /** More follow: call again with an `offset` past these. */
       more?: true | undefined
+      /** For backends only: the `cursor` of the next page; null on the last page. */
+      nextCursor?: string | null | undefined
     }>
     /**
      * Creates a channel; you become its owner. `messaging` needs exactly one entry in `memberIds`,
@@ -408,7 +418,10 @@ export interface Api {
       memberIds?: string[] | undefined
       /** The workspace it belongs to. */
       workspaceId?: string | undefined
-      /** Your own metadata: at most 8 KB of JSON, nested at most 10 levels deep. */
+      /**
+       * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10
+       * levels deep.
+       */
       custom?: CustomChannel & Record<string, unknown> | undefined
       /**
        * Your own key for this create. A retry with the same key returns the first result instead of
@@ -442,9 +455,9 @@ export interface Api {
       /** What the channel is about. */
       description?: string | null | undefined
       /**
-       * Your own metadata: at most 8 KB of JSON, nested at most 10 levels deep. Its keys replace
-       * those that are there, `null` as a value removes a key, and keys that are left out stay;
-       * `null` removes all.
+       * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10
+       * levels deep. Its keys replace those that are there, `null` as a value removes a key, and
+       * keys that are left out stay; `null` removes all.
        */
       custom?: CustomChannel & Record<string, unknown> | null | undefined
       /** Whether only the backend may send messages. */
@@ -524,8 +537,8 @@ export interface Api {
       /** The role they get. */
       role?: 'owner' | 'moderator' | 'member' | undefined
       /**
-       * Your own metadata: at most 8 KB of JSON, nested at most 10 levels deep. With at most 100
-       * users.
+       * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10
+       * levels deep. With at most 100 users.
        */
       custom?: CustomMember & Record<string, unknown> | undefined
     }, options?: CallOptions): Promise<{
@@ -548,9 +561,9 @@ export interface Api {
       /** Role in the channel. */
       role?: 'owner' | 'moderator' | 'member' | undefined
       /**
-       * Your own metadata: at most 8 KB of JSON, nested at most 10 levels deep. Its keys replace
-       * those that are there, `null` as a value removes a key, and keys that are left out stay;
-       * `null` removes all.
+       * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10
+       * levels deep. Its keys replace those that are there, `null` as a value removes a key, and
+       * keys that are left out stay; `null` removes all.
        */
       custom?: CustomMember & Record<string, unknown> | null | undefined
     }, options?: CallOptions): Promise<Member>
@@ -676,7 +689,10 @@ export interface Api {
       attachments?: Attachment[] | undefined
       /** The message to reply to. */
       parentId?: string | undefined
-      /** Your own metadata: at most 8 KB of JSON, nested at most 10 levels deep. */
+      /**
+       * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10
+       * levels deep.
+       */
       custom?: CustomMessage & Record<string, unknown> | undefined
       /** `regular` for users, `system` for the backend: the only ones they may send. */
       type?: 'regular' | 'system' | undefined
@@ -704,9 +720,9 @@ export interface Api {
        */
       text?: string | undefined
       /**
-       * Your own metadata: at most 8 KB of JSON, nested at most 10 levels deep. Its keys replace
-       * those that are there, `null` as a value removes a key, and keys that are left out stay;
-       * `null` removes all.
+       * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10
+       * levels deep. Its keys replace those that are there, `null` as a value removes a key, and
+       * keys that are left out stay; `null` removes all.
        */
       custom?: CustomMessage & Record<string, unknown> | null | undefined
     }, options?: CallOptions): Promise<Message>
@@ -1854,7 +1870,10 @@ export interface Attachment {
   durationMs?: number | undefined
   /** A small picture of it. */
   thumbnailUrl?: string | undefined
-  /** Your own metadata: at most 8 KB of JSON, nested at most 10 levels deep. */
+  /**
+   * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10 levels
+   * deep.
+   */
   custom?: CustomAttachment & Record<string, unknown> | undefined
 }
 
@@ -2294,7 +2313,10 @@ export interface UserRow {
   email?: string | null | undefined
   /** Avatar URL. */
   image?: string | null | undefined
-  /** Your own metadata: at most 16 KB of JSON, nested at most 20 levels deep. */
+  /**
+   * Your own metadata: at most 16 KB of JSON, with all digits of numbers, nested at most 20 levels
+   * deep.
+   */
   custom?: CustomUser & Record<string, unknown> | null | undefined
 }
 

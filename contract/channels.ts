@@ -106,11 +106,14 @@ export const channels = {
     description:
       'Lists your channels, newest activity first, with unread counts and last messages. ' +
       '`discover=true` lists the channels you may join instead: public ones, and the team ' +
-      'channels of your workspaces. A backend lists all channels, the newest first, without ' +
-      'the other parameters. A page may end early: `more` says that more follow.',
+      'channels of your workspaces. A backend lists all channels, the newest first, with ' +
+      '`limit`, `offset` and `cursor` only. A page may end early: `more` says that more follow.',
     input: z.object({
       limit: field.pageSize(limits.page.channels),
       offset: field.offset(),
+      cursor: field
+        .cursor()
+        .meta({ description: 'For backends only: `nextCursor` of an earlier page.' }),
       type: ChannelType.extract(['messaging', 'group', 'team', 'livestream'])
         .optional()
         .meta({ description: 'Only channels of this type.', examples: ['group'] }),
@@ -126,6 +129,9 @@ export const channels = {
     output: z.object({
       channels: z.array(Channel).meta({ description: 'Newest activity first.' }),
       more: field.more(),
+      nextCursor: field.nextCursor().optional().meta({
+        description: 'For backends only: the `cursor` of the next page; null on the last page.',
+      }),
     }),
   }),
   create: operation({

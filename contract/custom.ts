@@ -6,8 +6,8 @@ import { limits } from './limits.ts'
 export const userCustom = () => {
   const meta = {
     description:
-      `Your own metadata: at most ${limits.customBytes / 1024} KB of JSON, nested at most ` +
-      `${limits.customDepth} levels deep.`,
+      `Your own metadata: at most ${limits.customBytes / 1024} KB of JSON, with all digits of ` +
+      `numbers, nested at most ${limits.customDepth} levels deep.`,
     examples: [{ plan: 'pro' }],
   }
   return jsonObject({ bytes: limits.customBytes, depth: limits.customDepth })
@@ -24,8 +24,8 @@ export const customData = ({ title, description = '' }: CustomDataMeta) =>
   jsonObject(limits.customData).meta({
     title,
     description:
-      `Your own metadata: at most ${limits.customData.bytes / 1024} KB of JSON, nested at most ` +
-      `${limits.customData.depth} levels deep. ${description}`.trimEnd(),
+      `Your own metadata: at most ${limits.customData.bytes / 1024} KB of JSON, with all digits ` +
+      `of numbers, nested at most ${limits.customData.depth} levels deep. ${description}`.trimEnd(),
     examples: [{ orderId: 7 }],
   })
 /** The same with a change, as in RFC 7396 at the top level. */
@@ -66,7 +66,14 @@ const jsonProblem = (value: unknown, { bytes, depth }: JsonBounds) => {
 /** What is wrong with metadata that a change has made. */
 export const customProblem = (value: object) => jsonProblem(value, limits.customData)
 
-const jsonBytes = (value: unknown) => new TextEncoder().encode(JSON.stringify(value)).length
+const jsonBytes = (value: unknown) =>
+  new TextEncoder().encode(JSON.stringify(value)).length + digitsLeftOut(value)
+/** JSON may say 1e308; the database writes and reads 309 digits. */
+const digitsLeftOut = (value: unknown): number => {
+  if (typeof value === 'number') return Number(/e[+-](\d+)$/.exec(String(value))?.[1] ?? 0)
+  if (typeof value !== 'object' || value === null) return 0
+  return Object.values(value).reduce((sum: number, inner) => sum + digitsLeftOut(inner), 0)
+}
 const isAllStorable = (value: unknown): boolean => {
   if (typeof value === 'string') return isStorable(value)
   if (typeof value === 'number') return Number.isFinite(value)

@@ -20,6 +20,7 @@ import { servePlayground } from './http/playground.ts'
 import { createRateLimits, type RateLimits } from './http/rate-limits.ts'
 import { type Calls, serveRest } from './http/rest.ts'
 import { serveTrpc } from './http/trpc.ts'
+import { boundUnreadAnswers } from './http/unread-answers.ts'
 import { createSocketGuard, serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
 import { createPostgresBroker } from './realtime/postgres-broker.ts'
 import { createRealtime, type RealtimeOptions } from './realtime/realtime.ts'
@@ -60,6 +61,8 @@ export function buildApp(options: AppOptions) {
   const { db, metrics, bus, http, urls } = options
   const { tokens, adminKey, userAdminAccess } = options.access
   const app = createFastify(http)
+  const { sendMemoryBytes: mostBytes } = options.realtime
+  boundUnreadAnswers(app.server, { mostBytes, metrics })
   const revocations = createRevocations()
   const admit = createAdmission({ poolSize: db.poolSize, metrics })
   const lastActive = createLastActive(db)

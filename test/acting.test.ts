@@ -2,6 +2,7 @@ import { createChatServer } from '@parley/client/server'
 import type { AppRouter } from '@parley/contract'
 import { createTRPCClient, httpBatchLink } from '@trpc/client'
 import { expect, onTestFinished, test } from 'vitest'
+import { stopClock } from './support/clock.ts'
 import { channelEventsOf, userEventsOf } from './support/events.ts'
 import { expectError, post } from './support/raw.ts'
 import { forbidden, notFound, refusal, refusals } from './support/refusal.ts'
@@ -158,6 +159,30 @@ test('acting as users works over tRPC, in batches too', async () => {
   expect(sent.map(({ userId }) => userId)).toEqual(['trpc-member', 'trpc-member'])
   const outside = client('trpc-outsider').messages.send.mutate({ channelId, text: 'three' })
   await expect(outside).rejects.toMatchObject({ data: { code: 'FORBIDDEN' } })
+})
+
+test('a flood of new users beyond the limit of a key asks the database for nothing', async () => {
+  const statements: string[] = []
+  const limited = await createWorld({
+    rateLimits: { tokens: 0, messages: 0, requests: 3 },
+    onStatement: (statement) => void statements.push(statement),
+  })
+  onTestFinished(limited.stop)
+  const list = (userId: string) =>
+    post(limited.url, '/api/channels', {
+      method: 'GET',
+      headers: { 'X-API-Key': limited.apiKey, 'X-User-Id': userId },
+    })
+  const flood = (name: string, count: number) =>
+    Promise.all(Array.from({ length: count }, (_, index) => list(`${name}-${index}`)))
+  expect((await flood('allowed', 3)).map(({ status }) => status)).toEqual([200, 200, 200])
+  // A key is known for 5 s.
+  stopClock()
+  await flood('known', 1)
+  statements.length = 0
+  const refused = await flood('refused', 40)
+  expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([429]))
+  expect(statements.filter((statement) => /\b(users|api_keys)\b/.test(statement))).toEqual([])
 })
 
 test('what a backend does as users is counted for its key, sends too', async () => {

@@ -3,6 +3,7 @@ import { insertMembers, insertUsers } from './support/inserted.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
+const refusal = { code: 'VALIDATION_ERROR' }
 
 type Page<Row> = { rows: Row[]; nextCursor: string | null }
 
@@ -80,6 +81,28 @@ test('cursors lead through read positions', async () => {
   expect(found.map(({ userId }) => userId)).toEqual(['ana', ...ids])
 })
 
+test('cursors lead a backend through all channels, whatever is created or deleted', async () => {
+  const { apiKey } = await world().operator.apps.create({ name: 'Lister' })
+  const backend = world().api({ apiKey })
+  const ana = world().api({ apiKey, userId: 'ana' })
+  const create = async () => (await ana.channels.create({ type: 'group', name: 'Talk' })).id
+  const ids: string[] = []
+  for (const _ of [1, 2, 3, 4, 5]) ids.unshift(await create())
+  const found = await walk(
+    async (cursor) => {
+      const { channels, nextCursor = null } = await backend.channels.list({ limit: 2, cursor })
+      return { rows: channels, nextCursor }
+    },
+    async ({ rows }) => {
+      await create()
+      await backend.channels.delete({ channelId: rows[0]?.id ?? '' })
+    },
+  )
+  expect(found.map(({ id }) => id)).toEqual(ids)
+  await expect(ana.channels.list({ cursor: 'x' })).rejects.toMatchObject(refusal)
+  expect(await ana.channels.list()).not.toHaveProperty('nextCursor')
+})
+
 test('an offset counts from the cursor', async () => {
   const { ana, channelId, ids } = await createChannel(5)
   const { nextCursor } = await ana.members.list({ channelId, limit: 2 })
@@ -96,9 +119,9 @@ test('a cursor that no page has given is refused', async () => {
   const { ana, channelId } = await createChannel(1)
   const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const forged = ['x', '!', encode(null), encode(['a']), encode(['a', 'b', 'c']), encode([1, 'a'])]
-  const refusal = { code: 'VALIDATION_ERROR' }
   for (const cursor of [...forged, encode(['a\0', 'b'])]) {
     await expect(ana.users.list({ cursor })).rejects.toMatchObject(refusal)
+    await expect(world().backend.channels.list({ cursor })).rejects.toMatchObject(refusal)
     await expect(ana.members.list({ channelId, cursor })).rejects.toMatchObject(refusal)
   }
   for (const time of ['', 'now', '-1', '1e9', '9'.repeat(17)]) {

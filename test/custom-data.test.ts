@@ -118,6 +118,18 @@ test('metadata has at most 8 KB and 10 levels, and nothing that cannot be stored
     )
 })
 
+test('numbers in metadata count with all the digits that the database writes', async () => {
+  const { id: channelId } = await createGroup()
+  const send = (numbers: number[]) =>
+    ana.messages.send({ channelId, text: 'x', custom: { a: numbers, b: '1e308' } })
+  const repeated = (value: number, digits: number) =>
+    Array.from({ length: Math.ceil(bytes / digits) }, () => value)
+  const bad = [repeated(1e308, 309), repeated(-5e-324, 326), [...repeated(1e21, 22), 1]]
+  expect(await refusals(bad.map(send))).toEqual(bad.map(() => invalid))
+  const some = Array.from({ length: 20 }, () => 1e308)
+  expect((await send(some)).custom).toEqual({ a: some, b: '1e308' })
+})
+
 test('a change may not make metadata larger than it may be', async () => {
   const { id: channelId } = await createGroup(largest)
   const { id: messageId } = await ana.messages.send({ channelId, text: 'x', custom: largest })

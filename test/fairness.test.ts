@@ -153,6 +153,45 @@ test('a call whose caller went away leaves the queue and does nothing', async ()
   expect(await ana.channels.get({ channelId })).toMatchObject({ name: 'last', rev: 3 })
 })
 
+test("a user's messages do not wait behind their calls", async () => {
+  const [held, free] = [await createChannel(ana), await createChannel(ana)]
+  const { promises } = await whileLocked(world(), held, async (locked) => {
+    const calls = [rename(ana, held), rename(ana, free)]
+    await locked(1)
+    await queued(1)
+    await ana.messages.send({ channelId: free, text: 'hi' })
+    await queued(1)
+    return later(...calls)
+  })
+  await Promise.all(promises)
+})
+
+test('messages are accepted while the queue of their app is full', async () => {
+  const [held, free] = [await createChannel(ana), await createChannel(ben)]
+  const { apiKey, backend, url } = world()
+  const path = `/trpc/${Array.from({ length: callsPerBatch }, () => 'channels.list').join()}?batch=1`
+  const headers = { 'X-API-Key': apiKey }
+  const callers = new AbortController()
+  const { signal } = callers
+  const { promises } = await whileLocked(world(), held, async (locked) => {
+    const calls = [rename(ana, held), backend.channels.update({ channelId: held, name: 'Ours' })]
+    await locked(2)
+    const batches = Array.from({ length: callsAtOnce.appWaiting / callsPerBatch }, () =>
+      fetch(`${url}${path}`, { headers, signal }).catch(() => {}),
+    )
+    await queued(callsAtOnce.appWaiting)
+    expect(await post(url, '/api/channels', { method: 'GET', headers })).toMatchObject({
+      status: 503,
+    })
+    const sent = ben.messages.send({ channelId: free, text: 'hi' })
+    await queued(callsAtOnce.appWaiting + 1)
+    callers.abort()
+    await queued(1)
+    return later<unknown>(...calls, ...batches, sent)
+  })
+  await Promise.all(promises)
+})
+
 test('a full queue refuses only its own user', async () => {
   const channelId = await createChannel(ana, 'ben')
   const channel = topics.channel(world().appId, channelId)

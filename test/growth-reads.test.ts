@@ -106,12 +106,14 @@ async function fill() {
   ])
   const { channels: some } = await cem.channels.list({ limit: 20, offset: MANY / 2 })
   const deep = { limit: 20, offset: MANY / 2 }
-  const [users, members, positions] = await Promise.all([
+  const { backend } = world()
+  const [all, users, members, positions] = await Promise.all([
+    backend.channels.list(deep),
     ben.users.list(deep),
     ben.members.list({ channelId, ...deep }),
     ben.receipts.status({ channelId, ...deep }),
   ])
-  const after = ({ nextCursor }: { nextCursor: string | null }) => ({
+  const after = ({ nextCursor }: { nextCursor?: string | null }) => ({
     limit: 20,
     cursor: nextCursor ?? '',
   })
@@ -159,6 +161,7 @@ async function fill() {
       () => ben.channels.list({ discover: true, type: 'livestream', limit: 20 }),
     ],
     ['the first members', 20, () => ben.members.list({ channelId, limit: 20 })],
+    ['all channels after a cursor', 20, () => backend.channels.list(after(all))],
     ['users after a cursor', 20, () => ben.users.list(after(users))],
     ['members after a cursor', 20, () => ben.members.list({ channelId, ...after(members) })],
     [

@@ -85,6 +85,16 @@ export function createMetrics() {
       help: 'Sockets that were cut, the fullest first, because SEND_MEMORY_MB was used up.',
       registers,
     }),
+    unreadAnswers: new Gauge({
+      name: 'parley_unread_answer_bytes',
+      help: 'Memory of the answers to requests that their clients have not read yet.',
+      registers,
+    }),
+    answersCut: new Counter({
+      name: 'parley_answers_cut_total',
+      help: 'Answers that were cut, the oldest first, because SEND_MEMORY_MB was used up.',
+      registers,
+    }),
     gapsFilled: new Counter({
       name: 'parley_gaps_filled_total',
       help: 'Events read from the event log to fill a gap: those of other nodes and missed ones.',

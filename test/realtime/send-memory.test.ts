@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest'
+import { connect } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
+import { createTalk } from '../support/large-answers.ts'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 import { useSocketUsers } from './sockets.ts'
@@ -39,4 +41,22 @@ test('a socket that does not read is cut when the memory is used up, others go o
   await until(async () =>
     /^parley_send_memory_bytes 0$/m.test(await world().metrics.registry.metrics()),
   )
+})
+
+test('answers that a client does not read are cut when the memory is used up', async () => {
+  const { channelId } = await createTalk(world(), ana(), 30)
+  const { hostname, port } = new URL(world().url)
+  const slow = connect(Number(port), hostname).pause()
+  onTestFinished(() => void slow.destroy())
+  const closed = new Promise((resolve) => slow.once('close', resolve))
+  slow.on('error', () => {})
+  const head = `GET /api/channels/${channelId}/messages HTTP/1.1\r\nHost: parley\r\n`
+  const isCut = async () => {
+    slow.write(`${head}Authorization: Bearer ${ana().token}\r\n\r\n`)
+    return /^parley_answers_cut_total [1-9]/m.test(await world().metrics.registry.metrics())
+  }
+  // How much the operating system buffers for a connection depends on the machine.
+  await until(isCut)
+  slow.resume()
+  await closed
 })

@@ -8,7 +8,11 @@ import { createWorld, useWorld } from '../support/world.ts'
 
 const world = useWorld()
 
-type Reply = { id: number; error?: { data: { code: string } }; result?: { type: string } }
+type Reply = {
+  id: number
+  error?: { message: string; data: { code: string } }
+  result?: { type: string }
+}
 
 /** A bare socket of the tRPC endpoint. */
 async function open({ url }: { url: string } = world(), token?: string) {
@@ -111,6 +115,18 @@ test('a tRPC socket holds a thousand subscriptions, also to one topic', async ()
   await ana.channels.updateSettings({ channelId, starred: true })
   send(subscription(1_002, topicOf('ana'), { since: 0 }))
   await reply(1_002, 'data')
+})
+
+test('a frame of a tRPC socket with over a thousand messages is refused as a whole', async () => {
+  const { send, reply, replies } = await open(world(), await tokenOf('ana'))
+  send(Array.from({ length: 1_001 }, (_, index) => subscription(index + 1, topicOf('ana'))))
+  send(subscription(2_000, topicOf('ana')))
+  await reply(2_000, 'started')
+  const refused = replies.filter(({ error }) => error)
+  expect(refused.map(({ id }) => id)).toEqual(Array.from({ length: 1_001 }, (_, at) => at + 1))
+  expect(new Set(refused.map(({ error }) => error?.message))).toEqual(
+    new Set(['batch: expected at most 1,000 calls']),
+  )
 })
 
 test('a tRPC subscription starts at no offset beyond the largest', async () => {

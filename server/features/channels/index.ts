@@ -7,6 +7,7 @@ import type { Tx } from '../../db/client.ts'
 import type { ChannelRow } from '../../db/rows.ts'
 import { containing } from '../../db/sql.ts'
 import { channelForReader, isLargeChannel, lockedChannelForMember } from '../access.ts'
+import { decodeIdCursor, encodeCursor } from '../cursors.ts'
 import { mergeCustom } from '../custom.ts'
 import { isStaff } from '../members/index.ts'
 import { create, viewChannel } from './create.ts'
@@ -16,34 +17,45 @@ import { peerOf, selectChannels } from './view.ts'
 
 const list = implementWithoutTransaction(
   contract.channels.list,
-  async ({ db, caller: { appId, userId } }, { limit, offset, type, discover, q }) => {
+  async ({ db, caller: { appId, userId } }, { limit, offset, cursor, type, discover, q }) => {
     if (userId === null && (type !== undefined || discover || q !== undefined)) {
       throw new ApiError('VALIDATION_ERROR', 'type, discover, q: expected none from a backend')
     }
+    if (userId === null) return listAll(db, { appId, limit, offset, cursor })
+    if (cursor !== undefined) {
+      throw new ApiError('VALIDATION_ERROR', 'cursor: expected none from a user')
+    }
     // One more than the page tells whether there are more.
-    const wanted = { appId, limit: limit + 1, offset }
-    const selection =
-      userId === null
-        ? { page: selectAll(db, wanted), order: db`page.id desc` }
-        : { page: selectFor(db, { ...wanted, userId, type, q }, discover) }
-    const query = { appId, viewer: userId, ...selection }
-    const { channels, found } = await selectChannels(db, query)
+    const wanted = { appId, userId, limit: limit + 1, offset, type, q }
+    const page = discover
+      ? db`c.id = any(array(${selectOpenIds(db, wanted)}))`
+      : selectOwn(db, wanted)
+    const { channels, found } = await selectChannels(db, { appId, viewer: userId, page })
     const shown = channels.slice(0, limit)
     return { channels: shown, ...(found > shown.length && { more: true as const }) }
   },
 )
 
-type AllChannels = Pick<ChannelsQuery, 'appId' | 'limit' | 'offset'>
+type AllChannels = Pick<ChannelsQuery, 'appId' | 'limit' | 'offset'> & {
+  cursor: string | undefined
+}
 
-/** Selects all channels of an app, the newest first: as its index by id has them. */
-const selectAll = (db: Tx, { appId, limit, offset }: AllChannels) => db`
-  c.app_id = ${appId}
-  order by c.app_id desc, c.id desc
-  limit ${limit}
-  offset ${offset}`
-
-const selectFor = (db: Tx, query: ChannelsQuery, discover: boolean | undefined) =>
-  discover ? db`c.id = any(array(${selectOpenIds(db, query)}))` : selectOwn(db, query)
+/** All channels of an app, the newest first: as its index by id has them. */
+async function listAll(db: Tx, { appId, limit, offset, cursor }: AllChannels) {
+  const after = cursor === undefined ? db`true` : db`c.id < ${decodeIdCursor(cursor)}`
+  const page = db`
+    c.app_id = ${appId}
+    and ${after}
+    order by c.app_id desc, c.id desc
+    limit ${limit + 1}
+    offset ${offset}`
+  const order = db`page.id desc`
+  const { channels, found } = await selectChannels(db, { appId, viewer: null, page, order })
+  const shown = channels.slice(0, limit)
+  const last = found > shown.length ? shown.at(-1) : undefined
+  if (!last) return { channels: shown, nextCursor: null }
+  return { channels: shown, more: true as const, nextCursor: encodeCursor(last.id, '') }
+}
 
 /** Selects the channels of a user, of one type or with part of a name if it is given. */
 function selectOwn(db: Tx, { appId, userId, limit, offset, type, q }: ChannelsQuery) {
