@@ -15,6 +15,7 @@ import {
 } from './erasure.ts'
 import {
   BATCH,
+  expireDeliveries,
   expireEvents,
   expireInvites,
   expirePreviews,
@@ -92,6 +93,7 @@ export function createCleanup({
   const purgeAbandoned = createAbandonedPurge(purgeEmptyAfterDays)
   const tasks = [
     { name: 'events', most: BATCH, run: expireEvents },
+    { name: 'deliveries', most: BATCH, run: expireDeliveries },
     { name: 'invites', most: BATCH, run: expireInvites },
     { name: 'previews', most: BATCH, run: expirePreviews },
     { name: 'users', most: STEP, run: eraseDeletedUsers },
