@@ -55,7 +55,7 @@ test('a send takes three round trips to the database, the first of three stateme
   ])
 })
 
-test('a send takes the same statements and writes the same rows in an app with webhooks', async () => {
+test('a send takes and writes the same in an app with webhooks', async () => {
   const { send } = await newTalk()
   // When users were last active is written now and then.
   const tablesOf = async () =>

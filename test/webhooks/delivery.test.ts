@@ -17,7 +17,7 @@ function isSignedWith(secret: string, { body, headers }: Received) {
   }
 }
 
-test('each durable event reaches a webhook for all, signed, in the order of its channel', async () => {
+test('each durable event reaches a webhook, signed, in the order of its channel', async () => {
   const { db } = current().world
   const { appId, ana, send, receive, newChannel, received, secret } = await newScene('*')
   const channelId = await newChannel()

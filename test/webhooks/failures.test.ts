@@ -136,7 +136,7 @@ test('a webhook whose receiver is gone is disabled at once, and says so', async 
   expect(texts()).toEqual(['one', 'two'])
 })
 
-test('a webhook that has failed for five days is disabled, and one of four days is not', async () => {
+test('a webhook that has failed for five days is disabled, after four it is not', async () => {
   const { receiver, world } = current()
   const { log, warnings } = keepWarnings()
   const [old, young] = [await newScene(), await newScene()]

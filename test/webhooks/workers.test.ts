@@ -5,7 +5,7 @@ import { useWebhooks } from './fixture.ts'
 
 const { current, startWorker, newScene } = useWebhooks()
 
-test('what a worker was sending when it died is sent by another once its lease is over', async () => {
+test('what a worker was sending when it died is sent by another after its lease', async () => {
   const { world, receiver } = current()
   const { send, receive, texts, deliveries, appId } = await newScene()
   let isDead = false

@@ -32,7 +32,7 @@ function untilOneWaits(line: Candidate[]) {
   return waiting === -1 ? line : line.slice(0, waiting)
 }
 
-/** The pause after each failure, in units of a second. After the last try the delivery has failed. */
+/** The pause after each failure, in units of a second. Then the delivery has failed. */
 const PAUSES = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 28_800]
 /** How often a delivery fails before those after it in its channel go on without it. */
 const HOLDING_ATTEMPTS = 4
