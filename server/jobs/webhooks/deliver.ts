@@ -45,11 +45,16 @@ export async function deliverDue(context: DeliverContext, lease: Lease) {
         if (!(await deliver(context, { lease, candidate, health }))) break
       }
   }
-  await Promise.all(Array.from({ length: health.isFailing ? 1 : AT_ONCE }, work))
+  const atOnce = health.isFailing ? 1 : AT_ONCE
+  const works = await Promise.allSettled(Array.from({ length: atOnce }, work))
+  for (const done of works) if (done.status === 'rejected') throw done.reason
   return groups.length > 0
 }
 
-/** What is known of the webhook in this turn. Its turn is over when it is disabled. */
+/**
+ * What is known of the webhook in this turn, which ends when it begins to fail: it goes on among
+ * those that fail, to keep no others waiting.
+ */
 type Health = { isFailing: boolean; isOver: boolean }
 type Delivery = { lease: Lease; candidate: Candidate; health: Health }
 
@@ -151,6 +156,7 @@ async function noteFailure(
   if (!health.isFailing) log.warn(facts, 'webhook failing')
   const mayDisable = isGone || isPersistent(candidate.attempts + 1)
   if (health.isFailing && !mayDisable) return
+  if (!health.isFailing) health.isOver = true
   health.isFailing = true
   const reason = await markFailing(db, lease, { isGone, isPersistent: mayDisable })
   if (reason === undefined) return
