@@ -26,7 +26,7 @@ await build({
   format: 'esm',
   platform: 'neutral',
   target: 'es2022',
-  external: ['react', 'ws', '#websocket'],
+  external: ['react', 'ws', 'standardwebhooks', '#websocket'],
   sourcemap: true,
 })
 const require = createRequire(join(here, '../package.json'))

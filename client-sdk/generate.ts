@@ -9,6 +9,7 @@ import {
   type Operation,
   topics,
   userEvents,
+  webhookEvents,
 } from '@parley/contract'
 import { z } from 'zod'
 
@@ -118,6 +119,10 @@ function typeDeclarations() {
     eventMap('UserEvents', print, {
       description: "Events of a user's topic.",
       schemas: { ...userEvents, ...ephemeralUserEvents },
+    }),
+    eventMap('WebhookEvents', print, {
+      description: 'Events that webhooks are sent, with their data.',
+      schemas: webhookEvents,
     }),
   ]
   return [...parts, ...declarations(definitions, print)].join('\n\n')

@@ -3,7 +3,13 @@ import { createRateGate } from './retry.ts'
 import type { ServerApi, UserApi } from './types.ts'
 
 export { ChatError, type ChatErrorCode, isChatError } from './error.ts'
-export type { ServerApi, TokenResult, UserApi } from './types.ts'
+export type { ServerApi, TokenResult, UserApi, WebhookEvents } from './types.ts'
+export {
+  verifyWebhook,
+  type WebhookEvent,
+  type WebhookRequest,
+  WebhookVerificationError,
+} from './webhooks.ts'
 
 /** Options of `createChatServer`. */
 export type ChatServerOptions = {

@@ -1819,6 +1819,340 @@ export interface UserEvents {
   }
 }
 
+/** Events that webhooks are sent, with their data. */
+export interface WebhookEvents {
+  /** A message was sent. */
+  'message.new': {
+    /** Id of the channel. */
+    channelId: string
+    message: Message
+    /** For a reply: the root of its thread, whose `rev` becomes that of this event. */
+    parent?: {
+      /** Id of the message. */
+      id: string
+      /** How many replies it has now, without deleted ones. */
+      replyCount: number
+    } | undefined
+    /**
+     * `seq` of the author's read position after this message: the message itself if they had read
+     * everything before it. Absent in system messages.
+     */
+    authorLastReadSeq?: number | undefined
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
+    /**
+     * Position of the event in its channel, which numbers them 1, 2, 3. Of two events, or of an
+     * event and a copy of the message, the higher one is newer.
+     */
+    rev: number
+  }
+  /** A message was edited, pinned or unpinned, or its link previews are ready. */
+  'message.updated': {
+    /** Id of the channel. */
+    channelId: string
+    message: Message
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
+    /**
+     * Position of the event in its channel, which numbers them 1, 2, 3. Of two events, or of an
+     * event and a copy of the message, the higher one is newer.
+     */
+    rev: number
+  }
+  /** A message was deleted. */
+  'message.deleted': {
+    /** Id of the channel. */
+    channelId: string
+    /** Id of the message. */
+    messageId: string
+    /** Position of the message in the channel; it is not used again. */
+    seq: number
+    /** When it was deleted. */
+    deletedAt: string
+    /** For a reply: the root of its thread, whose `rev` becomes that of this event. */
+    parent?: {
+      /** Id of the message. */
+      id: string
+      /** How many replies it has now, without deleted ones. */
+      replyCount: number
+    } | undefined
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
+    /**
+     * Position of the event in its channel, which numbers them 1, 2, 3. Of two events, or of an
+     * event and a copy of the message, the higher one is newer.
+     */
+    rev: number
+  }
+  /** A user reacted to a message. */
+  'reaction.added': {
+    /** Id of the channel. */
+    channelId: string
+    /** Id of the message. */
+    messageId: string
+    /** The reaction that was added or removed. */
+    reaction: {
+      /** The emoji. */
+      type: string
+      /** The user's id in your own system. */
+      userId: string
+    }
+    /** The user who reacted. */
+    user: UserSummary
+    /** All reactions to the message after the change; `own` is false. */
+    reactions: Reaction[]
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
+    /**
+     * Position of the event in its channel, which numbers them 1, 2, 3. Of two events, or of an
+     * event and a copy of the message, the higher one is newer.
+     */
+    rev: number
+  }
+  /** A user removed a reaction. */
+  'reaction.removed': {
+    /** Id of the channel. */
+    channelId: string
+    /** Id of the message. */
+    messageId: string
+    /** The reaction that was added or removed. */
+    reaction: {
+      /** The emoji. */
+      type: string
+      /** The user's id in your own system. */
+      userId: string
+    }
+    /** The user who reacted. */
+    user: UserSummary
+    /** All reactions to the message after the change; `own` is false. */
+    reactions: Reaction[]
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
+    /**
+     * Position of the event in its channel, which numbers them 1, 2, 3. Of two events, or of an
+     * event and a copy of the message, the higher one is newer.
+     */
+    rev: number
+  }
+  /** A user became a member. */
+  'channel.member_joined': {
+    /** Id of the channel. */
+    channelId: string
+    /** The user's id in your own system. */
+    userId: string
+    user: UserSummary
+    /** Role in the channel. */
+    role: 'owner' | 'moderator' | 'member'
+    /** How many members the channel has now. */
+    memberCount: number
+    /** Your own metadata. */
+    custom: CustomMember & Record<string, unknown>
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
+    /**
+     * Position of the event in its channel, which numbers them 1, 2, 3. Of two events, or of an
+     * event and a copy of the message, the higher one is newer.
+     */
+    rev: number
+  }
+  /** A user is no longer a member. Ends their subscription. */
+  'channel.member_left': {
+    /** Id of the channel. */
+    channelId: string
+    /** The user's id in your own system. */
+    userId: string
+    user: UserSummary
+    /** Role in the channel. */
+    role: 'owner' | 'moderator' | 'member'
+    /** How many members the channel has now. */
+    memberCount: number
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
+    /**
+     * Position of the event in its channel, which numbers them 1, 2, 3. Of two events, or of an
+     * event and a copy of the message, the higher one is newer.
+     */
+    rev: number
+  }
+  /** The role or the metadata of a member changed. */
+  'channel.member_updated': {
+    /** Id of the channel. */
+    channelId: string
+    /** The user's id in your own system. */
+    userId: string
+    user: UserSummary
+    /** Role in the channel. */
+    role: 'owner' | 'moderator' | 'member'
+    /** How many members the channel has now. */
+    memberCount: number
+    /** Your own metadata. */
+    custom: CustomMember & Record<string, unknown>
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
+    /**
+     * Position of the event in its channel, which numbers them 1, 2, 3. Of two events, or of an
+     * event and a copy of the message, the higher one is newer.
+     */
+    rev: number
+  }
+  /** Name, image, description, metadata or whether it is frozen changed. */
+  'channel.updated': {
+    /** Id of the channel. */
+    channelId: string
+    channel: ChannelProfile
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
+    /**
+     * Position of the event in its channel, which numbers them 1, 2, 3. Of two events, or of an
+     * event and a copy of the message, the higher one is newer.
+     */
+    rev: number
+  }
+  /** The channel was deleted. Ends every subscription. */
+  'channel.deleted': {
+    /** Id of the channel. */
+    channelId: string
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
+    /**
+     * Position of the event in its channel, which numbers them 1, 2, 3. Of two events, or of an
+     * event and a copy of the message, the higher one is newer.
+     */
+    rev: number
+  }
+  /** The user became a member of a channel. */
+  'channel.added': {
+    /** The channel as the user sees it. */
+    channel: {
+      /** Id of the channel. */
+      id: string
+      /** Readable identifier, `<type>:<slug>`. */
+      cid: string
+      /** Name of the channel; for a direct message the other member's name. */
+      name: string
+      /**
+       * Who the channel is for. `messaging`: two users. `group`, `private`: its members. `team`:
+       * the members of a workspace. `livestream`, `public`: everyone.
+       */
+      type: 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
+      /** Image URL. */
+      image: string | null
+      /** What the channel is about. */
+      description: string | null
+      /** The workspace it belongs to. */
+      workspaceId: string | null
+      /** The user who created it. */
+      createdBy: string
+      /** How many members it has. */
+      memberCount: number
+      /** Unread messages for the caller. */
+      unreadCount: number
+      /** `seq` of the caller's read position; 0 if nothing was read. */
+      lastReadSeq: number
+      /** The caller's role; null if not a member. */
+      role: 'owner' | 'moderator' | 'member' | null
+      /** Whether the caller starred it. */
+      starred: boolean
+      /** Whether the caller muted it. */
+      muted: boolean
+      /** Revision of the channel: goes up by 1 with each durable event. */
+      rev: number
+      /** The first 100 members. Present in a single channel, and for direct messages in lists. */
+      members?: Member[] | undefined
+      /** Whether only the backend may send messages. */
+      frozen: boolean
+      /** Your own metadata. */
+      custom: CustomChannel & Record<string, unknown>
+      /** When it was created. */
+      createdAt: string
+      /** When its name, image, description or metadata last changed. */
+      updatedAt: string
+    }
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
+    /** The user whom the event is for. */
+    userId: string
+  }
+  /** The user is no longer a member of a channel. */
+  'channel.removed': {
+    /** Id of the channel. */
+    channelId: string
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
+    /** The user whom the event is for. */
+    userId: string
+  }
+  /** The user is no longer a member of a workspace. */
+  'workspace.removed': {
+    /** Id of the workspace. */
+    workspaceId: string
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
+    /** The user whom the event is for. */
+    userId: string
+  }
+  /** The user starred or muted a channel. Keeps the user's devices in sync. */
+  'channel.settings_changed': {
+    /** Id of the channel. */
+    channelId: string
+    /** Whether the user starred it. */
+    starred: boolean
+    /** Whether the user muted it. */
+    muted: boolean
+    /**
+     * Present if the app's backend did it with its API key: for itself, or as the user whom the
+     * event names.
+     */
+    via?: 'backend' | undefined
+    /** The user whom the event is for. */
+    userId: string
+  }
+  /** Somebody tests the webhook. Sent whatever its events are. */
+  'webhook.test': {
+    /** Id of the webhook. */
+    webhookId: string
+  }
+}
+
 /** A channel that all members have left. */
 export interface AbandonedChannel {
   /** Id of the channel. */

@@ -9,11 +9,14 @@ import { createWorld } from './support/world.ts'
 /** Nodes send no statements of their own for as long as a test takes. */
 const never = 1_000_000
 const quiet = { reconcileMs: never, beatMs: never }
-/** Those of moving jobs to the queue and of heartbeats, and of a cleanup that may not run. */
+/**
+ * Those of moving jobs to the queue, of heartbeats, of looking for webhooks, and of a cleanup that
+ * may not run.
+ */
 const isBackground = (statement: string) =>
   /staged_jobs set|from staged_jobs|job_workers|force_unlock|_try_advisory_lock|_private_jobs/.test(
     statement,
-  )
+  ) || statement.includes('from webhooks wh')
 
 test('a message is pushed to hundreds of members with as many statements as to two', async () => {
   const provider = await serveProvider()

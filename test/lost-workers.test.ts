@@ -70,6 +70,7 @@ async function startBehindProxy() {
     log: { ...silentLog, warn: record, error: record },
     previews: { allowedHosts: [] },
     push: provider.settings,
+    webhooks: { allowedHosts: [] },
     timings: { gatherMs: 20, pollMs: 100, graceMs: 500, stalledMs: 1_000 },
   })
   onTestFinished(async () => {

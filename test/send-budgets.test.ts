@@ -2,6 +2,7 @@ import type { AppRouter } from '@parley/contract'
 import { createTRPCClient, httpBatchLink } from '@trpc/client'
 import { expect, test } from 'vitest'
 import { loggedBy } from './support/database-work.ts'
+import { changesBy } from './support/dump.ts'
 import { upTo } from './support/events.ts'
 import { onStatement, statementsOf, tripsOf } from './support/statements.ts'
 import { useWorld } from './support/world.ts'
@@ -52,6 +53,21 @@ test('a send takes three round trips to the database, the first of three stateme
     [expect.stringMatching(/insert into messages/), expect.stringMatching(/insert into events/)],
     [expect.stringMatching(/^commit$/)],
   ])
+})
+
+test('a send takes and writes the same in an app with webhooks', async () => {
+  const { send } = await newTalk()
+  // When users were last active is written now and then.
+  const tablesOf = async () =>
+    (await changesBy(world(), async () => void (await send())))
+      .map((row) => row.split(' ')[0])
+      .filter((table) => table !== 'public.users')
+      .sort()
+  const before = [await statementsOf(send), await tablesOf()]
+  const url = 'https://shop.example.com/'
+  const { id } = await world().backend.webhooks.create({ url, events: ['*'] })
+  expect([await statementsOf(send), await tablesOf()]).toEqual(before)
+  await world().backend.webhooks.delete({ webhookId: id })
 })
 
 test('an operation that may write at once first waits for its transaction to begin', async () => {

@@ -25,6 +25,8 @@ export function observeDatabase(
     }
     for (const { state, count } of connections) gauges.connections.set({ state }, count)
     gauges.oldestEvent.set(kept?.oldestEvent ?? 0)
+    gauges.oldestDelivery.set(kept?.oldestDelivery ?? 0)
+    gauges.webhooksFailing.set(kept?.webhooksFailing ?? 0)
     gauges.purgeBacklog.set({ kind: 'users' }, kept?.users ?? 0)
     gauges.purgeBacklog.set({ kind: 'channels' }, kept?.channels ?? 0)
   }
@@ -59,6 +61,16 @@ function createGauges(registry: Registry) {
     oldestEvent: new Gauge({
       name: 'parley_events_oldest_seconds',
       help: 'Age of the oldest event kept: above a day, the cleanup does not keep up.',
+      registers,
+    }),
+    oldestDelivery: new Gauge({
+      name: 'parley_webhook_oldest_seconds',
+      help: 'Age of the oldest delivery that others to its webhook wait for.',
+      registers,
+    }),
+    webhooksFailing: new Gauge({
+      name: 'parley_webhooks_failing',
+      help: 'Enabled webhooks whose last delivery failed.',
       registers,
     }),
     purgeBacklog: new Gauge({
@@ -123,7 +135,13 @@ const selectConnections = (db: Db) =>
       group by 1`,
   )
 
-type KeptRow = { oldestEvent: number; users: number; channels: number }
+type KeptRow = {
+  oldestEvent: number
+  oldestDelivery: number
+  webhooksFailing: number
+  users: number
+  channels: number
+}
 
 const selectKept = (db: Db) =>
   db.use(
@@ -133,6 +151,25 @@ const selectKept = (db: Db) =>
           select coalesce(extract(epoch from now() - min(e.created_at)), 0)::float
           from events e
         ) as oldest_event,
+        (
+          select coalesce(extract(epoch from now() - min(line.created_at)), 0)::float
+          from webhooks wh
+          cross join lateral (
+            select wd.created_at
+            from webhook_deliveries wd
+            where wd.webhook_id = wh.id
+              and wd.status = 'pending'
+            order by wd.id
+            limit 1
+          ) line
+          where wh.enabled
+        ) as oldest_delivery,
+        (
+          select count(*)::int
+          from webhooks wh
+          where wh.enabled
+            and wh.failing_since is not null
+        ) as webhooks_failing,
         (
           select count(*)::int
           from users u

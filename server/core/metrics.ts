@@ -39,6 +39,18 @@ export function createMetrics() {
       labelNames: ['outcome'] as const,
       registers,
     }),
+    webhookDeliveries: new Counter({
+      name: 'parley_webhook_deliveries_total',
+      help: 'Attempts to deliver to webhooks by outcome: delivered, put_off or failed.',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
+    webhooksDisabled: new Counter({
+      name: 'parley_webhooks_disabled_total',
+      help: 'Webhooks that were disabled by reason: failing for days, or gone.',
+      labelNames: ['reason'] as const,
+      registers,
+    }),
     events: new Counter({
       name: 'parley_events_total',
       help: 'Durable events published by this process, each to one topic.',

@@ -12,6 +12,7 @@ import {
 } from './erasure.ts'
 import {
   BATCH,
+  expireDeliveries,
   expireEvents,
   expireInvites,
   expirePreviews,
@@ -50,6 +51,7 @@ export function createCleanupTasks({ publisher, positions, purgeEmptyAfterDays }
   }
   const tasks: CleanupTask[] = [
     { name: 'events', most: BATCH, run: expireEvents },
+    { name: 'deliveries', most: BATCH, run: expireDeliveries },
     { name: 'invites', most: BATCH, run: expireInvites },
     { name: 'previews', most: BATCH, run: expirePreviews },
     { name: 'users', most: STEP, run: eraseDeletedUsers },

@@ -7,6 +7,7 @@ import type { Db } from '../db/client.ts'
 import type { Cleanup } from './cleanup.ts'
 import { startDraining } from './drain.ts'
 import { expireGivenUp } from './given-up.ts'
+import type { GuardOptions } from './guarded-request.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import type { Log } from './log.ts'
 import { createFetch, type FetchOptions } from './previews/fetch.ts'
@@ -18,6 +19,7 @@ import { openQueue } from './queue.ts'
 import { runJob } from './run-job.ts'
 import { type Handlers, type JobBatch, type QueuedTask, taskSettings } from './tasks.ts'
 import { timings as defaults, type Timings } from './timings.ts'
+import { startWebhooks } from './webhooks/index.ts'
 import { withTimeout } from './with-timeout.ts'
 
 export type JobsOptions = {
@@ -30,6 +32,7 @@ export type JobsOptions = {
   log: Log
   previews: FetchOptions
   push: PushSettings | undefined
+  webhooks: GuardOptions
   timings?: Partial<Timings>
 }
 
@@ -70,9 +73,10 @@ export async function startJobs({ timings: overrides, ...options }: JobsOptions)
   }
   const stopHeartbeat = startHeartbeat({ db, workers: queue.workers, timings, metrics, log })
   const stopDraining = startDraining({ db, tasks: tasksOf(handlers), staging, timings, log })
+  const stopWebhooks = startWebhooks({ db, metrics, webhooks: options.webhooks, timings, log })
 
   return async () => {
-    await stopDraining()
+    await Promise.all([stopDraining(), stopWebhooks()])
     await Promise.all(runners.map((stop) => stop()))
     await stopHeartbeat()
     await queue.close()

@@ -100,6 +100,21 @@ export const expireEvents = (context: RetentionContext) =>
       )`,
   )
 
+/** Also those of webhooks that were deleted. */
+export const expireDeliveries = (context: RetentionContext) =>
+  repeatUntilNone(
+    context,
+    (db, limit) => db`
+      delete from webhook_deliveries
+      where id in (
+        select wd.id
+        from webhook_deliveries wd
+        where wd.created_at < now() - ${limits.webhooks.deliveriesKeptHours} * interval '1 hour'
+        limit ${limit}
+        for update skip locked
+      )`,
+  )
+
 export const expireInvites = (context: RetentionContext) =>
   repeatUntilNone(
     context,

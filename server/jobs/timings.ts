@@ -17,5 +17,13 @@ export const timings = {
   stalledMs: 15_000,
   /** How long jobs in progress may continue once the process stops. */
   graceMs: 3_000,
+  /** How far a pass over the log of events looks back for those that were committed late. */
+  webhookOverlapMs: 3_000,
+  /** How often a pass looks back as far as an event may have been missed. */
+  webhookSweepMs: 30_000,
+  /** How long a worker may send the deliveries of a webhook before another one may. */
+  webhookLeaseMs: 60_000,
+  /** How long a receiver may take to answer. */
+  webhookTimeoutMs: 10_000,
 }
 export type Timings = typeof timings

@@ -50,6 +50,7 @@ const compilerOptions = {
 /** What the programs of `test/consumers` use beside our packages. */
 export const contractPackages = ['zod', '@trpc/server', '@trpc/client']
 export const clientPackages = [
+  'standardwebhooks',
   'ws',
   'react',
   '@types/react',

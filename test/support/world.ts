@@ -142,6 +142,7 @@ export async function createWorld({
     log: app.log,
     previews: { allowedHosts: [] },
     push: undefined,
+    webhooks: { allowedHosts: webhooks?.allowedHosts ?? [] },
   }
   const timings = { gatherMs: 20, pollMs: 100, backOffMs: 250, graceMs: 500, ...jobs?.timings }
   const stopWatching = workers?.start(jobs?.log ?? app.log)

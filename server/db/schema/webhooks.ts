@@ -43,7 +43,7 @@ export const webhooks = pgTable(
 
 /**
  * An event that a webhook is sent. The payload stays in `events`, so that it goes when the event or
- * its message does. Rows of deleted webhooks are left to the clean-up.
+ * its message does. Rows of deleted webhooks are left to the cleanup.
  */
 export const webhookDeliveries = pgTable(
   'webhook_deliveries',

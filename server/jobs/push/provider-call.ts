@@ -1,3 +1,4 @@
+import { secondsUntil } from '../retry-after.ts'
 import { withTimeout } from '../with-timeout.ts'
 import type { PushSettings } from './settings.ts'
 
@@ -25,7 +26,6 @@ export class ProviderRefusedError extends Error {
 }
 
 const TIMEOUT_MS = 10_000
-const MAX_RETRY_AFTER_SECONDS = 600
 
 type CallOptions = { body?: object; timeoutMs?: number; signal?: AbortSignal }
 
@@ -68,14 +68,4 @@ async function request(url: string, init: RequestInit) {
     const message = `${init.method} ${new URL(url).pathname} got no answer`
     throw new ProviderUnavailableError(message, 0, { cause: error })
   }
-}
-
-/** Reads `Retry-After`, in seconds or as a date, up to MAX_RETRY_AFTER_SECONDS. */
-function secondsUntil(retryAfter: string | null) {
-  if (retryAfter === null) return 0
-  const seconds = /^\d+$/.test(retryAfter)
-    ? Number(retryAfter)
-    : (Date.parse(retryAfter) - Date.now()) / 1000
-  if (!Number.isFinite(seconds)) return 0
-  return Math.min(Math.max(seconds, 0), MAX_RETRY_AFTER_SECONDS)
 }

@@ -1,0 +1,57 @@
+import { Webhook } from 'standardwebhooks'
+import type { WebhookEvents } from './types.ts'
+
+/** An event that a webhook was sent: a union discriminated by `type`. */
+export type WebhookEvent = {
+  [Type in keyof WebhookEvents]: {
+    type: Type
+    /** When it happened. */
+    timestamp: string
+    appId: string
+    data: WebhookEvents[Type]
+  }
+}[keyof WebhookEvents]
+
+/** A request as frameworks hand it over: with its body as it was sent, not parsed. */
+export type WebhookRequest =
+  | Request
+  | {
+      headers: Headers | Record<string, string | string[] | undefined>
+      body: string | Uint8Array
+    }
+
+/**
+ * The event of a request to a webhook. Rejects with a WebhookVerificationError if the request was
+ * not signed with the secret, was changed, or is more than five minutes old. An event may come more
+ * than once, each time with the same `webhook-id` header.
+ */
+export async function verifyWebhook(
+  request: WebhookRequest,
+  secret: string,
+): Promise<WebhookEvent> {
+  const body = request instanceof Request ? await request.text() : textOf(request.body)
+  const webhook = new Webhook(secret)
+  try {
+    // Signed by the server, which sends events of the contract.
+    return webhook.verify(body, headersOf(request.headers)) as WebhookEvent
+  } catch (error) {
+    throw new WebhookVerificationError('unable to verify the webhook', { cause: error })
+  }
+}
+
+/** A request to a webhook was not signed with its secret; `cause` says what is wrong. */
+export class WebhookVerificationError extends Error {
+  /** Tells this error from others. */
+  override readonly name = 'WebhookVerificationError'
+}
+
+const textOf = (body: string | Uint8Array) =>
+  typeof body === 'string' ? body : new TextDecoder().decode(body)
+
+/** Of headers that were sent more than once, the first counts. */
+function headersOf(headers: Exclude<WebhookRequest, Request>['headers']) {
+  const entries = headers instanceof Headers ? [...headers] : Object.entries(headers)
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name.toLowerCase(), [value].flat()[0] ?? '']),
+  )
+}

@@ -1,0 +1,119 @@
+import { performance } from 'node:perf_hooks'
+import type { Db, Tx } from '../../db/client.ts'
+import type { Timings } from '../timings.ts'
+import {
+  appOf,
+  eachPage,
+  endOf,
+  eventsAfter,
+  type PageRow,
+  type Place,
+  startOf,
+  wants,
+} from './log-pages.ts'
+
+/**
+ * Events are found by the time at which their transaction began. One that commits late appears
+ * among events that were read before, but no transaction lasts this long.
+ */
+const LONGEST_TRANSACTION_SECONDS = 60
+/** The key in `service` of the time up to which all events have been collected. */
+const COLLECTED = 'webhooks_collected_until'
+
+type StartRow = { startedAt: string; since: string | null; until: string | null }
+
+/**
+ * Makes deliveries of the events of apps that have webhooks, once for each webhook and event. The
+ * log of events is all that it reads: writes stage nothing for webhooks. Passes look back a moment;
+ * from time to time one looks back as far as an event may have been missed, also after all workers
+ * were down. Answers whether any webhook wants events.
+ */
+export function createCollector({ db, timings }: { db: Pick<Db, 'use'>; timings: Timings }) {
+  let lastStartedAt: string | undefined
+  let sweptAt = Number.NEGATIVE_INFINITY
+
+  const collect = async () => {
+    const [start] = await selectStart(db)
+    if (!start || start.since === null) return { areWanted: false }
+    const isSweep = performance.now() - sweptAt >= timings.webhookSweepMs
+    const { startedAt, since, until } = start
+    const place = await firstPlace(db, {
+      since,
+      from: isSweep ? until : lastStartedAt,
+      backMs: isSweep ? 0 : timings.webhookOverlapMs,
+    })
+    await eachPage(db, place, collectPage)
+    lastStartedAt = startedAt
+    if (isSweep) {
+      await markCollected(db, startedAt)
+      sweptAt = performance.now()
+    }
+    return { areWanted: true }
+  }
+  return collect
+}
+
+/** When a pass starts, and since when any webhook wants events. */
+const selectStart = (db: Pick<Db, 'use'>) =>
+  db.use(
+    (db) => db<StartRow[]>`
+      select
+        now()::text as started_at,
+        min(wh.active_since)::text as since,
+        (
+          select s.value
+          from service s
+          where s.key = ${COLLECTED}
+        ) as until
+      from webhooks wh
+      where wh.enabled`,
+  )
+
+type FirstPlace = { since: string; from: string | null | undefined; backMs: number }
+
+async function firstPlace(db: Pick<Db, 'use'>, { since, from, backMs }: FirstPlace) {
+  const [row] = await db.use(
+    (db) => db<{ at: string }[]>`
+      select greatest(
+        ${since}::timestamptz,
+        ${from ?? null}::timestamptz - ${backMs} * interval '1 millisecond'
+      )::text as at`,
+  )
+  return startOf(row?.at ?? since)
+}
+
+const collectPage = (db: Tx, from: Place) => db<PageRow[]>`
+  with page as materialized (${eventsAfter(db, from)}),
+  collected as (
+    insert into webhook_deliveries (app_id, webhook_id, topic, "offset", event_type)
+    select wh.app_id, wh.id, page.topic, page."offset", page.type
+    from page
+    join webhooks wh on wh.app_id = ${appOf(db)}
+    where wh.enabled
+      and page.created_at >= wh.active_since
+      and ${wants(db)}
+      and not exists (
+        select
+        from webhook_deliveries wd
+        where wd.webhook_id = wh.id
+          and wd.topic = page.topic
+          and wd."offset" = page."offset"
+      )
+    order by page.topic, page."offset"
+    on conflict do nothing
+  )
+  ${endOf(db)}`
+
+const markCollected = (db: Pick<Db, 'use'>, startedAt: string) =>
+  db.use(
+    (db) => db`
+      insert into service as s (key, value)
+      values (
+        ${COLLECTED},
+        (
+          ${startedAt}::timestamptz - ${LONGEST_TRANSACTION_SECONDS} * interval '1 second'
+        )::text
+      )
+      on conflict (key) do update
+      set value = greatest(s.value::timestamptz, excluded.value::timestamptz)::text`,
+  )

@@ -1,0 +1,166 @@
+import { performance } from 'node:perf_hooks'
+import type { Metrics } from '../../core/metrics.ts'
+import type { Db } from '../../db/client.ts'
+import type { GuardedRequest } from '../guarded-request.ts'
+import type { Log } from '../log.ts'
+import type { Timings } from '../timings.ts'
+import {
+  type Lease,
+  markDelivering,
+  markFailing,
+  recordAttempt,
+  selectCandidates,
+} from './leases.ts'
+import { afterFailure, type Candidate, groupsOf, isPersistent, type NextTry } from './line.ts'
+import { replay } from './replay.ts'
+import { bodyOf, failure, type LoggedEvent, type Outcome, post } from './request.ts'
+
+export type DeliverContext = {
+  db: Pick<Db, 'use'>
+  request: GuardedRequest
+  timings: Timings
+  metrics: Pick<Metrics, 'webhookDeliveries' | 'webhooksDisabled'>
+  log: Log
+  signal: AbortSignal
+}
+
+/** How many requests a receiver gets at once; one that fails gets one. */
+const AT_ONCE = 4
+/** Which part of its lease a turn may take, so that what has begun ends within it. */
+const TURN_SHARE = 3
+
+/** Sends what is due of a leased webhook. Returns whether there was anything. */
+export async function deliverDue(context: DeliverContext, lease: Lease) {
+  const { db, timings, signal } = context
+  const turnEnds = performance.now() + timings.webhookLeaseMs / TURN_SHARE
+  await replay(db, lease)
+  const groups = groupsOf(await selectCandidates(db, lease))
+  const health = { isFailing: lease.failingSince !== null, isOver: false }
+  const isOver = () => health.isOver || signal.aborted || performance.now() > turnEnds
+  const waiting = [...groups]
+  const work = async () => {
+    for (let group = waiting.shift(); group && !isOver(); group = waiting.shift())
+      for (const candidate of group) {
+        if (isOver()) return
+        if (!(await deliver(context, { lease, candidate, health }))) break
+      }
+  }
+  const atOnce = health.isFailing ? 1 : AT_ONCE
+  const works = await Promise.allSettled(Array.from({ length: atOnce }, work))
+  for (const done of works) if (done.status === 'rejected') throw done.reason
+  return groups.length > 0
+}
+
+/**
+ * What is known of the webhook in this turn, which ends when it begins to fail: it goes on among
+ * those that fail, to keep no others waiting.
+ */
+type Health = { isFailing: boolean; isOver: boolean }
+type Delivery = { lease: Lease; candidate: Candidate; health: Health }
+
+/** Sends one delivery once, and stores what became of it. True if those after it may follow. */
+async function deliver(context: DeliverContext, { lease, candidate, health }: Delivery) {
+  const { db, timings, metrics } = context
+  const outcome = await send(context, { lease, candidate })
+  if (outcome === undefined) {
+    health.isOver = true
+    return false
+  }
+  const attempts = candidate.attempts + 1
+  const next = nextTry(outcome, { attempts, unitMs: timings.backOffMs })
+  await recordAttempt(db, { lease, deliveryId: candidate.id, outcome, next })
+  const isFinal = next.status === 'delivered' || next.status === 'failed'
+  metrics.webhookDeliveries.inc({ outcome: isFinal ? next.status : 'put_off' })
+  if (outcome.isDelivered) {
+    if (health.isFailing) await markDelivering(db, lease)
+    health.isFailing = false
+  } else if (outcome !== EXPIRED) {
+    await noteFailure(context, { lease, candidate, health }, outcome)
+  }
+  return outcome.isDelivered || next.status === 'failed'
+}
+
+/** Nothing can be sent of it: this says nothing of the receiver. */
+const EXPIRED = failure('its event is not kept any more')
+
+/** Undefined: the webhook is not ours to serve any more. */
+async function send({ db, request, signal, timings, log }: DeliverContext, delivery: SentDelivery) {
+  const { lease, candidate } = delivery
+  const [row] = await selectSendable(db, delivery)
+  if (!row) return undefined
+  const body = bodyFor(delivery, row)
+  if (body === undefined) return EXPIRED
+  const { url, secrets } = row
+  const id = `msg_${lease.id}_${candidate.id}`
+  try {
+    const options = { request, signal, timeoutMs: timings.webhookTimeoutMs }
+    return await post({ url, id, body, secrets }, options)
+  } catch (error) {
+    signal.throwIfAborted()
+    log.error({ err: error, webhookId: lease.id }, 'webhook delivery failed because of a bug')
+    return failure('internal error')
+  }
+}
+type SentDelivery = Pick<Delivery, 'lease' | 'candidate'>
+
+/** The newest secret first. The one before the last rotation signs too, for a while. */
+type Sendable = { url: string; secrets: string[] } & (LoggedEvent | NoEvent)
+type NoEvent = { [Column in keyof LoggedEvent]: null }
+
+/**
+ * The webhook as it is now, and the event as it is stored now: what was deleted since is not sent.
+ * The columns of an event that is not kept any more are null.
+ */
+const selectSendable = (db: Pick<Db, 'use'>, { lease, candidate }: SentDelivery) =>
+  db.use(
+    (db) => db<Sendable[]>`
+      select
+        wh.url,
+        array_remove(
+          array[
+            wh.secret,
+            case when wh.previous_secret_expires_at > now() then wh.previous_secret end
+          ],
+          null
+        ) as secrets,
+        e.topic, e."offset", e.envelope, e.created_at
+      from webhooks wh
+      left join events e on e.topic = ${candidate.topic} and e."offset" = ${candidate.offset}
+      where wh.id = ${lease.id}
+        and wh.leased_by = ${lease.leasedBy}
+        and wh.enabled`,
+  )
+
+function bodyFor({ lease: { id, appId }, candidate }: SentDelivery, row: Sendable) {
+  if (row.topic !== null) return bodyOf(appId, row)
+  if (candidate.topic !== null) return undefined
+  const timestamp = new Date().toISOString()
+  return JSON.stringify({ type: candidate.eventType, timestamp, appId, data: { webhookId: id } })
+}
+
+type Attempts = { attempts: number; unitMs: number }
+
+function nextTry(outcome: Outcome, { attempts, unitMs }: Attempts): NextTry | Delivered {
+  if (outcome.isDelivered) return { status: 'delivered', pauseMs: 0 }
+  if (outcome === EXPIRED || outcome.isGone) return { status: 'failed', pauseMs: 0 }
+  return afterFailure({ attempts, retryAfterSeconds: outcome.retryAfterSeconds, unitMs })
+}
+type Delivered = { status: 'delivered'; pauseMs: 0 }
+
+async function noteFailure(
+  { db, log, metrics }: DeliverContext,
+  { lease, candidate, health }: Delivery,
+  { isGone, error }: Outcome,
+) {
+  const facts = { appId: lease.appId, webhookId: lease.id, error }
+  if (!health.isFailing) log.warn(facts, 'webhook failing')
+  const mayDisable = isGone || isPersistent(candidate.attempts + 1)
+  if (health.isFailing && !mayDisable) return
+  if (!health.isFailing) health.isOver = true
+  health.isFailing = true
+  const reason = await markFailing(db, lease, { isGone, isPersistent: mayDisable })
+  if (reason === undefined) return
+  health.isOver = true
+  metrics.webhooksDisabled.inc({ reason })
+  log.warn({ ...facts, reason }, 'webhook disabled')
+}

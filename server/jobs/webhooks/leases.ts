@@ -1,0 +1,196 @@
+import { limits } from '@parley/contract'
+import type { Db, Tx } from '../../db/client.ts'
+import type { NextTry } from './line.ts'
+import type { Outcome } from './request.ts'
+
+/** A webhook that this worker sends the deliveries of, as it was when that began. */
+export type Lease = {
+  id: string
+  appId: string
+  failingSince: string | null
+  replaySince: string | null
+  leasedBy: string
+}
+/** How many deliveries of a webhook are considered at a time. */
+const WINDOW = 50
+const RETRIES_AT_ONCE = 5
+
+type LeaseQuery = { isFailing: boolean; most: number; leaseMs: number }
+
+/**
+ * Leases webhooks with something to send, those first whose turn was longest ago. Nobody else sends
+ * anything of them until the lease is over or released, so that no delivery is sent twice at once;
+ * what a dead worker leaves undone is sent by another.
+ */
+export const leaseWebhooks = (db: Pick<Db, 'use'>, { isFailing, most, leaseMs }: LeaseQuery) =>
+  db.use(
+    (db) => db<Lease[]>`
+      with due as materialized (
+        select wh.id
+        from webhooks wh
+        where wh.enabled
+          and (wh.leased_until is null or wh.leased_until <= clock_timestamp())
+          and ${isFailing ? db`wh.failing_since is not null` : db`wh.failing_since is null`}
+          and (
+            wh.replay_since is not null
+            or exists (${dueInLine(db)})
+            or exists (${dueRetries(db)})
+          )
+        order by wh.leased_until nulls first
+        limit ${most}
+        for update skip locked
+      )
+      update webhooks wh
+      set
+        leased_by = gen_random_uuid(),
+        leased_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond'
+      from due
+      where wh.id = due.id
+      returning
+        wh.id, wh.app_id, wh.leased_by,
+        wh.failing_since, wh.replay_since::text as replay_since`,
+  )
+
+/** Of webhook `wh`. */
+const dueInLine = (db: Tx) => db`
+  select
+  from (
+    select wd.next_attempt_at
+    from webhook_deliveries wd
+    where wd.webhook_id = wh.id
+      and wd.status = 'pending'
+    order by wd.id
+    limit ${WINDOW}
+  ) line
+  where line.next_attempt_at <= now()`
+
+const dueRetries = (db: Tx) => db`
+  select
+  from webhook_deliveries wd
+  where wd.webhook_id = wh.id
+    and wd.status = 'retrying'
+    and wd.next_attempt_at <= now()`
+
+/** Ends the lease: it is the turn of others, and of this one after them. */
+export const releaseWebhook = (db: Pick<Db, 'use'>, { id, leasedBy }: Lease) =>
+  db.use(
+    (db) => db`
+      update webhooks
+      set leased_by = null, leased_until = clock_timestamp()
+      where id = ${id}
+        and leased_by = ${leasedBy}`,
+  )
+
+type CandidateRow = {
+  id: string
+  topic: string | null
+  offset: number | null
+  eventType: string
+  status: 'pending' | 'retrying'
+  attempts: number
+  isDue: boolean
+}
+
+/** The head of the line of a webhook, and what of it is to be tried again. */
+export const selectCandidates = (db: Pick<Db, 'use'>, { id }: Lease) =>
+  db.use(
+    (db) => db<CandidateRow[]>`
+      (
+        select ${candidateColumns(db)}
+        from webhook_deliveries wd
+        where wd.webhook_id = ${id}
+          and wd.status = 'pending'
+        order by wd.id
+        limit ${WINDOW}
+      )
+      union all
+      (
+        select ${candidateColumns(db)}
+        from webhook_deliveries wd
+        where wd.webhook_id = ${id}
+          and wd.status = 'retrying'
+          and wd.next_attempt_at <= now()
+        order by wd.next_attempt_at
+        limit ${RETRIES_AT_ONCE}
+      )`,
+  )
+
+const candidateColumns = (db: Tx) => db`
+  wd.id::text as id, wd.topic, wd."offset", wd.event_type,
+  wd.status, wd.attempts, wd.next_attempt_at <= now() as is_due`
+
+type Attempt = {
+  lease: Lease
+  deliveryId: string
+  outcome: Outcome
+  next: NextTry | { status: 'delivered'; pauseMs: 0 }
+}
+
+/**
+ * Stores what became of an attempt, if the lease is still ours. The webhook is failing from the
+ * first failure until something is delivered.
+ */
+export const recordAttempt = (db: Pick<Db, 'use'>, { lease, deliveryId, outcome, next }: Attempt) =>
+  db.use(
+    (db) => db`
+      update webhook_deliveries wd
+      set
+        status = ${next.status},
+        attempts = wd.attempts + 1,
+        response_status = ${outcome.responseStatus},
+        error = ${outcome.error},
+        next_attempt_at = now() + ${next.pauseMs} * interval '1 millisecond'
+      where wd.id = ${deliveryId}::bigint
+        and exists (
+          select
+          from webhooks wh
+          where wh.id = wd.webhook_id
+            and wh.leased_by = ${lease.leasedBy}
+        )`,
+  )
+
+export const markDelivering = (db: Pick<Db, 'use'>, { id }: Lease) =>
+  db.use(
+    (db) => db`
+      update webhooks
+      set failing_since = null
+      where id = ${id}
+        and failing_since is not null`,
+  )
+
+type Failing = { isGone: boolean; isPersistent: boolean }
+type Disabled = { enabled: boolean; disabledReason: 'failing' | 'gone' | null }
+
+/** Notes a failure, and disables a webhook that is gone or has failed for too long. */
+export async function markFailing(
+  db: Pick<Db, 'use'>,
+  { id }: Lease,
+  { isGone, isPersistent }: Failing,
+) {
+  const [row] = await db.use(
+    (db) => db<Disabled[]>`
+      with judged as (
+        select
+          wh.id,
+          case
+            when ${isGone} then 'gone'
+            when ${isPersistent}
+              and wh.failing_since < now() - ${limits.webhooks.failingDays} * interval '1 day'
+              then 'failing'
+          end as reason
+        from webhooks wh
+        where wh.id = ${id}
+          and wh.enabled
+        for no key update
+      )
+      update webhooks wh
+      set
+        failing_since = coalesce(wh.failing_since, now()),
+        enabled = judged.reason is null,
+        disabled_reason = judged.reason
+      from judged
+      where wh.id = judged.id
+      returning wh.enabled, wh.disabled_reason`,
+  )
+  return row?.disabledReason ?? undefined
+}

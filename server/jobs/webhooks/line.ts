@@ -1,0 +1,54 @@
+/** A delivery that is not finished. Those of a test have no topic. */
+export type Candidate = {
+  id: string
+  topic: string | null
+  offset: number | null
+  eventType: string
+  status: 'pending' | 'retrying'
+  attempts: number
+  isDue: boolean
+}
+
+/**
+ * Sorts out what may be sent now: groups that can be sent side by side, each in its order. The
+ * events of a topic are one group; one that has to wait holds up those after it. What is being
+ * retried holds up nothing.
+ */
+export function groupsOf(candidates: Candidate[]): Candidate[][] {
+  const retries = candidates.filter(({ status, isDue }) => status === 'retrying' && isDue)
+  const lines = new Map<string, Candidate[]>()
+  for (const candidate of candidates.filter(({ status }) => status === 'pending')) {
+    const name = candidate.topic ?? candidate.id
+    lines.set(name, [...(lines.get(name) ?? []), candidate])
+  }
+  const groups = [...lines.values()].map((line) => untilOneWaits(line.sort(byOffset)))
+  return [...retries.map((retry) => [retry]), ...groups.filter(({ length }) => length > 0)]
+}
+
+const byOffset = (a: Candidate, b: Candidate) => (a.offset ?? 0) - (b.offset ?? 0)
+
+function untilOneWaits(line: Candidate[]) {
+  const waiting = line.findIndex(({ isDue }) => !isDue)
+  return waiting === -1 ? line : line.slice(0, waiting)
+}
+
+/** The pause after each failure, in units of a second. Then the delivery has failed. */
+const PAUSES = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 28_800]
+/** How often a delivery fails before those after it in its channel go on without it. */
+const HOLDING_ATTEMPTS = 4
+
+type Failure = { attempts: number; retryAfterSeconds: number; unitMs: number }
+export type NextTry = { status: 'pending' | 'retrying' | 'failed'; pauseMs: number }
+
+/** What becomes of a delivery that has failed so many times. Pauses are shortened at random. */
+export function afterFailure({ attempts, retryAfterSeconds, unitMs }: Failure): NextTry {
+  const pause = PAUSES[attempts - 1]
+  if (pause === undefined) return { status: 'failed', pauseMs: 0 }
+  const pauseMs = pause * unitMs * (1 - Math.random() / 10)
+  return {
+    status: isPersistent(attempts) ? 'retrying' : 'pending',
+    pauseMs: Math.max(pauseMs, retryAfterSeconds * 1_000),
+  }
+}
+/** Whether so many failures are more than a passing trouble. */
+export const isPersistent = (attempts: number) => attempts >= HOLDING_ATTEMPTS

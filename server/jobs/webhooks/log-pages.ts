@@ -1,0 +1,53 @@
+import type { Db, Fragment, Tx } from '../../db/client.ts'
+
+/** How many events one statement looks at. */
+const PAGE = 5_000
+
+/** A place in the log of all topics. Times are text: they are exact to the microsecond. */
+export type Place = { at: string; topic: string; offset: number }
+export type PageRow = Place & { count: number }
+
+/** The place before all events of a time. */
+export const startOf = (at: string): Place => ({ at, topic: '', offset: 0 })
+
+/** Runs a statement for each page of the log, until the last or until it says that it must end. */
+export async function eachPage(
+  db: Pick<Db, 'use'>,
+  first: Place,
+  run: (db: Tx, from: Place) => PromiseLike<PageRow[]>,
+  mayContinue: (next: Place) => boolean | Promise<boolean> = () => true,
+) {
+  let place = first
+  for (;;) {
+    const from = place
+    const [last] = await db.use(async (db) => await run(db, from))
+    if (!last || last.count < PAGE) return true
+    place = last
+    if (!(await mayContinue(place))) return false
+  }
+}
+
+/** The next events of all apps, in the order of their times. */
+export const eventsAfter = (db: Tx, { at, topic, offset }: Place): Fragment => db`
+  select e.topic, e."offset", e.type, e.created_at
+  from events e
+  where e.created_at >= ${at}::timestamptz
+    and (e.created_at, e.topic, e."offset") > (${at}::timestamptz, ${topic}, ${offset}::int)
+  order by e.created_at, e.topic, e."offset"
+  limit ${PAGE}`
+
+/** The app of the event in row `page`. */
+export const appOf = (db: Tx): Fragment => db`split_part(page.topic, ':', 2)::uuid`
+
+/** Whether webhook `wh` asks for the event in row `page`. */
+export const wants = (db: Tx): Fragment => db`
+  wh.events && array['*', split_part(page.type, '.', 1) || '.*', page.type]`
+
+/** Where `page` ended, and how many events it had. */
+export const endOf = (db: Tx): Fragment => db`
+  select
+    page.created_at::text as at, page.topic, page."offset",
+    (select count(*)::int from page) as count
+  from page
+  order by page.created_at desc, page.topic desc, page."offset" desc
+  limit 1`

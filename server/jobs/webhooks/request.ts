@@ -1,0 +1,98 @@
+import type { IncomingMessage } from 'node:http'
+import { type Envelope, parseTopic } from '@parley/contract'
+import { Webhook } from 'standardwebhooks'
+import { type GuardedRequest, UnfetchableError } from '../guarded-request.ts'
+import { secondsUntil } from '../retry-after.ts'
+import { withTimeout } from '../with-timeout.ts'
+
+/** What came of sending a delivery. */
+export type Outcome = {
+  isDelivered: boolean
+  /** The receiver says that it is there no more. */
+  isGone: boolean
+  responseStatus: number | null
+  error: string | null
+  retryAfterSeconds: number
+}
+/** An event as it is stored. */
+export type LoggedEvent = { topic: string; offset: number; envelope: string; createdAt: string }
+
+/** Of an answer no more is read than this; it says nothing beyond its status. */
+const MAX_ANSWER_BYTES = 4 * 1024
+
+/** The body of a delivery: the payload of the event, and where it belongs. */
+export function bodyOf(appId: string, { topic, offset, envelope, createdAt }: LoggedEvent) {
+  const { type, payload }: Envelope = JSON.parse(envelope)
+  const ref = parseTopic(topic)
+  const place = ref?.kind === 'user' ? { userId: ref.userId } : { rev: offset }
+  return JSON.stringify({ type, timestamp: createdAt, appId, data: { ...payload, ...place } })
+}
+
+type SignedRequest = { url: string; id: string; body: string; secrets: string[] }
+type SendOptions = { request: GuardedRequest; signal: AbortSignal; timeoutMs: number }
+
+/** Sends a signed body once. Rejects only if the signal aborts, or because of a bug. */
+export async function post(
+  { url, id, body, secrets }: SignedRequest,
+  { request, signal, timeoutMs }: SendOptions,
+): Promise<Outcome> {
+  const now = new Date()
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': 'Parley webhook',
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
+    'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(id, now, body)).join(' '),
+  }
+  const isOver = new AbortController()
+  try {
+    return await withTimeout(timeoutMs, signal, async (signal) => {
+      signal.addEventListener('abort', () => isOver.abort())
+      const response = await request(new URL(url), { method: 'POST', headers, body, signal })
+      await discard(response)
+      return outcomeOf(response)
+    })
+  } catch (error) {
+    signal.throwIfAborted()
+    if (isOver.signal.aborted) return failure(`no answer within ${timeoutMs / 1000} s`)
+    // Network and protocol errors carry a code; an error without one is a bug here.
+    const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
+    if (error instanceof UnfetchableError) return failure(error.message)
+    if (code === undefined) throw error
+    return failure(code)
+  }
+}
+
+export const failure = (error: string): Outcome => ({
+  isDelivered: false,
+  isGone: false,
+  responseStatus: null,
+  error,
+  retryAfterSeconds: 0,
+})
+
+/** Reads a short answer to its end, so that its sender sees no error. A long one is cut. */
+async function discard(response: IncomingMessage) {
+  let length = 0
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      length += chunk.length
+      if (length > MAX_ANSWER_BYTES) break
+    }
+  } catch {
+    // The status has been received: that is the answer.
+  }
+}
+
+function outcomeOf({ statusCode = 0, headers }: IncomingMessage): Outcome {
+  const isDelivered = statusCode >= 200 && statusCode < 300
+  const isRedirect = statusCode >= 300 && statusCode < 400
+  const error = `answered ${statusCode}${isRedirect ? ': redirects are not followed' : ''}`
+  return {
+    isDelivered,
+    isGone: statusCode === 410,
+    responseStatus: statusCode,
+    error: isDelivered ? null : error,
+    retryAfterSeconds: isDelivered ? 0 : secondsUntil(headers['retry-after'] ?? null),
+  }
+}

@@ -1,0 +1,71 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** What a webhook was sent. */
+export type Received = {
+  path: string
+  headers: Record<string, string>
+  body: string
+  type: string
+  timestamp: string
+  appId: string
+  data: Record<string, unknown>
+}
+type Answer = (response: ServerResponse, received: Received) => unknown
+
+/** A server that receives webhooks, records what it is sent, and answers as it is told. */
+export async function serveReceiver({ port = 0 } = {}) {
+  const received: Received[] = []
+  const accept: Answer = (response) => response.writeHead(204).end()
+  let answer = accept
+  let [open, mostOpen] = [0, 0]
+  const server = createServer(async (request, response) => {
+    mostOpen = Math.max(mostOpen, ++open)
+    response.on('close', () => open--)
+    const one = await receivedFrom(request)
+    if (!one) return
+    received.push(one)
+    await answer(response, one)
+  }).listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}` // it listens on a port
+  return {
+    host,
+    url: `http://${host}`,
+    received,
+    /** What came to a path, in the order of the requests. */
+    at: (path: string) => received.filter((each) => each.path === path),
+    answerWith: (other: Answer) => {
+      answer = other
+    },
+    behave: () => {
+      answer = accept
+      mostOpen = open
+    },
+    mostOpen: () => mostOpen,
+    stop: () => {
+      server.closeAllConnections()
+      return new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+async function receivedFrom(request: IncomingMessage): Promise<Received | undefined> {
+  const chunks: Buffer[] = []
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+  } catch {
+    return undefined // the sender went away
+  }
+  const body = Buffer.concat(chunks).toString()
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+  )
+  return { path: request.url ?? '', headers, body, ...JSON.parse(body) }
+}
+
+export const answering =
+  (status: number, headers: Record<string, string> = {}): Answer =>
+  (response) =>
+    response.writeHead(status, headers).end()

@@ -1,0 +1,204 @@
+import { topics, webhookEvents } from '@parley/contract'
+import { Webhook } from 'standardwebhooks'
+import { expect, test } from 'vitest'
+import { serveNames } from '../support/names.ts'
+import { answering, type Received } from '../support/receiver.ts'
+import { until } from '../support/until.ts'
+import { textOf, useWebhooks } from './fixture.ts'
+
+const { current, startWorker, newScene } = useWebhooks()
+
+/** Whether the secret is one of those that the delivery was signed with. */
+function isSignedWith(secret: string, { body, headers }: Received) {
+  try {
+    return new Webhook(secret).verify(body, headers) !== undefined
+  } catch {
+    return false
+  }
+}
+
+test('each durable event reaches a webhook, signed, in the order of its channel', async () => {
+  const { db } = current().world
+  const { appId, ana, send, receive, newChannel, received, secret } = await newScene('*')
+  const channelId = await newChannel()
+  const { id: messageId } = await send('one', channelId)
+  const ref = { channelId, messageId }
+  await ana.messages.edit({ ...ref, text: 'two' })
+  await ana.reactions.add({ ...ref, emoji: '👍' })
+  await ana.reactions.remove({ ...ref, emoji: '👍' })
+  await ana.pins.pin(ref)
+  await ana.channels.updateSettings({ channelId, starred: true })
+  await ana.members.remove({ channelId, userId: 'ben' })
+  await ana.channels.delete({ channelId })
+  const logged = await db<{ topic: string; offset: number; type: string }[]>`
+    select e.topic, e."offset", e.type
+    from events e
+    where e.topic like ${`%:${appId}:%`}
+      and e.created_at >= (select active_since from webhooks where app_id = ${appId})
+    order by e.topic, e."offset"`
+  startWorker()
+  await receive(logged.length)
+
+  const own = received().filter(({ data }) => data.channelId === channelId && 'rev' in data)
+  const topic = topics.channel(appId, channelId)
+  expect(own.map(({ type, data }) => [type, data.rev])).toEqual(
+    logged.filter((event) => event.topic === topic).map(({ type, offset }) => [type, offset]),
+  )
+  expect(own.length).toBeGreaterThanOrEqual(8)
+  expect(received()).toHaveLength(logged.length)
+  const users = received().filter(({ data }) => !('rev' in data))
+  expect(new Set(users.map(({ type }) => type))).toEqual(
+    new Set(['channel.added', 'channel.removed', 'channel.settings_changed']),
+  )
+  expect(users.map(({ data }) => data.userId)).toContain('ben')
+  for (const each of received()) {
+    expect(isSignedWith(secret, each)).toBe(true)
+    expect(each).toMatchObject({ appId, timestamp: new Date(each.timestamp).toISOString() })
+    const schema = webhookEvents[each.type as keyof typeof webhookEvents]
+    expect(schema.safeParse(each.data).error).toBeUndefined()
+    expect(each.data.via).toBe('backend')
+  }
+  const ids = received().map(({ headers }) => headers['webhook-id'])
+  expect(new Set(ids).size).toBe(ids.length)
+})
+
+test('a webhook is sent what it asks for, and nothing of another app', async () => {
+  const other = await newScene('*')
+  const { ana, send, receive, received, channelId, deliveries } = await newScene('reaction.*')
+  const { id: messageId } = await send('one')
+  const theirs = { channelId: other.channelId, messageId: (await other.send('theirs')).id }
+  await other.ana.reactions.add({ ...theirs, emoji: '👍' })
+  await ana.reactions.add({ channelId, messageId, emoji: '👍' })
+  startWorker()
+  await receive(1)
+  await until(() => other.received().some(({ type }) => type === 'reaction.added'))
+  expect(received().map(({ type }) => type)).toEqual(['reaction.added'])
+  await until(async () => (await deliveries())[0]?.status === 'delivered')
+  expect(await deliveries()).toEqual([
+    expect.objectContaining({
+      eventType: 'reaction.added',
+      status: 'delivered',
+      attempts: 1,
+      responseStatus: 204,
+      error: null,
+      nextAttemptAt: null,
+    }),
+  ])
+})
+
+test('what was deleted before it is sent is sent without its text', async () => {
+  const { ana, send, receive, received, channelId } = await newScene()
+  const { id: messageId } = await send('a secret')
+  await ana.messages.delete({ channelId, messageId })
+  startWorker()
+  await receive(2)
+  expect(received().map(({ type }) => type)).toEqual(['message.deleted', 'message.deleted'])
+  expect(received().map(({ body }) => body.includes('a secret'))).toEqual([false, false])
+})
+
+test('events while a webhook is disabled are not sent when it is enabled again', async () => {
+  const { backend, webhookId, send, texts, receive } = await newScene()
+  await send('before')
+  startWorker()
+  await receive(1)
+  await backend.webhooks.update({ webhookId, enabled: false })
+  await send('meanwhile')
+  await backend.webhooks.update({ webhookId, enabled: true })
+  await send('after')
+  await receive(2)
+  expect(texts()).toEqual(['before', 'after'])
+})
+
+test('for a day after a rotation both secrets sign, and then only the new one', async () => {
+  const { db } = current().world
+  const { appId, backend, webhookId, secret, receive, received } = await newScene()
+  startWorker()
+  const rotated = await backend.webhooks.rotate({ webhookId })
+  expect(rotated.secret).not.toBe(secret)
+  await backend.webhooks.test({ webhookId })
+  await receive(1)
+  await db`
+    update webhooks
+    set previous_secret_expires_at = previous_secret_expires_at - interval '24 hours'
+    where app_id = ${appId}`
+  await backend.webhooks.test({ webhookId })
+  await receive(2)
+  const signedWith = (key: string) => received().map((each) => isSignedWith(key, each))
+  expect([signedWith(secret), signedWith(rotated.secret)]).toEqual([
+    [true, false],
+    [true, true],
+  ])
+})
+
+test('a test is sent whatever the events of the webhook are', async () => {
+  const { appId, backend, webhookId, receive } = await newScene('workspace.removed')
+  startWorker()
+  await backend.webhooks.test({ webhookId })
+  const [test] = await receive(1)
+  expect(test).toMatchObject({ type: 'webhook.test', appId, data: { webhookId } })
+})
+
+test('events that were committed late, or while no worker ran, are sent too', async () => {
+  const { db } = current().world
+  const { appId, channelId, send, receive, texts } = await newScene()
+  await db`update webhooks set active_since = now() - interval '5 hours' where app_id = ${appId}`
+  const insertPast = (offset: number, text: string, ago: string) => db`
+    insert into events (topic, "offset", type, envelope, created_at)
+    values (
+      ${topics.channel(appId, channelId)}, ${offset}, 'message.new',
+      ${JSON.stringify({ type: 'message.new', payload: { message: { text } } })},
+      now() - ${ago}::interval
+    )`
+  await insertPast(901, 'during a break', '2 hours')
+  const collectedUntil = (ago: string) => db`
+    insert into service (key, value)
+    values ('webhooks_collected_until', (now() - ${ago}::interval)::text)
+    on conflict (key) do update
+    set value = excluded.value`
+  await collectedUntil('3 hours')
+  startWorker()
+  await send('now')
+  await receive(2)
+  await insertPast(902, 'late', '20 seconds')
+  await receive(3)
+  expect(texts().slice().sort()).toEqual(['during a break', 'late', 'now'])
+})
+
+test('a webhook whose host has a private address is not sent anything', async () => {
+  const names = await serveNames({ 'shop.test': ['127.0.0.1'] })
+  try {
+    const { backend, webhookId, deliveries } = await newScene()
+    await backend.webhooks.update({ webhookId, url: 'http://shop.test/' })
+    await backend.webhooks.test({ webhookId })
+    startWorker({ resolver: names.resolver })
+    const failed = await until(async () => (await deliveries()).find(({ error }) => error))
+    expect(failed).toMatchObject({ error: 'not public: shop.test', responseStatus: null })
+  } finally {
+    names.stop()
+  }
+})
+
+test('a redirect is not followed, and a long answer is cut', async () => {
+  const { receiver } = current()
+  const { path, send, receive, deliveries, texts } = await newScene()
+  receiver.answerWith((response, one) => {
+    if (textOf(one) === 'redirected')
+      return answering(307, { location: `${receiver.url}${path}/other` })(response, one)
+    response.writeHead(200)
+    const write = () => response.writable && response.write(Buffer.alloc(2 ** 16), write)
+    return write()
+  })
+  startWorker()
+  await send('long')
+  await receive(1)
+  const status = async () => (await deliveries()).map((each) => each.status)
+  await until(async () => (await status()).includes('delivered'))
+  await send('redirected')
+  const failed = await until(async () => (await deliveries()).find(({ error }) => error))
+  expect(failed).toMatchObject({
+    responseStatus: 307,
+    error: 'answered 307: redirects are not followed',
+  })
+  expect(receiver.at(`${path}/other`)).toEqual([])
+  expect(texts()[0]).toBe('long')
+})
