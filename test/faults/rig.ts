@@ -175,6 +175,7 @@ async function createAppWith(url: string) {
   }
   return {
     appId,
+    apiKey,
     channels,
     tokenOf: (userId: string) => tokens.get(userId)?.token ?? '',
     wsTokenOf: (userId: string) => tokens.get(userId)?.wsToken ?? '',
@@ -214,6 +215,7 @@ const emptyHistory = (): History => ({
   messages: [],
   reactions: [],
   reads: [],
+  freezes: [],
   refusals: [],
   subscriptions: [],
   pushes: [],
@@ -227,5 +229,6 @@ const emptyHistory = (): History => ({
     unread: [],
     positions: [],
     presence: [],
+    frozen: [],
   },
 })
