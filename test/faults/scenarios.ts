@@ -40,6 +40,8 @@ const DATABASE = [
 ]
 const NODES = [faults.killNode, faults.killAtCommit, faults.pauseNode]
 
+const KILLS = [faults.killNode, faults.killAtCommit, faults.killWorkerAtPush]
+
 export const scenarios: Record<string, Scenario> = {
   calm: { seconds: 8, faults: [], hasVisitors: true },
   kill: { seconds: 12, faults: [faults.killNode] },
@@ -62,6 +64,11 @@ export const scenarios: Record<string, Scenario> = {
     prepare: () => ({ schema: 'chat' }),
   },
   mix: { seconds: 25, faults: [...NODES, ...NETWORK, ...DATABASE_LINES, ...DATABASE] },
+  endurance: {
+    seconds: 300,
+    faults: [...NODES, ...KILLS, ...NETWORK, ...DATABASE_LINES, ...DATABASE],
+    pause: [3_000, 6_000],
+  },
 }
 
 /** Those of every change: three minutes at most. The rest is for releases. */

@@ -11,6 +11,8 @@ type Sender = { rig: Rig; userId: string; api: Api; random: Random; own: Own[]; 
 type Own = { id: string; sent: SentMessage }
 const PAUSE_MS = 20
 const SILENT = 0.08
+/** How many messages each member pins, at most. */
+const PINNED = 10
 const EMOJI = ['👍', '🎉', '🙂']
 
 /**
@@ -53,7 +55,7 @@ async function act(sender: Sender) {
   if (choice < 0.68) return send(sender, { channelId: mine.sent.channelId, parent: mine })
   if (choice < 0.75) return edit(sender, mine)
   if (choice < 0.79) return remove(sender, mine)
-  if (choice < 0.83) return pin(sender, mine)
+  if (choice < 0.83) return pin(sender, pinnedTooLong(own) ?? mine)
   if (choice < 0.93) return react(sender)
   if (choice < 0.98) return read(sender)
   return star(sender)
@@ -126,6 +128,12 @@ async function remove({ rig, api }: Sender, { id, sent }: Own) {
     call,
     isExpected: ({ code, isAmbiguous }) => code === 'NOT_FOUND' && isAmbiguous,
   })
+}
+
+/** A channel has room for a limited number of pins, and the load goes on for hours. */
+const pinnedTooLong = (own: Own[]) => {
+  const pinned = own.filter(({ sent }) => sent.isPinned && !sent.isDeleted)
+  return pinned.length >= PINNED ? pinned[0] : undefined
 }
 
 async function pin({ rig, api }: Sender, { id, sent }: Own) {
