@@ -1,6 +1,7 @@
 import type {
   Call,
   Fault,
+  FoundEvent,
   FoundMessage,
   Heard,
   History,
@@ -57,6 +58,13 @@ export const channel =
   (change: object): Break =>
   ({ found: { channels } }) => {
     Object.assign(channels[0] ?? {}, change)
+  }
+
+/** Changes the stored event at a place. */
+export const event =
+  (place: number, change: Partial<FoundEvent>): Break =>
+  ({ found: { events } }) => {
+    Object.assign(events[place] ?? {}, change)
   }
 
 /** ben's message is a tombstone, with this text. */

@@ -1,3 +1,4 @@
+import { systemUserId } from '@parley/contract'
 import { expect, test } from 'vitest'
 import {
   acknowledged,
@@ -5,6 +6,7 @@ import {
   call,
   channel,
   deleted,
+  event,
   found,
   listed,
   receivedLast,
@@ -166,7 +168,29 @@ const violations: [string, Check[], Break][] = [
     subscription(1, receivedLast(ephemeral('presence.offline', { userId: 'gus' }))),
   ],
   ['a user who was never announced online', ['presenceTold'], subscription(1, receivedUpTo(2))],
-  ['a message without its push', ['eachPushed'], ({ pushes }) => pushes.shift()],
+  ['a silent message that is not silent', ['changesAsAcknowledged'], sent(2, { isSilent: true })],
+  ['a push for a message without pushes', ['pushedAsSent'], sent(0, { isPushed: false })],
+  [
+    'a message that was refused and is there',
+    ['refusedAreAbsent'],
+    sent(2, { isRefused: true, acknowledged: [] }),
+  ],
+  [
+    'a message that a user sent while the channel was frozen',
+    ['onlyBackendWhileFrozen'],
+    event(1, { type: 'channel.updated', isFrozen: true }),
+  ],
+  [
+    'a channel that was thawed and is frozen',
+    ['frozenAsAcknowledged'],
+    ({ found: { frozen } }) => Object.assign(frozen[1] ?? {}, { isFrozen: true }),
+  ],
+  [
+    'a channel that was frozen and is not',
+    ['frozenAsAcknowledged'],
+    ({ freezes: [one] }) => Object.assign(one ?? {}, { to: Number.POSITIVE_INFINITY }),
+  ],
+  ['a message without its push', ['pushedAsSent'], ({ pushes }) => pushes.shift()],
   ['an error of the server', ['answeredOr503'], call({ status: 500, hasRetryAfter: true })],
   ['a 503 without Retry-After', ['answeredOr503'], call({ status: 503 })],
   ['a call that took 10 s', ['answeredInTime'], call({ endedAt: 10_101 })],
@@ -216,6 +240,27 @@ test('each check of the fault rig has a violation that it sees', () => {
 })
 
 const allowed: [string, Break][] = [
+  [
+    'a system message while the channel is frozen',
+    (history) => {
+      event(1, { type: 'channel.updated', isFrozen: true })(history)
+      event(2, { authorId: systemUserId })(history)
+    },
+  ],
+  [
+    'a message of a user after the channel was thawed',
+    (history) => {
+      event(0, { type: 'channel.updated', isFrozen: true })(history)
+      event(1, { type: 'channel.updated', isFrozen: false })(history)
+    },
+  ],
+  [
+    'a reaction to a message without pushes',
+    ({ messages: [first], pushes }) => {
+      pushes.splice(0, 1, 'id-1:ana:reaction')
+      Object.assign(first ?? {}, { isPushed: false })
+    },
+  ],
   ['no answer of a node that was killed', call({ status: undefined }, [{}])],
   ['a slow answer of a node that was stopped', call({ endedAt: 15_000 }, [{}])],
   ['a 503 that says when to come again', call({ status: 503, hasRetryAfter: true })],

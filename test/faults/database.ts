@@ -2,13 +2,26 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { connectOnce } from '@parley/server/db/client'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '@parley/server/db/embedded/index'
+import { withSchema } from '@parley/server/db/own-schema'
 import { createDataFolder } from '../support/folders.ts'
+
+export type DatabaseOptions = {
+  /** Where it keeps its files, if the scenario chooses the place. */
+  databaseFolder?: string | undefined
+  /** The schema of the programs, whose role then owns that and nothing else. */
+  schema?: string | undefined
+}
+
+const OWNER = 'owner_of_a_schema'
 
 /**
  * A PostgreSQL of a run's own, which can be stopped the way administrators and crashes do. It keeps
  * what it commits when its processes end: only the disk itself is trusted.
  */
-export async function startDatabase(folder = createDataFolder('faults')) {
+export async function startDatabase({
+  databaseFolder: folder = createDataFolder('faults'),
+  schema,
+}: DatabaseOptions) {
   const open = () =>
     startEmbeddedPostgres({ dataDir: folder, settings: { fsync: 'off', max_connections: '150' } })
   let server: EmbeddedPostgres = await open()
@@ -18,12 +31,16 @@ export async function startDatabase(folder = createDataFolder('faults')) {
   }
   /** Runs one statement, past all proxies. */
   const ask = async <Row extends object>(statement: string, parameters: string[] = []) => {
-    const sql = connectOnce(server.url)
+    const sql = connectOnce(schema === undefined ? server.url : withSchema(server.url, schema))
     try {
       return await sql.unsafe<Row[]>(statement, parameters)
     } finally {
       await sql.end({ timeout: 1 })
     }
+  }
+  if (schema !== undefined) {
+    await ask(`create role ${OWNER} login`)
+    await ask(`create schema ${schema} authorization ${OWNER}`)
   }
   return {
     folder,
@@ -31,6 +48,7 @@ export async function startDatabase(folder = createDataFolder('faults')) {
     /** The address by way of a proxy. */
     urlBy: (host: string) => {
       const { username, password, pathname } = new URL(server.url)
+      if (schema !== undefined) return `postgres://${OWNER}@${host}${pathname}`
       return `postgres://${username}${password && `:${password}`}@${host}${pathname}`
     },
     ask,

@@ -1,4 +1,4 @@
-import type { FoundMessage, Heard, History, SentMessage } from './history.ts'
+import type { FoundEvent, FoundMessage, Heard, History, SentMessage } from './history.ts'
 
 const CHANNEL = 'talk'
 const TOPIC = 'chat:app:talk'
@@ -19,7 +19,7 @@ export function goodHistory(): History {
     reply.reactions = ['👍 ben']
     root.replyCount = 1
   }
-  const events = [1, 2, 3].map((offset) => ({ topic: TOPIC, offset, messageId: `id-${offset}` }))
+  const events = messages.map(eventOf)
   const counts: Record<string, number> = { ana: 1, ben: 2 }
   return {
     calls: [
@@ -30,6 +30,7 @@ export function goodHistory(): History {
         endedAt: 150,
         status: 201,
         hasRetryAfter: false,
+        isActed: false,
       },
     ],
     faults: [],
@@ -38,6 +39,7 @@ export function goodHistory(): History {
     messages,
     reactions: [{ messageId: 'id-2', userId: 'ben', emoji: '👍', isThere: true }],
     reads: [{ channelId: CHANNEL, userId: 'ana', lastReadSeq: 2 }],
+    freezes: [{ channelId: CHANNEL, from: 10, to: 20 }],
     refusals: [],
     subscriptions: MEMBERS.flatMap((userId) => [
       { userId, topic: TOPIC, start: 0, heard: events.map(heardOf), losses: [] },
@@ -83,6 +85,7 @@ export function goodHistory(): History {
         { node: 0, userId: 'gus', isOnline: true },
         { node: 0, userId: 'hal', isOnline: false },
       ],
+      frozen: [0, 1].map((node) => ({ node, channelId: CHANNEL, isFrozen: false })),
     },
   }
 }
@@ -98,6 +101,18 @@ const sent = (userId: string, seq: number): SentMessage => ({
   text: `message ${seq}`,
   isDeleted: false,
   isPinned: false,
+  isSilent: false,
+  isPushed: true,
+  isRefused: false,
+})
+
+const eventOf = ({ userId }: SentMessage, index: number): FoundEvent => ({
+  topic: TOPIC,
+  offset: index + 1,
+  type: 'message.new',
+  messageId: `id-${index + 1}`,
+  authorId: userId,
+  isFrozen: undefined,
 })
 
 const foundOf = ({ clientId, userId, text }: SentMessage, index: number): FoundMessage => ({
@@ -111,14 +126,15 @@ const foundOf = ({ clientId, userId, text }: SentMessage, index: number): FoundM
   createdAt: createdAt(index + 1),
   isDeleted: false,
   isPinned: false,
+  isSilent: false,
   replyCount: 0,
   reactions: [],
 })
 
-const heardOf = ({ offset, messageId }: { offset: number; messageId: string }): Heard => ({
+const heardOf = ({ offset, messageId }: FoundEvent): Heard => ({
   offset,
   type: 'message.new',
-  messageId,
+  messageId: messageId ?? undefined,
   channelId: CHANNEL,
   userId: undefined,
   count: undefined,

@@ -1,3 +1,4 @@
+import { systemUserId } from '@parley/contract'
 import { groupsOf } from './groups.ts'
 import type { History } from './history.ts'
 
@@ -8,8 +9,12 @@ export function figuresOf({ messages, calls, faults, returns, subscriptions, pus
   const byName = groupsOf(faults, ({ name }) => name)
   return {
     acknowledged: answers.filter((count) => count > 0).length,
+    bySystem: messages.filter(({ userId }) => userId === systemUserId).length,
+    silent: messages.filter(({ isSilent }) => isSilent).length,
+    refusedFrozen: messages.filter(({ isRefused }) => isRefused).length,
     repeatedAnswers: answers.reduce((sum, count) => sum + Math.max(0, count - 1), 0),
     calls: calls.length,
+    actedCalls: calls.filter(({ isActed }) => isActed).length,
     answered503: calls.filter(({ status }) => status === 503).length,
     unanswered: calls.filter(({ status }) => status === undefined).length,
     callP99Ms: Math.round(durations[Math.floor(durations.length * 0.99)] ?? 0),

@@ -1,10 +1,10 @@
 import { createApi } from '@parley/client'
-import type { Message } from '@parley/contract'
-import type { Found, FoundMessage, Listing } from './history.ts'
+import type { Envelope, Message } from '@parley/contract'
+import type { Found, FoundEvent, FoundMessage, Listing } from './history.ts'
 import type { Node, Rig } from './rig.ts'
 
 type ChannelRow = { id: string; last_seq: number; rev: number }
-type EventRow = { topic: string; offset: number; message_id: string | null }
+type EventRow = { topic: string; offset: number; message_id: string | null; envelope: string }
 type MemberRow = { user_id: string; channel_id: string; last_read_seq: number; unread: number }
 
 /** Reads from the rows and from each node what there is. */
@@ -14,7 +14,7 @@ export async function find(rig: Rig): Promise<Found> {
     select id, last_seq, rev
     from channels`)
   const events = await database.ask<EventRow>(`
-    select topic, "offset", message_id
+    select topic, "offset", message_id, envelope
     from events
     order by topic, "offset"`)
   const members = await database.ask<MemberRow>(`
@@ -30,9 +30,13 @@ export async function find(rig: Rig): Promise<Found> {
   const listings: Listing[] = []
   const unread: Found['unread'] = []
   const presence: Found['presence'] = []
+  const frozen: Found['frozen'] = []
   for (const node of nodes) {
-    for (const { id } of channels)
-      listings.push({ node: node.index, channelId: id, messages: await listed(rig, node, id) })
+    for (const { id: channelId } of channels) {
+      listings.push({ node: node.index, channelId, messages: await listed(rig, node, channelId) })
+      const { frozen: isFrozen } = await apiOf(rig, node, 'ana').channels.get({ channelId })
+      frozen.push({ node: node.index, channelId, isFrozen })
+    }
     for (const userId of history.members) unread.push(await unreadOf(rig, node, userId))
     for (const { userId } of history.visitors)
       presence.push({ node: node.index, userId, isOnline: await isOnline(rig, node, userId) })
@@ -42,7 +46,7 @@ export async function find(rig: Rig): Promise<Found> {
       const row = channelRows.find(({ id }) => id === channel.id)
       return { ...channel, lastSeq: row?.last_seq ?? -1, rev: row?.rev ?? -1 }
     }),
-    events: events.map(({ message_id, ...event }) => ({ ...event, messageId: message_id })),
+    events: events.map(eventOf),
     listings,
     recounts: members.map(({ user_id, channel_id, unread }) => ({
       userId: user_id,
@@ -56,6 +60,19 @@ export async function find(rig: Rig): Promise<Found> {
       lastReadSeq: last_read_seq,
     })),
     presence,
+    frozen,
+  }
+}
+
+function eventOf({ topic, offset, message_id, envelope }: EventRow): FoundEvent {
+  const { type, payload }: Envelope = JSON.parse(envelope)
+  return {
+    topic,
+    offset,
+    type,
+    messageId: message_id,
+    authorId: 'message' in payload ? payload.message.userId : undefined,
+    isFrozen: type === 'channel.updated' ? payload.channel.frozen : undefined,
   }
 }
 
@@ -99,6 +116,7 @@ const foundOf = (message: Message): FoundMessage => ({
   createdAt: message.createdAt,
   isDeleted: message.deletedAt !== null,
   isPinned: message.pinned,
+  isSilent: message.silent === true,
   replyCount: message.replyCount,
   reactions: message.reactions.flatMap(({ type, users }) => users.map(({ id }) => `${type} ${id}`)),
 })

@@ -11,6 +11,7 @@ export type History = {
   messages: SentMessage[]
   reactions: SentReaction[]
   reads: SentRead[]
+  freezes: Freeze[]
   refusals: Refusal[]
   subscriptions: Subscription[]
   /** What the provider got, repeats included: `message:user:workflow`. */
@@ -30,6 +31,8 @@ export type Call = {
   /** Undefined if no answer came. */
   status: number | undefined
   hasRetryAfter: boolean
+  /** Whether the app's backend made it as the user, by its key. */
+  isActed: boolean
 }
 
 export type Fault = {
@@ -59,6 +62,11 @@ export type SentMessage = {
   text: string
   isDeleted: boolean
   isPinned: boolean
+  /** Whether it counts in no unread count. */
+  isSilent: boolean
+  isPushed: boolean
+  /** Whether its first attempt was refused, so that there was never another. */
+  isRefused: boolean
 }
 
 /** The last change of a reaction that its user had acknowledged. */
@@ -66,6 +74,9 @@ type SentReaction = { messageId: string; userId: string; emoji: string; isThere:
 
 /** A read position that was answered. */
 type SentRead = { channelId: string; userId: string; lastReadSeq: number }
+
+/** When a channel may have been frozen: from before it was frozen until after it was thawed. */
+type Freeze = { channelId: string; from: number; to: number }
 
 /** A call that was refused for good, which no call of the load should be. */
 type Refusal = { name: string; code: string }
@@ -94,7 +105,7 @@ export type Heard = {
 export type Found = {
   channels: { id: string; topic: string; lastSeq: number; rev: number }[]
   /** By topic, in the order of offsets. */
-  events: { topic: string; offset: number; messageId: string | null }[]
+  events: FoundEvent[]
   listings: Listing[]
   /** Unread messages, counted row by row. */
   recounts: { userId: string; channelId: string; count: number }[]
@@ -103,6 +114,19 @@ export type Found = {
   positions: { userId: string; channelId: string; lastReadSeq: number }[]
   /** What each node says about the visitors. */
   presence: { node: number; userId: string; isOnline: boolean }[]
+  /** What each node says about the channels. */
+  frozen: { node: number; channelId: string; isFrozen: boolean }[]
+}
+
+export type FoundEvent = {
+  topic: string
+  offset: number
+  type: string
+  messageId: string | null
+  /** The author of the message that it brought. */
+  authorId: string | undefined
+  /** Whether the channel that it brought is frozen. */
+  isFrozen: boolean | undefined
 }
 
 /** A channel's messages as one node lists them. */
@@ -119,6 +143,7 @@ export type FoundMessage = {
   createdAt: string
   isDeleted: boolean
   isPinned: boolean
+  isSilent: boolean
   replyCount: number
   /** As `emoji user`. */
   reactions: string[]

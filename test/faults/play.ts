@@ -11,6 +11,8 @@ import { startSubscribers, startVisitors } from './subscribers.ts'
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 const SHOWN = 5
 
+export type Played = Awaited<ReturnType<typeof play>>
+
 /** Plays a scenario on a rig of its own. */
 export async function play(
   scenario: Scenario,

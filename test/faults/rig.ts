@@ -6,7 +6,7 @@ import { topics } from '@parley/contract'
 import { createDataFolder } from '../support/folders.ts'
 import { serveProvider } from '../support/provider.ts'
 import { ADMIN_KEY, SECRET } from '../support/secrets.ts'
-import { startDatabase } from './database.ts'
+import { type DatabaseOptions, startDatabase } from './database.ts'
 import type { Fault, History } from './history.ts'
 import { openLine } from './line.ts'
 import { createProgram } from './process.ts'
@@ -15,15 +15,13 @@ import { createRandom } from './random.ts'
 export type Rig = Awaited<ReturnType<typeof openRig>>
 export type Node = Rig['nodes'][number]
 
-export type RigOptions = {
+export type RigOptions = DatabaseOptions & {
   seed: number
   /** The folder of the bundled programs. */
   programs: string
   nodes: number
   /** The library that fakes the clock of the nodes, if the scenario needs it. */
   clockLibrary?: string | undefined
-  /** Where the database keeps its files, if the scenario chooses the place. */
-  databaseFolder?: string | undefined
 }
 
 const MEMBERS = ['ana', 'ben', 'cem', 'dan', 'eva', 'fay']
@@ -39,7 +37,7 @@ export async function openRig({ seed, programs, nodes: count, ...options }: RigO
   const now = () => performance.now() - began
   const folder = createDataFolder('faults-logs')
   const history = emptyHistory()
-  const database = await startDatabase(options.databaseFolder)
+  const database = await startDatabase(options)
   const provider = await serveProvider()
   const onDeath = (line: string) => void history.deaths.push(line)
   const environment = {
@@ -70,6 +68,7 @@ export async function openRig({ seed, programs, nodes: count, ...options }: RigO
       environment: {
         ...environment,
         DATABASE_URL: database.urlBy(databaseLine.host),
+        ...(options.schema && { DATABASE_SCHEMA: options.schema }),
         ...(options.clockLibrary && {
           LD_PRELOAD: options.clockLibrary,
           FAKETIME_TIMESTAMP_FILE: clockFile,
@@ -175,6 +174,7 @@ async function createAppWith(url: string) {
   }
   return {
     appId,
+    apiKey,
     channels,
     tokenOf: (userId: string) => tokens.get(userId)?.token ?? '',
     wsTokenOf: (userId: string) => tokens.get(userId)?.wsToken ?? '',
@@ -214,6 +214,7 @@ const emptyHistory = (): History => ({
   messages: [],
   reactions: [],
   reads: [],
+  freezes: [],
   refusals: [],
   subscriptions: [],
   pushes: [],
@@ -227,5 +228,6 @@ const emptyHistory = (): History => ({
     unread: [],
     positions: [],
     presence: [],
+    frozen: [],
   },
 })

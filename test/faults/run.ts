@@ -5,10 +5,11 @@ import { parseArgs } from 'node:util'
 import { bundlePrograms } from '../support/programs.ts'
 import { play } from './play.ts'
 import { quick, scenarios } from './scenarios.ts'
+import { type Line, linesIn, tableOf } from './table.ts'
 
 /**
  * `npm run test:faults`: runs programs under load, breaks what they stand on, and checks that every
- * promise was kept. One line of figures for each scenario, with its violations.
+ * promise was kept. One line of figures for each scenario, with its violations, then their table.
  */
 const { values: options } = parseArgs({
   options: {
@@ -23,35 +24,45 @@ const { values: options } = parseArgs({
     /** Repeats the scenarios, each time with the next seed, for so long. */
     minutes: { type: 'string', default: '0' },
     hours: { type: 'string', default: '0' },
+    /** Runs nothing, and adds up what runs have printed into these files, with commas. */
+    table: { type: 'string' },
     list: { type: 'boolean', default: false },
   },
 })
 
 async function run() {
   if (options.list) return console.log(Object.keys(scenarios).join('\n'))
+  if (options.table) return console.log(tableOf(linesIn(options.table.split(','))))
   const minutes = Number(options.minutes) + 60 * Number(options.hours)
   const names = options.scenario?.split(',') ?? (minutes > 0 ? Object.keys(scenarios) : quick)
   const end = performance.now() + 60_000 * minutes
   const programs = await bundlePrograms()
   process.once('exit', programs.remove)
+  const lines: Line[] = []
+  const printTable = () => console.log(`\n${tableOf(lines)}`)
   for (let seed = Number(options.seed); ; seed++) {
     for (const name of names) {
-      if (!(await playOne(name, { seed, programs: programs.folder }))) process.exitCode = 1
-      if (minutes > 0 && performance.now() > end) return
+      const line = await playOne(name, { seed, programs: programs.folder })
+      if (line) lines.push(line)
+      if (line && Object.keys(line.violations).length > 0) process.exitCode = 1
+      if (minutes > 0 && performance.now() > end) return printTable()
     }
-    if (minutes === 0) return
+    if (minutes === 0) return printTable()
   }
 }
 
-/** Whether every promise was kept. */
-async function playOne(name: string, { seed, programs }: { seed: number; programs: string }) {
+/** Prints the figures and violations of a scenario, and returns them unless it was skipped. */
+async function playOne(
+  name: string,
+  { seed, programs }: { seed: number; programs: string },
+): Promise<Line | undefined> {
   const scenario = scenarios[name]
   if (!scenario) throw new Error(`there is no scenario ${name}`)
   const preparation = scenario.prepare?.() ?? {}
   if (typeof preparation === 'string') {
     console.log(JSON.stringify({ scenario: name, seed, skipped: preparation }))
     console.error(`${name} was SKIPPED: ${preparation}`)
-    return true
+    return undefined
   }
   const { end, ...rig } = preparation
   try {
@@ -64,12 +75,13 @@ async function playOne(name: string, { seed, programs }: { seed: number; program
       programs,
       nodes: 3,
     })
-    console.log(JSON.stringify({ scenario: name, seed, ...figures, violations }))
-    if (Object.keys(violations).length === 0) return true
+    const line = { scenario: name, seed, ...figures, violations }
+    console.log(JSON.stringify(line))
+    if (Object.keys(violations).length === 0) return line
     const path = join(tmpdir(), `parley-faults-${name}-${seed}.json`)
     writeFileSync(path, JSON.stringify(trace))
     console.error(`${name}, seed ${seed}: violations; the history is in ${path}`)
-    return false
+    return line
   } finally {
     end?.()
   }

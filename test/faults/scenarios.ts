@@ -40,6 +40,8 @@ const DATABASE = [
 ]
 const NODES = [faults.killNode, faults.killAtCommit, faults.pauseNode]
 
+const KILLS = [faults.killNode, faults.killAtCommit, faults.killWorkerAtPush]
+
 export const scenarios: Record<string, Scenario> = {
   calm: { seconds: 8, faults: [], hasVisitors: true },
   kill: { seconds: 12, faults: [faults.killNode] },
@@ -54,13 +56,23 @@ export const scenarios: Record<string, Scenario> = {
   'restart-immediate': { seconds: 12, faults: [faults.restartDatabase('immediate')] },
   worker: { seconds: 8, faults: [faults.killWorkerAtPush], pause: [1_000, 4_000] },
   presence: { seconds: 20, faults: [faults.killNode, ...DATABASE_LINES], hasVisitors: true },
-  clock: { seconds: 15, faults: [faults.stepClock], prepare: findClockLibrary, hasVisitors: true },
+  clock: { seconds: 12, faults: [faults.stepClock], prepare: findClockLibrary, hasVisitors: true },
   disk: { seconds: 12, faults: [faults.fillDisk], prepare: mountSmallDisk },
+  schema: {
+    seconds: 15,
+    faults: [faults.killNode, faults.loseCommit, ...DATABASE, faults.killWorkerAtPush],
+    prepare: () => ({ schema: 'chat' }),
+  },
   mix: { seconds: 25, faults: [...NODES, ...NETWORK, ...DATABASE_LINES, ...DATABASE] },
+  endurance: {
+    seconds: 300,
+    faults: [...NODES, ...KILLS, ...NETWORK, ...DATABASE_LINES, ...DATABASE],
+    pause: [3_000, 6_000],
+  },
 }
 
 /** Those of every change: three minutes at most. The rest is for releases. */
-export const quick = ['commit', 'rolling', 'lines', 'restart-immediate', 'mix']
+export const quick = ['commit', 'rolling', 'lines', 'restart-immediate', 'clock', 'mix']
 
 const CLOCK_LIBRARIES = [
   '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1',

@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Api, createApi, isChatError } from '@parley/client'
+import { type Api, createApi } from '@parley/client'
+import { startBackend } from './backend.ts'
+import { recordingFetch, untilKnown } from './calls.ts'
 import type { SentMessage } from './history.ts'
 import type { Random } from './random.ts'
 import type { Rig } from './rig.ts'
@@ -7,32 +9,30 @@ import type { Rig } from './rig.ts'
 type Sender = { rig: Rig; userId: string; api: Api; random: Random; own: Own[]; sent: number }
 /** A message that its sender knows to be there. */
 type Own = { id: string; sent: SentMessage }
-type Call = {
-  name: string
-  call: () => Promise<unknown>
-  isRefusable?: (isAmbiguous: boolean) => boolean
-}
-
-const CALL_MS = 14_000
 const PAUSE_MS = 20
+const SILENT = 0.08
+/** How many messages each member pins, at most. */
+const PINNED = 10
 const EMOJI = ['👍', '🎉', '🙂']
 
 /**
- * Every member writes, one call after the other, each to any node. A call whose outcome is unknown
- * is repeated, at any node, until its outcome is known. That ends with `signal`. When the
- * subscribers are connected, each member writes to each channel once more.
+ * Every member writes, one call after the other, each to any node; so does the app's backend. A
+ * call whose outcome is unknown is repeated, at any node, until its outcome is known. That ends
+ * with `signal`. When the subscribers are connected, each member writes to each channel once more.
  */
 export const startSenders = (
   rig: Rig,
   { signal, isCalm }: { signal: AbortSignal; isCalm: Promise<void> },
-) =>
-  Promise.all(
-    rig.history.members.map(async (userId) => {
+) => {
+  const backend = startBackend(rig, signal)
+  return Promise.all([
+    backend,
+    ...rig.history.members.map(async (userId) => {
       const random = rig.random.fork()
       const api = createApi({
         url: 'http://any-node',
         token: rig.tokenOf(userId),
-        fetch: recordingFetch(rig, random),
+        fetch: recordingFetch(rig, { random, userId }),
       })
       const sender: Sender = { rig, userId, api, random, own: [], sent: 0 }
       while (!signal.aborted) {
@@ -40,40 +40,11 @@ export const startSenders = (
         await delay(random.between(PAUSE_MS, 3 * PAUSE_MS))
       }
       // Whoever was not connected missed how many are unread. All are now, and hear of each count.
-      await isCalm
+      await Promise.all([isCalm, backend])
       for (const { id } of rig.channels) await send(sender, { channelId: id })
     }),
-  )
-
-/** Each call goes to any node, and is kept with its answer. */
-const recordingFetch =
-  ({ nodes, history, now }: Rig, random: Random) =>
-  async (input: Parameters<typeof fetch>[0], init?: RequestInit) => {
-    const node = random.pick(nodes)
-    const { pathname, search } = new URL(String(input))
-    const record = (status: number | undefined, hasRetryAfter = false) =>
-      history.calls.push({
-        node: node.index,
-        name: `${init?.method} ${pathname}`,
-        startedAt,
-        endedAt: now(),
-        status,
-        hasRetryAfter,
-      })
-    const startedAt = now()
-    try {
-      const response = await fetch(node.url + pathname + search, {
-        ...init,
-        signal: AbortSignal.timeout(CALL_MS),
-      })
-      const body = await response.text()
-      record(response.status, response.headers.has('retry-after'))
-      return new Response(body, { status: response.status, headers: response.headers })
-    } catch (error) {
-      record(undefined)
-      throw error
-    }
-  }
+  ])
+}
 
 /** One call, chosen by chance: most are sends. */
 async function act(sender: Sender) {
@@ -84,7 +55,7 @@ async function act(sender: Sender) {
   if (choice < 0.68) return send(sender, { channelId: mine.sent.channelId, parent: mine })
   if (choice < 0.75) return edit(sender, mine)
   if (choice < 0.79) return remove(sender, mine)
-  if (choice < 0.83) return pin(sender, mine)
+  if (choice < 0.83) return pin(sender, pinnedTooLong(own) ?? mine)
   if (choice < 0.93) return react(sender)
   if (choice < 0.98) return read(sender)
   return star(sender)
@@ -97,6 +68,7 @@ async function send(
   const { rig, userId, api, random } = sender
   const root = parent?.sent.parentId
   const text = `message ${++sender.sent} of ${userId}`
+  const isSilent = random.fraction() < SILENT
   const sent: SentMessage = {
     clientId: `${userId}-${sender.sent}`,
     channelId,
@@ -106,19 +78,40 @@ async function send(
     text,
     isDeleted: false,
     isPinned: false,
+    isSilent,
+    isPushed: !isSilent,
+    isRefused: false,
   }
   rig.history.messages.push(sent)
-  const given = { channelId, text, clientId: sent.clientId, ...(parent && { parentId: parent.id }) }
+  const given = {
+    channelId,
+    text,
+    clientId: sent.clientId,
+    ...(parent && { parentId: parent.id }),
+    ...(isSilent && { silent: true }),
+  }
   const call = async () => {
     const { id, seq, createdAt } = await api.messages.send(given)
     sent.acknowledged.push({ id, seq, createdAt })
   }
-  await untilKnown(rig, { name: 'send', call })
+  const isSent = await untilKnown(rig, {
+    name: 'send',
+    call,
+    isExpected: ({ code, isAmbiguous, startedAt }) => {
+      const isFrozen = code === 'FORBIDDEN' && wasFrozen(rig, { channelId, since: startedAt })
+      sent.isRefused = isFrozen && !isAmbiguous
+      return isFrozen
+    },
+  })
+  if (!isSent) return
   // Now and then a caller repeats what was answered: the answer must be the same.
   if (random.fraction() < 0.02) await untilKnown(rig, { name: 'send', call })
   const [first] = sent.acknowledged
   if (first) sender.own.push({ id: first.id, sent })
 }
+
+const wasFrozen = ({ history }: Rig, { channelId, since }: { channelId: string; since: number }) =>
+  history.freezes.some((freeze) => freeze.channelId === channelId && freeze.to >= since)
 
 async function edit({ rig, api }: Sender, { id, sent }: Own) {
   const text = `${sent.text}, edited`.slice(-200)
@@ -130,7 +123,17 @@ async function remove({ rig, api }: Sender, { id, sent }: Own) {
   sent.isDeleted = true
   const call = () => api.messages.delete({ channelId: sent.channelId, messageId: id })
   // A repeat finds that the first attempt has deleted it.
-  await untilKnown(rig, { name: 'delete', call, isRefusable: (isAmbiguous) => isAmbiguous })
+  await untilKnown(rig, {
+    name: 'delete',
+    call,
+    isExpected: ({ code, isAmbiguous }) => code === 'NOT_FOUND' && isAmbiguous,
+  })
+}
+
+/** A channel has room for a limited number of pins, and the load goes on for hours. */
+const pinnedTooLong = (own: Own[]) => {
+  const pinned = own.filter(({ sent }) => sent.isPinned && !sent.isDeleted)
+  return pinned.length >= PINNED ? pinned[0] : undefined
 }
 
 async function pin({ rig, api }: Sender, { id, sent }: Own) {
@@ -152,8 +155,12 @@ async function react({ rig, api, userId, random }: Sender) {
   const ref = { channelId: sent.channelId, messageId: first.id, emoji }
   const call = () => (isThere ? api.reactions.add(ref) : api.reactions.remove(ref))
   // Its author may delete it meanwhile.
-  const isRefusable = () => sent.isDeleted
-  if (!(await untilKnown(rig, { name: 'react', call, isRefusable }))) return
+  const isDone = await untilKnown(rig, {
+    name: 'react',
+    call,
+    isExpected: ({ code }) => code === 'NOT_FOUND' && sent.isDeleted,
+  })
+  if (!isDone) return
   if (known) known.isThere = isThere
   else reactions.push({ messageId: first.id, userId, emoji, isThere })
 }
@@ -174,24 +181,4 @@ async function star({ rig, api, random }: Sender) {
     name: 'star',
     call: () => api.channels.updateSettings({ channelId, starred }),
   })
-}
-
-const UNKNOWN = ['UNAVAILABLE', 'NETWORK_ERROR', 'TIMEOUT', 'INTERNAL_ERROR']
-
-/** Repeats a call until its outcome is known. Whether it was done rather than refused. */
-async function untilKnown(rig: Rig, { name, call, isRefusable = () => false }: Call) {
-  for (let isAmbiguous = false; ; isAmbiguous = true) {
-    try {
-      await call()
-      return true
-    } catch (error) {
-      if (!isChatError(error)) throw error
-      if (!UNKNOWN.includes(error.code)) {
-        const isExpected = error.code === 'NOT_FOUND' && isRefusable(isAmbiguous)
-        if (!isExpected) rig.history.refusals.push({ name, code: error.code })
-        return false
-      }
-      await delay(PAUSE_MS)
-    }
-  }
 }

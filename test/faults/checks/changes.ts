@@ -1,7 +1,7 @@
 import { groupsOf } from '../groups.ts'
 import type { Check, FoundMessage, History } from '../history.ts'
 
-/** Texts, tombstones and pins are as they were last acknowledged. */
+/** Texts, tombstones and pins are as they were last acknowledged, and silent ones are silent. */
 export const changesAsAcknowledged: Check = ({ messages, found }) => {
   const sent = new Map(messages.map((one) => [one.clientId, one]))
   return inEachListing(found, (listed) =>
@@ -14,6 +14,7 @@ export const changesAsAcknowledged: Check = ({ messages, found }) => {
         ...differences(message, 'isDeleted', expected.isDeleted),
         ...differences(message, 'text', text),
         ...differences(message, 'isPinned', isPinned),
+        ...differences(message, 'isSilent', expected.isSilent),
       ]
     }),
   )

@@ -2,6 +2,7 @@ import type { History } from '../history.ts'
 import { answeredInTime, answeredOr503, answeredUnlessBroken, nothingRefused } from './calls.ts'
 import { changesAsAcknowledged, countsOfReplies, reactionsAsAcknowledged } from './changes.ts'
 import { eachHeardAsStored, nothingLost, offsetsWithoutGaps } from './deliveries.ts'
+import { frozenAsAcknowledged, onlyBackendWhileFrozen, refusedAreAbsent } from './frozen.ts'
 import {
   acknowledgedOnce,
   createdInOrder,
@@ -11,7 +12,7 @@ import {
   sendersInOrder,
   seqsWithoutGaps,
 } from './messages.ts'
-import { backInTime, eachPushed, nobodyDied } from './processes.ts'
+import { backInTime, nobodyDied, pushedAsSent } from './processes.ts'
 import { presenceTold, readPositionsKept, unreadTold } from './told.ts'
 
 /** Everything that must hold of every run. */
@@ -26,13 +27,16 @@ export const checks = {
   changesAsAcknowledged,
   reactionsAsAcknowledged,
   countsOfReplies,
+  onlyBackendWhileFrozen,
+  frozenAsAcknowledged,
+  refusedAreAbsent,
   readPositionsKept,
   offsetsWithoutGaps,
   nothingLost,
   eachHeardAsStored,
   unreadTold,
   presenceTold,
-  eachPushed,
+  pushedAsSent,
   answeredOr503,
   answeredInTime,
   answeredUnlessBroken,

@@ -13,14 +13,26 @@ export const backInTime: Check = ({ returns }) =>
     .filter(({ milliseconds }) => milliseconds > BUSY * PROMISED_MS)
     .map(({ node, milliseconds }) => `node ${node} was back after ${Math.round(milliseconds)} ms`)
 
-/** Each member but the author got at least one push for each message that still exists. */
-export const eachPushed: Check = ({ messages, members, pushes }) => {
+/**
+ * Each member but the author got at least one push for each message that still exists, and nobody
+ * for one that was sent without.
+ */
+export const pushedAsSent: Check = ({ messages, members, pushes }) => {
   const made = new Set(pushes.map((push) => push.split(':').slice(0, 2).join(':')))
-  return messages
-    .filter(({ isDeleted }) => !isDeleted)
+  const missing = messages
+    .filter(({ isDeleted, isPushed }) => !isDeleted && isPushed)
     .flatMap(({ acknowledged: [first], userId, clientId }) =>
       members
         .filter((member) => first && member !== userId && !made.has(`${first.id}:${member}`))
         .map((member) => `${member} got no push for ${clientId}`),
     )
+  const unpushed = new Set(
+    messages.flatMap(({ acknowledged: [first], isPushed }) =>
+      first && !isPushed ? [first.id] : [],
+    ),
+  )
+  const unwanted = pushes
+    .filter((push) => unpushed.has(push.split(':')[0] ?? '') && !push.endsWith(':reaction'))
+    .map((push) => `${push} was sent for a message without pushes`)
+  return [...missing, ...unwanted]
 }
