@@ -384,6 +384,11 @@ export interface Api {
       channels: Channel[]
       /** More follow: call again with an `offset` past these. */
       more?: true | undefined
+      /**
+       * Version of `starred` and `muted`: the offset of the caller's own topic up to which its
+       * events are in this response. Of two responses the one with the higher one is newer.
+       */
+      settingsVersion: number
     }>
     /**
      * Creates a channel; you become its owner. `messaging` needs exactly one entry in `memberIds`,
@@ -835,6 +840,10 @@ export interface Api {
       success: boolean
       /** `seq` of your read position. */
       lastReadSeq: number
+      /** Unread messages in the channel now: those that came meanwhile. */
+      unreadCount: number
+      /** Version of `unreadCount`, as in channels. */
+      unreadVersion: number
     }>
     /**
      * Counts the unread messages in all your channels, including muted ones.
@@ -958,6 +967,11 @@ export interface Api {
       channels: Record<string, ChannelChanges>
       /** Whether any channel has more changes. */
       more: boolean
+      /**
+       * Version of `starred` and `muted`: the offset of the caller's own topic up to which its
+       * events are in this response. Of two responses the one with the higher one is newer.
+       */
+      settingsVersion: number
       /** With `total`: unread messages in all channels. */
       totalUnread?: number | undefined
     }>
@@ -1551,6 +1565,8 @@ export interface UserEvents {
       memberCount: number
       /** Unread messages for the caller. */
       unreadCount: number
+      /** Version of `unreadCount`: of two counts the one with the higher one is newer. */
+      unreadVersion: number
       /** `seq` of the caller's read position; 0 if nothing was read. */
       lastReadSeq: number
       /** The caller's role; null if not a member. */
@@ -1618,6 +1634,11 @@ export interface UserEvents {
     channelId: string
     /** Unread messages in the channel now. */
     count: number
+    /**
+     * Version of the count, like `unreadVersion` of the channel: a count with a lower one than the
+     * last is older, and to be ignored.
+     */
+    version: number
   }
   /** The unread count of all channels together changed. */
   'channel.total_unread_changed': {
@@ -1754,6 +1775,8 @@ export interface Channel {
   memberCount: number
   /** Unread messages for the caller. */
   unreadCount: number
+  /** Version of `unreadCount`: of two counts the one with the higher one is newer. */
+  unreadVersion: number
   /** The newest message. */
   lastMessage: Message | null
   /** `seq` of the caller's read position; 0 if nothing was read. */

@@ -11,7 +11,7 @@ import { mergeCustom } from '../custom.ts'
 import { addMembers, lockKnownUsers, type NewMember } from '../members/change.ts'
 import { insertSystemUser, SYSTEM_USER } from '../system-user.ts'
 import { requireWorkspace, workspaceForMember } from '../workspaces/access.ts'
-import { selectChannels } from './view.ts'
+import { atRev, selectChannels } from './view.ts'
 
 export const create = implement(contract.channels.create, async (ctx, input) => {
   const { userId } = ctx.caller
@@ -37,7 +37,7 @@ export const create = implement(contract.channels.create, async (ctx, input) => 
     (user): NewMember => ({ user, role: user.id === userId ? 'owner' : 'member' }),
   )
   const { rev, memberCount } = await addMembers(ctx, channel, newMembers)
-  return { ...(await viewChannel(ctx, channel.id)), rev, memberCount }
+  return { ...atRev(await viewChannel(ctx, channel.id), rev), memberCount }
 })
 
 /** A channel without an owner; its creator is nobody. */
@@ -56,7 +56,7 @@ async function createForBackend(
   const channel = asLocked(inserted.row)
   const newMembers = users.map((user): NewMember => ({ user, role: 'member' }))
   const { rev, memberCount } = await addMembers(ctx, channel, newMembers)
-  return { ...(await viewChannel(ctx, channel.id)), rev, memberCount }
+  return { ...atRev(await viewChannel(ctx, channel.id), rev), memberCount }
 }
 
 type NewChannel = Input<typeof contract.channels.create> & { dmKey: string | null }

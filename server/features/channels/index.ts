@@ -12,7 +12,7 @@ import { isStaff } from '../members/index.ts'
 import { create, viewChannel } from './create.ts'
 import { markDeleted } from './delete.ts'
 import { type ChannelsQuery, selectOpenIds } from './open.ts'
-import { peerOf, selectChannels } from './view.ts'
+import { atRev, peerOf, selectChannels } from './view.ts'
 
 const list = implementWithoutTransaction(
   contract.channels.list,
@@ -26,9 +26,8 @@ const list = implementWithoutTransaction(
     const page = discover
       ? db`c.id = any(array(${selectOpenIds(db, wanted)}))`
       : selectOwn(db, wanted)
-    const { channels, found } = await selectChannels(db, { appId, viewer: userId, page })
-    const shown = channels.slice(0, limit)
-    return { channels: shown, ...(found > shown.length && { more: true as const }) }
+    const found = await selectChannels(db, { appId, viewer: userId, page })
+    return toPage(found, limit)
   },
 )
 
@@ -42,9 +41,15 @@ async function listAll(db: Tx, { appId, limit, offset }: AllChannels) {
     limit ${limit + 1}
     offset ${offset}`
   const order = db`page.id desc`
-  const { channels, found } = await selectChannels(db, { appId, viewer: null, page, order })
+  return toPage(await selectChannels(db, { appId, viewer: null, page, order }), limit)
+}
+
+type FoundChannels = Awaited<ReturnType<typeof selectChannels>>
+
+function toPage({ channels, found, settingsVersion }: FoundChannels, limit: number) {
   const shown = channels.slice(0, limit)
-  return { channels: shown, ...(found > shown.length && { more: true as const }) }
+  const more = found > shown.length && { more: true as const }
+  return { channels: shown, ...more, settingsVersion }
 }
 
 /** Selects the channels of a user, of one type or with part of a name if it is given. */
@@ -96,7 +101,7 @@ const update = implement(contract.channels.update, async (ctx, { channelId, ...c
     where id = ${channelId}
     returning *`
   ctx.emit(channel, 'channel.updated', () => ({ channelId, channel: toProfile(edited) }))
-  return { ...(await viewChannel(ctx, channelId)), rev: channel.rev + 1 }
+  return atRev(await viewChannel(ctx, channelId), channel.rev + 1)
 })
 
 const remove = implement(contract.channels.delete, async (ctx, { channelId }) => {
