@@ -12,8 +12,11 @@ type RoomPart = 'pages' | 'members'
 type ChangesRequest = {
   /** Everything since this rev; null for the channel's record alone. */
   since: number | null
-  /** Applies the response; true if it filled a gap in the channel's stores. */
-  apply: (changes: ChannelChanges) => Promise<boolean> | boolean
+  /**
+   * Applies the response, whose settings have this version; true if it filled a gap in the
+   * channel's stores.
+   */
+  apply: (changes: ChannelChanges, settingsVersion: number) => Promise<boolean> | boolean
   part?: RoomPart
   /** Called if the call fails; without it the request is repeated. */
   fail?: (error: ChatError) => void
@@ -132,7 +135,10 @@ export class CatchUp {
           this.#repeat(channelId, requests)
           return []
         }
-        const filledGaps = await Promise.all(requests.map(({ apply }) => apply(changes)))
+        const { settingsVersion } = response
+        const filledGaps = await Promise.all(
+          requests.map(({ apply }) => apply(changes, settingsVersion)),
+        )
         return filledGaps.includes(true) ? [channelId] : []
       })
       return (await Promise.all(applied)).flat()

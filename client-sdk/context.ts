@@ -1,4 +1,5 @@
 import type { CatchUp } from './catch-up.ts'
+import type { UnreadCount } from './channels/versions.ts'
 import type { Connection } from './connection.ts'
 import type { Emitter } from './events.ts'
 import type { Outbox } from './outbox.ts'
@@ -11,7 +12,7 @@ export type ClientContext = SharedContext & {
   records: {
     get: (channelId: string) => Channel | undefined
     startReading: (channelId: string) => void
-    undoReading: (channelId: string) => void
+    endReading: (channelId: string, left?: UnreadCount) => void
   }
 }
 

@@ -32,7 +32,7 @@ export class EventDispatcher {
       },
       onEvent: (envelope, rev) => {
         const event = envelope as UserEvent // the server validates events against the contract
-        this.#handleUserEvent(event)
+        this.#handleUserEvent(event, rev)
         events.emit({ ...event, topic, rev } as ChatEvent) // a payload fits its type
       },
       onAccessLost: () => {},
@@ -56,9 +56,9 @@ export class EventDispatcher {
   }
 
   /** The channel's topic has some of these events too, but reaches only those subscribed to it. */
-  #handleUserEvent(event: UserEvent) {
+  #handleUserEvent(event: UserEvent, offset: number | undefined) {
     const { context, rooms, cache, presences } = this.options
-    cache.handleUserEvent(event)
+    cache.handleUserEvent(event, offset)
     const { type, payload } = event
     if (type === 'user.updated') this.#applyProfile(payload.user)
     if (type === 'presence.online' || type === 'presence.offline') {

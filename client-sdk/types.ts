@@ -394,6 +394,11 @@ export interface Api {
       more?: true | undefined
       /** For backends only: the `cursor` of the next page; null on the last page. */
       nextCursor?: string | null | undefined
+      /**
+       * Version of `starred` and `muted`: the offset of the caller's own topic up to which its
+       * events are in this response. Of two responses the one with the higher one is newer.
+       */
+      settingsVersion: number
     }>
     /**
      * Creates a channel; you become its owner. `messaging` needs exactly one entry in `memberIds`,
@@ -851,6 +856,10 @@ export interface Api {
       success: boolean
       /** `seq` of your read position. */
       lastReadSeq: number
+      /** Unread messages in the channel now: those that came meanwhile. */
+      unreadCount: number
+      /** Version of `unreadCount`, as in channels. */
+      unreadVersion: number
     }>
     /**
      * Counts the unread messages in all your channels, including muted ones.
@@ -974,6 +983,11 @@ export interface Api {
       channels: Record<string, ChannelChanges>
       /** Whether any channel has more changes. */
       more: boolean
+      /**
+       * Version of `starred` and `muted`: the offset of the caller's own topic up to which its
+       * events are in this response. Of two responses the one with the higher one is newer.
+       */
+      settingsVersion: number
       /** With `total`: unread messages in all channels. */
       totalUnread?: number | undefined
     }>
@@ -1696,6 +1710,8 @@ export interface UserEvents {
       memberCount: number
       /** Unread messages for the caller. */
       unreadCount: number
+      /** Version of `unreadCount`: of two counts the one with the higher one is newer. */
+      unreadVersion: number
       /** `seq` of the caller's read position; 0 if nothing was read. */
       lastReadSeq: number
       /** The caller's role; null if not a member. */
@@ -1763,6 +1779,11 @@ export interface UserEvents {
     channelId: string
     /** Unread messages in the channel now. */
     count: number
+    /**
+     * Version of the count, like `unreadVersion` of the channel: a count with a lower one than the
+     * last is older, and to be ignored.
+     */
+    version: number
   }
   /** The unread count of all channels together changed. */
   'channel.total_unread_changed': {
@@ -1871,7 +1892,7 @@ export interface WebhookEvents {
     channelId: string
     /** Id of the message. */
     messageId: string
-    /** Position of the message in the channel; it is not used again. */
+    /** Number of the message in the channel; it is not used again. */
     seq: number
     /** When it was deleted. */
     deletedAt: string
@@ -2077,6 +2098,8 @@ export interface WebhookEvents {
       memberCount: number
       /** Unread messages for the caller. */
       unreadCount: number
+      /** Version of `unreadCount`: of two counts the one with the higher one is newer. */
+      unreadVersion: number
       /** `seq` of the caller's read position; 0 if nothing was read. */
       lastReadSeq: number
       /** The caller's role; null if not a member. */
@@ -2236,6 +2259,8 @@ export interface Channel {
   memberCount: number
   /** Unread messages for the caller. */
   unreadCount: number
+  /** Version of `unreadCount`: of two counts the one with the higher one is newer. */
+  unreadVersion: number
   /** The newest message. */
   lastMessage: Message | null
   /** `seq` of the caller's read position; 0 if nothing was read. */

@@ -47,6 +47,10 @@ export const Channel = z
     createdBy: field.userId().meta({ description: 'The user who created it.' }),
     memberCount: z.int().meta({ description: 'How many members it has.', examples: [2] }),
     unreadCount: z.int().meta({ description: 'Unread messages for the caller.', examples: [3] }),
+    unreadVersion: z.int().meta({
+      description: 'Version of `unreadCount`: of two counts the one with the higher one is newer.',
+      examples: [40],
+    }),
     lastMessage: Message.nullable().meta({ description: 'The newest message.' }),
     lastReadSeq: z.int().meta({
       description: "`seq` of the caller's read position; 0 if nothing was read.",
@@ -132,6 +136,7 @@ export const channels = {
       nextCursor: field.nextCursor().optional().meta({
         description: 'For backends only: the `cursor` of the next page; null on the last page.',
       }),
+      settingsVersion: field.settingsVersion(),
     }),
   }),
   create: operation({

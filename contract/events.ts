@@ -197,6 +197,12 @@ export const ephemeralUserEvents = {
     .object({
       channelId,
       count: z.int().meta({ description: 'Unread messages in the channel now.', examples: [3] }),
+      version: z.int().meta({
+        description:
+          'Version of the count, like `unreadVersion` of the channel: a count with a lower one ' +
+          'than the last is older, and to be ignored.',
+        examples: [40],
+      }),
     })
     .meta({ description: 'The unread count of a channel changed.' }),
   'channel.total_unread_changed': z

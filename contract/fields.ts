@@ -163,3 +163,11 @@ export const Success = z.object({
     .boolean()
     .meta({ description: 'Always true: a failure is an error response.', examples: [true] }),
 })
+
+export const settingsVersion = () =>
+  z.int().meta({
+    description:
+      "Version of `starred` and `muted`: the offset of the caller's own topic up to which its " +
+      'events are in this response. Of two responses the one with the higher one is newer.',
+    examples: [12],
+  })

@@ -19,6 +19,13 @@ export const reads = {
     }),
     output: field.Success.extend({
       lastReadSeq: z.int().meta({ description: '`seq` of your read position.', examples: [12] }),
+      unreadCount: z.int().meta({
+        description: 'Unread messages in the channel now: those that came meanwhile.',
+        examples: [0],
+      }),
+      unreadVersion: z
+        .int()
+        .meta({ description: 'Version of `unreadCount`, as in channels.', examples: [42] }),
     }),
   }),
   unreadCount: operation({

@@ -130,6 +130,7 @@ export const sync = {
       more: z
         .boolean()
         .meta({ description: 'Whether any channel has more changes.', examples: [false] }),
+      settingsVersion: field.settingsVersion(),
       totalUnread: z
         .int()
         .optional()

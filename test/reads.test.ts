@@ -29,9 +29,9 @@ test('reading a channel clears its unread count and stores a read mark', async (
   const { channelId } = await talk(['one', 'two', 'three'], [ana, ben])
   expect(await stateOf(ben, channelId)).toEqual({ unreadCount: 3, lastReadSeq: 0 })
   expect(await stateOf(ana, channelId)).toEqual({ unreadCount: 0, lastReadSeq: 3 })
-  expect(await ben.reads.mark({ channelId })).toEqual({ success: true, lastReadSeq: 3 })
+  expect(await ben.reads.mark({ channelId })).toMatchObject({ success: true, lastReadSeq: 3 })
   expect(await stateOf(ben, channelId)).toEqual({ unreadCount: 0, lastReadSeq: 3 })
-  expect(await ben.reads.mark({ channelId })).toEqual({ success: true, lastReadSeq: 3 })
+  expect(await ben.reads.mark({ channelId })).toMatchObject({ success: true, lastReadSeq: 3 })
   const marks = await world().db`
     select seq
     from read_marks
@@ -64,7 +64,7 @@ test('a new message says how far its author has read', async () => {
 test('marking a channel read needs no body', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
   const { channelId } = await talk(['one'], [ana, ben])
-  expect(await rest(world(), ben)('POST', `/api/channels/${channelId}/read`)).toEqual({
+  expect(await rest(world(), ben)('POST', `/api/channels/${channelId}/read`)).toMatchObject({
     status: 200,
     body: { success: true, lastReadSeq: 1 },
   })

@@ -72,6 +72,7 @@ test('a sync shows nothing of channels that the user is no member of', async () 
   expect(await emil.sync.pull(wanted)).toEqual({
     channels: { [id]: { removed: true } },
     more: false,
+    settingsVersion: 0,
     totalUnread: 0,
   })
   // Only channels that are pulled are shown.

@@ -184,5 +184,9 @@ test('a sync of more than 200 channels, or with malformed ids or revs, is refuse
   ]) {
     expect(await refusal(jo.sync.pull({ channels }))).toEqual(invalid)
   }
-  expect(await jo.sync.pull({ channels: {} })).toEqual({ channels: {}, more: false })
+  expect(await jo.sync.pull({ channels: {} })).toEqual({
+    channels: {},
+    more: false,
+    settingsVersion: 0,
+  })
 })

@@ -11,28 +11,25 @@ import {
   ownReadSeq,
   sortKeysOf,
   withChannelProfile,
-  withSettings,
   withUserProfile,
 } from './reducer.ts'
 import { RecordSubscriptions } from './subscriptions.ts'
+import { ToldProfiles } from './told-profiles.ts'
 import { type Unread, UnreadCounts } from './unread.ts'
+import { type Response, type UnreadCount, VersionedParts } from './versions.ts'
 
 /** The records of the user's channels as far as they were loaded, and lists of them. */
 export class ChannelsCache {
   readonly #channels = new Map<string, ListedChannel>()
   readonly #lists = new Map<string, ChannelList>()
   readonly #subscriptions: RecordSubscriptions
-  /**
-   * When something without a rev last changed by an event: `count <channel>`, `settings <channel>`,
-   * `profile <user>` or `total`. The response to an earlier request may be older.
-   */
-  readonly #changedAt = new Map<string, number>()
-  readonly #profiles = new Map<string, UserSummary>()
+  readonly #parts = new VersionedParts()
+  readonly #profiles = new ToldProfiles()
   /** How far the user had read a channel by events. A response may be older. */
   readonly #reads = new Map<string, number>()
   readonly #unread: UnreadCounts
-  /** A logical clock: it advances with each event. */
-  #clock = 0
+  /** Totals told so far. They have no version: one requested before another was told is older. */
+  #totals = 0
 
   constructor(readonly context: SharedContext) {
     this.#unread = new UnreadCounts(context)
@@ -55,15 +52,21 @@ export class ChannelsCache {
     return this.#channels.get(channelId)?.channel
   }
 
-  /** The user marks the channel as read: it is shown so until the server says what is left. */
+  /** The user marks the channel as read: it is shown so until the server has answered. */
   startReading(channelId: string) {
     this.#unread.pendingReads.start(channelId)
     this.#refresh()
   }
 
-  /** The server has refused it. */
-  undoReading(channelId: string) {
-    if (this.#unread.pendingReads.end(channelId)) this.#refresh()
+  /** The server has said what is left. Without that it has refused. */
+  endReading(channelId: string, left?: UnreadCount) {
+    this.#unread.pendingReads.end(channelId)
+    const count = () => this.get(channelId)?.unreadCount ?? 0
+    const before = count()
+    if (left) this.#setUnread(channelId, left)
+    // Until the next total, which follows.
+    this.#unread.lowerTotal(before - count())
+    this.#refresh()
   }
 
   handleChannelEvent(channelId: string, event: ChannelEvent) {
@@ -79,11 +82,11 @@ export class ChannelsCache {
     this.#refresh()
   }
 
-  handleUserEvent({ type, payload }: UserEvent) {
-    this.#clock += 1
+  /** `offset` is the position of a durable event in the user's topic. */
+  handleUserEvent({ type, payload }: UserEvent, offset = 0) {
     switch (type) {
       case 'channel.added':
-        return this.#add(payload.channel)
+        return this.#add(payload.channel, offset)
       case 'channel.removed':
       case 'channel.deleted':
         return this.remove(payload.channelId)
@@ -92,14 +95,13 @@ export class ChannelsCache {
           withChannelProfile(listed, payload.channel),
         )
       case 'channel.settings_changed':
-        this.#changedAt.set(`settings ${payload.channelId}`, this.#clock)
-        return this.#update(payload.channelId, (listed) => withSettings(listed, payload))
+        return this.#show(payload.channelId, this.#parts.takeSettings(payload, offset))
       case 'user.updated':
         return this.#applyProfile(payload.user)
       case 'channel.unread_changed':
-        return this.#setUnread(payload)
+        return this.#handleUnread(payload)
       case 'channel.total_unread_changed':
-        this.#changedAt.set('total', this.#clock)
+        this.#totals += 1
         return this.#setTotal(payload.count)
     }
   }
@@ -107,13 +109,13 @@ export class ChannelsCache {
   remove(channelId: string) {
     this.#subscriptions.remove(channelId)
     this.#reads.delete(channelId)
+    this.#parts.delete(channelId)
     if (this.#channels.delete(channelId)) this.#refresh()
   }
 
   /** The connection was lost: the lists may miss changes. */
   handleDisconnect() {
     this.#reads.clear()
-    this.#unread.pendingReads.clear()
     for (const list of this.#lists.values()) list.handleDisconnect()
   }
 
@@ -122,67 +124,62 @@ export class ChannelsCache {
    * events, so all are fetched.
    */
   async handleReconnect({ hasGap }: { hasGap: boolean }) {
-    // The events of reads since the connection was lost are missed as well.
-    this.#unread.pendingReads.clear()
+    // Versions may be those of a backup that was restored, and lower than before.
+    if (hasGap) this.#parts.clear()
     for (const channelId of this.#channels.keys()) this.#refetch(channelId)
     this.#requestTotal()
     await Promise.all([...this.#lists.values()].map((list) => list.reload({ hasGap })))
   }
 
   #refetch(channelId: string) {
-    const since = this.#clock
+    const since = this.#profiles.now
     this.context.catchUp.request(channelId, {
       since: null,
-      apply: ({ channel, removed }) => {
+      apply: ({ channel, removed }, settingsVersion) => {
         if (removed) this.remove(channelId)
-        if (channel) this.#put(channel, since)
+        if (channel) this.#put(channel, { since, settingsVersion })
         return false
       },
     })
   }
 
   /** Events omit the last message: the log would keep its text after a deletion. */
-  #add(channel: UserEvents['channel.added']['channel']) {
-    this.#put({ ...channel, lastMessage: null }, this.#clock)
+  #add(channel: UserEvents['channel.added']['channel'], settingsVersion: number) {
+    this.#put({ ...channel, lastMessage: null }, { since: this.#profiles.now, settingsVersion })
     this.#refetch(channel.id)
   }
 
-  /** Puts a record that was requested at the time `since` into the cache. */
-  #put(channel: Channel, since: number) {
-    this.#merge(channel, since)
+  #put(channel: Channel, response: Response) {
+    this.#merge(channel, response)
     this.#refresh()
   }
 
-  #merge(channel: Channel, since: number, sortKey = 0) {
-    const hasChanged = (what: string) => (this.#changedAt.get(what) ?? 0) > since
-    const merged = mergeFetched(this.#channels.get(channel.id), channel, {
-      isCountOvertaken: hasChanged(`count ${channel.id}`),
-      areSettingsOvertaken: hasChanged(`settings ${channel.id}`),
-      readSeq: this.#reads.get(channel.id) ?? 0,
+  #merge(channel: Channel, { since, settingsVersion }: Response, sortKey = 0) {
+    const { id } = channel
+    const merged = mergeFetched(this.#channels.get(id), channel, {
+      ...this.#parts.takeRecord(channel, settingsVersion),
+      readSeq: this.#reads.get(id) ?? 0,
     })
-    const newProfiles = [...this.#profiles.values()].filter(({ id }) => hasChanged(`profile ${id}`))
-    const listed = newProfiles.reduce(
-      (result, user) => withUserProfile(result, user, this.#me),
-      merged,
-    )
-    this.#channels.set(channel.id, { ...listed, sortKey: Math.max(listed.sortKey, sortKey) })
+    const listed = this.#profiles
+      .after(since)
+      .reduce((result, user) => withUserProfile(result, user, this.#me), merged)
+    this.#channels.set(id, { ...listed, sortKey: Math.max(listed.sortKey, sortKey) })
     this.#subscribe(channel)
     // Only the server knows which message is the last one, if events have overtaken a deletion.
-    if (listed.channel.lastMessage?.deletedAt) this.#refetch(channel.id)
+    if (listed.channel.lastMessage?.deletedAt) this.#refetch(id)
   }
 
   #applyProfile(user: UserSummary) {
-    this.#changedAt.set(`profile ${user.id}`, this.#clock)
-    this.#profiles.set(user.id, user)
+    this.#profiles.tell(user)
     for (const [id, listed] of this.#channels)
       this.#channels.set(id, withUserProfile(listed, user, this.#me))
     this.#refresh()
   }
 
   #requestTotal() {
-    const since = this.#clock
+    const before = this.#totals
     this.context.catchUp.requestTotal((count) => {
-      if ((this.#changedAt.get('total') ?? 0) <= since) this.#setTotal(count)
+      if (this.#totals === before) this.#setTotal(count)
     })
   }
 
@@ -191,13 +188,19 @@ export class ChannelsCache {
     this.#refresh()
   }
 
-  #setUnread({ channelId, count }: UserEvents['channel.unread_changed']) {
-    this.#changedAt.set(`count ${channelId}`, this.#clock)
-    this.#unread.pendingReads.end(channelId)
+  #handleUnread({ channelId, count, version }: UserEvents['channel.unread_changed']) {
     // Without a subscription, the message behind the count is not known.
     if (!this.#subscriptions.has(channelId)) this.#refetch(channelId)
+    this.#setUnread(channelId, { unreadCount: count, unreadVersion: version })
+  }
+
+  #setUnread(channelId: string, left: UnreadCount) {
+    this.#show(channelId, this.#parts.takeCount(channelId, left))
+  }
+
+  #show(channelId: string, parts: Partial<Channel>) {
     this.#update(channelId, ({ channel, sortKey }) => ({
-      channel: { ...channel, unreadCount: count },
+      channel: { ...channel, ...parts },
       sortKey,
     }))
   }
@@ -229,16 +232,16 @@ export class ChannelsCache {
       channels: () => this.#unread.pendingReads.showAll([...this.#channels.values()]),
       totalUnread: () => this.unread.getSnapshot().total,
       startFetch: () => {
-        const since = this.#clock
-        return (page) => this.#mergePage(page, since)
+        const since = this.#profiles.now
+        return (page, settingsVersion) => this.#mergePage(page, { since, settingsVersion })
       },
     })
   }
 
   /** Returns the last sort key of the page. */
-  #mergePage(page: Channel[], since: number) {
+  #mergePage(page: Channel[], response: Response) {
     const sortKeys = sortKeysOf(page)
-    for (const channel of page) this.#merge(channel, since, sortKeys.get(channel.id))
+    for (const channel of page) this.#merge(channel, response, sortKeys.get(channel.id))
     this.#refresh()
     return Math.min(...page.map(({ id }) => this.#channels.get(id)?.sortKey ?? 0))
   }

@@ -29,7 +29,7 @@ type ChannelListOptions = {
   /**
    * Call before fetching; returns a function that merges the page and returns its last sort key.
    */
-  startFetch: () => (page: Channel[]) => number
+  startFetch: () => (page: Channel[], settingsVersion: number) => number
 }
 
 const PAGE_SIZE = 50
@@ -135,13 +135,17 @@ export class ChannelList {
     const merge = this.options.startFetch()
     const channels: Channel[] = []
     let hasMore = true
+    let settingsVersion = Number.POSITIVE_INFINITY
     while (hasMore && channels.length < count) {
       const limit = Math.min(MAX_PAGE_SIZE, count - channels.length)
       const page = await this.#fetchPage(channels.length, limit)
       channels.push(...page.channels)
       hasMore = page.more ?? false
+      // The oldest of the pages counts for all; one without channels has no version.
+      if (page.channels.length > 0)
+        settingsVersion = Math.min(settingsVersion, page.settingsVersion)
     }
-    const lastSortKey = merge(channels)
+    const lastSortKey = merge(channels, settingsVersion)
     // The first page does not reach what was paged to: that stays listed.
     if (hasMore && lastSortKey > this.#lastSortKey && count === PAGE_SIZE) return
     this.#lastSortKey = lastSortKey
@@ -150,11 +154,12 @@ export class ChannelList {
 
   async #loadMore() {
     const merge = this.options.startFetch()
-    const { channels, more = false } = await this.#fetchPage(
-      this.#compute().items.length,
-      PAGE_SIZE,
-    )
-    this.#lastSortKey = Math.min(this.#lastSortKey, merge(channels))
+    const {
+      channels,
+      more = false,
+      settingsVersion,
+    } = await this.#fetchPage(this.#compute().items.length, PAGE_SIZE)
+    this.#lastSortKey = Math.min(this.#lastSortKey, merge(channels, settingsVersion))
     this.#hasMore = more
   }
 

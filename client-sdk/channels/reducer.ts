@@ -4,6 +4,7 @@ import { profilesOf, withProfiles } from '../room/profiles.ts'
 import { applyEvent } from '../room/reducer.ts'
 import { emptyState, toChatMessage } from '../room/state.ts'
 import type { Channel, UserEvents, UserSummary } from '../types.ts'
+import type { Settings, UnreadCount } from './versions.ts'
 
 /** A channel and what lists sort it by: the greater, the newer its activity. */
 export type ListedChannel = { channel: Channel; sortKey: number }
@@ -69,25 +70,24 @@ function updateLastMessage(channel: Channel, event: ChannelEvent, me: string): C
   return { ...channel, lastMessage: message }
 }
 
-/** Which parts of a fetched record were overtaken by events while it was being fetched. */
-type Overtaken = { isCountOvertaken: boolean; areSettingsOvertaken: boolean; readSeq: number }
+/** What changes without a rev, as far as it is known: the newest of everything told. */
+type Newest = UnreadCount & Settings & { readSeq: number }
 
-/** Merges a fetched record: the newer rev wins; fields that events have overtaken are kept. */
+/** Merges a fetched record: the newer rev wins. */
 export function mergeFetched(
   known: ListedChannel | undefined,
   fetched: Channel,
-  { isCountOvertaken, areSettingsOvertaken, readSeq }: Overtaken,
+  { readSeq, ...newest }: Newest,
 ): ListedChannel {
   if (!known) {
     const lastReadSeq = Math.max(fetched.lastReadSeq, readSeq)
-    return { channel: { ...fetched, lastReadSeq }, sortKey: lastActivity(fetched) }
+    return { channel: { ...fetched, ...newest, lastReadSeq }, sortKey: lastActivity(fetched) }
   }
   const isOlder = known.channel.rev > fetched.rev
   const knownReadSeq = isOlder ? known.channel.lastReadSeq : 0
   const merged = {
     ...(isOlder ? known.channel : fetched),
-    ...settingsOf(areSettingsOvertaken ? known.channel : fetched),
-    unreadCount: (isCountOvertaken ? known.channel : fetched).unreadCount,
+    ...newest,
     lastReadSeq: Math.max(fetched.lastReadSeq, readSeq, knownReadSeq),
   }
   return {
@@ -109,16 +109,6 @@ export function sortKeysOf(page: readonly Channel[]): Map<string, number> {
 
 const lastActivity = ({ lastMessage, createdAt }: Channel) =>
   Date.parse(lastMessage?.createdAt ?? createdAt)
-
-const settingsOf = ({ starred, muted }: { starred: boolean; muted: boolean }) => ({
-  starred,
-  muted,
-})
-
-export const withSettings = (
-  { channel, sortKey }: ListedChannel,
-  settings: UserEvents['channel.settings_changed'],
-): ListedChannel => ({ channel: { ...channel, ...settingsOf(settings) }, sortKey })
 
 /** Updates the name, image and description, unless known ones are newer. */
 export const withChannelProfile = (

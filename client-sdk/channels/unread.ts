@@ -25,6 +25,10 @@ export class UnreadCounts {
     this.#total = total
   }
 
+  lowerTotal(by: number) {
+    this.#total -= by
+  }
+
   refresh(channels: Iterable<Channel>) {
     let total = this.#total
     const counts: Record<string, number> = {}

@@ -174,9 +174,10 @@ export class Room {
     if (this.#isRead) return
     records.startReading(this.id)
     try {
-      await this.#reads.mark(messageId)
+      const left = await this.#reads.mark(messageId)
+      records.endReading(this.id, left)
     } catch (error) {
-      records.undoReading(this.id)
+      records.endReading(this.id)
       throw error
     }
   }

@@ -1,5 +1,7 @@
 import type { UserApi } from '../types.ts'
 
+type ReadResult = Awaited<ReturnType<UserApi['reads']['mark']>>
+
 /** The server stops showing someone as typing after 6 seconds. */
 const TYPING_INTERVAL_MS = 3_000
 const TYPING_TIMEOUT_MS = 5_000
@@ -46,8 +48,8 @@ export class ThrottledTyping {
 /** Merges calls that mark a channel as read: one at a time, and at most one per interval. */
 export class ThrottledReads {
   /** The call that is not sent yet. */
-  #next: { done: Promise<void>; messageId: string | undefined } | undefined
-  #lastCall = Promise.resolve()
+  #next: { done: Promise<ReadResult>; messageId: string | undefined } | undefined
+  #lastCall: Promise<unknown> = Promise.resolve()
   #sentAt = Number.NEGATIVE_INFINITY
 
   constructor(
@@ -56,7 +58,7 @@ export class ThrottledReads {
   ) {}
 
   /** Without an id it marks everything. Ids grow with time, so the greatest one wins. */
-  mark(messageId: string | undefined): Promise<void> {
+  mark(messageId: string | undefined): Promise<ReadResult> {
     if (!this.#next) {
       this.#next = { done: this.#lastCall.then(() => this.#send()), messageId }
     } else {
@@ -81,6 +83,6 @@ export class ThrottledReads {
       () => {},
       () => {},
     )
-    await call
+    return call
   }
 }

@@ -21,8 +21,10 @@ const mark = implementWithoutTransaction(
     })
     ctx.services.lastActive.touch(ctx.caller)
     if (!position) throw new ApiError('FORBIDDEN', 'You are not a member of this channel')
-    await publishRead(ctx, channel, position)
-    return { success: true, lastReadSeq: position.lastReadSeq }
+    const left = await readUnread(ctx, channelId)
+    publishRead(ctx, channel, { ...position, ...left })
+    const { count: unreadCount, version: unreadVersion } = left
+    return { success: true, lastReadSeq: position.lastReadSeq, unreadCount, unreadVersion }
   },
 )
 
@@ -52,32 +54,38 @@ type ReadPosition = { lastReadSeq: number; lastReadMessageId: string | null; rea
  * caller. Their total follows from each node that they are connected to, which knows their other
  * counts. In a large channel the position goes to the caller only.
  */
-export async function publishRead(
+export function publishRead(
   ctx: Context<'user'>,
   channel: ChannelRow,
-  { lastReadSeq, lastReadMessageId, readAt }: ReadPosition,
+  { lastReadSeq, lastReadMessageId, readAt, count, version }: ReadPosition & Unread,
 ) {
   const { userId } = ctx.caller
   const channelId = channel.id
-  const [left] = await selectUnreadCount(ctx, channelId)
   const onlyFor = isLargeChannel(channel) ? userId : undefined
   const position = { channelId, userId, lastReadSeq, lastReadMessageId, readAt }
   broadcast(ctx, 'read.updated', { ...position, onlyFor })
   broadcastToUser(ctx, userId, {
     type: 'channel.unread_changed',
-    payload: { channelId, count: left?.count ?? 0 },
+    payload: { channelId, count, version },
   })
 }
 
-/** The caller's unread count in one channel. */
-const selectUnreadCount = ({ db, caller: { userId } }: Context<'user'>, channelId: string) => db<
-  { count: number }[]
->`
-  select ${unread(db)} as count
-  from members m
-  join channels c on c.id = m.channel_id and c.deleted_at is null
-  where m.channel_id = ${channelId}
-    and m.user_id = ${userId}`
+/** How many messages are unread, and the version of that count. */
+type Unread = { count: number; version: number }
+
+/** The caller's unread count in one channel; none if they have left it meanwhile. */
+export async function readUnread(
+  { db, caller: { userId } }: Context<'user'>,
+  channelId: string,
+): Promise<Unread> {
+  const [left] = await db<Unread[]>`
+    select ${unread(db)} as count, ${unreadVersion(db)} as version
+    from members m
+    join channels c on c.id = m.channel_id and c.deleted_at is null
+    where m.channel_id = ${channelId}
+      and m.user_id = ${userId}`
+  return left ?? { count: 0, version: 0 }
+}
 
 type Markers = { channelId: string; userId: string; lastReadSeq: number; unreadAfterSeq: number }
 
@@ -147,6 +155,14 @@ export const unread = (db: Tx) => db`
       - (${uncountedAfterMarker(db)})
     )::int
   end`
+
+/**
+ * The version of the unread count of member row `m` in channel row `c`. What the count depends on
+ * changes with one of the two numbers, and neither ever falls: of two counts the one with the
+ * higher version is newer, and counts with the same version are the same. Users who are no members
+ * have read everything, and so has one who joins.
+ */
+export const unreadVersion = (db: Tx) => db`c.rev + coalesce(m.unread_after_seq, c.last_seq)`
 
 /**
  * How many messages member `m` has written after their marker, deleted ones included: the

@@ -8,7 +8,7 @@ import { isoTime } from '../db/sql.ts'
 import { channelForMember, channelForReader, isLargeChannel } from './access.ts'
 import { joinedAfter, joinedMicros, memberCursor, toPage } from './cursors.ts'
 import { messageIdAt } from './messages/view.ts'
-import { moveMarkers, publishRead } from './reads.ts'
+import { moveMarkers, publishRead, readUnread } from './reads.ts'
 import { publicFields } from './users/view.ts'
 
 const mark = implementWithoutTransaction(
@@ -24,7 +24,7 @@ const mark = implementWithoutTransaction(
     })
     if (!position) throw new ApiError('FORBIDDEN', 'You are not a member of this channel')
     ctx.services.lastActive.touch(ctx.caller)
-    await publishRead(ctx, channel, position)
+    publishRead(ctx, channel, { ...position, ...(await readUnread(ctx, channelId)) })
     await publishReceipt(ctx, { channel, messageId, seq })
     return { success: true, lastReadMessageId: position.lastReadMessageId ?? messageId }
   },

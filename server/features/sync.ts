@@ -18,7 +18,7 @@ const pull = implementWithoutTransaction(
     const ids = Object.keys(knownRevs)
     // In a form that keeps the join an outer one: the channels are found first, by their ids.
     const page = db`c.id = any(${ids}::uuid[]) and num_nulls(m.user_id) = 0`
-    const [{ channels, found, bytes }, totalUnread] = await Promise.all([
+    const [{ channels, found, settingsVersion, bytes }, totalUnread] = await Promise.all([
       selectChannels(db, { appId, viewer: userId, page }),
       total ? selectTotalUnread(db, caller) : undefined,
     ])
@@ -42,6 +42,7 @@ const pull = implementWithoutTransaction(
     return {
       channels: Object.fromEntries(ids.map((id) => [id, changes.get(id) ?? changesOfOther(id)])),
       more: isCut || !hasRoom,
+      settingsVersion,
       ...(totalUnread === undefined ? {} : { totalUnread }),
     }
   },

@@ -1,16 +1,18 @@
 import type { UserRef } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
 import { isLargeChannelRow } from '../features/access.ts'
-import { unread } from '../features/reads.ts'
+import { unread, unreadVersion } from '../features/reads.ts'
 
-export type UnreadCount = UserRef & { channelId: string; count: number }
+export type UnreadCount = UserRef & { channelId: string; count: number; version: number }
 
 /** The counts of these channels' members on this node. Large livestreams are left out. */
 export const selectCountsOfChannels = (
   db: Tx,
   { nodeId, channelIds }: { nodeId: string; channelIds: string[] },
 ) => db<UnreadCount[]>`
-  select m.app_id, m.user_id, m.channel_id, ${unread(db)} as count
+  select
+    m.app_id, m.user_id, m.channel_id,
+    ${unread(db)} as count, ${unreadVersion(db)} as version
   from channels c
   join members m on m.channel_id = c.id
   join connections con
@@ -32,7 +34,7 @@ export const selectCountsOfUsers = (
   return db<CheckedCount[]>`
     select
       m.app_id, m.user_id, m.channel_id,
-      ${unread(db)} as count,
+      ${unread(db)} as count, ${unreadVersion(db)} as version,
       exists (
         select
         from read_marks rm

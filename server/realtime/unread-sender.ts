@@ -15,7 +15,11 @@ export class UnreadSender {
   ) {}
 
   /** Sends a count unless the user surely knows it. Returns the user's counts if it was sent. */
-  sendCount({ channelId, count, ...user }: UnreadCount, author: string | null, mustSend = false) {
+  sendCount(
+    { channelId, count, version, ...user }: UnreadCount,
+    author: string | null,
+    mustSend = false,
+  ) {
     const known = this.cache.get(user)
     if (!known) return undefined
     const last = known.counts.get(channelId)
@@ -23,7 +27,7 @@ export class UnreadSender {
     const isUncertain = !last?.isSent && author !== user.userId && isRecent
     if (last?.count === count && !isUncertain && !mustSend) return undefined
     known.counts.set(channelId, { count, isSent: true })
-    this.#send(user, { type: 'channel.unread_changed', payload: { channelId, count } })
+    this.#send(user, { type: 'channel.unread_changed', payload: { channelId, count, version } })
     return known
   }
 

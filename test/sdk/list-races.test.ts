@@ -8,9 +8,8 @@ const LIST = /GET \/api\/channels\?/
 const SYNC = /POST \/api\/sync/
 
 test('events that arrive while a list loads are not undone by its answer', async () => {
-  const { chat, channel, data, hold, tell } = scriptedChat()
+  const { chat, channel, data, hold, tell, tellUnread, tellSettings } = scriptedChat()
   const talk = channel('c')
-  talk.own.name = 'Before'
   talk.send('old')
   data.total = 7
   await chat.connect()
@@ -18,29 +17,31 @@ test('events that arrive while a list loads are not undone by its answer', async
   const list = chat.channels()
   const stop = list.subscribe(() => {})
   await held.asked
-  tell('channel.unread_changed', { channelId: 'c', count: 3 })
-  tell('channel.settings_changed', { channelId: 'c', starred: true, muted: true })
+  tellUnread('c', 3)
+  tellSettings('c', { starred: true, muted: true })
   tell('channel.total_unread_changed', { count: 3 })
   tell('user.updated', { user: { id: 'ana', name: 'Ana II', image: null } })
   await quiet()
   held.release()
   const { items, totalUnread } = await until(list, ready)
   expect(totalUnread).toBe(3)
-  // The channel was not known yet: only its profile is taken from the event.
-  expect(items).toMatchObject([{ lastMessage: { user: { name: 'Ana II' } } }])
+  expect(items).toMatchObject([
+    { unreadCount: 3, starred: true, muted: true, lastMessage: { user: { name: 'Ana II' } } },
+  ])
   stop()
 })
 
 test('counts, settings and reads that changed during a reload are kept', async () => {
-  const { chat, data, hold, tell, one, list, cut, mend } = await listed()
+  const { chat, data, hold, tell, tellUnread, tellSettings, ...rest } = await listed()
+  const { one, list, cut, mend } = rest
   cut()
   await isOffline(chat)
   mend()
   data.total = 2
   const [held, sync] = [hold(LIST), hold(SYNC)]
   await Promise.all([held.asked, sync.asked])
-  tell('channel.unread_changed', { channelId: 'one', count: 5 })
-  tell('channel.settings_changed', { channelId: 'one', starred: true, muted: false })
+  tellUnread('one', 5)
+  tellSettings('one', { starred: true, muted: false })
   tell('channel.total_unread_changed', { count: 5 })
   one.read('me', 1)
   one.send('newer')
@@ -161,13 +162,13 @@ test('when the last message is deleted, the list fetches the one before it', asy
 })
 
 test('an unread count of a channel with a newer record changes nothing but the count', async () => {
-  const { tell, one, list } = await listed()
+  const { tell, tellUnread, one, list } = await listed()
   const before = list.getSnapshot()
-  tell('channel.unread_changed', { channelId: 'two', count: 0 })
+  tell('channel.unread_changed', { channelId: 'two', count: 0, version: 0 })
   one.type('ana')
   await quiet()
   expect(list.getSnapshot()).toBe(before)
-  tell('channel.unread_changed', { channelId: 'two', count: 4 })
+  tellUnread('two', 4)
   const { items } = await until(list, (shown) => shown !== before)
   expect(items.map(({ id, unreadCount }) => [id, unreadCount])).toEqual([
     ['two', 4],
@@ -211,4 +212,19 @@ test('the list shows no deleted message, though newer events overtake the answer
     rev: one.rev,
     lastMessage: { text: 'first', pinned: true },
   })
+})
+
+test('a count and settings that are told late do not replace newer ones', async () => {
+  const { tell, tellUnread, tellSettings, list } = await listed()
+  tellUnread('one', 3)
+  tellSettings('one', { starred: true, muted: false })
+  tellUnread('one', 2)
+  tellSettings('one', { starred: true, muted: true })
+  const shown = () => list.getSnapshot().items.find(({ id }) => id === 'one')
+  await until(list, () => shown()?.muted === true)
+  const before = shown()
+  tell('channel.unread_changed', { channelId: 'one', count: 3, version: 1 })
+  await quiet()
+  expect(shown()).toBe(before)
+  expect(before).toMatchObject({ unreadCount: 2, starred: true, muted: true })
 })

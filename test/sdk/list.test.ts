@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { chatOf, GROUP, isLive, isOffline, liveChatOf, ready, until } from '../support/chat.ts'
 import { openClock } from '../support/clock.ts'
 import { insertWorkspace } from '../support/inserted.ts'
+import { withoutVersion } from '../support/shown.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
@@ -10,7 +11,11 @@ const world = useWorld()
 /** What a client shows of its channels. A fresh client of the same user shows the same. */
 const shown = async (chat: ChatClient) => {
   const { items, totalUnread } = await until(chat.channels(), ready)
-  return { items, totalUnread, unread: chat.unread.getSnapshot() }
+  return {
+    items: items.map(withoutVersion),
+    totalUnread,
+    unread: chat.unread.getSnapshot(),
+  }
 }
 async function freshlyShown(userId: string) {
   const { chat } = await liveChatOf(world(), userId)

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { isLive, isOffline, ready, until } from '../support/chat.ts'
 import { quiet } from '../support/scripted/index.ts'
 import { listed } from '../support/scripted/listed.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
 
 const READ = /POST .*\/read$/
 
@@ -11,8 +12,7 @@ async function unreadRoom() {
   const room = chat.chat.channel('one')
   room.watch()
   await until(room.messages, ready)
-  chat.one.own.unreadCount = 3
-  chat.tell('channel.unread_changed', { channelId: 'one', count: 3 })
+  chat.tellUnread('one', 3)
   chat.tell('channel.total_unread_changed', { count: 5 })
   await until(chat.list, ({ totalUnread }) => totalUnread === 5)
   const shown = () => {
@@ -26,7 +26,7 @@ async function unreadRoom() {
 }
 
 test('reading shows at once in list and total, until the server says what is left', async () => {
-  const { room, shown, hold, tell } = await unreadRoom()
+  const { room, shown, hold, tell, tellUnread } = await unreadRoom()
   expect(shown()).toEqual([3, 5])
   const held = hold(READ)
   const marked = room.markRead()
@@ -35,27 +35,53 @@ test('reading shows at once in list and total, until the server says what is lef
   held.release()
   await marked
   expect(shown()).toEqual([0, 2])
+  // A count from before the read is late.
+  tell('channel.unread_changed', { channelId: 'one', count: 3, version: 1 })
+  await quiet()
+  expect(shown()).toEqual([0, 2])
   // One more came meanwhile.
-  tell('channel.unread_changed', { channelId: 'one', count: 1 })
+  tellUnread('one', 1)
   tell('channel.total_unread_changed', { count: 3 })
   await quiet()
   expect(shown()).toEqual([1, 3])
 })
 
-test('a refused read is taken back, and one that an outage swallows is not kept', async () => {
+test('a count that is told while a read is on its way does not flash', async () => {
+  const { room, shown, hold, tell } = await unreadRoom()
+  const held = hold(READ)
+  const marked = [room.markRead(), room.markRead()]
+  await held.asked
+  tell('channel.unread_changed', { channelId: 'one', count: 4, version: 1 })
+  tell('channel.total_unread_changed', { count: 6 })
+  await quiet()
+  expect(shown()).toEqual([0, 2])
+  held.release()
+  await marked[0]
+  expect(shown()).toEqual([0, 2])
+  await Promise.all(marked)
+  expect(shown()).toEqual([0, 2])
+})
+
+test('a refused read is taken back, and so is one that an outage swallows', async () => {
   const { chat, room, shown, refuseRequests, cut, mend, data } = await unreadRoom()
+  const clock = stoppedClock()
   refuseRequests(READ, { status: 403, code: 'FORBIDDEN' })
   const marked = room.markRead()
   expect(shown()).toEqual([0, 2])
   await expect(marked).rejects.toMatchObject({ code: 'FORBIDDEN' })
   expect(shown()).toEqual([3, 5])
   refuseRequests()
-  await room.markRead()
-  expect(shown()).toEqual([0, 2])
   data.total = 5
   cut()
   await isOffline(chat)
+  const lost = room.markRead().catch(({ code }) => code)
+  expect(shown()).toEqual([0, 2])
+  await clock.forward(60_000)
+  expect(await lost).toBe('NETWORK_ERROR')
+  expect(shown()).toEqual([3, 5])
   mend()
+  chat.wake()
+  await clock.forward(60_000)
   await isLive(chat)
   expect(shown()).toEqual([3, 5])
 })
@@ -77,9 +103,9 @@ test('a read between two connections shows what is left once there is one', asyn
 })
 
 test('reading makes no call where nothing is unread, and one where anything may be', async () => {
-  const { chat, one, room, count, tell, shown } = await unreadRoom()
+  const { chat, one, room, count, tell, tellUnread, shown } = await unreadRoom()
   await room.markRead()
-  tell('channel.unread_changed', { channelId: 'one', count: 0 })
+  tellUnread('one', 0)
   tell('channel.total_unread_changed', { count: 0 })
   await until(chat.unread, ({ total }) => total === 0)
   expect([shown(), count(READ)]).toEqual([[0, 0], 1])
@@ -92,8 +118,26 @@ test('reading makes no call where nothing is unread, and one where anything may 
   await until(room.messages, ({ items }) => items.length === 3)
   await room.markRead()
   expect(count(READ)).toBe(2)
-  tell('channel.unread_changed', { channelId: 'one', count: 1 })
+  tellUnread('one', 1)
   await until(chat.unread, ({ byChannel }) => byChannel.one === 1)
   await room.markRead()
   expect(count(READ)).toBe(3)
+})
+
+test('after a backup was restored, what was known before is not taken for newer', async () => {
+  const { chat, channel, list, tellSettings, tellUnread, ...server } = await unreadRoom()
+  const { data, cut, mend, loseEvents } = server
+  tellSettings('one', { starred: true, muted: true })
+  tellUnread('one', 4)
+  await until(list, ({ items }) => items.some(({ unreadCount }) => unreadCount === 4))
+  cut()
+  await isOffline(chat)
+  channel('one').own.unreadCount = 2
+  data.settingsVersion = 0
+  loseEvents()
+  mend()
+  await isLive(chat)
+  const { items } = await until(list, ready)
+  const one = items.find(({ id }) => id === 'one')
+  expect(one).toMatchObject({ unreadCount: 2, starred: false, muted: false })
 })

@@ -1,4 +1,4 @@
-import type { ChatClient, ChatMessage } from '@parley/client'
+import type { Channel, ChatClient, ChatMessage } from '@parley/client'
 import { ready, until } from './chat.ts'
 import type { Scene } from './client-actions.ts'
 
@@ -7,6 +7,9 @@ const sentMessages = (messages: readonly ChatMessage[]) =>
   messages
     .filter(({ status }) => status === 'sent')
     .map(({ status: _, error: __, ...message }) => message)
+
+/** A record without what only tells which of two counts is newer. */
+export const withoutVersion = ({ unreadVersion: _, ...record }: Channel) => record
 
 /** Everything that a client shows of the two channels, once it is loaded. */
 export async function shown(chat: ChatClient, { channelId }: Scene, roots: string[]) {
@@ -31,7 +34,7 @@ export async function shown(chat: ChatClient, { channelId }: Scene, roots: strin
   stop()
   return {
     // Events do not contain the exact times that the server sorts by.
-    list: [...list.items].sort((a, b) => a.id.localeCompare(b.id)),
+    list: list.items.map(withoutVersion).sort((a, b) => a.id.localeCompare(b.id)),
     total: [list.totalUnread, chat.unread.getSnapshot().total],
     unread: chat.unread.getSnapshot().byChannel,
     messages: sentMessages(items.items),

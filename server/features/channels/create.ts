@@ -11,7 +11,7 @@ import { mergeCustom } from '../custom.ts'
 import { addMembers, lockKnownUsers, type NewMember } from '../members/change.ts'
 import { insertSystemUser, SYSTEM_USER } from '../system-user.ts'
 import { requireWorkspace, workspaceForMember } from '../workspaces/access.ts'
-import { selectChannels } from './view.ts'
+import { atRev, selectChannels } from './view.ts'
 
 export const create = implement(contract.channels.create, async (ctx, input) => {
   const { userId } = ctx.caller
@@ -69,7 +69,7 @@ async function createWithMembers(
   if (userId !== null && invitedIds.length > 0)
     ctx.enqueue('push-invite', { channelId: channel.id, invitedBy: userId, userIds: invitedIds })
   const { rev, memberCount } = await addMembers(ctx, channel, newMembers)
-  return { ...(await viewChannel(ctx, channel.id)), rev, memberCount }
+  return { ...atRev(await viewChannel(ctx, channel.id), rev), memberCount }
 }
 
 /**

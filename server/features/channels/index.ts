@@ -13,7 +13,7 @@ import { isStaff } from '../members/index.ts'
 import { create, viewChannel } from './create.ts'
 import { markDeleted } from './delete.ts'
 import { type ChannelsQuery, selectOpenIds } from './open.ts'
-import { peerOf, selectChannels } from './view.ts'
+import { atRev, peerOf, selectChannels } from './view.ts'
 
 const list = implementWithoutTransaction(
   contract.channels.list,
@@ -30,9 +30,8 @@ const list = implementWithoutTransaction(
     const page = discover
       ? db`c.id = any(array(${selectOpenIds(db, wanted)}))`
       : selectOwn(db, wanted)
-    const { channels, found } = await selectChannels(db, { appId, viewer: userId, page })
-    const shown = channels.slice(0, limit)
-    return { channels: shown, ...(found > shown.length && { more: true as const }) }
+    const found = await selectChannels(db, { appId, viewer: userId, page })
+    return toPage(found, limit)
   },
 )
 
@@ -50,11 +49,17 @@ async function listAll(db: Tx, { appId, limit, offset, cursor }: AllChannels) {
     limit ${limit + 1}
     offset ${offset}`
   const order = db`page.id desc`
-  const { channels, found } = await selectChannels(db, { appId, viewer: null, page, order })
+  const found = toPage(await selectChannels(db, { appId, viewer: null, page, order }), limit)
+  const last = found.more && found.channels.at(-1)
+  return { ...found, nextCursor: last ? encodeCursor(last.id, '') : null }
+}
+
+type FoundChannels = Awaited<ReturnType<typeof selectChannels>>
+
+function toPage({ channels, found, settingsVersion }: FoundChannels, limit: number) {
   const shown = channels.slice(0, limit)
-  const last = found > shown.length ? shown.at(-1) : undefined
-  if (!last) return { channels: shown, nextCursor: null }
-  return { channels: shown, more: true as const, nextCursor: encodeCursor(last.id, '') }
+  const more = found > shown.length && { more: true as const }
+  return { channels: shown, ...more, settingsVersion }
 }
 
 /** Selects the channels of a user, of one type or with part of a name if it is given. */
@@ -106,7 +111,7 @@ const update = implement(contract.channels.update, async (ctx, { channelId, ...c
     where id = ${channelId}
     returning *`
   ctx.emit(channel, 'channel.updated', () => ({ channelId, channel: toProfile(edited) }))
-  return { ...(await viewChannel(ctx, channelId)), rev: channel.rev + 1 }
+  return atRev(await viewChannel(ctx, channelId), channel.rev + 1)
 })
 
 const remove = implement(contract.channels.delete, async (ctx, { channelId }) => {

@@ -3,7 +3,7 @@ import type { Fragment, Tx } from '../../db/client.ts'
 import { DELETED_USER_NAME } from '../../db/sql.ts'
 import { firstMembers } from '../members/view.ts'
 import { isLive, selectMessagePage } from '../messages/view.ts'
-import { unread } from '../reads.ts'
+import { unread, unreadVersion } from '../reads.ts'
 
 type ChannelQuery = {
   appId: string
@@ -18,7 +18,8 @@ type ChannelQuery = {
  * Channels as the viewer sees them, or the backend, in two statements: the channels with
  * unread counts, then their last messages. `page` is a condition on channel `c` and the viewer's
  * member row `m`, and may end in order and limit. As many as an answer has room for, but at least
- * one; `found` counts all of them, `bytes` those of the answer.
+ * one; `found` counts all of them, `bytes` those of the answer; `settingsVersion` is the version of
+ * all their settings.
  */
 export async function selectChannels(db: Tx, query: ChannelQuery) {
   const rows = await selectChannelRows(db, query)
@@ -34,7 +35,8 @@ export async function selectChannels(db: Tx, query: ChannelQuery) {
     }),
   )
   const bytes = Math.max(last.bytes, rows[end - 1]?.bytes ?? 0)
-  return { channels, found: rows[0]?.found ?? 0, bytes }
+  const { found = 0, settingsVersion = 0 } = rows[0] ?? {}
+  return { channels, found, settingsVersion, bytes }
 }
 
 /** The last messages of channels, in their order, as many as there is room for beside these. */
@@ -66,6 +68,7 @@ export async function viewForNewMember(db: Tx, { appId, id }: { appId: string; i
 type ChannelViewRow = Omit<Channel, 'lastMessage' | 'members'> & {
   lastMessageId: string | null
   members: Channel['members'] | null
+  settingsVersion: number
   found: number
   place: number
   bytes: number
@@ -93,10 +96,12 @@ const selectChannelRows = (
         coalesce(c.image, peer.image) as image,
         c.description, c.workspace_id, c.created_by, c.member_count,
         case when m.user_id is null then 0 else ${unread(db)} end as unread_count,
+        ${unreadVersion(db)} as unread_version,
         coalesce(m.last_read_seq, 0) as last_read_seq,
         m.role,
         coalesce(m.starred, false) as starred,
         coalesce(m.muted, false) as muted,
+        ${settingsVersion(db, { appId, viewer })} as settings_version,
         c.rev, coalesce(c.frozen, false) as frozen, coalesce(c.custom, '{}') as custom,
         c.created_at, c.updated_at,
         (
@@ -132,9 +137,36 @@ const selectChannelRows = (
   where measured.bytes <= ${limits.answerBytes} or measured.place = 1
   order by measured.place`
 
-const toChannel = ({ lastMessageId, members, found, place, bytes, ...row }: ChannelViewRow) => ({
+/** The offset of the viewer's topic: the events up to it are in the settings that are read. */
+const settingsVersion = (db: Tx, { appId, viewer }: Pick<ChannelQuery, 'appId' | 'viewer'>) => db`
+  coalesce((
+    select us.last_offset
+    from user_streams us
+    where us.app_id = ${appId}
+      and us.user_id = ${viewer}
+  ), 0)`
+
+const toChannel = ({
+  lastMessageId,
+  members,
+  settingsVersion,
+  found,
+  place,
+  bytes,
+  ...row
+}: ChannelViewRow) => ({
   ...row,
   ...(members ? { members } : {}),
+})
+
+/** A channel as it is after events up to `rev` which change no message. */
+export const atRev = <C extends Pick<Channel, 'rev' | 'unreadVersion'>>(
+  channel: C,
+  rev: number,
+): C => ({
+  ...channel,
+  rev,
+  unreadVersion: channel.unreadVersion + rev - channel.rev,
 })
 
 /** The other user of direct message `c`. */

@@ -3,7 +3,7 @@ import type { WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { LockedChannel } from '../../core/event-buffer.ts'
 import type { Tx } from '../../db/client.ts'
-import { viewForNewMember } from '../channels/view.ts'
+import { atRev, viewForNewMember } from '../channels/view.ts'
 import { lockUsersForShare, userSummary } from '../users/view.ts'
 
 type MemberContext = Pick<WriteContext, 'db' | 'emit' | 'emitToUser' | 'write'>
@@ -101,7 +101,7 @@ async function notifyAdded(
     const peer = others[0]?.user
     const profile = peer ? { name: name ?? peer.name, image: channel.image ?? peer.image } : {}
     ctx.emitToUser(userId, 'channel.added', {
-      channel: { ...channel, ...profile, role, memberCount, rev },
+      channel: { ...atRev(channel, rev), ...profile, role, memberCount },
     })
   }
 }

@@ -7,12 +7,13 @@ import { expect, test } from 'vitest'
 import { appId, pass, stopTimers } from '../hub/fixture.ts'
 
 const PAUSE_MS = 250
-type Row = { appId: string; userId: string; channelId: string; count: number }
+type Row = { appId: string; userId: string; channelId: string; count: number; version: number }
 const row = (userId: string, channelId: string, count: number): Row => ({
   appId,
   userId,
   channelId,
   count,
+  version: 0,
 })
 const user = (userId: string) => ({ appId, userId })
 const sessionOf = (userId: string) => user(userId) as Session // nothing else of it is used

@@ -7,6 +7,7 @@ export type ScriptedData = {
   channels: Map<string, ScriptedChannel>
   online: Set<string>
   total: number
+  settingsVersion: number
 }
 type Asked = { request: string; body: Record<string, unknown> }
 type Context = { data: ScriptedData; query: URLSearchParams; body: Asked['body'] }
@@ -23,6 +24,7 @@ const routes: [RegExp, Answer][] = [
     ({ data, body }) => ({
       channels: changesOf(data, body),
       more: false,
+      settingsVersion: data.settingsVersion,
       ...(body.total === true && { totalUnread: data.total }),
     }),
   ],
@@ -104,7 +106,13 @@ const routes: [RegExp, Answer][] = [
   ],
   [
     /^POST \/api\/channels\/([^/]+)\/read$/,
-    ({ data }, id) => done(existing(data, id).read(data.me)),
+    ({ data }, id) => {
+      const channel = existing(data, id)
+      channel.read(data.me)
+      channel.own.unreadCount = 0
+      const { unreadCount, unreadVersion } = channel.own
+      return { ...done(), unreadCount, unreadVersion }
+    },
   ],
   [/^POST \/api\/channels\/([^/]+)\/typing$/, () => done()],
 ]
@@ -136,13 +144,17 @@ function existing({ channels }: ScriptedData, id: string) {
 
 const activityOf = ({ lastMessage, createdAt }: Channel) => lastMessage?.createdAt ?? createdAt
 
-function listOf({ channels }: ScriptedData, query: URLSearchParams) {
+function listOf({ channels, settingsVersion }: ScriptedData, query: URLSearchParams) {
   const offset = Number(query.get('offset') ?? 0)
   const end = offset + Number(query.get('limit') ?? DEFAULT_LIMIT)
   const all = [...channels.values()]
     .map((channel) => channel.record())
     .sort((a, b) => activityOf(b).localeCompare(activityOf(a)) || b.id.localeCompare(a.id))
-  return { channels: all.slice(offset, end), ...(all.length > end && { more: true }) }
+  return {
+    channels: all.slice(offset, end),
+    ...(all.length > end && { more: true }),
+    settingsVersion,
+  }
 }
 
 function pageOf(all: Message[], query: URLSearchParams) {

@@ -30,7 +30,23 @@ export function createChannel(
   )
   const reads = new Map(memberIds.map((userId) => [userId, 0]))
   const pins = new Map<string, PinnedBy>()
-  const own = { name: id, unreadCount: 0, starred: false, muted: false }
+  let [unreadCount, unreadVersion] = [0, 0]
+  const own = {
+    name: id,
+    starred: false,
+    muted: false,
+    get unreadCount() {
+      return unreadCount
+    },
+    /** Whatever was said of it before is older. */
+    set unreadCount(count) {
+      unreadCount = count
+      unreadVersion += 1
+    },
+    get unreadVersion() {
+      return unreadVersion
+    },
+  }
   let rev = 0
 
   const find = (messageId: string) => {

@@ -13,7 +13,13 @@ type Gate = { pattern: RegExp; onAsked: () => void; released: Promise<Response |
  */
 export function scriptedChat(options: Partial<ChatClientOptions> = {}) {
   const realtime = createRealtime()
-  const data: ScriptedData = { me: ME, channels: new Map(), online: new Set(), total: 0 }
+  const data: ScriptedData = {
+    me: ME,
+    channels: new Map(),
+    online: new Set(),
+    total: 0,
+    settingsVersion: 0,
+  }
   const requests: string[] = []
   const gates: Gate[] = []
   let refusal: { pattern: RegExp; answer: () => Response } | undefined
@@ -74,6 +80,21 @@ export function scriptedChat(options: Partial<ChatClientOptions> = {}) {
     /** An event of the user's own topic. */
     tell: <Type extends keyof UserEvents>(type: Type, payload: UserEvents[Type]) =>
       realtime.publish(`user:app:${ME}`, { type, payload }),
+    /** The user's unread count of a channel, which changes and is told. */
+    tellUnread: (channelId: string, count: number) => {
+      const own = data.channels.get(channelId)?.own
+      if (!own) throw new Error(`there is no channel ${channelId}`)
+      own.unreadCount = count
+      const payload = { channelId, count, version: own.unreadVersion }
+      realtime.publish(`user:app:${ME}`, { type: 'channel.unread_changed', payload })
+    },
+    /** The user's settings of a channel, which change and are told. */
+    tellSettings: (channelId: string, settings: { starred: boolean; muted: boolean }) => {
+      data.settingsVersion += 1
+      Object.assign(data.channels.get(channelId)?.own ?? {}, settings)
+      const event = { type: 'channel.settings_changed', payload: { channelId, ...settings } }
+      realtime.publish(`user:app:${ME}`, event, data.settingsVersion)
+    },
     /** Holds the answer to the next request that matches. */
     hold: (pattern: RegExp) => {
       let onAsked = () => {}

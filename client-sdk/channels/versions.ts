@@ -1,0 +1,59 @@
+import type { Channel } from '../types.ts'
+
+/** The parts of a record that change by events without a rev, and have versions instead. */
+export type UnreadCount = Pick<Channel, 'unreadCount' | 'unreadVersion'>
+export type Settings = Pick<Channel, 'starred' | 'muted'>
+
+/** When a response was requested, and the version of the settings in it. */
+export type Response = { since: number; settingsVersion: number }
+
+/** By channel, the newest of the values that events and responses have told, in any order. */
+class NewestValues<Value> {
+  readonly #values = new Map<string, { value: Value; version: number }>()
+
+  /** Takes a value, unless a newer one is known. Returns the newest. */
+  take(channelId: string, value: Value, version: number): Value {
+    const known = this.#values.get(channelId)
+    if (known && known.version > version) return known.value
+    this.#values.set(channelId, { value, version })
+    return value
+  }
+
+  delete(channelId: string) {
+    this.#values.delete(channelId)
+  }
+
+  clear() {
+    this.#values.clear()
+  }
+}
+
+/** The newest unread counts and settings, also of channels whose records are yet to come. */
+export class VersionedParts {
+  readonly #counts = new NewestValues<UnreadCount>()
+  readonly #settings = new NewestValues<Settings>()
+
+  /** Like the others, it returns what is newest: what to show. */
+  takeCount(channelId: string, { unreadCount, unreadVersion }: UnreadCount) {
+    return this.#counts.take(channelId, { unreadCount, unreadVersion }, unreadVersion)
+  }
+
+  takeSettings({ channelId, starred, muted }: Settings & { channelId: string }, version: number) {
+    return this.#settings.take(channelId, { starred, muted }, version)
+  }
+
+  takeRecord(channel: Channel, settingsVersion: number) {
+    const { id } = channel
+    const settings = { ...channel, channelId: id }
+    return { ...this.takeCount(id, channel), ...this.takeSettings(settings, settingsVersion) }
+  }
+
+  delete(channelId: string) {
+    for (const values of [this.#counts, this.#settings]) values.delete(channelId)
+  }
+
+  /** From now on versions may be lower: those of a backup that was restored. */
+  clear() {
+    for (const values of [this.#counts, this.#settings]) values.clear()
+  }
+}

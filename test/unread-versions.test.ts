@@ -1,0 +1,122 @@
+import { type Channel, topics, type UserEvent } from '@parley/contract'
+import { expect, test } from 'vitest'
+import { userEventsOf } from './support/events.ts'
+import { afterAnyHistory, createEverydayFixture, runConcurrently } from './support/histories.ts'
+import { centrifugeOf, listen } from './support/realtime.ts'
+import { type User, useWorld } from './support/world.ts'
+
+const world = useWorld()
+type Settings = Partial<UserEvent<'channel.settings_changed'>>
+
+/** Does something again and again until the work is done, and once after it. */
+async function during(work: Promise<unknown>, sample: () => Promise<void>) {
+  let isDone = false
+  const done = work.finally(() => {
+    isDone = true
+  })
+  while (!isDone) await sample()
+  await done
+  await sample()
+}
+
+type Told = { channelId: string; count: number; version: number }
+
+/** Takes what users are told of their unread counts, which must not contradict each other. */
+function tellings() {
+  const known = new Map<string, number>()
+  const take = ({ id }: User, { channelId, count, version }: Told) => {
+    const key = `${id} ${channelId} ${version}`
+    expect({ key, count: known.get(key) ?? count }).toEqual({ key, count })
+    known.set(key, count)
+  }
+  return { known, take }
+}
+
+/** What a user is told by their records of channels, of which none falls behind an earlier one. */
+const recordsOf = (user: User, channelIds: string[], take: (user: User, told: Told) => void) => {
+  const last = new Map<string, number>()
+  return async () => {
+    for (const channelId of channelIds) {
+      const { unreadCount, unreadVersion } = await user.channels.get({ channelId })
+      expect(unreadVersion).toBeGreaterThanOrEqual(last.get(channelId) ?? 0)
+      last.set(channelId, unreadVersion)
+      take(user, { channelId, count: unreadCount, version: unreadVersion })
+    }
+  }
+}
+
+test('unread counts with the same version are the same, and no version falls', async () => {
+  let count = 0
+  await afterAnyHistory({ length: 60, runs: 2 }, async (history) => {
+    const { users, channels, run } = await createEverydayFixture(world())
+    const channelIds = channels.map(({ id }) => id)
+    const { known, take } = tellings()
+    const [ana, ben] = users as [User, User]
+    const client = centrifugeOf(world(), ben)
+    const { received } = await listen(client, topics.user(world().appId, ben.id))
+    const samples = [ana, ben].map((user) => recordsOf(user, channelIds, take))
+    await during(runConcurrently(history, 8, run), async () => {
+      for (const sample of samples) await sample()
+    })
+    client.disconnect()
+    for (const { envelope } of received)
+      if (envelope.type === 'channel.unread_changed') take(ben, envelope.payload)
+    count += known.size
+  })
+  expect(count).toBeGreaterThan(8)
+})
+
+test('a list has the settings of the events up to its version', async () => {
+  const [ana, ben] = await world().users('settings-ana', 'settings-ben')
+  const created = ['One', 'Two'].map((name) =>
+    ana.channels.create({ type: 'group', name, memberIds: [ben.id] }),
+  )
+  const channelIds = (await Promise.all(created)).map(({ id }) => id)
+  const change = async () => {
+    for (let round = 0; round < 12; round++)
+      await Promise.all(
+        channelIds.map((channelId, index) =>
+          ben.channels.updateSettings({
+            channelId,
+            starred: (round + index) % 2 === 0,
+            muted: round % 3 === 0,
+          }),
+        ),
+      )
+  }
+  const listed: (Channel & { settingsVersion: number })[] = []
+  await during(change(), async () => {
+    const { channels, settingsVersion } = await ben.channels.list({ limit: 10 })
+    listed.push(...channels.map((channel) => ({ ...channel, settingsVersion })))
+  })
+  const events = await userEventsOf(world(), ben.id)
+  for (const { id, starred, muted, settingsVersion } of listed) {
+    const told = events.findLast(
+      ({ type, offset, payload }) =>
+        type === 'channel.settings_changed' &&
+        payload.channelId === id &&
+        offset <= settingsVersion,
+    )
+    const { starred: isStarred = false, muted: isMuted = false } = { ...told?.payload } as Settings
+    expect([starred, muted]).toEqual([isStarred, isMuted])
+  }
+  expect(Math.max(...listed.map(({ settingsVersion }) => settingsVersion))).toBe(
+    events.at(-1)?.offset,
+  )
+})
+
+test('the answer to a read has the count that is left, and its version', async () => {
+  const [ana, ben] = await world().users('read-ana', 'read-ben')
+  const { id: channelId } = await ana.channels.create({
+    type: 'group',
+    name: 'Talk',
+    memberIds: [ben.id],
+  })
+  const { id: messageId } = await ana.messages.send({ channelId, text: 'one' })
+  await ana.messages.send({ channelId, text: 'two' })
+  const before = await ben.channels.get({ channelId })
+  const marked = await ben.reads.mark({ channelId, messageId })
+  const after = await ben.channels.get({ channelId })
+  expect(marked).toMatchObject({ unreadCount: 0, unreadVersion: after.unreadVersion })
+  expect(after.unreadVersion).toBeGreaterThan(before.unreadVersion)
+})
