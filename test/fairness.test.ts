@@ -169,7 +169,8 @@ test("a user's messages do not wait behind their calls", async () => {
 test('messages are accepted while the queue of their app is full', async () => {
   const [held, free] = [await createChannel(ana), await createChannel(ben)]
   const { apiKey, backend, url } = world()
-  const path = `/trpc/${Array.from({ length: callsPerBatch }, () => 'channels.list').join()}?batch=1`
+  const procedures = Array.from({ length: callsPerBatch }, () => 'channels.list')
+  const path = `/trpc/${procedures.join()}?batch=1`
   const headers = { 'X-API-Key': apiKey }
   const callers = new AbortController()
   const { signal } = callers
@@ -197,8 +198,8 @@ test('a full queue refuses only its own user', async () => {
   const channel = topics.channel(world().appId, channelId)
   const socket = await terminatedLater(RawSocket.connect(world(), ana))
   const requests = callsAtOnce.userWaiting / callsPerBatch
-  const calls = Array.from({ length: callsPerBatch }, () => 'channels.list')
-  const path = `/trpc/${calls.join()}?batch=1`
+  const procedures = Array.from({ length: callsPerBatch }, () => 'channels.list')
+  const path = `/trpc/${procedures.join()}?batch=1`
   const { promises } = await whileLocked(world(), channelId, async (locked) => {
     const first = rename(ana, channelId)
     await locked(1)

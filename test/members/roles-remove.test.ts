@@ -30,7 +30,7 @@ describe('changing roles', () => {
     ).toEqual(invalid)
   })
 
-  test('metadata of a member is cleared with null, and there is some in direct messages', async () => {
+  test('metadata of a member is cleared with null, and exists in direct messages', async () => {
     const { channelId, ana, ben } = await staffed('group')
     const own = { channelId, userId: 'ben' }
     await ben.members.update({ ...own, custom: { desk: 3 } })
