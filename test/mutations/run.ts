@@ -44,7 +44,7 @@ async function mutate() {
   if (listed.length === 0) throw new Error('no defect is listed under these options')
   const selected = listed.filter((defect) => verdicts.of(defect) === undefined)
   if (selected.length < listed.length)
-    console.log(`${listed.length - selected.length} defects were planted before`)
+    console.log(`Planted before: ${listed.length - selected.length}`)
   if (selected.length === 0) {
     recordScore(listed, { all, verdicts })
     return true

@@ -1,0 +1,77 @@
+import type { Channel } from '@parley/client'
+import { withChannelProfile, withUserProfile } from '@parley/client/internal/channels/reducer'
+import { expect, test } from 'vitest'
+import { ready, until } from '../support/chat.ts'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
+
+test("what others read and become, and older reads, leave one's own state in the list", async () => {
+  const { chat, channel, publish } = scriptedChat()
+  const talk = channel('c')
+  for (const text of ['one', 'two', 'three']) talk.send(text)
+  await chat.connect()
+  const list = chat.channels()
+  const before = (await until(list, ready)).items[0]
+  const topic = 'chat:app:c'
+  const read = (userId: string, lastReadSeq: number) => {
+    const position = { channelId: 'c', userId, lastReadSeq, lastReadMessageId: null }
+    publish(topic, { type: 'read.updated', payload: { ...position, readAt: before?.createdAt } })
+  }
+  read('me', 2)
+  read('me', 1)
+  read('ana', 3)
+  const user = { id: 'ana', name: 'ANA', image: null }
+  const member = { channelId: 'c', userId: 'ana', user, role: 'moderator', memberCount: 2 }
+  publish(topic, { type: 'channel.member_updated', payload: member }, talk.rev + 1)
+  await quiet()
+  expect(list.getSnapshot().items).toMatchObject([
+    { lastReadSeq: 2, role: before?.role, rev: talk.rev + 1 },
+  ])
+})
+
+test('a deletion fetches a listed channel again only if its last message is gone', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, requests } = scriptedChat()
+  const talk = channel('c')
+  for (const text of ['one', 'two', 'three']) talk.send(text)
+  await chat.connect()
+  await until(chat.channels(), ready)
+  await clock.forward(1_000)
+  const [first, , last] = talk.messages.map(({ id }) => id)
+  const before = requests.length
+  talk.delete(first ?? '')
+  await clock.forward(1_000)
+  expect(requests).toHaveLength(before)
+  talk.delete(last ?? '')
+  await clock.forward(1_000)
+  expect(requests).toHaveLength(before + 1)
+})
+
+test('a new profile renames the direct messages with its user, and no group', () => {
+  const record = scriptedChat().channel('c').record()
+  const [user, me] = ['ana', 'me'].map((id) => ({ id, name: `New ${id}`, image: null }))
+  if (!user || !me) throw new Error('two users were made')
+  const members = [user, me].map((each) => ({
+    userId: each.id,
+    user: each,
+    role: 'member' as const,
+    custom: {},
+    joinedAt: record.createdAt,
+  }))
+  const nameOf = (type: Channel['type'], profile: typeof user) => {
+    const channel = { ...record, type, name: 'Old', members }
+    return withUserProfile({ channel, sortKey: 0 }, profile, 'me').channel.name
+  }
+  expect(nameOf('messaging', user)).toBe('New ana')
+  expect(nameOf('messaging', me)).toBe('Old')
+  expect(nameOf('group', user)).toBe('Old')
+})
+
+test('a newer profile of a channel replaces the known one, and an older one does not', () => {
+  const channel = { ...scriptedChat().channel('c').record(), name: 'Known' }
+  const nameAfter = (updatedAt: string) =>
+    withChannelProfile({ channel, sortKey: 0 }, { ...channel, name: 'Told', updatedAt }).channel
+      .name
+  const timeOf = (ms: number) => new Date(Date.parse(channel.updatedAt) + ms).toISOString()
+  expect([timeOf(1), timeOf(-1)].map(nameAfter)).toEqual(['Told', 'Known'])
+})
