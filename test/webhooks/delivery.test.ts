@@ -97,6 +97,8 @@ test('what was deleted before it is sent is sent without its text', async () => 
 })
 
 test('events while a webhook is disabled are not sent when it is enabled again', async () => {
+  // Another webhook, for which the worker looks at the events of all that time.
+  await newScene()
   const { backend, webhookId, send, texts, receive } = await newScene()
   await send('before')
   startWorker()
