@@ -10,8 +10,6 @@ const wallClock: Record<string, number> = {
   'core/tokens.ts': 2,
   'realtime/connection/commands.ts': 1,
   'realtime/timings.ts': 1,
-  // The windows of the rate limiter, whose ends it computes by the wall clock.
-  'http/rate-limits.ts': 2,
   // Times of the database, dates in headers, and the hours in which users want no pushes.
   'jobs/run-job.ts': 1,
   'jobs/push/provider-call.ts': 1,

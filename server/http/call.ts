@@ -63,14 +63,14 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
     const caller = await authenticate(op.auth, request.credentials, until)
     const limit = limitOf(op, caller)
     const key = rateLimitKey(limit, caller, request.credentials.ip)
-    const own = await rateLimits.take(limit, key)
+    const own = rateLimits.take(limit, key)
     const isOfApp = limit !== 'none' && 'appId' in caller
-    const window = isOfApp ? await rateLimits.takeForApp(caller.appId, own) : own
+    const window = isOfApp ? rateLimits.takeForApp(caller.appId, own) : own
     setRateLimitHeaders(request, window)
     if (window?.isExceeded)
       return answerRepeat(dependencies, implementation, { caller, raw, key, window, until, gone })
     const input = parse(op, raw) as never // by the schema that the implementation was typed with
-    const onRepeat = async () => setRateLimitHeaders(request, await window?.giveBack())
+    const onRepeat = async () => setRateLimitHeaders(request, window?.giveBack())
     const accepted = { caller, input, until, gone, onRepeat }
     if (!isActing(caller)) return run(accepted)
     const { appId, keyHash, userId } = caller
@@ -117,7 +117,7 @@ async function answerRepeat(
   implementation: Implementation,
   { caller, raw, key, window, until, gone }: LimitedCall,
 ) {
-  if (implementation.kind === 'batch' && (await rateLimits.mayLookUp(key))) {
+  if (implementation.kind === 'batch' && rateLimits.mayLookUp(key)) {
     const { findRepeated, op } = implementation
     const { data } = op.input.safeParse(raw)
     const find = () => db.use((db) => findRepeated({ db, caller, services }, data as never), until)

@@ -1,6 +1,6 @@
 import { type Limit, limits } from '@parley/contract'
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import { ApiError } from '../core/errors.ts'
+import { createRateWindows, secondsLeft } from './rate-windows.ts'
 
 /** Calls allowed a minute, of one caller and of a whole app; 0 turns a limit off. */
 export type RateLimits = Record<Exclude<Limit, 'none'>, number> & { appRequests?: number }
@@ -12,7 +12,7 @@ export type RateLimitWindow = {
   resetSeconds: number
   isExceeded: boolean
   /** Takes the call out of the count again. */
-  giveBack: () => Promise<RateLimitWindow>
+  giveBack: () => RateLimitWindow
 }
 
 /**
@@ -28,83 +28,81 @@ export function createRateLimits(rates: RateLimits) {
   const { appRequests = 0 } = rates
   const countForApp = createCounter(appRequests)
   /** Counts a call of a caller. */
-  const take = async (limit: Limit, key: string): Promise<RateLimitWindow | undefined> =>
+  const take = (limit: Limit, key: string): RateLimitWindow | undefined =>
     limit === 'none' || rates[limit] === 0 ? undefined : counters[limit](key)
   /**
    * Counts a call, which its caller's `own` window let pass, for the app. A call that the app has
    * no room for does not count for its caller.
    */
-  const takeForApp = async (appId: string, own: RateLimitWindow | undefined) => {
+  const takeForApp = (appId: string, own: RateLimitWindow | undefined) => {
     if (appRequests === 0 || own?.isExceeded) return own
-    const whole = await countForApp(appId)
-    if (own && whole.isExceeded) await own.giveBack()
+    const whole = countForApp(appId)
+    if (own && whole.isExceeded) own.giveBack()
     return own && !whole.isExceeded ? inBoth(own, whole) : whole
   }
-  const repeats = new RateLimiterMemory(REPEATS)
+  const repeatsOf = createRateWindows(REPEATS.seconds)
   /** Whether a caller who is over a limit may have another call looked up, as a repeat. */
-  const mayLookUp = (key: string) =>
-    repeats.consume(key).then(
-      () => true,
-      () => false,
-    )
+  const mayLookUp = (key: string) => {
+    const window = repeatsOf(key)
+    window.used += 1
+    return window.used <= REPEATS.lookUps
+  }
   return { take, takeForApp, mayLookUp, takeUnknownKey: createKeyLimit(rates.tokens) }
 }
 
 /** The window that refuses first. A call that is given back leaves both. */
 const inBoth = (own: RateLimitWindow, whole: RateLimitWindow): RateLimitWindow => ({
   ...(whole.remaining < own.remaining ? whole : own),
-  giveBack: async () => inBoth(await own.giveBack(), await whole.giveBack()),
+  giveBack: () => inBoth(own.giveBack(), whole.giveBack()),
 })
 
 /** One look-up a second on average, and at once the 20 messages of an outbox. */
-const REPEATS = { points: 20, duration: 20 }
+const REPEATS = { lookUps: 20, seconds: 20 }
 
 /** A look-up that was counted. It is given back if the key turns out to be good. */
-type KeyLookup = { giveBack: () => Promise<unknown> }
+type KeyLookup = { giveBack: () => void }
 
 /**
  * Counts unknown API keys by address, before they are looked up. Good ones are given back, so bad
  * ones stop nobody else behind the same address.
  */
 function createKeyLimit(limit: number) {
-  const limiter = new RateLimiterMemory({ points: limit, duration: limits.rateWindowSeconds })
+  const windowOf = createRateWindows(limits.rateWindowSeconds)
 
-  return async (address: string): Promise<KeyLookup> => {
-    if (limit === 0) return { giveBack: async () => {} }
-    const result = await limiter.consume(address).catch((error: unknown) => error)
-    if (!(result instanceof RateLimiterRes)) throw result
-    if (result.consumedPoints > limit) {
-      const seconds = Math.max(1, Math.ceil(result.msBeforeNext / 1000))
-      throw new ApiError('RATE_LIMITED', 'Too many bad API keys from this address', seconds)
+  return (address: string): KeyLookup => {
+    if (limit === 0) return { giveBack: () => {} }
+    const window = windowOf(address)
+    if (window.used >= limit) {
+      const text = 'Too many bad API keys from this address'
+      throw new ApiError('RATE_LIMITED', text, secondsLeft(window))
     }
-    return { giveBack: () => limiter.reward(address) }
+    window.used += 1
+    const giveBack = () => {
+      window.used -= 1
+    }
+    return { giveBack }
   }
 }
 
 function createCounter(limit: number) {
-  const limiter = new RateLimiterMemory({ points: limit, duration: limits.rateWindowSeconds })
+  const windowOf = createRateWindows(limits.rateWindowSeconds)
 
-  return async (key: string): Promise<RateLimitWindow> => {
-    const result = await limiter.consume(key).catch((error: unknown) => error)
-    if (!(result instanceof RateLimiterRes)) throw result
-    const isExceeded = result.consumedPoints > limit
-    // A refused call must not be counted: otherwise a call given back later would free no room.
-    if (isExceeded) await limiter.reward(key)
-    const endsAt = Date.now() + result.msBeforeNext
-    const toWindow = (
-      { remainingPoints, msBeforeNext }: RateLimiterRes,
-      isExceeded: boolean,
-    ): RateLimitWindow => ({
+  return (key: string): RateLimitWindow => {
+    const window = windowOf(key)
+    const isExceeded = window.used >= limit
+    // A refused call is not counted: otherwise a call given back later would free no room.
+    if (!isExceeded) window.used += 1
+    const show = (isExceeded: boolean): RateLimitWindow => ({
       limit,
-      remaining: remainingPoints,
-      resetSeconds: Math.max(1, Math.ceil(msBeforeNext / 1000)),
+      remaining: limit - window.used,
+      resetSeconds: secondsLeft(window),
       isExceeded,
       giveBack,
     })
-    const giveBack = async () => {
-      const isOpen = Date.now() < endsAt
-      return toWindow(isOpen ? await limiter.reward(key) : result, false)
+    const giveBack = () => {
+      window.used -= 1
+      return show(false)
     }
-    return toWindow(result, isExceeded)
+    return show(isExceeded)
   }
 }

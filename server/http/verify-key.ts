@@ -33,7 +33,7 @@ export function createVerifyKey({ db, admit, revocations, takeUnknownKey }: Veri
       select ak.app_id
       from api_keys ak
       where ak.hash = ${hash}`
-    const lookup = goodKeys.has(hash) ? undefined : await takeUnknownKey(ip)
+    const lookup = goodKeys.has(hash) ? undefined : takeUnknownKey(ip)
     try {
       const appId = await apps.load(hash, {
         // The app is not known before the key is looked up, so the key stands for it.
@@ -46,7 +46,7 @@ export function createVerifyKey({ db, admit, revocations, takeUnknownKey }: Veri
     } finally {
       // An unavailable database says nothing about the key.
       if (badKeys.has(hash)) goodKeys.delete(hash)
-      else await lookup?.giveBack()
+      else lookup?.giveBack()
     }
   }
 

@@ -29,7 +29,7 @@ export function tableOf(lines: Line[]) {
   const rows = [...groupsOf(lines, ({ scenario }) => `\`${scenario}\``), ['all', lines] as const]
   return [
     rowOf(['scenario', ...COLUMNS.map(([title]) => title)]),
-    rowOf(['---', ...COLUMNS.map(() => '---')]),
+    `|${'---|'.repeat(1 + COLUMNS.length)}`,
     ...rows.map(([name, own]) => rowOf([name, ...COLUMNS.map(([, cell]) => shown(cell(own)))])),
   ].join('\n')
 }
