@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { Avatar } from './avatar.tsx'
 import { Icon } from './icons.tsx'
 import { Pane } from './pane.tsx'
@@ -6,21 +6,36 @@ import { seed } from './seed.ts'
 import { createSession, type Session, serverUrl } from './session.ts'
 import { ThemeSwitch } from './theme.tsx'
 import { describeError } from './toasts.tsx'
+import { useWireSwitch } from './use-wire-switch.ts'
+import { createWireLog } from './wire-log.ts'
+import { WirePanel } from './wire-panel.tsx'
 
 const names: Record<string, string> = { ana: 'Ana', ben: 'Ben', cleo: 'Cleo' }
 const onlyUser = new URLSearchParams(location.search).get('user')
 const userIds = onlyUser !== null && onlyUser in names ? [onlyUser] : ['ana', 'ben']
 /** Sessions outlive the components, so that a user connects once, however often React mounts. */
-const sessions: Session[] = userIds.map(createSession)
+const wire = createWireLog()
+const sessions: Session[] = userIds.map((id) => createSession(id, wire.recorderOf(id)))
 let seeding: Promise<void> | undefined
 
-/** The page: a bar, and below it a pane for each of its users. */
+/** The page: a bar, a pane for each of its users, and the wire view if it is open. */
 export function App() {
   const problem = useSeed()
   const [shownId, setShownId] = useState(userIds[0])
+  const [isWireOpen, setWireOpen] = useWireSwitch()
+  const wireSwitch = (
+    <button
+      type="button"
+      className="bar-button"
+      aria-pressed={isWireOpen}
+      onClick={() => setWireOpen(!isWireOpen)}
+    >
+      <Icon name="wire" size={16} /> Wire
+    </button>
+  )
   return (
     <>
-      <Bar shownId={shownId} onShow={setShownId} />
+      <Bar shownId={shownId} onShow={setShownId} wireSwitch={wireSwitch} />
       {problem === undefined ? (
         <p className="welcome" role="status">
           Preparing the demo…
@@ -42,6 +57,7 @@ export function App() {
           ))}
         </main>
       )}
+      {isWireOpen && <WirePanel log={wire} onClose={() => setWireOpen(false)} />}
     </>
   )
 }
@@ -61,7 +77,7 @@ function useSeed() {
 
 type ShownPane = { shownId: string | undefined; onShow: (userId: string) => void }
 
-const Bar = (shownPane: ShownPane) => (
+const Bar = ({ wireSwitch, ...shownPane }: ShownPane & { wireSwitch: ReactNode }) => (
   <header className="bar">
     <h1>
       <span className="logo" aria-hidden="true">
@@ -81,6 +97,7 @@ const Bar = (shownPane: ShownPane) => (
       )}
     </p>
     <nav aria-label="Playground" className="bar-links">
+      {wireSwitch}
       <a href={`${serverUrl}/docs`}>API</a>
       <ThemeSwitch />
     </nav>

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react'
 const shapes = {
   back: <path d="M15 5l-7 7 7 7" />,
   bolt: <path d="M13 3L5 14h6l-1 7 8-11h-6z" />,
+  box: <path d="M4 8l8-4 8 4v8l-8 4-8-4zM4 8l8 4 8-4M12 12v8" />,
   close: <path d="M6 6l12 12M18 6L6 18" />,
   compass: (
     <>
@@ -32,6 +33,7 @@ const shapes = {
       <path d="M8 11V8a4 4 0 0 1 8 0v3" />
     </>
   ),
+  pause: <path d="M8 5v14M16 5v14" />,
   people: (
     <>
       <circle cx="9" cy="8" r="3.5" />
@@ -45,6 +47,8 @@ const shapes = {
     </>
   ),
   pin: <path d="M9 4h6l-1 6 4 4H6l4-4zM12 14v7" />,
+  play: <path d="M7 5l11 7-11 7z" />,
+  plug: <path d="M9 3v5M15 3v5M6 8h12v3a6 6 0 0 1-12 0zM12 17v4" />,
   plus: <path d="M12 5v14M5 12h14" />,
   reply: <path d="M9 6l-6 6 6 6M3 12h11a6 6 0 0 1 6 6v1" />,
   retry: <path d="M4 12a8 8 0 1 1 2.5 5.800M4 19v-5h5" />,
@@ -62,6 +66,8 @@ const shapes = {
     </>
   ),
   thread: <path d="M4 5h16v11h-8l-5 4v-4H4z" />,
+  up: <path d="M12 19V5m-6 6l6-6 6 6" />,
+  wire: <path d="M3 12h4l3-7 4 14 3-7h4" />,
 } satisfies Record<string, ReactNode>
 
 export type IconName = keyof typeof shapes

@@ -75,8 +75,10 @@ function createFailingSocket(): WebSocket {
   const socket = new EventTarget() as WebSocket // as much of one as is used before it opens
   Object.assign(socket, { readyState: WebSocket.CLOSED, send: () => {}, close: () => {} })
   setTimeout(() => {
+    const close = new CloseEvent('close', { code: 1006 })
     socket.onerror?.(new Event('error'))
-    socket.onclose?.(new CloseEvent('close', { code: 1006 }))
+    socket.onclose?.(close)
+    socket.dispatchEvent(close)
   })
   return socket
 }

@@ -9,6 +9,10 @@ import {
 } from '@parley/client'
 import { createContext, useContext } from 'react'
 import { createNetwork, createWritableStore, type Network } from './network.ts'
+import { recordCalls } from './wire-calls.ts'
+import type { WireRecorder } from './wire-log.ts'
+import { recordOutbox } from './wire-outbox.ts'
+import { recordSockets } from './wire-sockets.ts'
 
 /** The server's address: the folder above this page. */
 export const serverUrl = new URL('..', location.href).href.replace(/\/$/, '')
@@ -26,15 +30,17 @@ export type Session = {
   drafts: Map<string, string>
 }
 
-export function createSession(userId: string): Session {
+/** The client of a user. What it does is recorded for the wire view. */
+export function createSession(userId: string, recorder: WireRecorder): Session {
   const network = createNetwork()
   const { storage, outbox } = observeStorage(indexedDbStorage('parley-playground'))
+  const recordedFetch = recordCalls(network.fetch, recorder)
   const client = createChatClient({
     url: serverUrl,
-    token: tokenOf(userId, network.fetch),
-    storage,
-    fetch: network.fetch,
-    webSocket: network.webSocket,
+    token: tokenOf(userId, recordedFetch),
+    storage: recordOutbox(storage, recorder),
+    fetch: recordedFetch,
+    webSocket: recordSockets(network.webSocket, recorder),
   })
   return { userId, client, network, outbox, drafts: new Map() }
 }
