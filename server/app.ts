@@ -7,6 +7,7 @@ import { createLastActive } from './core/last-active.ts'
 import type { Metrics } from './core/metrics.ts'
 import { isAllowedOrigin } from './core/origins.ts'
 import { createRevocations } from './core/revocations.ts'
+import type { Shutdown } from './core/shutdown.ts'
 import { type Db, isDatabaseUnavailable } from './db/client.ts'
 import { operations } from './features/index.ts'
 import { createActingUsers } from './http/acting-users.ts'
@@ -29,7 +30,8 @@ export type AppOptions = {
   metrics: Metrics
   /** Where operations and jobs publish events. Created first, because both depend on it. */
   bus: EventBus
-  http: FastifyOptions & {
+  shutdown: Shutdown
+  http: Omit<FastifyOptions, 'isStopping'> & {
     rateLimits: RateLimits
     hasDocsPage: boolean
     /** The API key of the demo app. If it is set, /playground is served. */
@@ -55,9 +57,10 @@ export type AppOptions = {
 
 /** The complete server, ready to listen: every operation over REST and tRPC, and real time. */
 export function buildApp(options: AppOptions) {
-  const { db, metrics, bus, http, urls } = options
+  const { db, metrics, bus, shutdown, http, urls } = options
   const { tokens, adminKey, userAdminAccess } = options.access
-  const app = createFastify(http)
+  const isStopping = shutdown.isAnnounced
+  const app = createFastify({ ...http, isStopping })
   const revocations = createRevocations()
   const admit = createAdmission({ poolSize: db.poolSize, metrics })
   const lastActive = createLastActive(db)
@@ -91,6 +94,7 @@ export function buildApp(options: AppOptions) {
     lastActive,
     pingDatabase: db.ping,
     isOutage: realtime.isOutage,
+    isStopping,
     publisher: bus.publisher,
     ...options.jobs,
     inviteUrl: inviteUrl(urls),
@@ -128,9 +132,11 @@ export function buildApp(options: AppOptions) {
     servePlayground(app, { mintToken, demoApiKey: http.demoApiKey, ...urls })
 
   const unsubscribe = bus.subscribe(realtime.publisher)
+  const unsubscribeShutdown = shutdown.subscribe(realtime.sendAway)
   app.addHook('onReady', realtime.start)
   app.addHook('onClose', async () => {
     unsubscribe()
+    unsubscribeShutdown()
     await realtime.stop()
     await lastActive.flush().catch(() => {}) // the database may be unavailable
   })

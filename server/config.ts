@@ -16,6 +16,11 @@ export const developmentOrigins = DEVELOPMENT_PORTS.flatMap((port) => [
   `http://127.0.0.1:${port}`,
 ])
 
+/**
+ * In production a proxy is in front, which asks for the health every few seconds. Elsewhere nobody
+ * does, and a developer who presses Ctrl-C waits.
+ */
+const SHUTDOWN_DELAY_SECONDS = { production: 5, elsewhere: 0 }
 const BYTES_PER_MB = 1024 * 1024
 const ENVIRONMENTS = ['development', 'test', 'production'] as const
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
@@ -76,6 +81,7 @@ export const Variables = z.object({
   SOCKETS_PER_USER: wholeNumber(0, 1_000_000).default(limits.realtime.socketsPerUser),
   EVENT_MEMORY_MB: wholeNumber(0, 1_000_000).default(limits.realtime.eventMemoryMb),
   SEND_MEMORY_MB: wholeNumber(8, 1_000_000).default(limits.realtime.sendMemoryMb),
+  SHUTDOWN_DELAY_SECONDS: wholeNumber(0, 300).optional(),
   PRESENCE_GRACE_SECONDS: wholeNumber(0, 3_600).default(limits.presenceGraceSeconds),
   PURGE_EMPTY_AFTER_DAYS: wholeNumber(0, 36_500).default(0),
   JOBS: z.enum(['on', 'external', 'off']).default('on'),
@@ -120,6 +126,9 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
   const host = variables.HOST ?? (isProduction ? '0.0.0.0' : '127.0.0.1')
   const userAdminAccess =
     variables.USER_ADMIN_ACCESS ?? (isProduction ? ('server' as const) : ('bearer' as const))
+  const shutdownDelaySeconds =
+    variables.SHUTDOWN_DELAY_SECONDS ??
+    SHUTDOWN_DELAY_SECONDS[isProduction ? 'production' : 'elsewhere']
   return {
     isProduction,
     port: variables.PORT,
@@ -157,6 +166,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
     metricsPort: variables.METRICS_PORT,
     metricsHost: variables.METRICS_HOST,
     logLevel: variables.LOG_LEVEL,
+    shutdownDelayMs: shutdownDelaySeconds * 1_000,
     isStartedByNpm: environment.npm_lifecycle_event !== undefined,
   }
 }

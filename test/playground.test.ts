@@ -148,7 +148,12 @@ test.each([
 test('a token is refused to other machines, behind a trusted proxy too', async () => {
   const publicUrl = () => 'http://192.0.2.7:5501'
   const trustProxy = '127.0.0.1, 192.0.2.7'
-  const app = createFastify({ allowedOrigins: [], trustProxy, logLevel: 'silent' })
+  const app = createFastify({
+    allowedOrigins: [],
+    trustProxy,
+    logLevel: 'silent',
+    isStopping: () => false,
+  })
   servePlayground(app, {
     mintToken: async () => ({}),
     demoApiKey: 'key',

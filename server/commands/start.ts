@@ -6,6 +6,7 @@ import { createEventBus } from '../core/event-bus.ts'
 import { sha256 } from '../core/hash.ts'
 import { acceptedTasks, createJobStaging } from '../core/jobs.ts'
 import { createMetrics } from '../core/metrics.ts'
+import { createShutdown } from '../core/shutdown.ts'
 import { createTokens } from '../core/tokens.ts'
 import { createDb, type Db } from '../db/client.ts'
 import { startEmbeddedPostgres } from '../db/embedded/index.ts'
@@ -24,9 +25,12 @@ import { listenError } from './listen-error.ts'
 import { prepareSchema } from './open.ts'
 
 const stopFunctions: StopFunction[] = []
+/** Nothing is announced before the server listens. */
+let beforeStop = async () => {}
 
 /** `parley start`: the server, with its database unless that is given, and its jobs. */
-export const start = () => runProcess({ start: startServer, stopFunctions })
+export const start = () =>
+  runProcess({ start: startServer, beforeStop: () => beforeStop(), stopFunctions })
 
 async function startServer(stop: (exitCode?: number) => void) {
   const config = readConfig()
@@ -43,6 +47,7 @@ async function startServer(stop: (exitCode?: number) => void) {
 
   const metrics = createMetrics()
   const bus = createEventBus()
+  const shutdown = createShutdown()
   const staging = createJobStaging(
     acceptedTasks({ isOn: config.jobs !== 'off', hasPush: config.push !== undefined }),
   )
@@ -58,6 +63,7 @@ async function startServer(stop: (exitCode?: number) => void) {
     db,
     metrics,
     bus,
+    shutdown,
     http: { ...config, hasDocsPage: !config.isProduction, demoApiKey: secrets?.demoApiKey },
     access: { tokens, adminKey, userAdminAccess: config.userAdminAccess },
     urls: { publicUrl, wsUrl, inviteUrl: config.inviteUrl },
@@ -91,8 +97,13 @@ async function startServer(stop: (exitCode?: number) => void) {
   }
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
   // Last, so that what says "Server listening" has everything it needs.
-  const { port, host } = config
+  const { port, host, shutdownDelayMs } = config
   await app.listen({ port, host }).catch(listenError({ port, host }))
+  beforeStop = async () => {
+    if (shutdownDelayMs === 0) return
+    app.log.info({ milliseconds: shutdownDelayMs }, 'stopping soon: /health answers 503')
+    await shutdown.announce(shutdownDelayMs)
+  }
 
   warningsOf(config, wsUrl()).forEach(warn)
   print({ 'Base URL': publicUrl(), WebSocket: wsUrl() })

@@ -49,6 +49,8 @@ export type Services = {
   pingDatabase: () => Promise<unknown>
   /** Whether sockets are closed and refused because the database was out of reach for too long. */
   isOutage: () => boolean
+  /** Whether the process is about to stop. */
+  isStopping: () => boolean
   erasure: Erasure
   publisher: EventPublisher
   staging: JobStaging

@@ -16,6 +16,8 @@ export type FastifyOptions = {
   allowedOrigins: readonly string[]
   trustProxy: string | ((address: string, hop: number) => boolean) | false
   logLevel: string
+  /** Whether proxies should send their requests elsewhere. */
+  isStopping: () => boolean
 }
 
 /** A Fastify whose responses all have our headers and error format, before and after operations. */
@@ -23,6 +25,7 @@ export function createFastify({
   allowedOrigins,
   trustProxy,
   logLevel,
+  isStopping,
 }: FastifyOptions): FastifyInstance {
   const commonHeaders = (id: string, headers: IncomingHttpHeaders) => ({
     'X-Request-Id': id,
@@ -56,7 +59,7 @@ export function createFastify({
     clientErrorHandler: () => {},
   })
   handleClientErrors(app.server, (headers) => commonHeaders(randomUUID(), headers))
-  closeConnections(app)
+  closeConnections(app, isStopping)
   app.addHook('onRequest', async (request, reply) => {
     closeRefusedUpgrade(request, reply)
     reply.headers(commonHeaders(request.id, request.headers))
@@ -85,11 +88,12 @@ function logRequest({ log, method, routeOptions }: FastifyRequest, reply: Fastif
 }
 
 /**
- * When the server closes, every pending response becomes the last one on its connection. After them
- * all remaining connections are closed: Node.js would keep those that have not sent a request yet,
- * because it does not count them as idle.
+ * When the server is about to stop, every response becomes the last one on its connection: whoever
+ * keeps it open would send the next request into a server that closes. When it closes, so do the
+ * pending responses. After them all remaining connections are closed: Node.js would keep those that
+ * have not sent a request yet, because it does not count them as idle.
  */
-function closeConnections(app: FastifyInstance) {
+function closeConnections(app: FastifyInstance, isStopping: () => boolean) {
   const unanswered = new Set<ServerResponse>()
   let isClosing = false
   const closeWhenAnswered = () => {
@@ -98,7 +102,7 @@ function closeConnections(app: FastifyInstance) {
   }
   app.server.prependListener('request', (_, response) => {
     unanswered.add(response)
-    if (isClosing) response.shouldKeepAlive = false
+    if (isClosing || isStopping()) response.shouldKeepAlive = false
     response.once('close', () => {
       unanswered.delete(response)
       if (isClosing) closeWhenAnswered()

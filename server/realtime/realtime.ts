@@ -70,7 +70,7 @@ export function createRealtime({
   const schedule = createSchedule(report)
   let isClosing = false
   // Another node may have its database: the clients reconnect there.
-  const sendAway = async () => {
+  const leaveOutage = async () => {
     report(undefined, 'database out of reach: closing all sockets')
     await sessions.drain(timings.shutdownMs)
     const { code, reason } = closings.shutdown
@@ -78,7 +78,7 @@ export function createRealtime({
   }
   const { observe, isOutage } = createOutageWatch({
     outageMs: timings.outageMs,
-    onOutage: () => void sendAway(),
+    onOutage: () => void leaveOutage(),
   })
 
   return {
@@ -103,6 +103,13 @@ export function createRealtime({
         work: () => observe(beat),
         problem: 'node heartbeat write failed',
       })
+    },
+    /**
+     * Closes the sockets within this time. The first half is for proxies: a client that connects
+     * again before they know would come back here.
+     */
+    sendAway: (milliseconds: number) => {
+      setTimeout(() => void sessions.drain(milliseconds / 2), milliseconds / 2).unref()
     },
     closeSessions: () => {
       isClosing = true

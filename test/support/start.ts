@@ -17,6 +17,7 @@ export const production = {
   HOST: '127.0.0.1',
   JWT_SECRET: 'the secret of these tests, 32 bytes or more',
   ADMIN_API_KEY: 'the-admin-key-of-these-tests',
+  SHUTDOWN_DELAY_SECONDS: '0',
 }
 
 /** Starts programs, and kills those that still run after each test. */

@@ -4,6 +4,7 @@ import { type AppOptions, buildApp } from '@parley/server/app'
 import { createEventBus } from '@parley/server/core/event-bus'
 import { acceptedTasks, createJobStaging } from '@parley/server/core/jobs'
 import { createMetrics } from '@parley/server/core/metrics'
+import { createShutdown } from '@parley/server/core/shutdown'
 import { createTokens } from '@parley/server/core/tokens'
 import { connectOnce, createDb, openConnection, type Patience } from '@parley/server/db/client'
 import { ownSchema } from '@parley/server/db/own-schema'
@@ -80,6 +81,7 @@ export async function createWorld({
   })
   const tokens = await createTokens([SECRET])
   const bus = createEventBus()
+  const shutdown = createShutdown()
   const metrics = createMetrics()
   const cleanup = createCleanup({
     db: pool,
@@ -98,6 +100,7 @@ export async function createWorld({
     db: pool,
     metrics,
     bus,
+    shutdown,
     http: {
       rateLimits: noLimits,
       allowedOrigins: [],
@@ -181,6 +184,7 @@ export async function createWorld({
     pool,
     metrics,
     cleanup,
+    shutdown,
     sign: tokens.sign,
     databaseUrl: database.url,
     stop: async () => {
