@@ -21,6 +21,7 @@ import { createRateLimits, type RateLimits } from './http/rate-limits.ts'
 import { type Calls, serveRest } from './http/rest.ts'
 import { serveTrpc } from './http/trpc.ts'
 import { createSocketGuard, serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
+import { observeListener } from './realtime/listener-watch.ts'
 import { createPostgresBroker } from './realtime/postgres-broker.ts'
 import { createRealtime, type RealtimeOptions } from './realtime/realtime.ts'
 import { TrpcSocket } from './realtime/trpc-socket.ts'
@@ -31,7 +32,7 @@ export type AppOptions = {
   /** Where operations and jobs publish events. Created first, because both depend on it. */
   bus: EventBus
   shutdown: Shutdown
-  http: Omit<FastifyOptions, 'isStopping'> & {
+  http: Omit<FastifyOptions, 'isStopping' | 'metrics'> & {
     rateLimits: RateLimits
     hasDocsPage: boolean
     /** The API key of the demo app. If it is set, /playground is served. */
@@ -60,7 +61,7 @@ export function buildApp(options: AppOptions) {
   const { db, metrics, bus, shutdown, http, urls } = options
   const { tokens, adminKey, userAdminAccess } = options.access
   const isStopping = shutdown.isAnnounced
-  const app = createFastify({ ...http, isStopping })
+  const app = createFastify({ ...http, isStopping, metrics })
   const revocations = createRevocations()
   const admit = createAdmission({ poolSize: db.poolSize, metrics })
   const lastActive = createLastActive(db)
@@ -72,6 +73,7 @@ export function buildApp(options: AppOptions) {
   const nodeId = randomUUID()
   const { databaseUrl, timings } = options.realtime
   const broker = createPostgresBroker({ url: databaseUrl, nodeId, report, timings })
+  observeListener(metrics.registry, broker.listener)
   const realtime = createRealtime({
     ...options.realtime,
     db,

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApi } from '@parley/client'
 import { endpointPath } from '@parley/contract'
+import { createMetrics } from '@parley/server/core/metrics'
 import { createFastify } from '@parley/server/http/fastify'
 import { servePlayground } from '@parley/server/http/playground'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -153,6 +154,7 @@ test('a token is refused to other machines, behind a trusted proxy too', async (
     trustProxy,
     logLevel: 'silent',
     isStopping: () => false,
+    metrics: createMetrics(),
   })
   servePlayground(app, {
     mintToken: async () => ({}),

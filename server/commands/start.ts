@@ -90,9 +90,13 @@ async function startServer(stop: (exitCode?: number) => void) {
   }
   if (config.metricsPort !== undefined) {
     const { metricsPort: port, metricsHost: host, poolSize } = config
-    const metricsServer = await startMetricsServer(metrics, { db, poolSize, port, host }).catch(
-      listenError({ port, host, prefix: 'METRICS_' }),
-    )
+    const metricsServer = await startMetricsServer(metrics, {
+      db,
+      databaseUrl,
+      poolSize,
+      port,
+      host,
+    }).catch(listenError({ port, host, prefix: 'METRICS_' }))
     stopFunctions.push(metricsServer.stop)
   }
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)

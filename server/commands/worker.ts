@@ -60,9 +60,13 @@ async function start(stop: () => void) {
   })
   stopFunctions.push(stopJobs)
   if (port !== undefined) {
-    const metricsServer = await startMetricsServer(metrics, { db, poolSize, port, host }).catch(
-      listenError({ port, host, prefix: 'METRICS_' }),
-    )
+    const metricsServer = await startMetricsServer(metrics, {
+      db,
+      databaseUrl,
+      poolSize,
+      port,
+      host,
+    }).catch(listenError({ port, host, prefix: 'METRICS_' }))
     stopFunctions.push(metricsServer.stop)
   }
   log.info('worker started')

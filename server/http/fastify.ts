@@ -8,6 +8,7 @@ import Fastify, {
   LogController,
 } from 'fastify'
 import { ApiError } from '../core/errors.ts'
+import type { Metrics } from '../core/metrics.ts'
 import { handleClientErrors } from './client-errors.ts'
 import { corsHeaders } from './cors.ts'
 import { logError, statusOf, toApiError, toErrorBody } from './errors.ts'
@@ -18,6 +19,7 @@ export type FastifyOptions = {
   logLevel: string
   /** Whether proxies should send their requests elsewhere. */
   isStopping: () => boolean
+  metrics: Pick<Metrics, 'responses'>
 }
 
 /** A Fastify whose responses all have our headers and error format, before and after operations. */
@@ -26,6 +28,7 @@ export function createFastify({
   trustProxy,
   logLevel,
   isStopping,
+  metrics,
 }: FastifyOptions): FastifyInstance {
   const commonHeaders = (id: string, headers: IncomingHttpHeaders) => ({
     'X-Request-Id': id,
@@ -58,7 +61,10 @@ export function createFastify({
     },
     clientErrorHandler: () => {},
   })
-  handleClientErrors(app.server, (headers) => commonHeaders(randomUUID(), headers))
+  handleClientErrors(app.server, {
+    commonHeaders: (headers) => commonHeaders(randomUUID(), headers),
+    onRefused: (status) => metrics.responses.inc({ status }),
+  })
   closeConnections(app, isStopping)
   app.addHook('onRequest', async (request, reply) => {
     closeRefusedUpgrade(request, reply)
@@ -66,7 +72,10 @@ export function createFastify({
     if (isPreflight(request)) return reply.code(204).send()
     if (request.is404) throw new ApiError('NOT_FOUND', 'No such route')
   })
-  app.addHook('onResponse', async (request, reply) => logRequest(request, reply))
+  app.addHook('onResponse', async (request, reply) => {
+    metrics.responses.inc({ status: reply.statusCode })
+    logRequest(request, reply)
+  })
   readBodies(app)
   app.setErrorHandler(sendError)
   return app

@@ -1,6 +1,7 @@
 import { connectOnce, createDb } from '../db/client.ts'
 import { ownSchema } from '../db/own-schema.ts'
 import type { Broker, NodeNote } from './broker.ts'
+import { createListenerWatch, type ListenerWatch } from './listener-watch.ts'
 import { NoteAssembler, piecesOf } from './note-pieces.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 
@@ -28,7 +29,7 @@ export function createPostgresBroker({
   nodeId,
   report,
   timings,
-}: PostgresBrokerOptions): Broker {
+}: PostgresBrokerOptions): Broker & { listener: ListenerWatch } {
   const { brokerBeatMs, brokerSilenceMs } = { ...defaults, ...timings }
   const schema = ownSchema(url)
   /** Services in other schemas have channels of their own. */
@@ -42,6 +43,7 @@ export function createPostgresBroker({
   /** When a note of our own last arrived, on whichever connection. */
   let heardAt = lastHeartbeatAt
   let heartbeat: NodeJS.Timeout | undefined
+  const watch = createListenerWatch(brokerSilenceMs)
 
   const send = (note: NodeNote) => {
     const text = JSON.stringify(note)
@@ -78,6 +80,7 @@ export function createPostgresBroker({
   }
 
   return {
+    listener: watch,
     send,
     async start({ onNote, onMissedNotes }) {
       const assembler = new NoteAssembler()
@@ -86,6 +89,7 @@ export function createPostgresBroker({
         if (payload.slice(0, end) === nodeId) {
           lastHeartbeatAt = performance.now()
           heardAt = lastHeartbeatAt
+          watch.heard(payload.length === end + 1)
           return
         }
         const lines = payload.slice(end + 1).split('\n')
@@ -94,10 +98,16 @@ export function createPostgresBroker({
           if (note) onNote(JSON.parse(note) as NodeNote) // sent by another node
         }
       }
-      const onListening = () => onMissedNotes(performance.now() - heardAt)
+      const onListening = () => {
+        watch.restarted()
+        onMissedNotes(performance.now() - heardAt)
+      }
       await listen(onPayload, onListening)
       heartbeat = setInterval(() => {
-        if (!flushing) void notify([`${nodeId}\n`])
+        if (!flushing) {
+          watch.sent()
+          void notify([`${nodeId}\n`])
+        }
         if (performance.now() - lastHeartbeatAt <= brokerSilenceMs) return
         listen(onPayload, onListening).catch((error) => report(error, 'broker listen failed'))
       }, brokerBeatMs)

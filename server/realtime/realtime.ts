@@ -104,13 +104,7 @@ export function createRealtime({
         problem: 'node heartbeat write failed',
       })
     },
-    /**
-     * Closes the sockets within this time. The first half is for proxies: a client that connects
-     * again before they know would come back here.
-     */
-    sendAway: (milliseconds: number) => {
-      setTimeout(() => void sessions.drain(milliseconds / 2), milliseconds / 2).unref()
-    },
+    sendAway: (milliseconds: number) => sessions.drainLate(milliseconds),
     closeSessions: () => {
       isClosing = true
       return sessions.drain(timings.shutdownMs)
