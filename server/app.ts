@@ -9,6 +9,7 @@ import { isAllowedOrigin } from './core/origins.ts'
 import { createRevocations } from './core/revocations.ts'
 import type { Shutdown } from './core/shutdown.ts'
 import { type Db, isDatabaseUnavailable } from './db/client.ts'
+import { logOutages } from './db/outages.ts'
 import { operations } from './features/index.ts'
 import { createActingUsers } from './http/acting-users.ts'
 import { createAuthenticate } from './http/authenticate.ts'
@@ -32,7 +33,7 @@ export type AppOptions = {
   /** Where operations and jobs publish events. Created first, because both depend on it. */
   bus: EventBus
   shutdown: Shutdown
-  http: Omit<FastifyOptions, 'isStopping' | 'metrics'> & {
+  http: Omit<FastifyOptions, 'isStopping' | 'metrics' | 'nodeId'> & {
     rateLimits: RateLimits
     hasDocsPage: boolean
     /** The API key of the demo app. If it is set, /playground is served. */
@@ -60,17 +61,18 @@ export type AppOptions = {
 export function buildApp(options: AppOptions) {
   const { db, metrics, bus, shutdown, http, urls } = options
   const { tokens, adminKey, userAdminAccess } = options.access
+  const nodeId = randomUUID()
   const isStopping = shutdown.isAnnounced
-  const app = createFastify({ ...http, isStopping, metrics })
+  const app = createFastify({ ...http, isStopping, metrics, nodeId })
   const revocations = createRevocations()
   const admit = createAdmission({ poolSize: db.poolSize, metrics })
   const lastActive = createLastActive(db)
-  // An unavailable database is expected to come back; any other error is a bug.
+  logOutages(db.outages, app.log)
+  // An unavailable database has a line of its own; any other error is a bug.
   const report = (error: unknown, problem: string) => {
-    if (isDatabaseUnavailable(error)) app.log.warn(problem)
+    if (isDatabaseUnavailable(error)) app.log.debug(problem)
     else app.log.error({ err: error }, problem)
   }
-  const nodeId = randomUUID()
   const { databaseUrl, timings } = options.realtime
   const broker = createPostgresBroker({ url: databaseUrl, nodeId, report, timings })
   observeListener(metrics.registry, broker.listener)

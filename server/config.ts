@@ -21,6 +21,8 @@ export const developmentOrigins = DEVELOPMENT_PORTS.flatMap((port) => [
  * does, and a developer who presses Ctrl-C waits.
  */
 const SHUTDOWN_DELAY_SECONDS = { production: 5, elsewhere: 0 }
+/** In production a send adds less than 100 bytes to the log, on average. */
+const LOG_SAMPLE = { production: 0.25, elsewhere: 1 }
 const BYTES_PER_MB = 1024 * 1024
 const ENVIRONMENTS = ['development', 'test', 'production'] as const
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
@@ -96,6 +98,11 @@ export const Variables = z.object({
   PUSH_WORKFLOW_THREAD_REPLY: z.string().default('thread-reply'),
   METRICS_PORT: wholeNumber(0, 65_535).optional(),
   METRICS_HOST: z.string().default('127.0.0.1'),
+  LOG_SAMPLE: z
+    .string()
+    .regex(/^(0|1|0?\.\d+)$/, 'expected a number from 0 to 1')
+    .transform(Number)
+    .optional(),
   LOG_LEVEL: z.enum(LOG_LEVELS, `expected one of ${LOG_LEVELS.join(', ')}`).default('info'),
 })
 
@@ -166,6 +173,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
     metricsPort: variables.METRICS_PORT,
     metricsHost: variables.METRICS_HOST,
     logLevel: variables.LOG_LEVEL,
+    logSample: variables.LOG_SAMPLE ?? LOG_SAMPLE[isProduction ? 'production' : 'elsewhere'],
     shutdownDelayMs: shutdownDelaySeconds * 1_000,
     isStartedByNpm: environment.npm_lifecycle_event !== undefined,
   }
@@ -187,6 +195,9 @@ function pushSettings(variables: z.output<typeof Variables>) {
     },
   }
 }
+
+/** Also when the rest of the environment cannot be read. */
+export const isProductionProcess = () => process.env.NODE_ENV === 'production'
 
 function loadProcessEnv() {
   if (existsSync('.env')) process.loadEnvFile('.env')

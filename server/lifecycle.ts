@@ -1,3 +1,5 @@
+import { processLog } from './process-log.ts'
+
 /** Stops something that the process has started. */
 export type StopFunction = () => Promise<unknown>
 
@@ -23,7 +25,7 @@ export function runProcess({ start, beforeStop, stopFunctions }: ProcessOptions)
     if (exitCode === 0) await beforeStop?.()
     setTimeout(() => process.exit(exitCode), STOP_TIMEOUT_MS).unref()
     for (let stopNext = stopFunctions.pop(); stopNext; stopNext = stopFunctions.pop())
-      await stopNext().catch((error) => console.error(errorMessage(error)))
+      await stopNext().catch((error) => processLog.warn(errorMessage(error)))
     process.exit(exitCode)
   }
   const stopOnce = (exitCode = 0) => {
@@ -37,7 +39,7 @@ export function runProcess({ start, beforeStop, stopFunctions }: ProcessOptions)
   }
   start(stopOnce).catch((error) => {
     if (isStopping) return
-    console.error(errorMessage(error))
+    processLog.fatal(errorMessage(error))
     void stop(1)
   })
 }

@@ -60,6 +60,7 @@ describe('an invalid variable is reported in one line', () => {
     MIGRATE_ON_START: ['yes', 'never'],
     SHUTDOWN_DELAY_SECONDS: ['-1', '301', '0.5'],
     INVITE_URL: ['https://example.com/join', '/join/{token}', 'ftp://example.com/{token}'],
+    LOG_SAMPLE: ['2', '-1', 'all', '1.5', ''.padEnd(2, '.')],
     LOG_LEVEL: ['loud', 'INFO'],
   }
   for (const [name, values] of Object.entries(bad)) {

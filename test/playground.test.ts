@@ -153,6 +153,8 @@ test('a token is refused to other machines, behind a trusted proxy too', async (
     allowedOrigins: [],
     trustProxy,
     logLevel: 'silent',
+    logSample: 1,
+    nodeId: 'node',
     isStopping: () => false,
     metrics: createMetrics(),
   })

@@ -117,7 +117,7 @@ test('SIGTERM lets calls in progress finish, and no secret is in the output', as
   expect(await node.code).toBe(0)
 
   expect(node.output()).toContain('"msg":"request failed"')
-  expect(node.output()).toContain('"route":"/api/channels/:channelId/messages"')
+  expect(node.output()).toContain('"operation":"messages.send"')
   for (const secret of [
     ...Object.values(everything).slice(0, 3),
     production.JWT_SECRET,

@@ -1,4 +1,6 @@
 import type { AddressInfo } from 'node:net'
+import { hostname } from 'node:os'
+import { limits } from '@parley/contract'
 import { buildApp } from '../app.ts'
 import { type Config, readConfig } from '../config.ts'
 import { warningsOf } from '../config-warnings.ts'
@@ -20,6 +22,7 @@ import { startJobs } from '../jobs/index.ts'
 import { createProviderPreferences } from '../jobs/push/preferences.ts'
 import { watchWorkers } from '../jobs/watch-workers.ts'
 import { errorMessage, runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
+import { processLog } from '../process-log.ts'
 import { localUrl, wsUrlOf } from '../urls.ts'
 import { listenError } from './listen-error.ts'
 import { prepareSchema } from './open.ts'
@@ -109,8 +112,11 @@ async function startServer(stop: (exitCode?: number) => void) {
     await shutdown.announce(shutdownDelayMs)
   }
 
-  warningsOf(config, wsUrl()).forEach(warn)
-  print({ 'Base URL': publicUrl(), WebSocket: wsUrl() })
+  for (const line of warningsOf(config, wsUrl())) processLog.warn(line)
+  if (config.isProduction) {
+    const urls = { baseUrl: publicUrl(), webSocket: wsUrl() }
+    app.log.info({ ...urls, version: limits.apiVersion, machine: hostname() }, 'started')
+  } else print({ 'Base URL': publicUrl(), WebSocket: wsUrl() })
   if (secrets)
     print({
       Docs: `${publicUrl()}/docs`,
@@ -126,9 +132,9 @@ async function startServer(stop: (exitCode?: number) => void) {
 async function startEmbedded({ dataDir }: Config, stop: (exitCode: number) => void) {
   const postgres = await startEmbeddedPostgres({
     dataDir,
-    onNotice: (line) => console.log(line),
+    onNotice: processLog.info,
     onLost: (error) => {
-      console.error(errorMessage(error))
+      processLog.fatal(errorMessage(error))
       stop(1)
     },
   })
@@ -172,5 +178,3 @@ const ensureDemoApp = (db: Db, apiKey: string) =>
 const print = (lines: Record<string, string>) => {
   for (const [name, value] of Object.entries(lines)) console.log(`${`${name}:`.padEnd(14)}${value}`)
 }
-
-const warn = (line: string) => console.warn(`Warning: ${line}`)

@@ -8,15 +8,20 @@ import Fastify, {
   LogController,
 } from 'fastify'
 import { ApiError } from '../core/errors.ts'
+import { logFormat } from '../core/log-format.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { handleClientErrors } from './client-errors.ts'
 import { corsHeaders } from './cors.ts'
 import { logError, statusOf, toApiError, toErrorBody } from './errors.ts'
+import { createRequestLog } from './request-log.ts'
 
 export type FastifyOptions = {
   allowedOrigins: readonly string[]
   trustProxy: string | ((address: string, hop: number) => boolean) | false
   logLevel: string
+  /** The share of requests that succeeded in time of which there is a line in the log. */
+  logSample: number
+  nodeId: string
   /** Whether proxies should send their requests elsewhere. */
   isStopping: () => boolean
   metrics: Pick<Metrics, 'responses'>
@@ -27,6 +32,8 @@ export function createFastify({
   allowedOrigins,
   trustProxy,
   logLevel,
+  logSample,
+  nodeId,
   isStopping,
   metrics,
 }: FastifyOptions): FastifyInstance {
@@ -38,7 +45,7 @@ export function createFastify({
     ...corsHeaders(allowedOrigins, headers),
   })
   const app = Fastify({
-    logger: { level: logLevel, base: null },
+    logger: logFormat(logLevel, nodeId),
     logController: new LogController({
       disableRequestLogging: true,
       requestIdLogLabel: 'requestId',
@@ -72,6 +79,7 @@ export function createFastify({
     if (isPreflight(request)) return reply.code(204).send()
     if (request.is404) throw new ApiError('NOT_FOUND', 'No such route')
   })
+  const logRequest = createRequestLog({ sample: logSample })
   app.addHook('onResponse', async (request, reply) => {
     metrics.responses.inc({ status: reply.statusCode })
     logRequest(request, reply)
@@ -87,13 +95,6 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
   const { retryAfterSeconds } = apiError
   if (retryAfterSeconds !== undefined) reply.header('Retry-After', String(retryAfterSeconds))
   return reply.code(statusOf(apiError)).send(toErrorBody(apiError))
-}
-
-/** Logs the route rather than the URL, which may contain secrets. */
-function logRequest({ log, method, routeOptions }: FastifyRequest, reply: FastifyReply) {
-  const route = routeOptions.url ?? null
-  const milliseconds = Math.round(reply.elapsedTime)
-  log.info({ method, route, status: reply.statusCode, milliseconds }, 'request completed')
 }
 
 /**

@@ -55,6 +55,7 @@ export async function startNode(databaseUrl: string) {
       trustProxy: false,
       hasDocsPage: false,
       logLevel: 'error',
+      logSample: 1,
     },
     access: { tokens, adminKey: ADMIN_KEY, userAdminAccess: 'bearer' },
     urls: { publicUrl: () => 'http://bench', wsUrl: () => 'ws://bench' },

@@ -88,6 +88,7 @@ const app = buildApp({
     trustProxy: false,
     hasDocsPage: false,
     logLevel: 'error',
+    logSample: 1,
   },
   access: {
     tokens: await createTokens([SECRET]),

@@ -17,7 +17,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }))
 /** How many callers send one message after the other. */
 const SENDERS = 6
 /** What a node logs of it. */
-const MESSAGE_SENT = /"route":"\/api\/channels\/:channelId\/messages"/
+const MESSAGE_SENT = /"operation":"messages.send"/
 
 const program = proxyPrograms.find(isInstalled)
 if (!program) console.log(`SKIPPED: none of ${proxyPrograms.join(', ')} is installed`)
@@ -35,6 +35,7 @@ test.skipIf(!program)(
           DATABASE_URL: world().databaseUrl,
           PORT: String(port),
           SHUTDOWN_DELAY_SECONDS: '8',
+          LOG_SAMPLE: '1',
           RATE_LIMIT_MESSAGES: '0',
           RATE_LIMIT_REQUESTS: '0',
         },

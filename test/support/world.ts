@@ -107,6 +107,7 @@ export async function createWorld({
       trustProxy: false,
       hasDocsPage: false,
       logLevel: 'error',
+      logSample: 1,
       ...options,
     },
     access: { tokens, adminKey: ADMIN_KEY, userAdminAccess },
