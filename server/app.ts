@@ -7,8 +7,10 @@ import { createLastActive } from './core/last-active.ts'
 import type { Metrics } from './core/metrics.ts'
 import { isAllowedOrigin } from './core/origins.ts'
 import { createRevocations } from './core/revocations.ts'
+import type { Shutdown } from './core/shutdown.ts'
 import { createWebhookUrlCheck, type WebhookUrlOptions } from './core/webhook-urls.ts'
 import { type Db, isDatabaseUnavailable } from './db/client.ts'
+import { logOutages } from './db/outages.ts'
 import { operations } from './features/index.ts'
 import { createActingUsers } from './http/acting-users.ts'
 import { createAuthenticate } from './http/authenticate.ts'
@@ -22,6 +24,7 @@ import { type Calls, serveRest } from './http/rest.ts'
 import { serveTrpc } from './http/trpc.ts'
 import { boundUnreadAnswers } from './http/unread-answers.ts'
 import { createSocketGuard, serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
+import { observeListener } from './realtime/listener-watch.ts'
 import { createPostgresBroker } from './realtime/postgres-broker.ts'
 import { createRealtime, type RealtimeOptions } from './realtime/realtime.ts'
 import { TrpcSocket } from './realtime/trpc-socket.ts'
@@ -31,7 +34,8 @@ export type AppOptions = {
   metrics: Metrics
   /** Where operations and jobs publish events. Created first, because both depend on it. */
   bus: EventBus
-  http: FastifyOptions & {
+  shutdown: Shutdown
+  http: Omit<FastifyOptions, 'isStopping' | 'metrics' | 'nodeId'> & {
     rateLimits: RateLimits
     hasDocsPage: boolean
     /** The API key of the demo app. If it is set, /playground is served. */
@@ -58,22 +62,25 @@ export type AppOptions = {
 
 /** The complete server, ready to listen: every operation over REST and tRPC, and real time. */
 export function buildApp(options: AppOptions) {
-  const { db, metrics, bus, http, urls } = options
+  const { db, metrics, bus, shutdown, http, urls } = options
   const { tokens, adminKey, userAdminAccess } = options.access
-  const app = createFastify(http)
+  const nodeId = randomUUID()
+  const isStopping = shutdown.isAnnounced
+  const app = createFastify({ ...http, isStopping, metrics, nodeId })
   const { sendMemoryBytes: mostBytes } = options.realtime
   boundUnreadAnswers(app.server, { mostBytes, metrics })
   const revocations = createRevocations()
   const admit = createAdmission({ poolSize: db.poolSize, metrics })
   const lastActive = createLastActive(db)
-  // An unavailable database is expected to come back; any other error is a bug.
+  logOutages(db.outages, app.log)
+  // An unavailable database has a line of its own; any other error is a bug.
   const report = (error: unknown, problem: string) => {
-    if (isDatabaseUnavailable(error)) app.log.warn(problem)
+    if (isDatabaseUnavailable(error)) app.log.debug(problem)
     else app.log.error({ err: error }, problem)
   }
-  const nodeId = randomUUID()
   const { databaseUrl, timings } = options.realtime
   const broker = createPostgresBroker({ url: databaseUrl, nodeId, report, timings })
+  observeListener(metrics.registry, broker.listener)
   const realtime = createRealtime({
     ...options.realtime,
     db,
@@ -96,6 +103,7 @@ export function buildApp(options: AppOptions) {
     lastActive,
     pingDatabase: db.ping,
     isOutage: realtime.isOutage,
+    isStopping,
     publisher: bus.publisher,
     ...options.jobs,
     inviteUrl: inviteUrl(urls),
@@ -134,9 +142,11 @@ export function buildApp(options: AppOptions) {
     servePlayground(app, { mintToken, demoApiKey: http.demoApiKey, ...urls })
 
   const unsubscribe = bus.subscribe(realtime.publisher)
+  const unsubscribeShutdown = shutdown.subscribe(realtime.sendAway)
   app.addHook('onReady', realtime.start)
   app.addHook('onClose', async () => {
     unsubscribe()
+    unsubscribeShutdown()
     await realtime.stop()
     await lastActive.flush().catch(() => {}) // the database may be unavailable
   })

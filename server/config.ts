@@ -16,6 +16,13 @@ export const developmentOrigins = DEVELOPMENT_PORTS.flatMap((port) => [
   `http://127.0.0.1:${port}`,
 ])
 
+/**
+ * In production a proxy is in front, which asks for the health every few seconds. Elsewhere nobody
+ * does, and a developer who presses Ctrl-C waits.
+ */
+const SHUTDOWN_DELAY_SECONDS = { production: 5, elsewhere: 0 }
+/** In production a send adds less than 100 bytes to the log, on average. */
+const LOG_SAMPLE = { production: 0.25, elsewhere: 1 }
 const BYTES_PER_MB = 1024 * 1024
 const ENVIRONMENTS = ['development', 'test', 'production'] as const
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
@@ -76,6 +83,7 @@ export const Variables = z.object({
   SOCKETS_PER_USER: wholeNumber(0, 1_000_000).default(limits.realtime.socketsPerUser),
   EVENT_MEMORY_MB: wholeNumber(0, 1_000_000).default(limits.realtime.eventMemoryMb),
   SEND_MEMORY_MB: wholeNumber(8, 1_000_000).default(limits.realtime.sendMemoryMb),
+  SHUTDOWN_DELAY_SECONDS: wholeNumber(0, 300).optional(),
   PRESENCE_GRACE_SECONDS: wholeNumber(0, 3_600).default(limits.presenceGraceSeconds),
   PURGE_EMPTY_AFTER_DAYS: wholeNumber(0, 36_500).default(0),
   JOBS: z.enum(['on', 'external', 'off']).default('on'),
@@ -91,6 +99,11 @@ export const Variables = z.object({
   PUSH_WORKFLOW_THREAD_REPLY: z.string().default('thread-reply'),
   METRICS_PORT: wholeNumber(0, 65_535).optional(),
   METRICS_HOST: z.string().default('127.0.0.1'),
+  LOG_SAMPLE: z
+    .string()
+    .regex(/^(0|1|0?\.\d+)$/, 'expected a number from 0 to 1')
+    .transform(Number)
+    .optional(),
   LOG_LEVEL: z.enum(LOG_LEVELS, `expected one of ${LOG_LEVELS.join(', ')}`).default('info'),
 })
 
@@ -121,6 +134,9 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
   const host = variables.HOST ?? (isProduction ? '0.0.0.0' : '127.0.0.1')
   const userAdminAccess =
     variables.USER_ADMIN_ACCESS ?? (isProduction ? ('server' as const) : ('bearer' as const))
+  const shutdownDelaySeconds =
+    variables.SHUTDOWN_DELAY_SECONDS ??
+    SHUTDOWN_DELAY_SECONDS[isProduction ? 'production' : 'elsewhere']
   return {
     isProduction,
     port: variables.PORT,
@@ -162,6 +178,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
     metricsPort: variables.METRICS_PORT,
     metricsHost: variables.METRICS_HOST,
     logLevel: variables.LOG_LEVEL,
+    logSample: variables.LOG_SAMPLE ?? LOG_SAMPLE[isProduction ? 'production' : 'elsewhere'],
+    shutdownDelayMs: shutdownDelaySeconds * 1_000,
     isStartedByNpm: environment.npm_lifecycle_event !== undefined,
   }
 }
@@ -182,6 +200,9 @@ function pushSettings(variables: z.output<typeof Variables>) {
     },
   }
 }
+
+/** Also when the rest of the environment cannot be read. */
+export const isProductionProcess = () => process.env.NODE_ENV === 'production'
 
 function loadProcessEnv() {
   if (existsSync('.env')) process.loadEnvFile('.env')

@@ -1,3 +1,5 @@
+import { processLog } from './process-log.ts'
+
 /** Stops something that the process has started. */
 export type StopFunction = () => Promise<unknown>
 
@@ -6,6 +8,8 @@ const STOP_TIMEOUT_MS = 14_000
 
 type ProcessOptions = {
   start: (stop: (exitCode?: number) => void) => Promise<void>
+  /** Before a process that is well stops: it goes on for as long as this takes. */
+  beforeStop?: () => Promise<void>
   /** Filled by `start`. */
   stopFunctions: StopFunction[]
 }
@@ -14,13 +18,14 @@ type ProcessOptions = {
  * Runs a process from start to exit. On a signal, or when the start fails, everything that was
  * started is stopped in reverse order. A second signal exits at once.
  */
-export function runProcess({ start, stopFunctions }: ProcessOptions) {
+export function runProcess({ start, beforeStop, stopFunctions }: ProcessOptions) {
   let isStopping = false
   const stop = async (exitCode: number) => {
     isStopping = true
+    if (exitCode === 0) await beforeStop?.()
     setTimeout(() => process.exit(exitCode), STOP_TIMEOUT_MS).unref()
     for (let stopNext = stopFunctions.pop(); stopNext; stopNext = stopFunctions.pop())
-      await stopNext().catch((error) => console.error(errorMessage(error)))
+      await stopNext().catch((error) => processLog.warn(errorMessage(error)))
     process.exit(exitCode)
   }
   const stopOnce = (exitCode = 0) => {
@@ -34,7 +39,7 @@ export function runProcess({ start, stopFunctions }: ProcessOptions) {
   }
   start(stopOnce).catch((error) => {
     if (isStopping) return
-    console.error(errorMessage(error))
+    processLog.fatal(errorMessage(error))
     void stop(1)
   })
 }

@@ -58,7 +58,9 @@ describe('an invalid variable is reported in one line', () => {
     PUBLIC_URL: ['example.com', 'ftp://example.com', '/'],
     EMBEDDED_DATABASE: ['no', 'true'],
     MIGRATE_ON_START: ['yes', 'never'],
+    SHUTDOWN_DELAY_SECONDS: ['-1', '301', '0.5'],
     INVITE_URL: ['https://example.com/join', '/join/{token}', 'ftp://example.com/{token}'],
+    LOG_SAMPLE: ['2', '-1', 'all', '1.5', ''.padEnd(2, '.')],
     LOG_LEVEL: ['loud', 'INFO'],
   }
   for (const [name, values] of Object.entries(bad)) {
@@ -96,6 +98,7 @@ test('without variables the server is in development and listens on this machine
     jobs: 'on',
     metricsPort: undefined,
     logLevel: 'info',
+    shutdownDelayMs: 0,
   })
 })
 
@@ -107,6 +110,7 @@ test('production listens on all addresses, but for metrics, and requires JWT_SEC
     metricsHost: '127.0.0.1',
     adminKey: undefined,
     userAdminAccess: 'server',
+    shutdownDelayMs: 5_000,
   })
   expect(complaint(production)).toBe('JWT_SECRET: required with NODE_ENV=production')
 })

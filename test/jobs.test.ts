@@ -178,3 +178,24 @@ test('a channel whose members are slow to read delays the pushes of no other cha
   expect(retrying).toEqual([{ jobs: 1 }])
   await stopLast()
 })
+
+test('a push belongs to the trace of the request that caused it', async () => {
+  const { world, ana, channelId, provider } = staging.current()
+  await startNode()
+  await idle(world)
+  provider.forget()
+  const trace = 'c'.repeat(32)
+  const answer = await fetch(`${world.url}/api/channels/${channelId}/messages`, {
+    method: 'POST',
+    headers: {
+      Authorization: `Bearer ${ana.token}`,
+      'Content-Type': 'application/json',
+      traceparent: `00-${trace}-${'d'.repeat(16)}-00`,
+    },
+    body: JSON.stringify({ text: 'traced' }),
+  })
+  expect(answer.status).toBe(201)
+  await until(() => provider.kindsFor('ben').length === 1)
+  const { traceparent } = provider.calls.find(({ path }) => path.includes('/trigger')) ?? {}
+  expect(traceparent).toMatch(new RegExp(`^00-${trace}-(?!d{16})[0-9a-f]{16}-01$`))
+})

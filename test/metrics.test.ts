@@ -9,6 +9,7 @@ import { page, servePages } from './support/pages.ts'
 import { serveProvider } from './support/provider.ts'
 import { centrifugeOf, listen } from './support/realtime.ts'
 import { refusal } from './support/refusal.ts'
+import { sample } from './support/scrape.ts'
 import { unhurried, until } from './support/until.ts'
 import { createWorld, type World } from './support/world.ts'
 
@@ -27,6 +28,7 @@ beforeAll(async () => {
   })
   metricsServer = await startMetricsServer(world.metrics, {
     db: world.pool,
+    databaseUrl: world.databaseUrl,
     poolSize: 10,
     port: 0,
     host: '127.0.0.1',
@@ -44,15 +46,6 @@ const scrape = async () => {
   expect(response.headers.get('content-type')).toContain('text/plain')
   return response.text()
 }
-
-/** The value of a series: 0 while it has none. */
-const sample = (text: string, series: string) =>
-  Number(
-    text
-      .split('\n')
-      .find((line) => line.startsWith(`${series} `))
-      ?.slice(series.length) ?? 0,
-  )
 
 test('metrics count and time operations, pushes, previews and jobs', async () => {
   await idle(world)
@@ -150,7 +143,7 @@ test('metrics count sockets, published events, deliveries and filled gaps', asyn
   const growth = (name: string) => sample(after, name) - sample(before, name)
   expect(growth('parley_events_total')).toBe(1)
   expect(growth('parley_deliveries_total')).toBe(4)
-  expect(growth('parley_gaps_filled_total')).toBe(1)
+  expect(growth('parley_gaps_filled_total{reason="hint"}')).toBe(1)
 
   for (const client of clients) client.disconnect()
   await until(async () => sample(await scrape(), 'parley_sockets_open') === 0)
@@ -184,7 +177,7 @@ test('a database that does not answer is shown as down, and as up once it is bac
     },
   })
   onTestFinished(() => db.end({ timeout: 1 }))
-  const update = observeDatabase(registry, { db, poolSize: 1 })
+  const update = observeDatabase(registry, { db, poolSize: 1, isReporter: async () => true })
   const isUp = async () => {
     await update()
     return registry.registry.getSingleMetricAsString('parley_database_up')

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApi } from '@parley/client'
 import { endpointPath } from '@parley/contract'
+import { createMetrics } from '@parley/server/core/metrics'
 import { createFastify } from '@parley/server/http/fastify'
 import { servePlayground } from '@parley/server/http/playground'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -152,7 +153,15 @@ test.each([
 test('a token is refused to other machines, behind a trusted proxy too', async () => {
   const publicUrl = () => 'http://192.0.2.7:5501'
   const trustProxy = '127.0.0.1, 192.0.2.7'
-  const app = createFastify({ allowedOrigins: [], trustProxy, logLevel: 'silent' })
+  const app = createFastify({
+    allowedOrigins: [],
+    trustProxy,
+    logLevel: 'silent',
+    logSample: 1,
+    nodeId: 'node',
+    isStopping: () => false,
+    metrics: createMetrics(),
+  })
   servePlayground(app, {
     mintToken: async () => ({}),
     demoApiKey: 'key',

@@ -53,6 +53,7 @@ test('SIGTERM lets calls in progress finish, and no secret is in the output', as
       DATA_DIR: dataDir,
       DATABASE_URL: world().databaseUrl,
       LOG_LEVEL: 'trace',
+      SHUTDOWN_DELAY_SECONDS: '1',
       PUBLIC_URL: 'https://chat.example.com',
     },
     directory,
@@ -116,7 +117,7 @@ test('SIGTERM lets calls in progress finish, and no secret is in the output', as
   expect(await node.code).toBe(0)
 
   expect(node.output()).toContain('"msg":"request failed"')
-  expect(node.output()).toContain('"route":"/api/channels/:channelId/messages"')
+  expect(node.output()).toContain('"operation":"messages.send"')
   for (const secret of [
     ...Object.values(everything).slice(0, 3),
     production.JWT_SECRET,
@@ -128,4 +129,21 @@ test('SIGTERM lets calls in progress finish, and no secret is in the output', as
     expect(node.output()).not.toContain(secret)
   expect(node.output()).not.toMatch(/Demo API key|Admin key/)
   expect(existsSync(dataDir)).toBe(false)
+})
+
+test('a server goes on serving for SHUTDOWN_DELAY_SECONDS, unless it is told twice', async () => {
+  const node = children.start(
+    { ...production, DATABASE_URL: world().databaseUrl, SHUTDOWN_DELAY_SECONDS: '300' },
+    directory,
+  )
+  const url = await node.address()
+  const statusOf = async (path: string) => (await post(url, path, { method: 'GET' })).status
+  expect(await statusOf('/health')).toBe(200)
+  node.kill('SIGTERM')
+  await vi.waitFor(async () => expect(await statusOf('/health')).toBe(503), patient)
+  expect(await statusOf('/health/live')).toBe(200)
+  const operator = createApi({ url, adminKey: production.ADMIN_API_KEY })
+  expect((await operator.apps.create({ name: 'Late' })).name).toBe('Late')
+  node.kill('SIGTERM')
+  expect(await node.code).toBe(1)
 })

@@ -64,7 +64,7 @@ test('a failed start prints one line with the reason and exits with 1', async ()
   ]
   const starts = bad.map(([variables]) => start(variables))
   expect(await Promise.all(starts.map(({ code }) => code))).toEqual(bad.map(() => 1))
-  for (const [index, [, line]] of bad.entries()) expect(starts[index]?.output()).toMatch(line)
+  for (const [index, [, line]] of bad.entries()) expect(starts[index]?.said()).toMatch(line)
   taken.close()
 })
 
@@ -98,8 +98,8 @@ test('in development missing secrets and data are created, and kept for later', 
     EMBEDDED_DATABASE: 'yes',
   })
   const again = await second.url()
-  expect(second.output()).toContain('Warning: DATABASE_URL is unset: using the embedded PostgreSQL')
-  expect(second.output()).toContain(
+  expect(second.said()).toContain('Warning: DATABASE_URL is unset: using the embedded PostgreSQL')
+  expect(second.said()).toContain(
     `Warning: PUBLIC_URL is unset: clients are told to connect to ${again.replace('http', 'ws')}`,
   )
   for (const key of ['', 'undefined', adminKey])

@@ -61,7 +61,9 @@ test('a separate worker runs jobs, publishes their events, and exits on SIGTERM'
 test('npm run worker without DATABASE_URL exits with an error that names it', async () => {
   const { exited, output } = startWorkerByNpm({ EMBEDDED_DATABASE: 'yes' })
   expect(await exited).toEqual([1, null])
-  expect(output()).toMatch(/^DATABASE_URL: required by a worker.*\n$/)
+  const line = JSON.parse(output()) // one, of the log
+  expect(line.level).toBe('fatal')
+  expect(line.msg).toMatch(/^DATABASE_URL: required by a worker.*$/)
 })
 
 test('the job of a killed worker is run by another worker', async () => {

@@ -3,6 +3,7 @@ import { startEmbeddedPostgres } from '../db/embedded/index.ts'
 import { migrate, requireMigrated } from '../db/migrate.ts'
 import { whenReady } from '../db/when-ready.ts'
 import { errorMessage } from '../lifecycle.ts'
+import { processLog } from '../process-log.ts'
 import { databaseError } from './database-error.ts'
 
 /** What commands do alike with the database. */
@@ -12,9 +13,7 @@ type Waiting = Pick<Config, 'waitSeconds'>
 /** Repeats `work` while the database is starting. Its errors say that they are the database's. */
 export function whenDatabaseIsReady<T>(work: () => Promise<T>, { waitSeconds }: Waiting) {
   const onWait = (reason: unknown) =>
-    console.warn(
-      `Warning: waiting up to ${waitSeconds} s for the database: ${errorMessage(reason)}`,
-    )
+    processLog.warn(`waiting up to ${waitSeconds} s for the database: ${errorMessage(reason)}`)
   return whenReady(work, { waitSeconds, onWait }).catch((error) => {
     throw databaseError(error)
   })

@@ -1,4 +1,6 @@
 import type { AddressInfo } from 'node:net'
+import { hostname } from 'node:os'
+import { limits } from '@parley/contract'
 import { buildApp } from '../app.ts'
 import { type Config, readConfig } from '../config.ts'
 import { warningsOf } from '../config-warnings.ts'
@@ -6,6 +8,7 @@ import { createEventBus } from '../core/event-bus.ts'
 import { sha256 } from '../core/hash.ts'
 import { acceptedTasks, createJobStaging } from '../core/jobs.ts'
 import { createMetrics } from '../core/metrics.ts'
+import { createShutdown } from '../core/shutdown.ts'
 import { createTokens } from '../core/tokens.ts'
 import { createDb, type Db } from '../db/client.ts'
 import { startEmbeddedPostgres } from '../db/embedded/index.ts'
@@ -19,14 +22,18 @@ import { startJobs } from '../jobs/index.ts'
 import { createProviderPreferences } from '../jobs/push/preferences.ts'
 import { watchWorkers } from '../jobs/watch-workers.ts'
 import { errorMessage, runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
+import { processLog } from '../process-log.ts'
 import { localUrl, wsUrlOf } from '../urls.ts'
 import { listenError } from './listen-error.ts'
 import { prepareSchema } from './open.ts'
 
 const stopFunctions: StopFunction[] = []
+/** Nothing is announced before the server listens. */
+let beforeStop = async () => {}
 
 /** `parley start`: the server, with its database unless that is given, and its jobs. */
-export const start = () => runProcess({ start: startServer, stopFunctions })
+export const start = () =>
+  runProcess({ start: startServer, beforeStop: () => beforeStop(), stopFunctions })
 
 async function startServer(stop: (exitCode?: number) => void) {
   const config = readConfig()
@@ -43,6 +50,7 @@ async function startServer(stop: (exitCode?: number) => void) {
 
   const metrics = createMetrics()
   const bus = createEventBus()
+  const shutdown = createShutdown()
   const staging = createJobStaging(
     acceptedTasks({ isOn: config.jobs !== 'off', hasPush: config.push !== undefined }),
   )
@@ -58,6 +66,7 @@ async function startServer(stop: (exitCode?: number) => void) {
     db,
     metrics,
     bus,
+    shutdown,
     http: { ...config, hasDocsPage: !config.isProduction, demoApiKey: secrets?.demoApiKey },
     access: { tokens, adminKey, userAdminAccess: config.userAdminAccess },
     urls: { publicUrl, wsUrl, inviteUrl: config.inviteUrl },
@@ -85,18 +94,30 @@ async function startServer(stop: (exitCode?: number) => void) {
   }
   if (config.metricsPort !== undefined) {
     const { metricsPort: port, metricsHost: host, poolSize } = config
-    const metricsServer = await startMetricsServer(metrics, { db, poolSize, port, host }).catch(
-      listenError({ port, host, prefix: 'METRICS_' }),
-    )
+    const metricsServer = await startMetricsServer(metrics, {
+      db,
+      databaseUrl,
+      poolSize,
+      port,
+      host,
+    }).catch(listenError({ port, host, prefix: 'METRICS_' }))
     stopFunctions.push(metricsServer.stop)
   }
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
   // Last, so that what says "Server listening" has everything it needs.
-  const { port, host } = config
+  const { port, host, shutdownDelayMs } = config
   await app.listen({ port, host }).catch(listenError({ port, host }))
+  beforeStop = async () => {
+    if (shutdownDelayMs === 0) return
+    app.log.info({ milliseconds: shutdownDelayMs }, 'stopping soon: /health answers 503')
+    await shutdown.announce(shutdownDelayMs)
+  }
 
-  warningsOf(config, wsUrl()).forEach(warn)
-  print({ 'Base URL': publicUrl(), WebSocket: wsUrl() })
+  for (const line of warningsOf(config, wsUrl())) processLog.warn(line)
+  if (config.isProduction) {
+    const urls = { baseUrl: publicUrl(), webSocket: wsUrl() }
+    app.log.info({ ...urls, version: limits.apiVersion, machine: hostname() }, 'started')
+  } else print({ 'Base URL': publicUrl(), WebSocket: wsUrl() })
   if (secrets)
     print({
       Docs: `${publicUrl()}/docs`,
@@ -112,9 +133,9 @@ async function startServer(stop: (exitCode?: number) => void) {
 async function startEmbedded({ dataDir }: Config, stop: (exitCode: number) => void) {
   const postgres = await startEmbeddedPostgres({
     dataDir,
-    onNotice: (line) => console.log(line),
+    onNotice: processLog.info,
     onLost: (error) => {
-      console.error(errorMessage(error))
+      processLog.fatal(errorMessage(error))
       stop(1)
     },
   })
@@ -158,5 +179,3 @@ const ensureDemoApp = (db: Db, apiKey: string) =>
 const print = (lines: Record<string, string>) => {
   for (const [name, value] of Object.entries(lines)) console.log(`${`${name}:`.padEnd(14)}${value}`)
 }
-
-const warn = (line: string) => console.warn(`Warning: ${line}`)

@@ -3,8 +3,10 @@ import { pino } from 'pino'
 import { readConfig } from '../config.ts'
 import type { EventPublisher } from '../core/event-bus.ts'
 import { createJobStaging } from '../core/jobs.ts'
+import { logFormat } from '../core/log-format.ts'
 import { createMetrics, type Metrics } from '../core/metrics.ts'
 import { createDb } from '../db/client.ts'
+import { logOutages } from '../db/outages.ts'
 import { startMetricsServer } from '../http/metrics-server.ts'
 import { createCleanup } from '../jobs/cleanup.ts'
 import { startJobs } from '../jobs/index.ts'
@@ -31,10 +33,12 @@ async function start(stop: () => void) {
   stopFunctions.push(() => db.end({ timeout: 3 }))
 
   const metrics = createMetrics()
-  const log = pino({ level: config.logLevel, base: null })
+  const nodeId = randomUUID()
+  const log = pino(logFormat(config.logLevel, nodeId))
+  logOutages(db.outages, log)
   const broker = createPostgresBroker({
     url: databaseUrl,
-    nodeId: randomUUID(),
+    nodeId,
     report: (error, problem) => log.warn({ err: error }, problem),
   })
   stopFunctions.push(() => broker.stop())
@@ -60,9 +64,13 @@ async function start(stop: () => void) {
   })
   stopFunctions.push(stopJobs)
   if (port !== undefined) {
-    const metricsServer = await startMetricsServer(metrics, { db, poolSize, port, host }).catch(
-      listenError({ port, host, prefix: 'METRICS_' }),
-    )
+    const metricsServer = await startMetricsServer(metrics, {
+      db,
+      databaseUrl,
+      poolSize,
+      port,
+      host,
+    }).catch(listenError({ port, host, prefix: 'METRICS_' }))
     stopFunctions.push(metricsServer.stop)
   }
   log.info('worker started')

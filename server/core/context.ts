@@ -24,9 +24,16 @@ export type Caller<A extends Auth = Auth> = {
   user: UserCaller
   userOrKey: UserCaller | (KeyCaller & { userId: null })
 }[A]
-type KeyCaller = { appId: string; keyHash: string }
+type KeyCaller = { appId: string; keyHash: string; trace?: string }
 /** `keyHash`: the API key with which the app's backend acts as this user. */
-export type UserCaller = { appId: string; userId: string; admin: boolean; keyHash?: string }
+export type UserCaller = {
+  appId: string
+  userId: string
+  admin: boolean
+  keyHash?: string
+  /** The id of the trace that the call belongs to. */
+  trace?: string
+}
 
 /** What the payloads of durable events say about their cause. */
 export type Origin = { via?: 'backend' }
@@ -51,6 +58,8 @@ export type Services = {
   pingDatabase: () => Promise<unknown>
   /** Whether sockets are closed and refused because the database was out of reach for too long. */
   isOutage: () => boolean
+  /** Whether the process is about to stop. */
+  isStopping: () => boolean
   erasure: Erasure
   publisher: EventPublisher
   staging: JobStaging
@@ -112,6 +121,7 @@ export const runOperation = <A extends Auth, T>(
       appId: 'appId' in caller ? caller.appId : '',
       publisher: services.publisher,
       staging: services.staging,
+      trace: 'trace' in caller ? caller.trace : undefined,
       ...options,
     },
     (transaction) => work({ ...transaction, caller, services }),
@@ -122,6 +132,7 @@ type TransactionOptions = {
   signal?: AbortSignal
   publisher: EventPublisher
   staging?: JobStaging
+  trace?: string | undefined
   /** Of its events, unless they say it themselves. */
   origin?: Origin
   /** `work` writes nothing but by `write` and events, so that it can start with `begin` at once. */
@@ -134,10 +145,10 @@ type TransactionOptions = {
  */
 export async function runInTransaction<T>(
   db: DbConnection,
-  { appId, signal, publisher, staging, origin = {}, readsFirst = false }: TransactionOptions,
+  { appId, signal, publisher, staging, trace, origin = {}, readsFirst = false }: TransactionOptions,
   work: (transaction: Transaction) => Promise<T>,
 ): Promise<T> {
-  const buffer = new EventBuffer({ appId, staging, origin })
+  const buffer = new EventBuffer({ appId, staging, trace, origin })
   const effects: (() => void)[] = []
   const { result, events } = await transactionAtOnce(db, async (tx, begun) => {
     if (!readsFirst) await begun

@@ -3,32 +3,38 @@ import type { Db, Tx } from '../db/client.ts'
 import { hasQueue, queueSchema } from '../db/own-schema.ts'
 import type { Metrics } from './metrics.ts'
 
-/** The metrics that are read from the database. Returns a function that updates them. */
+/**
+ * The metrics that are read from the database. Returns a function that updates them. What is about
+ * the whole service is shown by one of its processes, so that a sum over all is right.
+ */
 export function observeDatabase(
   { registry }: Pick<Metrics, 'registry'>,
-  { db, poolSize }: { db: Db; poolSize: number },
+  { db, poolSize, isReporter }: { db: Db; poolSize: number; isReporter: () => Promise<boolean> },
 ) {
   const gauges = createGauges(registry)
   gauges.poolSize.set(poolSize)
 
   const update = async () => {
     gauges.poolWaiting.set(db.waiting())
-    for (const gauge of [gauges.jobs, gauges.oldestJob, gauges.connections]) gauge.reset()
+    for (const gauge of Object.values(gauges.ofService)) gauge.reset()
+    if (!(await isReporter())) return
+    const { ofService } = gauges
     const [jobs, connections, [kept]] = await Promise.all([
       selectJobs(db),
       selectConnections(db),
       selectKept(db),
     ])
     for (const { task, state, count, oldest } of jobs) {
-      gauges.jobs.set({ task, state }, count)
-      if (state === 'waiting') gauges.oldestJob.set({ task }, oldest)
+      ofService.jobs.set({ task, state }, count)
+      if (state === 'waiting') ofService.oldestJob.set({ task }, oldest)
     }
-    for (const { state, count } of connections) gauges.connections.set({ state }, count)
-    gauges.oldestEvent.set(kept?.oldestEvent ?? 0)
-    gauges.oldestDelivery.set(kept?.oldestDelivery ?? 0)
-    gauges.webhooksFailing.set(kept?.webhooksFailing ?? 0)
-    gauges.purgeBacklog.set({ kind: 'users' }, kept?.users ?? 0)
-    gauges.purgeBacklog.set({ kind: 'channels' }, kept?.channels ?? 0)
+    for (const { state, count } of connections) ofService.connections.set({ state }, count)
+    ofService.oldestEvent.set(kept?.oldestEvent ?? 0)
+    ofService.oldestDelivery.set(kept?.oldestDelivery ?? 0)
+    ofService.webhooksFailing.set(kept?.webhooksFailing ?? 0)
+    ofService.oldestStaged.set(kept?.oldestStaged ?? 0)
+    ofService.purgeBacklog.set({ kind: 'users' }, kept?.users ?? 0)
+    ofService.purgeBacklog.set({ kind: 'channels' }, kept?.channels ?? 0)
   }
   return () =>
     update().then(
@@ -37,9 +43,10 @@ export function observeDatabase(
     )
 }
 
+/** Those of this process, and those of the service as a whole. */
 function createGauges(registry: Registry) {
   const registers = [registry]
-  return {
+  const ofService = {
     jobs: new Gauge({
       name: 'parley_jobs_waiting',
       help: 'Jobs by task and state: waiting to run, or dead (given up).',
@@ -73,12 +80,20 @@ function createGauges(registry: Registry) {
       help: 'Enabled webhooks whose last delivery failed.',
       registers,
     }),
+    oldestStaged: new Gauge({
+      name: 'parley_staged_jobs_oldest_seconds',
+      help: 'Age of the oldest staged job that no worker has taken to the queue yet.',
+      registers,
+    }),
     purgeBacklog: new Gauge({
       name: 'parley_purge_backlog',
       help: 'Deleted users and channels of which the cleanup has not deleted everything yet.',
       labelNames: ['kind'] as const,
       registers,
     }),
+  }
+  return {
+    ofService,
     up: new Gauge({
       name: 'parley_database_up',
       help: 'Whether the database answered when this was collected.',
@@ -137,6 +152,7 @@ const selectConnections = (db: Db) =>
 
 type KeptRow = {
   oldestEvent: number
+  oldestStaged: number
   oldestDelivery: number
   webhooksFailing: number
   users: number
@@ -170,6 +186,10 @@ const selectKept = (db: Db) =>
           where wh.enabled
             and wh.failing_since is not null
         ) as webhooks_failing,
+        (
+          select coalesce(extract(epoch from now() - min(sj.created_at)), 0)::float
+          from staged_jobs sj
+        ) as oldest_staged,
         (
           select count(*)::int
           from users u

@@ -30,6 +30,8 @@ type EventBufferOptions = {
   appId: string
   /** Without it no jobs are staged. */
   staging: JobStaging | undefined
+  /** The trace of the call, for the jobs that it stages. */
+  trace?: string | undefined
   /** Added to the payload of each event. */
   origin: { via?: 'backend' }
 }
@@ -44,12 +46,14 @@ export class EventBuffer {
   readonly appId: string
   readonly staging: JobStaging | undefined
   readonly #origin: { via?: 'backend' }
+  readonly #trace: string | undefined
   readonly #counters = new Map<string, { rev: number; lastSeq: number }>()
   readonly #channelEvents: StoredEvent[] = []
   readonly #userEvents: UserEventDraft[] = []
   readonly #jobs: { task: Task; payload: string }[] = []
 
-  constructor({ appId, staging, origin }: EventBufferOptions) {
+  constructor({ appId, staging, trace, origin }: EventBufferOptions) {
+    this.#trace = trace
     this.appId = appId
     this.staging = staging
     this.#origin = origin
@@ -79,10 +83,13 @@ export class EventBuffer {
     this.#userEvents.push({ ...serialise(type, { ...payload, ...this.#origin }), userId })
   }
 
-  /** Stages a job that runs after the commit, unless this server accepts no such jobs. */
-  enqueue<T extends Task>(task: T, payload: Jobs[T]) {
+  /**
+   * Stages a job that runs after the commit, with the trace of the call, or in a batch of calls of
+   * the one that caused it; unless this server accepts no such jobs.
+   */
+  enqueue<T extends Task>(task: T, payload: Jobs[T], trace = this.#trace) {
     if (!this.staging?.accepts(task)) return
-    this.#jobs.push({ task, payload: JSON.stringify({ appId: this.appId, ...payload }) })
+    this.#jobs.push({ task, payload: JSON.stringify({ appId: this.appId, ...payload, trace }) })
   }
 
   wakeJobs() {

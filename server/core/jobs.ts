@@ -24,7 +24,8 @@ export type Jobs = {
 export const MAX_ATTEMPTS = 5
 
 export type Task = keyof Jobs
-export type Job<T extends Task = Task> = { appId: string } & Jobs[T]
+/** `trace`: of the call that staged it. */
+export type Job<T extends Task = Task> = { appId: string; trace?: string } & Jobs[T]
 
 /**
  * Staged jobs are stored by the transaction and moved to the queue after its commit. Jobs that this

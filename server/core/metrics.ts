@@ -1,4 +1,6 @@
+import { limits } from '@parley/contract'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { countTopApps } from './top-apps.ts'
 
 export type Metrics = ReturnType<typeof createMetrics>
 
@@ -6,6 +8,12 @@ export type Metrics = ReturnType<typeof createMetrics>
 export function createMetrics() {
   const registry = new Registry()
   const registers = [registry]
+  new Gauge({
+    name: 'parley_build_info',
+    help: 'Always 1: the version of the server, and that of Node.js.',
+    labelNames: ['version', 'node'] as const,
+    registers,
+  }).set({ version: limits.apiVersion, node: process.versions.node }, 1)
   return {
     registry,
     operations: new Histogram({
@@ -67,9 +75,50 @@ export function createMetrics() {
       labelNames: ['reason'] as const,
       registers,
     }),
+    responses: new Counter({
+      name: 'parley_http_responses_total',
+      help: 'Responses by status, those to requests without an operation included.',
+      labelNames: ['status'] as const,
+      registers,
+    }),
+    credentialsRefused: new Counter({
+      name: 'parley_credentials_refused_total',
+      help: 'Refused credentials by kind (token, api_key, admin_key, ws_token, none) and code.',
+      labelNames: ['credential', 'code'] as const,
+      registers,
+    }),
+    countAppCall: countTopApps(registry, {
+      name: 'parley_top_app_calls',
+      help: 'Calls in the last full minute, of the ten apps with the most.',
+    }),
+    countAppRateLimited: countTopApps(registry, {
+      name: 'parley_top_app_rate_limited',
+      help: 'Calls over a rate limit in the last full minute, of the ten apps with the most.',
+    }),
     sockets: new Gauge({
       name: 'parley_sockets_open',
       help: 'Open WebSockets of this process.',
+      registers,
+    }),
+    socketCloses: new Counter({
+      name: 'parley_socket_closes_total',
+      help: 'Closed WebSockets by close code; other: a code that only a client can have sent.',
+      labelNames: ['code'] as const,
+      registers,
+    }),
+    slowConsumers: new Counter({
+      name: 'parley_slow_consumers_total',
+      help: 'Sockets closed because their client did not read: unread (its own limit) or memory.',
+      labelNames: ['reason'] as const,
+      registers,
+    }),
+    deliverySeconds: new Histogram({
+      name: 'parley_delivery_seconds',
+      help:
+        'From the commit of an event to its writing to the sockets of this process, by the node ' +
+        'that committed it: own or other (then from the beginning of its transaction).',
+      labelNames: ['origin'] as const,
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
       registers,
     }),
     deliveries: new Counter({
@@ -109,7 +158,10 @@ export function createMetrics() {
     }),
     gapsFilled: new Counter({
       name: 'parley_gaps_filled_total',
-      help: 'Events read from the event log to fill a gap: those of other nodes and missed ones.',
+      help:
+        'Events read from the log to fill a gap by reason: hint (of another node), reorder, ' +
+        'subscribe, or missed (found by comparing with the database).',
+      labelNames: ['reason'] as const,
       registers,
     }),
   }

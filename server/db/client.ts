@@ -1,4 +1,5 @@
 import type postgres from 'postgres'
+import { createOutages } from './outages.ts'
 import { createPool, type PoolOptions } from './pool.ts'
 
 export { isConnectionLost, isDatabaseUnavailable, isStatementTimeout } from './availability.ts'
@@ -20,7 +21,9 @@ export type Fragment = postgres.PendingQuery<postgres.Row[]>
 export type PendingWrite = postgres.PendingQuery<postgres.Row[]>
 
 /** Opens the pool, and keeps a connection apart to see whether the database answers. */
-export function createDb(options: PoolOptions) {
+export function createDb(given: Omit<PoolOptions, 'outages'>) {
+  const outages = createOutages()
+  const options = { ...given, outages }
   const { use, newDeadline, waiting, end } = createPool(options)
   const apart = createPool({ ...options, poolSize: 1 })
   let asked: Promise<unknown> | undefined
@@ -38,6 +41,7 @@ export function createDb(options: PoolOptions) {
     newDeadline,
     waiting,
     ping,
+    outages,
     poolSize: options.poolSize,
     end: async (within: { timeout: number }) => {
       await Promise.all([end(within), apart.end(within)])

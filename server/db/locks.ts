@@ -6,6 +6,7 @@ export const locks = {
   cleanup: 7_305_218,
   demoApp: 7_305_219,
   release: 7_305_220,
+  metrics: 7_305_221,
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   type Patience,
   patience,
 } from './connection.ts'
+import type { Outages } from './outages.ts'
 import { ConnectionClosedError, singleSocket } from './single-socket.ts'
 import { createSlots } from './slots.ts'
 
@@ -15,6 +16,7 @@ export type PoolOptions = {
   applicationName: string
   onStatement?: OnStatement
   patience?: Patience
+  outages?: Pick<Outages, 'worked' | 'failed'>
 }
 type Work<T> = (connection: DbConnection, signal: AbortSignal) => Promise<T>
 
@@ -30,6 +32,7 @@ export function createPool({
   url,
   poolSize,
   patience: { callMs, statementMs } = patience,
+  outages,
   ...options
 }: PoolOptions) {
   const slots = createSlots(poolSize)
@@ -84,9 +87,11 @@ export function createPool({
           connection.closed,
         ])
         takeBack(connection)
+        outages?.worked()
         return result
       } catch (error) {
         takeBack(connection, error)
+        outages?.failed(error)
         throw error
       }
     })

@@ -4,7 +4,8 @@ import { type Implements, implementWithoutConnection } from '../core/operation.t
 
 const health = implementWithoutConnection(
   contract.service.health,
-  async ({ services: { version, workers, isOutage, pingDatabase } }) => {
+  async ({ services: { version, workers, isStopping, isOutage, pingDatabase } }) => {
+    if (isStopping()) throw new ApiError('UNAVAILABLE', 'The server is about to stop')
     await pingDatabase()
     if (isOutage())
       throw new ApiError(

@@ -26,11 +26,14 @@ import type { createActingUsers } from './acting-users.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
 import { createGroupCommit } from './group-commit.ts'
 import type { createRateLimits, RateLimitWindow } from './rate-limits.ts'
+import { noteCaller, type RequestFacts } from './request-facts.ts'
 
 /** What a call needs of its request, over any protocol, and a way to set response headers. */
 export type CallRequest = {
   credentials: Credentials
   setHeader: (name: string, value: string) => void
+  /** For the log. */
+  facts: RequestFacts
   /** Aborts if the caller goes away before the answer. */
   gone: () => AbortSignal
 }
@@ -61,6 +64,7 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
     const until = db.newDeadline()
     const { gone } = request
     const caller = await authenticate(op.auth, request.credentials, until)
+    noteCaller(request.facts, caller)
     const limit = limitOf(op, caller)
     const key = rateLimitKey(limit, caller, request.credentials.ip)
     const own = rateLimits.take(limit, key)

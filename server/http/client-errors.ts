@@ -12,6 +12,11 @@ import { statusOf, toErrorBody } from './errors.ts'
 type Exchange = { request: IncomingMessage; response: ServerResponse }
 type ClientError = Error & { code?: string; rawPacket?: Buffer }
 
+type ClientErrorOptions = {
+  commonHeaders: (headers: IncomingHttpHeaders) => Record<string, string>
+  onRefused: (status: number) => void
+}
+
 /**
  * Responds to requests that Node.js does not pass on: malformed ones, CONNECT, and those with an
  * unknown expectation. Node.js would respond in its own format or not at all, so our responses are
@@ -19,7 +24,7 @@ type ClientError = Error & { code?: string; rawPacket?: Buffer }
  */
 export function handleClientErrors(
   server: Server,
-  commonHeaders: (headers: IncomingHttpHeaders) => Record<string, string>,
+  { commonHeaders, onRefused }: ClientErrorOptions,
 ) {
   const latest = new WeakMap<Duplex, Exchange>()
   server.on('request', (request, response) => latest.set(request.socket, { request, response }))
@@ -27,6 +32,7 @@ export function handleClientErrors(
   server.on('clientError', (error: ClientError, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy()
     const apiError = new ApiError('VALIDATION_ERROR', messageFor(error))
+    onRefused(statusOf(apiError))
     const origin = originIn(error.rawPacket)
     const headers = commonHeaders(origin === undefined ? {} : { origin })
     const respond = () => socket.end(toText(apiError, headers))
@@ -38,6 +44,7 @@ export function handleClientErrors(
   })
   server.on('connect', ({ headers }, socket) => {
     const apiError = new ApiError('NOT_FOUND', 'No such route')
+    onRefused(statusOf(apiError))
     socket.end(toText(apiError, commonHeaders(headers)))
   })
   // Unknown expectations may be ignored (RFC 9110, 10.1.1).

@@ -33,18 +33,18 @@ export const statusOf = ({ code }: ApiError) => errorStatus[code]
 
 type Log = {
   error: (object: object, message: string) => void
-  warn: (object: object, message: string) => void
+  debug: (object: object, message: string) => void
 }
 
 /**
- * Logs bugs with their stack, and an unavailable database in one line; both with the id of the
- * request. Errors that the client has caused are not logged: calls that it has sent too many of
- * have a metric.
+ * Logs bugs with their stack and the id of the request. An unavailable database has a line of its
+ * own, and so have requests: of each that it fails there is no other, except for debugging. Errors
+ * that the client has caused are not logged: calls that it has sent too many of have a metric.
  */
 export function logError(log: Log, error: unknown, { code }: ApiError) {
   if (code === 'INTERNAL_ERROR') log.error({ fault: describeError(error) }, 'request failed')
   if (code === 'UNAVAILABLE' && !(error instanceof AdmissionError))
-    log.warn({ fault: describeError(error).message }, 'database unavailable')
+    log.debug({ fault: describeError(error).message }, 'refused without the database')
 }
 
 /** Leaves out what may be user data: values in messages, details and queries of the database. */

@@ -8,14 +8,23 @@ import Fastify, {
   LogController,
 } from 'fastify'
 import { ApiError } from '../core/errors.ts'
+import { logFormat } from '../core/log-format.ts'
+import type { Metrics } from '../core/metrics.ts'
 import { handleClientErrors } from './client-errors.ts'
 import { corsHeaders } from './cors.ts'
 import { logError, statusOf, toApiError, toErrorBody } from './errors.ts'
+import { createRequestLog } from './request-log.ts'
 
 export type FastifyOptions = {
   allowedOrigins: readonly string[]
   trustProxy: string | ((address: string, hop: number) => boolean) | false
   logLevel: string
+  /** The share of requests that succeeded in time of which there is a line in the log. */
+  logSample: number
+  nodeId: string
+  /** Whether proxies should send their requests elsewhere. */
+  isStopping: () => boolean
+  metrics: Pick<Metrics, 'responses'>
 }
 
 /** A Fastify whose responses all have our headers and error format, before and after operations. */
@@ -23,6 +32,10 @@ export function createFastify({
   allowedOrigins,
   trustProxy,
   logLevel,
+  logSample,
+  nodeId,
+  isStopping,
+  metrics,
 }: FastifyOptions): FastifyInstance {
   const commonHeaders = (id: string, headers: IncomingHttpHeaders) => ({
     'X-Request-Id': id,
@@ -32,7 +45,7 @@ export function createFastify({
     ...corsHeaders(allowedOrigins, headers),
   })
   const app = Fastify({
-    logger: { level: logLevel, base: null },
+    logger: logFormat(logLevel, nodeId),
     logController: new LogController({
       disableRequestLogging: true,
       requestIdLogLabel: 'requestId',
@@ -55,15 +68,22 @@ export function createFastify({
     },
     clientErrorHandler: () => {},
   })
-  handleClientErrors(app.server, (headers) => commonHeaders(randomUUID(), headers))
-  closeConnections(app)
+  handleClientErrors(app.server, {
+    commonHeaders: (headers) => commonHeaders(randomUUID(), headers),
+    onRefused: (status) => metrics.responses.inc({ status }),
+  })
+  closeConnections(app, isStopping)
   app.addHook('onRequest', async (request, reply) => {
     closeRefusedUpgrade(request, reply)
     reply.headers(commonHeaders(request.id, request.headers))
     if (isPreflight(request)) return reply.code(204).send()
     if (request.is404) throw new ApiError('NOT_FOUND', 'No such route')
   })
-  app.addHook('onResponse', async (request, reply) => logRequest(request, reply))
+  const logRequest = createRequestLog({ sample: logSample })
+  app.addHook('onResponse', async (request, reply) => {
+    metrics.responses.inc({ status: reply.statusCode })
+    logRequest(request, reply)
+  })
   readBodies(app)
   app.setErrorHandler(sendError)
   return app
@@ -77,19 +97,13 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
   return reply.code(statusOf(apiError)).send(toErrorBody(apiError))
 }
 
-/** Logs the route rather than the URL, which may contain secrets. */
-function logRequest({ log, method, routeOptions }: FastifyRequest, reply: FastifyReply) {
-  const route = routeOptions.url ?? null
-  const milliseconds = Math.round(reply.elapsedTime)
-  log.info({ method, route, status: reply.statusCode, milliseconds }, 'request completed')
-}
-
 /**
- * When the server closes, every pending response becomes the last one on its connection. After them
- * all remaining connections are closed: Node.js would keep those that have not sent a request yet,
- * because it does not count them as idle.
+ * When the server is about to stop, every response becomes the last one on its connection: whoever
+ * keeps it open would send the next request into a server that closes. When it closes, so do the
+ * pending responses. After them all remaining connections are closed: Node.js would keep those that
+ * have not sent a request yet, because it does not count them as idle.
  */
-function closeConnections(app: FastifyInstance) {
+function closeConnections(app: FastifyInstance, isStopping: () => boolean) {
   const unanswered = new Set<ServerResponse>()
   let isClosing = false
   const closeWhenAnswered = () => {
@@ -98,7 +112,7 @@ function closeConnections(app: FastifyInstance) {
   }
   app.server.prependListener('request', (_, response) => {
     unanswered.add(response)
-    if (isClosing) response.shouldKeepAlive = false
+    if (isClosing || isStopping()) response.shouldKeepAlive = false
     response.once('close', () => {
       unanswered.delete(response)
       if (isClosing) closeWhenAnswered()

@@ -1,21 +1,39 @@
 import type { Metrics } from '../core/metrics.ts'
+import type { Credentials } from './authenticate.ts'
 import type { Call } from './call.ts'
 import { toApiError } from './errors.ts'
 
-/** Wraps a call so that its duration is measured, by outcome. */
+type CallMetrics = Pick<
+  Metrics,
+  'operations' | 'credentialsRefused' | 'countAppCall' | 'countAppRateLimited'
+>
+
+/** Wraps a call so that its duration is measured, by outcome, and that the log knows of it. */
 export const instrument =
-  (
-    { operations }: Pick<Metrics, 'operations'>,
-    { operation, call }: { operation: string; call: Call },
-  ): Call =>
+  (metrics: CallMetrics, { operation, call }: { operation: string; call: Call }): Call =>
   async (request, raw) => {
-    const stopTimer = operations.startTimer({ operation })
+    const { facts, credentials } = request
+    facts.operations.push(operation)
+    const stopTimer = metrics.operations.startTimer({ operation })
     try {
       const output = await call(request, raw)
       stopTimer({ outcome: 'ok' })
       return output
     } catch (error) {
-      stopTimer({ outcome: toApiError(error).code })
+      const { code } = toApiError(error)
+      stopTimer({ outcome: code })
+      facts.code = code
+      if (code === 'UNAUTHORIZED' || code === 'INVALID_TOKEN')
+        metrics.credentialsRefused.inc({ credential: givenIn(credentials), code })
+      if (code === 'RATE_LIMITED' && facts.appId) metrics.countAppRateLimited(facts.appId)
       throw error
+    } finally {
+      if (facts.appId) metrics.countAppCall(facts.appId)
     }
   }
+
+function givenIn({ adminKey, apiKey, authorization }: Credentials) {
+  if (adminKey !== undefined) return 'admin_key'
+  if (apiKey !== undefined) return 'api_key'
+  return authorization === undefined ? 'none' : 'token'
+}

@@ -6,6 +6,7 @@ import { ApiError } from '../core/errors.ts'
 import type { operations } from '../features/index.ts'
 import type { Call, CallRequest } from './call.ts'
 import { once } from './once.ts'
+import { factsOf } from './request-facts.ts'
 
 /** Every operation as a call, by noun and verb. */
 export type Calls = {
@@ -35,7 +36,7 @@ export function serveRest(app: FastifyInstance, calls: Calls) {
 }
 
 export const toCallRequest = (
-  { headers, ip }: FastifyRequest,
+  { headers, ip, raw }: FastifyRequest,
   reply: FastifyReply,
 ): CallRequest => ({
   credentials: {
@@ -45,6 +46,7 @@ export const toCallRequest = (
     userId: single(headers['x-user-id']),
     ip,
   },
+  facts: factsOf(raw),
   setHeader: (name, value) => void reply.header(name, value),
   gone: once(() => {
     const gone = new AbortController()

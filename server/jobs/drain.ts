@@ -1,5 +1,5 @@
 import { type JobStaging, MAX_ATTEMPTS } from '../core/jobs.ts'
-import type { Db } from '../db/client.ts'
+import { type Db, isDatabaseUnavailable } from '../db/client.ts'
 import { queueSchema } from '../db/own-schema.ts'
 import type { Log } from './log.ts'
 import { type QueuedTask, taskSettings } from './tasks.ts'
@@ -43,7 +43,8 @@ export function startDraining({ db, tasks, staging, timings, log }: DrainingOpti
       reportUnclaimed(unclaimed)
       return { isMoreStaged: moved === JOBS_PER_DRAIN }
     } catch (error) {
-      log.warn({ err: error }, 'draining staged jobs failed, will retry')
+      const level = isDatabaseUnavailable(error) ? 'debug' : 'warn'
+      log[level]({ err: error }, 'draining staged jobs failed, will retry')
       return { isMoreStaged: false }
     }
   }

@@ -5,6 +5,7 @@ import { MAX_ATTEMPTS } from '../core/jobs.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { isDatabaseUnavailable, isStatementTimeout } from '../db/client.ts'
 import { keepGivenUp } from './given-up.ts'
+import { jobTraces } from './job-trace.ts'
 import type { Log } from './log.ts'
 import {
   type Handlers,
@@ -42,6 +43,7 @@ export async function runJob<T extends QueuedTask>(
 ): Promise<void> {
   const { jobs, since, tries } = batch
   const { job, abortSignal: signal } = helpers
+  const traces = tracesOf(jobs)
   // By the database's clock: that of this machine may be wrong.
   const takenAt = job.locked_at ?? new Date()
   const ageSeconds = (takenAt.getTime() - Date.parse(since)) / 1000
@@ -49,7 +51,7 @@ export async function runJob<T extends QueuedTask>(
     const reason = batch.reason === undefined ? 'too old' : `too old: ${batch.reason}`
     await untilStored(() => keepGivenUp(helpers, { task, batch, reason }), { signal, timings })
     metrics.jobs.inc({ task, outcome: 'given_up' })
-    const facts = { task, tries, since, jobs: jobs.length, reason: batch.reason }
+    const facts = { task, tries, since, jobs: jobs.length, traces, reason: batch.reason }
     return log.error(facts, 'job given up: too old')
   }
   const add = (task: T | RetryLaterError['task'], batch: JobBatch, pauseMs = 0) =>
@@ -64,7 +66,9 @@ export async function runJob<T extends QueuedTask>(
   }
   if (jobs.length > 1 && survivedDeaths(job.max_attempts) >= DEATHS_BEFORE_SPLIT) return split()
   try {
-    await handler(jobs, { signal, continueWith: (jobs) => (nextPage = jobs) })
+    const continueWith = (jobs: QueuedJob<T>[]) => (nextPage = jobs)
+    await jobTraces.run(traces, () => handler(jobs, { signal, continueWith }))
+    log.debug({ task, traces, jobs: jobs.length }, 'job done')
   } catch (error) {
     if (error instanceof ApiError && error.code === 'NOT_FOUND') return
     // One job may be too slow where the others are not.
@@ -72,7 +76,7 @@ export async function runJob<T extends QueuedTask>(
     const later = isDatabaseUnavailable(error) ? new RetryLaterError(task, jobs, 0, error) : error
     if (later instanceof RetryLaterError) {
       metrics.jobs.inc({ task, outcome: 'put_off' })
-      log.warn({ task, tries, err: later.cause }, 'job put off')
+      log.warn({ task, tries, traces, err: later.cause }, 'job put off')
       const pauseMs = Math.max(
         1000 * later.retryAfterSeconds,
         timings.backOffMs * backOffFactor(tries),
@@ -87,6 +91,10 @@ export async function runJob<T extends QueuedTask>(
   }
   await addNextPage()
 }
+
+const tracesOf = (jobs: QueuedJob[]) => [
+  ...new Set(jobs.flatMap((job) => ('trace' in job && job.trace) || [])),
+]
 
 const reasonOf = (cause: unknown) =>
   (cause instanceof Error ? cause.message : String(cause)).slice(0, 300)

@@ -5,6 +5,9 @@ import type { Topic } from './topic.ts'
 
 const TOPICS_PER_READ = 500
 
+/** Why a gap is read: see `parley_gaps_filled_total`. */
+export type GapReason = 'hint' | 'reorder' | 'subscribe' | 'missed'
+
 type BackfillOptions = {
   log: Pick<EventLog, 'readAfter'>
   metrics: Pick<Metrics, 'gapsFilled'>
@@ -16,13 +19,13 @@ type BackfillOptions = {
 
 /** Fills the gaps of topics from the log: one statement for all topics that have one. */
 export class Backfill {
-  readonly #pending = new Set<Topic>()
+  readonly #pending = new Map<Topic, GapReason>()
   #isRunning = false
 
   constructor(readonly options: BackfillOptions) {}
 
-  fillGap(topic: Topic) {
-    this.#pending.add(topic)
+  fillGap(topic: Topic, reason: GapReason) {
+    this.#pending.set(topic, this.#pending.get(topic) ?? reason)
     if (this.#isRunning) return
     this.#isRunning = true
     setImmediate(() => void this.#run())
@@ -42,17 +45,22 @@ export class Backfill {
 
   async #fillSome() {
     const { log, metrics, topicOf, onUnrecoverable } = this.options
-    const topics = [...this.#pending].slice(0, TOPICS_PER_READ)
+    const reasons = new Map([...this.#pending].slice(0, TOPICS_PER_READ))
+    const topics = [...reasons.keys()]
     for (const topic of topics) this.#pending.delete(topic)
     const before = new Map(topics.map((topic) => [topic.name, topic.deliveredOffset ?? 0]))
     const rows = await log.readAfter([...before])
-    metrics.gapsFilled.inc(rows.length)
+    const readAt = performance.now()
     const firstOffsets = new Map<string, number>()
     let bytes = 0
-    for (const { topic: name, ...publication } of rows) {
+    for (const { topic: name, ageSeconds, ...publication } of rows) {
       if (!firstOffsets.has(name)) firstOffsets.set(name, publication.offset)
       bytes += Buffer.byteLength(publication.envelope)
-      topicOf(name)?.accept(publication)
+      const topic = topicOf(name)
+      if (!topic) continue
+      metrics.gapsFilled.inc({ reason: reasons.get(topic) ?? 'missed' })
+      const at = readAt - ageSeconds * 1_000
+      topic.accept({ ...publication, committed: { at, origin: 'other' } })
     }
     // Then some topics may have got no rows only because others came first.
     const isCut = bytes >= limits.answerBytes
@@ -62,7 +70,7 @@ export class Backfill {
       const isCurrent = topicOf(topic.name) === topic
       const mayProgress = (isCut && isCurrent) || topic.deliveredOffset !== before.get(topic.name)
       if (isStillMissing) onUnrecoverable(topic)
-      else if (topic.hasGap && mayProgress) this.#pending.add(topic)
+      else if (topic.hasGap && mayProgress) this.#pending.set(topic, reasons.get(topic) ?? 'missed')
     }
   }
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import websocket from '@fastify/websocket'
 import { endpointPath, limits } from '@parley/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -7,10 +8,15 @@ import type { Metrics } from '../core/metrics.ts'
 import { mayConnect } from '../core/origins.ts'
 import { handleCommands } from './connection/commands.ts'
 import { Connection } from './connection/index.ts'
+import { CountedSocket } from './counted-socket.ts'
 import type { RealtimeNode } from './node.ts'
+import { observeSocket, type SocketOrigin } from './observe-socket.ts'
 import type { Codec } from './protocol/codec.ts'
 import { json } from './protocol/json.ts'
 import { protobuf } from './protocol/protobuf.ts'
+
+/** Where each socket comes from that is being opened. */
+const origins = new WeakMap<IncomingMessage, SocketOrigin>()
 
 /** How long a client has to answer the closing handshake. */
 const HANDSHAKE_MS = 5_000
@@ -18,13 +24,14 @@ const HANDSHAKE_MS = 5_000
 /** Serves WebSockets, with limits on the size of their frames. */
 export function serveWebSockets(
   app: FastifyInstance,
-  { metrics, close }: { metrics: Pick<Metrics, 'sockets'>; close: () => Promise<void> },
+  { metrics, close }: { metrics: Metrics; close: () => Promise<void> },
 ) {
   app.register(websocket, {
     options: {
       maxPayload: limits.realtime.frameBytes,
       perMessageDeflate: false,
       handleProtocols: chooseProtocol,
+      WebSocket: CountedSocket as never, // the types want all of the module ws
     },
     errorHandler: (_, socket) => socket.terminate(),
     preClose: async () => {
@@ -34,10 +41,13 @@ export function serveWebSockets(
     },
   })
   app.after(() => {
-    app.websocketServer.on('connection', (socket) => {
-      metrics.sockets.inc()
-      socket.on('close', () => metrics.sockets.dec())
-    })
+    app.websocketServer.on('connection', (socket: CountedSocket, request) =>
+      observeSocket(socket, request, {
+        metrics,
+        onEnd: (facts) => app.log.info(facts, 'socket closed'),
+        originOf: (request) => origins.get(request),
+      }),
+    )
   })
 }
 
@@ -76,6 +86,7 @@ export const createSocketGuard =
   ({ isAllowedOrigin, isClosing, isOutage }: SocketGuardOptions) =>
   async (request: FastifyRequest, reply: FastifyReply) => {
     if (!request.ws) return
+    origins.set(request.raw, { address: request.ip, requestId: request.id })
     if (isClosing()) throw new ApiError('UNAVAILABLE', 'The server is stopping')
     if (isOutage()) throw new ApiError('UNAVAILABLE', 'The database is out of reach')
     if (!mayConnect(request.headers, isAllowedOrigin))

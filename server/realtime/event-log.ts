@@ -57,13 +57,15 @@ async function selectEpoch(db: Tx) {
   return row?.value ?? ''
 }
 
-type LoggedPublication = DurablePublication & { topic: string }
+type LoggedPublication = DurablePublication & { topic: string; ageSeconds: number }
 
 function selectAfter(db: Tx, offsets: TopicOffset[]) {
   const topics = offsets.map(([topic]) => topic)
   const afters = offsets.map(([, after]) => after)
   return db<LoggedPublication[]>`
-    select e.topic, e."offset", e.type, e.envelope, e.message_id
+    select
+      e.topic, e."offset", e.type, e.envelope, e.message_id,
+      extract(epoch from clock_timestamp() - e.created_at)::float as age_seconds
     from (
       select
         found.topic, found."offset",

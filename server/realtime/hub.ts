@@ -2,11 +2,12 @@ import { type Envelope, limits, parseTopic, topics as topicNames } from '@parley
 import type { StoredEvent } from '../core/event-buffer.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { UserRef } from '../core/user-ref.ts'
-import { Backfill } from './backfill.ts'
+import { Backfill, type GapReason } from './backfill.ts'
 import { inChunks } from './chunks.ts'
 import type { EventLog } from './event-log.ts'
 import { isWithinReach, type SubscribeGrant } from './grants.ts'
 import type { Delivery, DurablePublication } from './publication.ts'
+import { timeDelivery } from './time-delivery.ts'
 import { type Subscriber, Subscription, type Topic } from './topic.ts'
 import { Topics, type TopicsOptions } from './topics.ts'
 
@@ -28,7 +29,7 @@ const REORDER_MS = 25
 const TOPICS_PER_TURN = 1_000
 
 type HubOptions = TopicsOptions & {
-  metrics: Pick<Metrics, 'gapsFilled'>
+  metrics: TopicsOptions['metrics'] & Pick<Metrics, 'gapsFilled' | 'deliverySeconds'>
   report: (error: unknown, problem: string) => void
   /** A user's own topic has delivered that they gained or lost a channel. */
   onChannelsChanged: (user: UserRef, event: Envelope) => void
@@ -101,22 +102,23 @@ export class Hub {
 
   /** Accepts events that this node has committed. */
   publish(events: StoredEvent[]) {
+    const committed = { at: performance.now(), origin: 'own' as const }
     for (const { topic: name, ...publication } of events) {
       const topic = this.#topics.get(name)
       if (!topic) continue
-      topic.accept(publication)
+      topic.accept({ ...publication, committed })
       if (!topic.hasGap) continue
       setTimeout(() => {
-        if (topic.hasGap) this.#backfill.fillGap(topic)
+        if (topic.hasGap) this.#backfill.fillGap(topic, 'reorder')
       }, REORDER_MS)
     }
   }
 
   /** Another node has committed an event. */
-  handleHint(name: string, offset: number) {
+  handleHint(name: string, offset: number, reason: GapReason = 'hint') {
     const topic = this.#topics.get(name)
     topic?.recordOffset(offset)
-    if (topic?.hasGap) this.#backfill.fillGap(topic)
+    if (topic?.hasGap) this.#backfill.fillGap(topic, reason)
   }
 
   /** Sends an ephemeral event to topics: serialised once, and only if one has a subscriber here. */
@@ -137,7 +139,7 @@ export class Hub {
     }
     for (const some of inChunks(offsets, TOPICS_PER_TURN)) {
       for (const { topic, lastOffset } of await this.log.findAdvanced(some)) {
-        this.handleHint(topic, lastOffset)
+        this.handleHint(topic, lastOffset, 'missed')
       }
     }
   }
@@ -190,7 +192,7 @@ export class Hub {
     if (isComplete) {
       for (const publication of missed) topic.accept(publication)
     }
-    if (topic.hasGap) this.#backfill.fillGap(topic)
+    if (topic.hasGap) this.#backfill.fillGap(topic, 'subscribe')
     return {
       subscription,
       position: { epoch, offset: isComplete ? after : lastOffset },
@@ -208,6 +210,7 @@ export class Hub {
 
   /** Reacts to channel.added and channel.removed in a user's own topic. */
   #onDelivered(delivery: Delivery) {
+    if (!this.#topics.get(delivery.topic)?.isEmpty) timeDelivery(delivery, this.options.metrics)
     const { type } = delivery.publication
     if (type !== 'channel.added' && type !== 'channel.removed') return
     const user = parseTopic(delivery.topic)
@@ -218,7 +221,7 @@ export class Hub {
     // The channel's own topic holds a channel.member_left, which ends the user's subscription.
     const channelTopic = topicNames.channel(user.appId, event.payload.channelId)
     const channel = this.#topics.get(channelTopic)
-    if (channel && channel.deliveredOffset !== null) this.#backfill.fillGap(channel)
+    if (channel && channel.deliveredOffset !== null) this.#backfill.fillGap(channel, 'hint')
   }
 
   /** Missing publications are no longer in the log: subscribers must load the current state. */

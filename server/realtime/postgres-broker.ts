@@ -1,6 +1,7 @@
 import { connectOnce, createDb } from '../db/client.ts'
 import { ownSchema } from '../db/own-schema.ts'
 import type { Broker, NodeNote } from './broker.ts'
+import { createListenerWatch, type ListenerWatch } from './listener-watch.ts'
 import { NoteAssembler } from './note-pieces.ts'
 import { createNoteSender } from './note-sender.ts'
 import { timings as defaults, type Timings } from './timings.ts'
@@ -23,7 +24,7 @@ export function createPostgresBroker({
   nodeId,
   report,
   timings,
-}: PostgresBrokerOptions): Broker {
+}: PostgresBrokerOptions): Broker & { listener: ListenerWatch } {
   const { brokerBeatMs, brokerSilenceMs } = { ...defaults, ...timings }
   const schema = ownSchema(url)
   /** Services in other schemas have channels of their own. */
@@ -35,6 +36,7 @@ export function createPostgresBroker({
   /** When a note of our own last arrived, on whichever connection. */
   let heardAt = lastHeartbeatAt
   let heartbeat: NodeJS.Timeout | undefined
+  const watch = createListenerWatch(brokerSilenceMs)
 
   const notify = (payloads: string[]) =>
     notifier
@@ -55,20 +57,28 @@ export function createPostgresBroker({
   }
 
   return {
+    listener: watch,
     send: sender.send,
     async start({ onNote, onMissedNotes }) {
       const onPayload = createReceiver({
         nodeId,
         onNote,
-        onOwn: () => {
+        onOwn: (isBeat) => {
           lastHeartbeatAt = performance.now()
           heardAt = lastHeartbeatAt
+          watch.heard(isBeat)
         },
       })
-      const onListening = () => onMissedNotes(performance.now() - heardAt)
+      const onListening = () => {
+        watch.restarted()
+        onMissedNotes(performance.now() - heardAt)
+      }
       await listen(onPayload, onListening)
       heartbeat = setInterval(() => {
-        if (!sender.isFlushing()) void notify([`${nodeId}\n`])
+        if (!sender.isFlushing()) {
+          watch.sent()
+          void notify([`${nodeId}\n`])
+        }
         if (performance.now() - lastHeartbeatAt <= brokerSilenceMs) return
         listen(onPayload, onListening).catch((error) => report(error, 'broker listen failed'))
       }, brokerBeatMs)
@@ -87,15 +97,15 @@ export function createPostgresBroker({
 type ReceiverOptions = {
   nodeId: string
   onNote: (note: NodeNote) => void
-  /** Called when a payload of this node has come back. */
-  onOwn: () => void
+  /** Called when a payload of this node has come back: one of its beats, or notes. */
+  onOwn: (isBeat: boolean) => void
 }
 
 function createReceiver({ nodeId, onNote, onOwn }: ReceiverOptions) {
   const assembler = new NoteAssembler()
   return (payload: string) => {
     const end = payload.indexOf('\n')
-    if (payload.slice(0, end) === nodeId) return onOwn()
+    if (payload.slice(0, end) === nodeId) return onOwn(payload.length === end + 1)
     const lines = payload.slice(end + 1).split('\n')
     for (const line of lines) {
       const note = assembler.accept(payload.slice(0, end), line)

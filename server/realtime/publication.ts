@@ -9,7 +9,10 @@ export type Publication = {
   messageId: string | null
   /** Present in the process that made the event; others parse the envelope where they need it. */
   payload?: Envelope['payload'] | undefined
+  /** When it was committed, by `performance.now()`, and by whom; only while it is new. */
+  committed?: Committed | undefined
 }
+export type Committed = { at: number; origin: 'own' | 'other' }
 export type DurablePublication = Publication & { offset: number }
 
 /** The only place that parses envelopes. */

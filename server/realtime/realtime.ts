@@ -70,7 +70,7 @@ export function createRealtime({
   const schedule = createSchedule(report)
   let isClosing = false
   // Another node may have its database: the clients reconnect there.
-  const sendAway = async () => {
+  const leaveOutage = async () => {
     report(undefined, 'database out of reach: closing all sockets')
     await sessions.drain(timings.shutdownMs)
     const { code, reason } = closings.shutdown
@@ -78,7 +78,7 @@ export function createRealtime({
   }
   const { observe, isOutage } = createOutageWatch({
     outageMs: timings.outageMs,
-    onOutage: () => void sendAway(),
+    onOutage: () => void leaveOutage(),
   })
 
   return {
@@ -104,6 +104,7 @@ export function createRealtime({
         problem: 'node heartbeat write failed',
       })
     },
+    sendAway: (milliseconds: number) => sessions.drainLate(milliseconds),
     closeSessions: () => {
       isClosing = true
       return sessions.drain(timings.shutdownMs)

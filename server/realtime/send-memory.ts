@@ -4,7 +4,7 @@ import type { Metrics } from '../core/metrics.ts'
 type SendMemoryOptions = {
   /** How many bytes of frames this node may keep for its sockets. */
   mostBytes: number
-  metrics: Pick<Metrics, 'sendMemory' | 'socketsCut'>
+  metrics: Pick<Metrics, 'sendMemory' | 'socketsCut' | 'slowConsumers'>
   sockets: () => Iterable<WebSocket>
 }
 /** A frame, with how many sockets have not written it yet. */
@@ -71,6 +71,7 @@ export class SendMemory {
       excess -= socket.bufferedAmount
       socket.terminate()
       this.options.metrics.socketsCut.inc()
+      this.options.metrics.slowConsumers.inc({ reason: 'memory' })
     }
   }
 }

@@ -48,6 +48,14 @@ export class Sessions {
     )
   }
 
+  /**
+   * Closes the sessions within this time. The first half is for proxies: a client that connects
+   * again before they know would come back here.
+   */
+  drainLate(milliseconds: number) {
+    setTimeout(() => void this.drain(milliseconds / 2), milliseconds / 2).unref()
+  }
+
   /** Closes all sessions, spread over a time, so that not all clients reconnect at once. */
   async drain(milliseconds: number) {
     const sessions = [...this.#byUser.values()].flatMap((sessions) => [...sessions])

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import { limits, type TopicInput } from '@parley/contract'
 import type { WebSocket } from 'ws'
 import { ApiError } from '../core/errors.ts'
+import { identify } from './counted-socket.ts'
 import { Credit } from './credit.ts'
 import type { RealtimeNode } from './node.ts'
 import { type Closing, closings } from './protocol/codes.ts'
@@ -55,6 +56,7 @@ export class TrpcSocket extends EventEmitter {
     if (isGood && !this.node.userSockets.take(claims)) return this.#end(closings.tooManySockets)
     this.#stage = isGood ? 'accepted' : 'refused'
     if (isGood) {
+      identify(this.socket, claims)
       this.#closeAt(claims.expiresAt)
       this.socket.once('close', () => this.node.userSockets.release(claims))
     }

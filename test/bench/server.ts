@@ -38,6 +38,7 @@ export async function startServer(variables: Record<string, string>) {
         RATE_LIMIT_MESSAGES: '0',
         RATE_LIMIT_REQUESTS: '0',
         RATE_LIMIT_TOKENS: '0',
+        SHUTDOWN_DELAY_SECONDS: '0',
         LOG_LEVEL: 'error',
         ...variables,
       },

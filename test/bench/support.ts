@@ -8,6 +8,7 @@ import { buildApp } from '@parley/server/app'
 import { createEventBus } from '@parley/server/core/event-bus'
 import { createJobStaging } from '@parley/server/core/jobs'
 import { createMetrics } from '@parley/server/core/metrics'
+import { createShutdown } from '@parley/server/core/shutdown'
 import { createTokens } from '@parley/server/core/tokens'
 import { createDb } from '@parley/server/db/client'
 import { startEmbeddedPostgres } from '@parley/server/db/embedded/index'
@@ -46,6 +47,7 @@ export async function startNode(databaseUrl: string) {
   const server = buildApp({
     db,
     metrics,
+    shutdown: createShutdown(),
     bus,
     http: {
       rateLimits: { tokens: 0, messages: 0, requests: 0 },
@@ -53,6 +55,7 @@ export async function startNode(databaseUrl: string) {
       trustProxy: false,
       hasDocsPage: false,
       logLevel: 'error',
+      logSample: 1,
     },
     access: { tokens, adminKey: ADMIN_KEY, userAdminAccess: 'bearer' },
     urls: { publicUrl: () => 'http://bench', wsUrl: () => 'ws://bench' },

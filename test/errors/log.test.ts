@@ -7,7 +7,7 @@ function logged(error: unknown) {
   const lines: object[] = []
   const write = (level: string) => (fields: object, message: string) =>
     void lines.push({ level, ...fields, message })
-  logError({ error: write('error'), warn: write('warn') }, error, toApiError(error))
+  logError({ error: write('error'), debug: write('debug') }, error, toApiError(error))
   return lines
 }
 
@@ -37,10 +37,10 @@ test('values that the database refuses are not logged', async () => {
   expect(JSON.stringify(logged(error))).not.toContain('hush')
 })
 
-test('a caller mistake is not logged, and a lost database in one line', () => {
+test('a caller mistake is not logged, and a call that a lost database fails for debugging', () => {
   expect(logged(Object.assign(new Error('too large'), { statusCode: 413 }))).toEqual([])
   const lost = Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' })
   expect(logged(lost)).toEqual([
-    { level: 'warn', fault: 'connection refused', message: 'database unavailable' },
+    { level: 'debug', fault: 'connection refused', message: 'refused without the database' },
   ])
 })

@@ -72,4 +72,4 @@ export function createProgram({ name, command, programs, cwd, environment, onDea
   }
 }
 
-const isWarning = (line: string) => /"level":(40|50|60)/.test(line)
+const isWarning = (line: string) => /"level":"(warn|error|fatal)"/.test(line)

@@ -50,6 +50,7 @@ export async function openRig({ seed, programs, nodes: count, ...options }: RigO
     RATE_LIMIT_MESSAGES: '0',
     RATE_LIMIT_REQUESTS: '0',
     PRESENCE_GRACE_SECONDS: '1',
+    SHUTDOWN_DELAY_SECONDS: '0',
     JOBS: 'external',
     PUSH_SECRET_KEY: provider.settings.secretKey,
     PUSH_API_URL: provider.settings.apiUrl,

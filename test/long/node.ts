@@ -3,6 +3,7 @@ import { buildApp } from '@parley/server/app'
 import { createEventBus } from '@parley/server/core/event-bus'
 import { createJobStaging } from '@parley/server/core/jobs'
 import { createMetrics } from '@parley/server/core/metrics'
+import { createShutdown } from '@parley/server/core/shutdown'
 import { createTokens } from '@parley/server/core/tokens'
 import { createDb } from '@parley/server/db/client'
 import { createCleanup } from '@parley/server/jobs/cleanup'
@@ -79,6 +80,7 @@ const metrics = createMetrics()
 const app = buildApp({
   db,
   metrics,
+  shutdown: createShutdown(),
   bus: { ...bus, publisher },
   http: {
     rateLimits: { tokens: tokensAMinute, messages: 0, requests: 0 },
@@ -86,6 +88,7 @@ const app = buildApp({
     trustProxy: false,
     hasDocsPage: false,
     logLevel: 'error',
+    logSample: 1,
   },
   access: {
     tokens: await createTokens([SECRET]),

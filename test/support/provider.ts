@@ -9,6 +9,7 @@ type Call = {
   method: string
   path: string
   key: string | undefined
+  traceparent: string
   body: Record<string, unknown>
   at: number
 }
@@ -32,6 +33,7 @@ export async function serveProvider() {
       method: request.method ?? '',
       path: request.url ?? '',
       key: request.headers.authorization,
+      traceparent: String(request.headers.traceparent),
       body: text ? JSON.parse(text) : {},
       at: Date.now(),
     }

@@ -17,6 +17,7 @@ export const production = {
   HOST: '127.0.0.1',
   JWT_SECRET: 'the secret of these tests, 32 bytes or more',
   ADMIN_API_KEY: 'the-admin-key-of-these-tests',
+  SHUTDOWN_DELAY_SECONDS: '0',
 }
 
 /** Starts programs, and kills those that still run after each test. */
@@ -59,12 +60,19 @@ export function start(variables: Record<string, string>, cwd: string) {
     child,
     code,
     value,
-    url: () => value('Base URL'),
+    url: () => matched(/(?:^Base URL: +|"baseUrl":")([^"\s]+)/m),
     /** The address it listens on, from its log. */
     address: () => matched(/"Server listening at (\S+?)"/),
     output: () => output,
+    /** The output as people read it: of lines of the log only what they say. */
+    said: () => output.replace(/^\{.*\}$/gm, said),
     kill: (signal: NodeJS.Signals) => child.kill(signal),
   }
+}
+
+function said(line: string) {
+  const { level, msg } = JSON.parse(line)
+  return level === 'warn' ? `Warning: ${msg}` : msg
 }
 
 /** Rejects while a server listens there. */

@@ -4,15 +4,16 @@ import { type AppOptions, buildApp } from '@parley/server/app'
 import { createEventBus } from '@parley/server/core/event-bus'
 import { acceptedTasks, createJobStaging } from '@parley/server/core/jobs'
 import { createMetrics } from '@parley/server/core/metrics'
+import { createShutdown } from '@parley/server/core/shutdown'
 import { createTokens } from '@parley/server/core/tokens'
-import { connectOnce, createDb, openConnection, type Patience } from '@parley/server/db/client'
+import { createDb, openConnection, type Patience } from '@parley/server/db/client'
 import { ownSchema } from '@parley/server/db/own-schema'
 import { createCleanup } from '@parley/server/jobs/cleanup'
 import { type JobsOptions, startJobs } from '@parley/server/jobs/index'
 import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
 import { watchWorkers } from '@parley/server/jobs/watch-workers'
 import { afterAll, beforeAll, expect, inject } from 'vitest'
-import { databaseUrl } from './postgres.ts'
+import { cloneDatabase } from './clone-database.ts'
 import { serveProvider } from './provider.ts'
 import { ADMIN_KEY, SECRET } from './secrets.ts'
 import { noteStatement } from './sql/sent.ts'
@@ -81,6 +82,7 @@ export async function createWorld({
   })
   const tokens = await createTokens([SECRET])
   const bus = createEventBus()
+  const shutdown = createShutdown()
   const metrics = createMetrics()
   const cleanup = createCleanup({
     db: pool,
@@ -99,12 +101,14 @@ export async function createWorld({
     db: pool,
     metrics,
     bus,
+    shutdown,
     http: {
       rateLimits: noLimits,
       allowedOrigins: [],
       trustProxy: false,
       hasDocsPage: false,
       logLevel: 'error',
+      logSample: 1,
       ...options,
     },
     access: { tokens, adminKey: ADMIN_KEY, userAdminAccess },
@@ -184,6 +188,7 @@ export async function createWorld({
     pool,
     metrics,
     cleanup,
+    shutdown,
     sign: tokens.sign,
     databaseUrl: database.url,
     stop: async () => {
@@ -230,24 +235,4 @@ export function useWorldWithProvider(jobs: NonNullable<WorldOptions['jobs']> = {
 function existing<T>(made: T | undefined): T {
   if (made === undefined) throw new Error('the world exists only while tests run')
   return made
-}
-
-let clones = 0
-async function cloneDatabase() {
-  const server = inject('databaseUrl')
-  const name = `${inject('template')}_${process.pid}_${++clones}`
-  const admin = connectOnce(server)
-  // A copy of files writes no log; the checkpoint that it needs costs little without fsync.
-  await admin.unsafe(`
-    create database ${name}
-    template ${inject('template')}
-    strategy file_copy`)
-  return {
-    url: databaseUrl(server, name),
-    isOwn: true,
-    drop: async () => {
-      await admin.unsafe(`drop database if exists ${name} with (force)`)
-      await admin.end()
-    },
-  }
 }

@@ -31,14 +31,15 @@ export function createAppender(ctx: AppendContext) {
   const append: Append = (facts, channel) => {
     const { author, command } = facts
     const { clientId } = command.input
+    const { trace } = command.caller
     const key = `${channel.id} ${author.id} ${clientId}`
     const repeated = clientId === undefined ? undefined : sentByKey.get(key)
     if (repeated) return { result: repeated, isRepeat: true }
 
     const message = emitMessage(facts, channel)
     if (isPushed(message, command.input.silent))
-      ctx.enqueue('push-message', { messageId: message.id })
-    if (linksIn(message.text).length > 0) ctx.enqueue('preview', { messageId: message.id })
+      ctx.enqueue('push-message', { messageId: message.id }, trace)
+    if (linksIn(message.text).length > 0) ctx.enqueue('preview', { messageId: message.id }, trace)
     if (clientId !== undefined) sentByKey.set(key, message)
     const authorSeq = counters.nextOfAuthor(facts, message)
     messages.push({ ...message, appId: command.caller.appId, authorSeq })

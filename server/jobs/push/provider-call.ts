@@ -1,3 +1,5 @@
+import { traceparentOf } from '../../core/trace.ts'
+import { jobTraces } from '../job-trace.ts'
 import { secondsUntil } from '../retry-after.ts'
 import { withTimeout } from '../with-timeout.ts'
 import type { PushSettings } from './settings.ts'
@@ -37,10 +39,12 @@ export const createProviderCall =
     path: string,
     { body, timeoutMs = TIMEOUT_MS, signal }: CallOptions = {},
   ) => {
+    const [trace] = jobTraces.getStore() ?? []
     const init = {
       method,
       headers: {
         authorization: `ApiKey ${secretKey}`,
+        ...(trace === undefined ? {} : { traceparent: traceparentOf(trace) }),
         ...(body ? { 'content-type': 'application/json' } : {}),
       },
       redirect: 'error',

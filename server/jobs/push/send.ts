@@ -1,4 +1,5 @@
 import type { Metrics } from '../../core/metrics.ts'
+import { jobTraces } from '../job-trace.ts'
 import type { Log } from '../log.ts'
 import { RetryLaterError } from '../tasks.ts'
 import type { PushEvent } from './events.ts'
@@ -88,7 +89,8 @@ function settle(sent: Sent[], { metrics, log }: SendContext) {
   for (const { pushes, ...refusal } of refusals.values()) {
     metrics.pushes.inc({ outcome: 'refused' }, pushes.length)
     const transactionId = pushes[0]?.transactionId
-    log.error({ ...refusal, pushes: pushes.length, transactionId }, 'push refused')
+    const traces = jobTraces.getStore()
+    log.error({ ...refusal, pushes: pushes.length, transactionId, traces }, 'push refused')
   }
   return sent.filter(({ result }) => result === 'unavailable')
 }

@@ -1,5 +1,6 @@
 import { limits } from '@parley/contract'
 import { AdmissionError } from '../../core/admission.ts'
+import { identify } from '../counted-socket.ts'
 import type { Subscribed } from '../hub.ts'
 import type { ClientCommand, CommandOf, ReplyResults } from '../protocol/codec.ts'
 import { closings, errors, type ProtocolError } from '../protocol/codes.ts'
@@ -70,6 +71,7 @@ async function connect(connection: Connection, { id, request: { token } }: Comma
   if (isClosed(connection)) return
   if (!node.userSockets.take(claims)) return connection.close(closings.tooManySockets)
   connection.begin(claims)
+  identify(connection.socket, claims)
   // Registered before the token's generation is read, so that no revocation is missed in between.
   const generation = await node.register(connection)
   if (generation !== claims.generation) return connection.close(closings.invalidToken)

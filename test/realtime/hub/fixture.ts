@@ -105,6 +105,7 @@ class MemoryLog {
     return kept
       .filter(({ offset }) => offset > after)
       .map(({ topic, offset, type, envelope, messageId }) => ({
+        ageSeconds: 0,
         topic,
         offset,
         type,
@@ -173,6 +174,10 @@ export function stopTimers() {
 const metrics = createMetrics()
 /** How many publications were delivered since the last hub was opened, over all subscribers. */
 export const delivered = async () => (await metrics.deliveries.get()).values[0]?.value ?? 0
+
+/** How many events were read to fill gaps, over all hubs. */
+export const filled = async (reason: 'hint' | 'reorder' | 'subscribe' | 'missed') =>
+  (await metrics.gapsFilled.get()).values.find(({ labels }) => labels.reason === reason)?.value ?? 0
 
 /** How many bytes of events the topics of the hub keep that was used last. */
 export const eventBytes = async () => (await metrics.eventMemory.get()).values[0]?.value ?? 0

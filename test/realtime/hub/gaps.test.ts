@@ -1,7 +1,17 @@
 import type { Envelope } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { upTo } from '../../support/events.ts'
-import { appId, channelId, chat, Listener, openHub, own, pass, stopTimers } from './fixture.ts'
+import {
+  appId,
+  channelId,
+  chat,
+  filled,
+  Listener,
+  openHub,
+  own,
+  pass,
+  stopTimers,
+} from './fixture.ts'
 
 const left = (userId: string): Envelope => ({
   type: 'channel.member_left',
@@ -153,4 +163,20 @@ test('a recheck ends a subscription that is still being answered', async () => {
   expect([ana.received, ben.received]).toEqual([[1], []])
   await hub.recheck({ appId, userId: 'ana' }, [chat])
   expect(ana.ended).toEqual([])
+})
+
+test('gaps are counted by why they were read: a hint, or nobody had told of them', async () => {
+  const { hub, memory } = await openHub()
+  const listener = new Listener()
+  await listener.join(hub, chat)
+  const before = { hint: await filled('hint'), missed: await filled('missed') }
+  memory.appendSeveral(chat, 3)
+  hub.handleHint(chat, 3)
+  await pass()
+  memory.appendSeveral(chat, 2)
+  await hub.reconcile()
+  await pass()
+  expect(listener.received).toEqual(upTo(5))
+  expect((await filled('hint')) - before.hint).toBe(3)
+  expect((await filled('missed')) - before.missed).toBe(2)
 })

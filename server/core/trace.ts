@@ -1,0 +1,17 @@
+import { randomBytes } from 'node:crypto'
+
+const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
+
+/** The id of the trace that a request belongs to (W3C Trace Context), or of a new one. */
+export const traceOf = (traceparent: string | string[] | undefined) =>
+  TRACEPARENT.exec(String(traceparent))?.[1] ?? randomBytes(16).toString('hex')
+
+/** What a call to another service carries. */
+export const traceparentOf = (trace: string) => `00-${trace}-${randomBytes(8).toString('hex')}-01`
+
+/**
+ * Whether a trace is one of the share that is logged. It follows from its id, so all nodes decide
+ * alike; ids are random in their last half.
+ */
+export const isSampled = (trace: string, share: number) =>
+  Number.parseInt(trace.slice(-8), 16) / 2 ** 32 < share

@@ -1,0 +1,50 @@
+import { isDatabaseUnavailable } from './availability.ts'
+
+/** The database has become unavailable, or is available again after so many failures. */
+export type OutageChange =
+  | { isOver: false; error: unknown }
+  | { isOver: true; milliseconds: number; failures: number }
+
+export type Outages = ReturnType<typeof createOutages>
+
+/** Tells from the outcomes of work when an outage of the database begins and when it is over. */
+export function createOutages() {
+  const listeners = new Set<(change: OutageChange) => void>()
+  let began: number | undefined
+  let failures = 0
+  const tell = (change: OutageChange) => {
+    for (const listener of listeners) listener(change)
+  }
+  return {
+    worked: () => {
+      if (began === undefined) return
+      const milliseconds = Math.round(performance.now() - began)
+      began = undefined
+      tell({ isOver: true, milliseconds, failures })
+    },
+    failed: (error: unknown) => {
+      if (!isDatabaseUnavailable(error)) return
+      failures = began === undefined ? 1 : failures + 1
+      if (began !== undefined) return
+      began = performance.now()
+      tell({ isOver: false, error })
+    },
+    subscribe: (listener: (change: OutageChange) => void) => {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+  }
+}
+
+type Log = Record<'warn' | 'info', (facts: object, message: string) => void>
+
+/** One line when an outage begins, and one when it is over. */
+export const logOutages = (outages: Pick<Outages, 'subscribe'>, log: Log) =>
+  outages.subscribe((change) => {
+    if (change.isOver) {
+      const { milliseconds: ms, failures } = change
+      return log.info({ ms, failures }, 'database available again')
+    }
+    const fault = change.error instanceof Error ? change.error.message : undefined
+    log.warn({ fault }, 'database unavailable')
+  })

@@ -1,0 +1,35 @@
+import type { IncomingMessage } from 'node:http'
+import type { Caller } from '../core/context.ts'
+import { traceOf } from '../core/trace.ts'
+
+/** What is found out about a request while it is served, for its line in the log. */
+export type RequestFacts = {
+  /** Several in a tRPC batch, of one caller. */
+  operations: string[]
+  /** The id of its trace. */
+  trace: string
+  appId?: string
+  userId?: string
+  /** Of the last error. */
+  code?: string
+}
+
+const known = new WeakMap<IncomingMessage, RequestFacts>()
+
+export function factsOf(request: IncomingMessage): RequestFacts {
+  const facts = known.get(request) ?? {
+    operations: [],
+    trace: traceOf(request.headers.traceparent),
+  }
+  known.set(request, facts)
+  return facts
+}
+
+/** Notes who calls, and of which trace what they cause is a part. */
+export function noteCaller(facts: RequestFacts, caller: Caller) {
+  if ('appId' in caller) {
+    facts.appId = caller.appId
+    caller.trace = facts.trace
+  }
+  if ('userId' in caller && caller.userId !== null) facts.userId = caller.userId
+}

@@ -1,0 +1,29 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isSampled } from '../core/trace.ts'
+import { factsOf } from './request-facts.ts'
+
+/** A call that takes longer is always logged. */
+const SLOW_MS = 1_000
+/** Asked every second or so, by every proxy. */
+const PROBES = new Set(['/health', '/health/live'])
+
+/**
+ * Logs a request in one line, once it was answered. Of those that succeeded in time only a share is
+ * logged; refused, failed and slow ones always are. It names the route, never the URL, which may
+ * contain secrets.
+ */
+export const createRequestLog =
+  ({ sample }: { sample: number }) =>
+  ({ log, method, routeOptions, ip, raw }: FastifyRequest, reply: FastifyReply) => {
+    const { operations, appId: app, userId: user, code, trace } = factsOf(raw)
+    const status = reply.statusCode
+    const ms = Math.round(reply.elapsedTime)
+    const route = routeOptions.url ?? null
+    const names = [...new Set(operations)]
+    const what = names.length > 0 ? { operation: names.join(',') } : { method, route }
+    const calls = operations.length > 1 ? operations.length : undefined
+    const line = { ...what, calls, app, user, status, code, ms, address: ip, trace }
+    if (route !== null && PROBES.has(route)) return log.debug(line, 'request completed')
+    const isNotable = status >= 400 || code !== undefined || ms >= SLOW_MS
+    if (isNotable || isSampled(trace, sample)) log.info(line, 'request completed')
+  }

@@ -1,0 +1,39 @@
+import { WebSocket } from 'ws'
+import type { UserRef } from '../core/user-ref.ts'
+
+type SendArguments = Parameters<WebSocket['send']>
+
+/** A socket of ours that knows what its line in the log will say. */
+export class CountedSocket extends WebSocket {
+  framesSent = 0
+  framesReceived = 0
+  /** The code with which this side closed it. */
+  closedWith: number | undefined
+  /** Whose it is, once the token was verified. */
+  user: UserRef | undefined
+  readonly openedAt = performance.now()
+
+  override send(
+    data: SendArguments[0],
+    options?: SendArguments[1] | SendArguments[2],
+    done?: SendArguments[2],
+  ) {
+    this.framesSent += 1
+    super.send(data, options as SendArguments[1], done) // either, as ws accepts them
+  }
+
+  override emit(event: string, ...args: unknown[]) {
+    if (event === 'message') this.framesReceived += 1
+    return super.emit(event, ...args)
+  }
+
+  override close(code?: number, reason?: string | Buffer) {
+    if (this.readyState === this.OPEN) this.closedWith ??= code
+    super.close(code, reason)
+  }
+}
+
+/** Notes whose socket it is. */
+export function identify(socket: WebSocket, { appId, userId }: UserRef) {
+  if (socket instanceof CountedSocket) socket.user = { appId, userId }
+}

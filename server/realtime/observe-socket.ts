@@ -1,0 +1,56 @@
+import type { IncomingMessage } from 'node:http'
+import type { Metrics } from '../core/metrics.ts'
+import type { CountedSocket } from './counted-socket.ts'
+import { closings } from './protocol/codes.ts'
+
+type SocketMetrics = Pick<
+  Metrics,
+  'sockets' | 'socketCloses' | 'slowConsumers' | 'credentialsRefused'
+>
+/** Where a socket comes from, by its request: a proxy's address would say nothing. */
+export type SocketOrigin = { address: string; requestId: string }
+type ObserveOptions = {
+  metrics: SocketMetrics
+  /** Called with the facts of a socket that has ended. */
+  onEnd: (facts: object) => void
+  originOf: (request: IncomingMessage) => SocketOrigin | undefined
+}
+
+/** Clients may close with any code: each would be a series of its own. */
+const KNOWN_CODES = new Set([
+  ...Object.values(closings).map(({ code }) => code),
+  ...[1000, 1001, 1005, 1006, 1007, 1009],
+])
+
+/** Counts a socket, and says what it was when it has ended. */
+export function observeSocket(
+  socket: CountedSocket,
+  request: IncomingMessage,
+  { metrics, onEnd, originOf }: ObserveOptions,
+) {
+  const origin = originOf(request)
+  const path = request.url?.split('?')[0]
+  const { socket: stream } = request
+  metrics.sockets.inc()
+  socket.on('close', (received: number) => {
+    // Whoever closes first says why; the other side repeats it, or is gone.
+    const code = socket.closedWith ?? received
+    metrics.sockets.dec()
+    metrics.socketCloses.inc({ code: KNOWN_CODES.has(code) ? String(code) : 'other' })
+    if (code === closings.slow.code) metrics.slowConsumers.inc({ reason: 'unread' })
+    if (code === closings.invalidToken.code)
+      metrics.credentialsRefused.inc({ credential: 'ws_token', code: 'INVALID_TOKEN' })
+    onEnd({
+      app: socket.user?.appId,
+      user: socket.user?.userId,
+      code,
+      path,
+      seconds: Math.round((performance.now() - socket.openedAt) / 1_000),
+      framesIn: socket.framesReceived,
+      framesOut: socket.framesSent,
+      bytesIn: stream.bytesRead,
+      bytesOut: stream.bytesWritten,
+      ...origin,
+    })
+  })
+}

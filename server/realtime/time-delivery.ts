@@ -1,0 +1,15 @@
+import type { Metrics } from '../core/metrics.ts'
+import type { Delivery } from './publication.ts'
+
+/**
+ * Measures the time from the commit of an event to its writing to sockets. Frames are written at
+ * the end of the tick; this runs after them.
+ */
+export function timeDelivery(
+  { publication: { committed } }: Delivery,
+  { deliverySeconds }: Pick<Metrics, 'deliverySeconds'>,
+) {
+  if (!committed) return
+  const { at, origin } = committed
+  setImmediate(() => deliverySeconds.observe({ origin }, (performance.now() - at) / 1_000))
+}

@@ -1,0 +1,74 @@
+import { createConnection } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { exchange, post } from './support/raw.ts'
+import { RawSocket } from './support/socket.ts'
+import { createWorld, useWorld } from './support/world.ts'
+
+const world = useWorld()
+
+/** Another node: once it has announced its end, it is of no use for other tests. */
+async function leavingNode() {
+  const node = await createWorld({ databaseUrl: world().databaseUrl })
+  onTestFinished(node.stop)
+  const [ana] = await node.users('ana')
+  return { node, ana }
+}
+
+test('a server about to stop fails its health, and serves calls and sockets', async () => {
+  const { node, ana } = await leavingNode()
+  const health = () => post(node.url, '/health', { method: 'GET' })
+  expect((await health()).status).toBe(200)
+  // So long that no socket is sent away meanwhile.
+  void node.shutdown.announce(600_000)
+  const answer = await health()
+  expect(answer.status).toBe(503)
+  expect(JSON.parse(answer.body).error.message).toBe('The server is about to stop')
+  expect((await post(node.url, '/health/live', { method: 'GET' })).status).toBe(200)
+  const { id } = await ana.channels.create({ type: 'group', name: 'Late' })
+  expect((await ana.messages.send({ channelId: id, text: 'still here' })).seq).toBe(1)
+  const socket = await RawSocket.connect(node, ana)
+  socket.socket.terminate()
+})
+
+test('a server about to stop keeps no connection open for another request', async () => {
+  const { node } = await leavingNode()
+  const request = 'GET /health/live HTTP/1.1\r\nHost: parley\r\n\r\n'
+  const { hostname, port } = new URL(node.url)
+  const kept = createConnection(Number(port), hostname)
+  onTestFinished(() => void kept.destroy())
+  const received = (text: string) =>
+    new Promise<string>((resolve) => {
+      kept.removeAllListeners('data')
+      kept.on('data', (data) => String(data).includes(text) && resolve(String(data)))
+    })
+  const first = received('HTTP/1.1')
+  kept.write(request)
+  expect(await first).toMatch(/connection: keep-alive/i)
+  await node.shutdown.announce(1)
+  const [answer] = await exchange(node.url, request)
+  expect(answer).toMatchObject({ status: 200, headers: { connection: 'close' } })
+  const last = received('HTTP/1.1')
+  kept.write(request)
+  expect(await last).toMatch(/connection: close/i)
+})
+
+test('sockets are sent away in the second half of the time, one after the other', async () => {
+  const { node, ana } = await leavingNode()
+  const sockets = await Promise.all([1, 2, 3].map(() => RawSocket.connect(node, ana)))
+  const closedAt: number[] = []
+  const startedAt = performance.now()
+  const announced = node.shutdown.announce(1_800)
+  const codes = await Promise.all(
+    sockets.map(async ({ closed }) => {
+      const { code } = await closed
+      closedAt.push(performance.now() - startedAt)
+      return code
+    }),
+  )
+  expect(codes).toEqual([3001, 3001, 3001])
+  const [first = 0, , last = 0] = closedAt
+  expect(first).toBeGreaterThanOrEqual(890)
+  // Of 600 ms: a busy machine may be late with the first.
+  expect(last - first).toBeGreaterThan(100)
+  await announced
+})

@@ -1,0 +1,206 @@
+import { rmSync } from 'node:fs'
+import { createApi } from '@parley/client'
+import { createOutages, logOutages } from '@parley/server/db/outages'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { createDataFolder } from './support/folders.ts'
+import { freePorts } from './support/proxy-program.ts'
+import { sample } from './support/scrape.ts'
+import { RawSocket } from './support/socket.ts'
+import { production, start } from './support/start.ts'
+import { until } from './support/until.ts'
+import { useWorld } from './support/world.ts'
+
+type Line = Record<string, unknown> & { level: string; time: string; msg: string }
+
+const directory = createDataFolder('logs')
+const world = useWorld()
+let node: ReturnType<typeof start>
+let url = ''
+let metricsUrl = ''
+let apiKey = ''
+let appId = ''
+const sockets: RawSocket[] = []
+
+beforeAll(async () => {
+  const [port = 0] = await freePorts(1)
+  metricsUrl = `http://127.0.0.1:${port}/metrics`
+  node = start(
+    { ...production, DATABASE_URL: world().databaseUrl, METRICS_PORT: String(port) },
+    directory,
+  )
+  url = await node.address()
+  const app = await createApi({ url, adminKey: production.ADMIN_API_KEY }).apps.create({
+    name: 'Logged',
+  })
+  apiKey = app.apiKey
+  appId = app.id
+})
+afterEach(() => {
+  for (const { socket } of sockets.splice(0)) socket.terminate()
+})
+afterAll(() => {
+  node?.kill('SIGKILL')
+  rmSync(directory, { recursive: true, force: true })
+})
+
+/** All that the server has written: in production each line is JSON. */
+const lines = () => {
+  const complete = node.output().slice(0, node.output().lastIndexOf('\n'))
+  return complete.split('\n').map((line) => JSON.parse(line) as Line)
+}
+const line = (find: (line: Line) => boolean) => until(() => lines().find(find))
+
+const logged = (digits: string) => `${digits.repeat(16)}${'0'.repeat(16)}`
+const unlogged = (digits: string) => `${digits.repeat(16)}${'f'.repeat(16)}`
+
+/** A call with a trace of its own, by which its line is found. */
+const call = (path: string, trace: string, { token, body }: { token?: string; body?: object }) =>
+  fetch(url + path, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      traceparent: `00-${trace}-${'1'.repeat(16)}-01`,
+      ...(token && { Authorization: `Bearer ${token}` }),
+      ...(body && { 'Content-Type': 'application/json' }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+
+const mint = (userId: string) => createApi({ url, apiKey }).tokens.create({ userId })
+const createGroup = async (token: string, memberIds: string[]) =>
+  (await createApi({ url, token }).channels.create({ type: 'group', name: 'Talk', memberIds })).id
+
+test('a request has one line, with who did what from where, and its trace', async () => {
+  const { token } = await mint('ana')
+  const channelId = await createGroup(token, [])
+  const path = `/api/channels/${channelId}/messages`
+  await call(path, logged('a'), { token, body: { text: 'hush-text' } })
+  const found = await line(({ trace }) => trace === logged('a'))
+  expect(found).toEqual({
+    level: 'info',
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    node: expect.stringMatching(/^[0-9a-f]{8}$/),
+    requestId: expect.any(String),
+    operation: 'messages.send',
+    app: appId,
+    user: 'ana',
+    status: 201,
+    ms: expect.any(Number),
+    address: '127.0.0.1',
+    trace: logged('a'),
+    msg: 'request completed',
+  })
+  expect(node.output()).not.toContain('hush-text')
+  // A quarter of these lines is written, with ids as long as most applications have them.
+  const length = JSON.stringify({ ...found, user: crypto.randomUUID(), ms: 99 }).length + 1
+  expect(length * 0.25).toBeLessThanOrEqual(100)
+})
+
+test('of requests that succeed a share is logged, and all that are refused', async () => {
+  const { token } = await mint('ben')
+  await call('/api/channels', unlogged('b'), { token })
+  await call('/api/channels', unlogged('c'), { token: 'forged' })
+  await call('/health', logged('d'), {})
+  await call('/api/channels', logged('e'), { token })
+  await line(({ trace }) => trace === logged('e'))
+  const traces = lines().map(({ trace }) => trace)
+  expect(traces).not.toContain(unlogged('b'))
+  expect(traces).not.toContain(logged('d'))
+  expect(await line(({ trace }) => trace === unlogged('c'))).toMatchObject({
+    operation: 'channels.list',
+    status: 401,
+    code: 'INVALID_TOKEN',
+  })
+})
+
+test('the end of a socket has one line: whose it was, how long, why, and how much', async () => {
+  const minted = await mint('cem')
+  const socket = await RawSocket.connect({ url }, { minted })
+  sockets.push(socket)
+  socket.socket.close(1000)
+  await socket.closed
+  expect(await line(({ msg, user }) => msg === 'socket closed' && user === 'cem')).toMatchObject({
+    level: 'info',
+    app: appId,
+    code: 1000,
+    path: '/connection/websocket',
+    seconds: expect.any(Number),
+    framesIn: 1,
+    framesOut: 1,
+    bytesIn: expect.any(Number),
+    bytesOut: expect.any(Number),
+    address: '127.0.0.1',
+    requestId: expect.any(String),
+  })
+})
+
+test('an outage of the database has a line at its beginning and one at its end', () => {
+  const written: unknown[] = []
+  const outages = createOutages()
+  const write = (level: string) => (facts: object, message: string) =>
+    void written.push({ level, ...facts, message })
+  logOutages(outages, { warn: write('warn'), info: write('info') })
+  const lost = Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' })
+  outages.worked()
+  outages.failed(new Error('a bug'))
+  for (let failure = 0; failure < 5; failure++) outages.failed(lost)
+  outages.worked()
+  outages.worked()
+  outages.failed(lost)
+  expect(written).toEqual([
+    { level: 'warn', fault: 'connection refused', message: 'database unavailable' },
+    { level: 'info', ms: expect.any(Number), failures: 5, message: 'database available again' },
+    { level: 'warn', fault: 'connection refused', message: 'database unavailable' },
+  ])
+})
+
+/**
+ * The questions of docs/operations.md, in their order, about a message from one user to another.
+ * It reads what an operator has: the log and the metrics.
+ */
+async function whyNotDelivered({ from, to, at }: { from: string; to: string; at: string }) {
+  const before = lines().filter(({ time }) => time <= at)
+  const refused = before.findLast(
+    ({ operation, user, status }) =>
+      operation === 'messages.send' && user === from && Number(status) >= 400,
+  )
+  if (refused) return `the send was refused: ${refused.code}`
+  const metrics = await (await fetch(metricsUrl)).text()
+  if (sample(metrics, 'parley_listener_up') !== 1) return 'the node did not hear the others'
+  if (sample(metrics, 'parley_gaps_filled_total{reason="missed"}') > 20) return 'it came late'
+  const ended = before.findLast(({ msg, user }) => msg === 'socket closed' && user === to)
+  if (ended) return `the socket of ${to} was closed with ${ended.code}`
+  return 'it was delivered'
+}
+
+test('log and metrics tell why a message did not arrive', async () => {
+  await until(
+    async () => sample(await (await fetch(metricsUrl)).text(), 'parley_listener_up') === 1,
+  )
+  const [dora, emil] = [await mint('dora'), await mint('emil')]
+  const channelId = await createGroup(dora.token, ['emil'])
+  const socket = await RawSocket.connect({ url }, { minted: emil })
+  sockets.push(socket)
+  const send = (token: string, trace: string) =>
+    call(`/api/channels/${channelId}/messages`, trace, { token, body: { text: 'lunch?' } })
+  const question = { from: 'dora', to: 'emil', at: '9999' }
+  await send(dora.token, logged('1'))
+  await line(({ trace }) => trace === logged('1'))
+  expect(await whyNotDelivered(question)).toBe('it was delivered')
+
+  // Their token is revoked: the server ends the socket, and the client cannot come back.
+  await createApi({ url, apiKey }).tokens.revoke({ userId: 'emil' })
+  expect((await socket.closed).code).toBe(3503)
+  await line(({ msg, user }) => msg === 'socket closed' && user === 'emil')
+  await send(dora.token, logged('2'))
+  expect(await whyNotDelivered(question)).toBe('the socket of emil was closed with 3503')
+  const metrics = await (await fetch(metricsUrl)).text()
+  expect(sample(metrics, 'parley_socket_closes_total{code="3503"}')).toBeGreaterThan(0)
+
+  const refused = await send((await mint('gus')).token, unlogged('3'))
+  expect(refused.status).toBeGreaterThanOrEqual(400)
+  await line(({ trace }) => trace === unlogged('3'))
+  const { error } = (await refused.json()) as { error: { code: string } }
+  expect(await whyNotDelivered({ ...question, from: 'gus' })).toBe(
+    `the send was refused: ${error.code}`,
+  )
+})

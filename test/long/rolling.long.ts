@@ -1,0 +1,103 @@
+import { rmSync } from 'node:fs'
+import { createApi } from '@parley/client'
+import { topics } from '@parley/contract'
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
+import { createDataFolder } from '../support/folders.ts'
+import { freePorts, isInstalled, proxyPrograms, startProxy } from '../support/proxy-program.ts'
+import { centrifugeOf, listen } from '../support/realtime.ts'
+import { production, useChildren } from '../support/start.ts'
+import { patient } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
+
+const directory = createDataFolder('rolling')
+const world = useWorld()
+const children = useChildren()
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+/** How many callers send one message after the other. */
+const SENDERS = 6
+/** What a node logs of it. */
+const MESSAGE_SENT = /"operation":"messages.send"/
+
+const program = proxyPrograms.find(isInstalled)
+if (!program) console.log(`SKIPPED: none of ${proxyPrograms.join(', ')} is installed`)
+
+test.skipIf(!program)(
+  `a rolling restart of two nodes behind a real proxy loses no request and no event`,
+  async () => {
+    if (!program) return
+    const [listenPort = 0, ...ports] = await freePorts(3)
+    const [onePort = 0, twoPort = 0] = ports
+    const start = async (port: number) => {
+      const node = children.start(
+        {
+          ...production,
+          DATABASE_URL: world().databaseUrl,
+          PORT: String(port),
+          SHUTDOWN_DELAY_SECONDS: '8',
+          LOG_SAMPLE: '1',
+          RATE_LIMIT_MESSAGES: '0',
+          RATE_LIMIT_REQUESTS: '0',
+        },
+        directory,
+      )
+      await node.address()
+      return node
+    }
+    const nodes = [await start(onePort), await start(twoPort)]
+    const proxy = startProxy(program, { listen: listenPort, servers: [onePort, twoPort] })
+    onTestFinished(() => void proxy.kill('SIGKILL'))
+    const url = `http://127.0.0.1:${listenPort}`
+    const isServing = async () => expect((await fetch(`${url}/health`)).status).toBe(200)
+    await vi.waitFor(isServing, patient)
+
+    const { apiKey, id: appId } = await createApi({
+      url,
+      adminKey: production.ADMIN_API_KEY,
+    }).apps.create({ name: 'Rolling' })
+    const minted = await createApi({ url, apiKey }).tokens.create({ userId: 'ana' })
+    const ana = createApi({ url, token: minted.token })
+    const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Load' })
+    const client = centrifugeOf({ url }, { minted })
+    onTestFinished(() => client.disconnect())
+    const listener = await listen(client, topics.channel(appId, channelId))
+
+    let isOver = false
+    let sent = 0
+    const failures: string[] = []
+    const send = async () => {
+      while (!isOver) {
+        const answer = await fetch(`${url}/api/channels/${channelId}/messages`, {
+          method: 'POST',
+          headers: {
+            Authorization: `Bearer ${minted.token}`,
+            'Content-Type': 'application/json',
+          },
+          body: JSON.stringify({ text: 'under way' }),
+        }).then(
+          ({ status }) => status,
+          (error) => String(error.cause ?? error),
+        )
+        if (answer === 201) sent += 1
+        else failures.push(String(answer))
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    }
+    const senders = Array.from({ length: SENDERS }, send)
+    for (const [index, port] of [onePort, twoPort].entries()) {
+      nodes[index]?.kill('SIGTERM')
+      expect(await nodes[index]?.code).toBe(0)
+      const restarted = await start(port)
+      nodes[index] = restarted
+      // The next one leaves once the proxy sends requests to this one again.
+      await vi.waitFor(() => expect(restarted.output()).toMatch(MESSAGE_SENT), patient)
+    }
+    isOver = true
+    await Promise.all(senders)
+    expect(failures).toEqual([])
+    const received = await listener.untilType('message.new', sent)
+    const offsets = received.map(({ offset }) => offset)
+    expect(new Set(offsets).size).toBe(offsets.length)
+    console.log(`${program}: ${sent} messages during two restarts, none lost`)
+  },
+)

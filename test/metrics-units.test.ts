@@ -1,0 +1,52 @@
+import { countTopApps } from '@parley/server/core/top-apps'
+import { createListenerWatch } from '@parley/server/realtime/listener-watch'
+import { Registry } from 'prom-client'
+import { expect, onTestFinished, test, vi } from 'vitest'
+
+test('a listener that hears nothing is down, and its lag grows until a note arrives', () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const watch = createListenerWatch(12_000)
+  expect(watch.isUp()).toBe(false)
+  watch.sent()
+  vi.advanceTimersByTime(40)
+  watch.heard(true)
+  vi.advanceTimersByTime(5_000)
+  expect([watch.isUp(), watch.lagSeconds()]).toEqual([true, 0.04])
+  watch.sent()
+  vi.advanceTimersByTime(7_001)
+  watch.sent()
+  expect([watch.isUp(), watch.lagSeconds()]).toEqual([false, 7.001])
+  watch.heard(false)
+  expect([watch.isUp(), watch.lagSeconds()]).toEqual([true, 7.001])
+  watch.heard(true)
+  vi.advanceTimersByTime(100)
+  watch.heard(true)
+  expect(watch.lagSeconds()).toBe(0.1)
+  watch.sent()
+  vi.advanceTimersByTime(9_000)
+  watch.restarted()
+  expect(watch.lagSeconds()).toBe(0.1)
+})
+
+test('the ten apps with the most calls are shown, by the last full minute', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const registry = new Registry()
+  const count = countTopApps(registry, { name: 'top', help: 'Top.' })
+  for (let app = 1; app <= 12; app++) {
+    for (let call = 0; call < app; call++) count(`app-${app}`)
+  }
+  const series = async () => (await registry.metrics()).match(/^top\{.*$/gm) ?? []
+  expect(await series()).toEqual([])
+  vi.advanceTimersByTime(60_000)
+  count('app-1')
+  const top = await series()
+  expect(top).toHaveLength(10)
+  expect(top[0]).toBe('top{app="app-12"} 12')
+  expect(top[9]).toBe('top{app="app-3"} 3')
+  vi.advanceTimersByTime(60_000)
+  expect(await series()).toEqual(['top{app="app-1"} 1'])
+  vi.advanceTimersByTime(60_000)
+  expect(await series()).toEqual([])
+})

@@ -1,0 +1,162 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { limits } from '@parley/contract'
+import { observeDatabase } from '@parley/server/core/database-metrics'
+import { observeEventLoop } from '@parley/server/core/event-loop-metrics'
+import { createMetrics } from '@parley/server/core/metrics'
+import type { Db } from '@parley/server/db/client'
+import { createListenerWatch, observeListener } from '@parley/server/realtime/listener-watch'
+import { collectDefaultMetrics } from 'prom-client'
+import { expect, onTestFinished, test } from 'vitest'
+import { parse, parseAllDocuments } from 'yaml'
+import { root } from './support/consumer.ts'
+import { hasProgram } from './support/proxy-program.ts'
+
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+
+type Rule = {
+  alert: string
+  expr: string
+  annotations: { runbook: string; summary: string }
+  labels: { severity: string }
+}
+const { groups } = parse(read('ops/parley-alerts.yaml')) as { groups: { rules: Rule[] }[] }
+const rules = groups.flatMap((group) => group.rules)
+const dashboard = JSON.parse(read('ops/grafana-dashboard.json')) as {
+  panels: { title: string; targets: { expr: string }[] }[]
+}
+const panelQueries = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))
+
+/** The metrics of a server, with their labels. */
+function exported() {
+  const metrics = createMetrics()
+  const { registry } = metrics
+  const isReporter = async () => true
+  observeDatabase(metrics, { db: {} as Db, poolSize: 1, isReporter }) // it is not asked
+  observeListener(registry, createListenerWatch(1))
+  onTestFinished(observeEventLoop(registry))
+  collectDefaultMetrics({ register: registry })
+  const labels = new Map<string, string[]>()
+  for (const metric of registry.getMetricsAsArray()) {
+    const {
+      name,
+      type,
+      labelNames = [],
+    } = metric as unknown as {
+      name: string
+      type: string
+      labelNames?: string[]
+    }
+    const isHistogram = type === 'histogram'
+    const series = isHistogram ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name]
+    for (const each of series) labels.set(each, [...labelNames, 'le', 'instance', 'job'])
+  }
+  return labels
+}
+
+test('every metric and label of the alerts and the dashboard is one that the server has', () => {
+  const labels = exported()
+  const queries = [...rules.map(({ expr }) => expr), ...panelQueries]
+  expect(queries.length).toBeGreaterThan(30)
+  for (const query of queries) {
+    for (const [name] of query.matchAll(/\b(?:parley|process|nodejs)_[a-z0-9_]+/g))
+      expect([...labels.keys()], query).toContain(name)
+    for (const [, name = '', selector = ''] of query.matchAll(/\b(parley_\w+)\{([^}]*)\}/g)) {
+      for (const [, label] of selector.matchAll(/(\w+)(?:=~|!~|!=|=)"/g))
+        expect(labels.get(name), query).toContain(label)
+    }
+  }
+})
+
+test('each metric of ours is on the dashboard or in an alert', () => {
+  const queries = [...rules.map(({ expr }) => expr), ...panelQueries].join('\n')
+  const shown = new Set(queries.match(/\bparley_[a-z0-9_]+/g))
+  const missing = [...exported().keys()].filter(
+    (name) => name.startsWith('parley_') && !/_(sum|count|bucket)$/.test(name) && !shown.has(name),
+  )
+  expect(missing.sort()).toEqual(['parley_database_pool_size', 'parley_topics_evicted_total'])
+})
+
+test('each alert says what is wrong, and the operations page what to do about it', () => {
+  expect(rules.length).toBeGreaterThanOrEqual(10)
+  const page = read('docs/operations.md')
+  for (const { alert, labels, annotations } of rules) {
+    expect(annotations.runbook).toBe(`docs/operations.md#${alert.toLowerCase()}`)
+    expect(page).toContain(`### ${alert}\n`)
+    expect(annotations.summary.length).toBeGreaterThan(10)
+    expect(['critical', 'warning']).toContain(labels.severity)
+  }
+})
+
+test('pods serve until their service forgot them, and stop before they are killed', () => {
+  const documents = parseAllDocuments(read('ops/kubernetes.yaml'))
+  expect(documents.flatMap(({ errors }) => errors)).toEqual([])
+  const objects = documents.map((document) => document.toJS())
+  expect(objects.map(({ kind }) => kind)).toEqual([
+    'Deployment',
+    'Service',
+    'PodDisruptionBudget',
+    'Ingress',
+  ])
+  const { terminationGracePeriodSeconds, containers } = objects[0].spec.template.spec
+  const [{ image, env, readinessProbe, livenessProbe }] = containers
+  const settings = new Map<string, string>(
+    env.map(({ name, value }: { name: string; value: string }) => [name, value]),
+  )
+  const delay = Number(settings.get('SHUTDOWN_DELAY_SECONDS'))
+  expect(readinessProbe.httpGet.path).toBe('/health')
+  expect(livenessProbe.httpGet.path).toBe('/health/live')
+  const { periodSeconds, failureThreshold, timeoutSeconds } = readinessProbe
+  expect(delay / 2).toBeGreaterThan(periodSeconds * failureThreshold + timeoutSeconds)
+  expect(terminationGracePeriodSeconds).toBeGreaterThanOrEqual(delay + 15)
+  expect(image).toMatch(new RegExp(`:v${limits.apiVersion}$`))
+  for (const name of settings.keys()) expect(read('.env.example')).toContain(`\n${name}=`)
+})
+
+test('the proxies of ops pass WebSockets, and look at the health if they can', () => {
+  const nginx = read('ops/nginx.conf')
+  expect(nginx).toMatch(/proxy_set_header Upgrade \$http_upgrade;/)
+  expect(nginx).toMatch(/proxy_set_header Connection \$parley_connection;/)
+  expect(nginx).toMatch(/proxy_http_version 1\.1;/)
+  expect(read('ops/Caddyfile')).toMatch(/health_uri \/health\n/)
+  expect(read('ops/haproxy.cfg')).toMatch(/option httpchk GET \/health\n/)
+})
+
+const folder = () => {
+  const path = mkdtempSync(join(tmpdir(), 'parley-ops-'))
+  onTestFinished(() => rmSync(path, { recursive: true }))
+  return path
+}
+const checks: { program: string; version: string; args: () => string[] }[] = [
+  {
+    program: 'nginx',
+    version: '-v',
+    args: () => {
+      const path = folder()
+      const include = `include ${join(root, 'ops/nginx.conf')};`
+      writeFileSync(join(path, 'nginx.conf'), `events {}\nhttp { ${include} }\n`)
+      return ['-t', '-c', join(path, 'nginx.conf'), '-g', `pid ${join(path, 'pid')};`]
+    },
+  },
+  {
+    program: 'caddy',
+    version: 'version',
+    args: () => ['validate', '--adapter', 'caddyfile', '--config', join(root, 'ops/Caddyfile')],
+  },
+  { program: 'haproxy', version: '-v', args: () => ['-c', '-f', join(root, 'ops/haproxy.cfg')] },
+  {
+    program: 'promtool',
+    version: '--version',
+    args: () => ['check', 'rules', join(root, 'ops/parley-alerts.yaml')],
+  },
+]
+for (const { program, version, args } of checks) {
+  const isThere = hasProgram(program, [version])
+  if (!isThere) console.log(`SKIPPED: ${program} is not installed, so it cannot check its file`)
+  test.skipIf(!isThere)(`${program} accepts its file of ops`, () => {
+    const { status, stderr, stdout } = spawnSync(program, args(), { encoding: 'utf8' })
+    expect(status, stdout + stderr).toBe(0)
+  })
+}
