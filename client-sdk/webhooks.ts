@@ -51,7 +51,5 @@ const textOf = (body: string | Uint8Array) =>
 /** Of headers that were sent more than once, the first counts. */
 function headersOf(headers: Exclude<WebhookRequest, Request>['headers']) {
   const entries = headers instanceof Headers ? [...headers] : Object.entries(headers)
-  return Object.fromEntries(
-    entries.map(([name, value]) => [name.toLowerCase(), [value].flat()[0] ?? '']),
-  )
+  return Object.fromEntries(entries.map(([name, value]) => [name, [value].flat()[0] ?? '']))
 }

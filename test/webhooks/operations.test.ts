@@ -2,7 +2,9 @@ import { limits } from '@parley/contract'
 import { createWebhookUrlCheck } from '@parley/server/core/webhook-urls'
 import { expect, test } from 'vitest'
 import { inBatches } from '../support/batches.ts'
+import { whileRowLocked } from '../support/locks.ts'
 import { refusal } from '../support/refusal.ts'
+import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
@@ -82,6 +84,44 @@ test('an app has at most twenty webhooks, also when many are created at once', a
   expect(outcomes.filter((outcome) => outcome === 'created')).toHaveLength(20)
   expect(outcomes.filter((outcome) => outcome === 'VALIDATION_ERROR')).toHaveLength(5)
   expect((await backend.webhooks.list()).webhooks).toHaveLength(20)
+})
+
+test('webhooks of an app are created one after the other', async () => {
+  const { appId, backend } = await newBackend()
+  const { db } = world()
+  let isSettled = false
+  const settle = (outcome: string) => {
+    isSettled = true
+    return outcome
+  }
+  const { created } = await whileRowLocked(
+    world(),
+    async (sql) => {
+      await sql`select from apps where id = ${appId} for no key update`
+      await sql`
+        insert into webhooks (id, app_id, url, events, secret)
+        select gen_random_uuid(), ${appId}, ${url}, '{*}', ''
+        from generate_series(1, ${limits.webhooks.most}::int)`
+    },
+    async () => {
+      const created = backend.webhooks.create({ url, events: ['*'] }).then(
+        () => settle('created'),
+        (error) => settle(error.code),
+      )
+      const isWaiting = async () => {
+        const waiting = await db`
+          select
+          from pg_stat_activity
+          where datname = current_database()
+            and wait_event_type = 'Lock'
+            and query like '%from apps%'`
+        return waiting.length > 0
+      }
+      await until(async () => isSettled || (await isWaiting()))
+      return { created }
+    },
+  )
+  expect(await created).toBe('VALIDATION_ERROR')
 })
 
 test('only durable events, their nouns and all can be asked for', async () => {
