@@ -1,6 +1,6 @@
+import { createMetrics } from '@parley/server/core/metrics'
 import { countTopApps } from '@parley/server/core/top-apps'
 import { createListenerWatch } from '@parley/server/realtime/listener-watch'
-import { Registry } from 'prom-client'
 import { expect, onTestFinished, test, vi } from 'vitest'
 
 test('a listener that hears nothing is down, and its lag grows until a note arrives', () => {
@@ -32,7 +32,7 @@ test('a listener that hears nothing is down, and its lag grows until a note arri
 test('the ten apps with the most calls are shown, by the last full minute', async () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
-  const registry = new Registry()
+  const { registry } = createMetrics()
   const count = countTopApps(registry, { name: 'top', help: 'Top.' })
   for (let app = 1; app <= 12; app++) {
     for (let call = 0; call < app; call++) count(`app-${app}`)

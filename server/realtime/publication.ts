@@ -12,7 +12,7 @@ export type Publication = {
   /** When it was committed, by `performance.now()`, and by whom; only while it is new. */
   committed?: Committed | undefined
 }
-export type Committed = { at: number; origin: 'own' | 'other' }
+type Committed = { at: number; origin: 'own' | 'other' }
 export type DurablePublication = Publication & { offset: number }
 
 /** The only place that parses envelopes. */
