@@ -6,6 +6,7 @@ const load = [
   'abuse',
   'bench',
   'closures',
+  'crowd',
   'growth',
   'hostile-flood',
   'outage',
