@@ -4,7 +4,7 @@ import { afterAll, beforeAll } from 'vitest'
 import type { World } from '../support/world.ts'
 
 /** What a node has done since it was last asked. */
-export type Work = { statements: string[]; longestUseMs: number }
+type Work = { statements: string[]; longestUseMs: number }
 
 /**
  * A node in a process of its own, on the database of a world: so the node is measured, and not its
