@@ -23,6 +23,8 @@ export const limits = {
   answerBytes: 1024 * 1024,
   /** The most calls of one tRPC request. */
   callsPerBatch: 20,
+  /** Once the answers of a tRPC request have this many bytes, its further reads are refused. */
+  batchAnswerBytes: 4 * 1024 * 1024,
   /**
    * The most calls of a user that use the database at once, and of a user and of an app that may
    * wait. An app uses at most half of a server's connections, and a user at most half of those.

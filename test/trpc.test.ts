@@ -7,6 +7,7 @@ import {
   TRPCClientError,
 } from '@trpc/client'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { createTalk } from './support/large-answers.ts'
 import { post } from './support/raw.ts'
 import { type User, useWorld } from './support/world.ts'
 
@@ -221,5 +222,21 @@ describe('malformed tRPC requests cause no server error', () => {
     expect(error.message).toBe('batch: expected at most 20 calls')
     expect(error.data.code).toBe('VALIDATION_ERROR')
     expect(excessive.body).not.toContain('result')
+  })
+  test('the answers of a tRPC batch have some megabytes, calls beyond are refused', async () => {
+    const talk = await createTalk(world(), ana, 26)
+    const calls = Array.from({ length: 8 }, () => ({ channelId: talk.channelId }))
+    const names = calls.map(() => 'messages.list').join()
+    const { body } = await send(`${names}?batch=1&${input({ ...calls })}`)
+    expect(Buffer.byteLength(body)).toBeLessThan(6 * 2 ** 20)
+    const answers: { error?: { data: object } }[] = JSON.parse(body)
+    const errors = answers.flatMap(({ error }) => error?.data ?? [])
+    expect(answers).toHaveLength(8)
+    expect(errors.length).toBeGreaterThan(1)
+    expect(errors.length).toBeLessThan(5)
+    for (const error of errors)
+      expect(error).toMatchObject({ code: 'PAYLOAD_TOO_LARGE', httpStatus: 413 })
+    const alone = await send(`messages.list?${input(calls[0])}`)
+    expect(alone.status).toBe(200)
   })
 })

@@ -6,6 +6,7 @@ const load = [
   'abuse',
   'bench',
   'lost-connections',
+  'crowd',
   'growth',
   'hostile-flood',
   'outage',

@@ -4,6 +4,7 @@ import {
   errorStatus,
   grouped,
   limits,
+  type Operation,
   TopicInput,
 } from '@parley/contract'
 import { initTRPC, type TRPCDefaultErrorShape, TRPCError, tracked } from '@trpc/server'
@@ -21,7 +22,10 @@ type CallContext = {
   log: FastifyRequest['log']
   /** Why the request body could not be read. */
   bodyError: ApiError | undefined
+  /** How many bytes of answers a batch may still have. */
+  room: Room | undefined
 }
+type Room = { bytes: number }
 
 /** A socket that lets through what its client may send, and closes if the client does not read. */
 type TopicSocket = Pick<WebSocket, 'readyState' | 'send' | 'close' | 'terminate'> & {
@@ -100,6 +104,7 @@ export function serveTrpc(
           request: toCallRequest(request, reply),
           log: request.log,
           bodyError,
+          room: request.params.path.includes(',') ? { bytes: limits.batchAnswerBytes } : undefined,
         }),
         // Without this, the adapter would replace our Vary header with its own.
         responseMeta: () => ({ headers: { vary: 'Origin, trpc-accept, accept' } }),
@@ -113,7 +118,7 @@ function createRouter(calls: Calls) {
   for (const [noun, verbs] of Object.entries(calls)) {
     const procedures = Object.entries(verbs).map(([verb, { op, call }]) => [
       verb,
-      createProcedure(op.method, call),
+      createProcedure(op, call),
     ])
     routers[noun] = calling.router(Object.fromEntries(procedures))
   }
@@ -134,13 +139,16 @@ const topic = subscribing.procedure.input(TopicInput).subscription(async functio
 })
 const subscriptions = subscribing.router({ events: subscribing.router({ topic }) })
 
-function createProcedure(method: string, call: Call) {
+function createProcedure(op: Operation, call: Call) {
+  const isRepeatable = op.method === 'GET' || op.idempotent === true
   // The input is parsed by the call itself.
   const procedure = calling.procedure.input((input: unknown) => input)
   const run = async ({ ctx, input }: { ctx: CallContext; input: unknown }) => {
-    const { request, log, bodyError } = ctx
+    const { request, log, bodyError, room } = ctx
     try {
-      return await call(request, bodyError ?? input ?? {})
+      const answer = await call(request, bodyError ?? input ?? {})
+      if (room && isRepeatable) takeRoom(room, answer)
+      return answer
     } catch (error) {
       const { retryAfterSeconds } = toApiError(error)
       if (retryAfterSeconds !== undefined)
@@ -148,7 +156,20 @@ function createProcedure(method: string, call: Call) {
       throw toTrpcError(log, error)
     }
   }
-  return method === 'GET' ? procedure.query(run) : procedure.mutation(run)
+  return op.method === 'GET' ? procedure.query(run) : procedure.mutation(run)
+}
+
+/**
+ * Throws once earlier answers of the batch have used the room for all: they are written as one
+ * text, and nothing else happens meanwhile.
+ */
+function takeRoom(room: Room, answer: unknown) {
+  if (room.bytes <= 0) {
+    const most = limits.batchAnswerBytes / 1024 ** 2
+    const message = `The answers of a batch have at most ${most} MB: repeat this call alone`
+    throw new ApiError('PAYLOAD_TOO_LARGE', message)
+  }
+  room.bytes -= Buffer.byteLength(JSON.stringify(answer))
 }
 
 function toTrpcError(log: FastifyRequest['log'], error: unknown) {

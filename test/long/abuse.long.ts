@@ -1,37 +1,13 @@
-import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { limits, topics } from '@parley/contract'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { WebSocket } from 'ws'
 import { RawSocket } from '../support/socket.ts'
 import { type User, useWorld } from '../support/world.ts'
+import { useMeasuredNode } from './measured-node.ts'
 
-/**
- * A node in a process of its own, which reports the delay of its event loop: so the node is
- * measured, and not the attackers.
- */
 const world = useWorld()
-let node: ChildProcess
-let url = ''
-beforeAll(async () => {
-  node = fork(new URL('./node.ts', import.meta.url), [world().databaseUrl], {
-    execArgv: ['--conditions=parley-source', '--import', 'tsx'],
-  })
-  const [address] = await once(node, 'message')
-  url = String(address)
-})
-afterAll(() => void node.kill('SIGKILL'))
-
-/** The delay that all but a thousandth stay below, in milliseconds. */
-async function delayDuring(work: () => Promise<unknown>) {
-  await measuredDelay()
-  await work()
-  return measuredDelay()
-}
-async function measuredDelay() {
-  node.send('delay')
-  const [milliseconds] = await once(node, 'message')
-  return Number(milliseconds)
-}
+const { url: nodeUrl, delayDuring } = useMeasuredNode(world)
 const BOUND_MS = 100
 
 const { frameBytes } = limits.realtime
@@ -45,7 +21,10 @@ const frames: Record<string, string | Buffer> = {
   'zero bytes': Buffer.alloc(frameBytes),
 }
 const open = (frame: string | Buffer) =>
-  RawSocket.open({ url }, { protocols: typeof frame === 'string' ? [] : ['centrifuge-protobuf'] })
+  RawSocket.open(
+    { url: nodeUrl() },
+    { protocols: typeof frame === 'string' ? [] : ['centrifuge-protobuf'] },
+  )
 
 test.each(Object.entries(frames))(
   'nobody waits while mebibytes of %s come in',
@@ -57,7 +36,7 @@ test.each(Object.entries(frames))(
         raw.socket.send(frame)
         await raw.closed
         if (typeof frame !== 'string') continue
-        const known = await RawSocket.connect({ url }, ana)
+        const known = await RawSocket.connect({ url: nodeUrl() }, ana)
         known.socket.send(frame)
         await known.closed
       }
@@ -71,7 +50,7 @@ test('nobody waits while 2,400 commands of each kind come in', async () => {
   const channel = topics.user(world().appId, 'ana')
   const attack = async () => {
     for (const name of ['subscribe', 'unsubscribe', 'publish', 'presence', 'history', 'rpc']) {
-      const raw = await RawSocket.connect({ url }, ana)
+      const raw = await RawSocket.connect({ url: nodeUrl() }, ana)
       raw.send(
         ...Array.from({ length: 2_400 }, (_, index) => ({ id: index + 2, [name]: { channel } })),
       )
@@ -93,7 +72,7 @@ test('nobody waits for 20 sockets of 1,000 topics, nor while they are idle', asy
   const sockets: RawSocket[] = []
   /** Connects a socket that answers pings, and so stays open. */
   const connectLasting = async (user: User) => {
-    const raw = await RawSocket.connect({ url }, user)
+    const raw = await RawSocket.connect({ url: nodeUrl() }, user)
     raw.socket.on('message', (data) => String(data) === '{}' && raw.send({}))
     sockets.push(raw)
     return raw
@@ -135,12 +114,39 @@ test('nobody waits for links in hostile texts of 10,000 characters', async () =>
   ]
   const attack = async () => {
     for (const text of texts.map((part) => part.repeat(10_000).slice(0, 10_000))) {
-      const sent = await fetch(`${url}/api/channels/${channelId}/messages`, {
+      const sent = await fetch(`${nodeUrl()}/api/channels/${channelId}/messages`, {
         method: 'POST',
         headers: { authorization: `Bearer ${ana.token}`, 'content-type': 'application/json' },
         body: JSON.stringify({ text }),
       })
       expect(sent.status).toBe(201)
+    }
+  }
+  expect(await delayDuring(attack)).toBeLessThan(BOUND_MS)
+})
+
+test('nobody waits while mebibytes of hostile frames come to the tRPC endpoint', async () => {
+  const ana = await world().user('ana')
+  const call = '{"id":1,"method":"subscription","params":{"path":"events.topic","input":{}}}'
+  const frames = [
+    `[${Array.from({ length: 12_000 }, () => call).join()}]`,
+    `${'['.repeat(500_000)}${']'.repeat(500_000)}`,
+    `[${'1,'.repeat(500_000)}1]`,
+    `"${'x'.repeat(frameBytes - 2)}"`,
+  ]
+  const attack = async () => {
+    for (let round = 0; round < 10; round++) {
+      for (const frame of frames) {
+        const socket = new WebSocket(`${nodeUrl().replace(/^http/, 'ws')}/trpc?connectionParams=1`)
+        onTestFinished(() => socket.terminate())
+        await once(socket, 'open')
+        const closed = once(socket, 'close')
+        socket.send(
+          JSON.stringify({ method: 'connectionParams', data: { token: ana.minted.wsToken } }),
+        )
+        for (let count = 0; count < 3; count++) socket.send(frame)
+        await closed
+      }
     }
   }
   expect(await delayDuring(attack)).toBeLessThan(BOUND_MS)

@@ -16,7 +16,8 @@ export type NodeOptions = { poolSize?: number; tokensAMinute?: number }
 /**
  * A node in a process of its own. Once armed, it kills itself between commit and publish. On
  * request it answers how late its event loop has been since the last request, in milliseconds (the
- * 99.9th percentile, or the longest delay), and the bytes of its heap after a garbage collection.
+ * 99.9th percentile, or the longest delay), the bytes of its heap after a garbage collection, and
+ * the statements that it has sent.
  */
 const [, , databaseUrl = '', given = '{}'] = process.argv
 const { poolSize = 4, tokensAMinute = 0 } = JSON.parse(given) as NodeOptions // by the test
@@ -67,7 +68,28 @@ function watchDelays() {
   }
 }
 
-const db = createDb({ url: databaseUrl, poolSize, applicationName: 'parley-test-node' })
+const statements: string[] = []
+let longestUseMs = 0
+const pool = createDb({
+  url: databaseUrl,
+  poolSize,
+  applicationName: 'parley-test-node',
+  onStatement: (statement) => void statements.push(statement),
+})
+const use: typeof pool.use = async (work, deadline) => {
+  const startedAt = performance.now()
+  try {
+    return await pool.use(work, deadline)
+  } finally {
+    longestUseMs = Math.max(longestUseMs, performance.now() - startedAt)
+  }
+}
+const db = { ...pool, use }
+process.on('message', (message) => {
+  if (message !== 'work') return
+  process.send?.({ statements: statements.splice(0), longestUseMs })
+  longestUseMs = 0
+})
 const bus = createEventBus()
 const publisher: typeof bus.publisher = {
   ...bus.publisher,

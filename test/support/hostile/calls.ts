@@ -41,7 +41,8 @@ export async function withstandsBatch({ url, headers }: Target, { names, inputs,
 
 /** Headers that mean something to the server or to what stands before it. */
 const known = [
-  ...['authorization', 'x-api-key', 'x-admin-key', 'content-type', 'accept', 'accept-encoding'],
+  ...['authorization', 'x-api-key', 'x-admin-key', 'x-user-id', 'content-type', 'accept'],
+  ...['accept-encoding'],
   ...['cookie', 'origin', 'host', 'referer', 'range', 'if-none-match', 'x-request-id'],
   ...['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'forwarded', 'user-agent'],
   ...['access-control-request-method', 'access-control-request-headers', 'x-http-method-override'],
