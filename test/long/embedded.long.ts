@@ -8,7 +8,7 @@ import { patient } from '../support/until.ts'
 
 const { start } = useChildren()
 
-test('a server restarts an embedded database that ends, and exits once that is in vain', async () => {
+test('a server restarts an embedded database that ends, and exits if that is in vain', async () => {
   const dataDir = createDataFolder('embedded-long')
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }))
   const server = start({ DATA_DIR: dataDir, HOST: '127.0.0.1' }, dataDir)
