@@ -1,8 +1,17 @@
 import { existsSync } from 'node:fs'
-import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { formatIssues, limits } from '@parley/contract'
 import { z } from 'zod'
+import {
+  adminKey,
+  hostWithPort,
+  httpUrl,
+  list,
+  origin,
+  secret,
+  trustProxy,
+  wholeNumber,
+} from './config-values.ts'
 import { withSchema } from './db/own-schema.ts'
 import { withSecretFiles } from './secret-files.ts'
 
@@ -26,27 +35,6 @@ const LOG_SAMPLE = { production: 0.25, elsewhere: 1 }
 const BYTES_PER_MB = 1024 * 1024
 const ENVIRONMENTS = ['development', 'test', 'production'] as const
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
-const wholeNumber = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^\d+$/, 'expected a whole number')
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, `expected ${min} to ${max}`)
-const secret = z
-  .string()
-  .refine((value) => Buffer.byteLength(value) >= 32, 'expected at least 32 bytes')
-const list = z.string().transform(splitList)
-const httpUrl = z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' })
-const origin = z
-  .string()
-  .refine(isOrigin, 'expected origins like https://example.com, without trailing slash, or *')
-const adminKey = z
-  .string()
-  .regex(/^[!-~]{16,}$/, 'expected at least 16 printable ASCII characters without space')
-const hostWithPort = z
-  .string()
-  .regex(/^[^\s/@]+:\d+$/, 'expected hosts with their ports like wiki.intranet:80')
-
 /** Every variable, with its format and default. */
 export const Variables = z.object({
   // Anything else, like `prod`, would be development: with a playground and keys on the screen.
@@ -74,7 +62,7 @@ export const Variables = z.object({
   RATE_LIMIT_MESSAGES: wholeNumber(0, 1_000_000).default(limits.rates.messages),
   RATE_LIMIT_REQUESTS: wholeNumber(0, 1_000_000).default(limits.rates.requests),
   RATE_LIMIT_APP_REQUESTS: wholeNumber(0, 1_000_000).default(0),
-  TRUST_PROXY: z.string().optional().transform(parseTrustProxy),
+  TRUST_PROXY: trustProxy,
   USER_ADMIN_ACCESS: z.enum(['bearer', 'server']).optional(),
   PUBLIC_URL: httpUrl.optional(),
   INVITE_URL: httpUrl
@@ -207,45 +195,4 @@ export const isProductionProcess = () => process.env.NODE_ENV === 'production'
 function loadProcessEnv() {
   if (existsSync('.env')) process.loadEnvFile('.env')
   return process.env
-}
-
-function splitList(value: string) {
-  const entries = value.split(',').map((entry) => entry.trim())
-  return entries.filter((entry) => entry !== '')
-}
-
-/**
- * Whether it is `*` or an origin exactly as browsers send it, so that the two can be compared. Web
- * views have schemes of their own, like capacitor://localhost.
- */
-function isOrigin(value: string) {
-  if (value === '*') return true
-  if (!URL.canParse(value)) return false
-  const { protocol, origin } = new URL(value)
-  return ['http:', 'https:'].includes(protocol)
-    ? origin === value
-    : /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+$/.test(value)
-}
-
-/** The number of proxies in front of the server, or their addresses; never all addresses. */
-function parseTrustProxy(value: string | undefined, context: z.RefinementCtx) {
-  if (value === undefined) return false as const
-  const hops = /^\d+$/.test(value) ? Number(value) : undefined
-  if (hops !== undefined) return (_: string, hop: number) => hop < hops
-  const hasOnlyNetworks = value.split(',').every((entry) => isNetwork(entry.trim()))
-  if (!hasOnlyNetworks)
-    context.addIssue({
-      code: 'custom',
-      message: 'expected a number of proxies, or addresses and networks like 10.0.0.0/8',
-    })
-  return value
-}
-
-function isNetwork(entry: string) {
-  const [address = '', bits] = entry.split('/')
-  const version = isIP(address)
-  if (version === 0) return false
-  if (bits === undefined) return true
-  const mostBits = version === 4 ? 32 : 128
-  return /^\d+$/.test(bits) && Number(bits) > 0 && Number(bits) <= mostBits
 }

@@ -1,0 +1,65 @@
+import { isIP } from 'node:net'
+import { z } from 'zod'
+
+export const wholeNumber = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, 'expected a whole number')
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `expected ${min} to ${max}`)
+export const secret = z
+  .string()
+  .refine((value) => Buffer.byteLength(value) >= 32, 'expected at least 32 bytes')
+export const list = z.string().transform(splitList)
+export const httpUrl = z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' })
+export const origin = z
+  .string()
+  .refine(isOrigin, 'expected origins like https://example.com, without trailing slash, or *')
+export const adminKey = z
+  .string()
+  .regex(/^[!-~]{16,}$/, 'expected at least 16 printable ASCII characters without space')
+export const hostWithPort = z
+  .string()
+  .regex(/^[^\s/@]+:\d+$/, 'expected hosts with their ports like wiki.intranet:80')
+export const trustProxy = z.string().optional().transform(parseTrustProxy)
+
+function splitList(value: string) {
+  const entries = value.split(',').map((entry) => entry.trim())
+  return entries.filter((entry) => entry !== '')
+}
+
+/**
+ * Whether it is `*` or an origin exactly as browsers send it, so that the two can be compared. Web
+ * views have schemes of their own, like capacitor://localhost.
+ */
+function isOrigin(value: string) {
+  if (value === '*') return true
+  if (!URL.canParse(value)) return false
+  const { protocol, origin } = new URL(value)
+  return ['http:', 'https:'].includes(protocol)
+    ? origin === value
+    : /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+$/.test(value)
+}
+
+/** The number of proxies in front of the server, or their addresses; never all addresses. */
+function parseTrustProxy(value: string | undefined, context: z.RefinementCtx) {
+  if (value === undefined) return false as const
+  const hops = /^\d+$/.test(value) ? Number(value) : undefined
+  if (hops !== undefined) return (_: string, hop: number) => hop < hops
+  const hasOnlyNetworks = value.split(',').every((entry) => isNetwork(entry.trim()))
+  if (!hasOnlyNetworks)
+    context.addIssue({
+      code: 'custom',
+      message: 'expected a number of proxies, or addresses and networks like 10.0.0.0/8',
+    })
+  return value
+}
+
+function isNetwork(entry: string) {
+  const [address = '', bits] = entry.split('/')
+  const version = isIP(address)
+  if (version === 0) return false
+  if (bits === undefined) return true
+  const mostBits = version === 4 ? 32 : 128
+  return /^\d+$/.test(bits) && Number(bits) > 0 && Number(bits) <= mostBits
+}
