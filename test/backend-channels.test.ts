@@ -1,7 +1,7 @@
 import { systemUserId } from '@parley/contract'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { channelEventsOf } from './support/events.ts'
-import { forbidden, invalid, notFound, refusal, refusals, unauthorized } from './support/refusal.ts'
+import { forbidden, invalid, notFound, refusals, unauthorized } from './support/refusal.ts'
 import { type User, useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -198,55 +198,5 @@ describe('system messages', () => {
         world().api({ apiKey: world().apiKey, userId }).channels.list(),
       ]),
     ).toEqual([invalid, notFound, notFound, notFound, unauthorized])
-  })
-})
-
-describe('a frozen channel', () => {
-  test('takes messages of the backend only, until it is thawed', async () => {
-    const { id: channelId } = await createPrivate()
-    const frozen = await backend().channels.update({ channelId, frozen: true })
-    expect(frozen.frozen).toBe(true)
-    expect((await ben.channels.get({ channelId })).frozen).toBe(true)
-    const asAna = world().api({ apiKey: world().apiKey, userId: 'ana' })
-    expect(
-      await refusals([
-        ana.messages.send({ channelId, text: 'x' }),
-        asAna.messages.send({ channelId, text: 'x' }),
-        ana.channels.update({ channelId, frozen: false }),
-        asAna.channels.update({ channelId, frozen: false }),
-      ]),
-    ).toEqual([forbidden, forbidden, forbidden, forbidden])
-    expect((await backend().messages.send({ channelId, text: 'closed' })).type).toBe('system')
-    expect(await backend().channels.update({ channelId, frozen: true })).toMatchObject({
-      frozen: true,
-    })
-    await ana.channels.update({ channelId, name: 'Still mine' })
-    expect((await backend().channels.update({ channelId, frozen: false })).frozen).toBe(false)
-    await ana.messages.send({ channelId, text: 'open' })
-    const events = (await channelEventsOf(world(), channelId)).filter(
-      ({ type }) => type === 'channel.updated',
-    )
-    expect(events.map(({ payload }) => Object(payload.channel).frozen)).toEqual([true, true, false])
-  })
-
-  test('answers a repeat of what was sent before, and nobody joins it by a message', async () => {
-    const { id: channelId } = await ana.channels.create({ type: 'public', name: 'Hall' })
-    const sent = await ana.messages.send({ channelId, text: 'x', clientId: 'first' })
-    await backend().channels.update({ channelId, frozen: true })
-    expect((await ana.messages.send({ channelId, text: 'x', clientId: 'first' })).id).toBe(sent.id)
-    expect(await refusal(ben.messages.send({ channelId, text: 'y' }))).toEqual(forbidden)
-    expect((await backend().channels.get({ channelId })).memberCount).toBe(1)
-  })
-
-  test('has no message of a user after the freezing, however many were on their way', async () => {
-    const { id: channelId } = await createPrivate()
-    const send = (index: number) =>
-      (index % 2 === 0 ? ana : ben).messages.send({ channelId, text: `${index}` }).catch(() => null)
-    const early = Array.from({ length: 8 }, (_, index) => send(index))
-    const freezing = backend().channels.update({ channelId, frozen: true })
-    const late = Array.from({ length: 8 }, (_, index) => send(8 + index))
-    await Promise.all([...early, freezing, ...late])
-    const types = (await channelEventsOf(world(), channelId)).map(({ type }) => type)
-    expect(types.lastIndexOf('message.new')).toBeLessThan(types.indexOf('channel.updated'))
   })
 })

@@ -199,10 +199,7 @@ export class ChannelsCache {
   }
 
   #show(channelId: string, parts: Partial<Channel>) {
-    this.#update(channelId, ({ channel, sortKey }) => ({
-      channel: { ...channel, ...parts },
-      sortKey,
-    }))
+    this.#update(channelId, (listed) => ({ ...listed, channel: { ...listed.channel, ...parts } }))
   }
 
   #update(channelId: string, update: (listed: ListedChannel) => ListedChannel) {
