@@ -77,7 +77,7 @@ test('a deleted API key is refused at once; other keys and user tokens stay vali
   })
   expect(await refusal(one.tokens.create({ userId: 'ana' }))).toEqual(unauthorized)
   expect((await two.tokens.create({ userId: 'ana' })).appId).toBe(app.id)
-  expect(await api({ token }).channels.list()).toEqual({ channels: [] })
+  expect(await api({ token }).channels.list()).toEqual({ channels: [], settingsVersion: 0 })
 })
 
 test('an API key is deleted under its own app only, and only by the operator', async () => {

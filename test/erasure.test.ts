@@ -173,7 +173,7 @@ test("a deleted id can be reused at once, and erasure spares the new user's data
     expect(members.find(({ userId }) => userId === 'eve')?.user.name).toBe('Deleted user')
   })
   const again = await world().user('eve', { name: 'Eve II' })
-  expect(await again.channels.list()).toEqual({ channels: [] })
+  expect(await again.channels.list()).toEqual({ channels: [], settingsVersion: 0 })
   const newDirect = await fay.channels.create({ type: 'messaging', memberIds: ['eve'] })
   expect(newDirect.id).not.toBe(direct.id)
   await fay.members.add({ channelId, userIds: ['eve'] })

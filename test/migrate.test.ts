@@ -45,8 +45,13 @@ test('with MIGRATE_ON_START=off a start needs parley migrate, which says what it
   ])
   const refusal =
     'The database cannot be used: its schema lacks 1 migration, and MIGRATE_ON_START=off. ' +
-    'Run: parley migrate\n'
-  expect([start, worker]).toEqual(Array(2).fill({ code: 1, output: refusal }))
+    'Run: parley migrate'
+  const fatal = ({ code, output }: { code: unknown; output: string }) => ({
+    code,
+    ...JSON.parse(output),
+  })
+  const expected = { code: 1, level: 'fatal', msg: refusal, time: expect.any(String) }
+  expect([fatal(start), fatal(worker)]).toEqual([expected, expected])
   expect(check).toMatchObject({
     code: 1,
     output: expect.stringContaining(`Schema: lacks ${last}\nMIGRATE_ON_START=off: run \`parley`),

@@ -108,7 +108,12 @@ function expectTour(answers: unknown[]) {
     maxSeq: 2,
     hasMore: false,
   })
-  expect(read).toEqual({ success: true, lastReadSeq: 2 })
+  expect(read).toEqual({
+    success: true,
+    lastReadSeq: 2,
+    unreadCount: 0,
+    unreadVersion: expect.any(Number),
+  })
   expect(channels).toMatchObject({
     channels: [
       {

@@ -27,7 +27,10 @@ test('a backend creates both tokens for a user, with what a front end needs', as
     appId,
     wsUrl: 'ws://test/connection/websocket',
   })
-  expect(await api({ token: minted.token }).channels.list()).toEqual({ channels: [] })
+  expect(await api({ token: minted.token }).channels.list()).toEqual({
+    channels: [],
+    settingsVersion: 0,
+  })
 })
 
 test('both tokens are valid for a day', async () => {

@@ -12,8 +12,11 @@ const wallClock: Record<string, number> = {
   'realtime/timings.ts': 1,
   // Times of the database, dates in headers, and the hours in which users want no pushes.
   'jobs/run-job.ts': 1,
-  'jobs/push/provider-call.ts': 1,
+  'jobs/retry-after.ts': 1,
   'jobs/push/index.ts': 3,
+  // The times of what is sent to webhooks, which their receivers check.
+  'jobs/webhooks/deliver.ts': 1,
+  'jobs/webhooks/request.ts': 1,
 }
 
 test('the server reads the wall clock only for times of day, never for durations', () => {

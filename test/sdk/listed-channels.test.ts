@@ -5,7 +5,7 @@ import { ready, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
-test("what others read and become, and older reads, leave one's own state in the list", async () => {
+test("what others read and become, and older reads, leave one's own state", async () => {
   const { chat, channel, publish } = scriptedChat()
   const talk = channel('c')
   for (const text of ['one', 'two', 'three']) talk.send(text)

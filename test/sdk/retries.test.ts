@@ -55,5 +55,8 @@ test('every GET is idempotent, and of the other operations these', () => {
     'receipts.query',
     'sync.pull',
     'preferences.update',
+    'webhooks.update',
+    'webhooks.retry',
+    'webhooks.replay',
   ])
 })

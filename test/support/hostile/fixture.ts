@@ -8,7 +8,7 @@ export type Fixture = { ids: Record<Pool, string[]>; credentials: Record<Auth, C
 
 let fixtures = 0
 /** A user who owns channels with members that may be removed, and other things with ids. */
-export async function createFixture(world: World): Promise<Fixture> {
+async function createFixture(world: World): Promise<Fixture> {
   const { user, backend, operator, appId, apiKey } = world
   const turn = ++fixtures
   const times = <T>(pool: Pool, make: (n: number) => Promise<T>) =>
@@ -66,6 +66,9 @@ export async function createFixture(world: World): Promise<Fixture> {
       deviceId: devices.map(idOf),
       inviteId: revocable.map(idOf),
       invite: invites.map(({ token }) => token),
+      webhookId: [],
+      deliveryId: [],
+      recentTime: [new Date(Date.now() - 60_000).toISOString()],
     },
     credentials: {
       none: [{}],
@@ -77,6 +80,28 @@ export async function createFixture(world: World): Promise<Fixture> {
   }
 }
 
+/** The same, with webhooks, of which an app has a few only: in an app of its own. */
+async function createFixtureWithWebhooks(world: World): Promise<Fixture> {
+  const { ids, credentials } = await createFixture(world)
+  const { apiKey } = await world.operator.apps.create({ name: 'Webhooks' })
+  const { webhooks } = world.api({ apiKey })
+  const webhookId: string[] = []
+  const deliveryId: string[] = []
+  for (let n = 0; n < pools.webhookId; n++) {
+    const { id } = await webhooks.create({ url: 'https://example.com', events: ['*'] })
+    webhookId.push(id)
+  }
+  for (let n = 0; n < pools.deliveryId; n++)
+    deliveryId.push((await webhooks.test({ webhookId: webhookId[0] ?? '' })).id)
+  return {
+    ids: { ...ids, webhookId, deliveryId },
+    credentials: { ...credentials, key: [{ apiKey }] },
+  }
+}
+
+export const fixtureFor = (world: World, id: string) =>
+  id.startsWith('webhooks.') ? createFixtureWithWebhooks(world) : createFixture(world)
+
 /**
  * The fixtures of a test file. Operations that leave theirs as it was, like those that only read,
  * share one.
@@ -84,8 +109,8 @@ export async function createFixture(world: World): Promise<Fixture> {
 export function createFixtures(world: () => World, leavesAsItWas: (op: Operation) => boolean) {
   const made = new Map<string, Promise<Fixture>>()
   return (id: string, op: Operation) => {
-    const key = leavesAsItWas(op) ? 'shared' : id
-    const fixture = made.get(key) ?? createFixture(world())
+    const key = leavesAsItWas(op) && !id.startsWith('webhooks.') ? 'shared' : id
+    const fixture = made.get(key) ?? fixtureFor(world(), id)
     made.set(key, fixture)
     return fixture
   }

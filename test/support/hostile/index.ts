@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { Answer } from '../raw.ts'
 import { expectAnswer, operations } from '../validated.ts'
 import type { World } from '../world.ts'
-import { createFixture, createFixtures, type Fixture, withIds } from './fixture.ts'
+import { createFixtures, type Fixture, fixtureFor, withIds } from './fixture.ts'
 import { plainRequest, type Request, requestsFor } from './requests.ts'
 import { ask, expectForm, hasBody, headersOf, json, percent, toText } from './wire.ts'
 
@@ -28,7 +28,7 @@ export function testHostileRequests(world: () => World, requests: number) {
     let runs = 0
     let served = 0
     const property = fc.asyncProperty(requestsFor(id, op), async (request) => {
-      if (++runs % RUNS_PER_FIXTURE === 0 && !isRead(op)) fixture = await createFixture(world())
+      if (++runs % RUNS_PER_FIXTURE === 0 && !isRead(op)) fixture = await fixtureFor(world(), id)
       if (await withstands(world(), { id, op, request, fixture })) served += 1
     })
     await fc.assert(property, { seed, numRuns, examples: [[plainRequest(id, op)]] })

@@ -40,7 +40,7 @@ export function plainRequest(id: string, op: Operation): Request {
   }
 }
 
-/** The kinds of ids that a fixture has, and how many of each. */
+/** The kinds of ids and times that a fixture has, and how many of each. */
 export const pools = {
   appId: 1,
   keyId: 3,
@@ -54,6 +54,9 @@ export const pools = {
   inviteId: 3,
   deviceId: 3,
   invite: 3,
+  webhookId: 3,
+  deliveryId: 3,
+  recentTime: 1,
 }
 export type Pool = keyof typeof pools
 /** The operation and the field that a schema belongs to. */
@@ -62,6 +65,7 @@ const poolOf = ({ id, name }: Field): Pool | undefined => {
   if (name === 'token') return id === 'invites.accept' ? 'invite' : undefined
   if (id === 'abandoned.deleteChannel') return 'emptyChannelId'
   if (id === 'abandoned.deleteWorkspace') return 'emptyWorkspaceId'
+  if (id === 'webhooks.replay' && name === 'since') return 'recentTime'
   if (name === 'deviceId') return id === 'devices.delete' ? 'deviceId' : undefined
   if (name === 'parentId' || name === 'before' || name === 'after') return 'messageId'
   if (name in plurals) return plurals[name as keyof typeof plurals] // just looked up
