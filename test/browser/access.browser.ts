@@ -116,6 +116,8 @@ test.each([
 ])('on a %s screen the tools of a message cover none of its text', async (name, size) => {
   const page = await playground.open('?user=ben', { viewport: size })
   await rowOf(page, 'Welcome').click()
+  // Nothing may move after this: the tools are those of the message below the pointer.
+  await expectVisible(page.getByText(/^Sent$|^Seen by /))
   const row = message(page, 'Then take Ben offline')
   await row.hover()
   const tools = row.getByRole('toolbar', { name: 'Message' })
@@ -152,9 +154,10 @@ test('a question mark shows the keyboard shortcuts, except while typing', async 
 
 test('a refusal by the network is said in plain words', async () => {
   const page = await playground.open('?user=ben')
-  await expectVisible(message(page, 'Ready when you are'))
+  await expectVisible(page.getByText(/^Sent$|^Seen by /))
   await expectVisible(page.getByText('Live', { exact: true }))
   await page.getByRole('switch', { name: 'Offline' }).click()
+  await expectVisible(page.getByText('Outbox 0'))
   await message(page, 'Ready when you are').hover()
   await message(page, 'Ready when you are').getByRole('button', { name: 'Pin' }).click()
   await expectVisible(page.getByText('Try again when you are back online'))
