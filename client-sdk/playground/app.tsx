@@ -4,6 +4,7 @@ import { Icon } from './icons.tsx'
 import { Pane } from './pane.tsx'
 import { seed } from './seed.ts'
 import { createSession, type Session, serverUrl } from './session.ts'
+import { Shortcuts } from './shortcuts.tsx'
 import { ThemeSwitch } from './theme.tsx'
 import { describeError } from './toasts.tsx'
 import { useWireSwitch } from './use-wire-switch.ts'
@@ -98,6 +99,7 @@ const Bar = ({ wireSwitch, ...shownPane }: ShownPane & { wireSwitch: ReactNode }
     </p>
     <nav aria-label="Playground" className="bar-links">
       {wireSwitch}
+      <Shortcuts />
       <a href={`${serverUrl}/docs`}>API</a>
       <ThemeSwitch />
     </nav>

@@ -3,6 +3,7 @@ import { useChannels } from '@parley/client/react'
 import { ChannelIcon } from './channel-icon.tsx'
 import { firstName, plural, shortTimeOf } from './format.ts'
 import { Icon, type IconName } from './icons.tsx'
+import { plainText } from './markdown.ts'
 import { moveFocus } from './move-focus.ts'
 import { useSession } from './session.ts'
 import { Skeletons } from './skeletons.tsx'
@@ -78,7 +79,7 @@ function ChannelRow({ channel, isOpen, onOpen }: RowProps) {
         <time dateTime={lastMessage.createdAt}>{shortTimeOf(lastMessage.createdAt)}</time>
       )}
       <span className="channel-last">
-        {lastMessage ? `${author}: ${lastMessage.text}` : 'No messages yet'}
+        {lastMessage ? `${author}: ${plainText(lastMessage.text)}` : 'No messages yet'}
       </span>
       {unreadCount > 0 && <UnreadBadge count={unreadCount} />}
     </button>

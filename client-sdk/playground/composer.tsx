@@ -9,6 +9,7 @@ import {
   useState,
 } from 'react'
 import { EmojiButton } from './emoji.tsx'
+import { formatOnKey } from './formatting.ts'
 import { Icon } from './icons.tsx'
 import { MentionList, useMentions } from './mentions.tsx'
 import { useSession } from './session.ts'
@@ -41,8 +42,8 @@ export function Composer({ draftKey, channelId, label, hasFocus = false, onSend 
     onSend(text.trim())
     change('')
   }
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.nativeEvent.isComposing || mentions.onKeyDown(event)) return
+  const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
+    if (event.nativeEvent.isComposing || mentions.onKeyDown(event) || formatOnKey(event)) return
     if (event.key !== 'Enter' || event.shiftKey) return
     event.preventDefault()
     send()

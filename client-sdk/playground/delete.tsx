@@ -1,6 +1,6 @@
 import type { ChatMessage } from '@parley/client'
 import { Dialog } from './dialog.tsx'
-import { plainText } from './message-text.tsx'
+import { plainText } from './markdown.ts'
 import { useOpenChannel } from './open-channel.ts'
 import { useToasts } from './toasts.tsx'
 

@@ -1,5 +1,6 @@
 import type { ChatMessage } from '@parley/client'
 import { type KeyboardEvent, useState } from 'react'
+import { formatOnKey } from './formatting.ts'
 import { useOpenChannel } from './open-channel.ts'
 import { useToasts } from './toasts.tsx'
 
@@ -14,8 +15,9 @@ export function Editor({ message: { id, text: before }, onClose }: Props) {
     if (text.trim() !== '' && text !== before) void attempt(actions.edit(id, { text: text.trim() }))
     onClose()
   }
-  const onKeyDown = (event: KeyboardEvent) => {
+  const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     event.stopPropagation()
+    if (formatOnKey(event)) return
     if (event.key === 'Escape') onClose()
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
     event.preventDefault()

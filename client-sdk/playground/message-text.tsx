@@ -1,37 +1,62 @@
 import { firstName } from './format.ts'
+import { type Block, type Inline, parseMarkdown } from './markdown.ts'
 import { useOpenChannel } from './open-channel.ts'
-
-const CODE_BLOCK = /```[\s\S]*?```/u
-const CODE = /`[^`\n]+`/u
-const LINK = /https?:\/\/[^\s<]+[^\s<.,:;!?)\]'"]/u
-const MENTION = /(?<![\p{L}\p{N}_])@[\p{L}\p{N}_.-]*[\p{L}\p{N}_]/u
-/** Splits a text: parts with an even index are plain text, the others are one of the above. */
-const TOKENS = new RegExp(
-  `(${[CODE_BLOCK, CODE, LINK, MENTION].map(({ source }) => source).join('|')})`,
-  'u',
-)
 
 const EMOJI = /\p{Extended_Pictographic}[\u{1F3FB}-\u{1F3FF}\uFE0F]?/u
 const JOINED_EMOJI = /\u200D\p{Extended_Pictographic}\uFE0F?/u
 const ONLY_EMOJI = new RegExp(`^(?:${EMOJI.source}(?:${JOINED_EMOJI.source})*\\s?){1,3}$`, 'u')
 
-/** A text with its code, links and mentions. Up to three emojis alone are shown large. */
-export function MessageText({ text, mentions }: { text: string; mentions: readonly string[] }) {
+type Mentions = { mentions: readonly string[] }
+
+/** A text with its styles, links and mentions. Up to three emojis alone are shown large. */
+export function MessageText({ text, mentions }: { text: string } & Mentions) {
   if (ONLY_EMOJI.test(text)) return <span className="emoji-only">{text}</span>
-  const parts = text.split(TOKENS)
-  return parts.map((part, index) => {
-    const key = `${index}:${part}`
-    if (index % 2 === 1) return <Token key={key} token={part} mentions={mentions} />
-    // A code block ends its line by itself.
-    return parts[index - 1]?.startsWith('```') ? part.replace(/^\n/, '') : part
-  })
+  return withKeys(parseMarkdown(text)).map(([key, block]) => (
+    <MessageBlock key={key} block={block} mentions={mentions} />
+  ))
 }
 
-function Token({ token, mentions }: { token: string; mentions: readonly string[] }) {
-  if (token.startsWith('```')) return <pre>{token.slice(3, -3).trim()}</pre>
-  if (token.startsWith('`')) return <code>{token.slice(1, -1)}</code>
-  if (token.startsWith('http')) return <Link url={token} />
-  return <Mention userId={token.slice(1)} mentions={mentions} />
+/** Parts of a text have no ids: they are known by their places. */
+const withKeys = <Part,>(parts: readonly Part[]) =>
+  parts.map((part, index) => [String(index), part] as const)
+
+function MessageBlock({ block, mentions }: { block: Block } & Mentions) {
+  if (block.type === 'code') return <pre>{block.text}</pre>
+  if (block.type === 'text') return <Inlines parts={block.children} mentions={mentions} />
+  if (block.type === 'quote')
+    return (
+      <blockquote>
+        <Inlines parts={block.children} mentions={mentions} />
+      </blockquote>
+    )
+  const List = block.start === undefined ? 'ul' : 'ol'
+  return (
+    <List start={block.start}>
+      {withKeys(block.items).map(([key, parts]) => (
+        <li key={key}>
+          <Inlines parts={parts} mentions={mentions} />
+        </li>
+      ))}
+    </List>
+  )
+}
+
+const Inlines = ({ parts, mentions }: { parts: readonly Inline[] } & Mentions) =>
+  withKeys(parts).map(([key, part]) => <InlinePart key={key} part={part} mentions={mentions} />)
+
+const elements = { bold: 'strong', italic: 'em', strike: 's' } as const
+
+function InlinePart({ part, mentions }: { part: Inline } & Mentions) {
+  if (part.type === 'text') return part.text
+  if (part.type === 'code') return <code>{part.text}</code>
+  if (part.type === 'link') return <Link url={part.text} />
+  if (part.type === 'mention') return <Mention userId={part.text} mentions={mentions} />
+  const Element = elements[part.type]
+  return (
+    <Element>
+      <Inlines parts={part.children} mentions={mentions} />
+    </Element>
+  )
 }
 
 const Link = ({ url }: { url: string }) => (
@@ -50,6 +75,3 @@ function Mention({ userId, mentions }: { userId: string; mentions: readonly stri
     </span>
   )
 }
-
-/** A text on one line. */
-export const plainText = (text: string) => text.replace(/\s+/g, ' ').trim()

@@ -10,7 +10,7 @@ import {
 } from 'react'
 import { Icon } from './icons.tsx'
 
-type Toast = { key: number; text: string; code?: string | undefined }
+type Toast = { key: number; text: string }
 type ToastActions = {
   /** Shows the error if an action of the user fails, and then resolves with undefined. */
   attempt: <T>(action: Promise<T>) => Promise<T | undefined>
@@ -28,24 +28,23 @@ export function Toasts({ children }: { children: ReactNode }) {
     [],
   )
   const add = useCallback(
-    (toast: Omit<Toast, 'key'>) => {
+    (text: string) => {
       const key = nextKey.current++
-      setToasts((shown) => [...shown.slice(-2), { ...toast, key }])
+      setToasts((shown) => [...shown.slice(-2), { text, key }])
       setTimeout(() => remove(key), SHOWN_MS)
     },
     [remove],
   )
   const actions = useMemo<ToastActions>(
-    () => ({ attempt: (action) => action.catch((error) => void add(describeError(error))) }),
+    () => ({ attempt: (action) => action.catch((error) => void add(plainWordsOf(error))) }),
     [add],
   )
   return (
     <Context.Provider value={actions}>
       {children}
       <div className="toasts" role="status">
-        {toasts.map(({ key, text, code }) => (
-          <div key={key} className={code ? 'toast toast-error' : 'toast'}>
-            {code && <code>{code}</code>}
+        {toasts.map(({ key, text }) => (
+          <div key={key} className="toast toast-error">
             <span>{text}</span>
             <button
               type="button"
@@ -60,6 +59,21 @@ export function Toasts({ children }: { children: ReactNode }) {
       </div>
     </Context.Provider>
   )
+}
+
+const plainWords: Partial<Record<string, string>> = {
+  NETWORK_ERROR: 'That needs the network. Try again when you are back online.',
+  RATE_LIMITED: 'That was a lot at once. Try again in a moment.',
+  FORBIDDEN: 'You are not allowed to do that here.',
+  NOT_FOUND: 'That is not there any more.',
+  UNAVAILABLE: 'The server is busy. Try again in a moment.',
+  INTERNAL_ERROR: 'Something went wrong on the server. Try again in a moment.',
+}
+
+/** What went wrong, for a person who knows no error codes. */
+function plainWordsOf(error: unknown) {
+  const { text, code } = describeError(error)
+  return plainWords[code] ?? text
 }
 
 /** The text and the code of an error, to show them. */

@@ -109,3 +109,58 @@ test.each(['light', 'dark'] as const)(
     await expectVisible(ana.getByText('Live', { exact: true }))
   },
 )
+
+test.each([
+  ['wide', { width: 1100, height: 760 }],
+  ['narrow', phone],
+])('on a %s screen the tools of a message cover none of its text', async (name, size) => {
+  const page = await playground.open('?user=ben', { viewport: size })
+  await rowOf(page, 'Welcome').click()
+  // Nothing may move after this: the tools are those of the message below the pointer.
+  await expectVisible(page.getByText(/^Sent$|^Seen by /))
+  const row = message(page, 'Then take Ben offline')
+  await row.hover()
+  const tools = row.getByRole('toolbar', { name: 'Message' })
+  await expectVisible(tools)
+  await screenshot(page, `tools-${name}`)
+  const overlaps = await row.evaluate((element) => {
+    const range = document.createRange()
+    range.selectNodeContents(element.querySelector('.message-text') ?? element)
+    const box = element.querySelector('[role=toolbar]')?.getBoundingClientRect() ?? new DOMRect()
+    return [...range.getClientRects()].filter(
+      ({ right, top, bottom }) => right > box.left && top < box.bottom && bottom > box.top + 1,
+    ).length
+  })
+  expect(overlaps).toBe(0)
+  await page.context().close()
+})
+
+test('a question mark shows the keyboard shortcuts, except while typing', async () => {
+  const page = await playground.open('?user=ben')
+  await expectVisible(page.getByText('Live', { exact: true }))
+  const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
+  await composer(page, 'Welcome').press('?')
+  expect(await composer(page, 'Welcome').inputValue()).toBe('?')
+  expect(await dialog.count()).toBe(0)
+  await composer(page, 'Welcome').fill('')
+  await rowOf(page, 'Welcome').press('?')
+  await expectVisible(dialog.getByText('Send the message'))
+  await screenshot(page, 'shortcuts')
+  await expectAccessible(page)
+  await page.keyboard.press('Escape')
+  await expectHidden(dialog)
+  await page.context().close()
+})
+
+test('a refusal by the network is said in plain words', async () => {
+  const page = await playground.open('?user=ben')
+  await expectVisible(page.getByText(/^Sent$|^Seen by /))
+  await expectVisible(page.getByText('Live', { exact: true }))
+  await page.getByRole('switch', { name: 'Offline' }).click()
+  await expectVisible(page.getByText('Outbox 0'))
+  await message(page, 'Ready when you are').hover()
+  await message(page, 'Ready when you are').getByRole('button', { name: 'Pin' }).click()
+  await expectVisible(page.getByText('Try again when you are back online'))
+  expect(await page.getByText('NETWORK_ERROR').count()).toBe(0)
+  await page.context().close()
+})
