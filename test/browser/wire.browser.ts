@@ -21,7 +21,7 @@ const wireSwitch = (page: Page) => page.getByRole('button', { name: 'Wire', exac
 const payloadOf = (row: Locator) => row.locator('xpath=../pre')
 
 let ana: Page | undefined
-/** Ana's page with an open wire view. That of the test before is closed only now, for its picture. */
+/** Ana's page with an open wire view. The last test's page is closed only now, for its picture. */
 async function openWire() {
   await ana?.context().close()
   const page = await playground.open('?user=ana')
