@@ -93,5 +93,9 @@ const send = (
   new Promise<IncomingMessage>((onResponse, reject) => {
     const { request } = url.protocol === 'https:' ? https : http
     const options = { agent: false, method, headers, signal, ...(lookup && { lookup }) } as const
-    request(url, options, onResponse).on('error', reject).end(body)
+    request(url, options, onResponse)
+      .on('error', reject)
+      // Node.js tells nobody else of 101, and the signal cannot end what is closed.
+      .on('close', () => reject(new UnfetchableError('closed without an answer')))
+      .end(body)
   })

@@ -93,6 +93,18 @@ test('a receiver that does not answer in time is tried again, and says why', asy
   expect(delivery).toMatchObject({ responseStatus: null, error: 'no answer within 0.1 s' })
 })
 
+test('a receiver that switches protocols has failed, and is tried again', async () => {
+  const { receiver } = current()
+  const { backend, webhookId, receive, deliveries } = await newScene()
+  const upgrade = 'HTTP/1.1 101 Other\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n'
+  receiver.answerWith((response) => response.socket?.write(upgrade))
+  await backend.webhooks.test({ webhookId })
+  startWorker()
+  await receive(2)
+  const [delivery] = await deliveries()
+  expect(delivery).toMatchObject({ responseStatus: null, error: 'closed without an answer' })
+})
+
 test('a dead receiver keeps nobody waiting, and has at most four requests at once', async () => {
   const { receiver } = current()
   const dead = await newScene()
