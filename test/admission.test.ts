@@ -132,6 +132,19 @@ test('the queues of users and apps are bounded; batches are not refused', async 
   expect(await refused()).toEqual([['full', 3]])
 })
 
+test('a caller who was refused keeps no place in the line', async () => {
+  const { many, call, end, started } = callsTo(4)
+  many('key', 2 + appWaiting, backend)
+  await expect(call('refused', user('ben'))).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  await end('key1')
+  await end('key2')
+  call('cleo', user('cleo'))
+  call('ben', user('ben'))
+  await end('key3')
+  await end('key4')
+  expect(started.slice(-2)).toEqual(['key5', 'cleo'])
+})
+
 test('a queue that was full takes calls again once one of them has started', async () => {
   const { many, call, end, waiting, refused } = callsTo(2)
   many('key', 1 + appWaiting, backend)

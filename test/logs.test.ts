@@ -102,7 +102,9 @@ test('of requests that succeed a share is logged, and all that are refused', asy
   await call('/health', logged('d'), {})
   await call('/api/channels', logged('e'), { token })
   await line(({ trace }) => trace === logged('e'))
-  const traces = lines().map(({ trace }) => trace)
+  // A busy machine may need a second for a request: that one is logged.
+  const quick = lines().filter(({ ms }) => Number(ms) < 1_000)
+  const traces = quick.map(({ trace }) => trace)
   expect(traces).not.toContain(unlogged('b'))
   expect(traces).not.toContain(logged('d'))
   expect(await line(({ trace }) => trace === unlogged('c'))).toMatchObject({

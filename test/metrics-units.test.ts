@@ -29,6 +29,20 @@ test('a listener that hears nothing is down, and its lag grows until a note arri
   expect(watch.lagSeconds()).toBe(0.1)
 })
 
+test('a beat that could not be sent is not waited for', () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const watch = createListenerWatch(12_000)
+  for (const isLost of [false, true, false]) {
+    const fail = watch.sent()
+    vi.advanceTimersByTime(40)
+    if (isLost) fail()
+    else watch.heard(true)
+    vi.advanceTimersByTime(4_960)
+  }
+  expect(watch.lagSeconds()).toBe(0.04)
+})
+
 test('the ten apps with the most calls are shown, by the last full minute', async () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())

@@ -133,8 +133,14 @@ const checks: { program: string; version: string; args: () => string[] }[] = [
     version: '-v',
     args: () => {
       const path = folder()
-      const include = `include ${join(root, 'ops/nginx.conf')};`
-      writeFileSync(join(path, 'nginx.conf'), `events {}\nhttp { ${include} }\n`)
+      // It makes its folders even for a check, by default where only root may.
+      const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+      const http = [
+        'access_log off;',
+        ...folders.map((name) => `${name}_temp_path ${join(path, name)};`),
+        `include ${join(root, 'ops/nginx.conf')};`,
+      ]
+      writeFileSync(join(path, 'nginx.conf'), `events {}\nhttp {\n${http.join('\n')}\n}\n`)
       return ['-t', '-c', join(path, 'nginx.conf'), '-g', `pid ${join(path, 'pid')};`]
     },
   },

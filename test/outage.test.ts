@@ -15,9 +15,11 @@ import { createWorld, type User, useWorld, type World } from './support/world.ts
 const POOL = 12
 /** How many of these connections one user may have. */
 const AT_ONCE = 3
+/** How soon docs/reliability.md promises an answer, and on a busy machine service afterwards. */
+const PROMISED_MS = 10_000
 const world = useWorld({ poolSize: POOL, patience })
 
-test('a call blocked by the database is UNAVAILABLE within 5 s and writes nothing', async () => {
+test('a call blocked by the database is UNAVAILABLE within 10 s and writes nothing', async () => {
   const ana = await world().user('ana')
   const { id } = await ana.channels.create({ type: 'group', name: 'Talk' })
   const answers = await whileLocked(world(), id, async () => ({
@@ -32,7 +34,7 @@ test('a call blocked by the database is UNAVAILABLE within 5 s and writes nothin
   for (const answer of answers.held) {
     expect(expectError(answer, 'UNAVAILABLE')).toBe('The database is out of reach')
     expect(answer.headers['retry-after']).toBe('1')
-    expect(answer.milliseconds).toBeLessThan(5_000)
+    expect(answer.milliseconds).toBeLessThan(PROMISED_MS)
   }
   await expectEverySlotUsable(world(), ana, id)
   expect((await ana.messages.list({ channelId: id })).maxSeq).toBe(0)
@@ -82,7 +84,7 @@ test('silent database connections are replaced for the next calls', async () => 
     // The server's own work may use some of them first, and a call gets a new one in its place.
     for (let left = backends.length; left > 0; left -= AT_ONCE) {
       const answers = await Promise.all(many(AT_ONCE, () => edit(fragile, ana, id)))
-      for (const answer of answers) expect(answer.milliseconds).toBeLessThan(5_000)
+      for (const answer of answers) expect(answer.milliseconds).toBeLessThan(PROMISED_MS)
       refused.push(...answers.filter(({ status }) => status !== 200))
     }
     for (const answer of refused) expectError(answer, 'UNAVAILABLE')
@@ -130,18 +132,18 @@ for (const [name, end] of Object.entries({
       ...many(10, () => edit(fragile, users[0], id)),
     ])) {
       expectError(answer, 'UNAVAILABLE')
-      expect(answer.milliseconds).toBeLessThan(5_000)
+      expect(answer.milliseconds).toBeLessThan(PROMISED_MS)
     }
     await server.stop()
     server = await startServer()
     await vi.waitFor(async () => expect((await health()).status).toBe(200), {
-      timeout: 3_000,
+      timeout: PROMISED_MS,
       interval: 20,
     })
     await traffic.acknowledges(20)
 
     const { acknowledged, slowest } = await traffic.stop()
-    expect(slowest).toBeLessThan(5_000)
+    expect(slowest).toBeLessThan(PROMISED_MS)
     const stored = await fragile.db<{ seq: number; clientId: string }[]>`
       select seq, client_id
       from messages

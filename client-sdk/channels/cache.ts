@@ -16,7 +16,7 @@ import {
 import { RecordSubscriptions } from './subscriptions.ts'
 import { ToldProfiles } from './told-profiles.ts'
 import { type Unread, UnreadCounts } from './unread.ts'
-import { type Response, type UnreadCount, VersionedParts } from './versions.ts'
+import { isUnreadCount, type Response, type UnreadCount, VersionedParts } from './versions.ts'
 
 /** The records of the user's channels as far as they were loaded, and lists of them. */
 export class ChannelsCache {
@@ -59,11 +59,11 @@ export class ChannelsCache {
   }
 
   /** The server has said what is left. Without that it has refused. */
-  endReading(channelId: string, left?: UnreadCount) {
+  endReading(channelId: string, left: Partial<UnreadCount> = {}) {
     this.#unread.pendingReads.end(channelId)
     const count = () => this.get(channelId)?.unreadCount ?? 0
     const before = count()
-    if (left) this.#setUnread(channelId, left)
+    if (isUnreadCount(left)) this.#setUnread(channelId, left)
     // Until the next total, which follows.
     this.#unread.lowerTotal(before - count())
     this.#refresh()

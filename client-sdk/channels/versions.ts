@@ -4,6 +4,10 @@ import type { Channel } from '../types.ts'
 export type UnreadCount = Pick<Channel, 'unreadCount' | 'unreadVersion'>
 export type Settings = Pick<Channel, 'starred' | 'muted'>
 
+/** Whether a read was answered with what is left: servers of earlier versions do not say it. */
+export const isUnreadCount = (left: Partial<UnreadCount>): left is UnreadCount =>
+  left.unreadCount !== undefined
+
 /** When a response was requested, and the version of the settings in it. */
 export type Response = { since: number; settingsVersion: number }
 

@@ -73,8 +73,10 @@ export function createAdmission({ poolSize, metrics }: AdmissionOptions): Admit 
   return async (request, work) => {
     const load = loads.of(request)
     if (loads.hasRoom(load)) loads.start(load)
-    else if (loads.isFull(request, load)) throw refuse('full', new AdmissionError(FULL))
-    else await wait(request, load)
+    else if (loads.isFull(request, load)) {
+      loads.forgetIdle(request, load)
+      throw refuse('full', new AdmissionError(FULL))
+    } else await wait(request, load)
     try {
       return await work()
     } finally {

@@ -9,9 +9,14 @@ export function createListenerWatch(silenceMs: number) {
   /** When the beats that have not arrived yet were sent. */
   let under: number[] = []
   return {
+    /** Returns what to call if the beat could not be sent: it does not arrive. */
     sent: () => {
+      const sentAt = performance.now()
       // Those of a connection that was lost never arrive.
-      under = [...under.slice(-9), performance.now()]
+      under = [...under.slice(-9), sentAt]
+      return () => {
+        under = under.filter((each) => each !== sentAt)
+      }
     },
     heard: (isBeat: boolean) => {
       heardAt = performance.now()

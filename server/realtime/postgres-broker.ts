@@ -38,15 +38,18 @@ export function createPostgresBroker({
   let heartbeat: NodeJS.Timeout | undefined
   const watch = createListenerWatch(brokerSilenceMs)
 
-  const notify = (payloads: string[]) =>
+  const notify = (payloads: string[], onFailed = () => {}) =>
     notifier
       .use(
         (db) => db`
           select pg_notify(${channel}, payload)
           from unnest(${payloads}::text[]) as payload`,
       )
-      .catch((error) => report(error, 'broker notify failed'))
-  const sender = createNoteSender({ nodeId, notify })
+      .catch((error) => {
+        onFailed()
+        report(error, 'broker notify failed')
+      })
+  const sender = createNoteSender({ nodeId, notify: (payloads) => notify(payloads) })
   const listen = async (onPayload: (payload: string) => void, onListening: () => void) => {
     const previous = listener
     lastHeartbeatAt = performance.now()
@@ -75,10 +78,7 @@ export function createPostgresBroker({
       }
       await listen(onPayload, onListening)
       heartbeat = setInterval(() => {
-        if (!sender.isFlushing()) {
-          watch.sent()
-          void notify([`${nodeId}\n`])
-        }
+        if (!sender.isFlushing()) void notify([`${nodeId}\n`], watch.sent())
         if (performance.now() - lastHeartbeatAt <= brokerSilenceMs) return
         listen(onPayload, onListening).catch((error) => report(error, 'broker listen failed'))
       }, brokerBeatMs)

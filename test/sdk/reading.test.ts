@@ -86,6 +86,18 @@ test('a refused read is taken back, and so is one that an outage swallows', asyn
   expect(shown()).toEqual([3, 5])
 })
 
+test('a read that a server of an earlier version answers leaves numbers', async () => {
+  const { room, shown, intercept, tell, tellUnread } = await unreadRoom()
+  intercept(READ, () => Response.json({ success: true, lastReadSeq: 1 }))
+  await room.markRead()
+  expect(shown()).toEqual([3, 5])
+  // What is left comes in events.
+  tellUnread('one', 0)
+  tell('channel.total_unread_changed', { count: 2 })
+  await quiet()
+  expect(shown()).toEqual([0, 2])
+})
+
 test('a read between two connections shows what is left once there is one', async () => {
   const { chat, room, shown, cut, network, one, data } = await unreadRoom()
   network.refusesTokens = true
