@@ -8,7 +8,7 @@ import { readMigrations } from '@parley/server/db/migration-files'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { root } from '../support/consumer.ts'
 import { linkProductionModules } from '../support/production-modules.ts'
-import { production, useChildren } from '../support/start.ts'
+import { baseUrl, production, useChildren } from '../support/start.ts'
 import { patient } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -125,9 +125,6 @@ function start(bin: string, variables: Record<string, string>, args = ['start'])
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
   const code = new Promise<number | null>((resolve) => child.on('close', resolve))
   const url = () =>
-    vi.waitFor(
-      () => /^Base URL: +(\S+)$/m.exec(output)?.[1] ?? Promise.reject(new Error(output)),
-      patient,
-    )
+    vi.waitFor(() => baseUrl.exec(output)?.[1] ?? Promise.reject(new Error(output)), patient)
   return { child, code, url, output: () => output }
 }

@@ -12,6 +12,9 @@ declare module 'vitest' {
   }
 }
 
+/** Where a program says its address: for people, or in the log of production. */
+export const baseUrl = /(?:^Base URL: +|"baseUrl":")([^"\s]+)/m
+
 export const production = {
   NODE_ENV: 'production',
   HOST: '127.0.0.1',
@@ -60,7 +63,7 @@ export function start(variables: Record<string, string>, cwd: string) {
     child,
     code,
     value,
-    url: () => matched(/(?:^Base URL: +|"baseUrl":")([^"\s]+)/m),
+    url: () => matched(baseUrl),
     /** The address it listens on, from its log. */
     address: () => matched(/"Server listening at (\S+?)"/),
     output: () => output,
