@@ -1,4 +1,5 @@
 import { topics } from '@parley/contract'
+import { observeDatabase } from '@parley/server/core/database-metrics'
 import { createMetrics } from '@parley/server/core/metrics'
 import { startMetricsServer } from '@parley/server/http/metrics-server'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -145,4 +146,20 @@ test('one process shows what is about the service, and another after its end', a
   await one.stop()
   await until(async () => sample(await two.read(), series) === 1)
   expect(second).toMatch(/parley_build_info\{version="[\d.]+",node="[\d.]+"\} 1/)
+})
+
+test('a scrape that waits for the database takes nothing from another one', async () => {
+  const metrics = createMetrics()
+  let answer = (_isReporter: boolean) => {}
+  const asked = [Promise.resolve(true), new Promise<boolean>((resolve) => (answer = resolve))]
+  const isReporter = () => asked.shift() ?? Promise.resolve(false)
+  const update = observeDatabase(metrics, { db: world().pool, poolSize: 1, isReporter })
+  await update()
+  const waiting = update()
+  const texts = [await metrics.registry.metrics()]
+  answer(false)
+  await waiting
+  texts.push(await metrics.registry.metrics())
+  const shows = (text: string) => text.includes('parley_database_connections{')
+  expect(texts.map(shows)).toEqual([true, false])
 })
