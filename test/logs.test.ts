@@ -144,6 +144,10 @@ test('an outage of the database has a line at its beginning and one at its end',
   const lost = Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' })
   outages.worked()
   outages.failed(new Error('a bug'))
+  // A statement that another one blocks for too long, a lock, and a deadlock.
+  for (const code of ['57014', '55P03', '40P01'])
+    outages.failed(Object.assign(new Error('blocked'), { code }))
+  outages.worked()
   for (let failure = 0; failure < 5; failure++) outages.failed(lost)
   outages.worked()
   outages.worked()

@@ -1,5 +1,7 @@
 import { topics } from '@parley/contract'
+import { observeDatabase } from '@parley/server/core/database-metrics'
 import { createMetrics } from '@parley/server/core/metrics'
+import { createMetricsLease } from '@parley/server/core/metrics-lease'
 import { startMetricsServer } from '@parley/server/http/metrics-server'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { centrifugeOf, listen } from './support/realtime.ts'
@@ -133,6 +135,8 @@ test('one process shows what is about the service, and another after its end', a
   await world().db`insert into staged_jobs (task, payload) values ('stuck', '{}')`
   onTestFinished(async () => void (await world().db`delete from staged_jobs where task = 'stuck'`))
   const series = 'parley_jobs_waiting{task="stuck",state="waiting"}'
+  // The process of another test may be about to end.
+  await until(async () => sample(await one.read(), series) === 1)
   const texts = [await one.read(), await two.read(), await one.read()]
   expect(texts.map((text) => sample(text, series))).toEqual([1, 0, 1])
   for (const text of texts) {
@@ -145,4 +149,34 @@ test('one process shows what is about the service, and another after its end', a
   await one.stop()
   await until(async () => sample(await two.read(), series) === 1)
   expect(second).toMatch(/parley_build_info\{version="[\d.]+",node="[\d.]+"\} 1/)
+})
+
+test('a scrape that waits for the database takes nothing from another one', async () => {
+  const metrics = createMetrics()
+  let answer = (_isReporter: boolean) => {}
+  const asked = [Promise.resolve(true), new Promise<boolean>((resolve) => (answer = resolve))]
+  const isReporter = () => asked.shift() ?? Promise.resolve(false)
+  const update = observeDatabase(metrics, { db: world().pool, poolSize: 1, isReporter })
+  await update()
+  const waiting = update()
+  const texts = [await metrics.registry.metrics()]
+  answer(false)
+  await waiting
+  texts.push(await metrics.registry.metrics())
+  const shows = (text: string) => text.includes('parley_database_connections{')
+  expect(texts.map(shows)).toEqual([true, false])
+})
+
+test('a process that nobody asks for its metrics leaves the rest to another', async () => {
+  const open = (options?: { idleMs: number }) => {
+    const lease = createMetricsLease(world().databaseUrl, options)
+    onTestFinished(lease.release)
+    return lease
+  }
+  const [forgotten, asked] = [open({ idleMs: 50 }), open()]
+  // The process of another test may be about to end.
+  await until(() => forgotten.isHeld())
+  await until(() => asked.isHeld())
+  expect(await forgotten.isHeld()).toBe(false)
+  expect(await asked.isHeld()).toBe(true)
 })

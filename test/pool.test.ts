@@ -1,7 +1,8 @@
 import { isDatabaseUnavailable } from '@parley/server/db/client'
+import { createPool } from '@parley/server/db/pool'
 import { createSlots } from '@parley/server/db/slots'
 import { valueTypes } from '@parley/server/db/value-types'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 
 const never = new Promise<never>(() => {})
 
@@ -43,6 +44,28 @@ test('a slot that is granted to a caller who gives up at that moment is not lost
   await impatient
   void acquire(never)
   expect(waiting()).toBe(0)
+})
+
+test('a deadline that is missed tells of an outage, unless it was for long work', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const failed = vi.fn()
+  const { use } = createPool({
+    url: 'postgres://127.0.0.1:1/unused',
+    poolSize: 2,
+    applicationName: 'parley-test',
+    patience: { callMs: 1_000, statementMs: 1_000 },
+    outages: { worked: () => {}, failed },
+  })
+  const long = use(() => never, performance.now() + 60_000)
+  const rejected = expect(long).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' })
+  await vi.advanceTimersByTimeAsync(60_000)
+  await rejected
+  expect(failed).not.toHaveBeenCalled()
+  const call = expect(use(() => never)).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' })
+  await vi.advanceTimersByTimeAsync(1_000)
+  await call
+  expect(failed).toHaveBeenCalledTimes(1)
 })
 
 test('an error of the database means that it is unavailable, or that a query is wrong', () => {

@@ -14,16 +14,18 @@ export function observeDatabase(
   const gauges = createGauges(registry)
   gauges.poolSize.set(poolSize)
 
+  const { ofService } = gauges
+  const reset = () => {
+    for (const gauge of Object.values(ofService)) gauge.reset()
+  }
+  const read = () => Promise.all([selectJobs(db), selectConnections(db), selectKept(db)])
   const update = async () => {
     gauges.poolWaiting.set(db.waiting())
-    for (const gauge of Object.values(gauges.ofService)) gauge.reset()
-    if (!(await isReporter())) return
-    const { ofService } = gauges
-    const [jobs, connections, [kept]] = await Promise.all([
-      selectJobs(db),
-      selectConnections(db),
-      selectKept(db),
-    ])
+    const found = (await isReporter()) ? await read() : undefined
+    // At once with what is set: another scrape may show them at any moment between.
+    reset()
+    if (!found) return
+    const [jobs, connections, [kept]] = found
     for (const { task, state, count, oldest } of jobs) {
       ofService.jobs.set({ task, state }, count)
       if (state === 'waiting') ofService.oldestJob.set({ task }, oldest)
@@ -39,7 +41,10 @@ export function observeDatabase(
   return () =>
     update().then(
       () => gauges.up.set(1),
-      () => gauges.up.set(0),
+      () => {
+        reset()
+        gauges.up.set(0)
+      },
     )
 }
 

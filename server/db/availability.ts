@@ -11,6 +11,12 @@ export const isConnectionLost = (error: unknown) => CONNECTION_CODES.has(codeOf(
 /** Whether the database has cancelled a statement that ran for too long. */
 export const isStatementTimeout = (error: unknown) => codeOf(error) === '57014'
 
+/**
+ * Whether the database answered that other work was in the way: locked rows, a deadlock, or a
+ * statement that took too long because of them.
+ */
+export const isBlocked = (error: unknown) => BLOCKED_SQLSTATES.has(codeOf(error))
+
 const codeOf = (error: unknown) =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 
@@ -21,6 +27,7 @@ const CONNECTION_CODES = new Set([
   'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH',
   'ENOENT', 'ENOTFOUND', 'EAI_AGAIN',
 ])
+const BLOCKED_SQLSTATES = new Set(['57014', '55P03', '40001', '40P01'])
 /**
  * Connection exceptions, resource shortage, operator intervention, system errors; lock timeout,
  * serialization failure, deadlock, read-only transactions after a fail-over, transactions that were

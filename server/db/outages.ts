@@ -1,4 +1,4 @@
-import { isDatabaseUnavailable } from './availability.ts'
+import { isBlocked, isDatabaseUnavailable } from './availability.ts'
 
 /** The database has become unavailable, or is available again after so many failures. */
 export type OutageChange =
@@ -24,6 +24,8 @@ export function createOutages() {
     },
     failed: (error: unknown) => {
       if (!isDatabaseUnavailable(error)) return
+      // One busy channel is no outage: others are served.
+      if (began === undefined && isBlocked(error)) return
       failures = began === undefined ? 1 : failures + 1
       if (began !== undefined) return
       began = performance.now()
