@@ -9,6 +9,7 @@ import { upTo } from '../support/events.ts'
 
 const candidate = (id: string, given: Partial<Candidate> = {}): Candidate => ({
   id,
+  madeAt: '0',
   topic: 'a',
   offset: Number(id),
   eventType: 'message.new',

@@ -1,6 +1,8 @@
 /** A delivery that is not finished. Those of a test have no topic. */
 export type Candidate = {
   id: string
+  /** After a backup was restored, the id is given to another delivery, at another time. */
+  madeAt: string
   topic: string | null
   offset: number | null
   eventType: string
