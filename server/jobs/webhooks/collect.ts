@@ -7,7 +7,7 @@ import {
   endOf,
   eventsAfter,
   type PageRow,
-  type Place,
+  type PageStart,
   startOf,
   wants,
 } from './log-pages.ts'
@@ -96,7 +96,7 @@ async function firstPlace(db: Pick<Db, 'use'>, { since, from, backMs, startedAt 
   return startOf(row?.at ?? since)
 }
 
-const collectPage = (db: Tx, from: Place) => db<PageRow[]>`
+const collectPage = (db: Tx, from: PageStart) => db<PageRow[]>`
   with page as materialized (${eventsAfter(db, from)}),
   collected as (
     insert into webhook_deliveries (app_id, webhook_id, topic, "offset", event_type)
