@@ -11,8 +11,8 @@ export type Lease = {
   replaySince: string | null
   leasedBy: string
 }
-/** How many deliveries of a webhook are considered at a time. */
-const WINDOW = 50
+/** How many deliveries of a webhook are considered at a time: so many may wait for others. */
+const WINDOW = 1_000
 const RETRIES_AT_ONCE = 5
 
 type LeaseQuery = { isFailing: boolean; most: number; leaseMs: number }
