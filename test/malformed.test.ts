@@ -65,7 +65,8 @@ describe('malformed HTTP is a VALIDATION_ERROR, and the connection is closed', (
   })
 })
 
-test('garbage after a request does not replace the answer to the request', async () => {
+/** A request that sends a message. */
+async function newSend() {
   const ana = await world().user('ana')
   const { id } = await ana.channels.create({ type: 'group', name: 'Talk' })
   const body = '{"text":"hi"}'
@@ -78,6 +79,11 @@ test('garbage after a request does not replace the answer to the request', async
     '',
     body,
   ].join('\r\n')
+  return { ana, id, send }
+}
+
+test('garbage after a request does not replace the answer to the request', async () => {
+  const { id, send } = await newSend()
   const answers = await whileLocked(world(), id, async (waiting) => {
     const answers = exchange(world().url, send, 'garbage\r\n\r\n')
     await waiting(1)
@@ -95,6 +101,37 @@ test('pipelined requests are answered in order', async () => {
     `${live}Connection: close\r\n\r\n`,
   )
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 404, 200])
+})
+
+test('pipelined requests are carried out one after the other', async () => {
+  const { ana, id, send } = await newSend()
+  const other = await newSend()
+  const { answers } = await whileLocked(world(), id, async (waiting) => {
+    const answers = exchange(world().url, send, other.send, `${live}Connection: close\r\n\r\n`)
+    await waiting(1)
+    // It came with the one that waits, and would have been carried out before this call.
+    await other.ana.channels.get({ channelId: other.id })
+    const { messages } = await ana.messages.list({ channelId: other.id })
+    expect(messages).toEqual([])
+    return { answers }
+  })
+  expect((await answers).map(({ status }) => status)).toEqual([201, 201, 200])
+})
+
+test('a connection on which too many requests wait is closed', async () => {
+  const { id, send } = await newSend()
+  const { hostname, port } = new URL(world().url)
+  const socket = connect(Number(port), hostname).on('error', () => {})
+  const received: Buffer[] = []
+  socket.on('data', (data) => received.push(data))
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  await whileLocked(world(), id, async (waiting) => {
+    socket.write(send)
+    await waiting(1)
+    socket.write(`${live}\r\n`.repeat(65))
+    await closed
+  })
+  expect(received).toEqual([])
 })
 
 test('a request with no Host or a malformed one is served', async () => {

@@ -13,6 +13,7 @@ import type { Metrics } from '../core/metrics.ts'
 import { handleClientErrors } from './client-errors.ts'
 import { corsHeaders } from './cors.ts'
 import { logError, statusOf, toApiError, toErrorBody } from './errors.ts'
+import { createTurns, onTurn } from './pipelining.ts'
 import { createRequestLog } from './request-log.ts'
 
 export type FastifyOptions = {
@@ -73,7 +74,9 @@ export function createFastify({
     onRefused: (status) => metrics.responses.inc({ status }),
   })
   closeConnections(app, isStopping)
+  const turnOf = createTurns()
   app.addHook('onRequest', async (request, reply) => {
+    await turnOf(request.raw, reply.raw)
     closeRefusedUpgrade(request, reply)
     reply.headers(commonHeaders(request.id, request.headers))
     if (isPreflight(request)) return reply.code(204).send()
@@ -110,14 +113,15 @@ function closeConnections(app: FastifyInstance, isStopping: () => boolean) {
     for (const response of unanswered) response.shouldKeepAlive = false
     if (unanswered.size === 0) app.server.closeAllConnections()
   }
-  app.server.prependListener('request', (_, response) => {
+  const wait = (response: ServerResponse) => {
     unanswered.add(response)
     if (isClosing || isStopping()) response.shouldKeepAlive = false
     response.once('close', () => {
       unanswered.delete(response)
       if (isClosing) closeWhenAnswered()
     })
-  })
+  }
+  app.server.prependListener('request', (_, response) => onTurn(response, () => wait(response)))
   app.addHook('preClose', async () => {
     isClosing = true
     closeWhenAnswered()

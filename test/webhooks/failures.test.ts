@@ -1,3 +1,4 @@
+import { topics } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { silentLog } from '../support/jobs.ts'
 import { answering } from '../support/receiver.ts'
@@ -62,6 +63,30 @@ test('an event that fails again and again does not hold up its channel for ever'
   expect(failed).toMatchObject({ attempts: 11, responseStatus: 500, error: 'answered 500' })
   expect(failed?.nextAttemptAt).toBeNull()
   expect(await webhook()).toMatchObject({ enabled: true, disabledReason: null })
+})
+
+test('a channel with many events that fail holds up no other channel', async () => {
+  const { world, receiver } = current()
+  const { appId, webhookId, channelId, send, texts, newChannel } = await newScene()
+  const topic = topics.channel(appId, channelId)
+  receiver.answerWith((response, one) =>
+    answering(textOf(one) === 'poison' ? 500 : 200)(response, one),
+  )
+  await send('poison')
+  await world.db`
+    insert into webhook_deliveries (app_id, webhook_id, topic, "offset", event_type)
+    select ${appId}, ${webhookId}, e.topic, e."offset", e.type
+    from events e
+    where e.topic = ${topic}
+      and e.type = 'message.new'`
+  await world.db`
+    insert into webhook_deliveries (app_id, webhook_id, topic, "offset", event_type)
+    select ${appId}, ${webhookId}, ${topic}, 100 + n, 'message.new'
+    from generate_series(1, 100) as n`
+  await send('elsewhere', await newChannel())
+  // The pause after the first failure is longer than the test.
+  startWorker({ timings: { backOffMs: 3_600_000 } })
+  await until(() => texts().includes('elsewhere'))
 })
 
 test('a receiver that crashes gets everything once it is back, in order', async () => {

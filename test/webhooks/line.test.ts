@@ -9,6 +9,7 @@ import { upTo } from '../support/events.ts'
 
 const candidate = (id: string, given: Partial<Candidate> = {}): Candidate => ({
   id,
+  madeAt: '0',
   topic: 'a',
   offset: Number(id),
   eventType: 'message.new',
@@ -42,6 +43,14 @@ test('an event that waits holds up those after it in its channel, and nothing el
       candidate('6', { topic: 'c' }),
     ]),
   ).toEqual([['1'], ['6']])
+})
+
+test('a turn has a limited number of deliveries, and each channel its order', () => {
+  const other = { topic: 'b' }
+  const waiting = [candidate('1', { topic: 'c', isDue: false }), candidate('2', { topic: 'c' })]
+  const line = [candidate('3'), candidate('4'), candidate('5', other), candidate('6', other)]
+  const ids = groupsOf([...waiting, ...line], 3).map((all) => all.map(({ id }) => id))
+  expect(ids).toEqual([['3', '4'], ['5']])
 })
 
 test('what has failed several times is retried alone, and tests are in no line', () => {

@@ -212,4 +212,8 @@ test('a replay begins within the time for which events are kept', async () => {
   expect(await replay(limits.eventsKeptHours - 1)).toEqual({ success: true })
   for (const hours of [limits.eventsKeptHours + 1, -1])
     expect(await refusal(replay(hours))).toMatchObject({ code: 'VALIDATION_ERROR' })
+  for (const since of ['0000-01-01T00:00:00Z', `2026-01-01T00:00:00.${'1'.repeat(500)}Z`])
+    expect(await refusal(backend.webhooks.replay({ webhookId, since }))).toMatchObject({
+      code: 'VALIDATION_ERROR',
+    })
 })

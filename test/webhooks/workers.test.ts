@@ -1,3 +1,4 @@
+import { topics } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { upTo } from '../support/events.ts'
 import { until } from '../support/until.ts'
@@ -39,7 +40,9 @@ test('several workers send each event once, those of a channel in order', async 
   const { send, received, receive, newChannel, deliveries } = await newScene()
   receiver.answerWith((response) => void setImmediate(() => response.writeHead(200).end()))
   const channels = [await newChannel(), await newChannel(), await newChannel()]
-  for (let n = 0; n < 3; n++) startWorker({ timings: { pollMs: 10 } })
+  // A send that a busy machine holds up for long is found late, and overtaken.
+  const timings = { pollMs: 10, webhookOverlapMs: 60_000 }
+  for (let n = 0; n < 3; n++) startWorker({ timings })
   await Promise.all(
     channels.map(async (channelId) => {
       for (const n of upTo(8)) await send(`${n}`, channelId)
@@ -68,4 +71,59 @@ test('a webhook is served by one worker at a time', async () => {
   await other.receive(1)
   expect(received()).toHaveLength(1)
   expect((await webhook())?.failingSince).toBeNull()
+})
+
+test('a clock that was set back stops no webhook that was served before', async () => {
+  const { world } = current()
+  const { send, receive, appId } = await newScene()
+  startWorker()
+  await send('one')
+  await receive(1)
+  await until(async () => {
+    const released = await world.db`
+      update webhooks
+      set leased_until = now() + interval '1 hour'
+      where app_id = ${appId}
+        and leased_by is null
+      returning id`
+    return released.length > 0
+  })
+  await send('two')
+  await receive(2)
+})
+
+test('what was committed late is found, also after the clock was set back', async () => {
+  const { world } = current()
+  const { receive, texts, appId, channelId } = await newScene()
+  await world.db`update webhooks set active_since = now() - interval '1 hour' where app_id = ${appId}`
+  await world.db`
+    insert into service (key, value)
+    values ('webhooks_collected_until', (now() + interval '1 hour')::text)
+    on conflict (key) do update
+    set value = excluded.value`
+  await world.db`
+    insert into events (topic, "offset", type, envelope, created_at)
+    values (
+      ${topics.channel(appId, channelId)}, 901, 'message.new',
+      ${JSON.stringify({ type: 'message.new', payload: { message: { text: 'late' } } })},
+      now() - interval '20 seconds'
+    )`
+  startWorker()
+  await receive(1)
+  expect(texts()).toEqual(['late'])
+})
+
+test('a delivery with the number of another one has another id', async () => {
+  const { world } = current()
+  const { backend, webhookId, appId, receive, deliveries } = await newScene()
+  startWorker()
+  const { id } = await backend.webhooks.test({ webhookId })
+  await until(async () => (await deliveries())[0]?.status === 'delivered')
+  // As after a backup was restored that has no row with this number yet.
+  await world.db`delete from webhook_deliveries where app_id = ${appId}`
+  await world.db`
+    insert into webhook_deliveries (id, app_id, webhook_id, event_type)
+    values (${id}::bigint, ${appId}, ${webhookId}, 'webhook.test')`
+  const ids = (await receive(2)).map(({ headers }) => headers['webhook-id'])
+  expect(new Set(ids).size).toBe(2)
 })

@@ -61,12 +61,14 @@ export const replay = implementWithoutTransaction(
   async (ctx, { webhookId, since }) => {
     const { db, caller } = ctx
     await requireWebhook(ctx, webhookId)
+    // PostgreSQL refuses texts that are times here, like one of the year 0.
+    const time = db`to_timestamp(${Date.parse(since) / 1_000}::float8)`
     const { count } = await db`
       update webhooks
-      set replay_since = least(replay_since, ${since}::timestamptz)
+      set replay_since = least(replay_since, ${time})
       where id = ${webhookId}
         and app_id = ${caller.appId}
-        and ${since}::timestamptz
+        and ${time}
           between now() - ${limits.eventsKeptHours} * interval '1 hour' and now()`
     if (count === 0)
       throw new ApiError(

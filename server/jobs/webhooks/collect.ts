@@ -7,7 +7,7 @@ import {
   endOf,
   eventsAfter,
   type PageRow,
-  type Place,
+  type PageStart,
   startOf,
   wants,
 } from './log-pages.ts'
@@ -20,6 +20,7 @@ const LONGEST_TRANSACTION_SECONDS = 60
 /** The key in `service` of the time up to which all events have been collected. */
 const COLLECTED = 'webhooks_collected_until'
 
+type CollectorOptions = { db: Pick<Db, 'use'>; timings: Timings; signal: AbortSignal }
 type StartRow = { startedAt: string; since: string | null; until: string | null }
 
 /**
@@ -28,7 +29,7 @@ type StartRow = { startedAt: string; since: string | null; until: string | null 
  * from time to time one looks back as far as an event may have been missed, also after all workers
  * were down. Answers whether any webhook wants events.
  */
-export function createCollector({ db, timings }: { db: Pick<Db, 'use'>; timings: Timings }) {
+export function createCollector({ db, timings, signal }: CollectorOptions) {
   let lastStartedAt: string | undefined
   let sweptAt = Number.NEGATIVE_INFINITY
 
@@ -41,8 +42,10 @@ export function createCollector({ db, timings }: { db: Pick<Db, 'use'>; timings:
       since,
       from: isSweep ? until : lastStartedAt,
       backMs: isSweep ? 0 : timings.webhookOverlapMs,
+      startedAt,
     })
-    await eachPage(db, place, collectPage)
+    const isDone = await eachPage(db, place, collectPage, () => !signal.aborted)
+    if (!isDone) return { areWanted: false }
     lastStartedAt = startedAt
     if (isSweep) {
       await markCollected(db, startedAt)
@@ -69,20 +72,31 @@ const selectStart = (db: Pick<Db, 'use'>) =>
       where wh.enabled`,
   )
 
-type FirstPlace = { since: string; from: string | null | undefined; backMs: number }
+type FirstPlace = {
+  since: string
+  from: string | null | undefined
+  backMs: number
+  startedAt: string
+}
 
-async function firstPlace(db: Pick<Db, 'use'>, { since, from, backMs }: FirstPlace) {
+/** Also after the clock was set back, the events of the last minute are looked at. */
+async function firstPlace(db: Pick<Db, 'use'>, { since, from, backMs, startedAt }: FirstPlace) {
   const [row] = await db.use(
     (db) => db<{ at: string }[]>`
       select greatest(
         ${since}::timestamptz,
-        ${from ?? null}::timestamptz - ${backMs} * interval '1 millisecond'
+        case
+          when ${from ?? null}::timestamptz <= ${startedAt}::timestamptz
+            then ${from ?? null}::timestamptz - ${backMs} * interval '1 millisecond'
+          when ${from ?? null}::timestamptz > ${startedAt}::timestamptz
+            then ${longestBefore(db, startedAt)}
+        end
       )::text as at`,
   )
   return startOf(row?.at ?? since)
 }
 
-const collectPage = (db: Tx, from: Place) => db<PageRow[]>`
+const collectPage = (db: Tx, from: PageStart) => db<PageRow[]>`
   with page as materialized (${eventsAfter(db, from)}),
   collected as (
     insert into webhook_deliveries (app_id, webhook_id, topic, "offset", event_type)
@@ -99,7 +113,7 @@ const collectPage = (db: Tx, from: Place) => db<PageRow[]>`
           and wd.topic = page.topic
           and wd."offset" = page."offset"
       )
-    order by page.topic, page."offset"
+    order by page.topic, page."offset", wh.id
     on conflict do nothing
   )
   ${endOf(db)}`
@@ -107,13 +121,14 @@ const collectPage = (db: Tx, from: Place) => db<PageRow[]>`
 const markCollected = (db: Pick<Db, 'use'>, startedAt: string) =>
   db.use(
     (db) => db`
-      insert into service as s (key, value)
+      insert into service (key, value)
       values (
         ${COLLECTED},
-        (
-          ${startedAt}::timestamptz - ${LONGEST_TRANSACTION_SECONDS} * interval '1 second'
-        )::text
+        (${longestBefore(db, startedAt)})::text
       )
       on conflict (key) do update
-      set value = greatest(s.value::timestamptz, excluded.value::timestamptz)::text`,
+      set value = excluded.value`,
   )
+
+const longestBefore = (db: Tx, at: string) => db`
+  ${at}::timestamptz - ${LONGEST_TRANSACTION_SECONDS} * interval '1 second'`

@@ -91,7 +91,7 @@ async function send({ db, request, signal, timings, log }: DeliverContext, deliv
   const body = bodyFor(delivery, row)
   if (body === undefined) return EXPIRED
   const { url, secrets } = row
-  const id = `msg_${lease.id}_${candidate.id}`
+  const id = `msg_${lease.id}_${candidate.id}_${candidate.madeAt}`
   try {
     const options = { request, signal, timeoutMs: timings.webhookTimeoutMs }
     return await post({ url, id, body, secrets }, options)

@@ -28,7 +28,7 @@ const AT_ONCE = 16
 export function startWebhooks({ db, metrics, webhooks, timings, log }: WebhooksOptions) {
   const stopping = new AbortController()
   const { signal } = stopping
-  const collect = createCollector({ db, timings })
+  const collect = createCollector({ db, timings, signal })
   const request = createGuardedRequest(webhooks)
   const context = { db, request, timings, metrics, log, signal }
   const lanes = [false, true].map((isFailing) => ({ isFailing, running: new Set<Promise<void>>() }))

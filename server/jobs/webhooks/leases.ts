@@ -11,8 +11,8 @@ export type Lease = {
   replaySince: string | null
   leasedBy: string
 }
-/** How many deliveries of a webhook are considered at a time. */
-const WINDOW = 50
+/** How many deliveries of a webhook are considered at a time: so many may wait for others. */
+const WINDOW = 1_000
 const RETRIES_AT_ONCE = 5
 
 type LeaseQuery = { isFailing: boolean; most: number; leaseMs: number }
@@ -29,7 +29,7 @@ export const leaseWebhooks = (db: Pick<Db, 'use'>, { isFailing, most, leaseMs }:
         select wh.id
         from webhooks wh
         where wh.enabled
-          and (wh.leased_until is null or wh.leased_until <= clock_timestamp())
+          and (wh.leased_by is null or wh.leased_until <= clock_timestamp())
           and ${isFailing ? db`wh.failing_since is not null` : db`wh.failing_since is null`}
           and (
             wh.replay_since is not null
@@ -83,6 +83,7 @@ export const releaseWebhook = (db: Pick<Db, 'use'>, { id, leasedBy }: Lease) =>
 
 type CandidateRow = {
   id: string
+  madeAt: string
   topic: string | null
   offset: number | null
   eventType: string
@@ -116,7 +117,8 @@ export const selectCandidates = (db: Pick<Db, 'use'>, { id }: Lease) =>
   )
 
 const candidateColumns = (db: Tx) => db`
-  wd.id::text as id, wd.topic, wd."offset", wd.event_type,
+  wd.id::text as id, (extract(epoch from wd.created_at) * 1000)::bigint::text as made_at,
+  wd.topic, wd."offset", wd.event_type,
   wd.status, wd.attempts, wd.next_attempt_at <= now() as is_due`
 
 type Attempt = {

@@ -1,6 +1,8 @@
 /** A delivery that is not finished. Those of a test have no topic. */
 export type Candidate = {
   id: string
+  /** After a backup was restored, the id is given to another delivery, at another time. */
+  madeAt: string
   topic: string | null
   offset: number | null
   eventType: string
@@ -9,20 +11,30 @@ export type Candidate = {
   isDue: boolean
 }
 
+/** How many deliveries a webhook may send before it is the turn of others. */
+const MOST_IN_TURN = 50
+
 /**
  * Sorts out what may be sent now: groups that can be sent side by side, each in its order. The
  * events of a topic are one group; one that has to wait holds up those after it. What is being
  * retried holds up nothing.
  */
-export function groupsOf(candidates: Candidate[]): Candidate[][] {
+export function groupsOf(candidates: Candidate[], most = MOST_IN_TURN): Candidate[][] {
   const retries = candidates.filter(({ status, isDue }) => status === 'retrying' && isDue)
   const lines = new Map<string, Candidate[]>()
   for (const candidate of candidates.filter(({ status }) => status === 'pending')) {
     const name = candidate.topic ?? candidate.id
-    lines.set(name, [...(lines.get(name) ?? []), candidate])
+    const line = lines.get(name) ?? []
+    line.push(candidate)
+    lines.set(name, line)
   }
   const groups = [...lines.values()].map((line) => untilOneWaits(line.sort(byOffset)))
-  return [...retries.map((retry) => [retry]), ...groups.filter(({ length }) => length > 0)]
+  let room = most
+  return [...retries.map((retry) => [retry]), ...groups].flatMap((group) => {
+    const taken = group.slice(0, room)
+    room -= taken.length
+    return taken.length > 0 ? [taken] : []
+  })
 }
 
 const byOffset = (a: Candidate, b: Candidate) => (a.offset ?? 0) - (b.offset ?? 0)

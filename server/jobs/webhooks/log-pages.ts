@@ -1,40 +1,50 @@
 import type { Db, Fragment, Tx } from '../../db/client.ts'
+import { createBatchSize } from '../batch-size.ts'
 
-/** How many events one statement looks at. */
+/** How many events one statement looks at, at most: for each it makes up to 20 deliveries. */
 const PAGE = 5_000
 
 /** A place in the log of all topics. Times are text: they are exact to the microsecond. */
 export type Place = { at: string; topic: string; offset: number }
+/** The place after which a page begins, and how many events it may have. */
+export type PageStart = Place & { most: number }
 export type PageRow = Place & { count: number }
 
 /** The place before all events of a time. */
 export const startOf = (at: string): Place => ({ at, topic: '', offset: 0 })
 
-/** Runs a statement for each page of the log, until the last or until it says that it must end. */
+/**
+ * Runs a statement for each page of the log, until the last or until it says that it must end. What
+ * the database cancels for taking too long is repeated with a smaller page.
+ */
 export async function eachPage(
   db: Pick<Db, 'use'>,
   first: Place,
-  run: (db: Tx, from: Place) => PromiseLike<PageRow[]>,
+  run: (db: Tx, from: PageStart) => PromiseLike<PageRow[]>,
   mayContinue: (next: Place) => boolean | Promise<boolean> = () => true,
 ) {
+  const size = createBatchSize(PAGE)
   let place = first
   for (;;) {
     const from = place
-    const [last] = await db.use(async (db) => await run(db, from))
-    if (!last || last.count < PAGE) return true
+    const { last, most } = await size.run(async (most) => {
+      const [last] = await db.use(async (db) => await run(db, { ...from, most }))
+      return { last, most }
+    })
+    if (!last || last.count < most) return true
     place = last
     if (!(await mayContinue(place))) return false
   }
 }
 
 /** The next events of all apps, in the order of their times. */
-export const eventsAfter = (db: Tx, { at, topic, offset }: Place): Fragment => db`
+export const eventsAfter = (db: Tx, { at, topic, offset, most }: PageStart): Fragment => db`
   select e.topic, e."offset", e.type, e.created_at
   from events e
   where e.created_at >= ${at}::timestamptz
     and (e.created_at, e.topic, e."offset") > (${at}::timestamptz, ${topic}, ${offset}::int)
   order by e.created_at, e.topic, e."offset"
-  limit ${PAGE}`
+  limit ${most}`
 
 /** The app of the event in row `page`. */
 export const appOf = (db: Tx): Fragment => db`split_part(page.topic, ':', 2)::uuid`

@@ -1,0 +1,34 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** How many requests may wait on a connection for the answers before them. */
+const MOST_WAITING = 64
+
+/**
+ * Lets the requests that a connection sends without waiting for answers take turns. An answer that
+ * is ready before its turn would stay in memory however slowly its client reads, and after the
+ * client has left: Node.js tells nobody. A connection on which too many wait is closed.
+ */
+export function createTurns() {
+  const waiting = new WeakMap<Socket, number>()
+  const count = (socket: Socket, change: number) => {
+    const after = (waiting.get(socket) ?? 0) + change
+    waiting.set(socket, after)
+    return after
+  }
+  /** Resolves when the answer is the next one of its connection: never, if that is closed. */
+  return async ({ socket }: IncomingMessage, response: ServerResponse) => {
+    if (isItsTurn(response)) return
+    if (count(socket, 1) > MOST_WAITING) socket.destroy()
+    await new Promise<void>((resolve) => onTurn(response, resolve))
+    count(socket, -1)
+  }
+}
+
+const isItsTurn = (response: ServerResponse) => response.socket !== null
+
+/** Calls `begin` once the answer is the next one of its connection. */
+export function onTurn(response: ServerResponse, begin: () => void) {
+  if (isItsTurn(response)) begin()
+  else response.once('socket', begin)
+}
