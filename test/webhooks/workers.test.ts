@@ -95,7 +95,10 @@ test('a clock that was set back stops no webhook that was served before', async 
 test('what was committed late is found, also after the clock was set back', async () => {
   const { world } = current()
   const { receive, texts, appId, channelId } = await newScene()
-  await world.db`update webhooks set active_since = now() - interval '1 hour' where app_id = ${appId}`
+  await world.db`
+    update webhooks
+    set active_since = now() - interval '1 hour'
+    where app_id = ${appId}`
   await world.db`
     insert into service (key, value)
     values ('webhooks_collected_until', (now() + interval '1 hour')::text)
