@@ -2,17 +2,21 @@ import type { Credentials } from '@parley/client'
 import type { Auth, Operation } from '@parley/contract'
 import { insertGivenUpJob } from '../given-up-job.ts'
 import { ADMIN_KEY, type World } from '../world.ts'
-import { type Pool, pools } from './requests.ts'
+import { type Pool, pools, poolsOf } from './requests.ts'
 
 export type Fixture = { ids: Record<Pool, string[]>; credentials: Record<Auth, Credentials[]> }
 
+const ALL_POOLS = new Set(Object.keys(pools) as Pool[]) // the keys of a literal
+
 let fixtures = 0
-/** A user who owns channels with members that may be removed, and other things with ids. */
-async function createFixture(world: World): Promise<Fixture> {
+/** A user who owns channels with members that may be removed, and what else is needed. */
+async function createFixture(world: World, needed: Set<Pool>): Promise<Fixture> {
   const { user, backend, operator, appId, apiKey } = world
   const turn = ++fixtures
   const times = <T>(pool: Pool, make: (n: number) => Promise<T>) =>
     Promise.all(Array.from({ length: pools[pool] }, (_, n) => make(n)))
+  const ifNeeded = async <T>(pool: Pool, make: (n: number) => Promise<T>) =>
+    needed.has(pool) ? times(pool, make) : []
   const userId = Array.from({ length: pools.userId }, (_, n) => `guest-${turn}-${n}`)
   await backend.users.sync({ users: userId.map((id) => ({ id })) })
   const [hero, host] = await Promise.all([user(`hero-${turn}`), user(`host-${turn}`)])
@@ -34,23 +38,23 @@ async function createFixture(world: World): Promise<Fixture> {
   const [own, other] = workspaces.map(({ id }) => id) as [string, string] // as many as the pool has
   const guest = await user(userId[0] ?? '')
   await guest.invites.accept({ token: (await hero.invites.create({ workspaceId: own })).token })
-  const invites = await times('invite', () => host.invites.create({ workspaceId: other }))
-  const revocable = await times('inviteId', () => hero.invites.create({ workspaceId: own }))
-  const emptyChannelId = await times('emptyChannelId', async () => {
+  const invites = await ifNeeded('invite', () => host.invites.create({ workspaceId: other }))
+  const revocable = await ifNeeded('inviteId', () => hero.invites.create({ workspaceId: own }))
+  const emptyChannelId = await ifNeeded('emptyChannelId', async () => {
     const { id } = await hero.channels.create({ type: 'group', name: 'Empty' })
     await hero.members.leave({ channelId: id })
     return id
   })
-  const emptyWorkspaceId = await times('emptyWorkspaceId', async () => {
+  const emptyWorkspaceId = await ifNeeded('emptyWorkspaceId', async () => {
     const { id } = await hero.workspaces.create({ name: 'Empty', type: 'team' })
     await hero.workspaces.removeMember({ workspaceId: id, userId: hero.id })
     return id
   })
-  const devices = await times('deviceId', (n) =>
+  const devices = await ifNeeded('deviceId', (n) =>
     hero.devices.create({ platform: 'ios', provider: 'apns', token: `push-${turn}-${n}` }),
   )
-  const keys = await times('keyId', () => operator.apps.createKey({ appId }))
-  const jobId = await times('jobId', () => insertGivenUpJob(world, appId))
+  const keys = await ifNeeded('keyId', () => operator.apps.createKey({ appId }))
+  const jobId = await ifNeeded('jobId', () => insertGivenUpJob(world, appId))
   const idOf = ({ id }: { id: string }) => id
   return {
     ids: {
@@ -82,7 +86,7 @@ async function createFixture(world: World): Promise<Fixture> {
 
 /** The same, with webhooks, of which an app has a few only: in an app of its own. */
 async function createFixtureWithWebhooks(world: World): Promise<Fixture> {
-  const { ids, credentials } = await createFixture(world)
+  const { ids, credentials } = await createFixture(world, new Set())
   const { apiKey } = await world.operator.apps.create({ name: 'Webhooks' })
   const { webhooks } = world.api({ apiKey })
   const webhookId: string[] = []
@@ -99,8 +103,11 @@ async function createFixtureWithWebhooks(world: World): Promise<Fixture> {
   }
 }
 
-export const fixtureFor = (world: World, id: string) =>
-  id.startsWith('webhooks.') ? createFixtureWithWebhooks(world) : createFixture(world)
+/** What an operation needs, so that it is carried out. */
+export const fixtureFor = (world: World, id: string, op: Operation) =>
+  id.startsWith('webhooks.')
+    ? createFixtureWithWebhooks(world)
+    : createFixture(world, poolsOf(id, op))
 
 /**
  * The fixtures of a test file. Operations that leave theirs as it was, like those that only read,
@@ -109,8 +116,11 @@ export const fixtureFor = (world: World, id: string) =>
 export function createFixtures(world: () => World, leavesAsItWas: (op: Operation) => boolean) {
   const made = new Map<string, Promise<Fixture>>()
   return (id: string, op: Operation) => {
-    const key = leavesAsItWas(op) && !id.startsWith('webhooks.') ? 'shared' : id
-    const fixture = made.get(key) ?? fixtureFor(world(), id)
+    const isShared = leavesAsItWas(op) && !id.startsWith('webhooks.')
+    const key = isShared ? 'shared' : id
+    const create = () =>
+      isShared ? createFixture(world(), ALL_POOLS) : fixtureFor(world(), id, op)
+    const fixture = made.get(key) ?? create()
     made.set(key, fixture)
     return fixture
   }

@@ -28,7 +28,8 @@ export function testHostileRequests(world: () => World, requests: number) {
     let runs = 0
     let served = 0
     const property = fc.asyncProperty(requestsFor(id, op), async (request) => {
-      if (++runs % RUNS_PER_FIXTURE === 0 && !isRead(op)) fixture = await fixtureFor(world(), id)
+      if (++runs % RUNS_PER_FIXTURE === 0 && !isRead(op))
+        fixture = await fixtureFor(world(), id, op)
       if (await withstands(world(), { id, op, request, fixture })) served += 1
     })
     await fc.assert(property, { seed, numRuns, examples: [[plainRequest(id, op)]] })

@@ -71,6 +71,10 @@ const poolOf = ({ id, name }: Field): Pool | undefined => {
   if (name in plurals) return plurals[name as keyof typeof plurals] // just looked up
   return name in pools ? (name as Pool) : undefined // just looked up
 }
+/** The pools that the fields of an operation draw from. */
+export const poolsOf = (id: string, { input }: Operation) =>
+  new Set(Object.keys(input.shape).flatMap((name) => poolOf({ id, name }) ?? []))
+
 const plurals = {
   userIds: 'userId',
   memberIds: 'userId',

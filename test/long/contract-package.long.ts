@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { contractPackages, createConsumer, installPacked, nodeStyle } from './support/consumer.ts'
-import { useWorld } from './support/world.ts'
+import { contractPackages, createConsumer, installPacked, nodeStyle } from '../support/consumer.ts'
+import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
 
@@ -8,7 +8,7 @@ test('the packed contract alone gives a typed tRPC client that works', async () 
   const consumer = createConsumer('trpc.ts', contractPackages)
   await installPacked('contract', consumer.folder)
   await consumer.compile(7, nodeStyle)
-  // test/long/packages.long.ts compiles it with the other compiler, and as bundlers find packages.
+  // packages.long.ts compiles it with the other compiler, and as bundlers find packages.
 
   const { token } = await world().user('ana')
   expect(await consumer.run(world().url, token)).toEqual({
