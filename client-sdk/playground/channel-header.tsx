@@ -2,6 +2,7 @@ import { useLastActive, usePins } from '@parley/client/react'
 import { PresentAvatar } from './avatar.tsx'
 import { ChannelIcon } from './channel-icon.tsx'
 import { agoOf, plural } from './format.ts'
+import { IconButton } from './icon-button.tsx'
 import { Icon } from './icons.tsx'
 import { useOpenChannel } from './open-channel.ts'
 
@@ -34,17 +35,7 @@ export function ChannelHeader({ onBack, onInvite, onPins }: Props) {
         </p>
       </div>
       {!other && <MemberAvatars />}
-      {!isDirect && (
-        <button
-          type="button"
-          className="icon-button"
-          aria-label="Invite people"
-          title="Invite people"
-          onClick={onInvite}
-        >
-          <Icon name="personAdd" />
-        </button>
-      )}
+      {!isDirect && <IconButton label="Invite people" icon="personAdd" onClick={onInvite} />}
       <PinsButton onClick={onPins} />
     </header>
   )

@@ -2,7 +2,7 @@ import type { Channel } from '@parley/client'
 import { useChannels } from '@parley/client/react'
 import { ChannelIcon } from './channel-icon.tsx'
 import { firstName, plural, shortTimeOf } from './format.ts'
-import { Icon, type IconName } from './icons.tsx'
+import { IconButton } from './icon-button.tsx'
 import { plainText } from './markdown.ts'
 import { moveFocus } from './move-focus.ts'
 import { useSession } from './session.ts'
@@ -22,8 +22,8 @@ export function ChannelList({ openId, onOpen, onCreate, onBrowse }: Props) {
     <nav className="sidebar" aria-label="Channels">
       <div className="sidebar-head">
         <h3>Channels</h3>
-        <HeadButton label="Browse channels" icon="compass" onClick={onBrowse} />
-        <HeadButton label="New channel" icon="plus" onClick={onCreate} />
+        <IconButton label="Browse channels" icon="compass" onClick={onBrowse} />
+        <IconButton label="New channel" icon="plus" onClick={onCreate} />
       </div>
       {items.length === 0 && status === 'loading' && (
         <Skeletons label="Loading channels" count={3} />
@@ -50,14 +50,6 @@ export function ChannelList({ openId, onOpen, onCreate, onBrowse }: Props) {
     </nav>
   )
 }
-
-type HeadButtonProps = { label: string; icon: IconName; onClick: () => void }
-
-const HeadButton = ({ label, icon, onClick }: HeadButtonProps) => (
-  <button type="button" className="icon-button" aria-label={label} title={label} onClick={onClick}>
-    <Icon name={icon} />
-  </button>
-)
 
 type RowProps = { channel: Channel; isOpen: boolean; onOpen: (channelId: string) => void }
 

@@ -1,6 +1,6 @@
 import type { ChatMessage } from '@parley/client'
 import { EmojiButton } from './emoji.tsx'
-import { Icon, type IconName } from './icons.tsx'
+import { IconButton } from './icon-button.tsx'
 import { useOpenChannel } from './open-channel.ts'
 import { useToasts } from './toasts.tsx'
 
@@ -32,23 +32,23 @@ export function MessageTools({
         onChoose={(emoji) => void attempt(actions.react(id, emoji))}
       />
       {!isThread && (
-        <Tool label="Reply in thread" icon="reply" onClick={() => openThread(parentId ?? id)} />
+        <IconButton
+          size={17}
+          label="Reply in thread"
+          icon="reply"
+          onClick={() => openThread(parentId ?? id)}
+        />
       )}
-      <Tool
+      <IconButton
+        size={17}
         label={pinned ? 'Unpin' : 'Pin'}
         icon="pin"
         onClick={() => void attempt(pinned ? actions.unpin(id) : actions.pin(id))}
       />
-      {isMine && <Tool label="Edit" icon="edit" onClick={() => onMode('edit')} />}
+      {isMine && <IconButton size={17} label="Edit" icon="edit" onClick={() => onMode('edit')} />}
       {isMine && Date.now() - Date.parse(createdAt) < DELETE_WINDOW_MS && (
-        <Tool label="Delete" icon="delete" onClick={() => onMode('delete')} />
+        <IconButton size={17} label="Delete" icon="delete" onClick={() => onMode('delete')} />
       )}
     </div>
   )
 }
-
-const Tool = ({ label, icon, onClick }: { label: string; icon: IconName; onClick: () => void }) => (
-  <button type="button" className="icon-button" aria-label={label} title={label} onClick={onClick}>
-    <Icon name={icon} size={17} />
-  </button>
-)

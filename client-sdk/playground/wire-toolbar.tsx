@@ -1,3 +1,4 @@
+import { IconButton } from './icon-button.tsx'
 import { Icon } from './icons.tsx'
 import { kinds, type WireFilter } from './wire-filter.ts'
 
@@ -57,24 +58,14 @@ export function WireToolbar({ filter, onFilter, isPaused, missed, ...actions }: 
           {missed > 0 && ` (${missed} new)`}
         </span>
       </button>
-      <button
-        type="button"
-        className="icon-button"
-        aria-label="Clear"
-        title="Clear"
-        onClick={actions.onClear}
-      >
-        <Icon name="delete" size={16} />
-      </button>
-      <button
-        type="button"
-        className="icon-button"
-        aria-label="Close wire view"
+      <IconButton label="Clear" icon="delete" size={16} onClick={actions.onClear} />
+      <IconButton
+        label="Close wire view"
         title="Close"
+        icon="close"
+        size={16}
         onClick={actions.onClose}
-      >
-        <Icon name="close" size={16} />
-      </button>
+      />
     </header>
   )
 }
