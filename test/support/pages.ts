@@ -1,32 +1,24 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { serveLocally } from './local-server.ts'
 
 type Answer = string | Buffer | ((response: ServerResponse, request: IncomingMessage) => void)
 
 /** A fake web server: it serves pages by path, and records the requested paths. */
 export async function servePages(pages: Record<string, Answer> = {}, { port = 0 } = {}) {
   const requested: string[] = []
-  const server = createServer((request, response) => {
+  const server = await serveLocally((request, response) => {
     const path = request.url ?? ''
     requested.push(path)
     const page = pages[path]
     if (typeof page === 'function') return page(response, request)
     if (page === undefined) return response.writeHead(404).end()
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(page)
-  }).listen(port, '127.0.0.1')
-  await once(server, 'listening')
-  const host = `127.0.0.1:${(server.address() as AddressInfo).port}` // it listens on a port
+  }, port)
   return {
-    host,
-    url: `http://${host}`,
+    ...server,
     pages,
     requested,
     requestsFor: (path: string) => requested.filter((other) => other === path).length,
-    stop: () => {
-      server.closeAllConnections()
-      return new Promise((resolve) => server.close(resolve))
-    },
   }
 }
 

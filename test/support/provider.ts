@@ -1,7 +1,6 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import { expect } from 'vitest'
+import { bodyOf, serveLocally } from './local-server.ts'
 import { createNovu, triggersOf } from './novu.ts'
 import { leakIn } from './twin/index.ts'
 
@@ -25,8 +24,8 @@ export async function serveProvider() {
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   }
   let current = accept
-  const server = createServer(async (request, response) => {
-    const text = await textOf(request)
+  const server = await serveLocally(async (request, response) => {
+    const text = await bodyOf(request)
     // Whoever went away in the middle of a call has made none.
     if (text === undefined) return
     const call = {
@@ -41,9 +40,7 @@ export async function serveProvider() {
     const leak = leakIn(text)
     if (leak !== undefined) leaks.push(leak)
     current(response, call)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo // it listens on a port
+  })
   const triggered = () =>
     calls.filter(({ path }) => path.startsWith('/v1/events/trigger')).flatMap(triggersOf)
   return {
@@ -60,7 +57,7 @@ export async function serveProvider() {
       triggered().flatMap(({ to, name }) => (to === userId ? [name] : [])),
     settings: {
       secretKey: 'secret-of-the-tests',
-      apiUrl: `http://127.0.0.1:${port}`,
+      apiUrl: server.url,
       tenantId: undefined as string | undefined,
       workflows: {
         'new-message': 'new-message',
@@ -80,19 +77,8 @@ export async function serveProvider() {
         response.writeHead(status, headers).end('{"message":"as the test wants"}'),
     forget: () => calls.splice(0),
     stop: async () => {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
+      await server.stop()
       expect(leaks, 'pushed of another app with the same user ids').toEqual([])
     },
-  }
-}
-
-async function textOf(request: IncomingMessage) {
-  try {
-    let text = ''
-    for await (const chunk of request) text += chunk
-    return text
-  } catch {
-    return undefined
   }
 }

@@ -1,6 +1,5 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { bodyOf, serveLocally } from './local-server.ts'
 
 /** What a webhook was sent. */
 export type Received = {
@@ -20,19 +19,16 @@ export async function serveReceiver({ port = 0 } = {}) {
   const accept: Answer = (response) => response.writeHead(204).end()
   let answer = accept
   let [open, mostOpen] = [0, 0]
-  const server = createServer(async (request, response) => {
+  const server = await serveLocally(async (request, response) => {
     mostOpen = Math.max(mostOpen, ++open)
     response.on('close', () => open--)
     const one = await receivedFrom(request)
     if (!one) return
     received.push(one)
     await answer(response, one)
-  }).listen(port, '127.0.0.1')
-  await once(server, 'listening')
-  const host = `127.0.0.1:${(server.address() as AddressInfo).port}` // it listens on a port
+  }, port)
   return {
-    host,
-    url: `http://${host}`,
+    ...server,
     received,
     /** What came to a path, in the order of the requests. */
     at: (path: string) => received.filter((each) => each.path === path),
@@ -44,21 +40,12 @@ export async function serveReceiver({ port = 0 } = {}) {
       mostOpen = open
     },
     mostOpen: () => mostOpen,
-    stop: () => {
-      server.closeAllConnections()
-      return new Promise((resolve) => server.close(resolve))
-    },
   }
 }
 
 async function receivedFrom(request: IncomingMessage): Promise<Received | undefined> {
-  const chunks: Buffer[] = []
-  try {
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
-  } catch {
-    return undefined // the sender went away
-  }
-  const body = Buffer.concat(chunks).toString()
+  const body = await bodyOf(request)
+  if (body === undefined) return undefined
   const headers = Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
   )
