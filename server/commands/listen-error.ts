@@ -1,10 +1,10 @@
 import { errorMessage } from '../lifecycle.ts'
 
-type Place = { port: number; host: string; prefix?: string }
+type Address = { port: number; host: string; prefix?: string }
 
 /** Throws an error of listening again, with the variable to set: PORT or HOST, or METRICS_PORT. */
 export const listenError =
-  ({ port, host, prefix = '' }: Place) =>
+  ({ port, host, prefix = '' }: Address) =>
   (error: unknown): never => {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     const problem = problems[code]

@@ -16,7 +16,6 @@ import { inSchema, locks } from '../db/locks.ts'
 import { transaction } from '../db/transaction.ts'
 import { developmentSecrets } from '../dev-secrets.ts'
 import { createApp } from '../features/apps.ts'
-import { startMetricsServer } from '../http/metrics-server.ts'
 import { createCleanup } from '../jobs/cleanup.ts'
 import { startJobs } from '../jobs/index.ts'
 import { createProviderPreferences } from '../jobs/push/preferences.ts'
@@ -26,6 +25,7 @@ import { processLog } from '../process-log.ts'
 import { localUrl, wsUrlOf } from '../urls.ts'
 import { listenError } from './listen-error.ts'
 import { prepareSchema } from './open.ts'
+import { serveMetrics } from './serve-metrics.ts'
 
 const stopFunctions: StopFunction[] = []
 /** Nothing is announced before the server listens. */
@@ -92,17 +92,7 @@ async function startServer(stop: (exitCode?: number) => void) {
       await startJobs({ ...config, db, databaseUrl, staging, publisher, metrics, cleanup, log }),
     )
   }
-  if (config.metricsPort !== undefined) {
-    const { metricsPort: port, metricsHost: host, poolSize } = config
-    const metricsServer = await startMetricsServer(metrics, {
-      db,
-      databaseUrl,
-      poolSize,
-      port,
-      host,
-    }).catch(listenError({ port, host, prefix: 'METRICS_' }))
-    stopFunctions.push(metricsServer.stop)
-  }
+  stopFunctions.push(...(await serveMetrics({ config, metrics, db, databaseUrl })))
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
   // Last, so that what says "Server listening" has everything it needs.
   const { port, host, shutdownDelayMs } = config

@@ -7,15 +7,14 @@ import { logFormat } from '../core/log-format.ts'
 import { createMetrics, type Metrics } from '../core/metrics.ts'
 import { createDb } from '../db/client.ts'
 import { logOutages } from '../db/outages.ts'
-import { startMetricsServer } from '../http/metrics-server.ts'
 import { createCleanup } from '../jobs/cleanup.ts'
 import { startJobs } from '../jobs/index.ts'
 import { runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
 import type { Broker } from '../realtime/broker.ts'
 import { hintOf } from '../realtime/hints.ts'
 import { createPostgresBroker } from '../realtime/postgres-broker.ts'
-import { listenError } from './listen-error.ts'
 import { prepareSchema } from './open.ts'
+import { serveMetrics } from './serve-metrics.ts'
 
 const stopFunctions: StopFunction[] = []
 
@@ -25,7 +24,7 @@ export const startWorker = () => runProcess({ start, stopFunctions })
 async function start(stop: () => void) {
   const config = readConfig()
   if (config.isStartedByNpm) stopWithParent(stop)
-  const { databaseUrl, poolSize, metricsPort: port, metricsHost: host } = config
+  const { databaseUrl, poolSize } = config
   if (databaseUrl === undefined)
     throw new Error('DATABASE_URL: required by a worker, which shares the database of its servers')
   await prepareSchema(databaseUrl, config)
@@ -63,16 +62,7 @@ async function start(stop: () => void) {
     log,
   })
   stopFunctions.push(stopJobs)
-  if (port !== undefined) {
-    const metricsServer = await startMetricsServer(metrics, {
-      db,
-      databaseUrl,
-      poolSize,
-      port,
-      host,
-    }).catch(listenError({ port, host, prefix: 'METRICS_' }))
-    stopFunctions.push(metricsServer.stop)
-  }
+  stopFunctions.push(...(await serveMetrics({ config, metrics, db, databaseUrl })))
   log.info('worker started')
 }
 

@@ -75,7 +75,7 @@ async function deliver(context: DeliverContext, { lease, candidate, health }: De
     if (health.isFailing) await markDelivering(db, lease)
     health.isFailing = false
   } else if (outcome !== EXPIRED) {
-    await noteFailure(context, { lease, candidate, health }, outcome)
+    await recordFailure(context, { lease, candidate, health }, outcome)
   }
   return outcome.isDelivered || next.status === 'failed'
 }
@@ -147,7 +147,7 @@ function nextTry(outcome: Outcome, { attempts, unitMs }: Attempts): NextTry | De
 }
 type Delivered = { status: 'delivered'; pauseMs: 0 }
 
-async function noteFailure(
+async function recordFailure(
   { db, log, metrics }: DeliverContext,
   { lease, candidate, health }: Delivery,
   { isGone, error }: Outcome,

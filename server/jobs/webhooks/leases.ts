@@ -1,6 +1,6 @@
 import { limits } from '@parley/contract'
 import type { Db, Tx } from '../../db/client.ts'
-import type { NextTry } from './line.ts'
+import type { Candidate, NextTry } from './line.ts'
 import type { Outcome } from './request.ts'
 
 /** A webhook that this worker sends the deliveries of, as it was when that began. */
@@ -81,21 +81,10 @@ export const releaseWebhook = (db: Pick<Db, 'use'>, { id, leasedBy }: Lease) =>
         and leased_by = ${leasedBy}`,
   )
 
-type CandidateRow = {
-  id: string
-  madeAt: string
-  topic: string | null
-  offset: number | null
-  eventType: string
-  status: 'pending' | 'retrying'
-  attempts: number
-  isDue: boolean
-}
-
 /** The head of the line of a webhook, and what of it is to be tried again. */
 export const selectCandidates = (db: Pick<Db, 'use'>, { id }: Lease) =>
   db.use(
-    (db) => db<CandidateRow[]>`
+    (db) => db<Candidate[]>`
       (
         select ${candidateColumns(db)}
         from webhook_deliveries wd
