@@ -9,6 +9,9 @@ import type { Duplex } from 'node:stream'
 import { ApiError } from '../core/errors.ts'
 import { statusOf, toErrorBody } from './errors.ts'
 
+/** The code of a connection on which no complete request came in time. */
+const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT'
+
 type Exchange = { request: IncomingMessage; response: ServerResponse }
 type ClientError = Error & { code?: string; rawPacket?: Buffer }
 
@@ -30,7 +33,8 @@ export function handleClientErrors(
   server.on('request', (request, response) => latest.set(request.socket, { request, response }))
 
   server.on('clientError', (error: ClientError, socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy()
+    if (error.code === 'ECONNRESET' || !socket.writable || isUnused(error, socket))
+      return socket.destroy()
     const apiError = new ApiError('VALIDATION_ERROR', messageFor(error))
     onRefused(statusOf(apiError))
     const origin = originIn(error.rawPacket)
@@ -51,12 +55,19 @@ export function handleClientErrors(
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
 }
 
+/**
+ * Whether a connection was closed because nothing came. It gets no answer: a request that is on its
+ * way would take it for its own.
+ */
+const isUnused = ({ code }: ClientError, socket: Duplex) =>
+  code === TIMED_OUT && 'bytesRead' in socket && socket.bytesRead === 0
+
 const originIn = (packet: Buffer | undefined) =>
   /^origin: *(\S+)/im.exec(packet?.toString('latin1') ?? '')?.[1]
 
 const messageFor = ({ code }: ClientError) => {
   if (code === 'HPE_HEADER_OVERFLOW') return 'headers: expected at most 16 KB'
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'The request took too long to arrive'
+  if (code === TIMED_OUT) return 'The request took too long to arrive'
   return 'Malformed HTTP'
 }
 
