@@ -31,12 +31,10 @@ export type FastifyOptions = {
 /** A Fastify whose responses all have our headers and error format, before and after operations. */
 export function createFastify({
   allowedOrigins,
-  trustProxy,
-  logLevel,
   logSample,
-  nodeId,
   isStopping,
   metrics,
+  ...options
 }: FastifyOptions): FastifyInstance {
   const commonHeaders = (id: string, headers: IncomingHttpHeaders) => ({
     'X-Request-Id': id,
@@ -46,21 +44,7 @@ export function createFastify({
     ...corsHeaders(allowedOrigins, headers),
   })
   const app = Fastify({
-    logger: logFormat(logLevel, nodeId),
-    logController: new LogController({
-      disableRequestLogging: true,
-      requestIdLogLabel: 'requestId',
-    }),
-    genReqId: ({ headers }: IncomingMessage) => requestId(headers),
-    bodyLimit: limits.bodyBytes,
-    trustProxy,
-    // More than the longest path that Node.js accepts: operations check the length of ids.
-    routerOptions: { maxParamLength: 100_000 },
-    requestTimeout: 30_000,
-    forceCloseConnections: 'idle',
-    return503OnClosing: false,
-    // Node.js would respond in its own format.
-    http: { requireHostHeader: false },
+    ...serverOptions(options),
     frameworkErrors: (_, request, reply) => {
       closeRefusedUpgrade(request, reply)
       reply.headers(commonHeaders(request.id, request.headers))
@@ -91,6 +75,29 @@ export function createFastify({
   app.setErrorHandler(sendError)
   return app
 }
+
+/** How requests are read, named and logged. */
+const serverOptions = ({
+  trustProxy,
+  logLevel,
+  nodeId,
+}: Pick<FastifyOptions, 'trustProxy' | 'logLevel' | 'nodeId'>) => ({
+  logger: logFormat(logLevel, nodeId),
+  logController: new LogController({
+    disableRequestLogging: true,
+    requestIdLogLabel: 'requestId',
+  }),
+  genReqId: ({ headers }: IncomingMessage) => requestId(headers),
+  bodyLimit: limits.bodyBytes,
+  trustProxy,
+  // More than the longest path that Node.js accepts: operations check the length of ids.
+  routerOptions: { maxParamLength: 100_000 },
+  requestTimeout: 30_000,
+  forceCloseConnections: 'idle' as const,
+  return503OnClosing: false,
+  // Node.js would respond in its own format.
+  http: { requireHostHeader: false },
+})
 
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
   const apiError = toApiError(error)

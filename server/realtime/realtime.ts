@@ -69,16 +69,14 @@ export function createRealtime({
   const { reconcile, beat, missedNotes } = parts.reconciliation
   const schedule = createSchedule(report)
   let isClosing = false
-  // Another node may have its database: the clients reconnect there.
-  const leaveOutage = async () => {
-    report(undefined, 'database out of reach: closing all sockets')
-    await sessions.drain(timings.shutdownMs)
-    const { code, reason } = closings.shutdown
-    for (const socket of options.sockets()) socket.close(code, reason)
-  }
+  const closeSessions = () => sessions.drain(timings.shutdownMs)
   const { observe, isOutage } = createOutageWatch({
     outageMs: timings.outageMs,
-    onOutage: () => void leaveOutage(),
+    // Another node may have its database: the clients reconnect there.
+    onOutage: () => {
+      report(undefined, 'database out of reach: closing all sockets')
+      void closeSessions().then(() => closeSockets(options.sockets()))
+    },
   })
 
   return {
@@ -107,7 +105,7 @@ export function createRealtime({
     sendAway: (milliseconds: number) => sessions.drainLate(milliseconds),
     closeSessions: () => {
       isClosing = true
-      return sessions.drain(timings.shutdownMs)
+      return closeSessions()
     },
     stop: async () => {
       schedule.stop()
@@ -117,6 +115,11 @@ export function createRealtime({
       await broker.stop()
     },
   }
+}
+
+function closeSockets(sockets: Iterable<WebSocket>) {
+  const { code, reason } = closings.shutdown
+  for (const socket of sockets) socket.close(code, reason)
 }
 
 type PartsOptions = Omit<RealtimeOptions, 'timings' | 'presenceGraceSeconds'> & {

@@ -4,7 +4,7 @@ import { createGuardedRequest, type GuardOptions } from '../guarded-request.ts'
 import type { Log } from '../log.ts'
 import type { Timings } from '../timings.ts'
 import { createCollector } from './collect.ts'
-import { deliverDue } from './deliver.ts'
+import { type DeliverContext, deliverDue } from './deliver.ts'
 import { type Lease, leaseWebhooks, releaseWebhook } from './leases.ts'
 
 export type WebhooksOptions = {
@@ -30,40 +30,24 @@ export function startWebhooks({ db, metrics, webhooks, timings, log }: WebhooksO
   const { signal } = stopping
   const collect = createCollector({ db, timings, signal })
   const request = createGuardedRequest(webhooks)
-  const context = { db, request, timings, metrics, log, signal }
-  const lanes = [false, true].map((isFailing) => ({ isFailing, running: new Set<Promise<void>>() }))
+  const serving = createServing(
+    { db, request, timings, metrics, log, signal },
+    {
+      onDelivered: () => (isWanted = true),
+      onServed: () => {
+        if (isWanted && !current) schedule(0)
+      },
+    },
+  )
   let timer: NodeJS.Timeout | undefined
   let current: Promise<void> | undefined
   let isWanted = false
 
-  const serve = async (lease: Lease) => {
-    try {
-      isWanted = (await deliverDue(context, lease)) || isWanted
-      await releaseWebhook(db, lease)
-    } catch (error) {
-      if (signal.aborted) await releaseWebhook(db, lease).catch(() => {})
-      else log.warn({ err: error, webhookId: lease.id }, 'webhook interrupted, will retry')
-    }
-  }
-  const startServing = async () => {
-    for (const { isFailing, running } of lanes) {
-      const most = AT_ONCE - running.size
-      if (most === 0) continue
-      const leases = await leaseWebhooks(db, { isFailing, most, leaseMs: timings.webhookLeaseMs })
-      for (const lease of leases) {
-        const serving = serve(lease).then(() => {
-          running.delete(serving)
-          if (isWanted && !current) schedule(0)
-        })
-        running.add(serving)
-      }
-    }
-  }
   const pass = async () => {
     isWanted = false
     try {
       const { areWanted } = await collect()
-      if (areWanted && !signal.aborted) await startServing()
+      if (areWanted && !signal.aborted) await serving.start()
     } catch (error) {
       log.warn({ err: error }, 'collecting events for webhooks failed, will retry')
     }
@@ -86,6 +70,47 @@ export function startWebhooks({ db, metrics, webhooks, timings, log }: WebhooksO
     stopping.abort()
     clearTimeout(timer)
     await current
-    await Promise.all(lanes.flatMap(({ running }) => [...running]))
+    await serving.ended()
+  }
+}
+
+type ServingOptions = {
+  /** Something was sent: the webhook may have more. */
+  onDelivered: () => void
+  /** The turn of a webhook is over, so another one can be served. */
+  onServed: () => void
+}
+
+/** Serves leased webhooks: some that work, and some that fail. */
+function createServing(context: DeliverContext, { onDelivered, onServed }: ServingOptions) {
+  const { db, timings, log, signal } = context
+  const lanes = [false, true].map((isFailing) => ({ isFailing, running: new Set<Promise<void>>() }))
+
+  const serve = async (lease: Lease) => {
+    try {
+      if (await deliverDue(context, lease)) onDelivered()
+      await releaseWebhook(db, lease)
+    } catch (error) {
+      if (signal.aborted) await releaseWebhook(db, lease).catch(() => {})
+      else log.warn({ err: error, webhookId: lease.id }, 'webhook interrupted, will retry')
+    }
+  }
+  return {
+    start: async () => {
+      for (const { isFailing, running } of lanes) {
+        const most = AT_ONCE - running.size
+        if (most === 0) continue
+        const leases = await leaseWebhooks(db, { isFailing, most, leaseMs: timings.webhookLeaseMs })
+        for (const lease of leases) {
+          const serving = serve(lease).then(() => {
+            running.delete(serving)
+            onServed()
+          })
+          running.add(serving)
+        }
+      }
+    },
+    /** Resolves when the turns that have begun are over. */
+    ended: () => Promise.all(lanes.flatMap(({ running }) => [...running])),
   }
 }
