@@ -1,4 +1,4 @@
-/** What platforms differ in: nothing else of the client looks at globals that may be missing. */
+/** The differences between platforms: only this file uses globals that may be missing. */
 
 // Browser APIs that other platforms may lack, declared as far as the client uses them.
 type IdbRequest<T> = {

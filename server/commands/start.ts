@@ -52,7 +52,7 @@ async function startServer(stop: (exitCode?: number) => void) {
   await startBackground(setup, server)
   stopFunctions.push(...(await serveMetrics({ config, metrics, db, databaseUrl })))
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
-  // Last, so that what says "Server listening" has everything it needs.
+  // Last: a server that says "Server listening" has everything it needs.
   const { port, host } = config
   await app.listen({ port, host }).catch(listenError({ port, host }))
   beforeStop = () => announceShutdown(config, server)

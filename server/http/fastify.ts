@@ -108,10 +108,10 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
 }
 
 /**
- * When the server is about to stop, every response becomes the last one on its connection: whoever
- * keeps it open would send the next request into a server that closes. When it closes, so do the
- * pending responses. After them all remaining connections are closed: Node.js would keep those that
- * have not sent a request yet, because it does not count them as idle.
+ * When the server is about to stop, every response becomes the last one on its connection: a client
+ * that kept it open would send its next request to a server that is closing. When it closes, so do
+ * the pending responses. After these, all remaining connections are closed: Node.js would keep
+ * those that have not sent a request yet, because it does not count them as idle.
  */
 function closeConnections(app: FastifyInstance, isStopping: () => boolean) {
   const unanswered = new Set<ServerResponse>()

@@ -33,7 +33,7 @@ export function createPostgresBroker({
   let listener: ReturnType<typeof connectOnce> | undefined
   let lastHeartbeatAt = performance.now()
   /** When a note of our own last arrived, on whichever connection. */
-  let heardAt = lastHeartbeatAt
+  let receivedAt = lastHeartbeatAt
   let heartbeat: NodeJS.Timeout | undefined
   const watch = createListenerWatch(brokerSilenceMs)
 
@@ -56,13 +56,13 @@ export function createPostgresBroker({
         onNote,
         onOwn: (isBeat) => {
           lastHeartbeatAt = performance.now()
-          heardAt = lastHeartbeatAt
-          watch.heard(isBeat)
+          receivedAt = lastHeartbeatAt
+          watch.received(isBeat)
         },
       })
       const onListening = () => {
         watch.restarted()
-        onMissedNotes(performance.now() - heardAt)
+        onMissedNotes(performance.now() - receivedAt)
       }
       await listen(onPayload, onListening)
       heartbeat = setInterval(() => {

@@ -17,12 +17,11 @@ import { KnownPresence } from './known-presence.ts'
 import type { RealtimeNode } from './node.ts'
 import { createOutageWatch } from './outage-watch.ts'
 import { PresenceTracker } from './presence.ts'
-import { closings } from './protocol/codes.ts'
 import { selectConnected, selectGenerations } from './queries.ts'
 import { createReconciliation } from './reconcile.ts'
 import { createSchedule } from './schedule.ts'
 import { SendMemory } from './send-memory.ts'
-import { Sessions } from './sessions.ts'
+import { closeSockets, Sessions } from './sessions.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 import { UnreadNotifier } from './unread.ts'
 import { createUserFanout } from './user-fanout.ts'
@@ -117,11 +116,6 @@ export function createRealtime({
   }
 }
 
-function closeSockets(sockets: Iterable<WebSocket>) {
-  const { code, reason } = closings.shutdown
-  for (const socket of sockets) socket.close(code, reason)
-}
-
 type PartsOptions = Omit<RealtimeOptions, 'timings' | 'presenceGraceSeconds'> & {
   timings: Timings
   graceMs: number
@@ -145,7 +139,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     onPresenceLost: (change) => knownPresence.handleLost(change),
   })
   const unread = new UnreadNotifier({ ...local, pauseMs: unreadPauseMs })
-  const knownPresence = new KnownPresence({ db, deadAfterMs, tell: userFanout.presenceChanged })
+  const knownPresence = new KnownPresence({ db, deadAfterMs, notify: userFanout.presenceChanged })
   const presence = new PresenceTracker({
     db,
     nodeId,

@@ -16,14 +16,15 @@ export type WebhooksOptions = {
 }
 
 /**
- * How many webhooks are served at once. Those that fail, and may take long about it, have places of
- * their own, so that they keep no others waiting.
+ * How many webhooks are served at once. Failing ones, which may be slow, have as many places of
+ * their own, so that they delay no others.
  */
 const AT_ONCE = 16
 
 /**
- * Sends the events of apps to their webhooks. Several processes may: each takes webhooks that no
- * other has. Returns a function that stops this; what was being sent then is sent again later.
+ * Sends the events of apps to their webhooks. Several processes may do so at once, since each
+ * leases the webhooks that it serves. Returns a function that stops this; interrupted deliveries
+ * are sent again later.
  */
 export function startWebhooks({ db, metrics, webhooks, timings, log }: WebhooksOptions) {
   const stopping = new AbortController()
@@ -63,7 +64,7 @@ export function startWebhooks({ db, metrics, webhooks, timings, log }: WebhooksO
     })
   }
 
-  // A counter that begins with the first webhook that is disabled shows no increase.
+  // From 0: a counter that first appears at 1 shows no increase.
   for (const reason of ['failing', 'gone']) metrics.webhooksDisabled.inc({ reason }, 0)
   run()
   return async () => {
