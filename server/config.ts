@@ -26,8 +26,8 @@ export const developmentOrigins = DEVELOPMENT_PORTS.flatMap((port) => [
 ])
 
 /**
- * In production a proxy is in front, which asks for the health every few seconds. Elsewhere nobody
- * does, and a developer who presses Ctrl-C waits.
+ * In production a proxy in front checks the health every few seconds. Elsewhere there is none, and
+ * a developer who presses Ctrl-C would have to wait.
  */
 const SHUTDOWN_DELAY_SECONDS = { production: 5, elsewhere: 0 }
 /** In production a send adds less than 100 bytes to the log, on average. */

@@ -14,6 +14,8 @@ export type Admit = <T>(request: AdmissionRequest, work: () => Promise<T>) => Pr
 
 /** A call was not admitted: its queue is full, or its caller has gone away. */
 export class AdmissionError extends ApiError {
+  override readonly name = 'AdmissionError'
+
   constructor(message: string) {
     super('UNAVAILABLE', message, 1)
   }

@@ -52,7 +52,7 @@ export function createErasurePositions() {
   }
 }
 
-/** Erases these users, except those of whom a part failed: they are left for another time. */
+/** Erases these users. A user of whom a part failed is left for the next pass. */
 export async function eraseUsers(context: ErasureContext, { appId, userIds }: DeletedUsers) {
   const step = createStep(context, appId)
   const left = { channelIds: new Set<string>(), userIds: new Set<string>() }

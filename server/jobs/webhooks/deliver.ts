@@ -47,7 +47,8 @@ export async function deliverDue(context: DeliverContext, lease: Lease) {
   }
   const atOnce = health.isFailing ? 1 : AT_ONCE
   const works = await Promise.allSettled(Array.from({ length: atOnce }, work))
-  for (const done of works) if (done.status === 'rejected') throw done.reason
+  const failed = works.find((done) => done.status === 'rejected')
+  if (failed) throw failed.reason
   return groups.length > 0
 }
 
