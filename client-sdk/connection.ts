@@ -80,7 +80,7 @@ export class Connection {
     else if (status !== 'connecting') this.#session?.call({ ping: {} })
   }
 
-  /** The device is going offline or to sleep: its socket is lost, though nothing says so. */
+  /** The device is going offline or to sleep: its socket is lost, although no event reports it. */
   handleSleep() {
     if (this.#session) this.#reconnectLater(connectionLost('the device went offline'))
   }

@@ -6,9 +6,9 @@ import type { Outbox } from './outbox.ts'
 import type { ChannelTopics } from './topics.ts'
 import type { Channel, TokenResult, UserApi, UserSummary } from './types.ts'
 
-/** What the parts of a client share. */
+/** Shared by the parts of a client. */
 export type ClientContext = SharedContext & {
-  /** What rooms know and change of the channels' records. */
+  /** The part of the channels' records that rooms read and change. */
   records: {
     get: (channelId: string) => Channel | undefined
     startReading: (channelId: string) => void

@@ -1,4 +1,4 @@
-/** What platforms differ in: nothing else of the client looks at globals that may be missing. */
+/** The differences between platforms: only this file uses globals that may be missing. */
 
 // Browser APIs that other platforms may lack, declared as far as the client uses them.
 type IdbRequest<T> = {
@@ -67,9 +67,9 @@ export function onSleep(listener: () => void): () => void {
 export function newId(): string {
   const { crypto } = globalThis as { crypto?: Partial<typeof globalThis.crypto> } // may lack both
   if (crypto?.randomUUID) return crypto.randomUUID()
-  const bytes = new Uint8Array(16)
-  if (crypto?.getRandomValues) crypto.getRandomValues(bytes)
-  else for (const index of bytes.keys()) bytes[index] = Math.random() * 256
+  const bytes = crypto?.getRandomValues
+    ? crypto.getRandomValues(new Uint8Array(16))
+    : Uint8Array.from({ length: 16 }, () => Math.random() * 256)
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 

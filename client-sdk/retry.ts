@@ -42,7 +42,10 @@ export function pauseBeforeRetry(
   return pause('call', attempt, retryAfterMs)
 }
 
-/** What a refusal means: the server says it, or else the status of a proxy, gateway or firewall. */
+/**
+ * The meaning of a refusal: by the server's error code, or else by the status of a proxy or
+ * firewall.
+ */
 export function classify(status: number, body: string): { code: ErrorCode; message: string } {
   return parseError(body) ?? { code: codeOf(status), message: `the server answered ${status}` }
 }

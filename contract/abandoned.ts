@@ -33,17 +33,12 @@ export const AbandonedWorkspace = z
 const { slice } = limits.abandoned
 const page = {
   limit: field.pageSize(limits.page.abandoned),
-  cursor: z
-    .string()
-    .min(1)
-    .max(limits.cursorLength)
-    .optional()
-    .meta({
-      description:
-        `\`nextCursor\` of an earlier page. One call looks at ${grouped(slice)} at most, with ` +
-        'and without members: a page may be short, or empty, and not be the last.',
-      examples: ['WyIwMTljOWIxZSIsIiJd'],
-    }),
+  cursor: field.cursor().meta({
+    description:
+      `\`nextCursor\` of an earlier page. One call looks at ${grouped(slice)} at most, with ` +
+      'and without members: a page may be short, or empty, and not be the last.',
+    examples: ['WyIwMTljOWIxZSIsIiJd'],
+  }),
 }
 
 /** Channels and workspaces that all members have left, for the app's backend. */

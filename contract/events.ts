@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import { cause } from './cause.ts'
 import { Channel, ChannelProfile } from './channels.ts'
 import { customAnswer } from './custom.ts'
 import * as field from './fields.ts'
 import { limits } from './limits.ts'
 import { Role } from './members.ts'
 import { Message, Reaction } from './messages.ts'
-import { origin } from './origin.ts'
 import { UserSummary } from './users.ts'
 
 const channelId = field.channelId()
@@ -31,7 +31,7 @@ const reaction = z.object({
   reactions: z
     .array(Reaction)
     .meta({ description: 'All reactions to the message after the change; `own` is false.' }),
-  ...origin,
+  ...cause,
 })
 const membership = z.object({
   channelId,
@@ -42,15 +42,15 @@ const membership = z.object({
     .int()
     .meta({ description: 'How many members the channel has now.', examples: [3] }),
   custom: customAnswer({ title: 'CustomMember' }),
-  ...origin,
+  ...cause,
 })
 const typing = z.object({
   channelId,
   userId,
   user: UserSummary.meta({ description: 'The user who is typing.' }),
 })
-const channelUpdated = z.object({ channelId, channel: ChannelProfile, ...origin })
-const channelRef = z.object({ channelId, ...origin })
+const channelUpdated = z.object({ channelId, channel: ChannelProfile, ...cause })
+const channelRef = z.object({ channelId, ...cause })
 const presence = z.object({
   userId,
   lastActiveAt: field
@@ -78,10 +78,10 @@ export const channelEvents = {
             'had read everything before it. Absent in system messages.',
           examples: [12],
         }),
-      ...origin,
+      ...cause,
     })
     .meta({ description: 'A message was sent.' }),
-  'message.updated': z.object({ channelId, message: Message, ...origin }).meta({
+  'message.updated': z.object({ channelId, message: Message, ...cause }).meta({
     description: 'A message was edited, pinned or unpinned, or its link previews are ready.',
   }),
   'message.deleted': z
@@ -94,7 +94,7 @@ export const channelEvents = {
       }),
       deletedAt: field.time('When it was deleted.'),
       parent,
-      ...origin,
+      ...cause,
     })
     .meta({ description: 'A message was deleted.' }),
   'reaction.added': reaction.meta({ description: 'A user reacted to a message.' }),
@@ -122,21 +122,21 @@ export const userEvents = {
       channel: Channel.omit({ lastMessage: true }).meta({
         description: 'The channel as the user sees it.',
       }),
-      ...origin,
+      ...cause,
     })
     .meta({ description: 'The user became a member of a channel.' }),
   'channel.removed': channelRef.meta({
     description: 'The user is no longer a member of a channel.',
   }),
   'workspace.removed': z
-    .object({ workspaceId: field.workspaceId(), ...origin })
+    .object({ workspaceId: field.workspaceId(), ...cause })
     .meta({ description: 'The user is no longer a member of a workspace.' }),
   'channel.settings_changed': z
     .object({
       channelId,
       starred: z.boolean().meta({ description: 'Whether the user starred it.', examples: [true] }),
       muted: z.boolean().meta({ description: 'Whether the user muted it.', examples: [false] }),
-      ...origin,
+      ...cause,
     })
     .meta({
       description: "The user starred or muted a channel. Keeps the user's devices in sync.",

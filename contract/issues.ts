@@ -1,6 +1,6 @@
 type Issue = { path: readonly PropertyKey[]; message: string }
 
-/** What zod found wrong, as one line for people: `users.0.email: Invalid email address; …`. */
+/** The issues that zod found, as one line for people: `users.0.email: Invalid email address; …`. */
 export const formatIssues = (issues: readonly Issue[]) => issues.map(formatIssue).join('; ')
 
 const formatIssue = ({ path, message }: Issue) =>

@@ -76,8 +76,8 @@ export const limits = {
   /** How long after a user's last connection ends they go offline, unless configured. */
   presenceGraceSeconds: 15,
   /**
-   * A channel with more members is large: nobody is sent what others in it type and read, and its
-   * members do not learn of each other's presence and profile by it.
+   * A channel with more members is large: typing and read positions are not sent to its other
+   * members, and sharing it does not make users co-members.
    */
   largeChannelMembers: 100,
   realtime: {

@@ -24,7 +24,7 @@ export const Reaction = z
   })
 export type Reaction = z.infer<typeof Reaction>
 
-/** What a message is: one that somebody wrote, or one that says what happened. */
+/** The kind of a message: written by a user, or sent by the backend itself. */
 export const MessageType = z.enum(['regular', 'system']).meta({
   description: '`regular`: somebody wrote it. `system`: the backend says what happened.',
   examples: ['regular'],

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import * as field from './fields.ts'
 import { operation } from './operation.ts'
 
-/** The caller's read position, and what is unread. */
+/** The caller's read position, and unread counts. */
 export const reads = {
   mark: operation({
     method: 'POST',

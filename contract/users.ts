@@ -58,7 +58,7 @@ export const profileFields = {
     .name()
     .nullish()
     .meta({ description: 'Display name.', examples: ['Ana'] }),
-  // The length first: the pattern takes its time with a megabyte.
+  // The length first: the pattern is slow on a megabyte.
   email: email(z.string().max(limits.emailLength, { abort: true }).email().nullish()),
   image: field.url().nullish().meta(avatar),
   custom: userCustom(),
@@ -96,7 +96,7 @@ const lenientRow = z
       Object.assign(jsonSchema, row)
     },
   })
-// To callers, the input is a row: that any other value passes too is an internal matter.
+// For callers the input is a row. Other values pass too: each row is judged alone.
 const LenientRow = lenientRow as unknown as z.ZodType<z.output<typeof lenientRow>, UserRow>
 
 const RowId = z.object({ id: z.string().nullable().catch(null) }).catch({ id: null })

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { limits } from '@parley/contract'
-import { createAdmission } from './core/admission.ts'
+import type { FastifyInstance } from 'fastify'
+import { type Admit, createAdmission } from './core/admission.ts'
 import type { Services } from './core/context.ts'
 import type { EventBus } from './core/event-bus.ts'
-import { createLastActive } from './core/last-active.ts'
+import { createLastActive, type LastActive } from './core/last-active.ts'
 import type { Metrics } from './core/metrics.ts'
 import { isAllowedOrigin } from './core/origins.ts'
-import { createRevocations } from './core/revocations.ts'
+import { createRevocations, type Revocations } from './core/revocations.ts'
 import type { Shutdown } from './core/shutdown.ts'
 import { createWebhookUrlCheck, type WebhookUrlOptions } from './core/webhook-urls.ts'
 import { type Db, isDatabaseUnavailable } from './db/client.ts'
@@ -62,67 +63,108 @@ export type AppOptions = {
 
 /** The complete server, ready to listen: every operation over REST and tRPC, and real time. */
 export function buildApp(options: AppOptions) {
-  const { db, metrics, bus, shutdown, http, urls } = options
-  const { tokens, adminKey, userAdminAccess } = options.access
+  const { db, metrics, bus, shutdown, http } = options
   const nodeId = randomUUID()
-  const isStopping = shutdown.isAnnounced
-  const app = createFastify({ ...http, isStopping, metrics, nodeId })
-  const { sendMemoryBytes: mostBytes } = options.realtime
-  boundUnreadAnswers(app.server, { mostBytes, metrics })
-  const revocations = createRevocations()
-  const admit = createAdmission({ poolSize: db.poolSize, metrics })
-  const lastActive = createLastActive(db)
+  const app = createFastify({ ...http, isStopping: shutdown.isAnnounced, metrics, nodeId })
+  boundUnreadAnswers(app.server, { mostBytes: options.realtime.sendMemoryBytes, metrics })
   logOutages(db.outages, app.log)
+  const shared: Shared = {
+    admit: createAdmission({ poolSize: db.poolSize, metrics }),
+    revocations: createRevocations(),
+    lastActive: createLastActive(db),
+  }
+  const realtime = connectRealtime(options, { app, nodeId, ...shared })
+  serve(app, options, { calls: createCalls(options, { realtime, ...shared }), realtime })
+
+  const unsubscribe = bus.subscribe(realtime.publisher)
+  const unsubscribeShutdown = shutdown.subscribe(realtime.sendAway)
+  app.addHook('onReady', realtime.start)
+  app.addHook('onClose', async () => {
+    unsubscribe()
+    unsubscribeShutdown()
+    await realtime.stop()
+    await shared.lastActive.flush().catch(() => {}) // the database may be unavailable
+  })
+  return app
+}
+
+/** Used by calls and by real time. */
+type Shared = { admit: Admit; revocations: Revocations; lastActive: LastActive }
+type Realtime = ReturnType<typeof createRealtime>
+
+/** Real time on this node, with the broker that connects it to the other nodes. */
+function connectRealtime(
+  { db, metrics, access, realtime: { databaseUrl, ...settings } }: AppOptions,
+  { app, nodeId, ...shared }: Shared & { app: FastifyInstance; nodeId: string },
+) {
   // An unavailable database has a line of its own; any other error is a bug.
   const report = (error: unknown, problem: string) => {
     if (isDatabaseUnavailable(error)) app.log.debug(problem)
     else app.log.error({ err: error }, problem)
   }
-  const { databaseUrl, timings } = options.realtime
+  const { timings } = settings
   const broker = createPostgresBroker({ url: databaseUrl, nodeId, report, timings })
   observeListener(metrics.registry, broker.listener)
-  const realtime = createRealtime({
-    ...options.realtime,
+  return createRealtime({
+    ...settings,
+    ...shared,
     db,
-    admit,
-    tokens,
+    tokens: access.tokens,
     broker,
     nodeId,
     metrics,
     report,
-    revocations,
-    lastActive,
     sockets: () => app.websocketServer.clients,
   })
+}
 
-  const services: Services = {
-    tokens,
-    version: limits.apiVersion,
-    userAdminAccess,
-    revocations,
-    lastActive,
-    pingDatabase: db.ping,
-    isOutage: realtime.isOutage,
-    isStopping,
-    publisher: bus.publisher,
-    ...options.jobs,
-    inviteUrl: inviteUrl(urls),
-    webhookUrlProblem: createWebhookUrlCheck(options.webhooks),
-    get wsUrl() {
-      return urls.wsUrl()
-    },
-  }
+/** Every operation as an instrumented call, by noun and verb. */
+function createCalls(
+  options: AppOptions,
+  { realtime, admit, revocations, lastActive }: Shared & { realtime: Realtime },
+) {
+  const { db, metrics, access, http } = options
+  const { tokens, adminKey } = access
   const rateLimits = createRateLimits(http.rateLimits)
   const { takeUnknownKey } = rateLimits
-  const calls = createCalls(metrics, {
+  return instrumentedCalls(metrics, {
     db,
     admit,
     authenticate: createAuthenticate({ db, admit, tokens, adminKey, revocations, takeUnknownKey }),
     actAs: createActingUsers({ db, admit, revocations }),
     rateLimits,
-    services,
+    services: servicesOf(options, { realtime, revocations, lastActive }),
     metrics,
   })
+}
+
+const servicesOf = (
+  { db, bus, shutdown, access, urls, webhooks, jobs }: AppOptions,
+  { realtime, revocations, lastActive }: Omit<Shared, 'admit'> & { realtime: Realtime },
+): Services => ({
+  tokens: access.tokens,
+  version: limits.apiVersion,
+  userAdminAccess: access.userAdminAccess,
+  revocations,
+  lastActive,
+  pingDatabase: db.ping,
+  isOutage: realtime.isOutage,
+  isStopping: shutdown.isAnnounced,
+  publisher: bus.publisher,
+  ...jobs,
+  inviteUrl: inviteUrl(urls),
+  webhookUrlProblem: createWebhookUrlCheck(webhooks),
+  get wsUrl() {
+    return urls.wsUrl()
+  },
+})
+
+/** Serves calls, sockets, documents and, with a demo app, the playground. */
+function serve(
+  app: FastifyInstance,
+  { metrics, http, urls }: AppOptions,
+  { calls, realtime }: { calls: Calls; realtime: Realtime },
+) {
   const guardSocket = createSocketGuard({
     isAllowedOrigin: (origin) => isAllowedOrigin(http.allowedOrigins, origin),
     isClosing: realtime.isClosing,
@@ -140,17 +182,6 @@ export function buildApp(options: AppOptions) {
   const mintToken = calls.tokens.create?.call
   if (http.demoApiKey !== undefined && mintToken)
     servePlayground(app, { mintToken, demoApiKey: http.demoApiKey, ...urls })
-
-  const unsubscribe = bus.subscribe(realtime.publisher)
-  const unsubscribeShutdown = shutdown.subscribe(realtime.sendAway)
-  app.addHook('onReady', realtime.start)
-  app.addHook('onClose', async () => {
-    unsubscribe()
-    unsubscribeShutdown()
-    await realtime.stop()
-    await lastActive.flush().catch(() => {}) // the database may be unavailable
-  })
-  return app
 }
 
 const inviteUrl =
@@ -158,8 +189,7 @@ const inviteUrl =
   (token: string) =>
     (inviteUrl ?? `${publicUrl()}/invites/{token}`).replaceAll('{token}', token)
 
-/** Every operation as an instrumented call, by noun and verb. */
-function createCalls(metrics: Metrics, dependencies: CallDependencies) {
+function instrumentedCalls(metrics: Metrics, dependencies: CallDependencies) {
   const calls: { [noun: string]: Calls[keyof Calls] } = {}
   for (const [noun, implementations] of Object.entries(operations)) {
     const verbs: Calls[keyof Calls] = {}

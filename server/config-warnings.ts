@@ -1,6 +1,9 @@
 import type { Config } from './config.ts'
 
-/** What in a valid configuration is probably not meant. `wsUrl` is where clients connect to. */
+/**
+ * Warnings about settings that are valid but probably a mistake. `wsUrl` is where clients connect
+ * to.
+ */
 export function warningsOf(config: Config, wsUrl: string) {
   const common = config.isProduction ? productionWarnings(config, wsUrl) : []
   return config.userAdminAccess === 'bearer' ? [...common, BEARER] : common

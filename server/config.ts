@@ -26,8 +26,8 @@ export const developmentOrigins = DEVELOPMENT_PORTS.flatMap((port) => [
 ])
 
 /**
- * In production a proxy is in front, which asks for the health every few seconds. Elsewhere nobody
- * does, and a developer who presses Ctrl-C waits.
+ * In production a proxy in front checks the health every few seconds. Elsewhere there is none, and
+ * a developer who presses Ctrl-C would have to wait.
  */
 const SHUTDOWN_DELAY_SECONDS = { production: 5, elsewhere: 0 }
 /** In production a send adds less than 100 bytes to the log, on average. */
@@ -100,25 +100,10 @@ export const Variables = z.object({
  * throw an error of one line that names the variables.
  */
 export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
-  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value))
-  const parsed = Variables.safeParse(withSecretFiles(given))
-  if (!parsed.success) {
-    // Only the variable's name: a position in its list would not help to find the bad value.
-    const issues = parsed.error.issues.map((issue) => ({ ...issue, path: issue.path.slice(0, 1) }))
-    throw new Error(formatIssues(issues))
-  }
-  const variables = parsed.data
+  const variables = parseVariables(environment)
   const isProduction = variables.NODE_ENV === 'production'
   if (isProduction && variables.JWT_SECRET === undefined)
     throw new Error('JWT_SECRET: required with NODE_ENV=production')
-  const { DATABASE_URL: databaseUrl, DATABASE_SCHEMA: schema } = variables
-  if (isProduction && databaseUrl === undefined && variables.EMBEDDED_DATABASE === undefined)
-    throw new Error(
-      'DATABASE_URL: required with NODE_ENV=production. EMBEDDED_DATABASE=yes insists on the ' +
-        'embedded PostgreSQL, which is meant for development',
-    )
-  if (schema !== undefined && databaseUrl === undefined)
-    throw new Error('DATABASE_SCHEMA: expected with DATABASE_URL only')
   const host = variables.HOST ?? (isProduction ? '0.0.0.0' : '127.0.0.1')
   const userAdminAccess =
     variables.USER_ADMIN_ACCESS ?? (isProduction ? ('server' as const) : ('bearer' as const))
@@ -129,7 +114,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
     isProduction,
     port: variables.PORT,
     host,
-    databaseUrl: databaseUrl && schema ? withSchema(databaseUrl, schema) : databaseUrl,
+    databaseUrl: databaseUrlOf(variables, isProduction),
     migrateOnStart: variables.MIGRATE_ON_START === 'on',
     dataDir: resolve(variables.DATA_DIR),
     poolSize: variables.DATABASE_POOL_SIZE,
@@ -172,8 +157,32 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
   }
 }
 
+type ParsedVariables = z.output<typeof Variables>
+
+function parseVariables(environment: NodeJS.ProcessEnv): ParsedVariables {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value))
+  const parsed = Variables.safeParse(withSecretFiles(given))
+  if (parsed.success) return parsed.data
+  // Only the variable's name: a position in its list would not help to find the bad value.
+  const issues = parsed.error.issues.map((issue) => ({ ...issue, path: issue.path.slice(0, 1) }))
+  throw new Error(formatIssues(issues))
+}
+
+/** The database with its schema, if one is set; undefined for the embedded database. */
+function databaseUrlOf(variables: ParsedVariables, isProduction: boolean) {
+  const { DATABASE_URL: databaseUrl, DATABASE_SCHEMA: schema } = variables
+  if (isProduction && databaseUrl === undefined && variables.EMBEDDED_DATABASE === undefined)
+    throw new Error(
+      'DATABASE_URL: required with NODE_ENV=production. EMBEDDED_DATABASE=yes insists on the ' +
+        'embedded PostgreSQL, which is meant for development',
+    )
+  if (schema !== undefined && databaseUrl === undefined)
+    throw new Error('DATABASE_SCHEMA: expected with DATABASE_URL only')
+  return databaseUrl && schema ? withSchema(databaseUrl, schema) : databaseUrl
+}
+
 /** The push provider, and its workflow for each kind of push; undefined without a key. */
-function pushSettings(variables: z.output<typeof Variables>) {
+function pushSettings(variables: ParsedVariables) {
   if (variables.PUSH_SECRET_KEY === undefined) return undefined
   return {
     secretKey: variables.PUSH_SECRET_KEY,

@@ -31,7 +31,7 @@ test('a backend acts as a user, whom events name as the author', async () => {
   expect(await ben.users.get({ userId: 'orders' })).toMatchObject({ id: 'orders', name: 'orders' })
 })
 
-test('events say which of those who share a transaction is a backend', async () => {
+test('events of a shared transaction say which of its callers is a backend', async () => {
   const ana = await world().user('ana')
   const { id: channelId } = await createGroup('bot', ['ana'])
   const text = (index: number) => `${index % 2 === 0 ? 'backend' : 'user'} ${index}`
@@ -185,7 +185,7 @@ test('a flood of new users beyond the limit of a key asks the database for nothi
   expect(statements.filter((statement) => /\b(users|api_keys)\b/.test(statement))).toEqual([])
 })
 
-test('what a backend does as users is counted for its key, sends too', async () => {
+test('calls and sends that a backend makes as users count for its key', async () => {
   const limited = await createWorld({ rateLimits: { tokens: 0, messages: 1, requests: 5 } })
   onTestFinished(limited.stop)
   const { apiKey, url } = limited

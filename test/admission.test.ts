@@ -67,7 +67,7 @@ test('the callers of an app take turns, and the calls of one keep their order', 
   expect(started).toHaveLength(7)
 })
 
-test('a user at their limit does not hold up who comes after them', async () => {
+test('a user at their limit holds up nobody behind them', async () => {
   const { many, call, end, started, waiting } = callsTo(4)
   many('ana', 3, () => user('ana'))
   call('ben1', user('ben'))
@@ -81,7 +81,7 @@ test('a user at their limit does not hold up who comes after them', async () => 
   expect(started).toEqual(['ana1', 'ben1', 'cleo1', 'ana2'])
 })
 
-test('failed work makes room for the next, and who has gone leaves nothing behind', async () => {
+test('failed work makes room for the next', async () => {
   const admit = createAdmission({ poolSize: 2, metrics: createMetrics() })
   for (const _ of [1, 2, 3]) {
     const failing = admit(user('ana'), () => Promise.reject(new Error('no')))

@@ -128,7 +128,7 @@ test('production needs DATABASE_URL unless told otherwise: a typo would start an
   expect(databaseUrl).toBeUndefined()
 })
 
-describe('what is probably not meant is warned of', () => {
+describe('settings that are valid but probably a mistake are warned of', () => {
   const warned = (variables: Record<string, string>) =>
     warningsOf(readConfig({ JWT_SECRET: 'x'.repeat(32), ...variables }), 'ws://here').map(
       (warning) => warning.split(/[ =:]/)[0],

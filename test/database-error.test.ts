@@ -35,7 +35,7 @@ test('an error about something else gets no advice', () => {
   )
 })
 
-test('an error of several lines is told in one', () => {
+test('an error of several lines is reported in one', () => {
   expect(databaseError(new Error('no connection:\n  refused\n')).message).toBe(
     'The database cannot be used: no connection: refused ',
   )

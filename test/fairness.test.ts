@@ -76,7 +76,7 @@ test('a user whose every call waits in the database leaves colleagues the rest',
   await Promise.all(promises)
 })
 
-test('what a backend does as a user leaves that user their own place', async () => {
+test('calls that a backend makes as a user take no place of that user', async () => {
   const channelId = await createChannel(ana)
   const backend = world().api({ apiKey: world().apiKey, userId: 'ana' })
   const { promises } = await whileLocked(world(), channelId, async (locked) => {

@@ -95,7 +95,7 @@ test('a request has one line, with who did what from where, and its trace', asyn
   expect(length * 0.25).toBeLessThanOrEqual(100)
 })
 
-test('of requests that succeed a share is logged, and all that are refused', async () => {
+test('all refused requests are logged, and a share of those that succeed', async () => {
   const { token } = await mint('ben')
   await call('/api/channels', unlogged('b'), { token })
   await call('/api/channels', unlogged('c'), { token: 'forged' })

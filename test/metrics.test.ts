@@ -90,7 +90,7 @@ test('metrics show waiting jobs and the age of the oldest', async () => {
   expect(text).toMatch(/parley_jobs_oldest_seconds\{task="unknown"\} 30\d/)
 })
 
-test('a job due later has no age; one on its last attempt waits, a given up one not', async () => {
+test('a job due later has no age; one on its last attempt counts as waiting', async () => {
   await idle(world)
   onTestFinished(async () => void (await world.db`delete from graphile_worker._private_jobs`))
   await world.db`

@@ -35,7 +35,7 @@ test('parley --help lists every command, and each command has a help of its own'
   }
 })
 
-test('what parley does not know is refused in one line that says where to look', async () => {
+test('unknown commands and options are refused in one line that says where to look', async () => {
   const cases: [string[], string][] = [
     [['strat'], 'parley: unknown command "strat". See: parley --help'],
     [['constructor'], 'parley: unknown command "constructor". See: parley --help'],

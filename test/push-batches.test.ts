@@ -130,7 +130,7 @@ test('a push alone that the provider acknowledges but does not process is refuse
   expect(counted).toContain('outcome="refused"} 1')
 })
 
-test('trouble of the provider with some pushes of a batch puts off only those', async () => {
+test('pushes that the provider fails at are put off, and no others of their batch', async () => {
   provider.decide(({ to }) =>
     to === 'user3' || to === 'user120'
       ? { status: 'error', error: ['connect ECONNREFUSED 10.0.0.7:6379'] }

@@ -34,7 +34,7 @@ test('the packages, the API and their dependencies on each other have one versio
   }
 })
 
-test('what is published says where it comes from and under which licence, and is built', () => {
+test('each published package names its source and its licence, and is built', () => {
   for (const folder of published) {
     const manifest = manifestOf(folder)
     expect(manifest).toMatchObject({

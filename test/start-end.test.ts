@@ -131,7 +131,7 @@ test('SIGTERM lets calls in progress finish, and no secret is in the output', as
   expect(existsSync(dataDir)).toBe(false)
 })
 
-test('a server goes on serving for SHUTDOWN_DELAY_SECONDS, unless it is told twice', async () => {
+test('a server goes on serving for SHUTDOWN_DELAY_SECONDS, unless signalled twice', async () => {
   const node = children.start(
     { ...production, DATABASE_URL: world().databaseUrl, SHUTDOWN_DELAY_SECONDS: '300' },
     directory,

@@ -173,7 +173,7 @@ describe('a tRPC error has code, status and path, and nothing else', () => {
       ])
     }
   })
-  test('a tRPC call whose input is not JSON is told so', async () => {
+  test('a tRPC call whose input is not JSON gets an error that says so', async () => {
     const { status, body } = await send('pins.list?input=hello')
     expect([status, JSON.parse(body).error.message]).toEqual([400, 'input: expected JSON'])
   })

@@ -36,7 +36,7 @@ const shownTo = async (user: User, channelIds: string[]) => {
   return counts
 }
 
-test("unread are others' messages since the last read or join, after any history", async () => {
+test('unread messages are those of others since a read or join, after any history', async () => {
   await afterAnyHistory({ length: 60, runs: 6 }, async (history) => {
     const { users, channels, run } = await createEverydayFixture(world())
     const channelIds = channels.map(({ id }) => id)

@@ -3,6 +3,7 @@ import { keepIfEqual } from '../equality.ts'
 import type { ChannelEvent, UserEvent } from '../events.ts'
 import type { Store } from '../store.ts'
 import type { Channel, UserEvents, UserSummary } from '../types.ts'
+import { LatestProfiles } from './latest-profiles.ts'
 import { ChannelList, type ChannelsFilter, type ChannelsStore } from './list.ts'
 import {
   applyChannelEvent,
@@ -14,9 +15,8 @@ import {
   withUserProfile,
 } from './reducer.ts'
 import { RecordSubscriptions } from './subscriptions.ts'
-import { ToldProfiles } from './told-profiles.ts'
 import { type Unread, UnreadCounts } from './unread.ts'
-import { isUnreadCount, type Response, type UnreadCount, VersionedParts } from './versions.ts'
+import { isUnreadCount, type Source, type UnreadCount, VersionedParts } from './versions.ts'
 
 /** The records of the user's channels as far as they were loaded, and lists of them. */
 export class ChannelsCache {
@@ -24,11 +24,11 @@ export class ChannelsCache {
   readonly #lists = new Map<string, ChannelList>()
   readonly #subscriptions: RecordSubscriptions
   readonly #parts = new VersionedParts()
-  readonly #profiles = new ToldProfiles()
+  readonly #profiles = new LatestProfiles()
   /** How far the user had read a channel by events. A response may be older. */
   readonly #reads = new Map<string, number>()
   readonly #unread: UnreadCounts
-  /** Totals told so far. They have no version: one requested before another was told is older. */
+  /** How many totals came. They have no version: one requested before another came is older. */
   #totals = 0
 
   constructor(readonly context: SharedContext) {
@@ -58,7 +58,7 @@ export class ChannelsCache {
     this.#refresh()
   }
 
-  /** The server has said what is left. Without that it has refused. */
+  /** The server answered with the count that is left; without one it refused. */
   endReading(channelId: string, left: Partial<UnreadCount> = {}) {
     this.#unread.pendingReads.end(channelId)
     const count = () => this.get(channelId)?.unreadCount ?? 0
@@ -149,12 +149,12 @@ export class ChannelsCache {
     this.#refetch(channel.id)
   }
 
-  #put(channel: Channel, response: Response) {
+  #put(channel: Channel, response: Source) {
     this.#merge(channel, response)
     this.#refresh()
   }
 
-  #merge(channel: Channel, { since, settingsVersion }: Response, sortKey = 0) {
+  #merge(channel: Channel, { since, settingsVersion }: Source, sortKey = 0) {
     const { id } = channel
     const merged = mergeFetched(this.#channels.get(id), channel, {
       ...this.#parts.takeRecord(channel, settingsVersion),
@@ -170,7 +170,7 @@ export class ChannelsCache {
   }
 
   #applyProfile(user: UserSummary) {
-    this.#profiles.tell(user)
+    this.#profiles.record(user)
     for (const [id, listed] of this.#channels)
       this.#channels.set(id, withUserProfile(listed, user, this.#me))
     this.#refresh()
@@ -236,7 +236,7 @@ export class ChannelsCache {
   }
 
   /** Returns the last sort key of the page. */
-  #mergePage(page: Channel[], response: Response) {
+  #mergePage(page: Channel[], response: Source) {
     const sortKeys = sortKeysOf(page)
     for (const channel of page) this.#merge(channel, response, sortKeys.get(channel.id))
     this.#refresh()

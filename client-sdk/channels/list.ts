@@ -146,7 +146,7 @@ export class ChannelList {
         settingsVersion = Math.min(settingsVersion, page.settingsVersion)
     }
     const lastSortKey = merge(channels, settingsVersion)
-    // The first page does not reach what was paged to: that stays listed.
+    // The first page does not reach the channels that were paged to: they stay listed.
     if (hasMore && lastSortKey > this.#lastSortKey && count === PAGE_SIZE) return
     this.#lastSortKey = lastSortKey
     this.#hasMore = hasMore

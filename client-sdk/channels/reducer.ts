@@ -70,7 +70,7 @@ function updateLastMessage(channel: Channel, event: ChannelEvent, me: string): C
   return { ...channel, lastMessage: message }
 }
 
-/** What changes without a rev, as far as it is known: the newest of everything told. */
+/** The newest known values of the fields that change without a rev. */
 type Newest = UnreadCount & Settings & { readSeq: number }
 
 /** Merges a fetched record: the newer rev wins. */

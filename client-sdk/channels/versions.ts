@@ -4,14 +4,17 @@ import type { Channel } from '../types.ts'
 export type UnreadCount = Pick<Channel, 'unreadCount' | 'unreadVersion'>
 export type Settings = Pick<Channel, 'starred' | 'muted'>
 
-/** Whether a read was answered with what is left: servers of earlier versions do not say it. */
+/**
+ * Whether the answer to a read has the count that is left: servers of earlier versions leave it
+ * out.
+ */
 export const isUnreadCount = (left: Partial<UnreadCount>): left is UnreadCount =>
   left.unreadCount !== undefined
 
-/** When a response was requested, and the version of the settings in it. */
-export type Response = { since: number; settingsVersion: number }
+/** The response that a record is from: when it was requested, and the version of its settings. */
+export type Source = { since: number; settingsVersion: number }
 
-/** By channel, the newest of the values that events and responses have told, in any order. */
+/** By channel, the newest of the values in events and responses, which arrive in any order. */
 class NewestValues<Value> {
   readonly #values = new Map<string, { value: Value; version: number }>()
 
@@ -37,7 +40,7 @@ export class VersionedParts {
   readonly #counts = new NewestValues<UnreadCount>()
   readonly #settings = new NewestValues<Settings>()
 
-  /** Like the others, it returns what is newest: what to show. */
+  /** Like the other method, it returns the newest value, which is the one to show. */
   takeCount(channelId: string, { unreadCount, unreadVersion }: UnreadCount) {
     return this.#counts.take(channelId, { unreadCount, unreadVersion }, unreadVersion)
   }

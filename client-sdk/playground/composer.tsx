@@ -25,15 +25,10 @@ type Props = {
 
 /** A message being written: Enter sends, Shift+Enter starts a line, @ offers members. */
 export function Composer({ draftKey, channelId, label, hasFocus = false, onSend }: Props) {
-  const { drafts } = useSession()
+  const [text, change] = useDraft(draftKey)
   const { keystroke } = useTyping(channelId)
-  const [text, setText] = useState(() => drafts.get(draftKey) ?? '')
   const field = useRef<HTMLTextAreaElement>(null)
   const listId = useId()
-  const change = (next: string) => {
-    setText(next)
-    drafts.set(draftKey, next)
-  }
   const mentions = useMentions(field, { text, onChange: change })
   useGrowingHeight(field, text)
 
@@ -83,18 +78,33 @@ export function Composer({ draftKey, channelId, label, hasFocus = false, onSend 
         onBlur={mentions.close}
       />
       <EmojiButton label="Insert emoji" verb="Insert" onChoose={insert} />
-      <button
-        type="submit"
-        className="button button-send"
-        aria-label="Send"
-        title="Send"
-        disabled={text.trim() === ''}
-      >
-        <Icon name="send" size={17} />
-      </button>
+      <SendButton isEmpty={text.trim() === ''} />
     </form>
   )
 }
+
+/** A text that is kept while it is not sent. */
+function useDraft(key: string) {
+  const { drafts } = useSession()
+  const [text, setText] = useState(() => drafts.get(key) ?? '')
+  const change = (next: string) => {
+    setText(next)
+    drafts.set(key, next)
+  }
+  return [text, change] as const
+}
+
+const SendButton = ({ isEmpty }: { isEmpty: boolean }) => (
+  <button
+    type="submit"
+    className="button button-send"
+    aria-label="Send"
+    title="Send"
+    disabled={isEmpty}
+  >
+    <Icon name="send" size={17} />
+  </button>
+)
 
 const MAX_HEIGHT_PX = 160
 

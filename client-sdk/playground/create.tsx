@@ -36,14 +36,7 @@ export function CreateDialog({ onDone, onClose }: Props) {
     event.preventDefault()
     setBusy(true)
     try {
-      const workspace = type === 'team' ? { workspaceId: await workspaceOf(api) } : {}
-      const { id } = await api.channels.create({
-        type,
-        memberIds,
-        ...workspace,
-        ...(isDirect ? {} : { name: name.trim() }),
-      })
-      onDone(id)
+      onDone(await createChannel(api, { type, name: name.trim(), memberIds }))
     } catch (error) {
       setRefusal(describeError(error))
       setBusy(false)
@@ -74,18 +67,38 @@ export function CreateDialog({ onDone, onClose }: Props) {
           />
         )}
         <Refusal refusal={refusal} />
-        <footer>
-          <button type="button" className="button button-quiet" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button" disabled={!isReady || isBusy}>
-            {isDirect ? 'Open' : 'Create channel'}
-          </button>
-        </footer>
+        <Buttons
+          submit={isDirect ? 'Open' : 'Create channel'}
+          isEnabled={isReady && !isBusy}
+          onCancel={onClose}
+        />
       </form>
     </Dialog>
   )
 }
+
+type ChannelFields = { type: Channel['type']; name: string; memberIds: string[] }
+
+/** Returns the id of the new channel. */
+async function createChannel(api: UserApi, { type, name, memberIds }: ChannelFields) {
+  const workspace = type === 'team' ? { workspaceId: await workspaceOf(api) } : {}
+  const named = type === 'messaging' ? {} : { name }
+  const { id } = await api.channels.create({ type, memberIds, ...workspace, ...named })
+  return id
+}
+
+type ButtonsProps = { submit: string; isEnabled: boolean; onCancel: () => void }
+
+const Buttons = ({ submit, isEnabled, onCancel }: ButtonsProps) => (
+  <footer>
+    <button type="button" className="button button-quiet" onClick={onCancel}>
+      Cancel
+    </button>
+    <button type="submit" className="button" disabled={!isEnabled}>
+      {submit}
+    </button>
+  </footer>
+)
 
 type KindFieldProps = { type: Channel['type']; onChoose: (type: Channel['type']) => void }
 

@@ -43,16 +43,8 @@ export function MessageList({ list, label, unreadSince, target, onRead }: Props)
   const [active, setActive] = useActiveMessage()
   const isLoading = useLoadingAtEdges(list, { box: scroll.box, top, end })
 
-  const lastSent = items.findLast(({ status }) => status === 'sent')
-  useEffect(() => {
-    if (!isEndVisible || hasNewer || !lastSent) return
-    onRead?.().catch(() => {}) // the next message to be read marks this one too
-  }, [isEndVisible, hasNewer, lastSent, onRead])
-  useLayoutEffect(() => {
-    const row = target && document.getElementById(`message-${me}-${target.id}`)
-    row?.scrollIntoView({ block: 'center' })
-    row?.focus({ preventScroll: true })
-  }, [target, me])
+  useReading({ list, isEndVisible, onRead })
+  useScrollTo(target && `message-${me}-${target.id}`, target)
   const goToLatest = async () => {
     if (hasNewer) await attempt(actions.jumpToLatest())
     scroll.position.toEnd()
@@ -95,7 +87,28 @@ export function MessageList({ list, label, unreadSince, target, onRead }: Props)
   )
 }
 
-/** What stands above the messages, or in their place. */
+type Reading = Pick<Props, 'list' | 'onRead'> & { isEndVisible: boolean }
+
+/** Marks the messages as read while the newest one is in view. */
+function useReading({ list: { items, hasNewer }, isEndVisible, onRead }: Reading) {
+  const lastSent = items.findLast(({ status }) => status === 'sent')
+  useEffect(() => {
+    if (!isEndVisible || hasNewer || !lastSent) return
+    onRead?.().catch(() => {}) // the next message to be read marks this one too
+  }, [isEndVisible, hasNewer, lastSent, onRead])
+}
+
+/** Scrolls to a row and focuses it, once for each `request`. */
+function useScrollTo(rowId: string | undefined, request: unknown) {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new request scrolls there again
+  useLayoutEffect(() => {
+    const row = rowId === undefined ? null : document.getElementById(rowId)
+    row?.scrollIntoView({ block: 'center' })
+    row?.focus({ preventScroll: true })
+  }, [rowId, request])
+}
+
+/** Notes above the messages, or in their place: that more are loading, or that there are none. */
 const ListNotes = ({ list: { items, status, hasOlder } }: Pick<Props, 'list'>) => (
   <>
     {hasOlder && (

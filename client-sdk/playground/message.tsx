@@ -2,7 +2,7 @@ import type { ChatMessage } from '@parley/client'
 import { memo, useState } from 'react'
 import { Avatar } from './avatar.tsx'
 import { DeleteDialog } from './delete.tsx'
-import { Delivery } from './delivery.tsx'
+import { DeliveryStatus } from './delivery-status.tsx'
 import { Editor } from './editor.tsx'
 import { replies, timeOf, wholeTimeOf } from './format.ts'
 import { Icon } from './icons.tsx'
@@ -69,7 +69,7 @@ export const MessageRow = memo(function MessageRow(props: Props) {
         <LinkPreviews previews={message.linkPreviews} />
         <Reactions message={message} />
         <ThreadLink message={message} />
-        <Delivery message={message} />
+        <DeliveryStatus message={message} />
       </div>
       {isActive && status === 'sent' && mode === undefined && (
         <MessageTools

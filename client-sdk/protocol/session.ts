@@ -152,7 +152,7 @@ export class Session {
     this.#end({ reason: message, isFinal: !temporary })
   }
 
-  /** Whatever the server sends shows that the connection works. */
+  /** Any message of the server shows that the connection works. */
   #awaitPing() {
     const { ping } = this.#heartbeat
     if (!ping) return
@@ -187,7 +187,7 @@ const STANDSTILL_MS = 1_000
 
 /**
  * Calls back after a while unless it is stopped. After a standstill, such as a laptop's sleep, it
- * waits a little longer: what it waits for may have arrived, and come after the timers.
+ * waits a little longer: messages that have arrived are handled after the timers.
  */
 function watchdog(ms: number, onTimeout: () => void): () => void {
   const due = performance.now() + ms

@@ -167,6 +167,6 @@ async function loadPins(api: UserApi, channelId: string) {
     page = await api.pins.list({ channelId, offset: pins.length })
     pins.push(...page.messages)
   } while (page.more)
-  // What was pinned meanwhile has moved the last ones to the next page.
+  // Messages pinned meanwhile have moved the last ones to the next page.
   return [...new Map(pins.map((pin) => [pin.id, pin])).values()]
 }

@@ -60,7 +60,7 @@ export class PendingMutations {
     this.#updates = withoutConfirmed(this.#updates, messages)
   }
 
-  /** What was fetched to fill a gap includes every change that had a response before. */
+  /** A fetch that fills a gap includes every change that was answered before. */
   handleGapFilled() {
     this.#gaps += 1
     this.#updates = this.#updates.filter(({ hasResponse }) => !hasResponse)

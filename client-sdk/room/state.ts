@@ -39,7 +39,10 @@ export type ChannelState = {
   messages: ReadonlyMap<string, ChatMessage>
   mainWindow: TimelineWindow | null
   threadWindows: ReadonlyMap<string, TimelineWindow>
-  /** What this client has sent; a timeline shows it although its window does not reach so far. */
+  /**
+   * Messages that this client has sent; a timeline shows them even if its window does not reach
+   * that far.
+   */
   justSent: readonly JustSent[]
   members: ReadonlyMap<string, Member> | null
   reads: Readonly<Record<string, ReadPosition>> | null

@@ -5,7 +5,7 @@ type TypingEvent = Extract<ChannelEvent, { type: 'typing.start' | 'typing.stop' 
 /** The server ends typing after 6 seconds. Its `typing.stop` may be lost. */
 const TYPING_TIMEOUT_MS = 8_000
 
-/** Ends the typing of users who have not been heard of for a while. */
+/** Ends the typing of users without a typing event for a while. */
 export class TypingExpiry {
   readonly #timers = new Map<string, ReturnType<typeof setTimeout>>()
 

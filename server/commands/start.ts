@@ -41,7 +41,34 @@ async function startServer(stop: (exitCode?: number) => void) {
   const secrets = config.isProduction ? undefined : developmentSecrets(config.dataDir)
   const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, stop))
   const db = await openDatabase(databaseUrl, config)
+  const setup = { config, secrets, databaseUrl, db }
+  const server = await createServer(setup)
+  const { app, metrics, cleanup } = server
+  // Unless jobs are off, the cleanup runs as one of them.
+  stopFunctions.push(config.jobs === 'off' ? cleanup.start() : cleanup.stop)
+  stopFunctions.push(() => closeInTime(app))
+  await app.ready()
 
+  await startBackground(setup, server)
+  stopFunctions.push(...(await serveMetrics({ config, metrics, db, databaseUrl })))
+  if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
+  // Last: a server that says "Server listening" has everything it needs.
+  const { port, host } = config
+  await app.listen({ port, host }).catch(listenError({ port, host }))
+  beforeStop = () => announceShutdown(config, server)
+  announceStart(setup, server)
+}
+
+type Setup = {
+  config: Config
+  secrets: ReturnType<typeof developmentSecrets> | undefined
+  databaseUrl: string
+  db: Db
+}
+type Server = Awaited<ReturnType<typeof createServer>>
+
+/** Creates the parts of a server. Nothing runs yet. */
+async function createServer({ config, secrets, databaseUrl, db }: Setup) {
   const jwtSecret = config.jwtSecret ?? secrets?.jwtSecret ?? ''
   const tokens = await createTokens([jwtSecret, ...config.previousJwtSecrets])
   const adminKey = config.adminKey ?? secrets?.adminKey
@@ -50,13 +77,14 @@ async function startServer(stop: (exitCode?: number) => void) {
 
   const metrics = createMetrics()
   const bus = createEventBus()
+  const { publisher } = bus
   const shutdown = createShutdown()
   const staging = createJobStaging(
     acceptedTasks({ isOn: config.jobs !== 'off', hasPush: config.push !== undefined }),
   )
   const cleanup = createCleanup({
     db,
-    publisher: bus.publisher,
+    publisher,
     metrics,
     purgeEmptyAfterDays: config.purgeEmptyAfterDays,
     onError: (error, task) => app.log.error({ err: error, task }, 'cleanup failed'),
@@ -79,30 +107,29 @@ async function startServer(stop: (exitCode?: number) => void) {
     },
     realtime: { ...config, databaseUrl },
   })
-  // Unless jobs are off, the cleanup runs as one of them.
-  stopFunctions.push(config.jobs === 'off' ? cleanup.start() : cleanup.stop)
-  stopFunctions.push(() => closeInTime(app))
-  await app.ready()
+  return { app, metrics, publisher, shutdown, staging, cleanup, workers, publicUrl, wsUrl }
+}
 
-  if (workers) stopFunctions.push(workers.start(app.log))
-  if (config.jobs === 'on') {
-    const { log } = app
-    const { publisher } = bus
+/** Starts the jobs of this process, or watches that another one runs them. */
+async function startBackground({ config, databaseUrl, db }: Setup, server: Server) {
+  const { workers, staging, publisher, metrics, cleanup } = server
+  const { log } = server.app
+  if (workers) stopFunctions.push(workers.start(log))
+  if (config.jobs === 'on')
     stopFunctions.push(
       await startJobs({ ...config, db, databaseUrl, staging, publisher, metrics, cleanup, log }),
     )
-  }
-  stopFunctions.push(...(await serveMetrics({ config, metrics, db, databaseUrl })))
-  if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
-  // Last, so that what says "Server listening" has everything it needs.
-  const { port, host, shutdownDelayMs } = config
-  await app.listen({ port, host }).catch(listenError({ port, host }))
-  beforeStop = async () => {
-    if (shutdownDelayMs === 0) return
-    app.log.info({ milliseconds: shutdownDelayMs }, 'stopping soon: /health answers 503')
-    await shutdown.announce(shutdownDelayMs)
-  }
+}
 
+async function announceShutdown({ shutdownDelayMs }: Config, { app, shutdown }: Server) {
+  if (shutdownDelayMs === 0) return
+  app.log.info({ milliseconds: shutdownDelayMs }, 'stopping soon: /health answers 503')
+  await shutdown.announce(shutdownDelayMs)
+}
+
+/** One line of the log in production; addresses and generated keys on the screen elsewhere. */
+function announceStart({ config, secrets, databaseUrl }: Setup, server: Server) {
+  const { app, publicUrl, wsUrl } = server
   for (const line of warningsOf(config, wsUrl())) processLog.warn(line)
   if (config.isProduction) {
     const urls = { baseUrl: publicUrl(), webSocket: wsUrl() }

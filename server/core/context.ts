@@ -36,8 +36,8 @@ export type UserCaller = {
 }
 
 /** What the payloads of durable events say about their cause. */
-export type Origin = { via?: 'backend' }
-export const originOf = (caller: object): Origin => (hasKey(caller) ? { via: 'backend' } : {})
+export type Cause = { via?: 'backend' }
+export const causeOf = (caller: object): Cause => (hasKey(caller) ? { via: 'backend' } : {})
 
 /** Whether the app's backend calls, for itself or as a user. */
 export const hasKey = <C extends object>(caller: C): caller is C & { keyHash: string } =>
@@ -103,7 +103,7 @@ export type Transaction = {
 /** What a writing operation may use. */
 export type WriteContext<A extends Auth = Auth> = Context<A> & Transaction
 
-type OperationRun<A extends Auth> = Pick<TransactionOptions, 'readsFirst' | 'origin'> & {
+type OperationRun<A extends Auth> = Pick<TransactionOptions, 'readsFirst' | 'cause'> & {
   caller: Caller<A>
   services: Services
   signal: AbortSignal
@@ -134,7 +134,7 @@ type TransactionOptions = {
   staging?: JobStaging
   trace?: string | undefined
   /** Of its events, unless they say it themselves. */
-  origin?: Origin
+  cause?: Cause
   /** `work` writes nothing but by `write` and events, so that it can start with `begin` at once. */
   readsFirst?: boolean
 }
@@ -145,10 +145,10 @@ type TransactionOptions = {
  */
 export async function runInTransaction<T>(
   db: DbConnection,
-  { appId, signal, publisher, staging, trace, origin = {}, readsFirst = false }: TransactionOptions,
+  { appId, signal, publisher, staging, trace, cause = {}, readsFirst = false }: TransactionOptions,
   work: (transaction: Transaction) => Promise<T>,
 ): Promise<T> {
-  const buffer = new EventBuffer({ appId, staging, trace, origin })
+  const buffer = new EventBuffer({ appId, staging, trace, cause })
   const effects: (() => void)[] = []
   const { result, events } = await transactionAtOnce(db, async (tx, begun) => {
     if (!readsFirst) await begun

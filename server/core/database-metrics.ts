@@ -4,8 +4,8 @@ import { hasQueue, queueSchema } from '../db/own-schema.ts'
 import type { Metrics } from './metrics.ts'
 
 /**
- * The metrics that are read from the database. Returns a function that updates them. What is about
- * the whole service is shown by one of its processes, so that a sum over all is right.
+ * The metrics that are read from the database. Returns a function that updates them. Metrics of the
+ * whole service are shown by one of its processes, so that a sum over all is right.
  */
 export function observeDatabase(
   { registry }: Pick<Metrics, 'registry'>,
@@ -22,7 +22,7 @@ export function observeDatabase(
   const update = async () => {
     gauges.poolWaiting.set(db.waiting())
     const found = (await isReporter()) ? await read() : undefined
-    // At once with what is set: another scrape may show them at any moment between.
+    // In the same tick as they are set: another scrape may read them at any moment in between.
     reset()
     if (!found) return
     const [jobs, connections, [kept]] = found

@@ -2,7 +2,7 @@ import type { ErrorCode } from '@parley/contract'
 
 /** An error that the caller can act on. Anything else that is thrown is a bug: INTERNAL_ERROR. */
 export class ApiError extends Error {
-  override readonly name = 'ApiError'
+  override readonly name: string = 'ApiError'
 
   constructor(
     readonly code: ErrorCode,

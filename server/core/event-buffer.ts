@@ -33,7 +33,7 @@ type EventBufferOptions = {
   /** The trace of the call, for the jobs that it stages. */
   trace?: string | undefined
   /** Added to the payload of each event. */
-  origin: { via?: 'backend' }
+  cause: { via?: 'backend' }
 }
 type UserEventDraft = Envelope & { userId: string; envelope: string }
 
@@ -45,18 +45,18 @@ type UserEventDraft = Envelope & { userId: string; envelope: string }
 export class EventBuffer {
   readonly appId: string
   readonly staging: JobStaging | undefined
-  readonly #origin: { via?: 'backend' }
+  readonly #cause: { via?: 'backend' }
   readonly #trace: string | undefined
   readonly #counters = new Map<string, { rev: number; lastSeq: number }>()
   readonly #channelEvents: StoredEvent[] = []
   readonly #userEvents: UserEventDraft[] = []
   readonly #jobs: { task: Task; payload: string }[] = []
 
-  constructor({ appId, staging, trace, origin }: EventBufferOptions) {
+  constructor({ appId, staging, trace, cause }: EventBufferOptions) {
     this.#trace = trace
     this.appId = appId
     this.staging = staging
-    this.#origin = origin
+    this.#cause = cause
   }
 
   /** Emits an event of a locked channel. `payload` is called with the rev that the event takes. */
@@ -68,7 +68,7 @@ export class EventBuffer {
   ) {
     const counters = this.#countersOf(channel)
     counters.rev += 1
-    const content = { ...payload(counters.rev), ...this.#origin }
+    const content = { ...payload(counters.rev), ...this.#cause }
     this.#channelEvents.push({
       ...serialise(type, content),
       topic: topics.channel(this.appId, channel.id),
@@ -80,7 +80,7 @@ export class EventBuffer {
 
   /** Emits an event of a user's own topic. */
   emitToUser<T extends UserEventType>(userId: string, type: T, payload: UserEvent<T>) {
-    this.#userEvents.push({ ...serialise(type, { ...payload, ...this.#origin }), userId })
+    this.#userEvents.push({ ...serialise(type, { ...payload, ...this.#cause }), userId })
   }
 
   /**

@@ -13,7 +13,7 @@ export function createMetricsLease(url: string, { idleMs = IDLE_MS } = {}) {
   let idle: NodeJS.Timeout | undefined
   const db = createDb({ url, poolSize: 1, applicationName: 'parley-metrics' })
   let isReleased = false
-  // Failing, the connection has ended, and with it the lock.
+  // If this fails the connection has ended, and the lock with it.
   const letGo = () => void db.use((db) => db`select pg_advisory_unlock_all()`).catch(() => {})
   return {
     isHeld: async () => {

@@ -23,7 +23,7 @@ export async function settleBatch<Item, Result>(
 
 type Waiting<Result> = { resolve: (result: Result) => void; reject: (error: unknown) => void }
 
-/** Tells each of those who wait for an item of a batch what became of it. */
+/** Settles the promise of each item of a batch. */
 export function answerAll<Result>(
   waiting: readonly Waiting<Result>[],
   settled: PromiseSettledResult<Result>[],

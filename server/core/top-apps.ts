@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 
-/** How many apps are shown: a series for each of thousands would cost more than it tells. */
+/** How many apps are shown: a series for each of thousands would cost more than it is worth. */
 const SHOWN = 10
 /** How many are counted. Those that come later in a minute are not. */
 const MOST_COUNTED = 10_000

@@ -27,7 +27,7 @@ export function createDb(given: Omit<PoolOptions, 'outages'>) {
   const { use, newDeadline, waiting, end } = createPool(options)
   const apart = createPool({ ...options, poolSize: 1 })
   let asked: Promise<unknown> | undefined
-  /** Rejects if the database does not answer. Whoever asks meanwhile gets the same answer. */
+  /** Rejects if the database does not answer. Calls made meanwhile share the answer. */
   const ping = () => {
     asked ??= apart
       .use((db) => db`select 1`)

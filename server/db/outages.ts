@@ -7,12 +7,12 @@ export type OutageChange =
 
 export type Outages = ReturnType<typeof createOutages>
 
-/** Tells from the outcomes of work when an outage of the database begins and when it is over. */
+/** Detects by the outcomes of work when an outage of the database begins and ends. */
 export function createOutages() {
   const listeners = new Set<(change: OutageChange) => void>()
   let began: number | undefined
   let failures = 0
-  const tell = (change: OutageChange) => {
+  const notify = (change: OutageChange) => {
     for (const listener of listeners) listener(change)
   }
   return {
@@ -20,7 +20,7 @@ export function createOutages() {
       if (began === undefined) return
       const milliseconds = Math.round(performance.now() - began)
       began = undefined
-      tell({ isOver: true, milliseconds, failures })
+      notify({ isOver: true, milliseconds, failures })
     },
     failed: (error: unknown) => {
       if (!isDatabaseUnavailable(error)) return
@@ -29,7 +29,7 @@ export function createOutages() {
       failures = began === undefined ? 1 : failures + 1
       if (began !== undefined) return
       began = performance.now()
-      tell({ isOver: false, error })
+      notify({ isOver: false, error })
     },
     subscribe: (listener: (change: OutageChange) => void) => {
       listeners.add(listener)

@@ -29,45 +29,13 @@ type PooledConnection = { sql: DbConnection; isOpen: () => boolean; closed: Prom
  * misses its deadline, since a Postgres.js client may then leave a query unsettled forever.
  */
 export function createPool({
-  url,
   poolSize,
   patience: { callMs, statementMs } = patience,
   outages,
   ...options
 }: PoolOptions) {
-  const slots = createSlots(poolSize)
-  const lent = new Set<PooledConnection>()
-  const idle = new Set<PooledConnection>()
-
-  const open = () => {
-    const life = new AbortController()
-    const sql: DbConnection = openConnection({
-      url,
-      statementMs,
-      ...options,
-      socket: singleSocket(),
-      onClose: () => {
-        idle.delete(connection)
-        life.abort(new ConnectionClosedError())
-        void sql.end({ timeout: 0 })
-      },
-    })
-    const closed = rejectionOf(life.signal)
-    const connection = { sql, isOpen: () => !life.signal.aborted, closed }
-    return connection
-  }
-  const lend = () => {
-    const [connection = open()] = idle
-    idle.delete(connection)
-    lent.add(connection)
-    return connection
-  }
-  const takeBack = (connection: PooledConnection, error?: unknown) => {
-    lent.delete(connection)
-    if (isDatabaseUnavailable(error)) void connection.sql.end({ timeout: 0 })
-    else if (connection.isOpen()) idle.add(connection)
-    slots.release()
-  }
+  const { acquire, release, waiting } = createSlots(poolSize)
+  const connections = createConnections({ ...options, statementMs })
 
   /** The time, by `performance.now()`, by which a call that starts now must be answered. */
   const newDeadline = () => performance.now() + callMs
@@ -80,28 +48,68 @@ export function createPool({
     withDeadline(until, async (expired, signal) => {
       // Work like a cleanup ends at its deadline although the database answers.
       const isLong = until > newDeadline()
-      await slots.acquire(expired)
-      const connection = lend()
+      await acquire(expired)
+      const connection = connections.lend()
       try {
         const result = await Promise.race([
           work(connection.sql, signal),
           expired,
           connection.closed,
         ])
-        takeBack(connection)
+        connections.takeBack(connection)
         outages?.worked()
         return result
       } catch (error) {
-        takeBack(connection, error)
+        connections.takeBack(connection, error)
         if (!(isLong && error instanceof DeadlineError)) outages?.failed(error)
         throw error
+      } finally {
+        release()
       }
     })
+  return { use, end: connections.end, newDeadline, waiting }
+}
 
-  const end = async (options: { timeout: number }) => {
-    await Promise.all([...idle, ...lent].map(({ sql }) => sql.end(options)))
+type ConnectionsOptions = Omit<PoolOptions, 'poolSize' | 'patience' | 'outages'> & {
+  statementMs: number
+}
+
+/** The open connections of a pool: idle ones are lent first. */
+function createConnections(options: ConnectionsOptions) {
+  const lent = new Set<PooledConnection>()
+  const idle = new Set<PooledConnection>()
+
+  const open = () => {
+    const life = new AbortController()
+    const sql: DbConnection = openConnection({
+      ...options,
+      socket: singleSocket(),
+      onClose: () => {
+        idle.delete(connection)
+        life.abort(new ConnectionClosedError())
+        void sql.end({ timeout: 0 })
+      },
+    })
+    const closed = rejectionOf(life.signal)
+    const connection = { sql, isOpen: () => !life.signal.aborted, closed }
+    return connection
   }
-  return { use, end, newDeadline, waiting: slots.waiting }
+  return {
+    lend: () => {
+      const [connection = open()] = idle
+      idle.delete(connection)
+      lent.add(connection)
+      return connection
+    },
+    takeBack: (connection: PooledConnection, error?: unknown) => {
+      lent.delete(connection)
+      if (isDatabaseUnavailable(error)) void connection.sql.end({ timeout: 0 })
+      else if (connection.isOpen()) idle.add(connection)
+    },
+    end: async (options: { timeout: number }) => {
+      await Promise.all([...idle, ...lent].map(({ sql }) => sql.end(options)))
+    },
+  }
 }
 
 /** Rejects with the reason of the signal, once it aborts. Nobody has to wait for it. */

@@ -5,7 +5,7 @@ import type { Fragment, Tx } from '../db/client.ts'
  * depend on it.
  */
 export const TOMBSTONE_PART = 500
-/** Stands for all authors, beside whom each has counts of their own. */
+/** The author of the counts over all authors; each author also has counts of their own. */
 export const ALL_AUTHORS = ''
 
 /**

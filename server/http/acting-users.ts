@@ -14,7 +14,7 @@ type Acting = {
   create: () => Promise<unknown>
 }
 
-/** Users as whom a backend acts: who is not there yet becomes a user before the call. */
+/** Lets a backend act as users: an unknown id becomes a user before the call. */
 export function createActingUsers({ db, admit, revocations }: ActingUsersOptions) {
   const known = createLookupCache<boolean>()
   revocations.subscribe((revoked) => {

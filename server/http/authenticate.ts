@@ -12,7 +12,7 @@ export type Credentials = {
   authorization?: string | undefined
   apiKey?: string | undefined
   adminKey?: string | undefined
-  /** The user as whom a backend acts. */
+  /** The user that a backend acts as. */
   userId?: string | undefined
 }
 /** `until` is the deadline of the call. */
@@ -29,7 +29,7 @@ export function createAuthenticate({ adminKey, ...options }: AuthenticateOptions
   const verifyToken = createVerifyToken(options)
   const verifyKey = createVerifyKey(options)
 
-  /** A user as whom a backend acts; whether they exist is found out later. */
+  /** A user that a backend acts as; whether they exist is checked later. */
   const actingUser = async (
     { userId = '', ...credentials }: Credentials,
     token: string | undefined,

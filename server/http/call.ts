@@ -2,9 +2,9 @@ import { formatIssues, type Limit, limits, type Operation, pathParameters } from
 import type { AdmissionRequest, Admit } from '../core/admission.ts'
 import {
   type Caller,
+  type Cause,
+  causeOf,
   hasKey,
-  type Origin,
-  originOf,
   runOperation,
   type Services,
   type UserCaller,
@@ -84,7 +84,7 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
   }
 }
 
-/** What a backend sends is counted like all that it does. */
+/** A backend's sends count like its other calls. */
 const limitOf = ({ limit = 'requests' }: Operation, caller: Caller): Limit =>
   limit === 'messages' && hasKey(caller) ? 'requests' : limit
 
@@ -146,7 +146,7 @@ function parse(op: Operation, raw: unknown) {
   throw new ApiError('VALIDATION_ERROR', formatIssues(malformed))
 }
 
-/** A call as admission knows it. What does not concern an app is the operator's. */
+/** A call as admission knows it. A call without an app is the operator's. */
 function admissionRequestOf({ caller, until, gone, isShared }: RunningCall): AdmissionRequest {
   if (!('appId' in caller)) return { appId: 'operator', lane: 'calls', until, gone }
   const { appId } = caller
@@ -176,12 +176,12 @@ function createRunner(
 ): Runner {
   const use = <T>(call: RunningCall, work: (db: DbConnection, signal: AbortSignal) => Promise<T>) =>
     admit(admissionRequestOf(call), () => db.use(work, call.until))
-  const inTransaction: InTransaction = ({ readsFirst = false, origin, ...call }, work) => {
+  const inTransaction: InTransaction = ({ readsFirst = false, cause, ...call }, work) => {
     const { caller } = call
     return use(call, (db, signal) =>
       runOperation(
         db,
-        { caller, services, signal, readsFirst, origin: origin ?? originOf(caller) },
+        { caller, services, signal, readsFirst, cause: cause ?? causeOf(caller) },
         work,
       ),
     )
@@ -209,7 +209,7 @@ function createRunner(
 }
 
 type InTransaction = <T>(
-  call: RunningCall & { readsFirst?: boolean; origin?: Origin },
+  call: RunningCall & { readsFirst?: boolean; cause?: Cause },
   work: (ctx: WriteContext) => Promise<T>,
 ) => Promise<T>
 
@@ -245,7 +245,7 @@ function createBatchRunner(
       const { caller } = first
       // A batch that waits for a lock is its first caller's: they hold up no other channel's sends.
       // Their events say which of the callers is a backend.
-      const call = { caller, until, isShared: !mayWait, readsFirst: true, origin: {} }
+      const call = { caller, until, isShared: !mayWait, readsFirst: true, cause: {} }
       return inTransaction(call, (ctx) => run(ctx, commands, { mayWait }))
     },
   })

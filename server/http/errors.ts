@@ -37,9 +37,9 @@ type Log = {
 }
 
 /**
- * Logs bugs with their stack and the id of the request. An unavailable database has a line of its
- * own, and so have requests: of each that it fails there is no other, except for debugging. Errors
- * that the client has caused are not logged: calls that it has sent too many of have a metric.
+ * Logs bugs with their stack and the id of the request. An unavailable database is logged once for
+ * the outage; each call that it fails is logged for debugging only. Errors that the client has
+ * caused are not logged; calls over a limit have a metric.
  */
 export function logError(log: Log, error: unknown, { code }: ApiError) {
   if (code === 'INTERNAL_ERROR') log.error({ fault: describeError(error) }, 'request failed')

@@ -31,12 +31,10 @@ export type FastifyOptions = {
 /** A Fastify whose responses all have our headers and error format, before and after operations. */
 export function createFastify({
   allowedOrigins,
-  trustProxy,
-  logLevel,
   logSample,
-  nodeId,
   isStopping,
   metrics,
+  ...options
 }: FastifyOptions): FastifyInstance {
   const commonHeaders = (id: string, headers: IncomingHttpHeaders) => ({
     'X-Request-Id': id,
@@ -46,21 +44,7 @@ export function createFastify({
     ...corsHeaders(allowedOrigins, headers),
   })
   const app = Fastify({
-    logger: logFormat(logLevel, nodeId),
-    logController: new LogController({
-      disableRequestLogging: true,
-      requestIdLogLabel: 'requestId',
-    }),
-    genReqId: ({ headers }: IncomingMessage) => requestId(headers),
-    bodyLimit: limits.bodyBytes,
-    trustProxy,
-    // More than the longest path that Node.js accepts: operations check the length of ids.
-    routerOptions: { maxParamLength: 100_000 },
-    requestTimeout: 30_000,
-    forceCloseConnections: 'idle',
-    return503OnClosing: false,
-    // Node.js would respond in its own format.
-    http: { requireHostHeader: false },
+    ...serverOptions(options),
     frameworkErrors: (_, request, reply) => {
       closeRefusedUpgrade(request, reply)
       reply.headers(commonHeaders(request.id, request.headers))
@@ -92,6 +76,29 @@ export function createFastify({
   return app
 }
 
+/** How requests are read, named and logged. */
+const serverOptions = ({
+  trustProxy,
+  logLevel,
+  nodeId,
+}: Pick<FastifyOptions, 'trustProxy' | 'logLevel' | 'nodeId'>) => ({
+  logger: logFormat(logLevel, nodeId),
+  logController: new LogController({
+    disableRequestLogging: true,
+    requestIdLogLabel: 'requestId',
+  }),
+  genReqId: ({ headers }: IncomingMessage) => requestId(headers),
+  bodyLimit: limits.bodyBytes,
+  trustProxy,
+  // More than the longest path that Node.js accepts: operations check the length of ids.
+  routerOptions: { maxParamLength: 100_000 },
+  requestTimeout: 30_000,
+  forceCloseConnections: 'idle' as const,
+  return503OnClosing: false,
+  // Node.js would respond in its own format.
+  http: { requireHostHeader: false },
+})
+
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
   const apiError = toApiError(error)
   logError(request.log, error, apiError)
@@ -101,10 +108,10 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
 }
 
 /**
- * When the server is about to stop, every response becomes the last one on its connection: whoever
- * keeps it open would send the next request into a server that closes. When it closes, so do the
- * pending responses. After them all remaining connections are closed: Node.js would keep those that
- * have not sent a request yet, because it does not count them as idle.
+ * When the server is about to stop, every response becomes the last one on its connection: a client
+ * that kept it open would send its next request to a server that is closing. When it closes, so do
+ * the pending responses. After these, all remaining connections are closed: Node.js would keep
+ * those that have not sent a request yet, because it does not count them as idle.
  */
 function closeConnections(app: FastifyInstance, isStopping: () => boolean) {
   const unanswered = new Set<ServerResponse>()

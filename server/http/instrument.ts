@@ -8,7 +8,7 @@ type CallMetrics = Pick<
   'operations' | 'credentialsRefused' | 'countAppCall' | 'countAppRateLimited'
 >
 
-/** Wraps a call so that its duration is measured, by outcome, and that the log knows of it. */
+/** Wraps a call to measure its duration by outcome, and to note it for the log. */
 export const instrument =
   (metrics: CallMetrics, { operation, call }: { operation: string; call: Call }): Call =>
   async (request, raw) => {

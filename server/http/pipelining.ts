@@ -7,7 +7,7 @@ const MOST_WAITING = 64
 /**
  * Lets the requests that a connection sends without waiting for answers take turns. An answer that
  * is ready before its turn would stay in memory however slowly its client reads, and after the
- * client has left: Node.js tells nobody. A connection on which too many wait is closed.
+ * client has left: Node.js does not report that. A connection on which too many wait is closed.
  */
 export function createTurns() {
   const waiting = new WeakMap<Socket, number>()

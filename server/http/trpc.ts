@@ -23,9 +23,9 @@ type CallContext = {
   /** Why the request body could not be read. */
   bodyError: ApiError | undefined
   /** How many bytes of answers a batch may still have. */
-  room: Room | undefined
+  budget: AnswerBudget | undefined
 }
-type Room = { bytes: number }
+type AnswerBudget = { bytes: number }
 
 /** A socket that lets through what its client may send, and closes if the client does not read. */
 type TopicSocket = Pick<WebSocket, 'readyState' | 'send' | 'close' | 'terminate'> & {
@@ -104,7 +104,9 @@ export function serveTrpc(
           request: toCallRequest(request, reply),
           log: request.log,
           bodyError,
-          room: request.params.path.includes(',') ? { bytes: limits.batchAnswerBytes } : undefined,
+          budget: request.params.path.includes(',')
+            ? { bytes: limits.batchAnswerBytes }
+            : undefined,
         }),
         // Without this, the adapter would replace our Vary header with its own.
         responseMeta: () => ({ headers: { vary: 'Origin, trpc-accept, accept' } }),
@@ -144,10 +146,10 @@ function createProcedure(op: Operation, call: Call) {
   // The input is parsed by the call itself.
   const procedure = calling.procedure.input((input: unknown) => input)
   const run = async ({ ctx, input }: { ctx: CallContext; input: unknown }) => {
-    const { request, log, bodyError, room } = ctx
+    const { request, log, bodyError, budget } = ctx
     try {
       const answer = await call(request, bodyError ?? input ?? {})
-      if (room && isRepeatable) takeRoom(room, answer)
+      if (budget && isRepeatable) takeFromBudget(budget, answer)
       return answer
     } catch (error) {
       const { retryAfterSeconds } = toApiError(error)
@@ -163,13 +165,13 @@ function createProcedure(op: Operation, call: Call) {
  * Throws once earlier answers of the batch have used the room for all: they are written as one
  * text, and nothing else happens meanwhile.
  */
-function takeRoom(room: Room, answer: unknown) {
-  if (room.bytes <= 0) {
+function takeFromBudget(budget: AnswerBudget, answer: unknown) {
+  if (budget.bytes <= 0) {
     const most = limits.batchAnswerBytes / 1024 ** 2
     const message = `The answers of a batch have at most ${most} MB: repeat this call alone`
     throw new ApiError('PAYLOAD_TOO_LARGE', message)
   }
-  room.bytes -= Buffer.byteLength(JSON.stringify(answer))
+  budget.bytes -= Buffer.byteLength(JSON.stringify(answer))
 }
 
 function toTrpcError(log: FastifyRequest['log'], error: unknown) {

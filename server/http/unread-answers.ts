@@ -7,12 +7,12 @@ type UnreadAnswersOptions = {
   metrics: Pick<Metrics, 'unreadAnswers' | 'answersCut'>
 }
 
-/** What the operating system takes at once is not looked at. */
+/** Answers that the operating system takes at once are not counted. */
 const SMALL_BYTES = 64 * 1024
 
 /**
  * Counts the memory of answers that their clients have not read yet. With too much of it, the
- * connections of the oldest are closed: who reads is done soon.
+ * connections of the oldest are closed: a client that reads is done soon.
  */
 export function boundUnreadAnswers(server: Server, { mostBytes, metrics }: UnreadAnswersOptions) {
   /** In the order in which they were given. */
@@ -41,7 +41,7 @@ export function boundUnreadAnswers(server: Server, { mostBytes, metrics }: Unrea
       unread.set(response, bytes)
       count(bytes)
       response.once('close', () => forget(response))
-      // Later: what the operating system takes at once is written by then.
+      // Later: what the operating system can take at once is written by then.
       if (total > mostBytes) setImmediate(cut)
     })
   })

@@ -6,7 +6,7 @@ import { type Db, DeadlineError } from '../db/client.ts'
 import { createBatchSize } from './batch-size.ts'
 import { createPass, exclusively } from './cleanup-pass.ts'
 import { createCleanupTasks } from './cleanup-tasks.ts'
-import { createErasurePositions, eraseUsers, STEP } from './erasure.ts'
+import { createErasurePositions, type ErasurePositions, eraseUsers, STEP } from './erasure.ts'
 
 const INTERVAL_MS = 60_000
 const RETRY_MS = 1_000
@@ -41,6 +41,7 @@ type CleanupOptions = {
 export function createCleanup({ passMs = PASS_TIMEOUT_MS, ...options }: CleanupOptions): Cleanup {
   const { db, publisher, metrics, onError, purgeEmptyAfterDays = 0 } = options
   const stopping = new AbortController()
+  const { signal } = stopping
   const positions = createErasurePositions()
   let isWanted = false
   let running: Promise<void> | undefined
@@ -48,7 +49,7 @@ export function createCleanup({ passMs = PASS_TIMEOUT_MS, ...options }: CleanupO
 
   const pass = createPass({
     tasks: createCleanupTasks({ publisher, positions, purgeEmptyAfterDays }),
-    stopping: stopping.signal,
+    stopping: signal,
     metrics,
     onError,
     onTurnOver: () => (isWanted = true),
@@ -59,7 +60,7 @@ export function createCleanup({ passMs = PASS_TIMEOUT_MS, ...options }: CleanupO
     running ??= runPasses().finally(() => (running = undefined))
   }
   const runPasses = async () => {
-    while (isWanted && !stopping.signal.aborted) {
+    while (isWanted && !signal.aborted) {
       isWanted = false
       const until = performance.now() + passMs
       await db.use(exclusively(pass, retryLater), until).catch(onPassFailed)
@@ -67,7 +68,7 @@ export function createCleanup({ passMs = PASS_TIMEOUT_MS, ...options }: CleanupO
   }
   const onPassFailed = (error: unknown) => {
     if (error instanceof DeadlineError) isWanted = true
-    else if (!stopping.signal.aborted) onError(error)
+    else if (!signal.aborted) onError(error)
   }
   const retryLater = () => {
     clearTimeout(retry)
@@ -90,18 +91,24 @@ export function createCleanup({ passMs = PASS_TIMEOUT_MS, ...options }: CleanupO
     wake()
     await running
   }
-  const erase: Erasure['erase'] = (users, until) => {
+  return { wake, run, start, stop, erase: createErase({ db, publisher, positions, signal }) }
+}
+
+type EraseOptions = Pick<CleanupOptions, 'db' | 'publisher'> & {
+  positions: ErasurePositions
+  signal: AbortSignal
+}
+
+/** Erases users outside of the passes, for a call that waits for it. */
+function createErase({ signal, ...options }: EraseOptions): Erasure['erase'] {
+  return (users, until) => {
     const checkpoint = () => {
-      stopping.signal.throwIfAborted()
+      signal.throwIfAborted()
       if (performance.now() > until) throw new DeadlineError()
     }
     const batch = createBatchSize(STEP)
-    return eraseUsers(
-      { db, publisher, checkpoint, attempt: rethrowing, batch, positions, mayWait: true },
-      users,
-    )
+    return eraseUsers({ ...options, checkpoint, attempt: rethrowing, batch, mayWait: true }, users)
   }
-  return { wake, run, start, stop, erase }
 }
 
 /** An attempt whose failures are the caller's. */

@@ -52,7 +52,7 @@ export function createErasurePositions() {
   }
 }
 
-/** Erases these users, except those of whom a part failed: they are left for another time. */
+/** Erases these users. A user of whom a part failed is left for the next pass. */
 export async function eraseUsers(context: ErasureContext, { appId, userIds }: DeletedUsers) {
   const step = createStep(context, appId)
   const left = { channelIds: new Set<string>(), userIds: new Set<string>() }
@@ -79,13 +79,13 @@ export async function eraseUsers(context: ErasureContext, { appId, userIds }: De
     () => step(({ db }) => selectErasureTargets(db, query())),
     (target) => eraseTarget(context, target),
   )
-  // Those to their own messages are gone with these.
+  // Reactions to their own messages went with the messages.
   await eraseEach(
     () => step(({ db }) => selectReactions(db, { ...query(), limit: STEP })),
     (own) => context.batch.run((limit) => step((ctx) => eraseReactions(ctx, own, limit))),
   )
   await repeat(context, (limit) => step(({ db }) => deleteUserEvents(db, { ...query(), limit })))
-  // Not those whom something is left of: only their memberships could be gone.
+  // Leaves out users who are not fully erased: only their memberships may be gone.
   await step((ctx) => finishErasure(ctx, { ...query(), mayWait: context.mayWait }))
 }
 

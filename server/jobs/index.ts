@@ -55,7 +55,7 @@ export async function startJobs({ timings: overrides, ...options }: JobsOptions)
     ...createPreviews({ db, metrics, publisher, fetch: createFetch(options.previews) }),
     ...createPushes({ db, push: options.push, metrics, log }),
   }
-  // A counter that begins with the first job that is given up shows no increase.
+  // From 0: a counter that first appears at 1 shows no increase.
   for (const task of tasksOf(handlers)) metrics.jobs.inc({ task, outcome: 'given_up' }, 0)
   await checkSubscriberIds({ db, push: options.push, log })
   const queue = await openQueue({ databaseUrl, db, metrics, timings, log })

@@ -8,7 +8,7 @@ import { readTls } from '../db/tls.ts'
 const MAX_CONNECTIONS = 12
 /** How long closing the connections may take. */
 const CLOSE_MS = 1_000
-/** No wait for the database is endless: not for a connection, an answer, or a silent line. */
+/** No wait for the database is endless: not for a connection, an answer, or a silent peer. */
 const WAITS = {
   connectionTimeoutMillis: 5_000,
   query_timeout: 10_000,
@@ -35,7 +35,8 @@ export function createQueuePool(
     clients.add(client)
     client.on('error', onConnectionLost)
   })
-  // The client has said it. This error holds the whole client, which would fill a page of the log.
+  // The client has reported it already. This error holds the whole client, which would fill a page
+  // of the log.
   pgPool.on('error', () => {})
   pgPool.on('remove', (client) => clients.delete(client))
   const cut = () => {

@@ -29,7 +29,7 @@ export async function purgeChannels(context: RetentionContext) {
   for (const { id } of deleted) await context.attempt(() => purgeChannel(context, id))
 }
 
-/** What refers to a row is deleted before it: a cascade would have no limit. */
+/** Rows that refer to another are deleted before it: a cascade would have no limit. */
 async function purgeChannel(context: RetentionContext, id: string) {
   await repeatUntilNone(
     context,

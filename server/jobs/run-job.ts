@@ -29,7 +29,7 @@ type RunJobOptions<T extends QueuedTask> = {
 
 /** A batch that was in progress when so many workers died is split, to find the job to blame. */
 const DEATHS_BEFORE_SPLIT = 2
-/** How often storing what is to be run later is repeated while the database is unavailable. */
+/** How often storing a later job is retried while the database is unavailable. */
 const MAX_STORE_TRIES = 8
 
 /**

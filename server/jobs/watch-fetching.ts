@@ -10,7 +10,7 @@ type WatchOptions = { db: Db; timings: Timings; log: Log }
 
 /**
  * Watches the events of a runner. It has stalled when it is idle and has not fetched for
- * `stalledMs`, although the database answers others: its lines may be silent, which TCP alone
+ * `stalledMs`, although the database answers others: its connections may be dead, which TCP alone
  * notices after a quarter of an hour.
  */
 export function watchFetching(events: EventEmitter, { db, timings, log }: WatchOptions) {

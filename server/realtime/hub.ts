@@ -6,7 +6,7 @@ import { Backfill, type GapReason } from './backfill.ts'
 import { inChunks } from './chunks.ts'
 import type { EventLog } from './event-log.ts'
 import { isWithinReach, type SubscribeGrant } from './grants.ts'
-import type { Delivery, DurablePublication } from './publication.ts'
+import type { DurablePublication, OutgoingPublication } from './publication.ts'
 import { timeDelivery } from './time-delivery.ts'
 import { type Subscriber, Subscription, type Topic } from './topic.ts'
 import { Topics, type TopicsOptions } from './topics.ts'
@@ -49,7 +49,7 @@ export class Hub {
     readonly log: EventLog,
     readonly options: HubOptions,
   ) {
-    this.#topics = new Topics(options, (delivery) => this.#onDelivered(delivery))
+    this.#topics = new Topics(options, (outgoing) => this.#onDelivered(outgoing))
     this.#backfill = new Backfill({
       log,
       metrics: options.metrics,
@@ -209,13 +209,13 @@ export class Hub {
   }
 
   /** Reacts to channel.added and channel.removed in a user's own topic. */
-  #onDelivered(delivery: Delivery) {
-    if (!this.#topics.get(delivery.topic)?.isEmpty) timeDelivery(delivery, this.options.metrics)
-    const { type } = delivery.publication
+  #onDelivered(outgoing: OutgoingPublication) {
+    if (!this.#topics.get(outgoing.topic)?.isEmpty) timeDelivery(outgoing, this.options.metrics)
+    const { type } = outgoing.publication
     if (type !== 'channel.added' && type !== 'channel.removed') return
-    const user = parseTopic(delivery.topic)
+    const user = parseTopic(outgoing.topic)
     if (user?.kind !== 'user') return
-    const { event } = delivery
+    const { event } = outgoing
     this.options.onChannelsChanged(user, event)
     if (event.type !== 'channel.removed') return
     // The channel's own topic holds a channel.member_left, which ends the user's subscription.

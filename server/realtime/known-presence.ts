@@ -5,8 +5,8 @@ import type { PresenceNote } from './broker.ts'
 type KnownPresenceOptions = {
   db: Db
   deadAfterMs: number
-  /** Tells the users of this node. */
-  tell: (change: PresenceNote) => void
+  /** Sends the change to the users of this node. */
+  notify: (change: PresenceNote) => void
 }
 
 /**
@@ -16,12 +16,12 @@ export class KnownPresence {
   #online = new Map<string, UserRef>()
   /** Users whose note arrived during a comparison, and may be newer than it. */
   readonly #noted = new Set<string>()
-  /** Users of whom the last change could not be told. */
+  /** Users whose last change could not be sent. */
   readonly #lost = new Map<string, UserRef>()
 
   constructor(readonly options: KnownPresenceOptions) {}
 
-  /** The users of this node are told of this change. */
+  /** The change was sent to the users of this node. */
   record(change: PresenceNote) {
     const key = userKey(change)
     if (change.isOnline) this.#online.set(key, { appId: change.appId, userId: change.userId })
@@ -30,7 +30,7 @@ export class KnownPresence {
     this.#lost.delete(key)
   }
 
-  /** The users of this node could not be told of this change: the next comparison tells them. */
+  /** The change could not be sent to the users of this node: the next comparison sends it. */
   handleLost({ appId, userId }: PresenceNote) {
     const user = { appId, userId }
     this.#lost.set(userKey(user), user)
@@ -40,21 +40,21 @@ export class KnownPresence {
     return this.#lost.size > 0
   }
 
-  /** Takes what is stored as known. */
+  /** Begins with the stored presence as known. */
   async start() {
     for (const user of await this.#select()) this.#online.set(userKey(user), user)
   }
 
-  /** Tells the users of this node what differs from what they were told. */
+  /** Sends the users of this node the presence that differs from what they were last sent. */
   async compare() {
     this.#noted.clear()
     const stored = new Map((await this.#select()).map((user) => [userKey(user), user]))
     const users = new Map([...this.#online, ...stored, ...this.#lost])
     const different = [...users].flatMap(([key, user]) => {
-      const isTold = stored.has(key) === this.#online.has(key) && !this.#lost.has(key)
-      return isTold || this.#noted.has(key) ? [] : [user]
+      const isKnown = stored.has(key) === this.#online.has(key) && !this.#lost.has(key)
+      return isKnown || this.#noted.has(key) ? [] : [user]
     })
-    const { db, tell } = this.options
+    const { db, notify } = this.options
     const active = await db.use((db) => selectLastActive(db, different))
     for (const user of different) this.#lost.delete(userKey(user))
     for (const { appId, userId, lastActiveAt } of active) {
@@ -62,7 +62,7 @@ export class KnownPresence {
       if (this.#noted.has(key)) continue
       const change = { appId, userId, isOnline: stored.has(key), lastActiveAt }
       this.record({ kind: 'presence', ...change })
-      tell({ kind: 'presence', ...change })
+      notify({ kind: 'presence', ...change })
     }
   }
 

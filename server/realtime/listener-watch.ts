@@ -4,32 +4,32 @@ export type ListenerWatch = ReturnType<typeof createListenerWatch>
 
 /** Watches the notes that this node sends itself: when they were sent, and when they arrived. */
 export function createListenerWatch(silenceMs: number) {
-  let heardAt: number | undefined
+  let receivedAt: number | undefined
   let lagMs = 0
   /** When the beats that have not arrived yet were sent. */
-  let under: number[] = []
+  let pending: number[] = []
   return {
-    /** Returns what to call if the beat could not be sent: it does not arrive. */
+    /** Returns a function to call if the beat could not be sent, since it will not arrive. */
     sent: () => {
       const sentAt = performance.now()
       // Those of a connection that was lost never arrive.
-      under = [...under.slice(-9), sentAt]
+      pending = [...pending.slice(-9), sentAt]
       return () => {
-        under = under.filter((each) => each !== sentAt)
+        pending = pending.filter((each) => each !== sentAt)
       }
     },
-    heard: (isBeat: boolean) => {
-      heardAt = performance.now()
-      const sentAt = isBeat ? under.shift() : undefined
-      if (sentAt !== undefined) lagMs = heardAt - sentAt
+    received: (isBeat: boolean) => {
+      receivedAt = performance.now()
+      const sentAt = isBeat ? pending.shift() : undefined
+      if (sentAt !== undefined) lagMs = receivedAt - sentAt
     },
-    /** A new connection listens: what was sent before is lost. */
+    /** A new connection listens: beats sent before are lost. */
     restarted: () => {
-      under = []
+      pending = []
     },
-    isUp: () => heardAt !== undefined && performance.now() - heardAt <= silenceMs,
+    isUp: () => receivedAt !== undefined && performance.now() - receivedAt <= silenceMs,
     lagSeconds: () => {
-      const [oldest] = under
+      const [oldest] = pending
       const waitedMs = oldest === undefined ? 0 : performance.now() - oldest
       return Math.max(lagMs, waitedMs) / 1_000
     },

@@ -20,7 +20,7 @@ export type RealtimeNode = {
   /** Registers the session. Resolves to the generation that the user's tokens must have. */
   register(session: Session): Promise<number | undefined>
   unregister(session: Session): void
-  /** The session is about to receive what is sent to the topic from now on. */
+  /** The session is about to receive the events of the topic. */
   subscribed(session: Session, topic: string): void
   /** Runs work that a session asks of the database, once its user may use another connection. */
   admit<T>(user: Pick<Session, 'appId' | 'userId'>, work: () => Promise<T>): Promise<T>

@@ -33,7 +33,7 @@ export function observeSocket(
   const { socket: stream } = request
   metrics.sockets.inc()
   socket.on('close', (received: number) => {
-    // Whoever closes first says why; the other side repeats it, or is gone.
+    // The side that closes first gives the reason; the other repeats it, or is gone.
     const code = socket.closedWith ?? received
     metrics.sockets.dec()
     metrics.socketCloses.inc({ code: KNOWN_CODES.has(code) ? String(code) : 'other' })

@@ -8,8 +8,8 @@ type OutageWatchOptions = {
 const LEAST_FAILURES = 2
 
 /**
- * Tells from the node's regular work with the database whether it has an outage: the work has
- * failed for `outageMs`. The outage ends with the first work that succeeds.
+ * Detects an outage by the node's regular work with the database: it has failed for `outageMs`. The
+ * outage ends with the first work that succeeds.
  */
 export function createOutageWatch({ outageMs, onOutage }: OutageWatchOptions) {
   let workedAt = performance.now()
@@ -28,7 +28,7 @@ export function createOutageWatch({ outageMs, onOutage }: OutageWatchOptions) {
     isOutage = true
     onOutage()
   }
-  /** Runs work whose outcome tells whether the database is in reach. */
+  /** Runs work whose outcome shows whether the database can be reached. */
   const observe = async (work: () => Promise<unknown>) => {
     try {
       await work()

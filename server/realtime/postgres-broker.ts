@@ -29,27 +29,15 @@ export function createPostgresBroker({
   const schema = ownSchema(url)
   /** Services in other schemas have channels of their own. */
   const channel = schema === undefined ? 'parley' : `parley_${schema}`
-  // A pool of one: it replaces a connection that fails.
-  const notifier = createDb({ url, poolSize: 1, applicationName: 'parley-broker' })
+  const notifier = createNotifier({ url, channel, report })
   let listener: ReturnType<typeof connectOnce> | undefined
   let lastHeartbeatAt = performance.now()
   /** When a note of our own last arrived, on whichever connection. */
-  let heardAt = lastHeartbeatAt
+  let receivedAt = lastHeartbeatAt
   let heartbeat: NodeJS.Timeout | undefined
   const watch = createListenerWatch(brokerSilenceMs)
 
-  const notify = (payloads: string[], onFailed = () => {}) =>
-    notifier
-      .use(
-        (db) => db`
-          select pg_notify(${channel}, payload)
-          from unnest(${payloads}::text[]) as payload`,
-      )
-      .catch((error) => {
-        onFailed()
-        report(error, 'broker notify failed')
-      })
-  const sender = createNoteSender({ nodeId, notify: (payloads) => notify(payloads) })
+  const sender = createNoteSender({ nodeId, notify: (payloads) => notifier.notify(payloads) })
   const listen = async (onPayload: (payload: string) => void, onListening: () => void) => {
     const previous = listener
     lastHeartbeatAt = performance.now()
@@ -68,17 +56,17 @@ export function createPostgresBroker({
         onNote,
         onOwn: (isBeat) => {
           lastHeartbeatAt = performance.now()
-          heardAt = lastHeartbeatAt
-          watch.heard(isBeat)
+          receivedAt = lastHeartbeatAt
+          watch.received(isBeat)
         },
       })
       const onListening = () => {
         watch.restarted()
-        onMissedNotes(performance.now() - heardAt)
+        onMissedNotes(performance.now() - receivedAt)
       }
       await listen(onPayload, onListening)
       heartbeat = setInterval(() => {
-        if (!sender.isFlushing()) void notify([`${nodeId}\n`], watch.sent())
+        if (!sender.isFlushing()) void notifier.notify([`${nodeId}\n`], watch.sent())
         if (performance.now() - lastHeartbeatAt <= brokerSilenceMs) return
         listen(onPayload, onListening).catch((error) => report(error, 'broker listen failed'))
       }, brokerBeatMs)
@@ -86,11 +74,29 @@ export function createPostgresBroker({
     async stop() {
       clearInterval(heartbeat)
       await sender.flushed()
-      await Promise.all([
-        notifier.end({ timeout: STOP_SECONDS }),
-        listener?.end({ timeout: STOP_SECONDS }),
-      ])
+      await Promise.all([notifier.end(), listener?.end({ timeout: STOP_SECONDS })])
     },
+  }
+}
+
+type NotifierOptions = Pick<PostgresBrokerOptions, 'url' | 'report'> & { channel: string }
+
+function createNotifier({ url, channel, report }: NotifierOptions) {
+  // A pool of one: it replaces a connection that fails.
+  const db = createDb({ url, poolSize: 1, applicationName: 'parley-broker' })
+  return {
+    notify: (payloads: string[], onFailed = () => {}) =>
+      db
+        .use(
+          (db) => db`
+            select pg_notify(${channel}, payload)
+            from unnest(${payloads}::text[]) as payload`,
+        )
+        .catch((error) => {
+          onFailed()
+          report(error, 'broker notify failed')
+        }),
+    end: () => db.end({ timeout: STOP_SECONDS }),
   }
 }
 

@@ -38,7 +38,7 @@ export class PresenceTracker {
   readonly #present = new Map<string, Present>()
   /** The writes that have been completed. */
   readonly #completed = new WeakSet<Promise<unknown>>()
-  /** Users whose last write failed: it may or may not have been made, and told to the others. */
+  /** Users whose last write failed: it may or may not have been made, and sent to the others. */
   readonly #uncertain = new Map<string, UserRef>()
   readonly #write: (change: PresenceChange) => Promise<unknown>
 

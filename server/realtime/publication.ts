@@ -35,7 +35,7 @@ export type PushEncoder = {
  * A publication on its way to a topic's subscriptions: serialised once for each encoding, and
  * parsed at most once.
  */
-export class Delivery {
+export class OutgoingPublication {
   readonly #pushes: { [E in Encoding]?: Buffer } = {}
   #event: Envelope | undefined
 

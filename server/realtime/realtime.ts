@@ -17,12 +17,11 @@ import { KnownPresence } from './known-presence.ts'
 import type { RealtimeNode } from './node.ts'
 import { createOutageWatch } from './outage-watch.ts'
 import { PresenceTracker } from './presence.ts'
-import { closings } from './protocol/codes.ts'
 import { selectConnected, selectGenerations } from './queries.ts'
 import { createReconciliation } from './reconcile.ts'
 import { createSchedule } from './schedule.ts'
 import { SendMemory } from './send-memory.ts'
-import { Sessions } from './sessions.ts'
+import { closeSockets, Sessions } from './sessions.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 import { UnreadNotifier } from './unread.ts'
 import { createUserFanout } from './user-fanout.ts'
@@ -69,16 +68,14 @@ export function createRealtime({
   const { reconcile, beat, missedNotes } = parts.reconciliation
   const schedule = createSchedule(report)
   let isClosing = false
-  // Another node may have its database: the clients reconnect there.
-  const leaveOutage = async () => {
-    report(undefined, 'database out of reach: closing all sockets')
-    await sessions.drain(timings.shutdownMs)
-    const { code, reason } = closings.shutdown
-    for (const socket of options.sockets()) socket.close(code, reason)
-  }
+  const closeSessions = () => sessions.drain(timings.shutdownMs)
   const { observe, isOutage } = createOutageWatch({
     outageMs: timings.outageMs,
-    onOutage: () => void leaveOutage(),
+    // Another node may have its database: the clients reconnect there.
+    onOutage: () => {
+      report(undefined, 'database out of reach: closing all sockets')
+      void closeSessions().then(() => closeSockets(options.sockets()))
+    },
   })
 
   return {
@@ -107,7 +104,7 @@ export function createRealtime({
     sendAway: (milliseconds: number) => sessions.drainLate(milliseconds),
     closeSessions: () => {
       isClosing = true
-      return sessions.drain(timings.shutdownMs)
+      return closeSessions()
     },
     stop: async () => {
       schedule.stop()
@@ -142,7 +139,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     onPresenceLost: (change) => knownPresence.handleLost(change),
   })
   const unread = new UnreadNotifier({ ...local, pauseMs: unreadPauseMs })
-  const knownPresence = new KnownPresence({ db, deadAfterMs, tell: userFanout.presenceChanged })
+  const knownPresence = new KnownPresence({ db, deadAfterMs, notify: userFanout.presenceChanged })
   const presence = new PresenceTracker({
     db,
     nodeId,

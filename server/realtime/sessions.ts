@@ -1,3 +1,4 @@
+import type { WebSocket } from 'ws'
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import { type Closing, closings } from './protocol/codes.ts'
 
@@ -67,4 +68,10 @@ export class Sessions {
       session.close(closings.shutdown)
     }
   }
+}
+
+/** Closes sockets at once, whether or not they have a session. */
+export function closeSockets(sockets: Iterable<WebSocket>) {
+  const { code, reason } = closings.shutdown
+  for (const socket of sockets) socket.close(code, reason)
 }

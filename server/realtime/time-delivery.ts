@@ -1,12 +1,12 @@
 import type { Metrics } from '../core/metrics.ts'
-import type { Delivery } from './publication.ts'
+import type { OutgoingPublication } from './publication.ts'
 
 /**
  * Measures the time from the commit of an event to its writing to sockets. Frames are written at
  * the end of the tick; this runs after them.
  */
 export function timeDelivery(
-  { publication: { committed } }: Delivery,
+  { publication: { committed } }: OutgoingPublication,
   { deliverySeconds }: Pick<Metrics, 'deliverySeconds'>,
 ) {
   if (!committed) return

@@ -1,6 +1,6 @@
 import type { Metrics } from '../core/metrics.ts'
 import { EarlyPublications } from './early-publications.ts'
-import { Delivery, type DurablePublication, type Publication } from './publication.ts'
+import { type DurablePublication, OutgoingPublication, type Publication } from './publication.ts'
 import { RecentEvents } from './recent-events.ts'
 
 /** How many ephemeral publications wait for a gap; with one more, all of them are sent. */
@@ -13,12 +13,12 @@ const BYTES_PER_CHARACTER = 2
  * An ephemeral publication that waits until all up to the offset `after` are delivered. It goes
  * only to the subscriptions that there were when it came: later ones have loaded newer state.
  */
-type HeldDelivery = { delivery: Delivery; after: number; to: Subscription[] }
+type HeldPublication = { outgoing: OutgoingPublication; after: number; to: Subscription[] }
 
 type TopicOptions = {
   metrics: Pick<Metrics, 'deliveries'>
   /** Called with each durable publication, after its subscriptions have received it. */
-  onDelivered: (delivery: Delivery) => void
+  onDelivered: (outgoing: OutgoingPublication) => void
   /** The topic was used, and keeps this many bytes of events. */
   onKept: (bytes: number) => void
 }
@@ -35,7 +35,7 @@ export class Topic {
   readonly #subscriptions = new Set<Subscription>()
   readonly #early = new EarlyPublications()
   /** Ephemeral publications that came during a gap, in order. */
-  #held: HeldDelivery[] = []
+  #held: HeldPublication[] = []
   /** The highest offset known to exist. */
   #lastOffset = 0
   readonly #recent = new RecentEvents()
@@ -99,10 +99,10 @@ export class Topic {
    * depend on them, as when a channel is deleted that the user was just added to.
    */
   broadcast(publication: Publication, onlyFor?: string | undefined) {
-    const delivery = new Delivery(this.name, publication, onlyFor)
-    if (!this.hasGap) return this.#send(delivery)
+    const outgoing = new OutgoingPublication(this.name, publication, onlyFor)
+    if (!this.hasGap) return this.#send(outgoing)
     if (this.#held.length >= HELD_ENTRIES) this.#sendHeld(this.#lastOffset)
-    this.#held.push({ delivery, after: this.#lastOffset, to: [...this.#subscriptions] })
+    this.#held.push({ outgoing, after: this.#lastOffset, to: [...this.#subscriptions] })
     this.#heldCharacters += publication.envelope.length
     this.#account()
   }
@@ -148,9 +148,9 @@ export class Topic {
   #deliver(publication: DurablePublication) {
     this.deliveredOffset = publication.offset
     this.#recent.add(publication)
-    const delivery = new Delivery(this.name, publication)
-    this.#send(delivery)
-    this.options.onDelivered(delivery)
+    const outgoing = new OutgoingPublication(this.name, publication)
+    this.#send(outgoing)
+    this.options.onDelivered(outgoing)
     this.#sendHeld(publication.offset)
   }
 
@@ -158,16 +158,16 @@ export class Topic {
   #sendHeld(offset: number) {
     const end = this.#held.findIndex(({ after }) => after > offset)
     const due = this.#held.splice(0, end === -1 ? this.#held.length : end)
-    for (const { delivery, to } of due) {
-      this.#heldCharacters -= delivery.publication.envelope.length
+    for (const { outgoing, to } of due) {
+      this.#heldCharacters -= outgoing.publication.envelope.length
       for (const subscription of to) {
-        if (this.has(subscription)) subscription.receive(delivery)
+        if (this.has(subscription)) subscription.receive(outgoing)
       }
     }
   }
 
-  #send(delivery: Delivery) {
-    for (const subscription of this.#subscriptions) subscription.receive(delivery)
+  #send(outgoing: OutgoingPublication) {
+    for (const subscription of this.#subscriptions) subscription.receive(outgoing)
   }
 
   #account() {
@@ -179,7 +179,7 @@ export class Topic {
 /** Receives the publications of a topic: a WebSocket connection, or a tRPC subscription. */
 export interface Subscriber {
   readonly userId: string
-  deliver(delivery: Delivery): void
+  deliver(outgoing: OutgoingPublication): void
   /** The server ended the subscription. */
   subscriptionEnded(topic: string, reason: EndReason): void
 }
@@ -197,7 +197,7 @@ export type EndReason = 'no longer allowed' | 'insufficient state'
  */
 export class Subscription {
   #deliveredOffset = 0
-  #buffered: Delivery[] | null = []
+  #buffered: OutgoingPublication[] | null = []
 
   constructor(
     readonly topic: Topic,
@@ -206,10 +206,10 @@ export class Subscription {
     topic.join(this)
   }
 
-  receive(delivery: Delivery) {
-    if (delivery.onlyFor !== undefined && delivery.onlyFor !== this.subscriber.userId) return
-    if (this.#buffered) this.#buffered.push(delivery)
-    else this.#deliver(delivery)
+  receive(outgoing: OutgoingPublication) {
+    if (outgoing.onlyFor !== undefined && outgoing.onlyFor !== this.subscriber.userId) return
+    if (this.#buffered) this.#buffered.push(outgoing)
+    else this.#deliver(outgoing)
   }
 
   /** The subscriber has everything up to this offset; what comes after is delivered from now. */
@@ -217,7 +217,7 @@ export class Subscription {
     const buffered = this.#buffered ?? []
     this.#deliveredOffset = deliveredOffset
     this.#buffered = null
-    for (const delivery of buffered) this.#deliver(delivery)
+    for (const outgoing of buffered) this.#deliver(outgoing)
   }
 
   get isOver() {
@@ -233,15 +233,15 @@ export class Subscription {
     this.subscriber.subscriptionEnded(this.topic.name, reason)
   }
 
-  #deliver(delivery: Delivery) {
+  #deliver(outgoing: OutgoingPublication) {
     if (this.isOver) return
-    const { offset } = delivery.publication
+    const { offset } = outgoing.publication
     if (offset !== null) {
       if (offset <= this.#deliveredOffset) return
       this.#deliveredOffset = offset
     }
-    this.subscriber.deliver(delivery)
+    this.subscriber.deliver(outgoing)
     this.topic.options.metrics.deliveries.inc()
-    if (delivery.ends(this.subscriber.userId)) this.end('no longer allowed')
+    if (outgoing.ends(this.subscriber.userId)) this.end('no longer allowed')
   }
 }

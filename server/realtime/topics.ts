@@ -1,6 +1,6 @@
 import type { Metrics } from '../core/metrics.ts'
 import { EventMemory } from './event-memory.ts'
-import type { Delivery } from './publication.ts'
+import type { OutgoingPublication } from './publication.ts'
 import { Topic } from './topic.ts'
 
 /** How long a topic without subscriptions is kept, for clients that reconnect. */
@@ -19,7 +19,7 @@ export class Topics {
 
   constructor(
     readonly options: TopicsOptions,
-    readonly onDelivered: (delivery: Delivery) => void,
+    readonly onDelivered: (outgoing: OutgoingPublication) => void,
   ) {
     const { metrics, eventMemoryBytes } = options
     this.#memory = new EventMemory({ mostBytes: eventMemoryBytes, metrics })

@@ -82,7 +82,7 @@ export class TrpcSocket extends EventEmitter {
     return this.socket.readyState
   }
 
-  /** Writes, or closes if the client does not read what was written before. */
+  /** Writes, or closes if the client has not read earlier writes. */
   send(data: string) {
     const unwritten = this.socket.bufferedAmount
     if (unwritten > this.#allowedBytes) return this.#end(closings.slow)

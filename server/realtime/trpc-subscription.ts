@@ -3,7 +3,7 @@ import { ApiError } from '../core/errors.ts'
 import type { Claims } from '../core/tokens.ts'
 import type { RealtimeNode } from './node.ts'
 import { type Closing, closings } from './protocol/codes.ts'
-import { type Delivery, eventOf, type Publication } from './publication.ts'
+import { eventOf, type OutgoingPublication, type Publication } from './publication.ts'
 import type { Session } from './sessions.ts'
 import { untilExpiry } from './timings.ts'
 import type { EndReason, Subscriber } from './topic.ts'
@@ -92,7 +92,7 @@ class TrpcSubscriber implements Subscriber, Session {
   readonly userId: string
   readonly generation: number
   readonly topics: string[]
-  #queued: Delivery[] = []
+  #queued: OutgoingPublication[] = []
   #end: ApiError | undefined
   #wake = () => {}
 
@@ -103,10 +103,10 @@ class TrpcSubscriber implements Subscriber, Session {
     this.topics = [topic]
   }
 
-  deliver(delivery: Delivery) {
+  deliver(outgoing: OutgoingPublication) {
     // A consumer that stopped reading does not leave the topic by itself.
     if (this.#end) return
-    if (this.#queued.push(delivery) > MAX_QUEUED) this.close(closings.slow)
+    if (this.#queued.push(outgoing) > MAX_QUEUED) this.close(closings.slow)
     this.#wake()
   }
 

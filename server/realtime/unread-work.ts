@@ -18,7 +18,7 @@ export class UnreadWork {
   readonly usersWhoLeft = new Map<string, UserRef>()
   /** Users whose last total may be stale (computed before a count we have sent since). */
   readonly staleTotals = new Map<string, UserRef>()
-  /** For how long notes may have been missed: all counts are compared with what was sent. */
+  /** For how long notes may have been missed: all counts are compared with those that were sent. */
   missedSeconds = 0
 
   get isDue() {

@@ -67,7 +67,7 @@ export class UnreadNotifier {
     this.#schedule()
   }
 
-  /** A client of the user loads its counts now: it has not received what was sent before. */
+  /** A client of the user loads its counts now: it has not received earlier counts. */
   clientLoads(user: UserRef) {
     this.#cache.markAsUncertain(user)
   }

@@ -7,7 +7,7 @@ import { coalesce } from './coalesce.ts'
 import { eventOf, type Publication } from './publication.ts'
 import type { Sessions } from './sessions.ts'
 
-/** What it takes to send the users of this node events in their own topics. */
+/** The dependencies of the fan-out. */
 export type UserFanoutOptions = {
   db: Db
   nodeId: string
@@ -16,7 +16,7 @@ export type UserFanoutOptions = {
   report: (error: unknown, problem: string) => void
 }
 type PresenceOptions = {
-  /** The users of this node could not be told of this change. */
+  /** The change could not be sent to the users of this node. */
   onPresenceLost: (change: PresenceNote) => void
 }
 

@@ -35,7 +35,7 @@ async function act(backend: Backend) {
   const mine = own.filter(({ sent }) => !sent.isDeleted).at(-random.between(1, 10))
   if (frozen && choice < 0.2) return thaw(backend, frozen)
   if (!frozen && choice < 0.08) return freeze(backend, random.pick(rig.channels).id)
-  if (mine && choice > 0.9) return remove(backend, mine)
+  if (mine && choice > 0.9) return deleteMessage(backend, mine)
   return send(backend, random.pick(rig.channels).id)
 }
 
@@ -67,7 +67,7 @@ async function send({ rig, api, random, ...backend }: Backend, channelId: string
   if (first) backend.own.push({ id: first.id, sent })
 }
 
-async function remove({ rig, api }: Backend, { id, sent }: Own) {
+async function deleteMessage({ rig, api }: Backend, { id, sent }: Own) {
   sent.isDeleted = true
   await untilKnown(rig, {
     name: 'delete as the backend',

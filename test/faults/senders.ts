@@ -54,11 +54,11 @@ async function act(sender: Sender) {
   if (choice < 0.62 || !mine) return send(sender, { channelId: random.pick(rig.channels).id })
   if (choice < 0.68) return send(sender, { channelId: mine.sent.channelId, parent: mine })
   if (choice < 0.75) return edit(sender, mine)
-  if (choice < 0.79) return remove(sender, mine)
+  if (choice < 0.79) return deleteMessage(sender, mine)
   if (choice < 0.83) return pin(sender, pinnedTooLong(own) ?? mine)
   if (choice < 0.93) return react(sender)
   if (choice < 0.98) return read(sender)
-  return star(sender)
+  return changeSettings(sender)
 }
 
 async function send(
@@ -119,7 +119,7 @@ async function edit({ rig, api }: Sender, { id, sent }: Own) {
   if (await untilKnown(rig, { name: 'edit', call })) sent.text = text
 }
 
-async function remove({ rig, api }: Sender, { id, sent }: Own) {
+async function deleteMessage({ rig, api }: Sender, { id, sent }: Own) {
   sent.isDeleted = true
   const call = () => api.messages.delete({ channelId: sent.channelId, messageId: id })
   // A repeat finds that the first attempt has deleted it.
@@ -174,11 +174,11 @@ async function read({ rig, api, userId, random }: Sender) {
   await untilKnown(rig, { name: 'read', call })
 }
 
-async function star({ rig, api, random }: Sender) {
+async function changeSettings({ rig, api, random }: Sender) {
   const { id: channelId } = random.pick(rig.channels)
   const starred = random.fraction() < 0.5
   await untilKnown(rig, {
-    name: 'star',
+    name: 'change settings',
     call: () => api.channels.updateSettings({ channelId, starred }),
   })
 }

@@ -16,7 +16,8 @@ export async function startSubscribers(rig: Rig) {
     const client = clientOf(rig, userId)
     const lost = topicsOf(rig, userId).map((topic) => subscribe(rig, { client, userId, topic }))
     client.on('disconnected', ({ code, reason }) => {
-      if (code !== 0) for (const { losses } of lost) losses.push(`disconnected: ${code} ${reason}`)
+      if (code === 0) return
+      for (const { losses } of lost) losses.push(`disconnected: ${code} ${reason}`)
     })
     client.connect()
     return client

@@ -36,7 +36,7 @@ test('the runs of the fault rig add up, by scenario and in all', () => {
   ])
 })
 
-test('what parts of a run have printed is read together, without what was skipped', () => {
+test('the printed results of a run in parts are read together, skipped ones left out', () => {
   const folder = createDataFolder('faults-table')
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const paths = ['first.jsonl', 'second.jsonl'].map((name) => join(folder, name))

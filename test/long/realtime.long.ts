@@ -50,15 +50,7 @@ test.each(framings)(
 )
 
 test('a message whose node is killed before it publishes arrives within 10 s', async () => {
-  const [ana, ben] = await newUsers()
-  const { id: channelId } = await ana.channels.create({
-    type: 'group',
-    name: 'Talk',
-    memberIds: [ben.id],
-  })
-  const client = centrifugeOf(world(), ben)
-  onTestFinished(() => client.disconnect())
-  const listener = await listen(client, chat(channelId))
+  const { ana, channelId, listener } = await listenedTalk()
   const node = fork(new URL('./node.ts', import.meta.url), [world().databaseUrl], {
     execArgv: ['--conditions=parley-source', '--import', 'tsx'],
   })
@@ -116,15 +108,7 @@ test('a subscribe concurrent with a removal receives nothing sent afterwards', a
 })
 
 test('ten thousand garbage frames close their own sockets and no others', async () => {
-  const [ana, ben] = await newUsers()
-  const { id: channelId } = await ana.channels.create({
-    type: 'group',
-    name: 'Talk',
-    memberIds: [ben.id],
-  })
-  const client = centrifugeOf(world(), ben)
-  onTestFinished(() => client.disconnect())
-  const listener = await listen(client, chat(channelId))
+  const { ana, channelId, listener } = await listenedTalk()
   const garbage = fc.sample(
     fc.oneof(
       fc.uint8Array({ minLength: 1, maxLength: 200 }),
@@ -175,3 +159,17 @@ test('2,000 sockets cut at once all recover what they missed', async () => {
   for (const each of clients) each.disconnect()
   proxy.close()
 })
+
+/** A channel of two users, with a listener for the second one. */
+async function listenedTalk() {
+  const [ana, ben] = await newUsers()
+  const { id: channelId } = await ana.channels.create({
+    type: 'group',
+    name: 'Talk',
+    memberIds: [ben.id],
+  })
+  const client = centrifugeOf(world(), ben)
+  onTestFinished(() => client.disconnect())
+  const listener = await listen(client, chat(channelId))
+  return { ana, channelId, listener }
+}

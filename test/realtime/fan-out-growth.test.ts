@@ -69,7 +69,7 @@ async function acquaint(told: User, user: User) {
   }
 }
 
-test('telling co-members of a user reads no rows of their large or other channels', async () => {
+test('notifying the co-members of a user reads no rows of large or other channels', async () => {
   const [ana, ben] = await newUsers()
   await insertChannels(ana.id, ben.id)
   const changes = await acquaint(ana, ben)

@@ -118,7 +118,7 @@ test('users learn who left even if the database failed at that moment', async ()
   await anas.until(() => presenceOf(anas, ben.id).at(-1) === 'presence.offline')
 })
 
-describe('what a node did whose notes were lost', () => {
+describe('changes by a node whose notes were lost', () => {
   const terminatedLater = useSockets()
   const silent = { publish: () => {}, broadcast: () => {} }
 

@@ -24,7 +24,7 @@ test('a channel that a sync answer had no room for is asked for again', async ()
   expect(count(SYNC)).toBe(before + 2)
 })
 
-test('what a sync answer leaves out is loaded by calls of its own', async () => {
+test('parts that a sync answer leaves out are loaded by calls of their own', async () => {
   const { chat, channel, hold, count } = scriptedChat()
   const talk = channel('c')
   talk.send('hello')
@@ -94,7 +94,7 @@ test('a total that is asked for during a call is pulled by the next one', async 
   expect(pulls.map(({ total }) => total)).toEqual([true, true])
 })
 
-test('what is asked for without a connection waits for the next one', async () => {
+test('requests made without a connection wait for the next one', async () => {
   const clock = stoppedClock()
   const { pulls, catchUp } = catchUpToTest()
   await catchUp.run()

@@ -214,7 +214,7 @@ test('the list shows no deleted message, though newer events overtake the answer
   })
 })
 
-test('a count and settings that are told late do not replace newer ones', async () => {
+test('a count and settings that arrive late do not replace newer ones', async () => {
   const { tell, tellUnread, tellSettings, list } = await listed()
   tellUnread('one', 3)
   tellSettings('one', { starred: true, muted: false })

@@ -123,7 +123,7 @@ test('wake() checks the connection, and does nothing while no connection is want
   expect([network.opened, count(/messages$/)]).toEqual([before + 1, 0])
 })
 
-test('a client that stops listening to its page hears no more of it', () => {
+test('a client that stops listening to its page gets no more of its events', () => {
   const [page, document] = [new EventTarget(), new EventTarget()]
   const shown = Object.assign(document, { visibilityState: 'visible' })
   const globals = {

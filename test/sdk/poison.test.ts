@@ -58,7 +58,7 @@ test.each([400, 401, 403, 404, 413])(
   },
 )
 
-test('a server that is away, or refuses work in general, costs no message', async () => {
+test('a server that is away, or refuses work in general, loses no message', async () => {
   const { chat, clock, intercept, refuseRequests, network, cut, count, room } = await live()
   intercept(SEND, () => page(503))
   const out = room.send({ text: 'patient' })

@@ -6,7 +6,7 @@ import { stoppedClock } from '../support/scripted/time.ts'
 const SYNC = /POST \/api\/sync/
 const lastActiveAt = new Date(0).toISOString()
 
-test('presence of an event is not undone by an older answer', async () => {
+test('presence from an event is not overwritten by an older answer', async () => {
   const { chat, tell, hold } = scriptedChat()
   await chat.connect()
   const held = hold(/users\?ids=ana$/)
@@ -158,7 +158,7 @@ test('an author has read their own message only if they had read all before it',
   expect(room.reads.getSnapshot().me?.lastReadSeq).toBe(0)
 })
 
-test('reads and messages that cross each other cost no request and end in the truth', async () => {
+test("reads and messages that cross cost no request and end in the server's state", async () => {
   const { chat, channel, count, publish } = scriptedChat()
   const talk = channel('c')
   talk.send('1')
@@ -228,7 +228,7 @@ test('a failed load is repeated a second later, unless it was forbidden', async 
   expect([room.pins.getSnapshot().status, count(/\/pins/)]).toEqual(['failed', 2])
 })
 
-test('one who read and wrote while their list was loading again has read it all', async () => {
+test('a user who reads and writes while their list reloads has read everything', async () => {
   const { chat, channel, cut, mend, hold } = scriptedChat()
   const talk = channel('c')
   talk.send('1')

@@ -46,7 +46,7 @@ test('reading shows at once in list and total, until the server says what is lef
   expect(shown()).toEqual([1, 3])
 })
 
-test('a count that is told while a read is on its way does not flash', async () => {
+test('a count that arrives while a read is on its way is not shown', async () => {
   const { room, shown, hold, tell } = await unreadRoom()
   const held = hold(READ)
   const marked = [room.markRead(), room.markRead()]
@@ -136,7 +136,7 @@ test('reading makes no call where nothing is unread, and one where anything may 
   expect(count(READ)).toBe(3)
 })
 
-test('after a backup was restored, what was known before is not taken for newer', async () => {
+test('after a backup was restored, values known before do not count as newer', async () => {
   const { chat, channel, list, tellSettings, tellUnread, ...server } = await unreadRoom()
   const { data, cut, mend, loseEvents } = server
   tellSettings('one', { starred: true, muted: true })

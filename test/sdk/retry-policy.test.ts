@@ -92,7 +92,7 @@ test.each([408, 425, 502, 503, 504])('a read is repeated after a %i of a proxy',
   expect(count(GET_USER)).toBe(2)
 })
 
-test('after a 429 all calls of the client wait, and go out when its pause is over', async () => {
+test('after a 429 all calls of the client wait until its pause is over', async () => {
   const clock = stoppedClock()
   const { chat, intercept, requests, refuseRequests } = scriptedChat()
   await chat.connect()

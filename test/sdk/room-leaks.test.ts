@@ -77,16 +77,7 @@ test('after a reconnect only what is watched is loaded again', async () => {
 })
 
 test('a room that is watched again while a list keeps its topic is ready at once', async () => {
-  const clock = stoppedClock()
-  const { chat, channel } = scriptedChat()
-  const talk = channel('c')
-  talk.send('one')
-  await chat.connect()
-  await until(chat.channels(), ready)
-  const room = chat.channel('c')
-  const stop = room.watch()
-  await clock.forward(1)
-  await until(room.messages, ready)
+  const { clock, talk, room, stop } = await watchedRoom()
   const timers = clock.timers()
   talk.type('ana')
   stop()
@@ -102,16 +93,7 @@ test('a room that is watched again while a list keeps its topic is ready at once
 })
 
 test('a room that is watched again shows what happened meanwhile', async () => {
-  const clock = stoppedClock()
-  const { chat, channel } = scriptedChat()
-  const talk = channel('c')
-  const { id } = talk.send('one')
-  await chat.connect()
-  await until(chat.channels(), ready)
-  const room = chat.channel('c')
-  const stop = room.watch()
-  await clock.forward(1)
-  await until(room.messages, ready)
+  const { clock, talk, id, room, stop } = await watchedRoom()
   stop()
   await clock.forward(LONG_MS)
   talk.edit(id, 'edited')
@@ -224,3 +206,18 @@ test('someone is shown as typing until they stop, send, or are silent for 8 seco
   cut()
   expect(await typists()).toEqual([])
 })
+
+/** A room with one message, watched while the list of channels is loaded too. */
+async function watchedRoom() {
+  const clock = stoppedClock()
+  const { chat, channel } = scriptedChat()
+  const talk = channel('c')
+  const { id } = talk.send('one')
+  await chat.connect()
+  await until(chat.channels(), ready)
+  const room = chat.channel('c')
+  const stop = room.watch()
+  await clock.forward(1)
+  await until(room.messages, ready)
+  return { clock, talk, id, room, stop }
+}

@@ -14,7 +14,7 @@ import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
 
-test('a watched room loads what there is and then follows events', async () => {
+test('a watched room loads its current state and then follows events', async () => {
   const [ana] = await world().users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['ben'] })
   await ana.messages.send({ channelId, text: 'before' })

@@ -127,7 +127,7 @@ test('unread counts leave out the channels of a namesake in another app', async 
   expect(await ours.ben.reads.unreadCount()).toEqual({ count: 5 })
 })
 
-test('who stops typing in one app types on in another', async () => {
+test('a user who stops typing in one app is still typing in another', async () => {
   const [ours, theirs] = await createTenants(world())
   const our = await listen(ours, ours.ben)
   await ours.ana.typing.set({ channelId: ours.channelId })

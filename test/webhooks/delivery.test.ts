@@ -62,7 +62,7 @@ test('each durable event reaches a webhook, signed, in the order of its channel'
   expect(new Set(ids).size).toBe(ids.length)
 })
 
-test('a webhook is sent what it asks for, and nothing of another app', async () => {
+test('a webhook is sent the events that it asks for, and none of another app', async () => {
   const other = await newScene('*')
   const { ana, send, receive, received, channelId, deliveries } = await newScene('reaction.*')
   const { id: messageId } = await send('one')
@@ -86,7 +86,7 @@ test('a webhook is sent what it asks for, and nothing of another app', async () 
   ])
 })
 
-test('what was deleted before it is sent is sent without its text', async () => {
+test('a message deleted before its delivery is sent without its text', async () => {
   const { ana, send, receive, received, channelId } = await newScene()
   const { id: messageId } = await send('a secret')
   await ana.messages.delete({ channelId, messageId })

@@ -15,7 +15,7 @@ function keepWarnings() {
   return { log: { ...silentLog, warn }, warnings }
 }
 
-test('what a receiver refuses is sent again, and those after it in the channel wait', async () => {
+test('a refused delivery is sent again, and those after it in the channel wait', async () => {
   const { receiver } = current()
   const { send, texts, newChannel, receive, deliveries } = await newScene()
   const other = await newChannel()

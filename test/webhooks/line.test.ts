@@ -53,7 +53,7 @@ test('a turn has a limited number of deliveries, and each channel its order', ()
   expect(ids).toEqual([['3', '4'], ['5']])
 })
 
-test('what has failed several times is retried alone, and tests are in no line', () => {
+test('a delivery that failed several times is retried alone, and tests are in no line', () => {
   const test = { topic: null, offset: null }
   expect(
     idsOf([

@@ -58,7 +58,7 @@ test('a request that was forged, changed or is old is no event', async () => {
     await expect(verifyWebhook(request, secret)).rejects.toThrow(WebhookVerificationError)
 })
 
-test('the type of an event tells what its data is', () => {
+test('the type of an event determines the type of its data', () => {
   const textOf = (event: WebhookEvent) => {
     if (event.type === 'message.new') return `${event.data.rev} ${event.data.message.text}`
     return event.type === 'channel.added' ? event.data.userId : event.appId

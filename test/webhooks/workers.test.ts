@@ -6,7 +6,7 @@ import { useWebhooks } from './fixture.ts'
 
 const { current, startWorker, newScene } = useWebhooks()
 
-test('what a worker was sending when it died is sent by another after its lease', async () => {
+test('deliveries of a worker that died are sent by another one after its lease', async () => {
   const { world, receiver } = current()
   const { send, receive, texts, deliveries, appId } = await newScene()
   let isDead = false
@@ -92,7 +92,7 @@ test('a clock that was set back stops no webhook that was served before', async 
   await receive(2)
 })
 
-test('what was committed late is found, also after the clock was set back', async () => {
+test('events committed late are found, also after the clock was set back', async () => {
   const { world } = current()
   const { receive, texts, appId, channelId } = await newScene()
   await world.db`

@@ -32,7 +32,7 @@ export const channels = pgTable(
     description: text(),
     workspaceId: uuid(),
     createdBy: text().notNull(),
-    /** Only the backend may send messages. Null: it is not. */
+    /** True: only the backend may send messages. Null: not frozen. */
     frozen: boolean(),
     custom: jsonb().$type<Record<string, unknown>>(),
     clientId: text(),

@@ -36,7 +36,7 @@ export const messages = pgTable(
     custom: jsonb().$type<Record<string, unknown>>(),
     /** Null: regular. */
     type: text().$type<Message['type']>(),
-    /** It counts in no unread count. Those that do are null. */
+    /** True: it counts in no unread count. Null: it counts. */
     silent: boolean(),
     /** The root of the thread, never another reply. */
     parentId: uuid(),

@@ -40,7 +40,7 @@ export const users = pgTable(
     createdAt: createdAt(),
     updatedAt: createdAt(),
     deletedAt: instant(),
-    /** When nothing of a deleted user was left. Only after that can the id become a new user's. */
+    /** When a deleted user was fully erased. Only after that can the id become a new user's. */
     forgottenAt: instant(),
   },
   (t) => [

@@ -34,7 +34,7 @@ export const create = implement(contract.channels.create, async (ctx, input) => 
   return createWithMembers(ctx, { channel: { ...input, dmKey }, newMembers, invitedIds })
 })
 
-/** A channel without an owner; its creator is nobody. */
+/** A channel without an owner; its creator is the system user. */
 async function createForBackend(
   ctx: WriteContext<'userOrKey'>,
   input: Input<typeof contract.channels.create>,
@@ -54,7 +54,7 @@ type NewChannel = Input<typeof contract.channels.create> & { dmKey: string | nul
 type CreatedChannel = {
   channel: NewChannel
   newMembers: NewMember[]
-  /** The members who are told of it by a push. */
+  /** The members who get a push about it. */
   invitedIds?: string[]
 }
 

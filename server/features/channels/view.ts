@@ -59,7 +59,7 @@ async function selectLastMessages(db: Tx, viewer: string | null, channels: Chann
   return { ...page, isCut: page.messages.length < page.found }
 }
 
-/** A channel as a user sees it who has just joined, without its last message. */
+/** A channel as a user who has just joined sees it, without its last message. */
 export async function viewForNewMember(db: Tx, { appId, id }: { appId: string; id: string }) {
   const [row] = await selectChannelRows(db, { appId, viewer: null, page: db`c.id = ${id}` })
   return row && toChannel(row)

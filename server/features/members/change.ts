@@ -88,7 +88,7 @@ function insertMembers(db: Tx, channel: LockedChannel, newMembers: NewMember[]) 
     from joined`
 }
 
-/** Sends new members their channel, each as they see it. */
+/** Sends each new member the channel as that member sees it. */
 async function notifyAdded(
   ctx: MemberContext,
   { appId, id, type, name }: LockedChannel,

@@ -1,6 +1,6 @@
 import type { contract, Message } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
-import { originOf, type WriteContext } from '../../core/context.ts'
+import { causeOf, type WriteContext } from '../../core/context.ts'
 import type { LockedCounters } from '../../core/event-buffer.ts'
 import type { Outcome } from '../../core/operation.ts'
 import { mergeCustom, withCustom } from '../custom.ts'
@@ -58,7 +58,7 @@ export function createAppender(ctx: AppendContext) {
       message: newMessage(facts, { id, channelId: channel.id, seq, rev }),
       authorLastReadSeq,
       ...(parent ? { parent } : {}),
-      ...originOf(facts.command.caller),
+      ...causeOf(facts.command.caller),
     })
     const { message } = ctx.emit(channel, 'message.new', payloadAt, id)
     if (parent) threads.set(parent.id, { ...parent, rev: message.rev })

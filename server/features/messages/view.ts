@@ -30,7 +30,7 @@ type PageQuery = {
   viewer: string | null
   /** Selects message rows `msg`; it may end in order and limit. */
   rows: Fragment
-  /** Their order, by columns of `page`. Messages that it does not tell apart stay together. */
+  /** Their order, by columns of `page`. Messages that compare as equal stay together. */
   order: Fragment
   /** How many bytes the answer has before each message, by columns of `page`. */
   bytesBefore?: Fragment

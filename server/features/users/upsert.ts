@@ -51,11 +51,11 @@ export async function upsertUsers(
   return upserted
 }
 
-/** Leaves out the deleted users of whom something is left. */
+/** Leaves out deleted users who are not fully erased. */
 function upsert(db: Tx, appId: string, draftById: Record<string, UserDraft>) {
   const replaces = (field: keyof UserDraft) =>
     db`(u.deleted_at is not null or (select drafts from given) -> u.id ? ${field})`
-  // By keys: whether an object has a key is nothing that an index could answer.
+  // By an array of keys: no index can look up the keys of a JSON object.
   return db<UpsertedUser[]>`
     with given as (
       select ${db.json(draftById as never)}::jsonb as drafts

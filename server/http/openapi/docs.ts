@@ -31,7 +31,7 @@ export function serveDocs(app: FastifyInstance, { hasPage }: { hasPage: boolean 
   })
 }
 
-/** When it is needed: what makes the document takes a tenth of a start. */
+/** Loaded when it is first needed: the generator takes a tenth of the time of a start. */
 const loadOpenApiJson = async () => (await import('./document.ts')).openApiJson()
 
 const JSON_TYPE = 'application/json; charset=utf-8'

@@ -23,7 +23,7 @@ export async function selectCached(db: Pick<Db, 'use'>, appId: string, links: st
   return new Map(rows.map(({ urlHash, preview }) => [linkOf.get(urlHash) ?? '', preview]))
 }
 
-/** Stores what was found for a day, and what may improve soon for a minute. */
+/** Stores complete previews for a day, and those that may improve soon for a minute. */
 export function cacheResults(db: Pick<Db, 'use'>, appId: string, results: PreviewResult[]) {
   const hashes = results.map(({ url }) => sha256(url))
   const previews = results.map(({ preview }) => preview && JSON.stringify(preview))

@@ -12,8 +12,8 @@ const MOST_HOSTS = 10_000
 export type HostLimit = { most: number; windowMs: number }
 
 /**
- * Limits the fetches from one host, redirects included: whoever writes many links must not
- * be able to have this server flood another.
+ * Limits the fetches from one host, redirects included: a user who writes many links must not make
+ * this server flood another.
  */
 export function createHostLimit({ most, windowMs }: HostLimit) {
   const counts = createLru<number>({

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ProviderUnavailableError } from './provider-call.ts'
 
 /** What the provider did with one push. The reason is its own. */
-export type Outcome = { result: 'accepted' | 'refused' | 'unavailable'; reason: string }
+export type PushOutcome = { result: 'accepted' | 'refused' | 'unavailable'; reason: string }
 
 /** These are not worth another try: somebody has to change the workflow, or the user's id. */
 const REFUSALS = new Set([
@@ -13,7 +13,10 @@ const REFUSALS = new Set([
   'no_tenant_found',
   'invalid_recipients',
 ])
-/** How the reasons of an `error` begin that lie in the push. Any other is trouble of Novu's own. */
+/**
+ * The beginnings of those reasons for an `error` that lie in the push. Any other reason is a
+ * problem of Novu's own.
+ */
 const CONTENT_ERROR = /^(workflow_not_found|trigger is missing|payload |validation |invalid )/i
 
 const Report = z.object({ status: z.string(), error: z.unknown().optional() })
@@ -23,14 +26,14 @@ const TriggerResponse = z.object({
 })
 
 /**
- * Reads the answer to a call with `count` pushes. Novu answers 201 whatever becomes of them, and
- * tells the outcome of each inside, in their order. An answer that has none to tell, like that of
- * a simpler provider with the same API, accepts them all.
+ * Reads the answer to a call with `count` pushes. Novu always answers 201, and lists the outcome of
+ * each push in the body, in order. An answer without outcomes, like that of a simpler provider with
+ * the same API, accepts them all.
  */
-export function outcomesOf(text: string, count: number): Outcome[] {
+export function outcomesOf(text: string, count: number): PushOutcome[] {
   const answer = parseJson(text)
   if (text === '' || WithoutOutcomes.safeParse(answer).success)
-    return Array<Outcome>(count).fill({ result: 'accepted', reason: 'acknowledged' })
+    return Array<PushOutcome>(count).fill({ result: 'accepted', reason: 'acknowledged' })
   const reports = TriggerResponse.safeParse(answer).data?.data
   if (reports?.length !== count)
     throw new ProviderUnavailableError(
@@ -39,7 +42,7 @@ export function outcomesOf(text: string, count: number): Outcome[] {
   return reports.map(outcomeOf)
 }
 
-function outcomeOf({ status, error }: z.output<typeof Report>): Outcome {
+function outcomeOf({ status, error }: z.output<typeof Report>): PushOutcome {
   if (status === 'processed') return { result: 'accepted', reason: status }
   const details = [error ?? []].flat().map(String)
   const reason = [status, ...details].join(': ').slice(0, 200)

@@ -4,7 +4,7 @@ import { secondsUntil } from '../retry-after.ts'
 import { withTimeout } from '../with-timeout.ts'
 import type { PushSettings } from './settings.ts'
 
-/** The provider did not answer, had trouble of its own, or asked us to come back later. */
+/** The provider did not answer, had a problem of its own, or asked us to come back later. */
 export class ProviderUnavailableError extends Error {
   override readonly name = 'ProviderUnavailableError'
   constructor(

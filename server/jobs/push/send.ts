@@ -3,14 +3,14 @@ import { jobTraces } from '../job-trace.ts'
 import type { Log } from '../log.ts'
 import { RetryLaterError } from '../tasks.ts'
 import type { PushEvent } from './events.ts'
-import type { Outcome } from './outcomes.ts'
+import type { PushOutcome } from './outcomes.ts'
 import { MAX_EVENTS_PER_CALL, type Provider } from './provider.ts'
 import { ProviderRefusedError, ProviderUnavailableError } from './provider-call.ts'
 
 type SendContext = { signal: AbortSignal; metrics: Metrics; log: Log }
 
 /** A push with what became of it. */
-type Sent = Outcome & { event: PushEvent }
+type Sent = PushOutcome & { event: PushEvent }
 
 /**
  * Sends pushes, MAX_EVENTS_PER_CALL at a time. Those that the provider had trouble with are put
@@ -40,8 +40,9 @@ export async function sendAll(provider: Provider, events: PushEvent[], context: 
 }
 
 /**
- * Sends one batch, and returns what the provider did not take because of trouble of its own. Halves
- * a batch that is refused for its content, until only the invalid pushes are given up.
+ * Sends one batch, and returns the pushes that the provider could not take because of a problem of
+ * its own. Halves a batch that is refused for its content, until only the invalid pushes are given
+ * up.
  */
 async function sendBatch(
   provider: Provider,
@@ -66,7 +67,7 @@ async function sendBatch(
   }
 }
 
-const pair = (events: PushEvent[], outcomes: Outcome[]): Sent[] =>
+const pair = (events: PushEvent[], outcomes: PushOutcome[]): Sent[] =>
   outcomes.flatMap((outcome, index) => {
     const event = events[index]
     return event ? [{ ...outcome, event }] : []

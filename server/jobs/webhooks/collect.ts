@@ -25,9 +25,9 @@ type StartRow = { startedAt: string; since: string | null; until: string | null 
 
 /**
  * Makes deliveries of the events of apps that have webhooks, once for each webhook and event. The
- * log of events is all that it reads: writes stage nothing for webhooks. Passes look back a moment;
- * from time to time one looks back as far as an event may have been missed, also after all workers
- * were down. Answers whether any webhook wants events.
+ * log of events is all that it reads: writes stage nothing for webhooks. Each pass looks back a
+ * moment; now and then one looks back as far as a transaction may have committed late, or as long
+ * as all workers were down. Returns whether any webhook wants events.
  */
 export function createCollector({ db, timings, signal }: CollectorOptions) {
   let lastStartedAt: string | undefined

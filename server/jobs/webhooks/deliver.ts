@@ -13,7 +13,7 @@ import {
 } from './leases.ts'
 import { afterFailure, type Candidate, groupsOf, isPersistent, type NextTry } from './line.ts'
 import { replay } from './replay.ts'
-import { bodyOf, failure, type LoggedEvent, type Outcome, post } from './request.ts'
+import { bodyOf, type DeliveryOutcome, failure, type LoggedEvent, post } from './request.ts'
 
 export type DeliverContext = {
   db: Pick<Db, 'use'>
@@ -26,10 +26,10 @@ export type DeliverContext = {
 
 /** How many requests a receiver gets at once; one that fails gets one. */
 const AT_ONCE = 4
-/** Which part of its lease a turn may take, so that what has begun ends within it. */
+/** The part of its lease that a turn may take, so that requests in progress end within it. */
 const TURN_SHARE = 3
 
-/** Sends what is due of a leased webhook. Returns whether there was anything. */
+/** Sends the deliveries of a leased webhook that are due. Returns whether there were any. */
 export async function deliverDue(context: DeliverContext, lease: Lease) {
   const { db, timings, signal } = context
   const turnEnds = performance.now() + timings.webhookLeaseMs / TURN_SHARE
@@ -47,19 +47,20 @@ export async function deliverDue(context: DeliverContext, lease: Lease) {
   }
   const atOnce = health.isFailing ? 1 : AT_ONCE
   const works = await Promise.allSettled(Array.from({ length: atOnce }, work))
-  for (const done of works) if (done.status === 'rejected') throw done.reason
+  const failed = works.find((done) => done.status === 'rejected')
+  if (failed) throw failed.reason
   return groups.length > 0
 }
 
 /**
- * What is known of the webhook in this turn, which ends when it begins to fail: it goes on among
- * those that fail, to keep no others waiting.
+ * The state of a webhook during its turn. When it begins to fail the turn ends; the next one is
+ * among the failing webhooks, so that it delays no others.
  */
 type Health = { isFailing: boolean; isOver: boolean }
-type Delivery = { lease: Lease; candidate: Candidate; health: Health }
+type Attempt = { lease: Lease; candidate: Candidate; health: Health }
 
-/** Sends one delivery once, and stores what became of it. True if those after it may follow. */
-async function deliver(context: DeliverContext, { lease, candidate, health }: Delivery) {
+/** Tries one delivery once, and stores the outcome. True if the ones after it may follow. */
+async function deliver(context: DeliverContext, { lease, candidate, health }: Attempt) {
   const { db, timings, metrics } = context
   const outcome = await send(context, { lease, candidate })
   if (outcome === undefined) {
@@ -80,11 +81,11 @@ async function deliver(context: DeliverContext, { lease, candidate, health }: De
   return outcome.isDelivered || next.status === 'failed'
 }
 
-/** Nothing can be sent of it: this says nothing of the receiver. */
+/** There is nothing left to send, which is no failure of the receiver. */
 const EXPIRED = failure('its event is not kept any more')
 
 /** Undefined: the webhook is not ours to serve any more. */
-async function send({ db, request, signal, timings, log }: DeliverContext, delivery: SentDelivery) {
+async function send({ db, request, signal, timings, log }: DeliverContext, delivery: SentAttempt) {
   const { lease, candidate } = delivery
   const [row] = await selectSendable(db, delivery)
   if (!row) return undefined
@@ -101,7 +102,7 @@ async function send({ db, request, signal, timings, log }: DeliverContext, deliv
     return failure('internal error')
   }
 }
-type SentDelivery = Pick<Delivery, 'lease' | 'candidate'>
+type SentAttempt = Pick<Attempt, 'lease' | 'candidate'>
 
 /** The newest secret first. The one before the last rotation signs too, for a while. */
 type Sendable = { url: string; secrets: string[] } & (LoggedEvent | NoEvent)
@@ -111,7 +112,7 @@ type NoEvent = { [Column in keyof LoggedEvent]: null }
  * The webhook as it is now, and the event as it is stored now: what was deleted since is not sent.
  * The columns of an event that is not kept any more are null.
  */
-const selectSendable = (db: Pick<Db, 'use'>, { lease, candidate }: SentDelivery) =>
+const selectSendable = (db: Pick<Db, 'use'>, { lease, candidate }: SentAttempt) =>
   db.use(
     (db) => db<Sendable[]>`
       select
@@ -131,7 +132,7 @@ const selectSendable = (db: Pick<Db, 'use'>, { lease, candidate }: SentDelivery)
         and wh.enabled`,
   )
 
-function bodyFor({ lease: { id, appId }, candidate }: SentDelivery, row: Sendable) {
+function bodyFor({ lease: { id, appId }, candidate }: SentAttempt, row: Sendable) {
   if (row.topic !== null) return bodyOf(appId, row)
   if (candidate.topic !== null) return undefined
   const timestamp = new Date().toISOString()
@@ -140,7 +141,7 @@ function bodyFor({ lease: { id, appId }, candidate }: SentDelivery, row: Sendabl
 
 type Attempts = { attempts: number; unitMs: number }
 
-function nextTry(outcome: Outcome, { attempts, unitMs }: Attempts): NextTry | Delivered {
+function nextTry(outcome: DeliveryOutcome, { attempts, unitMs }: Attempts): NextTry | Delivered {
   if (outcome.isDelivered) return { status: 'delivered', pauseMs: 0 }
   if (outcome === EXPIRED || outcome.isGone) return { status: 'failed', pauseMs: 0 }
   return afterFailure({ attempts, retryAfterSeconds: outcome.retryAfterSeconds, unitMs })
@@ -149,8 +150,8 @@ type Delivered = { status: 'delivered'; pauseMs: 0 }
 
 async function recordFailure(
   { db, log, metrics }: DeliverContext,
-  { lease, candidate, health }: Delivery,
-  { isGone, error }: Outcome,
+  { lease, candidate, health }: Attempt,
+  { isGone, error }: DeliveryOutcome,
 ) {
   const facts = { appId: lease.appId, webhookId: lease.id, error }
   if (!health.isFailing) log.warn(facts, 'webhook failing')

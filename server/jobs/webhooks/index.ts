@@ -4,7 +4,7 @@ import { createGuardedRequest, type GuardOptions } from '../guarded-request.ts'
 import type { Log } from '../log.ts'
 import type { Timings } from '../timings.ts'
 import { createCollector } from './collect.ts'
-import { deliverDue } from './deliver.ts'
+import { type DeliverContext, deliverDue } from './deliver.ts'
 import { type Lease, leaseWebhooks, releaseWebhook } from './leases.ts'
 
 export type WebhooksOptions = {
@@ -16,54 +16,39 @@ export type WebhooksOptions = {
 }
 
 /**
- * How many webhooks are served at once. Those that fail, and may take long about it, have places of
- * their own, so that they keep no others waiting.
+ * How many webhooks are served at once. Failing ones, which may be slow, have as many places of
+ * their own, so that they delay no others.
  */
 const AT_ONCE = 16
 
 /**
- * Sends the events of apps to their webhooks. Several processes may: each takes webhooks that no
- * other has. Returns a function that stops this; what was being sent then is sent again later.
+ * Sends the events of apps to their webhooks. Several processes may do so at once, since each
+ * leases the webhooks that it serves. Returns a function that stops this; interrupted deliveries
+ * are sent again later.
  */
 export function startWebhooks({ db, metrics, webhooks, timings, log }: WebhooksOptions) {
   const stopping = new AbortController()
   const { signal } = stopping
   const collect = createCollector({ db, timings, signal })
   const request = createGuardedRequest(webhooks)
-  const context = { db, request, timings, metrics, log, signal }
-  const lanes = [false, true].map((isFailing) => ({ isFailing, running: new Set<Promise<void>>() }))
+  const serving = createServing(
+    { db, request, timings, metrics, log, signal },
+    {
+      onDelivered: () => (isWanted = true),
+      onServed: () => {
+        if (isWanted && !current) schedule(0)
+      },
+    },
+  )
   let timer: NodeJS.Timeout | undefined
   let current: Promise<void> | undefined
   let isWanted = false
 
-  const serve = async (lease: Lease) => {
-    try {
-      isWanted = (await deliverDue(context, lease)) || isWanted
-      await releaseWebhook(db, lease)
-    } catch (error) {
-      if (signal.aborted) await releaseWebhook(db, lease).catch(() => {})
-      else log.warn({ err: error, webhookId: lease.id }, 'webhook interrupted, will retry')
-    }
-  }
-  const startServing = async () => {
-    for (const { isFailing, running } of lanes) {
-      const most = AT_ONCE - running.size
-      if (most === 0) continue
-      const leases = await leaseWebhooks(db, { isFailing, most, leaseMs: timings.webhookLeaseMs })
-      for (const lease of leases) {
-        const serving = serve(lease).then(() => {
-          running.delete(serving)
-          if (isWanted && !current) schedule(0)
-        })
-        running.add(serving)
-      }
-    }
-  }
   const pass = async () => {
     isWanted = false
     try {
       const { areWanted } = await collect()
-      if (areWanted && !signal.aborted) await startServing()
+      if (areWanted && !signal.aborted) await serving.start()
     } catch (error) {
       log.warn({ err: error }, 'collecting events for webhooks failed, will retry')
     }
@@ -79,13 +64,54 @@ export function startWebhooks({ db, metrics, webhooks, timings, log }: WebhooksO
     })
   }
 
-  // A counter that begins with the first webhook that is disabled shows no increase.
+  // From 0: a counter that first appears at 1 shows no increase.
   for (const reason of ['failing', 'gone']) metrics.webhooksDisabled.inc({ reason }, 0)
   run()
   return async () => {
     stopping.abort()
     clearTimeout(timer)
     await current
-    await Promise.all(lanes.flatMap(({ running }) => [...running]))
+    await serving.ended()
+  }
+}
+
+type ServingOptions = {
+  /** Something was sent: the webhook may have more. */
+  onDelivered: () => void
+  /** The turn of a webhook is over, so another one can be served. */
+  onServed: () => void
+}
+
+/** Serves leased webhooks: some that work, and some that fail. */
+function createServing(context: DeliverContext, { onDelivered, onServed }: ServingOptions) {
+  const { db, timings, log, signal } = context
+  const lanes = [false, true].map((isFailing) => ({ isFailing, running: new Set<Promise<void>>() }))
+
+  const serve = async (lease: Lease) => {
+    try {
+      if (await deliverDue(context, lease)) onDelivered()
+      await releaseWebhook(db, lease)
+    } catch (error) {
+      if (signal.aborted) await releaseWebhook(db, lease).catch(() => {})
+      else log.warn({ err: error, webhookId: lease.id }, 'webhook interrupted, will retry')
+    }
+  }
+  return {
+    start: async () => {
+      for (const { isFailing, running } of lanes) {
+        const most = AT_ONCE - running.size
+        if (most === 0) continue
+        const leases = await leaseWebhooks(db, { isFailing, most, leaseMs: timings.webhookLeaseMs })
+        for (const lease of leases) {
+          const serving = serve(lease).then(() => {
+            running.delete(serving)
+            onServed()
+          })
+          running.add(serving)
+        }
+      }
+    },
+    /** Resolves when the turns that have begun are over. */
+    ended: () => Promise.all(lanes.flatMap(({ running }) => [...running])),
   }
 }

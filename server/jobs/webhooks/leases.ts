@@ -1,9 +1,9 @@
 import { limits } from '@parley/contract'
 import type { Db, Tx } from '../../db/client.ts'
 import type { Candidate, NextTry } from './line.ts'
-import type { Outcome } from './request.ts'
+import type { DeliveryOutcome } from './request.ts'
 
-/** A webhook that this worker sends the deliveries of, as it was when that began. */
+/** A webhook whose deliveries this worker sends, as it was when the lease began. */
 export type Lease = {
   id: string
   appId: string
@@ -11,16 +11,18 @@ export type Lease = {
   replaySince: string | null
   leasedBy: string
 }
-/** How many deliveries of a webhook are considered at a time: so many may wait for others. */
+/**
+ * How many deliveries of a webhook are considered at a time, including those that wait for others.
+ */
 const WINDOW = 1_000
 const RETRIES_AT_ONCE = 5
 
 type LeaseQuery = { isFailing: boolean; most: number; leaseMs: number }
 
 /**
- * Leases webhooks with something to send, those first whose turn was longest ago. Nobody else sends
- * anything of them until the lease is over or released, so that no delivery is sent twice at once;
- * what a dead worker leaves undone is sent by another.
+ * Leases webhooks with something to send, those first whose turn was longest ago. No other worker
+ * sends their deliveries until the lease ends or is released, so no delivery is sent twice at once.
+ * Another worker continues after a dead one.
  */
 export const leaseWebhooks = (db: Pick<Db, 'use'>, { isFailing, most, leaseMs }: LeaseQuery) =>
   db.use(
@@ -71,7 +73,7 @@ const dueRetries = (db: Tx) => db`
     and wd.status = 'retrying'
     and wd.next_attempt_at <= now()`
 
-/** Ends the lease: it is the turn of others, and of this one after them. */
+/** Ends the lease: other webhooks have their turn before this one. */
 export const releaseWebhook = (db: Pick<Db, 'use'>, { id, leasedBy }: Lease) =>
   db.use(
     (db) => db`
@@ -81,7 +83,7 @@ export const releaseWebhook = (db: Pick<Db, 'use'>, { id, leasedBy }: Lease) =>
         and leased_by = ${leasedBy}`,
   )
 
-/** The head of the line of a webhook, and what of it is to be tried again. */
+/** The first deliveries in a webhook's line, and those to retry beside it. */
 export const selectCandidates = (db: Pick<Db, 'use'>, { id }: Lease) =>
   db.use(
     (db) => db<Candidate[]>`
@@ -113,12 +115,12 @@ const candidateColumns = (db: Tx) => db`
 type Attempt = {
   lease: Lease
   deliveryId: string
-  outcome: Outcome
+  outcome: DeliveryOutcome
   next: NextTry | { status: 'delivered'; pauseMs: 0 }
 }
 
 /**
- * Stores what became of an attempt, if the lease is still ours. The webhook is failing from the
+ * Stores the outcome of an attempt, if the lease is still ours. The webhook is failing from the
  * first failure until something is delivered.
  */
 export const recordAttempt = (db: Pick<Db, 'use'>, { lease, deliveryId, outcome, next }: Attempt) =>
@@ -160,7 +162,7 @@ export async function markFailing(
 ) {
   const [row] = await db.use(
     (db) => db<Disabled[]>`
-      with judged as (
+      with verdict as (
         select
           wh.id,
           case
@@ -177,10 +179,10 @@ export async function markFailing(
       update webhooks wh
       set
         failing_since = coalesce(wh.failing_since, now()),
-        enabled = judged.reason is null,
-        disabled_reason = judged.reason
-      from judged
-      where wh.id = judged.id
+        enabled = verdict.reason is null,
+        disabled_reason = verdict.reason
+      from verdict
+      where wh.id = verdict.id
       returning wh.enabled, wh.disabled_reason`,
   )
   return row?.disabledReason ?? undefined

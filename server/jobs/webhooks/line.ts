@@ -16,8 +16,8 @@ const MOST_IN_TURN = 50
 
 /**
  * Sorts out what may be sent now: groups that can be sent side by side, each in its order. The
- * events of a topic are one group; one that has to wait holds up those after it. What is being
- * retried holds up nothing.
+ * events of a topic are one group; one that has to wait holds up those after it. A delivery that is
+ * retried beside the line holds up nothing.
  */
 export function groupsOf(candidates: Candidate[], most = MOST_IN_TURN): Candidate[][] {
   const retries = candidates.filter(({ status, isDue }) => status === 'retrying' && isDue)
@@ -52,7 +52,7 @@ const HOLDING_ATTEMPTS = 4
 type Failure = { attempts: number; retryAfterSeconds: number; unitMs: number }
 export type NextTry = { status: 'pending' | 'retrying' | 'failed'; pauseMs: number }
 
-/** What becomes of a delivery that has failed so many times. Pauses are shortened at random. */
+/** The next state of a delivery after this many failures. Pauses are shortened at random. */
 export function afterFailure({ attempts, retryAfterSeconds, unitMs }: Failure): NextTry {
   const pause = PAUSES[attempts - 1]
   if (pause === undefined) return { status: 'failed', pauseMs: 0 }
@@ -62,5 +62,5 @@ export function afterFailure({ attempts, retryAfterSeconds, unitMs }: Failure): 
     pauseMs: Math.max(pauseMs, retryAfterSeconds * 1_000),
   }
 }
-/** Whether so many failures are more than a passing trouble. */
+/** Whether this many failures are more than a passing problem. */
 export const isPersistent = (attempts: number) => attempts >= HOLDING_ATTEMPTS

@@ -14,8 +14,8 @@ export type PageRow = Place & { count: number }
 export const startOf = (at: string): Place => ({ at, topic: '', offset: 0 })
 
 /**
- * Runs a statement for each page of the log, until the last or until it says that it must end. What
- * the database cancels for taking too long is repeated with a smaller page.
+ * Runs a statement for each page of the log, until the last or until it says that it must end. A
+ * statement that the database cancels for taking too long is repeated with a smaller page.
  */
 export async function eachPage(
   db: Pick<Db, 'use'>,

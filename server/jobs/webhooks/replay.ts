@@ -12,12 +12,12 @@ import {
   wants,
 } from './log-pages.ts'
 
-/** How long a replay may read before it is the turn of what it has found. */
+/** How long a replay may read before the deliveries that it has made are sent. */
 const TURN_MS = 5_000
 
 /**
- * Makes the events since a time deliveries again, also those that were delivered. It goes on later
- * where it was when its turn ended.
+ * Makes the events since a time deliveries again, also those that were delivered. The next turn
+ * continues where this one ended.
  */
 export async function replay(db: Pick<Db, 'use'>, { id, replaySince }: Lease) {
   if (replaySince === null) return

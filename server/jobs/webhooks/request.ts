@@ -5,10 +5,10 @@ import { type GuardedRequest, UnfetchableError } from '../guarded-request.ts'
 import { secondsUntil } from '../retry-after.ts'
 import { withTimeout } from '../with-timeout.ts'
 
-/** What came of sending a delivery. */
-export type Outcome = {
+/** The outcome of trying a delivery. */
+export type DeliveryOutcome = {
   isDelivered: boolean
-  /** The receiver says that it is there no more. */
+  /** The receiver answered 410: it is gone. */
   isGone: boolean
   responseStatus: number | null
   error: string | null
@@ -17,7 +17,7 @@ export type Outcome = {
 /** An event as it is stored. */
 export type LoggedEvent = { topic: string; offset: number; envelope: string; createdAt: string }
 
-/** Of an answer no more is read than this; it says nothing beyond its status. */
+/** At most this much of an answer is read: only its status matters. */
 const MAX_ANSWER_BYTES = 4 * 1024
 
 /** The body of a delivery: the payload of the event, and where it belongs. */
@@ -35,7 +35,7 @@ type SendOptions = { request: GuardedRequest; signal: AbortSignal; timeoutMs: nu
 export async function post(
   { url, id, body, secrets }: SignedRequest,
   { request, signal, timeoutMs }: SendOptions,
-): Promise<Outcome> {
+): Promise<DeliveryOutcome> {
   const now = new Date()
   const headers = {
     'content-type': 'application/json',
@@ -63,7 +63,7 @@ export async function post(
   }
 }
 
-export const failure = (error: string): Outcome => ({
+export const failure = (error: string): DeliveryOutcome => ({
   isDelivered: false,
   isGone: false,
   responseStatus: null,
@@ -84,7 +84,7 @@ async function discard(response: IncomingMessage) {
   }
 }
 
-function outcomeOf({ statusCode = 0, headers }: IncomingMessage): Outcome {
+function outcomeOf({ statusCode = 0, headers }: IncomingMessage): DeliveryOutcome {
   const isDelivered = statusCode >= 200 && statusCode < 300
   const isRedirect = statusCode >= 300 && statusCode < 400
   const error = `answered ${statusCode}${isRedirect ? ': redirects are not followed' : ''}`

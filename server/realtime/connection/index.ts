@@ -13,7 +13,7 @@ import {
   type ProtocolError,
   unsubscribes,
 } from '../protocol/codes.ts'
-import type { Delivery } from '../publication.ts'
+import type { OutgoingPublication } from '../publication.ts'
 import type { Session } from '../sessions.ts'
 import { untilExpiry } from '../timings.ts'
 import type { EndReason, Subscriber, Subscription } from '../topic.ts'
@@ -194,8 +194,8 @@ export class Connection implements Session, Subscriber, BufferedSocket {
     if (command.name !== 'pong' && command.id > 0) this.reply({ id: command.id, error })
   }
 
-  deliver(delivery: Delivery) {
-    this.#send(delivery.encode(this.codec))
+  deliver(outgoing: OutgoingPublication) {
+    this.#send(outgoing.encode(this.codec))
   }
 
   subscriptionEnded(topic: string, reason: EndReason) {

@@ -4,7 +4,7 @@ import { createMetrics } from '@parley/server/core/metrics'
 import type { EventLog } from '@parley/server/realtime/event-log'
 import type { SubscribeGrant } from '@parley/server/realtime/grants'
 import { Hub } from '@parley/server/realtime/hub'
-import type { Delivery } from '@parley/server/realtime/publication'
+import type { OutgoingPublication } from '@parley/server/realtime/publication'
 import type { Subscriber } from '@parley/server/realtime/topic'
 import { onTestFinished, vi } from 'vitest'
 
@@ -130,7 +130,7 @@ export class Listener implements Subscriber {
 
   constructor(readonly userId = 'ana') {}
 
-  deliver({ publication: { offset, type } }: Delivery) {
+  deliver({ publication: { offset, type } }: OutgoingPublication) {
     this.received.push(offset ?? type)
   }
 

@@ -165,7 +165,7 @@ test('a recheck ends a subscription that is still being answered', async () => {
   expect(ana.ended).toEqual([])
 })
 
-test('gaps are counted by why they were read: a hint, or nobody had told of them', async () => {
+test('gaps are counted by the reason of their read: a hint, or a reconciliation', async () => {
   const { hub, memory } = await openHub()
   const listener = new Listener()
   await listener.join(hub, chat)

@@ -1,6 +1,6 @@
 import { json } from '@parley/server/realtime/protocol/json'
 import { protobuf } from '@parley/server/realtime/protocol/protobuf'
-import { Delivery } from '@parley/server/realtime/publication'
+import { OutgoingPublication } from '@parley/server/realtime/publication'
 import { describe, expect, test, vi } from 'vitest'
 import { channelId, chat, own } from '../hub/fixture.ts'
 
@@ -51,16 +51,16 @@ test.each([json, protobuf])('a history is sent with its events ($encoding)', (co
 })
 
 test('a publication is serialised once for each encoding', () => {
-  const delivery = new Delivery(chat, publicationOf(7))
+  const outgoing = new OutgoingPublication(chat, publicationOf(7))
   const encodes = [json, protobuf].map((codec) => vi.spyOn(codec, 'encodePush'))
-  const [text, bytes] = [json, protobuf].map((codec) => delivery.encode(codec))
+  const [text, bytes] = [json, protobuf].map((codec) => outgoing.encode(codec))
   expect(text?.equals(bytes ?? Buffer.alloc(0))).toBe(false)
-  expect([delivery.encode(json), delivery.encode(protobuf)]).toEqual([text, bytes])
+  expect([outgoing.encode(json), outgoing.encode(protobuf)]).toEqual([text, bytes])
   expect(encodes.map(({ mock }) => mock.calls.length)).toEqual([1, 1])
   for (const encode of encodes) encode.mockRestore()
 })
 
 test("only a deletion's event ends a subscription, not its copy on the user's topic", () => {
-  expect(new Delivery(chat, publicationOf(7)).ends('ana')).toBe(true)
-  expect(new Delivery(own, publicationOf(null)).ends('ana')).toBe(false)
+  expect(new OutgoingPublication(chat, publicationOf(7)).ends('ana')).toBe(true)
+  expect(new OutgoingPublication(own, publicationOf(null)).ends('ana')).toBe(false)
 })

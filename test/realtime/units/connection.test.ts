@@ -1,7 +1,7 @@
 import { limits } from '@parley/contract'
 import { handleCommands } from '@parley/server/realtime/connection/commands'
 import { closings } from '@parley/server/realtime/protocol/codes'
-import { Delivery } from '@parley/server/realtime/publication'
+import { OutgoingPublication } from '@parley/server/realtime/publication'
 import { timings } from '@parley/server/realtime/timings'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { chat, delivered, own, pass, stopTimers } from '../hub/fixture.ts'
@@ -25,7 +25,12 @@ const historyOf = (bytes: number) => ({
 })
 const deliveryOf = (bytes: number) => {
   const envelope = `"${'x'.repeat(bytes)}"`
-  return new Delivery(chat, { offset: null, type: 'typing.start', envelope, messageId: null })
+  return new OutgoingPublication(chat, {
+    offset: null,
+    type: 'typing.start',
+    envelope,
+    messageId: null,
+  })
 }
 
 test('a right that is lost while a subscribe is being answered ends that subscribe', async () => {

@@ -27,7 +27,7 @@ test('a client that disconnects and connects twice in a tick keeps one socket', 
   expect([status(), story]).toEqual(['live', ['from one 0']])
 })
 
-test('what a closed socket still says changes nothing', async () => {
+test('messages of a closed socket change nothing', async () => {
   const { connection, opened, subscribe, status, clock } = connectionToTest()
   const { story } = subscribe('a')
   const socket = await opened()

@@ -47,7 +47,7 @@ test('the next session continues each topic after its last durable event', async
   expect(third.asked('subscribe', 'b').subscribe).toMatchObject({ epoch: 'two', offset: 9 })
 })
 
-test('only what the server recovered is recovered, and never a first subscription', async () => {
+test('only topics that the server recovered count as recovered, and no new ones', async () => {
   const { first, stories, subscribe } = await liveConnection('a')
   const known = subscribe('b', { epoch: 'one', offset: 7 })
   const fresh = subscribe('c')

@@ -116,7 +116,7 @@ test('a refused topic is not subscribed again, in this session or in the next', 
   ])
 })
 
-test('a topic that is left and taken again in one tick hears each event once', async () => {
+test('a topic that is left and taken again in one tick gets each event once', async () => {
   const { first, stories, subscribed, subscribe, connection } = await liveConnection('a')
   const before = first.frames.length
   subscribed[0]?.unsubscribe()

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
-/** Who caused a durable event, in its payload. */
-export const origin = {
+/** The cause of a durable event, as a field of its payload. */
+export const cause = {
   via: z
     .literal('backend')
     .optional()

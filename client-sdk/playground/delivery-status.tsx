@@ -4,7 +4,7 @@ import { timeOf } from './format.ts'
 import { useOpenChannel } from './open-channel.ts'
 
 /** The delivery of an outgoing message: pending, or refused with a reason and a choice. */
-export function Delivery({ message }: { message: ChatMessage }) {
+export function DeliveryStatus({ message }: { message: ChatMessage }) {
   const { status, error, waiting, clientId } = message
   const { actions } = useOpenChannel()
   const isLive = useConnection().status === 'live'
