@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { limits } from '@parley/contract'
 import { createAdmission } from './core/admission.ts'
+import { createAskBeforeSend } from './core/before-send.ts'
 import type { Services } from './core/context.ts'
 import type { EventBus } from './core/event-bus.ts'
+import { createGuardedRequest } from './core/guarded-request.ts'
 import { createLastActive } from './core/last-active.ts'
 import type { Metrics } from './core/metrics.ts'
 import { isAllowedOrigin } from './core/origins.ts'
@@ -108,6 +110,11 @@ export function buildApp(options: AppOptions) {
     ...options.jobs,
     inviteUrl: inviteUrl(urls),
     webhookUrlProblem: createWebhookUrlCheck(options.webhooks),
+    askBeforeSend: createAskBeforeSend({
+      request: createGuardedRequest(options.webhooks),
+      metrics,
+      log: app.log,
+    }),
     get wsUrl() {
       return urls.wsUrl()
     },
