@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { verifyBeforeSend, WebhookVerificationError } from '@parley/client/server'
 import { expect, test } from 'vitest'
 import { answering } from '../support/receiver.ts'
@@ -89,6 +90,10 @@ test('a repeated message is not judged again', async () => {
 
 const unusable = [
   ['a status of 500', answering(500)],
+  [
+    'an allowance and a status of 500',
+    (response: ServerResponse) => response.writeHead(500).end('{"action":"allow"}'),
+  ],
   ['no content', answering(204)],
   ['a redirect', answering(302, { location: '/elsewhere' })],
   ['an upgrade', answering(101)],
@@ -97,7 +102,7 @@ const unusable = [
   ['no reason', judging({ action: 'refuse' })],
   ['a text that is too long', judging({ action: 'change', text: 'x'.repeat(10_001) })],
   ['nothing left of the message', judging({ action: 'change', text: '' })],
-  ['a closed connection', (response: { destroy: () => void }) => response.destroy()],
+  ['a closed connection', (response: ServerResponse) => response.destroy()],
 ] as const
 
 test.each(unusable)(

@@ -83,7 +83,7 @@ function newAsker() {
   return { askFor, lines, countOf }
 }
 
-test('a hook that fails is logged once until it works again, and each judgement counts', async () => {
+test('a hook that fails is logged once until it works again, and each verdict counts', async () => {
   const { receiver } = current()
   const { askFor, lines, countOf } = newAsker()
   receiver.answerWith(answering(500))
