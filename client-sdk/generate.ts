@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import {
   type Auth,
+  BeforeSendAnswer,
+  BeforeSendQuestion,
   channelEvents,
   contract,
   ephemeralChannelEvents,
@@ -125,6 +127,9 @@ function typeDeclarations() {
       schemas: webhookEvents,
     }),
   ]
+  // No operation names what a hook is asked, and what it answers.
+  print(toJson(BeforeSendQuestion, 'output'), '')
+  print(toJson(BeforeSendAnswer, 'input'), '')
   return [...parts, ...declarations(definitions, print)].join('\n\n')
 }
 

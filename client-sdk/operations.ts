@@ -115,6 +115,11 @@ export const operations = {
     retry: 'POST /webhooks/{webhookId}/deliveries/{deliveryId}/retry',
     replay: 'POST /webhooks/{webhookId}/replay',
   },
+  hooks: {
+    setBeforeSend: 'PUT /hooks/before-send',
+    getBeforeSend: 'GET /hooks/before-send',
+    deleteBeforeSend: 'DELETE /hooks/before-send',
+  },
 } as const
 
 /** Operations other than GET of which two calls have the effect and the result of one. */
@@ -137,6 +142,7 @@ export const idempotent: ReadonlySet<string> = new Set([
   'webhooks.update',
   'webhooks.retry',
   'webhooks.replay',
+  'hooks.setBeforeSend',
 ])
 
 /** The rate limit that a call counts against, unless it is the one of requests. */

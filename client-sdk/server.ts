@@ -3,8 +3,16 @@ import { createRateGate } from './retry.ts'
 import type { ServerApi, UserApi } from './types.ts'
 
 export { ChatError, type ChatErrorCode, isChatError } from './error.ts'
-export type { ServerApi, TokenResult, UserApi, WebhookEvents } from './types.ts'
+export type {
+  BeforeSendAnswer,
+  BeforeSendQuestion,
+  ServerApi,
+  TokenResult,
+  UserApi,
+  WebhookEvents,
+} from './types.ts'
 export {
+  verifyBeforeSend,
   verifyWebhook,
   type WebhookEvent,
   type WebhookRequest,

@@ -1410,6 +1410,44 @@ export interface Api {
       success: boolean
     }>
   }
+  hooks: {
+    /**
+     * From now on, within five seconds, each message that a user of the app sends with a token is
+     * sent to the URL first, signed by the Standard Webhooks convention, and stored, changed or
+     * refused as the endpoint answers. A hook that is set again keeps its secret.
+     *
+     * `PUT /hooks/before-send`
+     */
+    setBeforeSend(args: {
+      /**
+       * Where messages are sent to be judged: https, on the default port, at a public address. The
+       * operator can allow other hosts (WEBHOOK_ALLOW_HOSTS), and in development http is allowed.
+       */
+      url: string
+      /**
+       * What becomes of a message if no usable answer comes in time: it is stored as it is
+       * (`allow`), or refused with FORBIDDEN (`deny`).
+       */
+      onError: 'allow' | 'deny'
+      /** How long an answer may take: 100 to 2000 ms. */
+      timeoutMs?: number | undefined
+    }, options?: CallOptions): Promise<BeforeSendHookWithSecret>
+    /**
+     * Returns the hook, without its secret.
+     *
+     * `GET /hooks/before-send`
+     */
+    getBeforeSend(args?: Record<string, never>, options?: CallOptions): Promise<BeforeSendHook>
+    /**
+     * Messages are not sent to it any more, within five seconds.
+     *
+     * `DELETE /hooks/before-send`
+     */
+    deleteBeforeSend(args?: Record<string, never>, options?: CallOptions): Promise<{
+      /** Always true: a failure is an error response. */
+      success: boolean
+    }>
+  }
 }
 
 /** The operations of a user. */
@@ -1441,6 +1479,7 @@ export interface ServerApi {
   messages: Pick<Api['messages'], 'list' | 'send' | 'delete'>
   abandoned: Api['abandoned']
   webhooks: Api['webhooks']
+  hooks: Api['hooks']
 }
 
 /** Events of a channel's topic. */
@@ -2232,6 +2271,100 @@ export interface Attachment {
    * deep.
    */
   custom?: CustomAttachment & Record<string, unknown> | undefined
+}
+
+/** What becomes of a message. */
+export type BeforeSendAnswer = {
+  action: 'allow'
+} | {
+  action: 'change'
+  /** At most 10,000 characters; may be empty if there are attachments. `@name` mentions a user. */
+  text?: string | undefined
+  attachments?: Attachment[] | undefined
+  /**
+   * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10 levels
+   * deep.
+   */
+  custom?: CustomMessage & Record<string, unknown> | undefined
+} | {
+  action: 'refuse'
+  /** What its author is told. */
+  reason: string
+}
+
+/** An endpoint that judges the messages of an app before they are stored. */
+export interface BeforeSendHook {
+  /**
+   * Where messages are sent to be judged: https, on the default port, at a public address. The
+   * operator can allow other hosts (WEBHOOK_ALLOW_HOSTS), and in development http is allowed.
+   */
+  url: string
+  /**
+   * What becomes of a message if no usable answer comes in time: it is stored as it is (`allow`),
+   * or refused with FORBIDDEN (`deny`).
+   */
+  onError: 'allow' | 'deny'
+  /** How long an answer may take, in milliseconds. */
+  timeoutMs: number
+  /** When it was set first. */
+  createdAt: string
+}
+
+/** The before-send hook, with the secret that its signatures are made with. */
+export interface BeforeSendHookWithSecret {
+  /**
+   * Where messages are sent to be judged: https, on the default port, at a public address. The
+   * operator can allow other hosts (WEBHOOK_ALLOW_HOSTS), and in development http is allowed.
+   */
+  url: string
+  /**
+   * What becomes of a message if no usable answer comes in time: it is stored as it is (`allow`),
+   * or refused with FORBIDDEN (`deny`).
+   */
+  onError: 'allow' | 'deny'
+  /** How long an answer may take, in milliseconds. */
+  timeoutMs: number
+  /** When it was set first. */
+  createdAt: string
+  /** The key of its signatures. */
+  secret: string
+}
+
+/** A message that is about to be stored. */
+export interface BeforeSendQuestion {
+  /** What is asked. */
+  type: 'message.before_send'
+  /** When it is asked. */
+  timestamp: string
+  /** Id of the app (tenant). */
+  appId: string
+  /** The message, as its author sent it. */
+  data: {
+    /** Id of the channel. */
+    channelId: string
+    /** The author. */
+    userId: string
+    /**
+     * At most 10,000 characters; may be empty if there are attachments. `@name` mentions a user.
+     */
+    text: string
+    /** As sent. */
+    attachments: Attachment[]
+    /** The message to reply to. */
+    parentId?: string | undefined
+    /**
+     * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10 levels
+     * deep.
+     */
+    custom?: CustomMessage & Record<string, unknown> | undefined
+    /** Whether it is sent without a push, and counts in no unread count. */
+    silent?: boolean | undefined
+    /**
+     * Your own key for this create. A retry with the same key returns the first result instead of
+     * creating a second one.
+     */
+    clientId?: string | undefined
+  }
 }
 
 /** A channel as the caller sees it. */

@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks'
-import type { WebhookEvents } from './types.ts'
+import type { BeforeSendQuestion, WebhookEvents } from './types.ts'
 
 /** An event that a webhook was sent: a union discriminated by `type`. */
 export type WebhookEvent = {
@@ -25,15 +25,22 @@ export type WebhookRequest =
  * not signed with the secret, was changed, or is more than five minutes old. An event may come more
  * than once, each time with the same `webhook-id` header.
  */
-export async function verifyWebhook(
-  request: WebhookRequest,
-  secret: string,
-): Promise<WebhookEvent> {
+export const verifyWebhook = (request: WebhookRequest, secret: string) =>
+  verify<WebhookEvent>(request, secret)
+
+/**
+ * The question of a request to a before-send hook; the response says what becomes of the message,
+ * as a `BeforeSendAnswer`. Rejects like `verifyWebhook`.
+ */
+export const verifyBeforeSend = (request: WebhookRequest, secret: string) =>
+  verify<BeforeSendQuestion>(request, secret)
+
+async function verify<Body>(request: WebhookRequest, secret: string): Promise<Body> {
   const body = request instanceof Request ? await request.text() : textOf(request.body)
   const webhook = new Webhook(secret)
   try {
-    // Signed by the server, which sends events of the contract.
-    return webhook.verify(body, headersOf(request.headers)) as WebhookEvent
+    // Signed by the server, which sends what the contract says.
+    return webhook.verify(body, headersOf(request.headers)) as Body
   } catch (error) {
     throw new WebhookVerificationError('unable to verify the webhook', { cause: error })
   }

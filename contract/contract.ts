@@ -2,6 +2,7 @@ import { abandoned } from './abandoned.ts'
 import { apps } from './apps.ts'
 import { channels } from './channels.ts'
 import { devices } from './devices.ts'
+import { hooks } from './hooks.ts'
 import { invites } from './invites.ts'
 import { jobs } from './jobs.ts'
 import { members } from './members.ts'
@@ -44,6 +45,7 @@ export const contract = {
   preferences,
   typing,
   webhooks,
+  hooks,
 }
 export type Contract = typeof contract
 
@@ -69,4 +71,5 @@ export const nounDescriptions: Record<keyof Contract, string> = {
   devices: 'Devices that receive push notifications.',
   preferences: 'What a user wants to be notified about.',
   webhooks: "Endpoints that are sent the events of an app; for the app's backend.",
+  hooks: "Endpoints that are asked before something happens; for the app's backend.",
 }

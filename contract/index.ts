@@ -21,6 +21,7 @@ export {
   userEvents,
 } from './events.ts'
 export { isUserId, systemUserId } from './fields.ts'
+export { BeforeSendAnswer, BeforeSendQuestion } from './hooks.ts'
 export { Invite } from './invites.ts'
 export { formatIssues } from './issues.ts'
 export { grouped, limits } from './limits.ts'

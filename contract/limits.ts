@@ -130,6 +130,11 @@ export const limits = {
     failingDays: 5,
     deliveriesKeptHours: 48,
   },
+  beforeSend: {
+    timeoutMs: { min: 100, default: 1_500, max: 2_000 },
+    /** The most messages of an app that wait for an answer of its hook, on one server. */
+    atOnce: 200,
+  },
   readMarksKeptDays: 90,
   largestInteger: 2_147_483_647,
 } as const

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { limits } from '@parley/contract'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { type Admit, createAdmission } from './core/admission.ts'
+import { createAskBeforeSend } from './core/before-send.ts'
 import type { Services } from './core/context.ts'
 import type { EventBus } from './core/event-bus.ts'
+import { createGuardedRequest } from './core/guarded-request.ts'
 import { createLastActive, type LastActive } from './core/last-active.ts'
 import type { Metrics } from './core/metrics.ts'
 import { isAllowedOrigin } from './core/origins.ts'
@@ -74,7 +76,8 @@ export function buildApp(options: AppOptions) {
     lastActive: createLastActive(db),
   }
   const realtime = connectRealtime(options, { app, nodeId, ...shared })
-  serve(app, options, { calls: createCalls(options, { realtime, ...shared }), realtime })
+  const { log } = app
+  serve(app, options, { calls: createCalls(options, { realtime, log, ...shared }), realtime })
 
   const unsubscribe = bus.subscribe(realtime.publisher)
   const unsubscribeShutdown = shutdown.subscribe(realtime.sendAway)
@@ -91,6 +94,7 @@ export function buildApp(options: AppOptions) {
 /** Used by calls and by real time. */
 type Shared = { admit: Admit; revocations: Revocations; lastActive: LastActive }
 type Realtime = ReturnType<typeof createRealtime>
+type Parts = Shared & { realtime: Realtime; log: FastifyBaseLogger }
 
 /** Real time on this node, with the broker that connects it to the other nodes. */
 function connectRealtime(
@@ -119,12 +123,10 @@ function connectRealtime(
 }
 
 /** Every operation as an instrumented call, by noun and verb. */
-function createCalls(
-  options: AppOptions,
-  { realtime, admit, revocations, lastActive }: Shared & { realtime: Realtime },
-) {
+function createCalls(options: AppOptions, { admit, ...parts }: Parts) {
   const { db, metrics, access, http } = options
   const { tokens, adminKey } = access
+  const { revocations } = parts
   const rateLimits = createRateLimits(http.rateLimits)
   const { takeUnknownKey } = rateLimits
   return instrumentedCalls(metrics, {
@@ -133,14 +135,14 @@ function createCalls(
     authenticate: createAuthenticate({ db, admit, tokens, adminKey, revocations, takeUnknownKey }),
     actAs: createActingUsers({ db, admit, revocations }),
     rateLimits,
-    services: servicesOf(options, { realtime, revocations, lastActive }),
+    services: servicesOf(options, parts),
     metrics,
   })
 }
 
 const servicesOf = (
-  { db, bus, shutdown, access, urls, webhooks, jobs }: AppOptions,
-  { realtime, revocations, lastActive }: Omit<Shared, 'admit'> & { realtime: Realtime },
+  { db, metrics, bus, shutdown, access, urls, webhooks, jobs }: AppOptions,
+  { realtime, log, revocations, lastActive }: Omit<Parts, 'admit'>,
 ): Services => ({
   tokens: access.tokens,
   version: limits.apiVersion,
@@ -154,6 +156,7 @@ const servicesOf = (
   ...jobs,
   inviteUrl: inviteUrl(urls),
   webhookUrlProblem: createWebhookUrlCheck(webhooks),
+  askBeforeSend: createAskBeforeSend({ request: createGuardedRequest(webhooks), metrics, log }),
   get wsUrl() {
     return urls.wsUrl()
   },

@@ -14,9 +14,10 @@ const wallClock: Record<string, number> = {
   'jobs/run-job.ts': 1,
   'jobs/retry-after.ts': 1,
   'jobs/push/index.ts': 3,
-  // The times of what is sent to webhooks, which their receivers check.
+  // The times of what is sent to webhooks and hooks, which their receivers check.
+  'core/signed-request.ts': 1,
+  'features/messages/before-send.ts': 1,
   'jobs/webhooks/deliver.ts': 1,
-  'jobs/webhooks/request.ts': 1,
 }
 
 test('the server reads the wall clock only for times of day, never for durations', () => {

@@ -9,6 +9,7 @@ import {
 } from '@parley/contract'
 import type { DbConnection, PendingWrite, Tx } from '../db/client.ts'
 import { transactionAtOnce } from '../db/transaction.ts'
+import type { AskBeforeSend } from './before-send.ts'
 import { EventBuffer } from './event-buffer.ts'
 import type { EventPublisher } from './event-bus.ts'
 import type { JobStaging } from './jobs.ts'
@@ -33,6 +34,8 @@ export type UserCaller = {
   keyHash?: string
   /** The id of the trace that the call belongs to. */
   trace?: string
+  /** Whether the app's hook is asked before a message of theirs is stored. */
+  isScreened?: boolean
 }
 
 /** What the payloads of durable events say about their cause. */
@@ -50,6 +53,7 @@ export type Services = {
   inviteUrl: (token: string) => string
   /** What is wrong with the URL of a webhook; undefined: nothing. */
   webhookUrlProblem: (url: string) => string | undefined
+  askBeforeSend: AskBeforeSend
   version: string
   userAdminAccess: UserAdminAccess
   revocations: Revocations

@@ -59,6 +59,12 @@ export function createMetrics() {
       labelNames: ['reason'] as const,
       registers,
     }),
+    beforeSend: new Counter({
+      name: 'parley_before_send_total',
+      help: 'Messages judged by before-send hooks by outcome: allow, change, refuse, or error.',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
     events: new Counter({
       name: 'parley_events_total',
       help: 'Durable events published by this process, each to one topic.',

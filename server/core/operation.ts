@@ -43,6 +43,14 @@ type BatchRules<Op extends Operation> = {
     commands: Command<Op>[],
     options: { mayWait: boolean },
   ) => Promise<(Outcome<Op> | typeof CONTENDED)[]>
+  /**
+   * Comes before all that, and holds no connection while it waits: returns the input to carry out,
+   * or the result at once.
+   */
+  prepare?: (
+    ctx: ConnectionlessContext<Op['auth']>,
+    input: Input<Op>,
+  ) => Promise<{ input: Input<Op> } | { repeated: Output<Op> }>
   /** The result of an earlier command that this one repeats, if there is one. */
   findRepeated: (ctx: Context<Op['auth']>, input: Input<Op>) => Promise<Output<Op> | undefined>
 }

@@ -4,6 +4,7 @@ import { abandoned } from './abandoned.ts'
 import { apps } from './apps.ts'
 import { channels } from './channels/index.ts'
 import { devices } from './devices.ts'
+import { hooks } from './hooks.ts'
 import { invites } from './invites.ts'
 import { jobs } from './jobs.ts'
 import { members } from './members/index.ts'
@@ -43,4 +44,5 @@ export const operations = {
   preferences,
   typing,
   webhooks,
+  hooks,
 } satisfies { [Noun in keyof Contract]: Implements<Noun> }

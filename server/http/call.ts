@@ -200,11 +200,21 @@ function createRunner(
       return withFirstSteps(inTransaction, (call) =>
         inTransaction(call, (ctx) => implementation.run(ctx, call.input)),
       )
-    case 'batch':
-      return withFirstSteps(
+    case 'batch': {
+      const runBatch = withFirstSteps(
         inTransaction,
         createBatchRunner({ inTransaction, metrics }, implementation),
       )
+      const { prepare } = implementation
+      if (!prepare) return runBatch
+      return async ({ input, ...call }) => {
+        const { caller } = call
+        const prepared = await prepare({ caller, services, read: (work) => use(call, work) }, input)
+        if ('input' in prepared) return runBatch({ ...call, input: prepared.input as never })
+        await call.onRepeat()
+        return prepared.repeated
+      }
+    }
   }
 }
 

@@ -9,7 +9,7 @@ export const CACHE_ENTRIES = 20_000
  * Caches values of the database for a while. A value that was loaded while any entry was dropped is
  * not cached: it may be older than the revocation.
  */
-export function createLookupCache<Value extends string | number | boolean>() {
+export function createLookupCache<Value extends NonNullable<unknown>>() {
   const cached = createLru<Value>({ entries: CACHE_ENTRIES, ttl: CACHE_MS })
   let drops = 0
   type Look = () => Promise<Value | undefined>

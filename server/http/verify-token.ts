@@ -8,26 +8,32 @@ import type { Db, Tx } from '../db/client.ts'
 import { CACHE_ENTRIES, CACHE_MS, createLookupCache } from './lookup-cache.ts'
 
 type VerifyTokenOptions = { db: Db; admit: Admit; tokens: Tokens; revocations: Revocations }
-type GenerationRow = { tokenGeneration: number }
+type UserFacts = { tokenGeneration: number; isScreened: boolean }
 
 /** Returns the user of a bearer token, by its claims and the current generation of their tokens. */
 export function createVerifyToken({ db, admit, tokens, revocations }: VerifyTokenOptions) {
-  const generations = createLookupCache<number>()
+  const users = createLookupCache<UserFacts>()
   /** Revoked tokens, by user and generation. */
   const badTokens = createLru<true>({ entries: CACHE_ENTRIES, ttl: CACHE_MS })
   revocations.subscribe((revoked) => {
-    if ('userId' in revoked) generations.drop(userKey(revoked))
+    if ('userId' in revoked) users.drop(userKey(revoked))
   })
 
-  const currentGeneration = (user: UserRef, until: number) => {
-    const select = (db: Tx) => db<GenerationRow[]>`
-      select u.token_generation
+  const currentFacts = (user: UserRef, until: number) => {
+    const select = (db: Tx) => db<UserFacts[]>`
+      select
+        u.token_generation,
+        exists (
+          select
+          from before_send_hooks bsh
+          where bsh.app_id = u.app_id
+        ) as is_screened
       from users u
       where u.app_id = ${user.appId} and u.id = ${user.userId} and u.deleted_at is null`
     const { appId, userId } = user
-    return generations.load(userKey(user), {
+    return users.load(userKey(user), {
       inTurn: (look) => admit({ appId, userId, until }, look),
-      select: async () => (await db.use(select, until))[0]?.tokenGeneration,
+      select: async () => (await db.use(select, until))[0],
     })
   }
 
@@ -40,16 +46,16 @@ export function createVerifyToken({ db, admit, tokens, revocations }: VerifyToke
     const { appId, userId, admin, generation } = claims
     const id = `${userKey(claims)}:${generation}`
     if (badTokens.has(id)) throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
-    let current = await currentGeneration(claims, until)
+    let current = await currentFacts(claims, until)
     // A token newer than the cached generation was minted after a revocation on another node.
-    if (current !== undefined && current < generation) {
-      generations.drop(userKey(claims))
-      current = await currentGeneration(claims, until)
+    if (current !== undefined && current.tokenGeneration < generation) {
+      users.drop(userKey(claims))
+      current = await currentFacts(claims, until)
     }
-    if (current !== generation) {
+    if (current?.tokenGeneration !== generation) {
       badTokens.set(id, true)
       throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
     }
-    return { appId, userId, admin }
+    return { appId, userId, admin, isScreened: current.isScreened }
   }
 }

@@ -1,13 +1,14 @@
 import { once } from 'node:events'
 import type { Task, TaskList } from 'graphile-worker'
 import type { EventPublisher } from '../core/event-bus.ts'
+import type { GuardOptions } from '../core/guarded-request.ts'
 import type { JobStaging } from '../core/jobs.ts'
 import type { Metrics } from '../core/metrics.ts'
+import { withTimeout } from '../core/with-timeout.ts'
 import type { Db } from '../db/client.ts'
 import type { Cleanup } from './cleanup.ts'
 import { startDraining } from './drain.ts'
 import { expireGivenUp } from './given-up.ts'
-import type { GuardOptions } from './guarded-request.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import type { Log } from './log.ts'
 import { createFetch, type FetchOptions } from './previews/fetch.ts'
@@ -20,7 +21,6 @@ import { runJob } from './run-job.ts'
 import { type Handlers, type JobBatch, type QueuedTask, taskSettings } from './tasks.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 import { startWebhooks } from './webhooks/index.ts'
-import { withTimeout } from './with-timeout.ts'
 
 export type JobsOptions = {
   db: Db

@@ -10,6 +10,15 @@ import { TWIN_APP_ID } from '../support/twin/index.ts'
 import type { CallerCredentials } from '../support/validated.ts'
 import { ADMIN_KEY, useWorld, type World } from '../support/world.ts'
 
+/** Those whose rows a test may leave behind. */
+const TABLES = [
+  'channels',
+  'workspaces',
+  'users',
+  'webhooks',
+  'webhook_deliveries',
+  'before_send_hooks',
+]
 /** A word in everything that belongs to the group, and nowhere else. */
 export const SECRET_WORD = 'hush'
 export type Tenant = { appId: string; apiKey: string }
@@ -25,8 +34,7 @@ export function useTenants() {
   // What a test leaves behind would be compared in all that follow.
   afterEach(async () => {
     const { db } = world()
-    for (const table of ['channels', 'workspaces', 'users', 'webhooks', 'webhook_deliveries'])
-      await db`delete from ${db(table)} where app_id <> ${TWIN_APP_ID}`
+    for (const table of TABLES) await db`delete from ${db(table)} where app_id <> ${TWIN_APP_ID}`
     await db`delete from events where topic not like ${`%:${TWIN_APP_ID}:%`}`
   })
   return { world, ours: (): Tenant => world(), theirs: () => theirs }
@@ -148,8 +156,10 @@ export async function argsFor(
 ): Promise<Record<string, unknown>> {
   const { world, channelId, messageId, workspaceId, ownerId, thirdId, outsiderId, tenant, owner } =
     scene
-  const { webhooks } = world.api({ apiKey: tenant.apiKey })
+  const { webhooks, hooks } = world.api({ apiKey: tenant.apiKey })
   const url = 'https://example.com'
+  if (id.startsWith('hooks.'))
+    await hooks.setBeforeSend({ url: `${url}/${SECRET_WORD}`, onError: 'allow' })
   let created: Promise<string> | undefined
   const newWebhook = () =>
     (created ??= webhooks
@@ -179,6 +189,7 @@ export async function argsFor(
     deliveryId: async () => (await webhooks.test({ webhookId: await newWebhook() })).id,
     url: () => url,
     events: () => ['*'],
+    onError: () => 'allow',
     since: () => new Date(Date.now() - 60_000).toISOString(),
     token: async () =>
       id === 'invites.accept' ? (await owner.invites.create({ workspaceId })).token : randomUUID(),

@@ -94,6 +94,9 @@ const matrix = rows(`
   webhooks.deliveries     401    401      401    401   404      ok  401     401      401     401
   webhooks.retry          401    401      401    401   404      ok  401     401      401     401
   webhooks.replay         401    401      401    401   404      ok  401     401      401     401
+  hooks.setBeforeSend     401    401      401    401   ok       ok  401     401      401     401
+  hooks.getBeforeSend     401    401      401    401   404      ok  401     401      401     401
+  hooks.deleteBeforeSend  401    401      401    401   404      ok  401     401      401     401
 `)
 
 /** The answers to invalid credentials, by the credentials that an operation requires. */

@@ -8,7 +8,7 @@ export { channels, formerMembers, members, readMarks } from './channels.ts'
 export { connections, events, jobWorkers, nodes, stagedJobs, userStreams } from './delivery.ts'
 export { linkPreviews, messages, pins, reactions, tombstoneCounts } from './messages.ts'
 export { devices, preferences, users } from './users.ts'
-export { webhookDeliveries, webhooks } from './webhooks.ts'
+export { beforeSendHooks, webhookDeliveries, webhooks } from './webhooks.ts'
 export {
   workspaceInvites,
   workspaceInviteUses,

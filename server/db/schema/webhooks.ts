@@ -41,6 +41,16 @@ export const webhooks = pgTable(
   (t) => [index().on(t.appId)],
 )
 
+/** The endpoint that judges an app's messages before they are stored. */
+export const beforeSendHooks = pgTable('before_send_hooks', {
+  appId: appId().primaryKey(),
+  url: text().notNull(),
+  onError: text().$type<'allow' | 'deny'>().notNull(),
+  timeoutMs: integer().notNull(),
+  secret: text().notNull(),
+  createdAt: createdAt(),
+})
+
 /**
  * An event that a webhook is sent. The payload stays in `events`, so that it goes when the event or
  * its message does. Rows of deleted webhooks are left to the cleanup.

@@ -4,8 +4,10 @@ import { CONTENDED, implementBatch, RequiresFirstError } from '../../core/operat
 import type { Tx } from '../../db/client.ts'
 import { channelForReader, isOpen } from '../access.ts'
 import { joinOpenChannel } from '../members/index.ts'
-import { insertSystemUser, SYSTEM_USER } from '../system-user.ts'
+import { insertSystemUser } from '../system-user.ts'
 import { type Append, createAppender, type SendOutcome } from './append.ts'
+import { judge } from './before-send.ts'
+import { findRepeated } from './repeated.ts'
 import { readFacts, type SendCommand, type SendFacts } from './send-facts.ts'
 import { selectMessages, toMessage } from './view.ts'
 
@@ -48,19 +50,8 @@ export const send = implementBatch(contract.messages.send, {
     write()
     return outcomes
   },
-  findRepeated: async (ctx, { channelId, clientId }) => {
-    if (clientId === undefined) return undefined
-    const { db, caller } = ctx
-    const which = db`
-      where msg.app_id = ${caller.appId}
-        and msg.channel_id = ${channelId}
-        and msg.user_id = ${caller.userId ?? SYSTEM_USER.id}
-        and msg.client_id = ${clientId}`
-    const [view] = await selectMessages(db, { viewer: caller.userId, which })
-    if (!view) return undefined
-    await channelForReader(ctx, channelId)
-    return toMessage(view)
-  },
+  findRepeated,
+  prepare: judge,
 })
 
 function decide(

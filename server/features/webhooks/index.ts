@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto'
 import { contract, limits, type Webhook } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
-import type { Services } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
+import { newWebhookSecret } from '../../core/signed-request.ts'
 import { deliveries, replay, retry, test } from './deliveries.ts'
+import { requireUrl } from './url.ts'
 import { found, webhookColumns } from './view.ts'
 
 const create = implement(contract.webhooks.create, async (ctx, { url, events, description }) => {
@@ -16,7 +16,7 @@ const create = implement(contract.webhooks.create, async (ctx, { url, events, de
     from apps
     where id = ${appId}
     for no key update`
-  const secret = newSecret()
+  const secret = newWebhookSecret()
   const [webhook] = await ctx.db<Webhook[]>`
     insert into webhooks as wh (id, app_id, url, events, description, secret)
     select
@@ -90,7 +90,7 @@ const remove = implementWithoutTransaction(
 const rotate = implementWithoutTransaction(
   contract.webhooks.rotate,
   async ({ db, caller }, { webhookId }) => {
-    const secret = newSecret()
+    const secret = newWebhookSecret()
     const [webhook] = await db<Webhook[]>`
       update webhooks wh
       set
@@ -117,12 +117,4 @@ export const webhooks = {
   replay,
 } satisfies Implements<'webhooks'>
 
-/** In the form that the Standard Webhooks convention gives to keys. */
-const newSecret = () => `whsec_${randomBytes(24).toString('base64')}`
-
 const distinct = (events: string[]) => [...new Set(events)]
-
-function requireUrl({ webhookUrlProblem }: Pick<Services, 'webhookUrlProblem'>, url: string) {
-  const problem = webhookUrlProblem(url)
-  if (problem !== undefined) throw new ApiError('VALIDATION_ERROR', `url: ${problem}`)
-}

@@ -1,7 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { hostAndPortOf } from '../../core/addresses.ts'
-import { createGuardedRequest, type GuardOptions, UnfetchableError } from '../guarded-request.ts'
-import { withTimeout } from '../with-timeout.ts'
+import {
+  createGuardedRequest,
+  type GuardOptions,
+  UnfetchableError,
+} from '../../core/guarded-request.ts'
+import { withTimeout } from '../../core/with-timeout.ts'
 import { createHostLimit, type HostLimit } from './fair-share.ts'
 
 type ContentType = 'html' | 'json'

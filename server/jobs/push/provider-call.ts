@@ -1,7 +1,7 @@
 import { traceparentOf } from '../../core/trace.ts'
+import { withTimeout } from '../../core/with-timeout.ts'
 import { jobTraces } from '../job-trace.ts'
 import { secondsUntil } from '../retry-after.ts'
-import { withTimeout } from '../with-timeout.ts'
 import type { PushSettings } from './settings.ts'
 
 /** The provider did not answer, had a problem of its own, or asked us to come back later. */

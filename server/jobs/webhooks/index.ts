@@ -1,6 +1,6 @@
+import { createGuardedRequest, type GuardOptions } from '../../core/guarded-request.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import type { Db } from '../../db/client.ts'
-import { createGuardedRequest, type GuardOptions } from '../guarded-request.ts'
 import type { Log } from '../log.ts'
 import type { Timings } from '../timings.ts'
 import { createCollector } from './collect.ts'

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { type Envelope, parseTopic } from '@parley/contract'
-import { Webhook } from 'standardwebhooks'
-import { type GuardedRequest, UnfetchableError } from '../guarded-request.ts'
+import { type GuardedRequest, UnfetchableError } from '../../core/guarded-request.ts'
+import { signedHeaders } from '../../core/signed-request.ts'
+import { withTimeout } from '../../core/with-timeout.ts'
 import { secondsUntil } from '../retry-after.ts'
-import { withTimeout } from '../with-timeout.ts'
 
 /** The outcome of trying a delivery. */
 export type DeliveryOutcome = {
@@ -36,14 +36,7 @@ export async function post(
   { url, id, body, secrets }: SignedRequest,
   { request, signal, timeoutMs }: SendOptions,
 ): Promise<DeliveryOutcome> {
-  const now = new Date()
-  const headers = {
-    'content-type': 'application/json',
-    'user-agent': 'Parley webhook',
-    'webhook-id': id,
-    'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
-    'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(id, now, body)).join(' '),
-  }
+  const headers = signedHeaders({ id, body, secrets })
   const isOver = new AbortController()
   try {
     return await withTimeout(timeoutMs, signal, async (signal) => {

@@ -84,10 +84,14 @@ async function createFixture(world: World, needed: Set<Pool>): Promise<Fixture> 
   }
 }
 
-/** The same, with webhooks, of which an app has a few only: in an app of its own. */
-async function createFixtureWithWebhooks(world: World): Promise<Fixture> {
+/**
+ * Operations on what an app has only a few of, or which changes what others do: they get an app of
+ * their own.
+ */
+const isApart = (id: string) => /^(webhooks|hooks)\./.test(id)
+async function createFixtureApart(world: World): Promise<Fixture> {
   const { ids, credentials } = await createFixture(world, new Set())
-  const { apiKey } = await world.operator.apps.create({ name: 'Webhooks' })
+  const { apiKey } = await world.operator.apps.create({ name: 'Apart' })
   const { webhooks } = world.api({ apiKey })
   const webhookId: string[] = []
   const deliveryId: string[] = []
@@ -105,9 +109,7 @@ async function createFixtureWithWebhooks(world: World): Promise<Fixture> {
 
 /** What an operation needs, so that it is carried out. */
 export const fixtureFor = (world: World, id: string, op: Operation) =>
-  id.startsWith('webhooks.')
-    ? createFixtureWithWebhooks(world)
-    : createFixture(world, poolsOf(id, op))
+  isApart(id) ? createFixtureApart(world) : createFixture(world, poolsOf(id, op))
 
 /**
  * The fixtures of a test file. Operations that leave theirs as it was, like those that only read,
@@ -116,7 +118,7 @@ export const fixtureFor = (world: World, id: string, op: Operation) =>
 export function createFixtures(world: () => World, leavesAsItWas: (op: Operation) => boolean) {
   const made = new Map<string, Promise<Fixture>>()
   return (id: string, op: Operation) => {
-    const isShared = leavesAsItWas(op) && !id.startsWith('webhooks.')
+    const isShared = leavesAsItWas(op) && !isApart(id)
     const key = isShared ? 'shared' : id
     const create = () =>
       isShared ? createFixture(world(), ALL_POOLS) : fixtureFor(world(), id, op)

@@ -3,13 +3,7 @@ import { Resolver } from 'node:dns/promises'
 import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
-import {
-  hostAndPortOf,
-  hostOf,
-  isIpAddress,
-  isPlainHttpUrl,
-  isPublicAddress,
-} from '../core/addresses.ts'
+import { hostAndPortOf, hostOf, isIpAddress, isPlainHttpUrl, isPublicAddress } from './addresses.ts'
 
 /** The URL must not be requested, or its response cannot be used. */
 export class UnfetchableError extends Error {
@@ -51,7 +45,8 @@ export function createGuardedRequest({
     }
     const addresses = await resolve(resolver(), host, options.signal)
     const arePublic = addresses.every(({ address }) => isPublicAddress(address))
-    if (addresses.length === 0 || !arePublic) throw new UnfetchableError(`not public: ${host}`)
+    if (addresses.length === 0) throw new UnfetchableError(`no address found: ${host}`)
+    if (!arePublic) throw new UnfetchableError(`not public: ${host}`)
     return send(url, { ...options, lookup: lookupReturning(addresses) })
   }
 }

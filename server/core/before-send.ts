@@ -1,0 +1,122 @@
+import type { IncomingMessage } from 'node:http'
+import { BeforeSendAnswer, type BeforeSendQuestion, limits } from '@parley/contract'
+import { v7 as uuidv7 } from 'uuid'
+import { type GuardedRequest, UnfetchableError } from './guarded-request.ts'
+import { createLru } from './lru.ts'
+import type { Metrics } from './metrics.ts'
+import { signedHeaders } from './signed-request.ts'
+import { withTimeout } from './with-timeout.ts'
+
+/** The endpoint of an app that judges its messages. */
+export type BeforeSendHook = {
+  url: string
+  onError: 'allow' | 'deny'
+  timeoutMs: number
+  secret: string
+}
+/** Asks an endpoint once; what it does not answer as it should is answered by its `onError`. */
+export type AskBeforeSend = (
+  hook: BeforeSendHook,
+  question: BeforeSendQuestion,
+) => Promise<BeforeSendAnswer>
+
+type AskOptions = {
+  request: GuardedRequest
+  metrics: Pick<Metrics, 'beforeSend'>
+  log: { warn: (facts: object, message: string) => void }
+}
+
+/** The endpoint did not answer, or not as it should. */
+class HookError extends Error {
+  override readonly name = 'HookError'
+}
+/** Of how many apps it is known that their hook failed last. */
+const FAILING_APPS = 10_000
+
+export function createAskBeforeSend({ request, metrics, log }: AskOptions): AskBeforeSend {
+  const asking = new Map<string, number>()
+  const failing = createLru<true>({ entries: FAILING_APPS })
+
+  /** So that the messages of an app with a slow hook do not fill the memory of the server. */
+  const withPlace = async <T>(appId: string, work: () => Promise<T>) => {
+    const count = asking.get(appId) ?? 0
+    if (count >= limits.beforeSend.atOnce) throw new HookError('too many questions at once')
+    asking.set(appId, count + 1)
+    try {
+      return await work()
+    } finally {
+      const left = (asking.get(appId) ?? 1) - 1
+      if (left === 0) asking.delete(appId)
+      else asking.set(appId, left)
+    }
+  }
+
+  return async (hook, question) => {
+    const { appId } = question
+    try {
+      const answer = await withPlace(appId, () => post(request, hook, question))
+      failing.delete(appId)
+      metrics.beforeSend.inc({ outcome: answer.action })
+      return answer
+    } catch (error) {
+      const problem = problemOf(error, hook)
+      metrics.beforeSend.inc({ outcome: 'error' })
+      if (!failing.has(appId)) log.warn({ appId, error: problem }, 'before-send hook failing')
+      failing.set(appId, true)
+      return hook.onError === 'allow'
+        ? { action: 'allow' }
+        : { action: 'refuse', reason: 'The message could not be checked' }
+    }
+  }
+}
+
+async function post(
+  request: GuardedRequest,
+  { url, secret, timeoutMs }: BeforeSendHook,
+  question: BeforeSendQuestion,
+) {
+  const body = JSON.stringify(question)
+  const headers = signedHeaders({ id: uuidv7(), body, secrets: [secret] })
+  return withTimeout(timeoutMs, undefined, async (signal) => {
+    const response = await request(new URL(url), { method: 'POST', headers, body, signal })
+    const { statusCode = 0 } = response
+    if (statusCode < 200 || statusCode > 299) {
+      response.destroy()
+      throw new HookError(`answered ${statusCode}`)
+    }
+    const { data } = BeforeSendAnswer.safeParse(parsed(await textOf(response)))
+    if (!data) throw new HookError('the answer is not one of the documented ones')
+    const { text, attachments } = { ...question.data, ...data }
+    if (text === '' && attachments.length === 0)
+      throw new HookError('the answer leaves neither text nor attachments')
+    return data
+  })
+}
+
+async function textOf(response: IncomingMessage) {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > limits.bodyBytes) throw new HookError(`answered over ${limits.bodyBytes} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new HookError('the answer is not JSON')
+  }
+}
+
+/** Network and protocol errors carry a code; any other error is a bug here. */
+function problemOf(error: unknown, { timeoutMs }: BeforeSendHook) {
+  if (error instanceof HookError || error instanceof UnfetchableError) return error.message
+  if (!(error instanceof Error)) throw error
+  if (error.name === 'AbortError') return `no answer within ${timeoutMs} ms`
+  if ('code' in error) return String(error.code)
+  throw error
+}

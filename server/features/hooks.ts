@@ -1,0 +1,60 @@
+import { contract, type Output } from '@parley/contract'
+import { ApiError } from '../core/errors.ts'
+import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
+import { newWebhookSecret } from '../core/signed-request.ts'
+import type { Tx } from '../db/client.ts'
+import { requireUrl } from './webhooks/url.ts'
+
+/** The columns of hook `bsh` that its app sees. */
+const hookColumns = (db: Tx) => db`bsh.url, bsh.on_error, bsh.timeout_ms, bsh.created_at`
+
+type HookWithSecret = Output<typeof contract.hooks.setBeforeSend>
+const setBeforeSend = implementWithoutTransaction(
+  contract.hooks.setBeforeSend,
+  async ({ db, caller, services }, { url, onError, timeoutMs }) => {
+    requireUrl(services, url)
+    const [hook] = await db<HookWithSecret[]>`
+      insert into before_send_hooks as bsh (app_id, url, on_error, timeout_ms, secret)
+      values (${caller.appId}, ${url}, ${onError}, ${timeoutMs}, ${newWebhookSecret()})
+      on conflict (app_id) do update set
+        url = excluded.url,
+        on_error = excluded.on_error,
+        timeout_ms = excluded.timeout_ms
+      returning ${hookColumns(db)}, bsh.secret`
+    return found(hook)
+  },
+)
+
+const getBeforeSend = implementWithoutTransaction(
+  contract.hooks.getBeforeSend,
+  async ({ db, caller }) => {
+    const [hook] = await db<Output<typeof contract.hooks.getBeforeSend>[]>`
+      select ${hookColumns(db)}
+      from before_send_hooks bsh
+      where bsh.app_id = ${caller.appId}`
+    return found(hook)
+  },
+)
+
+const deleteBeforeSend = implementWithoutTransaction(
+  contract.hooks.deleteBeforeSend,
+  async ({ db, caller }) => {
+    const [hook] = await db<{ appId: string }[]>`
+      delete from before_send_hooks
+      where app_id = ${caller.appId}
+      returning app_id`
+    found(hook)
+    return { success: true }
+  },
+)
+
+export const hooks = {
+  setBeforeSend,
+  getBeforeSend,
+  deleteBeforeSend,
+} satisfies Implements<'hooks'>
+
+function found<Row>(row: Row | undefined): Row {
+  if (row === undefined) throw new ApiError('NOT_FOUND', 'No before-send hook is set')
+  return row
+}

@@ -1,0 +1,182 @@
+import type { ServerResponse } from 'node:http'
+import { verifyBeforeSend, WebhookVerificationError } from '@parley/client/server'
+import { expect, test } from 'vitest'
+import { answering } from '../support/receiver.ts'
+import { complaint, forbidden, notFound, refusal } from '../support/refusal.ts'
+import { until } from '../support/until.ts'
+import { judging, useHooks } from './fixture.ts'
+
+const { current, newScene } = useHooks()
+const allow = judging({ action: 'allow' })
+
+test('a hook is asked about each message of a user, and what it allows is stored', async () => {
+  const { send, stored, asked, secret, appId, channelId } = await newScene()
+  current().receiver.answerWith(allow)
+  await send('First', { custom: { orderId: 7 }, clientId: 'c1', silent: true })
+  await send('Second')
+  expect(await stored()).toEqual([
+    [1, 'First'],
+    [2, 'Second'],
+  ])
+  const [first, second] = asked()
+  if (!first || !second) throw new Error('the hook was asked less often than messages were sent')
+  expect(asked()).toHaveLength(2)
+  expect(await verifyBeforeSend(first, secret)).toEqual({
+    type: 'message.before_send',
+    timestamp: expect.stringMatching(/^\d{4}-.*Z$/),
+    appId,
+    data: {
+      channelId,
+      userId: 'ana',
+      text: 'First',
+      attachments: [],
+      custom: { orderId: 7 },
+      clientId: 'c1',
+      silent: true,
+    },
+  })
+  expect(first.headers['webhook-id']).not.toBe(second.headers['webhook-id'])
+  const other = `whsec_${Buffer.alloc(24, 7).toString('base64')}`
+  await expect(verifyBeforeSend(first, other)).rejects.toThrow(WebhookVerificationError)
+})
+
+test('a message is stored as its hook has changed it, for everybody', async () => {
+  const { send, ben, channelId, asked } = await newScene()
+  const attachments = [{ type: 'image', url: 'https://example.com/b.png' }]
+  current().receiver.answerWith(
+    judging({ action: 'change', text: 'Hello @ben', attachments, custom: { checked: true } }),
+  )
+  const sent = await send('Hello @carl', { custom: { draft: true } })
+  expect(sent).toMatchObject({
+    text: 'Hello @ben',
+    mentions: ['ben'],
+    attachments,
+    custom: { checked: true },
+  })
+  const { messages } = await ben.messages.list({ channelId })
+  expect(messages).toEqual([sent])
+  current().receiver.answerWith(judging({ action: 'change', custom: {} }))
+  expect(await send('As it was', { custom: { draft: true } })).toMatchObject({
+    text: 'As it was',
+    attachments: [],
+  })
+  expect(asked().map(({ data }) => data.text)).toEqual(['Hello @carl', 'As it was'])
+})
+
+test('a refused message is not stored, and its author is told the reason', async () => {
+  const { send, stored } = await newScene()
+  const { receiver } = current()
+  receiver.answerWith(judging({ action: 'refuse', reason: 'No links, please' }))
+  const refused = send('https://spam.example.com', { clientId: 'c1' })
+  expect([await refusal(refused), await complaint(refused)]).toEqual([
+    forbidden,
+    'No links, please',
+  ])
+  receiver.answerWith(allow)
+  await send('Sorry')
+  expect(await stored()).toEqual([[1, 'Sorry']])
+})
+
+test('a repeated message is not judged again', async () => {
+  const { send, stored, asked } = await newScene()
+  const { receiver } = current()
+  receiver.answerWith(judging({ action: 'change', text: 'Changed' }))
+  const sent = await send('Hello', { clientId: 'c1' })
+  receiver.answerWith(judging({ action: 'refuse', reason: 'No' }))
+  expect(await send('Hello', { clientId: 'c1' })).toEqual(sent)
+  expect(asked()).toHaveLength(1)
+  expect(await stored()).toEqual([[1, 'Changed']])
+})
+
+const unusable = [
+  ['a status of 500', answering(500)],
+  [
+    'an allowance and a status of 500',
+    (response: ServerResponse) => response.writeHead(500).end('{"action":"allow"}'),
+  ],
+  ['no content', answering(204)],
+  ['a redirect', answering(302, { location: '/elsewhere' })],
+  ['an upgrade', answering(101)],
+  ['no JSON', judging(undefined)],
+  ['an unknown action', judging({ action: 'delete' })],
+  ['no reason', judging({ action: 'refuse' })],
+  ['a text that is too long', judging({ action: 'change', text: 'x'.repeat(10_001) })],
+  ['nothing left of the message', judging({ action: 'change', text: '' })],
+  ['a closed connection', (response: ServerResponse) => response.destroy()],
+] as const
+
+test.each(unusable)(
+  'a hook that answers with %s decides as was set for errors',
+  async (_, answer) => {
+    const [allowing, denying] = [await newScene({ onError: 'allow' }), await newScene()]
+    current().receiver.answerWith(answer)
+    expect(await allowing.send('Hello')).toMatchObject({ text: 'Hello' })
+    const denied = denying.send('Hello')
+    expect([await refusal(denied), await complaint(denied)]).toEqual([
+      forbidden,
+      'The message could not be checked',
+    ])
+    expect([allowing.asked().length, denying.asked().length]).toEqual([1, 1])
+    expect(await denying.stored()).toEqual([])
+  },
+)
+
+test('a hook that answers too late is not waited for', async () => {
+  const { send, stored } = await newScene({ onError: 'allow', timeoutMs: 100 })
+  const denying = await newScene({ onError: 'deny', timeoutMs: 100 })
+  current().receiver.answerWith(() => {})
+  await send('Hello')
+  expect(await stored()).toEqual([[1, 'Hello']])
+  expect(await refusal(denying.send('Hello'))).toEqual(forbidden)
+})
+
+test('messages that wait for a hook hold no connection, and delay no other app', async () => {
+  const { send, stored, asked } = await newScene()
+  const other = await newScene()
+  await other.backend.hooks.deleteBeforeSend()
+  const { receiver, world } = current()
+  const held: (() => void)[] = []
+  receiver.answerWith((response) => held.push(() => allow(response)))
+  const sends = Array.from({ length: 6 }, (_, n) => send(`m${n}`))
+  await until(() => asked().length === 6)
+  const carl = await other.userOf('carl')
+  await carl.channels.create({ type: 'public', name: 'Town' })
+  const { channelId } = other
+  await other.backend.messages.send({ channelId, text: 'Not judged' })
+  expect((await world.backend.channels.list()).channels).toEqual([])
+  expect(await stored()).toEqual([])
+  for (const release of held) release()
+  await Promise.all(sends)
+  expect((await stored()).map(([seq]) => seq)).toEqual([1, 2, 3, 4, 5, 6])
+})
+
+test('what a backend sends is not judged, for itself or as a user', async () => {
+  const { backend, apiKey, channelId, asked, stored } = await newScene()
+  current().receiver.answerWith(judging({ action: 'refuse', reason: 'No' }))
+  await backend.messages.send({ channelId, text: 'From the backend' })
+  const asAna = current().world.api({ apiKey, userId: 'ana' })
+  await asAna.messages.send({ channelId, text: 'As ana' })
+  expect((await stored()).map(([, text]) => text)).toEqual(['From the backend', 'As ana'])
+  expect(asked()).toEqual([])
+})
+
+test('a message that its author may not send is refused before its hook sees it', async () => {
+  const { userOf, channelId, asked } = await newScene()
+  const outsider = await userOf('olga')
+  expect(await refusal(outsider.messages.send({ channelId, text: 'Hello' }))).toEqual(forbidden)
+  const missing = crypto.randomUUID()
+  expect(await refusal(outsider.messages.send({ channelId: missing, text: 'Hello' }))).toEqual(
+    notFound,
+  )
+  expect(asked()).toEqual([])
+})
+
+test('a hook judges the messages of its app only', async () => {
+  const ours = await newScene()
+  const theirs = await newScene()
+  current().receiver.answerWith(allow)
+  await ours.send('Ours')
+  await theirs.send('Theirs')
+  expect(ours.asked().map(({ data }) => data.text)).toEqual(['Ours'])
+  expect(theirs.asked().map(({ data }) => data.text)).toEqual(['Theirs'])
+})

@@ -1,0 +1,129 @@
+import { limits } from '@parley/contract'
+import { createAskBeforeSend } from '@parley/server/core/before-send'
+import { createGuardedRequest } from '@parley/server/core/guarded-request'
+import { createMetrics } from '@parley/server/core/metrics'
+import { expect, test } from 'vitest'
+import { answering } from '../support/receiver.ts'
+import { invalid, notFound, refusal } from '../support/refusal.ts'
+import { until } from '../support/until.ts'
+import { judging, useHooks } from './fixture.ts'
+
+const { current, newScene } = useHooks()
+const allow = judging({ action: 'allow' })
+
+test('a hook that is set again keeps its secret, and only setting it shows that', async () => {
+  const { id: appId, apiKey } = await current().world.operator.apps.create({ name: 'Hooks' })
+  const { hooks } = current().world.api({ apiKey })
+  expect(await refusal(hooks.getBeforeSend())).toEqual(notFound)
+  expect(await refusal(hooks.deleteBeforeSend())).toEqual(notFound)
+  const url = 'https://shop.example.com/before-send'
+  const { secret, ...set } = await hooks.setBeforeSend({ url, onError: 'deny' })
+  expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{32}$/)
+  expect(set).toMatchObject({ url, onError: 'deny', timeoutMs: 1_500 })
+  expect(await hooks.getBeforeSend()).toEqual(set)
+  const changed = await hooks.setBeforeSend({ url: `${url}2`, onError: 'allow', timeoutMs: 100 })
+  expect(changed).toEqual({ ...set, url: `${url}2`, onError: 'allow', timeoutMs: 100, secret })
+  expect(await hooks.deleteBeforeSend()).toEqual({ success: true })
+  expect(await refusal(hooks.getBeforeSend())).toEqual(notFound)
+  const again = await hooks.setBeforeSend({ url, onError: 'deny' })
+  expect([appId, again.secret]).not.toContain(secret)
+})
+
+test('a hook that cannot be asked, or not in time, is refused', async () => {
+  const { backend } = await newScene()
+  const url = 'https://shop.example.com/'
+  const { hooks } = backend
+  const before = await hooks.getBeforeSend()
+  for (const args of [
+    { url: 'http://127.0.0.1/', onError: 'deny' },
+    { url: 'https://user:word@shop.example.com/', onError: 'deny' },
+    { url: 'ftp://shop.example.com/', onError: 'deny' },
+    { url, onError: 'deny', timeoutMs: 2_001 },
+    { url, onError: 'deny', timeoutMs: 99 },
+    { url, onError: 'ask' },
+    { url },
+    { onError: 'allow' },
+  ] as Parameters<typeof hooks.setBeforeSend>[0][])
+    expect(await refusal(hooks.setBeforeSend(args))).toEqual(invalid)
+  expect(await hooks.getBeforeSend()).toEqual(before)
+})
+
+test('a deleted hook is asked no more', async () => {
+  const { backend, asked, send, stored } = await newScene()
+  current().receiver.answerWith(judging({ action: 'refuse', reason: 'No' }))
+  await backend.hooks.deleteBeforeSend()
+  // Sent with a token that was used while the hook was there.
+  await send('Hello')
+  expect(await stored()).toEqual([[1, 'Hello']])
+  expect(asked()).toEqual([])
+})
+
+/** What a server does with its hooks, and what it logs and counts. */
+function newAsker() {
+  const { receiver } = current()
+  const metrics = createMetrics()
+  const lines: unknown[] = []
+  const ask = createAskBeforeSend({
+    request: createGuardedRequest({ allowedHosts: [receiver.host] }),
+    metrics,
+    log: { warn: (facts, message) => lines.push({ ...facts, message }) },
+  })
+  const hook = { url: receiver.url, timeoutMs: 60_000, secret: `whsec_${btoa('x'.repeat(24))}` }
+  const question = (appId: string) => ({
+    type: 'message.before_send' as const,
+    timestamp: new Date().toISOString(),
+    appId,
+    data: { channelId: crypto.randomUUID(), userId: 'ana', text: 'Hello', attachments: [] },
+  })
+  const countOf = async (outcome: string) =>
+    (await metrics.beforeSend.get()).values.find(({ labels }) => labels.outcome === outcome)
+      ?.value ?? 0
+  const askFor = (appId: string, onError: 'allow' | 'deny' = 'deny') =>
+    ask({ ...hook, onError }, question(appId))
+  return { askFor, lines, countOf }
+}
+
+test('a hook that fails is logged once until it works again, and each verdict counts', async () => {
+  const { receiver } = current()
+  const { askFor, lines, countOf } = newAsker()
+  receiver.answerWith(answering(500))
+  for (let n = 0; n < 3; n++) await askFor('app-1')
+  await askFor('app-2', 'allow')
+  receiver.answerWith(allow)
+  await askFor('app-1')
+  receiver.answerWith(answering(404))
+  await askFor('app-1')
+  const line = (appId: string, error: string) => ({
+    appId,
+    error,
+    message: 'before-send hook failing',
+  })
+  expect(lines).toEqual([
+    line('app-1', 'answered 500'),
+    line('app-2', 'answered 500'),
+    line('app-1', 'answered 404'),
+  ])
+  expect([await countOf('error'), await countOf('allow')]).toEqual([5, 1])
+})
+
+test('of an app a bounded number of messages waits for its hook, of another one more', async () => {
+  const { receiver } = current()
+  const { askFor, lines } = newAsker()
+  const held: (() => void)[] = []
+  receiver.answerWith((response) => held.push(() => allow(response)))
+  const { atOnce } = limits.beforeSend
+  const waiting = Array.from({ length: atOnce }, () => askFor('busy'))
+  await until(() => held.length === atOnce)
+  expect(await askFor('busy')).toMatchObject({ action: 'refuse' })
+  expect(await askFor('busy', 'allow')).toEqual({ action: 'allow' })
+  expect(lines).toMatchObject([{ appId: 'busy', error: 'too many questions at once' }])
+  const other = askFor('quiet')
+  await until(() => held.length === atOnce + 1)
+  for (const release of held) release()
+  expect(await other).toEqual({ action: 'allow' })
+  expect(new Set((await Promise.all(waiting)).map(({ action }) => action))).toEqual(
+    new Set(['allow']),
+  )
+  receiver.answerWith(allow)
+  expect(await askFor('busy')).toEqual({ action: 'allow' })
+})
