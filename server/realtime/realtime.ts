@@ -14,6 +14,7 @@ import { terminateLater } from './endpoint.ts'
 import { createEventLog } from './event-log.ts'
 import { Hub } from './hub.ts'
 import { KnownPresence } from './known-presence.ts'
+import { MissedProfiles } from './missed-profiles.ts'
 import type { RealtimeNode } from './node.ts'
 import { createOutageWatch } from './outage-watch.ts'
 import { PresenceTracker } from './presence.ts'
@@ -140,9 +141,11 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
   const userFanout = createUserFanout({
     ...local,
     onPresenceLost: (change) => knownPresence.handleLost(change),
+    onProfileLost: () => missedProfiles.missed(0),
   })
   const unread = new UnreadNotifier({ ...local, pauseMs: unreadPauseMs })
   const knownPresence = new KnownPresence({ db, deadAfterMs, tell: userFanout.presenceChanged })
+  const missedProfiles = new MissedProfiles({ db, tell: userFanout.profileChanged })
   const presence = new PresenceTracker({
     db,
     nodeId,
@@ -156,12 +159,10 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
       broker.send(change)
     },
   })
+  const parts = { hub, unread, presence, knownPresence, missedProfiles, sessions }
   const dispatcher = createDispatcher({
-    hub,
+    ...parts,
     userFanout,
-    knownPresence,
-    unread,
-    sessions,
     broker,
     revocations,
     metrics,
@@ -169,16 +170,8 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     report,
   })
   const { recheck } = dispatcher
-  const reconciliation = createReconciliation({
-    db,
-    hub,
-    sessions,
-    presence,
-    knownPresence,
-    unread,
-    recheck,
-  })
-  return { hub, unread, presence, knownPresence, sessions, dispatcher, reconciliation }
+  const reconciliation = createReconciliation({ ...parts, db, recheck })
+  return { ...parts, dispatcher, reconciliation }
 }
 
 type NodeParts = Pick<
