@@ -2,11 +2,14 @@ import { connectOnce, createDb } from '../db/client.ts'
 import { ownSchema } from '../db/own-schema.ts'
 import type { Broker, NodeNote } from './broker.ts'
 import { createListenerWatch, type ListenerWatch } from './listener-watch.ts'
+import { createNoteCounts } from './note-counts.ts'
 import { NoteAssembler } from './note-pieces.ts'
 import { createNoteSender } from './note-sender.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 
 const STOP_SECONDS = 1
+/** The last line of a node that stops. Like the number of a payload, it is no note. */
+const FAREWELL = '"farewell"'
 
 type PostgresBrokerOptions = {
   url: string
@@ -25,7 +28,7 @@ export function createPostgresBroker({
   report,
   timings,
 }: PostgresBrokerOptions): Broker & { listener: ListenerWatch } {
-  const { brokerBeatMs, brokerSilenceMs } = { ...defaults, ...timings }
+  const { brokerBeatMs, brokerSilenceMs, silentNodeMs } = { ...defaults, ...timings }
   const schema = ownSchema(url)
   /** Services in other schemas have channels of their own. */
   const channel = schema === undefined ? 'parley' : `parley_${schema}`
@@ -38,17 +41,22 @@ export function createPostgresBroker({
   let heartbeat: NodeJS.Timeout | undefined
   const watch = createListenerWatch(brokerSilenceMs)
 
+  let sent = 0
+  /** A payload that fails has used its number: those who hear the next one know. */
+  const numbered = (payload: string) => `${nodeId}\n${++sent}${payload.slice(nodeId.length)}`
+  const send = (payloads: string[]) => {
+    const numberedPayloads = payloads.map(numbered)
+    return notifier.use(
+      (db) => db`
+        select pg_notify(${channel}, payload)
+        from unnest(${numberedPayloads}::text[]) as payload`,
+    )
+  }
   const notify = (payloads: string[], onFailed = () => {}) =>
-    notifier
-      .use(
-        (db) => db`
-          select pg_notify(${channel}, payload)
-          from unnest(${payloads}::text[]) as payload`,
-      )
-      .catch((error) => {
-        onFailed()
-        report(error, 'broker notify failed')
-      })
+    send(payloads).catch((error) => {
+      onFailed()
+      report(error, 'broker notify failed')
+    })
   const sender = createNoteSender({ nodeId, notify: (payloads) => notify(payloads) })
   const listen = async (onPayload: (payload: string) => void, onListening: () => void) => {
     const previous = listener
@@ -63,8 +71,10 @@ export function createPostgresBroker({
     listener: watch,
     send: sender.send,
     async start({ onNote, onMissedNotes }) {
+      const counts = createNoteCounts({ silentMs: silentNodeMs, onMissed: onMissedNotes })
       const onPayload = createReceiver({
         nodeId,
+        counts,
         onNote,
         onOwn: (isBeat) => {
           lastHeartbeatAt = performance.now()
@@ -74,11 +84,13 @@ export function createPostgresBroker({
       })
       const onListening = () => {
         watch.restarted()
+        counts.restarted()
         onMissedNotes(performance.now() - heardAt)
       }
       await listen(onPayload, onListening)
       heartbeat = setInterval(() => {
         if (!sender.isFlushing()) void notify([`${nodeId}\n`], watch.sent())
+        counts.check(heardAt)
         if (performance.now() - lastHeartbeatAt <= brokerSilenceMs) return
         listen(onPayload, onListening).catch((error) => report(error, 'broker listen failed'))
       }, brokerBeatMs)
@@ -86,6 +98,8 @@ export function createPostgresBroker({
     async stop() {
       clearInterval(heartbeat)
       await sender.flushed()
+      // Nobody waits for it: the others notice without it.
+      send([`${nodeId}\n${FAREWELL}`]).catch(() => {})
       await Promise.all([
         notifier.end({ timeout: STOP_SECONDS }),
         listener?.end({ timeout: STOP_SECONDS }),
@@ -96,20 +110,30 @@ export function createPostgresBroker({
 
 type ReceiverOptions = {
   nodeId: string
+  counts: ReturnType<typeof createNoteCounts>
   onNote: (note: NodeNote) => void
   /** Called when a payload of this node has come back: one of its beats, or notes. */
   onOwn: (isBeat: boolean) => void
 }
 
-function createReceiver({ nodeId, onNote, onOwn }: ReceiverOptions) {
+const NUMBER = /^\d+$/
+const BEAT = /^\d+\n$/
+
+function createReceiver({ nodeId, counts, onNote, onOwn }: ReceiverOptions) {
   const assembler = new NoteAssembler()
   return (payload: string) => {
     const end = payload.indexOf('\n')
-    if (payload.slice(0, end) === nodeId) return onOwn(payload.length === end + 1)
-    const lines = payload.slice(end + 1).split('\n')
-    for (const line of lines) {
-      const note = assembler.accept(payload.slice(0, end), line)
-      if (note) onNote(JSON.parse(note) as NodeNote) // sent by another node
+    const content = payload.slice(end + 1)
+    const isBeat = BEAT.test(content)
+    if (payload.slice(0, end) === nodeId) return onOwn(isBeat)
+    const sender = payload.slice(0, end)
+    for (const line of content.split('\n')) {
+      if (NUMBER.test(line)) counts.received(sender, Number(line), isBeat)
+      else if (line === FAREWELL) counts.left(sender)
+      else {
+        const note = assembler.accept(sender, line)
+        if (note) onNote(JSON.parse(note) as NodeNote) // sent by another node
+      }
     }
   }
 }

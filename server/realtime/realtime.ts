@@ -21,7 +21,7 @@ import { PresenceTracker } from './presence.ts'
 import { closings } from './protocol/codes.ts'
 import { selectConnected, selectGenerations } from './queries.ts'
 import { createReconciliation } from './reconcile.ts'
-import { createSchedule } from './schedule.ts'
+import { createSchedule, oneAtATime } from './schedule.ts'
 import { SendMemory } from './send-memory.ts'
 import { Sessions } from './sessions.ts'
 import { timings as defaults, type Timings } from './timings.ts'
@@ -69,6 +69,7 @@ export function createRealtime({
   const { hub, unread, presence, knownPresence, sessions, dispatcher } = parts
   const { reconcile, beat, missedNotes } = parts.reconciliation
   const schedule = createSchedule(report)
+  const catchUp = oneAtATime(reconcile)
   let isClosing = false
   // Another node may have its database: the clients reconnect there.
   const leaveOutage = async () => {
@@ -91,7 +92,7 @@ export function createRealtime({
       await Promise.all([hub.start(), presence.heartbeat(), knownPresence.start()])
       const onMissedNotes = (milliseconds: number) => {
         missedNotes(milliseconds / 1_000)
-        reconcile().catch((error) => {
+        catchUp().catch((error) => {
           if (!isClosing) report(error, 'reconciliation after missed notes failed')
         })
       }
