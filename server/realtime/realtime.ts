@@ -78,10 +78,12 @@ export function createRealtime({
     const { code, reason } = closings.shutdown
     for (const socket of options.sockets()) socket.close(code, reason)
   }
-  const { observe, isOutage } = createOutageWatch({
+  const outageWatch = createOutageWatch({
     outageMs: timings.outageMs,
+    probe: options.db.ping,
     onOutage: () => void leaveOutage(),
   })
+  const { observe, isOutage } = outageWatch
 
   return {
     publisher: dispatcher.publisher,
@@ -97,6 +99,7 @@ export function createRealtime({
         })
       }
       await broker.start({ onNote: dispatcher.receive, onMissedNotes })
+      outageWatch.start()
       schedule.every(timings.reconcileMs, {
         work: () => observe(reconcile),
         problem: 'reconciliation failed',
@@ -113,6 +116,7 @@ export function createRealtime({
     },
     stop: async () => {
       schedule.stop()
+      outageWatch.stop()
       dispatcher.stop()
       unread.stop()
       await presence.stop().catch((error) => report(error, 'last heartbeat write failed'))
