@@ -180,7 +180,7 @@ test('a statement begun after its connection was closed is refused and runs nowh
   expect(deaths).toEqual([])
 })
 
-test('a node that is cut off in a transaction frees its locks within three seconds', async () => {
+test('a node that is cut off in a transaction frees its locks within 2.5 s', async () => {
   const other = connectOnce(world().databaseUrl)
   onTestFinished(() => other.end())
   // Lines of its own: the node of the other tests would wait for answers on silent ones.
@@ -195,7 +195,8 @@ test('a node that is cut off in a transaction frees its locks within three secon
   const stalled = pool.use((connection) =>
     transaction(connection, async (tx) => {
       await tx`select from channels where id = ${channelId} for update`
-      // PostgreSQL keeps this time. How long it takes here depends on the machine as well.
+      // PostgreSQL counts this time from the last answer on, and then frees the locks. How long
+      // that takes here depends on the machine as well.
       const [pause] = await tx<{ ms: number }[]>`
         select setting::int as ms
         from pg_settings
@@ -208,7 +209,7 @@ test('a node that is cut off in a transaction frees its locks within three secon
   const rejected = expect(stalled).rejects.toMatchObject({ code: expect.stringMatching(lost) })
   const pauseMs = await locked
   expect(pauseMs).toBeGreaterThan(0)
-  expect(pauseMs).toBeLessThan(3_000)
+  expect(pauseMs).toBeLessThanOrEqual(2_500)
   await other`select from channels where id = ${channelId} for update`
   await rejected
 })

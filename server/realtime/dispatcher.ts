@@ -7,6 +7,7 @@ import type { Broker, NodeNote, RevokedNote } from './broker.ts'
 import { applyHint, hintOf } from './hints.ts'
 import type { Hub } from './hub.ts'
 import type { KnownPresence } from './known-presence.ts'
+import type { MissedProfiles } from './missed-profiles.ts'
 import { closings } from './protocol/codes.ts'
 import type { Sessions } from './sessions.ts'
 import { TypingTracker } from './typing-tracker.ts'
@@ -17,6 +18,7 @@ type DispatcherOptions = {
   hub: Hub
   userFanout: UserFanout
   knownPresence: KnownPresence
+  missedProfiles: MissedProfiles
   unread: UnreadNotifier
   sessions: Sessions
   broker: Broker
@@ -48,6 +50,7 @@ export function createDispatcher(options: DispatcherOptions) {
         hub.broadcast([note.topic], note, note.onlyFor)
         return trackCounts(unread, note)
       case 'profile':
+        options.missedProfiles.record(note)
         return userFanout.profileChanged(note)
       case 'presence':
         knownPresence.record(note)

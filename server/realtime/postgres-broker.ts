@@ -2,11 +2,14 @@ import { connectOnce, createDb } from '../db/client.ts'
 import { ownSchema } from '../db/own-schema.ts'
 import type { Broker, NodeNote } from './broker.ts'
 import { createListenerWatch, type ListenerWatch } from './listener-watch.ts'
+import { createNoteCounts } from './note-counts.ts'
 import { NoteAssembler } from './note-pieces.ts'
 import { createNoteSender } from './note-sender.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 
 const STOP_SECONDS = 1
+/** The last line of a node that stops. Like the number of a payload, it is no note. */
+const FAREWELL = '"farewell"'
 
 type PostgresBrokerOptions = {
   url: string
@@ -25,11 +28,11 @@ export function createPostgresBroker({
   report,
   timings,
 }: PostgresBrokerOptions): Broker & { listener: ListenerWatch } {
-  const { brokerBeatMs, brokerSilenceMs } = { ...defaults, ...timings }
+  const { brokerBeatMs, brokerSilenceMs, silentNodeMs } = { ...defaults, ...timings }
   const schema = ownSchema(url)
   /** Services in other schemas have channels of their own. */
   const channel = schema === undefined ? 'parley' : `parley_${schema}`
-  const notifier = createNotifier({ url, channel, report })
+  const notifier = createNotifier({ url, channel, nodeId, report })
   let listener: ReturnType<typeof connectOnce> | undefined
   let lastHeartbeatAt = performance.now()
   /** When a note of our own last arrived, on whichever connection. */
@@ -51,8 +54,10 @@ export function createPostgresBroker({
     listener: watch,
     send: sender.send,
     async start({ onNote, onMissedNotes }) {
+      const counts = createNoteCounts({ silentMs: silentNodeMs, onMissed: onMissedNotes })
       const onPayload = createReceiver({
         nodeId,
+        counts,
         onNote,
         onOwn: (isBeat) => {
           lastHeartbeatAt = performance.now()
@@ -62,11 +67,13 @@ export function createPostgresBroker({
       })
       const onListening = () => {
         watch.restarted()
+        counts.restarted()
         onMissedNotes(performance.now() - receivedAt)
       }
       await listen(onPayload, onListening)
       heartbeat = setInterval(() => {
         if (!sender.isFlushing()) void notifier.notify([`${nodeId}\n`], watch.sent())
+        counts.check(receivedAt)
         if (performance.now() - lastHeartbeatAt <= brokerSilenceMs) return
         listen(onPayload, onListening).catch((error) => report(error, 'broker listen failed'))
       }, brokerBeatMs)
@@ -74,48 +81,69 @@ export function createPostgresBroker({
     async stop() {
       clearInterval(heartbeat)
       await sender.flushed()
+      notifier.farewell()
       await Promise.all([notifier.end(), listener?.end({ timeout: STOP_SECONDS })])
     },
   }
 }
 
-type NotifierOptions = Pick<PostgresBrokerOptions, 'url' | 'report'> & { channel: string }
+type NotifierOptions = Pick<PostgresBrokerOptions, 'url' | 'nodeId' | 'report'> & {
+  channel: string
+}
 
-function createNotifier({ url, channel, report }: NotifierOptions) {
+/** Sends payloads, each with the next number of this node after its id. */
+function createNotifier({ url, channel, nodeId, report }: NotifierOptions) {
   // A pool of one: it replaces a connection that fails.
   const db = createDb({ url, poolSize: 1, applicationName: 'parley-broker' })
+  let sent = 0
+  /** A payload that fails has used its number: nodes that receive the next one know. */
+  const numbered = (payload: string) => `${nodeId}\n${++sent}${payload.slice(nodeId.length)}`
+  const send = (payloads: string[]) => {
+    const numberedPayloads = payloads.map(numbered)
+    return db.use(
+      (db) => db`
+        select pg_notify(${channel}, payload)
+        from unnest(${numberedPayloads}::text[]) as payload`,
+    )
+  }
   return {
     notify: (payloads: string[], onFailed = () => {}) =>
-      db
-        .use(
-          (db) => db`
-            select pg_notify(${channel}, payload)
-            from unnest(${payloads}::text[]) as payload`,
-        )
-        .catch((error) => {
-          onFailed()
-          report(error, 'broker notify failed')
-        }),
+      send(payloads).catch((error) => {
+        onFailed()
+        report(error, 'broker notify failed')
+      }),
+    /** Nobody waits for it: without it the other nodes notice by themselves. */
+    farewell: () => void send([`${nodeId}\n${FAREWELL}`]).catch(() => {}),
     end: () => db.end({ timeout: STOP_SECONDS }),
   }
 }
 
 type ReceiverOptions = {
   nodeId: string
+  counts: ReturnType<typeof createNoteCounts>
   onNote: (note: NodeNote) => void
   /** Called when a payload of this node has come back: one of its beats, or notes. */
   onOwn: (isBeat: boolean) => void
 }
 
-function createReceiver({ nodeId, onNote, onOwn }: ReceiverOptions) {
+const NUMBER = /^\d+$/
+const BEAT = /^\d+\n$/
+
+function createReceiver({ nodeId, counts, onNote, onOwn }: ReceiverOptions) {
   const assembler = new NoteAssembler()
   return (payload: string) => {
     const end = payload.indexOf('\n')
-    if (payload.slice(0, end) === nodeId) return onOwn(payload.length === end + 1)
-    const lines = payload.slice(end + 1).split('\n')
-    for (const line of lines) {
-      const note = assembler.accept(payload.slice(0, end), line)
-      if (note) onNote(JSON.parse(note) as NodeNote) // sent by another node
+    const content = payload.slice(end + 1)
+    const isBeat = BEAT.test(content)
+    if (payload.slice(0, end) === nodeId) return onOwn(isBeat)
+    const sender = payload.slice(0, end)
+    for (const line of content.split('\n')) {
+      if (NUMBER.test(line)) counts.received(sender, Number(line), isBeat)
+      else if (line === FAREWELL) counts.left(sender)
+      else {
+        const note = assembler.accept(sender, line)
+        if (note) onNote(JSON.parse(note) as NodeNote) // sent by another node
+      }
     }
   }
 }

@@ -14,12 +14,13 @@ import { terminateLater } from './endpoint.ts'
 import { createEventLog } from './event-log.ts'
 import { Hub } from './hub.ts'
 import { KnownPresence } from './known-presence.ts'
+import { MissedProfiles } from './missed-profiles.ts'
 import type { RealtimeNode } from './node.ts'
 import { createOutageWatch } from './outage-watch.ts'
 import { PresenceTracker } from './presence.ts'
 import { selectConnected, selectGenerations } from './queries.ts'
 import { createReconciliation } from './reconcile.ts'
-import { createSchedule } from './schedule.ts'
+import { createSchedule, oneAtATime } from './schedule.ts'
 import { SendMemory } from './send-memory.ts'
 import { closeSockets, Sessions } from './sessions.ts'
 import { timings as defaults, type Timings } from './timings.ts'
@@ -67,16 +68,19 @@ export function createRealtime({
   const { hub, unread, presence, knownPresence, sessions, dispatcher } = parts
   const { reconcile, beat, missedNotes } = parts.reconciliation
   const schedule = createSchedule(report)
+  const catchUp = oneAtATime(reconcile)
   let isClosing = false
   const closeSessions = () => sessions.drain(timings.shutdownMs)
-  const { observe, isOutage } = createOutageWatch({
+  const outageWatch = createOutageWatch({
     outageMs: timings.outageMs,
+    probe: options.db.ping,
     // Another node may have its database: the clients reconnect there.
     onOutage: () => {
       report(undefined, 'database out of reach: closing all sockets')
       void closeSessions().then(() => closeSockets(options.sockets()))
     },
   })
+  const { observe, isOutage } = outageWatch
 
   return {
     publisher: dispatcher.publisher,
@@ -87,11 +91,12 @@ export function createRealtime({
       await Promise.all([hub.start(), presence.heartbeat(), knownPresence.start()])
       const onMissedNotes = (milliseconds: number) => {
         missedNotes(milliseconds / 1_000)
-        reconcile().catch((error) => {
+        catchUp().catch((error) => {
           if (!isClosing) report(error, 'reconciliation after missed notes failed')
         })
       }
       await broker.start({ onNote: dispatcher.receive, onMissedNotes })
+      outageWatch.start()
       schedule.every(timings.reconcileMs, {
         work: () => observe(reconcile),
         problem: 'reconciliation failed',
@@ -108,6 +113,7 @@ export function createRealtime({
     },
     stop: async () => {
       schedule.stop()
+      outageWatch.stop()
       dispatcher.stop()
       unread.stop()
       await presence.stop().catch((error) => report(error, 'last heartbeat write failed'))
@@ -137,9 +143,11 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
   const userFanout = createUserFanout({
     ...local,
     onPresenceLost: (change) => knownPresence.handleLost(change),
+    onProfileLost: () => missedProfiles.missed(0),
   })
   const unread = new UnreadNotifier({ ...local, pauseMs: unreadPauseMs })
   const knownPresence = new KnownPresence({ db, deadAfterMs, notify: userFanout.presenceChanged })
+  const missedProfiles = new MissedProfiles({ db, notify: userFanout.profileChanged })
   const presence = new PresenceTracker({
     db,
     nodeId,
@@ -153,12 +161,10 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
       broker.send(change)
     },
   })
+  const parts = { hub, unread, presence, knownPresence, missedProfiles, sessions }
   const dispatcher = createDispatcher({
-    hub,
+    ...parts,
     userFanout,
-    knownPresence,
-    unread,
-    sessions,
     broker,
     revocations,
     metrics,
@@ -166,16 +172,8 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     report,
   })
   const { recheck } = dispatcher
-  const reconciliation = createReconciliation({
-    db,
-    hub,
-    sessions,
-    presence,
-    knownPresence,
-    unread,
-    recheck,
-  })
-  return { hub, unread, presence, knownPresence, sessions, dispatcher, reconciliation }
+  const reconciliation = createReconciliation({ ...parts, db, recheck })
+  return { ...parts, dispatcher, reconciliation }
 }
 
 type NodeParts = Pick<

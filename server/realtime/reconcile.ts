@@ -2,6 +2,7 @@ import type { UserRef } from '../core/user-ref.ts'
 import type { Db } from '../db/client.ts'
 import type { Hub } from './hub.ts'
 import type { KnownPresence } from './known-presence.ts'
+import type { MissedProfiles } from './missed-profiles.ts'
 import type { PresenceTracker } from './presence.ts'
 import { closings } from './protocol/codes.ts'
 import { selectGenerations, selectRemoved, selectUnreadChanges } from './queries.ts'
@@ -14,6 +15,7 @@ type ReconciliationOptions = {
   sessions: Sessions
   presence: PresenceTracker
   knownPresence: KnownPresence
+  missedProfiles: MissedProfiles
   unread: UnreadNotifier
   recheck: (user: UserRef) => void
 }
@@ -31,7 +33,7 @@ const PASSES_BEFORE_PRESENCE = 3
  * ago that was.
  */
 export function createReconciliation(options: ReconciliationOptions) {
-  const { db, hub, sessions, presence, knownPresence, unread, recheck } = options
+  const { db, hub, sessions, presence, knownPresence, missedProfiles, unread, recheck } = options
   let checkedAt = performance.now()
   let passesBeforePresence = 0
 
@@ -47,6 +49,7 @@ export function createReconciliation(options: ReconciliationOptions) {
   /** Notes may have been missed during the last `seconds`: from other nodes, or to users here. */
   const missedNotes = (seconds: number) => {
     unread.recheck(seconds + OVERLAP_SECONDS)
+    missedProfiles.missed(seconds * 1_000)
     passesBeforePresence = PASSES_BEFORE_PRESENCE
   }
   /** Writes the heartbeat. If rows of this node were lost, notes to its users were lost as well. */
@@ -79,6 +82,7 @@ export function createReconciliation(options: ReconciliationOptions) {
       if (sessions.has(user)) recheck(user)
     }
     checkedAt = startedAt
+    await missedProfiles.catchUp()
     await comparePresence()
   }
   return { reconcile, beat, missedNotes }

@@ -26,3 +26,22 @@ export function createSchedule(report: (error: unknown, problem: string) => void
   }
   return { every, stop }
 }
+
+/** Work that never runs twice at once: calls during a run are served together, by one after it. */
+export function oneAtATime(work: () => Promise<unknown>) {
+  let isRunning = false
+  let isDue = false
+  return async () => {
+    isDue = true
+    if (isRunning) return
+    isRunning = true
+    try {
+      while (isDue) {
+        isDue = false
+        await work()
+      }
+    } finally {
+      isRunning = false
+    }
+  }
+}

@@ -19,6 +19,8 @@ export const timings = {
   brokerBeatMs: 5_000,
   /** The connection is dead when none of these notes has arrived for this long. */
   brokerSilenceMs: 12_000,
+  /** The notes of a node may be lost when nothing of it has arrived for this long. */
+  silentNodeMs: 12_000,
   typingMs: limits.typingSeconds * 1_000,
   unreadPauseMs: 250,
   /**

@@ -15,9 +15,11 @@ export type UserFanoutOptions = {
   broadcast: (topics: string[], event: Envelope) => void
   report: (error: unknown, problem: string) => void
 }
-type PresenceOptions = {
+type LossOptions = {
   /** The change could not be sent to the users of this node. */
   onPresenceLost: (change: PresenceNote) => void
+  /** Nor of this one. */
+  onProfileLost: () => void
 }
 
 export type UserFanout = ReturnType<typeof createUserFanout>
@@ -33,7 +35,8 @@ export function createUserFanout({
   broadcast,
   report,
   onPresenceLost,
-}: UserFanoutOptions & PresenceOptions) {
+  onProfileLost,
+}: UserFanoutOptions & LossOptions) {
   const coMembersOf = coalesce<UserRef, UserRef[]>(
     (users) => db.use((db) => selectCoMembers(db, nodeId, users)),
     { maxBatch: 500 },
@@ -78,7 +81,7 @@ export function createUserFanout({
         () => sendPresence(change),
         () => onPresenceLost(change),
       ),
-    profileChanged: (change: ProfileChange) => run(() => sendProfile(change)),
+    profileChanged: (change: ProfileChange) => run(() => sendProfile(change), onProfileLost),
     /** Sends members a copy of a channel's event. */
     channelUpdated: (topic: string, offset: number) => run(() => copyToMembers(topic, offset)),
   }

@@ -36,6 +36,8 @@ export function goodHistory(): History {
     faults: [],
     returns: [{ node: 0, milliseconds: 300 }],
     deaths: [],
+    closures: 0,
+    returnWithinMs: 10_000,
     messages,
     reactions: [{ messageId: 'id-2', userId: 'ben', emoji: '👍', isThere: true }],
     reads: [{ channelId: CHANNEL, userId: 'ana', lastReadSeq: 2 }],

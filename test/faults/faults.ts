@@ -27,6 +27,8 @@ const ofNode =
 const stopping = { breaksAnswers: true }
 const harmless = { breaksAnswers: false }
 const passing = { breaksAnswers: false, isMeasured: true }
+/** Of the answers within transactions: a call that is repeated gets through. */
+const CLOSED_SHARE = 0.15
 const everywhere = { node: undefined, breaksAnswers: false }
 
 /** Harm to a node, or to the way to it. */
@@ -114,6 +116,26 @@ export const delayDatabaseLine = ofNode('database delayed', harmless, async (nod
   await delay(3_000)
   node.databaseLine.delay(0)
 })
+
+/**
+ * Every few answers within a transaction the connection ends, before the answer or after it, as it
+ * does when a server or a pooler goes away: those of all nodes and of the worker.
+ */
+export async function closeInTransactions(rig: Rig) {
+  const { fraction, pick } = rig.random.fork()
+  const lines = [...rig.nodes, rig.worker].map(({ databaseLine }) => databaseLine)
+  const pickPlace = () => {
+    if (fraction() > CLOSED_SHARE) return undefined
+    rig.history.closures += 1
+    return pick(['before', 'after'] as const)
+  }
+  await rig.fault({ ...everywhere, name: 'closed in transactions' }, async () => {
+    for (const line of lines) line.closeInTransactions(pickPlace)
+    await delay(3_000)
+    for (const line of lines) line.closeInTransactions()
+  })
+  await rig.measureReturn(rig.nodes)
+}
 
 /** Harm to the database itself. */
 

@@ -3,7 +3,8 @@ import { groupsOf } from './groups.ts'
 import type { History } from './history.ts'
 
 /** The figures of a run: how much was done, and how much was broken. */
-export function figuresOf({ messages, calls, faults, returns, subscriptions, pushes }: History) {
+export function figuresOf(history: History) {
+  const { messages, calls, faults, returns, subscriptions, pushes } = history
   const answers = messages.map(({ acknowledged }) => acknowledged.length)
   const durations = calls.map(({ startedAt, endedAt }) => endedAt - startedAt).sort((a, b) => a - b)
   const byName = groupsOf(faults, ({ name }) => name)
@@ -21,7 +22,9 @@ export function figuresOf({ messages, calls, faults, returns, subscriptions, pus
     longestCallMs: Math.round(durations.at(-1) ?? 0),
     faults: faults.length,
     faultsByName: Object.fromEntries([...byName].map(([name, all]) => [name, all.length])),
+    closures: history.closures,
     returns: returns.length,
+    returnsOver2s: returns.filter(({ milliseconds }) => milliseconds > 2_000).length,
     longestReturnMs: Math.round(Math.max(0, ...returns.map(({ milliseconds }) => milliseconds))),
     delivered: subscriptions.reduce(
       (sum, { heard }) => sum + heard.filter(({ offset }) => offset !== undefined).length,

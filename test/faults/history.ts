@@ -8,6 +8,10 @@ export type History = {
   returns: Return[]
   /** What ended although nothing ended it. */
   deaths: string[]
+  /** Connections that were closed at an answer within a transaction. */
+  closures: number
+  /** How soon a node must serve again after its database does, in milliseconds. */
+  returnWithinMs: number
   messages: SentMessage[]
   reactions: SentReaction[]
   reads: SentRead[]

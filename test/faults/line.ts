@@ -2,7 +2,11 @@ import { once } from 'node:events'
 import net from 'node:net'
 
 type Pair = { near: net.Socket; far: net.Socket; isSilent: boolean }
+/** Says of an answer within a transaction whether the connection ends there, and on which side. */
+type Closure = () => 'before' | 'after' | undefined
 
+/** The end of an answer within a transaction: ReadyForQuery, with the state T. */
+const IN_TRANSACTION = Buffer.from('Z\0\0\0\x05T', 'latin1')
 /** The whole message by which PostgreSQL answers a COMMIT: its type, its length and its text. */
 const COMMITTED = Buffer.from('C\0\0\0\x0bCOMMIT\0', 'latin1')
 
@@ -14,6 +18,7 @@ export async function openLine(target: () => string) {
   let delayMs = 0
   let isFrozen = false
   let onCommitted: (() => void) | undefined
+  let closure: Closure | undefined
   const pairs = new Set<Pair>()
   const held = new Set<net.Socket>()
 
@@ -35,6 +40,12 @@ export async function openLine(target: () => string) {
         onCommitted()
         onCommitted = undefined
         return end()
+      }
+      const place = bytes.subarray(-IN_TRANSACTION.length).equals(IN_TRANSACTION) && closure?.()
+      if (place) {
+        if (place === 'after') near.write(bytes)
+        near.end()
+        return void far.destroy()
       }
       down(() => !pair.isSilent && near.writable && near.write(bytes))
     })
@@ -103,6 +114,10 @@ export async function openLine(target: () => string) {
     },
     delay: (milliseconds: number) => {
       delayMs = milliseconds
+    },
+    /** Ends connections as `finish` does, where this says; until it is called without. */
+    closeInTransactions: (where?: Closure) => {
+      closure = where
     },
     /** Cuts the next connection on which a COMMIT is answered, in place of the answer. */
     swallowCommit: () => new Promise<void>((resolve) => (onCommitted = resolve)),

@@ -50,6 +50,7 @@ export const scenarios: Record<string, Scenario> = {
   rolling: { seconds: 10, faults: [faults.rollNodes], hasVisitors: true },
   callers: { seconds: 15, faults: NETWORK, hasVisitors: true },
   lines: { seconds: 15, faults: DATABASE_LINES, hasVisitors: true },
+  closures: { seconds: 8, faults: [faults.closeInTransactions], pause: [0, 200] },
   'half-open': { seconds: 20, faults: [faults.silenceDatabaseLine] },
   backends: { seconds: 8, faults: [faults.terminateBackends], hasVisitors: true },
   'restart-fast': { seconds: 12, faults: [faults.restartDatabase('fast')], hasVisitors: true },
@@ -72,7 +73,7 @@ export const scenarios: Record<string, Scenario> = {
 }
 
 /** Those of every change: three minutes at most. The rest is for releases. */
-export const quick = ['commit', 'rolling', 'lines', 'restart-immediate', 'clock', 'mix']
+export const quick = ['commit', 'rolling', 'lines', 'closures', 'restart-immediate', 'clock', 'mix']
 
 const CLOCK_LIBRARIES = [
   '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1',

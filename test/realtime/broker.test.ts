@@ -2,23 +2,29 @@ import { topics } from '@parley/contract'
 import type { NodeNote } from '@parley/server/realtime/broker'
 import { NoteAssembler, piecesOf } from '@parley/server/realtime/note-pieces'
 import { createPostgresBroker } from '@parley/server/realtime/postgres-broker'
+import type { Timings } from '@parley/server/realtime/timings'
 import { expect, onTestFinished, test } from 'vitest'
 import { upTo } from '../support/events.ts'
+import { openProxy } from '../support/proxy.ts'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
-const world = useWorld()
+// This node is not silent for those that listen for silence.
+const world = useWorld({ timings: { brokerBeatMs: 50 } })
 /** A topic without subscriptions, so that the nodes of the world do nothing about these notes. */
 const topic = topics.user('019c9b1e-7a52-7cc1-8f0e-0a0000000009', 'nobody')
 let nodes = 0
+type OpenOptions = { url?: string; timings?: Partial<Timings> }
 
 /** A node's broker, and the offsets of the hints that it receives. */
-async function openBroker() {
+async function openBroker({ url = world().databaseUrl, timings = {} }: OpenOptions = {}) {
   const problems: string[] = []
+  const missed: number[] = []
   const offsets: number[] = []
   const paddings: unknown[] = []
   const broker = createPostgresBroker({
-    url: world().databaseUrl,
+    url,
+    timings,
     nodeId: `broker-${++nodes}`,
     report: (_, problem) => void problems.push(problem),
   })
@@ -28,7 +34,7 @@ async function openBroker() {
       offsets.push(note.offset)
       if ('padding' in note) paddings.push(note.padding)
     },
-    onMissedNotes: () => {},
+    onMissedNotes: (milliseconds) => void missed.push(milliseconds),
   })
   const end = { isOver: false }
   const stop = async () => {
@@ -37,7 +43,7 @@ async function openBroker() {
     await broker.stop()
   }
   onTestFinished(stop)
-  return { send: broker.send, stop, problems, offsets, paddings }
+  return { send: broker.send, stop, problems, offsets, paddings, missed }
 }
 const hint = (offset: number): NodeNote => ({ kind: 'hint', topic, offset })
 /** A hint as long as one wants. */
@@ -86,4 +92,28 @@ test('notes that a node sent before it stopped arrive', async () => {
   sender.send(hint(1))
   await sender.stop()
   await until(() => receiver.offsets.length === 1)
+})
+
+test('a node learns of notes that another one could not send, and of its silence', async () => {
+  const proxy = await openProxy(world().databaseUrl)
+  onTestFinished(proxy.close)
+  const sender = await openBroker({ url: proxy.databaseUrl, timings: { brokerBeatMs: 50 } })
+  const patient = await openBroker()
+  const watchful = await openBroker({ timings: { brokerBeatMs: 50, silentNodeMs: 500 } })
+  sender.send(hint(1))
+  await until(() => patient.offsets.length === 1 && watchful.offsets.length === 1)
+  const before = patient.missed.length
+  proxy.redirect('postgres://127.0.0.1:1')
+  proxy.cut()
+  sender.send(hint(2))
+  await until(() => sender.problems.length > 0)
+  proxy.redirect(world().databaseUrl)
+  await until(() => patient.missed.length > before)
+  sender.send(hint(3))
+  await until(() => watchful.offsets.length === 2)
+  watchful.missed.splice(0)
+  proxy.redirect('postgres://127.0.0.1:1')
+  proxy.cut()
+  await until(() => watchful.missed.some((milliseconds) => milliseconds > 500))
+  expect(patient.offsets).toEqual([1, 3])
 })

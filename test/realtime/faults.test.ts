@@ -1,6 +1,3 @@
-import { patience } from '@parley/server/db/client'
-import { createOutageWatch } from '@parley/server/realtime/outage-watch'
-import { timings as defaults } from '@parley/server/realtime/timings'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { whileRowLocked } from '../support/locks.ts'
 import { openProxy } from '../support/proxy.ts'
@@ -138,34 +135,3 @@ async function untilWorked(nodeId: string) {
     await until(async () => (await beatAt()) !== before)
   }
 }
-
-test('a node notices within 25 s that it has lost its database', () => {
-  const { outageMs, reconcileMs } = defaults
-  // The attempt that begins before the time is over may fail as late as a call does.
-  expect(outageMs + reconcileMs + patience.callMs).toBeLessThan(25_000)
-  expect(outageMs).toBeGreaterThan(reconcileMs + patience.callMs)
-})
-
-test('two failures over a long time begin an outage; the first success ends it', async () => {
-  vi.useFakeTimers({ toFake: ['performance'] })
-  onTestFinished(() => void vi.useRealTimers())
-  const onOutage = vi.fn()
-  const { observe, isOutage } = createOutageWatch({ outageMs: 1_000, onOutage })
-  const fail = () => expect(observe(() => Promise.reject(new Error('lost')))).rejects.toThrow()
-  vi.advanceTimersByTime(2_000)
-  await fail() // the process may have been stopped for so long
-  expect(isOutage()).toBe(false)
-  await observe(async () => {})
-  await fail()
-  await fail()
-  vi.advanceTimersByTime(999)
-  await fail()
-  expect(isOutage()).toBe(false)
-  vi.advanceTimersByTime(1)
-  await fail()
-  await fail()
-  expect(isOutage()).toBe(true)
-  expect(onOutage).toHaveBeenCalledOnce()
-  await observe(async () => {})
-  expect(isOutage()).toBe(false)
-})

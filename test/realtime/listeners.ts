@@ -61,3 +61,9 @@ export const presenceOf = ({ received }: TopicListener, userId: string) =>
     const isPresence = type === 'presence.online' || type === 'presence.offline'
     return isPresence && payload.userId === userId ? [type] : []
   })
+
+/** The names that were received of a user, oldest first. */
+export const namesOf = ({ received }: TopicListener, userId: string) =>
+  received.flatMap(({ envelope: { type, payload } }) =>
+    type === 'user.updated' && payload.user.id === userId ? [payload.user.name] : [],
+  )

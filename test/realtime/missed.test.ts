@@ -6,7 +6,7 @@ import { openProxy } from '../support/proxy.ts'
 import { RawSocket, useSockets } from '../support/socket.ts'
 import { until } from '../support/until.ts'
 import { createWorld, useWorld } from '../support/world.ts'
-import { counts, createGroup, presenceOf, useListeners } from './listeners.ts'
+import { counts, createGroup, namesOf, presenceOf, useListeners } from './listeners.ts'
 
 const world = useWorld({
   presenceGraceSeconds: 0,
@@ -15,7 +15,7 @@ const world = useWorld({
 })
 const { connect, listenAs, userTopic, newUsers } = useListeners(world)
 
-test('a node that missed notes sends its users the reads and presence they missed', async () => {
+test('a node that missed notes sends its users the changes that they missed', async () => {
   const [ana, ben] = await newUsers()
   const [eve, dan] = await newUsers()
   const channelId = await createGroup(ana, ben, eve, dan)
@@ -48,6 +48,9 @@ test('a node that missed notes sends its users the reads and presence they misse
   proxy.redirect('postgres://127.0.0.1:1')
   await ben.reads.mark({ channelId })
   await eve.reads.mark({ channelId })
+  const { users } = world().backend
+  await users.put({ userId: ben.id, name: ben.id, custom: { plan: 'pro' } })
+  await users.put({ userId: ana.id, name: 'Ana Renamed' })
   dans.disconnect()
   await connect(ana).ready()
   await until(async () => (await connectedIds()).join() === [ana, ben, eve].map(idOf).sort().join())
@@ -61,6 +64,8 @@ test('a node that missed notes sends its users the reads and presence they misse
     await listener.until(() => counts(listener, 'channel.total_unread_changed', from).at(-1) === 0)
     await listener.until(() => presenceOf(listener, dan.id).at(-1) === 'presence.offline')
     await listener.until(() => presenceOf(listener, ana.id).at(-1) === 'presence.online')
+    await listener.until(() => namesOf(listener, ana.id).at(-1) === 'Ana Renamed')
+    expect(namesOf(listener, ben.id)).toEqual([])
   }
 })
 

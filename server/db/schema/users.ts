@@ -39,6 +39,8 @@ export const users = pgTable(
     lastActiveAt: instant(),
     createdAt: createdAt(),
     updatedAt: createdAt(),
+    /** When the name or image last changed: nodes that missed the note find it by this. */
+    profileChangedAt: instant(),
     deletedAt: instant(),
     /** When a deleted user was fully erased. Only after that can the id become a new user's. */
     forgottenAt: instant(),
@@ -52,6 +54,10 @@ export const users = pgTable(
       .concurrently()
       .where(sql`num_nulls(deleted_at) = 1`)
       .with({ gin_pending_list_limit: 256 }),
+    index('users_with_changed_profile')
+      .on(t.profileChangedAt)
+      .concurrently()
+      .where(sql`profile_changed_at is not null`),
     index('users_to_forget')
       .on(t.deletedAt)
       .where(sql`deleted_at is not null and forgotten_at is null`),

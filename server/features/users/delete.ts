@@ -51,7 +51,7 @@ const wipeUsers = (db: Tx, appId: string, ids: string[]) => db`
   update users
   set
     name = null, email = null, image = null, custom = '{}',
-    last_active_at = null, token_generation = token_generation + 1,
+    last_active_at = null, profile_changed_at = null, token_generation = token_generation + 1,
     updated_at = clock_timestamp(), deleted_at = clock_timestamp()
   where app_id = ${appId}
     and id = any(${ids})`

@@ -93,6 +93,15 @@ function upsert(db: Tx, appId: string, draftById: Record<string, UserDraft>) {
       last_active_at = coalesce(excluded.last_active_at, u.last_active_at),
       created_at = case when u.deleted_at is null then u.created_at else now() end,
       updated_at = case when u.deleted_at is null then clock_timestamp() else now() end,
+      profile_changed_at = case
+        when u.deleted_at is null
+          and (
+            (${replaces('name')} and coalesce(excluded.name, u.id) <> u.display_name)
+            or (${replaces('image')} and excluded.image is distinct from u.image)
+          )
+        then clock_timestamp()
+        else u.profile_changed_at
+      end,
       deleted_at = null,
       forgotten_at = null
     where u.deleted_at is null

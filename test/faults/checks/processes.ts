@@ -1,16 +1,12 @@
 import type { Check } from '../history.ts'
 
-const PROMISED_MS = 2_000
-/** What a machine may be slower that does other work as well. The figures say what was measured. */
-const BUSY = 5
-
 /** Nothing ended by itself. */
 export const nobodyDied: Check = ({ deaths }) => deaths
 
 /** Each node serves again within 2 s of the database, or 10 s where the machine is busy. */
-export const backInTime: Check = ({ returns }) =>
+export const backInTime: Check = ({ returns, returnWithinMs }) =>
   returns
-    .filter(({ milliseconds }) => milliseconds > BUSY * PROMISED_MS)
+    .filter(({ milliseconds }) => milliseconds > returnWithinMs)
     .map(({ node, milliseconds }) => `node ${node} was back after ${Math.round(milliseconds)} ms`)
 
 /**

@@ -5,6 +5,7 @@ import type { NodeNote } from '@parley/server/realtime/broker'
 import { createDispatcher } from '@parley/server/realtime/dispatcher'
 import { hintOf } from '@parley/server/realtime/hints'
 import type { KnownPresence } from '@parley/server/realtime/known-presence'
+import type { MissedProfiles } from '@parley/server/realtime/missed-profiles'
 import { closings } from '@parley/server/realtime/protocol/codes'
 import { type Session, Sessions } from '@parley/server/realtime/sessions'
 import type { UnreadNotifier } from '@parley/server/realtime/unread'
@@ -53,6 +54,7 @@ async function openDispatcher() {
     },
     // what the dispatcher calls of it
     knownPresence: { note: () => {} } as unknown as KnownPresence,
+    missedProfiles: { record: () => {} } as unknown as MissedProfiles, // the same
     broker: { start: async () => {}, stop: async () => {}, send: (note) => void sent.push(note) },
     // its counter
     metrics: { events: { inc: (count: number) => void events.push(count) } } as never,

@@ -1,0 +1,46 @@
+type NoteCountsOptions = {
+  /** A node that beats is dead, or cut off, when nothing of it arrived for this long. */
+  silentMs: number
+  /** Notes of another node may have been lost in the last `milliseconds`. */
+  onMissed: (milliseconds: number) => void
+}
+type Sender = { number: number; heardAt: number; isBeating: boolean }
+
+/**
+ * Tells whether notes of other nodes were lost before they arrived: each node numbers its payloads,
+ * and sends one even if it has no notes.
+ */
+export function createNoteCounts({ silentMs, onMissed }: NoteCountsOptions) {
+  const senders = new Map<string, Sender>()
+  let startedAt = performance.now()
+
+  return {
+    /** A payload has arrived. */
+    received: (nodeId: string, number: number, isBeat: boolean) => {
+      const now = performance.now()
+      const known = senders.get(nodeId)
+      if (known && number <= known.number) return
+      const isBeating = isBeat || known?.isBeating === true
+      senders.set(nodeId, { number, heardAt: now, isBeating })
+      // Nodes that are there when we begin to listen have sent before.
+      const isNew = known === undefined && now - startedAt > silentMs
+      if (isNew && number > 1) onMissed(silentMs)
+      if (known && number > known.number + 1) onMissed(now - known.heardAt)
+    },
+    /** The node has stopped, and has sent everything. */
+    left: (nodeId: string) => void senders.delete(nodeId),
+    /** Looks for nodes that fell silent, while our own notes arrived until `heardAt`. */
+    check: (heardAt: number) => {
+      const silent = [...senders].filter(([, sender]) => heardAt - sender.heardAt > silentMs)
+      for (const [nodeId] of silent) senders.delete(nodeId)
+      const beating = silent.flatMap(([, { isBeating, ...sender }]) => (isBeating ? sender : []))
+      if (beating.length === 0) return
+      onMissed(performance.now() - Math.min(...beating.map((sender) => sender.heardAt)))
+    },
+    /** A new connection listens. */
+    restarted: () => {
+      senders.clear()
+      startedAt = performance.now()
+    },
+  }
+}

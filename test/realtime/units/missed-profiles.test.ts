@@ -1,0 +1,43 @@
+import type { Db } from '@parley/server/db/client'
+import type { ProfileChange } from '@parley/server/realtime/broker'
+import { MissedProfiles } from '@parley/server/realtime/missed-profiles'
+import { expect, test } from 'vitest'
+import { ana } from './fixture.ts'
+
+const stored = [{ ...ana, name: 'Old', image: null }]
+const anew: ProfileChange = { appId: ana.appId, user: { id: ana.userId, name: 'New', image: null } }
+
+/** What is told of profiles that a search finds, while `search` decides when it answers. */
+function openProfiles(search: () => Promise<unknown[]>) {
+  const names: string[] = []
+  const profiles = new MissedProfiles({
+    db: { use: search } as unknown as Db, // what it calls of it
+    notify: ({ user }) => void names.push(user.name),
+  })
+  return { profiles, names }
+}
+
+test('a profile found while a note of it arrives is not told after the newer one', async () => {
+  const { profiles, names } = openProfiles(async () => {
+    profiles.record(anew)
+    return stored
+  })
+  profiles.missed(0)
+  await profiles.catchUp()
+  expect(names).toEqual([])
+})
+
+test('profiles are searched once after each gap, and again if that failed', async () => {
+  let isFailing = true
+  const { profiles, names } = openProfiles(async () => {
+    if (isFailing) throw new Error('lost')
+    return stored
+  })
+  await profiles.catchUp()
+  profiles.missed(0)
+  await expect(profiles.catchUp()).rejects.toThrow('lost')
+  isFailing = false
+  await profiles.catchUp()
+  await profiles.catchUp()
+  expect(names).toEqual(['Old'])
+})

@@ -1,0 +1,67 @@
+import { createNoteCounts } from '@parley/server/realtime/note-counts'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+
+const SILENT_MS = 1_000
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+})
+const pass = (milliseconds: number) => vi.advanceTimersByTime(milliseconds)
+
+function openCounts() {
+  const missed: number[] = []
+  const counts = createNoteCounts({
+    silentMs: SILENT_MS,
+    onMissed: (milliseconds) => void missed.push(milliseconds),
+  })
+  return { ...counts, missed }
+}
+
+test('a number that was left out shows lost notes, since the last that arrived', () => {
+  const { received, missed } = openCounts()
+  received('ana', 7, true)
+  received('ben', 1, true)
+  pass(10)
+  received('ana', 8, false)
+  pass(30)
+  received('ben', 2, true)
+  // A payload that arrives twice, or late, is nothing new.
+  received('ana', 8, false)
+  received('ana', 10, false)
+  received('ana', 9, false)
+  received('ana', 11, false)
+  expect(missed).toEqual([30])
+})
+
+test('a node that comes later has lost its first notes if they did not arrive', () => {
+  const { received, restarted, missed } = openCounts()
+  pass(SILENT_MS + 1)
+  received('ana', 1, false)
+  expect(missed).toEqual([])
+  received('ben', 2, false)
+  expect(missed).toEqual([SILENT_MS])
+  // Whoever listens anew has missed notes of all of them, and knows.
+  restarted()
+  received('ana', 9, false)
+  expect(missed).toHaveLength(1)
+})
+
+test('the silence of a node that beats shows lost notes once, unless it said farewell', () => {
+  const { received, left, check, missed } = openCounts()
+  // It sends only what it has to say.
+  received('worker', 1, false)
+  pass(10)
+  received('beating', 1, true)
+  received('beating', 2, false)
+  received('stopped', 1, true)
+  left('stopped')
+  const heardAt = performance.now()
+  pass(SILENT_MS + 1)
+  // This node has heard nothing either: its connection is what is silent.
+  check(heardAt)
+  expect(missed).toEqual([])
+  check(performance.now())
+  check(performance.now())
+  expect(missed).toEqual([SILENT_MS + 1])
+})
