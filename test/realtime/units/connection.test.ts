@@ -209,3 +209,16 @@ test('sends that are refused for their number get no reply', async () => {
   expect(messages().slice(1)).toEqual([{ id: 2, error: expect.objectContaining({ code: 111 }) }])
   expect(closed).toEqual([])
 })
+
+test('between a thousand commands of one socket and the next, others have a turn', async () => {
+  let handled = 0
+  const { connect, send } = await openConnection({
+    handle: (connection, commands) => {
+      handled += 1
+      return handleCommands(connection, commands)
+    },
+  })
+  await connect()
+  await send(...Array.from({ length: 999 }, () => ({ send: {} })))
+  expect(handled).toBe(1_000)
+})
