@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { limits } from '@parley/contract'
 import { afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { cleanupElsewhere } from './support/cleanup.ts'
+import { whileLocked } from './support/locks.ts'
 import { RawSocket, useSockets } from './support/socket.ts'
 import { patient } from './support/until.ts'
 import { type User, useWorld } from './support/world.ts'
@@ -149,6 +150,21 @@ test('channels and workspaces abandoned for longer than the setting are purged',
   expect(await stored()).toEqual([...old, ...kept].sort())
   await purge(7)
   expect(await stored()).toEqual(kept)
+})
+
+test('a channel that somebody joins while it is being purged is kept', async () => {
+  const channelId = await createChannel({ type: 'public' })
+  await age(8)
+  const [joined, purged] = await whileLocked(world(), channelId, async (waitFor) => {
+    const joining = ben.members.join({ channelId })
+    await waitFor(1)
+    const purging = purge(7)
+    await waitFor(2)
+    return [() => joining, () => purging] as const // they end after the lock
+  })
+  await Promise.all([joined(), purged()])
+  expect(await stored()).toEqual([channelId])
+  expect(await ben.channels.get({ channelId })).toMatchObject({ memberCount: 1 })
 })
 
 test('a channel is abandoned from the time that its last member left', async () => {

@@ -1,7 +1,9 @@
+import { selectErasureTargets } from '@parley/server/features/users/erase'
+import { createErasurePositions } from '@parley/server/jobs/erasure'
 import { expect, onTestFinished, test } from 'vitest'
 import { cleanupElsewhere, erased, expectCompleteHistory } from './support/cleanup.ts'
 import { upTo } from './support/events.ts'
-import { whileLocked } from './support/locks.ts'
+import { whileLocked, withoutCleanup } from './support/locks.ts'
 import { refusals } from './support/refusal.ts'
 import { createWorld, type User, useWorld } from './support/world.ts'
 
@@ -141,4 +143,36 @@ test('an interrupted erasure is completed by the next cleanup', async () => {
   await erased(world())
   for (const { id: channelId } of channels)
     expect((await nia.members.list({ channelId })).members).toHaveLength(1)
+})
+
+test('the erasure of one user goes on where it was, and that of another from the start', () => {
+  const positions = createErasurePositions()
+  const target = (userId: string, channelId = 'talk') => ({ appId: 'app', channelId, userId })
+  positions.set(target('ana'), 500)
+  const others = [target('ben'), target('ana', 'other')]
+  expect([target('ana'), ...others].map(positions.get)).toEqual([500, 0, 0])
+  positions.set(target('ben'), 7)
+  positions.delete(target('ana'))
+  expect([target('ana'), ...others].map(positions.get)).toEqual([0, 7, 0])
+})
+
+test('of users who are not deleted nothing is found to erase', async () => {
+  const [gone, kept] = await world().users('found-gone', 'found-kept')
+  const { id: channelId } = await gone.channels.create({
+    type: 'group',
+    name: 'Found',
+    memberIds: [kept.id],
+  })
+  const { appId, db, pool } = world()
+  const query = { appId, userIds: [gone.id, kept.id], exceptChannelIds: [], limit: 10 }
+  const find = () => pool.use((tx) => selectErasureTargets(tx, query))
+  expect(await find()).toEqual([])
+  await withoutCleanup(world(), async () => {
+    await db`
+      update users
+      set deleted_at = now()
+      where app_id = ${appId}
+        and id = ${gone.id}`
+    expect(await find()).toEqual([{ appId, channelId, userId: gone.id }])
+  })
 })

@@ -143,3 +143,14 @@ test('jobs that were given up are kept for a week', async () => {
   await expireGivenUp(world().pool)
   expect(await givenUpJobs()).toEqual([])
 })
+
+test('the cleanup deletes jobs that were given up more than a week ago', async () => {
+  const { job } = await giveUp()
+  const { db } = world()
+  await db`
+    update graphile_worker._private_jobs
+    set updated_at = now() - interval '8 days'
+    where id = ${job.id}`
+  await db`select graphile_worker.add_job('cleanup', '{}')`
+  await until(async () => (await givenUpJobs()).length === 0)
+})

@@ -99,6 +99,9 @@ test('an invalid job is given up after five attempts; the rest of its batch is r
   expect(await metrics.registry.getSingleMetricAsString('parley_jobs_total')).toContain(
     '{task="push-message",outcome="given_up"} 1',
   )
+  expect(await metrics.registry.getSingleMetricAsString('parley_jobs_total')).toContain(
+    '{task="push-message",outcome="failed"} 5',
+  )
 })
 
 test('pushes older than six hours are given up, younger ones are sent', async () => {

@@ -84,9 +84,11 @@ test('metrics show waiting jobs and the age of the oldest', async () => {
   await idle(world)
   onTestFinished(async () => void (await world.db`delete from graphile_worker._private_jobs`))
   await world.db`
-    select graphile_worker.add_job('unknown', '{}', run_at := now() - interval '5 minutes')`
+    select
+      graphile_worker.add_job('unknown', '{}', run_at := now() - interval '5 minutes'),
+      graphile_worker.add_job('unknown', '{}', run_at := now() - interval '1 minute')`
   const text = await scrape()
-  expect(text).toContain('parley_jobs_waiting{task="unknown",state="waiting"} 1')
+  expect(text).toContain('parley_jobs_waiting{task="unknown",state="waiting"} 2')
   expect(text).toMatch(/parley_jobs_oldest_seconds\{task="unknown"\} 30\d/)
 })
 
@@ -208,4 +210,23 @@ test('metrics show for how long the event loop was blocked', async () => {
 test('the metrics port serves only GET /metrics', async () => {
   expect((await fetch(url.replace('/metrics', '/'))).status).toBe(404)
   expect((await fetch(url, { method: 'POST' })).status).toBe(404)
+})
+
+test('metrics show the age of the oldest event that a webhook is still to be sent', async () => {
+  const { appId, backend, db } = world
+  const { id: webhookId } = await backend.webhooks.create({
+    url: 'https://example.com/hook',
+    events: ['workspace.*'],
+  })
+  onTestFinished(async () => void (await backend.webhooks.delete({ webhookId })))
+  const ages = { delivered: 3_600, pending: 300, retrying: 7_200 }
+  for (const [status, age] of Object.entries(ages))
+    await db`
+      insert into webhook_deliveries
+        (app_id, webhook_id, event_type, status, next_attempt_at, created_at)
+      values (
+        ${appId}, ${webhookId}, 'webhook.test', ${status},
+        now() + interval '1 day', now() - ${age} * interval '1 second'
+      )`
+  expect(await scrape()).toMatch(/^parley_webhook_oldest_seconds 3\d\d\b/m)
 })

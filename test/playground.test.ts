@@ -83,6 +83,8 @@ test('the page loads everything from this server and may connect to no other', a
     "frame-ancestors 'none'",
   ]
   expect(page.headers.get('content-security-policy')).toBe(policy.join('; '))
+  expect(page.headers.get('cache-control')).toBe('no-cache')
+  expect(page.headers.get('referrer-policy')).toBe('no-referrer')
   const html = await page.text()
   const addresses = [...html.matchAll(/(?:src|href)="([^"]*)"/g)]
     .map(([, address = '']) => address)

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { isDatabaseUnavailable } from '@parley/server/db/client'
 import { createPool } from '@parley/server/db/pool'
 import { createSlots } from '@parley/server/db/slots'
@@ -5,6 +7,25 @@ import { valueTypes } from '@parley/server/db/value-types'
 import { expect, onTestFinished, test, vi } from 'vitest'
 
 const never = new Promise<never>(() => {})
+
+/** How PostgreSQL accepts a connection, and is ready for a query. */
+const READY = Buffer.from('5200000008000000005a0000000549', 'hex')
+
+/** Accepts connections, but answers no query: it closes the connection then. */
+async function closingServer() {
+  const server = createServer((socket) => {
+    socket.once('data', () => {
+      socket.write(READY)
+      socket.once('data', () => socket.destroy())
+    })
+    socket.on('error', () => {})
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo // it listens on a port
+  return `postgres://127.0.0.1:${port}/unused`
+}
 
 test('the slots of the pool are granted in the order of the callers', async () => {
   const { acquire, release, waiting } = createSlots(1)
@@ -66,6 +87,35 @@ test('a deadline that is missed tells of an outage, unless it was for long work'
   await vi.advanceTimersByTimeAsync(1_000)
   await call
   expect(failed).toHaveBeenCalledTimes(1)
+})
+
+test('a connection that failed, missed its deadline or was closed is not lent again', async () => {
+  const { use, end } = createPool({
+    url: await closingServer(),
+    poolSize: 1,
+    applicationName: 'parley-test',
+    patience: { callMs: 60_000, statementMs: 60_000 },
+  })
+  onTestFinished(() => end({ timeout: 0 }))
+  const lent = () => use(async (db) => db)
+  const first = await lent()
+  expect(first.options.connection.statement_timeout).toBe(60_000)
+  expect(await lent()).toBe(first)
+  await expect(use(() => Promise.reject(new Error('a bug')))).rejects.toThrow('a bug')
+  expect(await lent()).toBe(first)
+  const lost = Object.assign(new Error('lost'), { code: 'ECONNRESET' })
+  await expect(use(() => Promise.reject(lost))).rejects.toBe(lost)
+  const second = await lent()
+  expect(second).not.toBe(first)
+  await expect(use(() => never, performance.now())).rejects.toThrow('in time')
+  const third = await lent()
+  expect(third).not.toBe(second)
+  const cut = use((db) => {
+    db`select 1`.catch(() => {})
+    return never
+  })
+  await expect(cut).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
+  expect(await lent()).not.toBe(third)
 })
 
 test('an error of the database means that it is unavailable, or that a query is wrong', () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { idle } from './support/idle.ts'
+import { withoutCleanup } from './support/locks.ts'
 import { usePushChannel } from './support/push.ts'
 
 const { world, provider, current, settle, send } = usePushChannel()
@@ -67,4 +68,24 @@ test('a muted channel sends only mentions and thread replies', async () => {
   await send('reply', { parentId: mine.id })
   await idle(world())
   expect(provider().kindsFor(ben.id).sort()).toEqual(['mention', 'thread-reply'])
+})
+
+test('an invitation to a channel that has been deleted is not pushed', async () => {
+  const { ana, ben } = current()
+  const { db, appId } = world()
+  const { id: channelId } = await ana.channels.create({
+    type: 'group',
+    name: 'Short-lived',
+    memberIds: [ben.id],
+  })
+  await idle(world())
+  expect(provider().kindsFor(ben.id)).toEqual(['channel-invite'])
+  // Until a cleanup has removed its rows, the channel still has members.
+  await withoutCleanup(world(), async () => {
+    await ana.channels.delete({ channelId })
+    const job = { appId, channelId, invitedBy: ana.id, userIds: [ben.id] }
+    await db`insert into staged_jobs (task, payload) values ('push-invite', ${db.json(job)})`
+    await idle(world())
+  })
+  expect(provider().kindsFor(ben.id)).toEqual(['channel-invite'])
 })

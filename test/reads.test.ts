@@ -1,3 +1,5 @@
+import { moveMarkers } from '@parley/server/features/reads'
+import { selectCountsOfUsers } from '@parley/server/realtime/unread-counts'
 import { expect, test } from 'vitest'
 import { channelEventsOf } from './support/events.ts'
 import { withoutCleanup } from './support/locks.ts'
@@ -163,4 +165,39 @@ test('only members mark a channel read, and only up to a message of the channel'
     expect(await refusal(ben.reads.mark({ channelId, messageId }))).toEqual(notFound)
   expect(await refusal(ben.reads.mark({ channelId, messageId: 'first' }))).toEqual(invalid)
   expect(await stateOf(ben, channelId)).toEqual({ unreadCount: 1, lastReadSeq: 0 })
+})
+
+test('a repeated read has the time of the last read, not of one before', async () => {
+  const [ana, ben] = await world().users('ana', 'ben')
+  const { channelId } = await talk(['one', 'two'], [ana, ben])
+  const readUpTo = async (lastReadSeq: number) => {
+    const move = { channelId, userId: ben.id, lastReadSeq, unreadAfterSeq: lastReadSeq }
+    const [position] = await world().pool.use((db) => moveMarkers(db, move))
+    return position
+  }
+  await readUpTo(1)
+  const last = await readUpTo(2)
+  expect(last).toMatchObject({ lastReadSeq: 2 })
+  expect(await readUpTo(2)).toEqual(last)
+  expect(await readUpTo(1)).toEqual(last)
+})
+
+test("only one's own read counts as a recent one", async () => {
+  const [ana, ben] = await world().users('recent-ana', 'recent-ben')
+  // A sender has read what they send, which leaves no mark.
+  const { channelId } = await talk(['one'], [ana, ben])
+  await ben.reads.mark({ channelId })
+  await world().db`
+    update read_marks
+    set read_at = now() - interval '1 hour'
+    where channel_id = ${channelId}
+      and user_id = ${ben.id}`
+  const { appId, pool } = world()
+  const users = [ana.id, ben.id].map((userId) => ({ appId, userId }))
+  const recent = async (readWithinSeconds: number) => {
+    const counts = await pool.use((db) => selectCountsOfUsers(db, { users, readWithinSeconds }))
+    return counts.flatMap(({ userId, isRecent }) => (isRecent ? [userId] : []))
+  }
+  expect(await recent(600)).toEqual([])
+  expect(await recent(7_200)).toEqual([ben.id])
 })

@@ -103,7 +103,7 @@ test('a sync answer holds 1,500 messages, and repeated calls return each once', 
   )
   await db`
     insert into messages (id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments)
-    select gen_random_uuid(), ${appId}, given, 'hal', n, n + 1, 'm' || n, '{}', '[]'
+    select gen_random_uuid(), ${appId}, given, 'hal', n, 902 - n, 'm' || n, '{}', '[]'
     from unnest(${ids}::uuid[]) given, generate_series(1, 900) n`
   await db`update channels set last_seq = 900, rev = 901 where id = any(${ids}::uuid[])`
   let known = Object.fromEntries([...ids, idle].map((id) => [id, 1]))

@@ -1,3 +1,4 @@
+import { limits } from '@parley/contract'
 import { createFetch, type Fetch } from '@parley/server/jobs/previews/fetch'
 import { findPreview } from '@parley/server/jobs/previews/find-preview'
 import { expect, onTestFinished, test } from 'vitest'
@@ -172,4 +173,18 @@ test.each([
   })
   expect(isComplete).toBe(false)
   expect(web.requested).toEqual([O_EMBED_PATH])
+})
+
+test('a long title of a video is cut, and the rest of its preview is kept', async () => {
+  const thumbnail = 'https://i.example.com/1.jpg'
+  const facts = { title: 'x'.repeat(4_000), author_name: 'Rick', thumbnail_url: thumbnail }
+  const found = await find(`https://youtu.be/${ID}`, fakeSite(JSON.stringify(facts)))
+  expect(found).toMatchObject({
+    preview: {
+      title: 'x'.repeat(limits.linkPreview.titleLength),
+      authorName: 'Rick',
+      image: thumbnail,
+    },
+    isComplete: true,
+  })
 })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { inBatches } from '../support/batches.ts'
+import { withoutCleanup } from '../support/locks.ts'
 import { rest } from '../support/rest.ts'
 import { useWorld } from '../support/world.ts'
 import { otherAppIn } from './fixture.ts'
@@ -70,6 +71,20 @@ describe('listing channels', () => {
     }
     await ana.messages.send({ channelId, text: 'new' })
     expect(await ids()).toEqual([channelId, other])
+  })
+
+  test('a deleted channel is not listed, even before its rows are removed', async () => {
+    const [ana] = await world().users('gone-ana', 'gone-ben')
+    const create = (name: string) =>
+      ana.channels.create({ type: 'group', name, memberIds: ['gone-ben'] })
+    const [gone, kept] = [await create('Gone'), await create('Kept')]
+    await withoutCleanup(world(), async () => {
+      await ana.channels.delete({ channelId: gone.id })
+      const { channels } = await ana.channels.list()
+      expect(channels.map(({ id }) => id)).toEqual([kept.id])
+      const answer = await ana.sync.pull({ channels: { [gone.id]: 0, [kept.id]: 0 } })
+      expect(answer.channels[gone.id]).toEqual({ removed: true })
+    })
   })
 
   test('the last message of a channel is the newest that is not deleted', async () => {
@@ -181,6 +196,8 @@ describe('listing channels', () => {
       ['Findable livestream', null, 0],
       ['Findable public', null, 0],
     ])
+    const asked = await rest(world(), ben)('GET', '/api/channels?discover=false&q=findable')
+    expect(asked.body.channels).toMatchObject([{ type: 'messaging' }])
     expect(
       (await (await (await otherApp()).user('ana')).channels.list({ discover: true })).channels,
     ).toEqual([])

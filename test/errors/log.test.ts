@@ -1,5 +1,7 @@
+import { createMetrics } from '@parley/server/core/metrics'
 import { connectOnce } from '@parley/server/db/client'
 import { logError, toApiError } from '@parley/server/http/errors'
+import { createFastify } from '@parley/server/http/fastify'
 import { expect, inject, test } from 'vitest'
 
 /** What is logged of an error that an operation threw. */
@@ -43,4 +45,26 @@ test('a caller mistake is not logged, and a call that a lost database fails for 
   expect(logged(lost)).toEqual([
     { level: 'debug', fault: 'connection refused', message: 'refused without the database' },
   ])
+})
+
+test('a bug of a route is logged with its request', async () => {
+  const lines: object[] = []
+  const error = (fields: object, message: string) => void lines.push({ ...fields, message })
+  const app = createFastify({
+    allowedOrigins: [],
+    trustProxy: false,
+    logLevel: 'silent',
+    logSample: 1,
+    nodeId: 'node',
+    isStopping: () => false,
+    metrics: createMetrics(),
+  })
+  app.addHook('onRequest', async ({ log }) => void Object.assign(log, { error }))
+  app.get('/bug', () => {
+    throw new TypeError('a bug')
+  })
+  const { statusCode } = await app.inject('/bug')
+  expect(statusCode).toBe(500)
+  expect(lines).toMatchObject([{ fault: { message: 'a bug' }, message: 'request failed' }])
+  await app.close()
 })

@@ -69,6 +69,7 @@ describe('listing messages', () => {
       reactions: [],
       pinned: false,
       deletedAt: expect.any(String),
+      updatedAt: tombstone?.deletedAt,
     })
   })
 

@@ -1,4 +1,7 @@
+import type { Message } from '@parley/contract'
+import { createBatchCounters } from '@parley/server/features/messages/batch-counters'
 import { send } from '@parley/server/features/messages/send'
+import type { SendFacts } from '@parley/server/features/messages/send-facts'
 import { expect, test } from 'vitest'
 import { upTo } from '../support/events.ts'
 import { whileLocked } from '../support/locks.ts'
@@ -75,4 +78,12 @@ test('a message is never older than the one before it, though the clock is set b
   const second = await ana.messages.send({ channelId, text: 'second' })
   expect(first.createdAt).toBe(future)
   expect(second.createdAt).toBe(future)
+})
+
+test('the messages of a batch number their authors in each channel apart', () => {
+  const { nextOfAuthor } = createBatchCounters()
+  const next = (channelId: string, userId: string, authorSeq: number) =>
+    nextOfAuthor({ authorSeq } as SendFacts, { channelId, userId } as Message)
+  expect([next('one', 'ana', 5), next('two', 'ana', 0), next('one', 'ben', 2)]).toEqual([6, 1, 3])
+  expect([next('one', 'ana', 5), next('two', 'ana', 0), next('one', 'ben', 2)]).toEqual([7, 2, 4])
 })

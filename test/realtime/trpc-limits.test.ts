@@ -177,3 +177,10 @@ test('a tRPC socket that does not read is closed once a mebibyte waits', async (
   expect(await closed).toBe(3008)
   await ended
 })
+
+test('a tRPC socket is refused to pages of other sites', async () => {
+  const socket = new WebSocket(`${world().url.replace('http', 'ws')}/trpc`, {
+    origin: 'https://evil.example.com',
+  })
+  await expect(once(socket, 'open')).rejects.toThrow('403')
+})

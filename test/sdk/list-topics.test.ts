@@ -1,3 +1,4 @@
+import { RecordSubscriptions } from '@parley/client/internal/channels/subscriptions'
 import { expect, test } from 'vitest'
 import { ready, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
@@ -57,4 +58,34 @@ test('a list without listeners is not loaded, and two listeners load it once', a
   await until(chat.channels(), ready)
   await Promise.all([chat.channels().loadMore(), chat.channels().loadMore()])
   expect(count(LIST)).toBe(1)
+})
+
+test('a list subscribes to 500 topics, and to another once one of them has gone', () => {
+  const subscribed = new Set<string>()
+  const subscriptions = new RecordSubscriptions({
+    subscribe: (channelId: string) => {
+      subscribed.add(channelId)
+      return () => void subscribed.delete(channelId)
+    },
+  } as unknown as ConstructorParameters<typeof RecordSubscriptions>[0]) // all that it uses
+  for (let index = 0; index < 502; index++) subscriptions.add(`c${index}`, () => {})
+  expect([subscribed.size, subscribed.has('c500')]).toEqual([500, false])
+  subscriptions.remove('c0')
+  subscriptions.add('c500', () => {})
+  subscriptions.add('c501', () => {})
+  expect([subscribed.size, subscribed.has('c500'), subscribed.has('c501')]).toEqual([
+    500,
+    true,
+    false,
+  ])
+})
+
+test('a channel of which the server says that it is removed goes from the list', async () => {
+  const { chat, list, one, data } = await listed()
+  data.channels.delete('one')
+  // The event of a deletion makes the list fetch the record again.
+  one.delete(one.messages.at(-1)?.id ?? '')
+  await until(list, ({ items }) => items.length === 1)
+  expect(list.getSnapshot().items.map(({ id }) => id)).toEqual(['two'])
+  expect(chat.unread.getSnapshot().byChannel).toEqual({ two: 0 })
 })

@@ -1,5 +1,9 @@
 import type { Channel } from '@parley/client'
-import { withChannelProfile, withUserProfile } from '@parley/client/internal/channels/reducer'
+import {
+  mergeFetched,
+  withChannelProfile,
+  withUserProfile,
+} from '@parley/client/internal/channels/reducer'
 import { expect, test } from 'vitest'
 import { ready, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
@@ -74,4 +78,18 @@ test('a newer profile of a channel replaces the known one, and an older one does
       .name
   const timeOf = (ms: number) => new Date(Date.parse(channel.updatedAt) + ms).toISOString()
   expect([timeOf(1), timeOf(-1)].map(nameAfter)).toEqual(['Told', 'Known'])
+})
+
+test('a fetched record overwrites no count, setting or read that is newer', () => {
+  const record = scriptedChat().channel('c').record()
+  const newest = { unreadCount: 5, unreadVersion: 9, starred: true, muted: true }
+  const known = { channel: { ...record, ...newest, lastReadSeq: 3 }, sortKey: 0 }
+  const older = { ...record, unreadCount: 1, unreadVersion: 1, starred: false, muted: false }
+  const merge = (before: typeof known | undefined, rev: number, readSeq: number) =>
+    mergeFetched(before, { ...older, rev, lastReadSeq: 1 }, { ...newest, readSeq }).channel
+  for (const rev of [record.rev - 1, record.rev, record.rev + 1]) {
+    expect(merge(undefined, rev, 4)).toMatchObject({ ...newest, rev, lastReadSeq: 4 })
+    const merged = merge(known, rev, 4)
+    expect(merged).toMatchObject({ ...newest, rev: Math.max(rev, record.rev), lastReadSeq: 4 })
+  }
 })

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { isLive, isOffline, ready, texts, until } from '../support/chat.ts'
 import { quiet, type ScriptedChat, scriptedChat } from '../support/scripted/index.ts'
 
@@ -225,4 +225,26 @@ test('pins that were deleted or unpinned while they were loading are not shown',
   await quiet()
   again.release()
   await until(room.pins, (pins) => ready(pins) && texts(pins).join() === '3')
+})
+
+test('without a connection a room loads nothing new, and what it loads is stale', async () => {
+  const { chat, channel, hold, cut, requests } = scriptedChat()
+  const talk = channel('c')
+  for (let n = 0; n < 60; n++) talk.send(String(n))
+  await chat.connect()
+  const room = chat.channel('c')
+  onTestFinished(room.watch())
+  await until(room.messages, ready)
+  const held = hold(/messages\?.*before=/)
+  const older = room.messages.loadOlder()
+  await held.asked
+  cut()
+  await isOffline(chat)
+  const before = requests.length
+  onTestFinished(room.members.subscribe(() => {}))
+  held.release()
+  await older
+  await quiet()
+  expect(room.messages.getSnapshot().status).toBe('stale')
+  expect(requests.slice(before)).toEqual([])
 })

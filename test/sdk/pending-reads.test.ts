@@ -21,3 +21,21 @@ test('a channel that is being read follows its record, without its unread count'
   reads.end('c')
   expect(reads.show(known)).toBe(known)
 })
+
+test('of overlapping reads each answer leaves the record as it is shown for the others', () => {
+  const reads = new PendingReads()
+  const known = channel({ name: 'Talk' })
+  for (const _ of ['first', 'second', 'third']) reads.start('c')
+  const shown = reads.show(known)
+  for (const _ of ['first', 'second']) {
+    reads.end('c')
+    expect(reads.show(known)).toBe(shown)
+  }
+  reads.end('c')
+  expect(reads.show(known)).toBe(known)
+  reads.end('c')
+  reads.start('c')
+  expect(reads.show(known).unreadCount).toBe(0)
+  reads.end('c')
+  expect(reads.show(known)).toBe(known)
+})

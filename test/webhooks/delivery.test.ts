@@ -97,14 +97,17 @@ test('a message deleted before its delivery is sent without its text', async () 
 })
 
 test('events while a webhook is disabled are not sent when it is enabled again', async () => {
-  // Another webhook, for which the worker looks at the events of all that time.
-  await newScene()
-  const { backend, webhookId, send, texts, receive } = await newScene()
+  const { backend, webhookId, path, send, texts, receive } = await newScene()
+  // Another one of the app, for which the events of all that time are collected.
+  const { receiver } = current()
+  const other = `${path}/other`
+  await backend.webhooks.create({ url: `${receiver.url}${other}`, events: ['message.*'] })
   await send('before')
   startWorker()
   await receive(1)
   await backend.webhooks.update({ webhookId, enabled: false })
   await send('meanwhile')
+  await until(() => receiver.at(other).length === 2)
   await backend.webhooks.update({ webhookId, enabled: true })
   await send('after')
   await receive(2)

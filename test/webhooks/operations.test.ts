@@ -217,3 +217,19 @@ test('a replay begins within the time for which events are kept', async () => {
       code: 'VALIDATION_ERROR',
     })
 })
+
+test('of two replays that were asked for the one that goes back further is made', async () => {
+  const { backend } = await newBackend()
+  const { id: webhookId } = await backend.webhooks.create({ url, events: ['*'] })
+  const now = Date.now()
+  const replay = async (hours: number) => {
+    const since = new Date(now - hours * 3_600_000).toISOString()
+    await backend.webhooks.replay({ webhookId, since })
+    const [row] = await world().db<{ ms: number }[]>`
+      select (extract(epoch from replay_since) * 1000)::float8 as ms
+      from webhooks
+      where id = ${webhookId}`
+    return Math.round((now - (row?.ms ?? 0)) / 3_600_000)
+  }
+  expect([await replay(2), await replay(1), await replay(3)]).toEqual([2, 2, 3])
+})

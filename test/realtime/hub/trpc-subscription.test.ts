@@ -5,7 +5,7 @@ import { timings } from '@parley/server/realtime/timings'
 import { subscribeToTopic } from '@parley/server/realtime/trpc-subscription'
 import { expect, test } from 'vitest'
 import { upTo } from '../../support/events.ts'
-import { appId, chat, openHub } from './fixture.ts'
+import { anyEvent, appId, chat, openHub } from './fixture.ts'
 
 type Options = Omit<Parameters<typeof subscribeToTopic>[1], 'token' | 'topic'>
 
@@ -99,4 +99,15 @@ test('an aborted tRPC subscription leaves its topic and its session', async () =
   abort.abort()
   expect(await waiting).toEqual({ offsets: [], code: 'UNAVAILABLE' })
   expect(sessions.size).toBe(0)
+})
+
+test('an ephemeral event after a recovery has the offset of the last durable one', async () => {
+  const { hub, memory, items } = await open({ since: 0 })
+  memory.appendSeveral(chat, 2)
+  const received = [await items.next(), await items.next()]
+  const next = items.next()
+  await new Promise(setImmediate)
+  hub.broadcast([chat], anyEvent)
+  received.push(await next)
+  expect(received.map(({ value }) => value.offset)).toEqual([1, 2, 2])
 })

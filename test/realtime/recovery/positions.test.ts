@@ -94,13 +94,13 @@ describe('recovering a subscription', () => {
 
   test('a frame that missed too much recovers what fits, and subscribes to all', async () => {
     const topics = await Promise.all(
-      [1, 2, 3].map(async () => {
+      [2000, 2000, 1000, 6].map(async (rev) => {
         const { topic, id } = await createLively()
         await world().db`
           insert into events (topic, "offset", type, envelope)
           select ${topic}, n, 'typing.stop', '{"type":"typing.stop","payload":{}}'
-          from generate_series(6, 2000) n`
-        await world().db`update channels set rev = 2000 where id = ${id}`
+          from generate_series(6, ${rev}::int) n`
+        await world().db`update channels set rev = ${rev} where id = ${id}`
         return topic
       }),
     )
@@ -122,8 +122,25 @@ describe('recovering a subscription', () => {
     ).toEqual([
       [true, 2000, 0],
       [true, 2000, 0],
-      [false, 0, 2000],
+      [true, 1000, 0],
+      [false, 0, 6],
     ])
+  })
+
+  test('a message that a node read for one client is never recovered once deleted', async () => {
+    const { topic, id } = await createLively()
+    const message = await ana().messages.send({ channelId: id, text: 'secret' })
+    const recover = { channel: topic, recover: true, epoch: await currentEpoch() }
+    const offset = message.rev - 1
+    const first = await connected()
+    await first.ask({ id: 2, subscribe: { ...recover, offset } })
+    expect(first.frames.join()).toContain('secret')
+    await ana().messages.delete({ channelId: id, messageId: message.id })
+    await first.pushed(({ pub }) => pub?.data.type === 'message.deleted')
+    const second = await connected()
+    const { subscribe } = await second.ask({ id: 2, subscribe: { ...recover, offset } })
+    expect(subscribe.publications).toHaveLength(2)
+    expect(second.frames.join()).not.toContain('secret')
   })
 
   test('the text of a deleted message is never recovered', async () => {

@@ -107,3 +107,10 @@ test('presence statistics count a user on two nodes once', async () => {
     num_users: 2,
   })
 })
+
+test('a send has no reply, even if it has an id', async () => {
+  const { connect, send, messages } = await openConnection()
+  await connect()
+  await send({ id: 2, send: {} }, { id: 3, unsubscribe: { channel: chat } })
+  expect(messages().slice(1)).toEqual([{ id: 3, unsubscribe: {} }])
+})

@@ -1,5 +1,5 @@
 import type { StoredEvent } from '@parley/server/core/event-buffer'
-import type { EphemeralEvent } from '@parley/server/core/event-bus'
+import { createEventBus, type EphemeralEvent } from '@parley/server/core/event-bus'
 import { createRevocations } from '@parley/server/core/revocations'
 import type { NodeNote } from '@parley/server/realtime/broker'
 import { createDispatcher } from '@parley/server/realtime/dispatcher'
@@ -175,4 +175,20 @@ test('counts that operations send users are noted', async () => {
     ['recordTotal', expect.objectContaining(ana), 4],
     ['memberLeft', expect.objectContaining(ana)],
   ])
+})
+
+test('who has left the event bus hears nothing more, and others do', () => {
+  const { publisher, subscribe } = createEventBus()
+  const heard: string[] = []
+  const listenerOf = (name: string) => ({
+    publish: () => void heard.push(name),
+    broadcast: () => void heard.push(name),
+  })
+  const leave = subscribe(listenerOf('first'))
+  subscribe(listenerOf('second'))
+  publisher.publish([])
+  leave()
+  publisher.publish([])
+  publisher.broadcast({ kind: 'rights', appId, userId: 'ana' })
+  expect(heard).toEqual(['first', 'second', 'second', 'second'])
 })

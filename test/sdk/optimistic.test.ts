@@ -1,0 +1,27 @@
+import {
+  type OptimisticUpdate,
+  optimistic,
+  withoutConfirmed,
+} from '@parley/client/internal/room/optimistic'
+import type { ChatMessage } from '@parley/client/internal/room/state'
+import { expect, test } from 'vitest'
+
+const knowing = (message: Partial<ChatMessage>) => new Map([['m', message as ChatMessage]])
+const [pinned, unpinned] = [knowing({ pinned: true }), knowing({ pinned: false })]
+
+test('a change that the server has reflected once is confirmed, even if it was undone', () => {
+  const pending = [optimistic.pin('m', true)]
+  expect(withoutConfirmed(pending, unpinned)).toBe(pending)
+  const reflected = withoutConfirmed(pending, pinned)
+  expect(reflected).toMatchObject([{ wasReflected: true }])
+  const undone = withoutConfirmed(reflected, unpinned)
+  expect(undone).toBe(reflected)
+  const answered = undone.map((update): OptimisticUpdate => ({ ...update, hasResponse: true }))
+  expect(withoutConfirmed(answered, unpinned)).toEqual([])
+})
+
+test('an answer confirms an edit, and other changes wait for their event', () => {
+  expect(optimistic.edit('m', 'new').isConfirmedByResponse).toBe(true)
+  for (const update of [optimistic.delete('m'), optimistic.pin('m', true)])
+    expect(update.isConfirmedByResponse).toBeUndefined()
+})
