@@ -37,6 +37,7 @@ export function createPool({
 }: PoolOptions) {
   const slots = createSlots(poolSize)
   const lent = new Set<PooledConnection>()
+  /** In the order in which they were used, the latest last. */
   const idle = new Set<PooledConnection>()
 
   const open = () => {
@@ -57,7 +58,8 @@ export function createPool({
     return connection
   }
   const lend = () => {
-    const [connection = open()] = idle
+    // The latest has prepared its statements and has their tables at hand.
+    const connection = [...idle].at(-1) ?? open()
     idle.delete(connection)
     lent.add(connection)
     return connection
