@@ -4,7 +4,8 @@ import { isDatabaseUnavailable } from '@parley/server/db/client'
 import { createPool } from '@parley/server/db/pool'
 import { createSlots } from '@parley/server/db/slots'
 import { valueTypes } from '@parley/server/db/value-types'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, inject, onTestFinished, test, vi } from 'vitest'
+import { unhurried } from './support/until.ts'
 
 const never = new Promise<never>(() => {})
 
@@ -65,6 +66,22 @@ test('a slot that is granted to a caller who gives up at that moment is not lost
   await impatient
   void acquire(never)
   expect(waiting()).toBe(0)
+})
+
+test('the connection used last is used next, as its statements are prepared', async () => {
+  const pool = createPool({
+    url: inject('databaseUrl'),
+    poolSize: 3,
+    applicationName: 'parley-test',
+    patience: unhurried,
+  })
+  onTestFinished(() => pool.end({ timeout: 1 }))
+  const connection = () =>
+    pool.use(async (db) => (await db`select pg_backend_pid() as pid`)[0]?.pid)
+  const opened = await Promise.all([connection(), connection()])
+  expect(new Set(opened).size).toBe(2)
+  const used = [await connection(), await connection(), await connection()]
+  expect(new Set(used).size).toBe(1)
 })
 
 test('a deadline that is missed tells of an outage, unless it was for long work', async () => {

@@ -74,9 +74,10 @@ type ConnectionsOptions = Omit<PoolOptions, 'poolSize' | 'patience' | 'outages'>
   statementMs: number
 }
 
-/** The open connections of a pool: idle ones are lent first. */
+/** The open connections of a pool: idle ones are lent first, the latest before all. */
 function createConnections(options: ConnectionsOptions) {
   const lent = new Set<PooledConnection>()
+  /** In the order in which they were used, the latest last. */
   const idle = new Set<PooledConnection>()
 
   const open = () => {
@@ -96,7 +97,8 @@ function createConnections(options: ConnectionsOptions) {
   }
   return {
     lend: () => {
-      const [connection = open()] = idle
+      // The latest has prepared its statements and has their tables at hand.
+      const connection = [...idle].at(-1) ?? open()
       idle.delete(connection)
       lent.add(connection)
       return connection

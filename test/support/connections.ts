@@ -28,7 +28,11 @@ export function observeConnections() {
       return Reflect.apply(connect, work.getStore() ? observe(this) : this, given)
     })
   })
-  afterAll(() => vi.mocked(Socket.prototype.connect).mockRestore())
+  afterAll(() => {
+    vi.mocked(Socket.prototype.connect).mockRestore()
+    // Otherwise Node.js 20 tracks every promise of the worker, in all later files.
+    work.disable()
+  })
 
   return {
     observed: <T>(begin: () => T) => work.run(true, begin),

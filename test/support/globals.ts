@@ -1,3 +1,4 @@
+import { jobTraces } from '@parley/server/jobs/job-trace'
 import { afterAll, expect } from 'vitest'
 
 /** The names on `globalThis`, except the private ones of libraries. */
@@ -9,3 +10,7 @@ const names = () =>
 // The files of a worker share its globals. A file that needs some has them with `useGlobals`.
 const before = names()
 afterAll(() => expect(names()).toEqual(before))
+
+// Once something has run in it, Node.js 20 tracks every promise of the worker, in all later files:
+// three times the cost of awaiting.
+afterAll(() => jobTraces.disable())

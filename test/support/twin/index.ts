@@ -26,11 +26,20 @@ export const commonIds = [
 /** Gives users of these ids, unless they have one, a namesake in the twin. */
 export function createNamesakes(db: DbConnection) {
   const known = new Set(commonIds)
+  const waiting: string[] = []
+  let last: Promise<void> | undefined
+  const add = async () => {
+    const ids = waiting.splice(0)
+    if (ids.length > 0) await db`select twin.add_namesakes(${ids})`
+  }
   return async (ids: string[]) => {
     const added = ids.filter((id) => !known.has(id) && isSafeInJson(id))
     if (added.length === 0) return
     for (const id of added) known.add(id)
-    await db`select twin.add_namesakes(${added})`
+    waiting.push(...added)
+    // One at a time, and ids of many callers together: each connection would plan it once more.
+    last = last ? last.then(add) : add()
+    await last
   }
 }
 

@@ -113,12 +113,18 @@ begin
     from pg_tables
     where schemaname not in ('pg_catalog', 'information_schema', 'twin')
       and schemaname not like 'pg\_temp%'
+      -- A table without a page has no rows, and planning a query of it takes longer than this.
+      and pg_relation_size(format('%I.%I', schemaname, tablename)::regclass) > 0
   loop
     execute format(
       'insert into found
-      select %L, t::text
-      from %s t
-      where t::text like ''%%c0ffee0_-c0de-%%'' or t::text like ''%%of-the-twin%%''',
+      select %L, t.row
+      from (
+        select t::text as row
+        from %s t
+        offset 0
+      ) t
+      where t.row like ''%%c0ffee0_-c0de-%%'' or t.row like ''%%of-the-twin%%''',
       regexp_replace(name, '^public\.', ''),
       name
     );
