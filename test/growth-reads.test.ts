@@ -1,4 +1,5 @@
 import { topics } from '@parley/contract'
+import { connectOnce } from '@parley/server/db/client'
 import { expect, test } from 'vitest'
 import { type PlanKind, pagesReadBy, rowsReadBy } from './support/rows-read.ts'
 import { RawSocket } from './support/socket.ts'
@@ -206,6 +207,35 @@ test('a total of unread messages reads few pages for each channel', async () => 
   const pages = await pagesReadBy(world(), () => eve.reads.unreadCount())
   // Those of the channel, of own messages and of counts of deleted ones.
   expect(pages).toBeLessThanOrEqual(9 * size)
+})
+
+test('the expiry of events looks at each once, also while a transaction still sees them', async () => {
+  const { db, appId, databaseUrl, cleanup } = world()
+  const size = 6_000
+  const expired = () => db<{ count: number }[]>`
+    select count(*)::int
+    from events
+    where topic = ${`chat:${appId}:old`}`
+  const fillAndExpire = async () => {
+    await db`
+      insert into events (topic, "offset", type, envelope, created_at)
+      select
+        ${`chat:${appId}:old`}, n, 'message.new', '{}',
+        now() - interval '25 hours' + n / 3 * interval '1 ms'
+      from generate_series(1, ${size}::int) n`
+    await cleanup.run()
+    expect(await expired()).toEqual([{ count: 0 }])
+  }
+  const reader = connectOnce(databaseUrl)
+  try {
+    await reader`begin isolation level repeatable read`
+    await reader`select from apps`
+    const rows = await rowsReadBy(world(), 'generic', fillAndExpire)
+    // Those of this pass and of the one before, which are still there.
+    expect(rows).toBeLessThan(5 * size)
+  } finally {
+    await reader.end()
+  }
 })
 
 /** How often rows of channels were updated without a change of their indexes. */
