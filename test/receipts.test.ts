@@ -123,6 +123,31 @@ test('at most 100 readers are shown, and all are counted', async () => {
   expect(late.receipts[messages[1] ?? '']?.readCount).toBe(150 - behind)
 })
 
+test('the readers of many messages are each counted, however far members have read', async () => {
+  const { db, appId } = world()
+  const { channelId, messages, ana } = await talk(30, 'm-ana')
+  const members = await insertUsers(world(), 'passing', 80)
+  await db`
+    insert into members (app_id, channel_id, user_id, role, last_read_seq)
+    select ${appId}, ${channelId}, given, 'member', (n * 17) % 24
+    from unnest(${members}::text[]) with ordinality as passing (given, n)`
+  const counts = await db<{ id: string; count: number }[]>`
+    select msg.id, count(m)::int
+    from messages msg
+    left join members m
+      on m.channel_id = msg.channel_id
+      and m.last_read_seq >= msg.seq
+      and m.user_id <> msg.user_id
+    where msg.channel_id = ${channelId}
+    group by msg.id`
+  const { receipts } = await ana.receipts.query({ channelId, messageIds: messages.toReversed() })
+  const shown = Object.entries(receipts).map(([id, { readCount }]) => [id, readCount])
+  expect(Object.fromEntries(shown)).toEqual(
+    Object.fromEntries(counts.map(({ id, count }) => [id, count])),
+  )
+  expect(Object.keys(receipts)).toHaveLength(30)
+})
+
 test('read status shows how far each member has read', async () => {
   const { channelId, messages, ana, others } = await talk(3, 't-ana', 't-ben', 't-cem')
   await others[0]?.receipts.mark({ channelId, messageId: messages[1] ?? '' })

@@ -118,9 +118,9 @@ type MessageReceipts = { messageId: string; readCount: number; readers: Reader[]
 
 /**
  * The readers of these messages, whatever the number of messages, in one pass over the members: a
- * member has read everything up to their position, so a running count over the positions, highest
- * first, gives the number of readers of each message. At most `limits.readersShown` are returned,
- * those who have read farthest, each with the time of the first read mark at or after the message.
+ * member has read everything up to their position, so members are counted by how many of the
+ * messages, from the first one, they have passed. At most `limits.readersShown` are returned, those
+ * who have read farthest, each with the time of the first read mark at or after the message.
  */
 function selectReceipts(db: Tx, channelId: string, messageIds: string[]) {
   const reader = db`jsonb_build_object(
@@ -129,13 +129,13 @@ function selectReceipts(db: Tx, channelId: string, messageIds: string[]) {
   )`
   return db<MessageReceipts[]>`
     with requested as (
-      select id, seq, user_id as author_id
+      select id, seq, user_id as author_id, row_number() over (order by seq) as number
       from messages
       where channel_id is not distinct from ${channelId}
         and id = any(${messageIds}::uuid[])
         and deleted_at is null
     ),
-    reader as (
+    reader as materialized (
       select user_id, last_read_seq
       from members
       where channel_id = ${channelId}
@@ -147,22 +147,17 @@ function selectReceipts(db: Tx, channelId: string, messageIds: string[]) {
       order by last_read_seq desc, user_id
       limit ${limits.readersShown + 1}
     ),
-    counted as (
-      select
-        id,
-        sum(readers) over (order by seq desc, readers desc rows unbounded preceding) as readers
-      from (
-        select null::uuid as id, last_read_seq as seq, count(*) as readers
-        from reader
-        group by last_read_seq
-        union all
-        select id, seq, 0 from requested
-      ) positions
+    counted as materialized (
+      select width_bucket(last_read_seq, seqs.in_order) as passed, count(*) as readers
+      from reader
+      cross join (select array_agg(seq order by seq) as in_order from requested) seqs
+      group by 1
     )
     select
       requested.id as message_id,
       (
-        counted.readers - case when author.last_read_seq >= requested.seq then 1 else 0 end
+        coalesce((select sum(readers) from counted where passed >= requested.number), 0)
+        - case when author.last_read_seq >= requested.seq then 1 else 0 end
       )::int as read_count,
       coalesce((
         select jsonb_agg(${reader} order by mark.read_at, u.id)
@@ -186,7 +181,6 @@ function selectReceipts(db: Tx, channelId: string, messageIds: string[]) {
         ) mark
       ), '[]') as readers
     from requested
-    join counted on counted.id = requested.id
     left join members author
       on author.channel_id = ${channelId}
       and author.user_id = requested.author_id`

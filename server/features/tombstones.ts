@@ -11,13 +11,25 @@ export const ALL_AUTHORS = ''
 /**
  * How many of the messages that others than member `m` have written in channel `c`, after the
  * member's marker, are tombstones or silent: in the part of the marker they are counted one by one,
- * for the parts after it their counts are added up.
+ * for the parts after it their counts are added up. Where no part has any, which is the rule, one
+ * look-up shows it.
  */
 export const uncountedAfterMarker = (db: Tx) => db`
-  ${inPartOfMarker(db, db`msg.deleted_at is not null`)}
-  + ${inPartOfMarker(db, db`msg.silent and num_nulls(msg.deleted_at) = 1`)}
-  + ${countsAfterMarker(db, db`${ALL_AUTHORS}`)}
-  - ${countsAfterMarker(db, db`m.user_id`)}`
+  case
+    when exists (
+      select
+      from tombstone_counts tc
+      where tc.channel_id = c.id
+        and tc.user_id = ${ALL_AUTHORS}
+        and tc.part >= m.unread_after_seq / ${TOMBSTONE_PART}::int
+    )
+    then
+      ${inPartOfMarker(db, db`msg.deleted_at is not null`)}
+      + ${inPartOfMarker(db, db`msg.silent and num_nulls(msg.deleted_at) = 1`)}
+      + ${countsAfterMarker(db, db`${ALL_AUTHORS}`)}
+      - ${countsAfterMarker(db, db`m.user_id`)}
+    else 0
+  end`
 
 /** Those of one kind, each of which has an index. */
 const inPartOfMarker = (db: Tx, isOfKind: Fragment) => db`

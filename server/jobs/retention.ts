@@ -87,18 +87,32 @@ async function purgeChannel(context: RetentionContext, id: string) {
   )
 }
 
-export const expireEvents = (context: RetentionContext) =>
-  repeatUntilNone(
-    context,
-    (db, limit) => db`
-      delete from events
-      where (topic, "offset") in (
-        select e.topic, e."offset"
+/**
+ * Each step goes on where the one before it ended: until a vacuum, deleted rows are still in the
+ * index, for as long as some transaction may see them, and would be looked at again by each step.
+ */
+export function expireEvents(context: RetentionContext) {
+  let from = '-infinity'
+  return repeatUntilNone(context, async (db, limit) => {
+    const [expired] = await db<{ count: number; until: string | null }[]>`
+      with expired as materialized (
+        select e.topic, e."offset", e.created_at
         from events e
-        where e.created_at < now() - ${limits.eventsKeptHours} * interval '1 hour'
+        where e.created_at >= ${from}
+          and e.created_at < now() - ${limits.eventsKeptHours} * interval '1 hour'
+        order by e.created_at
         limit ${limit}
-      )`,
-  )
+      ),
+      deleted as (
+        delete from events
+        where (topic, "offset") in (select topic, "offset" from expired)
+      )
+      select count(*)::int as count, max(created_at)::text as until
+      from expired`
+    from = expired?.until ?? from
+    return { count: expired?.count ?? 0 }
+  })
+}
 
 /** Also those of webhooks that were deleted. */
 export const expireDeliveries = (context: RetentionContext) =>

@@ -43,6 +43,11 @@ export class Sessions {
     return this.#byUser.size === 0
   }
 
+  /** How many users have sessions. */
+  get size() {
+    return this.#byUser.size
+  }
+
   users(): UserRef[] {
     return [...this.#byUser.values()].flatMap(([first]) =>
       first ? [{ appId: first.appId, userId: first.userId }] : [],

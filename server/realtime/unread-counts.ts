@@ -5,21 +5,54 @@ import { unread, unreadVersion } from '../features/reads.ts'
 
 export type UnreadCount = UserRef & { channelId: string; count: number; version: number }
 
-/** The counts of these channels' members on this node. Large livestreams are left out. */
-export const selectCountsOfChannels = (
-  db: Tx,
-  { nodeId, channelIds }: { nodeId: string; channelIds: string[] },
-) => db<UnreadCount[]>`
-  select
-    m.app_id, m.user_id, m.channel_id,
-    ${unread(db)} as count, ${unreadVersion(db)} as version
-  from channels c
-  join members m on m.channel_id = c.id
-  join connections con
-    on con.node_id = ${nodeId} and con.app_id = m.app_id and con.user_id = m.user_id
-  where c.id = any(${channelIds}::uuid[])
-    and c.deleted_at is null
-    and not (c.type = 'livestream' and ${isLargeChannelRow(db)})`
+type OnNode = {
+  nodeId: string
+  /** About how many users are connected to the node. */
+  connected: number
+  channelIds: string[]
+}
+
+/**
+ * The counts of these channels' members on this node. Large livestreams are left out. The members
+ * of a channel that has more of them than the node has users are found by the connections, those of
+ * other channels by the channel: a message in a channel of many is then told at the cost of those
+ * who are there.
+ */
+export const selectCountsOfChannels = (db: Tx, { nodeId, connected, channelIds }: OnNode) =>
+  db<UnreadCount[]>`
+    select
+      m.app_id, m.user_id, m.channel_id,
+      ${unread(db)} as count, ${unreadVersion(db)} as version
+    from channels c
+    cross join lateral (
+      select m.*
+      from members m
+      where m.channel_id = c.id
+        and c.member_count <= ${connected}
+        and (
+          select true
+          from connections con
+          where con.node_id = ${nodeId}
+            and con.app_id = m.app_id
+            and con.user_id = m.user_id
+        )
+      union all
+      select m.*
+      from connections con
+      cross join lateral (
+        select *
+        from members
+        where channel_id = c.id
+          and user_id = con.user_id
+        limit 1
+      ) m
+      where con.node_id = ${nodeId}
+        and con.app_id = c.app_id
+        and c.member_count > ${connected}
+    ) m
+    where c.id = any(${channelIds}::uuid[])
+      and num_nulls(c.deleted_at) = 1
+      and not (c.type = 'livestream' and ${isLargeChannelRow(db)})`
 
 /** `isRecent`: the member has read within the given time. */
 export type CheckedCount = UnreadCount & { isRecent: boolean }

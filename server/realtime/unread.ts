@@ -157,9 +157,9 @@ export class UnreadNotifier {
   }
 
   async #countChannels({ dirty, deletedIn }: UnreadWork) {
-    const { db, nodeId } = this.options
-    const channelIds = [...dirty.keys()]
-    const rows = await db.use((db) => selectCountsOfChannels(db, { nodeId, channelIds }))
+    const { db, nodeId, sessions } = this.options
+    const onNode = { nodeId, connected: sessions.size, channelIds: [...dirty.keys()] }
+    const rows = await db.use((db) => selectCountsOfChannels(db, onNode))
     await this.#loadInitial(rows)
     const changed = new Set<UserCounts>()
     for (const row of rows) {

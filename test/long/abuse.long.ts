@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { limits, topics } from '@parley/contract'
 import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
+import { createTalk, fillChannels } from '../support/large-answers.ts'
 import { RawSocket } from '../support/socket.ts'
 import { type User, useWorld } from '../support/world.ts'
 import { useMeasuredNode } from './measured-node.ts'
@@ -149,5 +150,38 @@ test('nobody waits while mebibytes of hostile frames come to the tRPC endpoint',
       }
     }
   }
+  expect(await delayDuring(attack)).toBeLessThan(BOUND_MS)
+})
+
+test('nobody waits while the largest answers are given', async () => {
+  const ana = await world().user('ana')
+  const { channelId } = await createTalk(world(), ana)
+  const channels = await fillChannels(world(), 'ana')
+  const headers = { authorization: `Bearer ${ana.token}`, 'content-type': 'application/json' }
+  const list = { channelId, limit: 200 }
+  const calls = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [at, list]))
+  const names = Array.from({ length: 20 }, () => 'messages.list').join()
+  const asks: [path: string, body?: object][] = [
+    [`/api/channels/${channelId}/messages?limit=200`],
+    ['/api/channels?limit=100'],
+    ['/api/sync', { channels: { [channelId]: 0 } }],
+    [
+      '/api/sync',
+      { channels: Object.fromEntries(channels.map((id) => [id, 0])), pages: channels.slice(0, 10) },
+    ],
+    [`/trpc/${names}?batch=1&input=${encodeURIComponent(JSON.stringify(calls))}`],
+  ]
+  const attack = () =>
+    Promise.all(
+      asks.map(async ([path, body]) => {
+        for (let round = 0; round < 10; round++) {
+          const answer = await fetch(`${nodeUrl()}${path}`, {
+            headers,
+            ...(body && { method: 'POST', body: JSON.stringify(body) }),
+          })
+          expect((await answer.arrayBuffer()).byteLength).toBeGreaterThan(200)
+        }
+      }),
+    )
   expect(await delayDuring(attack)).toBeLessThan(BOUND_MS)
 })

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { randomUUID } from 'node:crypto'
+import { expect, onTestFinished, test } from 'vitest'
 import { planAnew, rowsReadBy } from '../support/rows-read.ts'
 import { type User, useWorld } from '../support/world.ts'
 import { createGroup, payloads, useListeners } from './listeners.ts'
@@ -82,5 +83,53 @@ test('notifying the co-members of a user reads no rows of large or other channel
         expect.soft(rows, `${name}, ${plan}, ${statistics}`).toBeLessThanOrEqual(100)
       }
     }
+  }
+})
+
+test('a message in a large group reads only the members who are connected', async () => {
+  const [ana, ben] = await newUsers()
+  const channelId = await createGroup(ana, ben)
+  await world().pool.use(async (db) => {
+    await db`
+      with added as (
+        insert into users (app_id, id)
+        select ${world().appId}, 'reader' || n
+        from generate_series(1, ${LARGE}) n
+        returning app_id, id
+      )
+      insert into members (app_id, channel_id, user_id, role)
+      select app_id, ${channelId}, id, 'member'
+      from added`
+    await db`
+      update channels
+      set member_count = ${LARGE + 2}
+      where app_id = ${world().appId}
+        and id = ${channelId}`
+  })
+  const listener = await listenAs(ben, userTopic(ben))
+  let sent = 0
+  const tell = async () => {
+    await ana.messages.send({ channelId, text: 'hello' })
+    sent += 1
+    await listener.until(() =>
+      payloads(listener, 'channel.unread_changed').some(
+        (each) => 'count' in each && each.count === sent,
+      ),
+    )
+  }
+  const otherId = randomUUID()
+  onTestFinished(async () => {
+    await world().db`
+      delete from connections
+      where app_id = ${otherId}`
+  })
+  await world().db`
+    insert into connections (node_id, app_id, user_id)
+    select n.id, ${otherId}, 'stranger' || number
+    from nodes n, generate_series(1, ${4 * LARGE}::int) number`
+  await world().db`analyze`
+  for (const plan of ['generic', 'custom'] as const) {
+    const rows = await rowsReadBy(world(), plan, tell)
+    expect.soft(rows, plan).toBeLessThanOrEqual(100)
   }
 })

@@ -18,7 +18,13 @@ export async function rowsReadBy(world: World, plan: PlanKind, work: () => Promi
 export const rowsScannedBy = (world: World, work: () => Promise<unknown>) =>
   leastOfThree(world, 'scanned', work)
 
-async function leastOfThree(world: World, kind: 'rows' | 'scanned', work: () => Promise<unknown>) {
+/** The pages of tables and indexes that `work` looks at, one after the other. */
+export const pagesReadBy = (world: World, work: () => Promise<unknown>) =>
+  leastOfThree(world, 'pages', work)
+
+type Kind = 'rows' | 'scanned' | 'pages'
+
+async function leastOfThree(world: World, kind: Kind, work: () => Promise<unknown>) {
   const counts: number[] = []
   for (let run = 0; run < 3; run++) {
     await forgetDeadRows(world)
@@ -41,13 +47,18 @@ const forgetDeadRows = (world: World) => onConnection(world, 'vacuum service')
 
 async function readStatistics(world: World) {
   await onConnection(world, 'select pg_stat_force_next_flush()')
-  const [row] = await world.db<{ rows: number; scanned: number }[]>`
+  const [row] = await world.db<Record<Kind, number>[]>`
     select
       (tables.rows + indexes.rows)::float8 as rows,
-      tables.rows::float8 as scanned
+      tables.rows::float8 as scanned,
+      pages.read::float8 as pages
     from (select sum(seq_tup_read) as rows from pg_stat_user_tables) tables,
-      (select sum(idx_tup_read) as rows from pg_stat_user_indexes) indexes`
-  return row ?? { rows: 0, scanned: 0 }
+      (select sum(idx_tup_read) as rows from pg_stat_user_indexes) indexes,
+      (
+        select sum(heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read) as read
+        from pg_statio_user_tables
+      ) pages`
+  return row ?? { rows: 0, scanned: 0, pages: 0 }
 }
 
 const onConnection = ({ pool }: World, statement: string) =>

@@ -29,10 +29,20 @@ export async function operationsOn(world: World, { crowd, graves, counts }: BigA
         and seq = ${seq}`
     return row?.id ?? ''
   }
+  const newest = async (limit: number) => {
+    const rows = await db<{ id: string }[]>`
+      select id
+      from messages
+      where channel_id = ${crowd}
+      order by seq desc
+      limit ${limit}`
+    return rows.map(({ id }) => id)
+  }
   const [middle, recent] = [
     await at(crowd, Math.floor(counts.messagesInCrowd / 2)),
     await at(crowd, counts.messagesInCrowd - 3),
   ]
+  const many = await newest(200)
   const ofBusy = counts.channelsOfBusy
   const root = await ana.messages.send({ channelId: crowd, text: 'root' })
   const { nextCursor } = await backend.users.list({ limit: 100, offset: counts.users / 2 })
@@ -151,6 +161,11 @@ export async function operationsOn(world: World, { crowd, graves, counts }: BigA
       returned: counts.members,
       grows: 'the readers',
       run: () => ana.receipts.get({ channelId: crowd, messageId: middle }),
+    },
+    'receipts.query of 200 messages': {
+      returned: counts.members,
+      grows: 'the readers',
+      run: () => ana.receipts.query({ ...inCrowd, messageIds: many }),
     },
     'receipts.status': { returned: 50, run: () => ana.receipts.status({ ...inCrowd, limit: 50 }) },
     'sync.pull': { returned: 100, run: () => busy.sync.pull({ channels: revs }) },

@@ -1,10 +1,10 @@
-import type { Credentials } from '@parley/client'
 import type { Auth, Operation } from '@parley/contract'
 import { insertGivenUpJob } from '../given-up-job.ts'
 import { ADMIN_KEY, type World } from '../world.ts'
 import { type Pool, pools, poolsOf } from './requests.ts'
+import type { Caller } from './wire.ts'
 
-export type Fixture = { ids: Record<Pool, string[]>; credentials: Record<Auth, Credentials[]> }
+export type Fixture = { ids: Record<Pool, string[]>; credentials: Record<Auth, Caller[]> }
 
 const ALL_POOLS = new Set(Object.keys(pools) as Pool[]) // the keys of a literal
 
@@ -78,8 +78,8 @@ async function createFixture(world: World, needed: Set<Pool>): Promise<Fixture> 
       none: [{}],
       admin: [{ adminKey: ADMIN_KEY }],
       key: [{ apiKey }],
-      user: [{ token: hero.token }],
-      userOrKey: [{ token: hero.token }, { apiKey }],
+      user: [{ token: hero.token }, { apiKey, actingAs: hero.id }],
+      userOrKey: [{ token: hero.token }, { apiKey }, { apiKey, actingAs: hero.id }],
     },
   }
 }

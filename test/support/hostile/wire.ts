@@ -37,10 +37,19 @@ export const ask = (url: string, { method, path, headers = {}, body }: Message) 
     sent.end(body)
   })
 
-export const headersOf = ({ token, apiKey, adminKey }: Credentials): Record<string, string> => ({
+/** Who calls; a backend may act as a user. */
+export type Caller = Credentials & { actingAs?: string }
+
+export const headersOf = ({
+  token,
+  apiKey,
+  adminKey,
+  actingAs,
+}: Caller): Record<string, string> => ({
   ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
   ...(apiKey === undefined ? {} : { 'X-API-Key': apiKey }),
   ...(adminKey === undefined ? {} : { 'X-Admin-Key': adminKey }),
+  ...(actingAs === undefined ? {} : { 'X-User-Id': actingAs }),
 })
 export const json = { 'Content-Type': 'application/json' }
 export const hasBody = ({ method }: Operation) => method !== 'GET' && method !== 'DELETE'
