@@ -8,6 +8,7 @@ import {
   topics,
 } from '@parley/contract'
 import type { DbConnection, PendingWrite, Tx } from '../db/client.ts'
+import { pipelined } from '../db/pipelined.ts'
 import { transactionAtOnce } from '../db/transaction.ts'
 import type { AskBeforeSend } from './before-send.ts'
 import { EventBuffer } from './event-buffer.ts'
@@ -169,7 +170,7 @@ export async function runInTransaction<T>(
     const [started, worked] = await Promise.allSettled([begun, working])
     if (started.status === 'rejected') throw started.reason
     if (worked.status === 'rejected') throw worked.reason
-    const [, events] = await Promise.all([Promise.all(writes), buffer.write(tx)])
+    const [, events] = await pipelined([pipelined(writes), buffer.write(tx)])
     signal?.throwIfAborted()
     return { result: worked.value, events }
   })

@@ -7,6 +7,7 @@ import {
   type UserEventType,
 } from '@parley/contract'
 import type { Fragment, Tx } from '../db/client.ts'
+import { pipelined } from '../db/pipelined.ts'
 import type { ChannelRow } from '../db/rows.ts'
 import type { JobStaging, Jobs, Task } from './jobs.ts'
 
@@ -113,7 +114,7 @@ export class EventBuffer {
   async write(tx: Tx): Promise<StoredEvent[]> {
     const jobs = this.#jobs.length > 0 ? this.#writeJobs(tx) : undefined
     const hasChannels = this.#counters.size > 0
-    const [, , userRows] = await Promise.all([
+    const [, , userRows] = await pipelined([
       hasChannels
         ? this.#writeChannelEvents(tx, jobs ? tx`, staged as (${jobs})` : tx``)
         : undefined,

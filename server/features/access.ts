@@ -3,6 +3,7 @@ import type { Caller, Context, WriteContext } from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
 import type { LockedChannel } from '../core/event-buffer.ts'
 import type { Tx } from '../db/client.ts'
+import { pipelined } from '../db/pipelined.ts'
 import type { ChannelRow, MemberRow } from '../db/rows.ts'
 import { lockUsersForShare } from './users/view.ts'
 
@@ -55,7 +56,7 @@ async function lockedChannelFor(
 ) {
   // Rights are read by a statement after the lock: the locking one still sees the data from before
   // its wait.
-  const [, [row]] = await Promise.all([
+  const [, [row]] = await pipelined([
     lockChannels(db, caller.appId, [channelId]),
     selectAccess(db, caller, { channelId }),
   ])
@@ -69,7 +70,7 @@ export async function lockedChannelForApp(
   appId: string,
   channelId: string,
 ): Promise<LockedChannel> {
-  const [, [channel]] = await Promise.all([
+  const [, [channel]] = await pipelined([
     lockChannels(db, appId, [channelId]),
     selectChannel(db, appId, channelId),
   ])

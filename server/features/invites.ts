@@ -6,6 +6,7 @@ import { ApiError } from '../core/errors.ts'
 import { sha256 } from '../core/hash.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
+import { pipelined } from '../db/pipelined.ts'
 import { lockCallerForShare } from './access.ts'
 import { workspaceForMember } from './workspaces/access.ts'
 import { viewWorkspace } from './workspaces/index.ts'
@@ -124,7 +125,7 @@ async function lockedInvite(
     wi.app_id = ${appId}
     and wi.token_hash = ${sha256(token)}
     and ${isValid(db)}`
-  const [, [invite]] = await Promise.all([
+  const [, [invite]] = await pipelined([
     db`
       select from workspace_invites wi
       where ${valid}

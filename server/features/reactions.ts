@@ -3,6 +3,7 @@ import type { WriteContext } from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
 import type { LockedChannel } from '../core/event-buffer.ts'
 import { type Implements, implement } from '../core/operation.ts'
+import { pipelined } from '../db/pipelined.ts'
 import { lockCallerForShare } from './access.ts'
 import { lockedMessageForMember } from './messages/access.ts'
 import { viewMessage, writeRev } from './messages/publish.ts'
@@ -10,7 +11,7 @@ import { asBroadcast } from './messages/view.ts'
 import { selectUsers } from './users/view.ts'
 
 const add = implement(contract.reactions.add, async (ctx, { emoji, ...ref }) => {
-  const [{ channel, message }] = await Promise.all([
+  const [{ channel, message }] = await pipelined([
     lockedMessageForMember(ctx, ref),
     lockCallerForShare(ctx),
   ])
@@ -75,7 +76,7 @@ async function publishReactions(
   { type, channel, messageId, emoji }: ReactionChange,
 ) {
   const { appId, userId } = ctx.caller
-  const [message, [user]] = await Promise.all([
+  const [message, [user]] = await pipelined([
     viewMessage(ctx, { messageId, viewer: userId }),
     selectUsers(ctx.db, appId, [userId]),
   ])

@@ -1,5 +1,6 @@
 import type { UserRef } from '../core/user-ref.ts'
 import type { DbConnection, Tx } from '../db/client.ts'
+import { pipelined } from '../db/pipelined.ts'
 import { transaction } from '../db/transaction.ts'
 
 export type PresenceChange = { user: UserRef; isOnline: boolean }
@@ -113,7 +114,7 @@ export const removeDeadNode = (
       where con.node_id = ${id}
       order by u.app_id, u.id
       for no key update of u`
-    const [, removed] = await Promise.all([
+    const [, removed] = await pipelined([
       tx`delete from nodes where id = ${id}`,
       tx<ActiveUser[]>`
         delete from connections con

@@ -3,6 +3,7 @@ import type { WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { LockedChannel } from '../../core/event-buffer.ts'
 import type { Tx } from '../../db/client.ts'
+import { pipelined } from '../../db/pipelined.ts'
 import { atRev, viewForNewMember } from '../channels/view.ts'
 import { lockUsersForShare, userSummary } from '../users/view.ts'
 
@@ -118,7 +119,7 @@ export async function removeMember(
   const { db } = ctx
   const channelId = channel.id
   const memberCount = channel.memberCount - 1
-  const [, [newOwner]] = await Promise.all([
+  const [, [newOwner]] = await pipelined([
     deleteMember(db, channelId, user.id),
     role === 'owner' ? appointOwner(db, channelId) : [],
   ])

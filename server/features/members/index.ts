@@ -4,6 +4,7 @@ import type { WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
+import { pipelined } from '../../db/pipelined.ts'
 import {
   channelForReader,
   lockCallerForShare,
@@ -141,7 +142,7 @@ async function lockedMember(
   { channelId, userId }: { channelId: string; userId: string },
   isAllowed: MemberRule,
 ) {
-  const [{ channel, membership }, [member]] = await Promise.all([
+  const [{ channel, membership }, [member]] = await pipelined([
     lockedChannelForMember(ctx, channelId),
     selectMembersById(ctx.db, channelId, [userId]),
   ])

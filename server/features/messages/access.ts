@@ -1,6 +1,7 @@
 import type { WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { Tx } from '../../db/client.ts'
+import { pipelined } from '../../db/pipelined.ts'
 import type { MessageRow } from '../../db/rows.ts'
 import { lockedChannelForApp, lockedChannelForMember } from '../access.ts'
 
@@ -10,7 +11,7 @@ export type DatedMessage = MessageRow & { now: string }
 
 /** A message, not deleted, of a channel that the caller is a member of; the channel is locked. */
 export async function lockedMessageForMember(ctx: WriteContext<'user'>, ref: MessageRef) {
-  const [{ channel }, [message]] = await Promise.all([
+  const [{ channel }, [message]] = await pipelined([
     lockedChannelForMember(ctx, ref.channelId),
     selectMessage(ctx.db, ref),
   ])
@@ -31,7 +32,7 @@ export async function lockedMessageForApp(
   ctx: Pick<WriteContext, 'db'>,
   { appId, ...ref }: MessageRef & { appId: string },
 ) {
-  const [channel, [message]] = await Promise.all([
+  const [channel, [message]] = await pipelined([
     lockedChannelForApp(ctx, appId, ref.channelId),
     selectMessage(ctx.db, ref),
   ])

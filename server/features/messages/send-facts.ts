@@ -2,6 +2,7 @@ import type { contract, Message } from '@parley/contract'
 import type { LockedCounters } from '../../core/event-buffer.ts'
 import type { Command } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
+import { pipelined } from '../../db/pipelined.ts'
 import type { ChannelRow, MemberRow } from '../../db/rows.ts'
 import { lockChannels } from '../access.ts'
 import { SYSTEM_USER } from '../system-user.ts'
@@ -42,7 +43,7 @@ export async function readFacts(
 ): Promise<SendFacts[]> {
   const appId = commands[0]?.caller.appId ?? ''
   const channelIds = [...new Set(commands.map(({ input }) => input.channelId))]
-  const [locked, rows] = await Promise.all([
+  const [locked, rows] = await pipelined([
     lockChannels(db, appId, channelIds, { mayWait }),
     selectFacts(db, appId, commands),
   ])

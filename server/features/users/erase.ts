@@ -2,6 +2,7 @@ import { topics, type UserSummary } from '@parley/contract'
 import type { Transaction } from '../../core/context.ts'
 import type { LockedChannel } from '../../core/event-buffer.ts'
 import type { Tx } from '../../db/client.ts'
+import { pipelined } from '../../db/pipelined.ts'
 import type { MemberRow } from '../../db/rows.ts'
 import { asLocked, lockChannels, selectChannel } from '../access.ts'
 import { removeMember } from '../members/change.ts'
@@ -60,7 +61,7 @@ type Walk = { afterSeq: number; limit: number }
  * Repeating it is harmless. Returns the seq to go on after, or null when nothing is left.
  */
 export async function eraseInChannel(ctx: Transaction, target: ErasureTarget, walk: Walk) {
-  const [{ channel, user }, [member]] = await Promise.all([
+  const [{ channel, user }, [member]] = await pipelined([
     lockTarget(ctx.db, target),
     selectMember(ctx.db, target),
   ])
@@ -74,7 +75,7 @@ export async function eraseInChannel(ctx: Transaction, target: ErasureTarget, wa
 /** The channel and the user, locked; neither if it has gone meanwhile. */
 export async function lockTarget(db: Tx, target: ErasureTarget) {
   const { appId, channelId } = target
-  const [, [user], [row]] = await Promise.all([
+  const [, [user], [row]] = await pipelined([
     lockChannels(db, appId, [channelId]),
     lockDeletedUser(db, target),
     selectChannel(db, appId, channelId),

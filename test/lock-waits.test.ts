@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { whileLocked } from './support/locks.ts'
+import { refusal } from './support/refusal.ts'
+import { useWorld } from './support/world.ts'
+
+const world = useWorld({ patience: { callMs: 60_000, statementMs: 2_000 } })
+
+/** Stops this process, which is also the server, so that it finds all answers at once. */
+const stopFor = (milliseconds: number) =>
+  void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
+
+test.each(['react', 'delete', 'remove'] as const)(
+  'a call that waits too long for a lock is refused with 503 after a stop: %s',
+  async (name) => {
+    const [ana] = await world().users('ana', 'ben', 'carl')
+    const { id: channelId } = await ana.channels.create({
+      type: 'group',
+      name: 'Talk',
+      memberIds: ['ben', 'carl'],
+    })
+    const callFor = async (userId: string) => {
+      const { id: messageId } = await ana.messages.send({ channelId, text: 'Hello' })
+      const ref = { channelId, messageId }
+      const calls = {
+        react: () => ana.reactions.add({ ...ref, emoji: '👍' }),
+        delete: () => ana.messages.delete(ref),
+        remove: () => ana.members.remove({ channelId, userId }),
+      }
+      return calls[name]
+    }
+    const [first, second] = [await callFor('ben'), await callFor('carl')]
+    // The connection prepares the statements, and sends them together from then on.
+    await first()
+    const refused = await whileLocked(world(), channelId, async (waiting) => {
+      const outcome = refusal(second())
+      await waiting(1)
+      stopFor(2_500)
+      return outcome
+    })
+    expect(refused).toEqual({ status: 503, code: 'UNAVAILABLE' })
+  },
+)
