@@ -1,5 +1,5 @@
-import { readPage, toSingleLine } from '@parley/server/jobs/previews/page'
 import { withTimeout } from '@parley/server/core/with-timeout'
+import { readPage, toSingleLine } from '@parley/server/jobs/previews/page'
 import { expect, test } from 'vitest'
 
 const factsOf = (body: string | Buffer, { contentType = 'text/html', path = '/a/b' } = {}) =>
