@@ -19,7 +19,7 @@ const onError = z.enum(['allow', 'deny']).meta({
 })
 
 /** An endpoint that judges the messages of an app before they are stored. */
-export const BeforeSendHook = z
+const BeforeSendHook = z
   .object({
     url,
     onError,

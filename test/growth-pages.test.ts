@@ -37,7 +37,7 @@ test('a total of unread messages reads few pages for each channel', async () => 
   expect(pages).toBeLessThanOrEqual(9 * size)
 })
 
-test('the expiry of events looks at each once, also while a transaction still sees them', async () => {
+test('expiry looks at each event once, also while a transaction still sees them', async () => {
   const { db, appId, databaseUrl, cleanup } = world()
   const size = 6_000
   const expired = () => db<{ count: number }[]>`

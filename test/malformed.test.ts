@@ -43,22 +43,6 @@ describe('malformed HTTP is a VALIDATION_ERROR, and the connection is closed', (
   test('a request that has not arrived after 30 seconds is given up', () => {
     expect(world().app.server.requestTimeout).toBe(30_000)
   })
-  test('a connection on which no request came in time is told so after half of one only', async () => {
-    const answerAfter = async (bytes: string) => {
-      const { server } = world().app
-      const accepted = once(server, 'connection') as Promise<[Socket]> // as Node.js documents
-      const answer = exchange(world().url, bytes)
-      const [socket] = await accepted
-      await vi.waitUntil(() => socket.bytesRead === bytes.length, patient)
-      const code = 'ERR_HTTP_REQUEST_TIMEOUT'
-      server.emit('clientError', Object.assign(new Error(code), { code }), socket)
-      return answer
-    }
-    expect(await answerAfter('')).toEqual([])
-    const [answer] = await answerAfter(live)
-    if (!answer) throw new Error('no answer')
-    expectError(answer, 'VALIDATION_ERROR')
-  })
   test('a bad chunk in a body is a VALIDATION_ERROR', async () => {
     const [answer, ...others] = await exchange(
       world().url,

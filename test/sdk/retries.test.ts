@@ -58,5 +58,6 @@ test('every GET is idempotent, and of the other operations these', () => {
     'webhooks.update',
     'webhooks.retry',
     'webhooks.replay',
+    'hooks.setBeforeSend',
   ])
 })

@@ -1,7 +1,7 @@
 import type { Auth, Operation } from '@parley/contract'
 import { insertGivenUpJob } from '../given-up-job.ts'
 import { ADMIN_KEY, type World } from '../world.ts'
-import { type Pool, pools, poolsOf } from './requests.ts'
+import { type Pool, pools, poolsOf } from './pools.ts'
 import type { Caller } from './wire.ts'
 
 export type Fixture = { ids: Record<Pool, string[]>; credentials: Record<Auth, Caller[]> }
@@ -92,7 +92,8 @@ const isApart = (id: string) => /^(webhooks|hooks)\./.test(id)
 async function createFixtureApart(world: World): Promise<Fixture> {
   const { ids, credentials } = await createFixture(world, new Set())
   const { apiKey } = await world.operator.apps.create({ name: 'Apart' })
-  const { webhooks } = world.api({ apiKey })
+  const { webhooks, hooks } = world.api({ apiKey })
+  await hooks.setBeforeSend({ url: 'https://example.com', onError: 'allow' })
   const webhookId: string[] = []
   const deliveryId: string[] = []
   for (let n = 0; n < pools.webhookId; n++) {

@@ -1,6 +1,7 @@
 import type { Operation } from '@parley/contract'
 import fc from 'fast-check'
 import { z } from 'zod'
+import { type Field, type Pool, poolOf, pools } from './pools.ts'
 import { anyText, textOfCodePoints } from './texts.ts'
 
 /**
@@ -39,48 +40,6 @@ export function plainRequest(id: string, op: Operation): Request {
     via: 'rest',
   }
 }
-
-/** The kinds of ids and times that a fixture has, and how many of each. */
-export const pools = {
-  appId: 1,
-  keyId: 3,
-  jobId: 3,
-  userId: 4,
-  channelId: 3,
-  messageId: 3,
-  workspaceId: 2,
-  emptyChannelId: 3,
-  emptyWorkspaceId: 3,
-  inviteId: 3,
-  deviceId: 3,
-  invite: 3,
-  webhookId: 3,
-  deliveryId: 3,
-  recentTime: 1,
-}
-export type Pool = keyof typeof pools
-/** The operation and the field that a schema belongs to. */
-type Field = { id: string; name: string }
-const poolOf = ({ id, name }: Field): Pool | undefined => {
-  if (name === 'token') return id === 'invites.accept' ? 'invite' : undefined
-  if (id === 'abandoned.deleteChannel') return 'emptyChannelId'
-  if (id === 'abandoned.deleteWorkspace') return 'emptyWorkspaceId'
-  if (id === 'webhooks.replay' && name === 'since') return 'recentTime'
-  if (name === 'deviceId') return id === 'devices.delete' ? 'deviceId' : undefined
-  if (name === 'parentId' || name === 'before' || name === 'after') return 'messageId'
-  if (name in plurals) return plurals[name as keyof typeof plurals] // just looked up
-  return name in pools ? (name as Pool) : undefined // just looked up
-}
-/** The pools that the fields of an operation draw from. */
-export const poolsOf = (id: string, { input }: Operation) =>
-  new Set(Object.keys(input.shape).flatMap((name) => poolOf({ id, name }) ?? []))
-
-const plurals = {
-  userIds: 'userId',
-  memberIds: 'userId',
-  messageIds: 'messageId',
-  channels: 'channelId',
-} as const
 
 type Schema = {
   $ref?: string
@@ -159,8 +118,10 @@ function byType(schema: Schema, field: Field): fc.Arbitrary<unknown> {
   if (schema.enum) return fc.constantFrom(...schema.enum)
   if (schema.type === 'null') return fc.constant(null)
   if (schema.type === 'boolean') return fc.boolean()
-  if (schema.type === 'integer')
-    return fc.oneof(fc.integer({ min: schema.minimum ?? 0, max: 50 }), fc.maxSafeInteger())
+  if (schema.type === 'integer') {
+    const min = schema.minimum ?? 0
+    return fc.oneof(fc.integer({ min, max: min + 50 }), fc.maxSafeInteger())
+  }
   if (schema.type === 'string') return textOf(schema)
   if (schema.type === 'array')
     return fc.array(arbitraryOf(schema.items ?? {}, field), {
