@@ -10,6 +10,8 @@ type MissedProfilesOptions = {
 
 /** Overlap: transactions may commit after the gap began although their changes are older. */
 const OVERLAP_MS = 15_000
+/** For how long a change is told again that could not be sent to the users of this node. */
+const RETRY_MS = 600_000
 
 /**
  * Finds the new names and images of which the users of this node may not have been told, as many as
@@ -20,12 +22,20 @@ export class MissedProfiles {
   #since: number | undefined
   /** Users of whom a note arrived during the search, which may be newer than what it finds. */
   readonly #noted = new Set<string>()
+  /** Users whose last change could not be sent. */
+  #lost = new Map<string, UserRef>()
 
   constructor(readonly options: MissedProfilesOptions) {}
 
   /** The users of this node are told of this change. */
   record({ appId, user }: ProfileChange) {
     this.#noted.add(userKey({ appId, userId: user.id }))
+  }
+
+  /** The change could not be sent to the users of this node: the next search finds it. */
+  handleLost({ appId, user }: ProfileChange) {
+    const lost = { appId, userId: user.id }
+    this.#lost.set(userKey(lost), lost)
   }
 
   /** Changes of the last milliseconds may not have been told. */
@@ -37,19 +47,21 @@ export class MissedProfiles {
   /** Tells what was missed. If that fails, it is still missed. */
   async catchUp() {
     const since = this.#since
-    if (since === undefined) return
+    const lost = this.#lost
+    if (since === undefined && lost.size === 0) return
     this.#since = undefined
+    this.#lost = new Map()
     this.#noted.clear()
     const { db, notify } = this.options
-    const elapsedMs = performance.now() - since
     try {
-      const users = await db.use((db) => selectChanged(db, elapsedMs))
+      const users = await db.use((db) => selectChanged(db, { since, lost: [...lost.values()] }))
       for (const { appId, userId, name, image } of users) {
         if (this.#noted.has(userKey({ appId, userId }))) continue
         notify({ appId, user: { id: userId, name, image } })
       }
     } catch (error) {
-      this.#since = Math.min(since, this.#since ?? since)
+      if (since !== undefined) this.#since = Math.min(since, this.#since ?? since)
+      this.#lost = new Map([...lost, ...this.#lost])
       throw error
     }
   }
@@ -57,8 +69,19 @@ export class MissedProfiles {
 
 type ChangedUser = UserRef & { name: string; image: string | null }
 
-const selectChanged = (db: Tx, milliseconds: number) => db<ChangedUser[]>`
-  select u.app_id, u.id as user_id, u.display_name as name, u.image
-  from users u
-  where u.profile_changed_at > now() - ${milliseconds} * interval '1 millisecond'
-    and u.deleted_at is null`
+function selectChanged(db: Tx, { since, lost }: { since: number | undefined; lost: UserRef[] }) {
+  const milliseconds = since === undefined ? null : performance.now() - since
+  const appIds = lost.map(({ appId }) => appId)
+  const userIds = lost.map(({ userId }) => userId)
+  return db<ChangedUser[]>`
+    select u.app_id, u.id as user_id, u.display_name as name, u.image
+    from users u
+    where u.profile_changed_at > now() - ${milliseconds} * interval '1 millisecond'
+      and u.deleted_at is null
+    union
+    select u.app_id, u.id as user_id, u.display_name as name, u.image
+    from unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
+    join users u on u.app_id = given.app_id and u.id = given.user_id
+    where u.profile_changed_at > now() - ${RETRY_MS} * interval '1 millisecond'
+      and u.deleted_at is null`
+}

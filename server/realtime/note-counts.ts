@@ -4,6 +4,9 @@ type NoteCountsOptions = {
   /** Notes of another node may have been lost in the last `milliseconds`. */
   onMissed: (milliseconds: number) => void
 }
+/** How long the number of a node that does not beat is kept, such as that of a worker. */
+const QUIET_MS = 3_600_000
+
 type Sender = { number: number; heardAt: number; isBeating: boolean }
 
 /**
@@ -31,7 +34,9 @@ export function createNoteCounts({ silentMs, onMissed }: NoteCountsOptions) {
     left: (nodeId: string) => void senders.delete(nodeId),
     /** Looks for nodes that fell silent, while our own notes arrived until `heardAt`. */
     check: (heardAt: number) => {
-      const silent = [...senders].filter(([, sender]) => heardAt - sender.heardAt > silentMs)
+      const silent = [...senders].filter(
+        ([, sender]) => heardAt - sender.heardAt > (sender.isBeating ? silentMs : QUIET_MS),
+      )
       for (const [nodeId] of silent) senders.delete(nodeId)
       const beating = silent.flatMap(([, { isBeating, ...sender }]) => (isBeating ? sender : []))
       if (beating.length === 0) return

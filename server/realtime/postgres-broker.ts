@@ -81,7 +81,7 @@ export function createPostgresBroker({
     async stop() {
       clearInterval(heartbeat)
       await sender.flushed()
-      notifier.farewell()
+      await notifier.farewell()
       await Promise.all([notifier.end(), listener?.end({ timeout: STOP_SECONDS })])
     },
   }
@@ -98,12 +98,13 @@ function createNotifier({ url, channel, nodeId, report }: NotifierOptions) {
   let sent = 0
   /** A payload that fails has used its number: nodes that receive the next one know. */
   const numbered = (payload: string) => `${nodeId}\n${++sent}${payload.slice(nodeId.length)}`
-  const send = (payloads: string[]) => {
+  const send = (payloads: string[], until?: number) => {
     const numberedPayloads = payloads.map(numbered)
     return db.use(
       (db) => db`
         select pg_notify(${channel}, payload)
         from unnest(${numberedPayloads}::text[]) as payload`,
+      until,
     )
   }
   return {
@@ -112,8 +113,12 @@ function createNotifier({ url, channel, nodeId, report }: NotifierOptions) {
         onFailed()
         report(error, 'broker notify failed')
       }),
-    /** Nobody waits for it: without it the other nodes notice by themselves. */
-    farewell: () => void send([`${nodeId}\n${FAREWELL}`]).catch(() => {}),
+    /** If it fails, the other nodes notice by the silence. Who sent nothing is not known to them. */
+    farewell: async () => {
+      if (sent === 0) return
+      const until = performance.now() + STOP_SECONDS * 1_000
+      await send([`${nodeId}\n${FAREWELL}`], until).catch(() => {})
+    },
     end: () => db.end({ timeout: STOP_SECONDS }),
   }
 }

@@ -143,7 +143,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
   const userFanout = createUserFanout({
     ...local,
     onPresenceLost: (change) => knownPresence.handleLost(change),
-    onProfileLost: () => missedProfiles.missed(0),
+    onProfileLost: (change) => missedProfiles.handleLost(change),
   })
   const unread = new UnreadNotifier({ ...local, pauseMs: unreadPauseMs })
   const knownPresence = new KnownPresence({ db, deadAfterMs, notify: userFanout.presenceChanged })

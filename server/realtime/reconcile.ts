@@ -6,6 +6,7 @@ import type { MissedProfiles } from './missed-profiles.ts'
 import type { PresenceTracker } from './presence.ts'
 import { closings } from './protocol/codes.ts'
 import { selectGenerations, selectRemoved, selectUnreadChanges } from './queries.ts'
+import { inTurn } from './schedule.ts'
 import type { Sessions } from './sessions.ts'
 import type { UnreadNotifier } from './unread.ts'
 
@@ -65,7 +66,8 @@ export function createReconciliation(options: ReconciliationOptions) {
     if (passesBeforePresence === 1) await knownPresence.compare()
     passesBeforePresence -= 1
   }
-  const reconcile = async () => {
+  // Two at once would count their passes wrongly, and forget the notes that the other one heeds.
+  const reconcile = inTurn(async () => {
     const startedAt = performance.now()
     const seconds = (startedAt - checkedAt) / 1_000 + OVERLAP_SECONDS
     // Counts are sent only to users who have a presence row.
@@ -84,6 +86,6 @@ export function createReconciliation(options: ReconciliationOptions) {
     checkedAt = startedAt
     await missedProfiles.catchUp()
     await comparePresence()
-  }
+  })
   return { reconcile, beat, missedNotes }
 }

@@ -45,3 +45,12 @@ export function oneAtATime(work: () => Promise<unknown>) {
     }
   }
 }
+
+/** Work that never runs twice at once: a call during a run begins one of its own after it. */
+export function inTurn(work: () => Promise<unknown>) {
+  let last: Promise<unknown> = Promise.resolve()
+  return () => {
+    last = last.then(work, work)
+    return last
+  }
+}

@@ -19,7 +19,7 @@ type LossOptions = {
   /** The change could not be sent to the users of this node. */
   onPresenceLost: (change: PresenceNote) => void
   /** Nor of this one. */
-  onProfileLost: () => void
+  onProfileLost: (change: ProfileChange) => void
 }
 
 export type UserFanout = ReturnType<typeof createUserFanout>
@@ -81,7 +81,11 @@ export function createUserFanout({
         () => sendPresence(change),
         () => onPresenceLost(change),
       ),
-    profileChanged: (change: ProfileChange) => run(() => sendProfile(change), onProfileLost),
+    profileChanged: (change: ProfileChange) =>
+      run(
+        () => sendProfile(change),
+        () => onProfileLost(change),
+      ),
     /** Sends members a copy of a channel's event. */
     channelUpdated: (topic: string, offset: number) => run(() => copyToMembers(topic, offset)),
   }

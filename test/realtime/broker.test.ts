@@ -1,4 +1,5 @@
 import { topics } from '@parley/contract'
+import { connectOnce } from '@parley/server/db/client'
 import type { NodeNote } from '@parley/server/realtime/broker'
 import { NoteAssembler, piecesOf } from '@parley/server/realtime/note-pieces'
 import { createPostgresBroker } from '@parley/server/realtime/postgres-broker'
@@ -22,10 +23,11 @@ async function openBroker({ url = world().databaseUrl, timings = {} }: OpenOptio
   const missed: number[] = []
   const offsets: number[] = []
   const paddings: unknown[] = []
+  const nodeId = `broker-${++nodes}`
   const broker = createPostgresBroker({
     url,
     timings,
-    nodeId: `broker-${++nodes}`,
+    nodeId,
     report: (_, problem) => void problems.push(problem),
   })
   await broker.start({
@@ -43,7 +45,7 @@ async function openBroker({ url = world().databaseUrl, timings = {} }: OpenOptio
     await broker.stop()
   }
   onTestFinished(stop)
-  return { send: broker.send, stop, problems, offsets, paddings, missed }
+  return { nodeId, send: broker.send, stop, problems, offsets, paddings, missed }
 }
 const hint = (offset: number): NodeNote => ({ kind: 'hint', topic, offset })
 /** A hint as long as one wants. */
@@ -92,6 +94,20 @@ test('notes that a node sent before it stopped arrive', async () => {
   sender.send(hint(1))
   await sender.stop()
   await until(() => receiver.offsets.length === 1)
+})
+
+test('a node that stops says so, last of all', async () => {
+  const sql = connectOnce(world().databaseUrl)
+  onTestFinished(() => sql.end())
+  const sender = await openBroker()
+  const payloads: string[] = []
+  await sql.listen('parley', (payload) => {
+    if (payload.startsWith(`${sender.nodeId}\n`)) payloads.push(payload)
+  })
+  sender.send(hint(1))
+  await sender.stop()
+  await until(() => payloads.some((payload) => payload.endsWith('\n"farewell"')))
+  expect(payloads.at(-1)).toMatch(/\n"farewell"$/)
 })
 
 test('a node learns of notes that another one could not send, and of its silence', async () => {

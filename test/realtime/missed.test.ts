@@ -94,22 +94,15 @@ test('the users of a dead node go offline when its rows are lost in a crash', as
   await anas.until(() => presenceOf(anas, ben.id).at(-1) === 'presence.offline')
 })
 
-test('users learn who left even if the database failed at that moment', async () => {
-  const [ana, ben] = await newUsers()
-  await createGroup(ana, ben)
-  const anas = await listenAs(ana, userTopic(ana))
-  const bens = connect(ben)
-  await bens.ready()
-  await anas.until(() => presenceOf(anas, ben.id).at(-1) === 'presence.online')
-  const { db } = world()
-  // Who shares channels with them cannot be looked up.
-  await whileRowLocked(
+/** During `work`, co-members cannot be looked up: what is to be sent to them fails. */
+const whileFanOutFails = (work: () => Promise<unknown>) =>
+  whileRowLocked(
     world(),
     (sql) => sql`lock table channels in access exclusive mode`,
     async () => {
-      bens.disconnect()
+      await work()
       await until(async () => {
-        const cancelled = await db`
+        const cancelled = await world().db`
           select pg_cancel_backend(pid)
           from pg_stat_activity
           where datname = current_database()
@@ -120,7 +113,31 @@ test('users learn who left even if the database failed at that moment', async ()
       })
     },
   )
+
+test('users learn who left even if the database failed at that moment', async () => {
+  const [ana, ben] = await newUsers()
+  await createGroup(ana, ben)
+  const anas = await listenAs(ana, userTopic(ana))
+  const bens = connect(ben)
+  await bens.ready()
+  await anas.until(() => presenceOf(anas, ben.id).at(-1) === 'presence.online')
+  await whileFanOutFails(async () => bens.disconnect())
   await anas.until(() => presenceOf(anas, ben.id).at(-1) === 'presence.offline')
+})
+
+test('users learn of a name that could not be sent, also when it is no longer new', async () => {
+  const [ana, ben] = await newUsers()
+  await createGroup(ana, ben)
+  const anas = await listenAs(ana, userTopic(ana))
+  await whileFanOutFails(async () => {
+    await world().backend.users.put({ userId: ben.id, name: 'Ben Renamed' })
+    await world().db`
+      update users
+      set profile_changed_at = profile_changed_at - interval '1 minute'
+      where app_id = ${world().appId}
+        and id = ${ben.id}`
+  })
+  await anas.until(() => namesOf(anas, ben.id).at(-1) === 'Ben Renamed')
 })
 
 describe('changes by a node whose notes were lost', () => {

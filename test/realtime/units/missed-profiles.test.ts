@@ -41,3 +41,17 @@ test('profiles are searched once after each gap, and again if that failed', asyn
   await profiles.catchUp()
   expect(names).toEqual(['Old'])
 })
+
+test('a change that could not be sent is told once more, also after a search that failed', async () => {
+  let isFailing = true
+  const { profiles, names } = openProfiles(async () => {
+    if (isFailing) throw new Error('lost')
+    return stored
+  })
+  profiles.handleLost(anew)
+  await expect(profiles.catchUp()).rejects.toThrow('lost')
+  isFailing = false
+  await profiles.catchUp()
+  await profiles.catchUp()
+  expect(names).toEqual(['Old'])
+})

@@ -65,3 +65,16 @@ test('the silence of a node that beats shows lost notes once, unless it said far
   check(performance.now())
   expect(missed).toEqual([SILENT_MS + 1])
 })
+
+test('a node that does not beat may pause between its notes, and loses none by it', () => {
+  const { received, check, missed } = openCounts()
+  received('worker', 1, false)
+  pass(10 * SILENT_MS)
+  check(performance.now())
+  received('worker', 2, false)
+  expect(missed).toEqual([])
+  pass(10 * SILENT_MS)
+  check(performance.now())
+  received('worker', 4, false)
+  expect(missed).toEqual([10 * SILENT_MS])
+})
