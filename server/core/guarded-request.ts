@@ -88,7 +88,12 @@ const send = (
   new Promise<IncomingMessage>((onResponse, reject) => {
     const { request } = url.protocol === 'https:' ? https : http
     const options = { agent: false, method, headers, signal, ...(lookup && { lookup }) } as const
-    request(url, options, onResponse)
+    const sent = request(url, options, (response) => {
+      // A server that answers without reading the body could keep the connection for ever.
+      response.on('close', () => sent.destroy())
+      onResponse(response)
+    })
+    sent
       .on('error', reject)
       // Node.js tells nobody else of 101, and the signal cannot end what is closed.
       .on('close', () => reject(new UnfetchableError('closed without an answer')))

@@ -1,11 +1,13 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { limits } from '@parley/contract'
 import { createAskBeforeSend } from '@parley/server/core/before-send'
 import { createGuardedRequest } from '@parley/server/core/guarded-request'
 import { createMetrics } from '@parley/server/core/metrics'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { answering } from '../support/receiver.ts'
 import { invalid, notFound, refusal } from '../support/refusal.ts'
-import { until } from '../support/until.ts'
+import { patient, until } from '../support/until.ts'
 import { judging, useHooks } from './fixture.ts'
 
 const { current, newScene } = useHooks()
@@ -126,4 +128,30 @@ test('of an app a bounded number of messages waits for its hook, of another one 
   )
   receiver.answerWith(allow)
   expect(await askFor('busy')).toEqual({ action: 'allow' })
+})
+
+test('a hook that answers without reading its question keeps no connection', async () => {
+  const server = createServer({ pauseOnConnect: true }, (socket) => {
+    socket.on('error', () => {})
+    socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')
+    onTestFinished(() => void socket.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo // it listens on a port
+  const host = `127.0.0.1:${port}`
+  const { signal } = new AbortController()
+  // More than the buffers of the system hold.
+  const body = 'x'.repeat(16 * 1024 * 1024)
+  const request = createGuardedRequest({ allowedHosts: [host] })
+  const response = await request(new URL(`http://${host}`), {
+    method: 'POST',
+    headers: {},
+    body,
+    signal,
+  })
+  const { socket } = response
+  expect(await response.toArray()).toEqual([Buffer.from('{}')])
+  await vi.waitUntil(() => socket.destroyed, patient)
 })
