@@ -14,9 +14,7 @@ export const onStatement = (statement: string) => {
  * Statements of no operation: every 5 s the lookup of revoked tokens, every 2 s the last activity.
  */
 export const isElsewhere = (statement: string) =>
-  /^\s*select u\.token_generation\s+from users u|update users u\s+set last_active_at/.test(
-    statement,
-  )
+  /^\s*select\s+u\.token_generation\b|update users u\s+set last_active_at/.test(statement)
 
 export async function statementsOf(work: () => Promise<unknown>) {
   statements.length = 0
