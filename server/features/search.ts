@@ -7,9 +7,9 @@ const ROWS_IN_ORDER = 2_000
 type NameSearch = {
   /** A part of the name. */
   q: string
-  /** The rows of a list in its order, with their `name`. */
-  inOrder: Fragment
-  /** The same columns of the rows that `hasKeys`, in no order. */
+  /** Selects the first `rows` of a list, in its order, with their `name`. */
+  inOrder: (rows: number) => Fragment
+  /** The same columns of the rows with the keys of `q`, by the index of names, in no order. */
   byKeys: Fragment
   /** The order of the list, by columns of the rows. */
   order: Fragment
@@ -29,8 +29,7 @@ export const selectNamed = (
   with first as materialized (
     select listed.*
     from (
-      ${inOrder}
-      limit ${ROWS_IN_ORDER}
+      ${inOrder(ROWS_IN_ORDER)}
     ) listed
     where listed.name ilike ${containing(q)}
     order by ${order}
@@ -48,14 +47,3 @@ export const selectNamed = (
     order by ${order}
     limit ${count}
   )`
-
-type Keys = {
-  /** The keys of a row, in the form of its index. */
-  keys: Fragment
-  scope: string
-  q: string
-}
-
-/** Whether a row has the keys of `q`. Only its index serves this, where no other can be used. */
-export const hasKeys = (db: Tx, { keys, scope, q }: Keys) => db`
-  ${keys} @> search_keys(${scope}, ${q}, least(3, char_length(lower(${q}))))`

@@ -186,6 +186,15 @@ describe('listing channels', () => {
     expect(await first()).toEqual([older.id])
   })
 
+  test('of the open channels active in one hour, discovery lists the last one first', async () => {
+    const ana = await world().user('hour-ana')
+    const create = () => ana.channels.create({ type: 'public', name: 'Of this hour' })
+    const [oldest] = [await create(), await create(), await create()]
+    await ana.messages.send({ channelId: oldest.id, text: 'hi' })
+    const page = await ana.channels.list({ discover: true, limit: 1 })
+    expect(page.channels.map(({ id }) => id)).toEqual([oldest.id])
+  })
+
   test('discovery lists channels that anyone can join, and no others', async () => {
     const [ana, ben] = await world().users('find-ana', 'find-ben')
     for (const type of ['public', 'livestream', 'group', 'team', 'private'] as const)

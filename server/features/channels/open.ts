@@ -1,13 +1,14 @@
 import type { ChannelType, contract, Input } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { containing } from '../../db/sql.ts'
-import { hasKeys, selectNamed } from '../search.ts'
+import { selectNamed } from '../search.ts'
 
 type ListInput = Input<typeof contract.channels.list>
 type OpenType = Extract<ChannelType, 'public' | 'livestream'>
 /** Which channels to list. */
 export type ChannelsQuery = Required<Pick<ListInput, 'limit' | 'offset'>> &
   Pick<ListInput, 'type' | 'q'> & { appId: string; userId: string }
+type InOrder = { q: string; inOrder: (rows: number) => Fragment }
 
 /**
  * The channels that a user may join, newest activity first: open ones, and the team channels of
@@ -22,25 +23,26 @@ export function selectOpenIds(
   const hasNoType = (kind: string) => type !== undefined && type !== kind
   // The type is a constant in the statement: a parameter would keep it from its partial index.
   const openOf = (kind: OpenType, isOfType: Fragment) => {
-    const inOrder = db`
-      select c.id, c.last_activity_at, c.name
-      from channels c
-      where ${isOfType}
-        and c.app_id = ${appId}
-        and c.deleted_at is null
-      order by c.active_hour desc, c.last_activity_at desc, c.id desc`
-    return q === undefined ? db`${inOrder} limit ${count}` : namedOf(kind, { q, inOrder })
+    // Whole hours first: for the exact order alone, PostgreSQL 15 reads and sorts all open channels.
+    const inOrder = (rows: number) => db`
+      select hours.id, hours.last_activity_at, hours.name
+      from (
+        select c.id, c.last_activity_at, c.name
+        from channels c
+        where ${isOfType}
+          and c.app_id = ${appId}
+          and c.deleted_at is null
+        order by c.active_hour desc
+        fetch first ${rows} rows with ties
+      ) hours
+      order by hours.last_activity_at desc, hours.id desc
+      limit ${rows}`
+    return q === undefined ? inOrder(count) : namedOf(kind, { q, inOrder })
   }
-  const namedOf = (kind: OpenType, { q, inOrder }: { q: string; inOrder: Fragment }) => {
-    const keys = db`search_keys(c.app_id::text || c.type, c.name, 1)`
+  const namedOf = (kind: OpenType, { q, inOrder }: InOrder) => {
     const byKeys = db`
       select c.id, c.last_activity_at, c.name
-      from channels c
-      where ${hasKeys(db, { keys, scope: appId + kind, q })}
-        and c.type in ('public', 'livestream')
-        and c.type is not distinct from ${kind}
-        and c.app_id is not distinct from ${appId}
-        and num_nulls(c.deleted_at) = 1`
+      from channels_named(${appId}, ${kind}, ${q}) c`
     return selectNamed(db, { q, inOrder, byKeys, order: db`last_activity_at desc, id desc`, count })
   }
   const ofWorkspaces = db`

@@ -6,25 +6,28 @@ import { encodeCursor, toPage } from '../cursors.ts'
 import { deleteUsers } from './delete.ts'
 import { namedAfter, selectNamedIds } from './search.ts'
 import { upsertUsers } from './upsert.ts'
-import { type Profile, selectProfiles } from './view.ts'
+import { type Profile, selectProfiles, selectProfilesById } from './view.ts'
 
 const list = implementWithoutTransaction(
   contract.users.list,
   async ({ db, caller: { appId } }, { limit, offset, cursor, q, ids }) => {
     if (ids !== undefined) {
-      const users = await selectProfiles(db, { appId, which: db`u.id = any(${ids})` })
+      const users = await selectProfilesById(db, { appId, ids: db`${ids}` })
       return { users: users.map(asListed), nextCursor: null }
     }
     const rows = { limit: limit + 1, offset }
-    const which =
+    const which = db`
+      ${namedAfter(db, cursor)}
+      order by u.display_name, u.id
+      limit ${rows.limit}
+      offset ${offset}`
+    const profiles =
       q === undefined
-        ? db`
-          ${namedAfter(db, cursor)}
-          order by u.display_name, u.id
-          limit ${rows.limit}
-          offset ${offset}`
-        : db`u.id = any(array(${selectNamedIds(db, { appId, q, cursor, ...rows })}))`
-    const profiles = await selectProfiles(db, { appId, which })
+        ? await selectProfiles(db, { appId, which })
+        : await selectProfilesById(db, {
+            appId,
+            ids: db`array(${selectNamedIds(db, { appId, q, cursor, ...rows })})`,
+          })
     const { page, nextCursor } = toPage(profiles, limit, ({ name, id }) => encodeCursor(name, id))
     return { users: page.map(asListed), nextCursor }
   },

@@ -1,6 +1,6 @@
 import type { Fragment, Tx } from '../../db/client.ts'
 import { decodeCursor } from '../cursors.ts'
-import { hasKeys, selectNamed } from '../search.ts'
+import { selectNamed } from '../search.ts'
 
 /** The users `u` after a cursor, by name. */
 export function namedAfter(db: Tx, cursor: string | undefined) {
@@ -19,21 +19,18 @@ type UserSearch = {
 
 /** Selects the ids of the users with `q` in their name, those of one page of the list. */
 export function selectNamedIds(db: Tx, { appId, q, cursor, limit, offset }: UserSearch): Fragment {
-  const inOrder = db`
+  const inOrder = (rows: number) => db`
     select u.id, u.display_name as name
     from users u
     where u.app_id = ${appId}
       and u.deleted_at is null
       and ${namedAfter(db, cursor)}
-    order by u.display_name, u.id`
-  const keys = db`search_keys(u.app_id::text, u.display_name, 1)`
+    order by u.display_name, u.id
+    limit ${rows}`
   const byKeys = db`
     select u.id, u.display_name as name
-    from users u
-    where ${hasKeys(db, { keys, scope: appId, q })}
-      and u.app_id is not distinct from ${appId}
-      and num_nulls(u.deleted_at) = 1
-      and (${namedAfter(db, cursor)}) is true`
+    from users_named(${appId}, ${q}) u
+    where ${namedAfter(db, cursor)}`
   const order = db`name, id`
   return db`
     select named.id

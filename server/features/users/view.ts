@@ -38,7 +38,41 @@ type ProfileQuery = { appId: string; which: Fragment }
  * Users who are not deleted, by name, with everything that responses show of them. `which` is a
  * condition on rows `u`, and may end in order and limit: the rest is read for these rows only.
  */
-export const selectProfiles = (db: Tx, { appId, which }: ProfileQuery) => db<Profile[]>`
+export const selectProfiles = (db: Tx, { appId, which }: ProfileQuery) =>
+  profilesOf(
+    db,
+    db`
+      select *
+      from users u
+      where u.app_id = ${appId}
+        and u.deleted_at is null
+        and ${which}`,
+  )
+
+/**
+ * The same of the users with these ids. Each is looked up by itself: with the ids as a condition,
+ * an app that PostgreSQL took for small was read from end to end, by its index of names.
+ */
+export const selectProfilesById = (db: Tx, { appId, ids }: { appId: string; ids: Fragment }) =>
+  profilesOf(
+    db,
+    db`
+      select found.*
+      from (
+        select distinct id
+        from unnest(${ids}::text[]) id
+      ) wanted
+      cross join lateral (
+        select *
+        from users u
+        where u.app_id = ${appId}
+          and u.id = wanted.id
+          and u.deleted_at is null
+        limit 1
+      ) found`,
+  )
+
+const profilesOf = (db: Tx, rows: Fragment) => db<Profile[]>`
   select
     u.id, u.display_name as name, u.image, u.last_active_at,
     u.custom, u.email,
@@ -49,11 +83,5 @@ export const selectProfiles = (db: Tx, { appId, which }: ProfileQuery) => db<Pro
         and con.user_id = u.id
         and n.beat_at > now() - ${limits.realtime.nodeDeadSeconds} * interval '1 second'
     ) as online
-  from (
-    select *
-    from users u
-    where u.app_id = ${appId}
-      and u.deleted_at is null
-      and ${which}
-  ) u
+  from (${rows}) u
   order by u.display_name, u.id`
