@@ -32,8 +32,8 @@ export function createVerifyToken({ db, admit, tokens, revocations }: VerifyToke
       where u.app_id = ${user.appId} and u.id = ${user.userId} and u.deleted_at is null`
     const { appId } = user
     return users.load(userKey(user), {
-      // The queue of the app may be full, and that of the user long, with calls that wait for locks.
-      // A look-up waits for none: like that of a key, it has a line of its own.
+      // The queues of the app and of the user may be full of calls that wait for locks. A look-up
+      // waits for none: like that of a key, it has a line of its own.
       inTurn: (look) => admit({ appId: `tokens of ${appId}`, lane: 'calls', until }, look),
       select: async () => (await db.use(select, until))[0],
     })

@@ -113,7 +113,7 @@ function createNotifier({ url, channel, nodeId, report }: NotifierOptions) {
         onFailed()
         report(error, 'broker notify failed')
       }),
-    /** If it fails, the other nodes notice by the silence. Who sent nothing is not known to them. */
+    /** If it fails, the others notice the silence. They do not know a node that sent nothing. */
     farewell: async () => {
       if (sent === 0) return
       const until = performance.now() + STOP_SECONDS * 1_000

@@ -23,7 +23,7 @@ export function selectOpenIds(
   const hasNoType = (kind: string) => type !== undefined && type !== kind
   // The type is a constant in the statement: a parameter would keep it from its partial index.
   const openOf = (kind: OpenType, isOfType: Fragment) => {
-    // Whole hours first: for the exact order alone, PostgreSQL 15 reads and sorts all open channels.
+    // Whole hours first: for the exact order PostgreSQL 15 would read and sort all open channels.
     const inOrder = (rows: number) => db`
       select hours.id, hours.last_activity_at, hours.name
       from (

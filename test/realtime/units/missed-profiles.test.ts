@@ -42,7 +42,7 @@ test('profiles are searched once after each gap, and again if that failed', asyn
   expect(names).toEqual(['Old'])
 })
 
-test('a change that could not be sent is told once more, also after a search that failed', async () => {
+test('a change that could not be sent is told again, also after a failed search', async () => {
   let isFailing = true
   const { profiles, names } = openProfiles(async () => {
     if (isFailing) throw new Error('lost')
