@@ -30,8 +30,9 @@ type AdmissionOptions = {
  * Divides the pool fairly: an app uses at most half of its connections, and a user at most half of
  * those. So a tenant whose every call waits in the database leaves half of the pool to others, and
  * a user leaves the rest to their colleagues. Further calls wait: the callers of an app take turns,
- * and the calls of one caller keep their order. * Work that was admitted must not ask for another
- * admission: it could wait for itself.
+ * and the calls of one caller keep their order.
+ *
+ * Work that was admitted must not ask for another admission: it could wait for itself.
  */
 export function createAdmission({ poolSize, metrics }: AdmissionOptions): Admit {
   const loads = new AdmissionLoads(poolSize)

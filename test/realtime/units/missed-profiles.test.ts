@@ -5,7 +5,10 @@ import { expect, test } from 'vitest'
 import { ana } from './fixture.ts'
 
 const stored = [{ ...ana, name: 'Old', image: null }]
-const anew: ProfileChange = { appId: ana.appId, user: { id: ana.userId, name: 'New', image: null } }
+const renamed: ProfileChange = {
+  appId: ana.appId,
+  user: { id: ana.userId, name: 'New', image: null },
+}
 
 /** What is told of profiles that a search finds, while `search` decides when it answers. */
 function openProfiles(search: () => Promise<unknown[]>) {
@@ -19,7 +22,7 @@ function openProfiles(search: () => Promise<unknown[]>) {
 
 test('a profile found while a note of it arrives is not told after the newer one', async () => {
   const { profiles, names } = openProfiles(async () => {
-    profiles.record(anew)
+    profiles.record(renamed)
     return stored
   })
   profiles.missed(0)
@@ -48,7 +51,7 @@ test('a change that could not be sent is told again, also after a failed search'
     if (isFailing) throw new Error('lost')
     return stored
   })
-  profiles.handleLost(anew)
+  profiles.handleLost(renamed)
   await expect(profiles.catchUp()).rejects.toThrow('lost')
   isFailing = false
   await profiles.catchUp()

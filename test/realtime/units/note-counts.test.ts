@@ -41,7 +41,7 @@ test('a node that comes later has lost its first notes if they did not arrive', 
   expect(missed).toEqual([])
   received('ben', 2, false)
   expect(missed).toEqual([SILENT_MS])
-  // Whoever listens anew has missed notes of all of them, and knows.
+  // A node that listens again has missed notes of all of them, and knows.
   restarted()
   received('ana', 9, false)
   expect(missed).toHaveLength(1)
