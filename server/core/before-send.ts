@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { BeforeSendAnswer, type BeforeSendQuestion, limits } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
-import { type GuardedRequest, UnfetchableError } from './guarded-request.ts'
+import { type GuardedRequest, readUpTo, UnfetchableError } from './guarded-request.ts'
 import { createLru } from './lru.ts'
 import type { Metrics } from './metrics.ts'
 import { signedHeaders } from './signed-request.ts'
@@ -94,14 +94,9 @@ async function post(
 }
 
 async function textOf(response: IncomingMessage) {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    length += chunk.length
-    if (length > limits.bodyBytes) throw new HookError(`answered over ${limits.bodyBytes} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString()
+  const body = await readUpTo(response, limits.bodyBytes + 1)
+  if (body.length > limits.bodyBytes) throw new HookError(`answered over ${limits.bodyBytes} bytes`)
+  return body.toString()
 }
 
 function parsed(text: string): unknown {

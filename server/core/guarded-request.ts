@@ -51,6 +51,18 @@ export function createGuardedRequest({
   }
 }
 
+/** The first bytes of a response. What comes after that many is cut off, with its connection. */
+export async function readUpTo(response: IncomingMessage, mostBytes: number) {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length >= mostBytes) break
+  }
+  return Buffer.concat(chunks).subarray(0, mostBytes)
+}
+
 /**
  * Every address of a host, by DNS. The system's resolver would block threads that the server needs,
  * and knows private names.

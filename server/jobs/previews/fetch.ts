@@ -1,8 +1,8 @@
-import type { IncomingMessage } from 'node:http'
 import { hostAndPortOf } from '../../core/addresses.ts'
 import {
   createGuardedRequest,
   type GuardOptions,
+  readUpTo,
   UnfetchableError,
 } from '../../core/guarded-request.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
@@ -68,7 +68,7 @@ export function createFetch({ perHost = PER_HOST, ...guard }: FetchOptions): Fet
       response.destroy()
       throw new UnfetchableError(`unusable response from ${url.host}`)
     }
-    return { url, contentType, body: await readBody(response) }
+    return { url, contentType, body: await readUpTo(response, MAX_BYTES) }
   }
 
   return async (address, { type, signal }) => {
@@ -85,15 +85,4 @@ export function createFetch({ perHost = PER_HOST, ...guard }: FetchOptions): Fet
       throw error
     }
   }
-}
-
-async function readBody(response: IncomingMessage) {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    chunks.push(chunk)
-    length += chunk.length
-    if (length >= MAX_BYTES) break
-  }
-  return Buffer.concat(chunks).subarray(0, MAX_BYTES)
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { type Envelope, parseTopic } from '@parley/contract'
-import { type GuardedRequest, UnfetchableError } from '../../core/guarded-request.ts'
+import { type GuardedRequest, readUpTo, UnfetchableError } from '../../core/guarded-request.ts'
 import { signedHeaders } from '../../core/signed-request.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import { secondsUntil } from '../retry-after.ts'
@@ -66,12 +66,8 @@ export const failure = (error: string): DeliveryOutcome => ({
 
 /** Reads a short answer to its end, so that its sender sees no error. A long one is cut. */
 async function discard(response: IncomingMessage) {
-  let length = 0
   try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      length += chunk.length
-      if (length > MAX_ANSWER_BYTES) break
-    }
+    await readUpTo(response, MAX_ANSWER_BYTES + 1)
   } catch {
     // The status has been received: that is the answer.
   }
