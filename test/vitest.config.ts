@@ -6,7 +6,7 @@ import { BaseSequencer, type CoverageV8Options, type TestSpecification } from 'v
 const last = ['sql.test.ts']
 
 /** Small files that take long. They start first, so that no worker waits for them at the end. */
-const slow = /(sdk\/package|workers|start|start-end|playground|epoch|long\/hostile)\.\w+\.ts$/
+const slow = /(workers|start|start-end|playground|epoch|long\/(hostile|client-package))\.\w+\.ts$/
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]) {
     const sorted = await super.sort(files)

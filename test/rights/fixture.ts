@@ -10,21 +10,18 @@ import { TWIN_APP_ID } from '../support/twin/index.ts'
 import type { CallerCredentials } from '../support/validated.ts'
 import { ADMIN_KEY, useWorld, type World } from '../support/world.ts'
 
-/** Those whose rows a test may leave behind. */
-const TABLES = [
-  'channels',
-  'workspaces',
-  'users',
-  'webhooks',
-  'webhook_deliveries',
-  'before_send_hooks',
-]
+/** Those whose rows a test may leave behind: of its scenes, and others. */
+const SCENES = ['channels', 'workspaces', 'users']
+const OTHERS = ['webhooks', 'webhook_deliveries', 'before_send_hooks']
 /** A word in everything that belongs to the group, and nowhere else. */
 export const SECRET_WORD = 'hush'
 export type Tenant = { appId: string; apiKey: string }
 
-/** A world with two apps, `ours` and `theirs`, whose rows are deleted after each test. */
-export function useTenants() {
+/**
+ * A world with two apps, `ours` and `theirs`, whose rows are deleted after each test, except those
+ * of scenes if `areScenesShared`.
+ */
+export function useTenants({ areScenesShared = false } = {}) {
   const world = useWorld({ userAdminAccess: 'server' })
   let theirs: Tenant
   beforeAll(async () => {
@@ -34,7 +31,8 @@ export function useTenants() {
   // What a test leaves behind would be compared in all that follow.
   afterEach(async () => {
     const { db } = world()
-    for (const table of TABLES) await db`delete from ${db(table)} where app_id <> ${TWIN_APP_ID}`
+    const tables = areScenesShared ? OTHERS : [...SCENES, ...OTHERS]
+    for (const table of tables) await db`delete from ${db(table)} where app_id <> ${TWIN_APP_ID}`
     await db`delete from events where topic not like ${`%:${TWIN_APP_ID}:%`}`
   })
   return { world, ours: (): Tenant => world(), theirs: () => theirs }
@@ -52,9 +50,10 @@ export async function createScene(
     (name) => `${name}-${++scenes}`,
   ) as [string, string, string]
   const userIds = [ownerId, memberId, thirdId, outsiderId]
+  // Active until after the tests, so that this is not written.
   await world.db`
     insert into users (app_id, id, email, last_active_at)
-    select ${tenant.appId}, id, ${`${SECRET_WORD}@example.com`}, now()
+    select ${tenant.appId}, id, ${`${SECRET_WORD}@example.com`}, now() + interval '1 day'
     from unnest(${userIds}::text[]) id
     on conflict do nothing`
   // Otherwise a refused first system message of the app may leave it.

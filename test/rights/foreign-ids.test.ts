@@ -14,7 +14,7 @@ import {
   useTenants,
 } from './fixture.ts'
 
-const { world, ours, theirs } = useTenants()
+const { world, ours, theirs } = useTenants({ areScenesShared: true })
 
 /** What is answered to an id of another channel, workspace or app, where it is not `404`. */
 const foreign: Record<string, string> = {
@@ -105,14 +105,30 @@ async function expectForeign(
 }
 const pick = (args: Record<string, unknown>, field: string) => ({ [field]: args[field] })
 
+/** Refused calls leave scenes as they were, so that many can share them. */
+const sharedScenes = new Map<string, Promise<Scene>>()
+function sceneFor({ input }: (typeof idFields)[number], name: string, make: () => Promise<Scene>) {
+  if (foreign[input] === 'ok') return make()
+  const scene = sharedScenes.get(name) ?? make()
+  sharedScenes.set(name, scene)
+  return scene
+}
+const sceneOf = (idField: (typeof idFields)[number]) =>
+  sceneFor(idField, 'own', () => createScene(world()))
+
 test.each(idFields)('$input: an id of another app is not found', async (idField) =>
-  expectForeign(idField, await createScene(world()), await createScene(world(), theirs())),
+  expectForeign(
+    idField,
+    await sceneOf(idField),
+    await sceneFor(idField, 'of the other app', () => createScene(world(), theirs())),
+  ),
 )
 
 test.each(nestedIdFields)(
   '$input: an id of another channel or workspace of the same owner is not found',
   async (idField) => {
-    const scene = await createScene(world())
-    await expectForeign(idField, scene, await createScene(world(), ours(), scene.ownerId))
+    const scene = await sceneOf(idField)
+    const second = () => createScene(world(), ours(), scene.ownerId)
+    await expectForeign(idField, scene, await sceneFor(idField, 'of the same owner', second))
   },
 )

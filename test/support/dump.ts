@@ -1,16 +1,29 @@
+import { TWIN_APP_ID } from './twin/index.ts'
 import type { World } from './world.ts'
 
-type Tables = { name: string }[]
+type Tables = { name: string; hasApps: boolean }[]
 /** The tables of the database, except those that only tests use. */
 const tablesOf = ({ db }: Pick<World, 'db'>) => db<Tables>`
-  select format('%I.%I', schemaname, tablename) as name
+  select
+    format('%I.%I', schemaname, tablename) as name,
+    exists (
+      select
+      from pg_attribute
+      where attrelid = format('%I.%I', schemaname, tablename)::regclass
+        and attname = 'app_id'
+    ) as "hasApps"
   from pg_tables
   where schemaname not in ('pg_catalog', 'information_schema', 'twin')
     and schemaname not like 'pg\\_temp%'`
 
-/** A statement that answers every row of these tables as text. */
-const rowsOf = (tables: Tables) =>
-  tables.map(({ name }) => `select '${name} ' || t::text as row from ${name} t`).join(' union all ')
+/** A statement that answers every row of these tables as text, of some apps if they have any. */
+const rowsOf = (tables: Tables, apps = '') =>
+  tables
+    .map(({ name, hasApps }) => {
+      const rows = `select '${name} ' || t::text as row from ${name} t`
+      return hasApps ? `${rows} ${apps}` : rows
+    })
+    .join(' union all ')
 
 /** Every row of every table of the database as text, sorted. */
 export async function dump(world: Pick<World, 'db'>) {
@@ -19,12 +32,13 @@ export async function dump(world: Pick<World, 'db'>) {
 }
 
 /**
- * The rows that the work adds, removes or changes, except the heartbeats of nodes. The database
- * compares them: it has thousands, and the work should change few.
+ * The rows that the work adds, removes or changes, except the heartbeats of nodes. Those of the
+ * twin, which are most, are compared at the end of each world.
  */
 export async function changesBy(world: Pick<World, 'db'>, work: () => Promise<void>) {
   const tables = await tablesOf(world)
-  const rows = rowsOf(tables.filter(({ name }) => name !== 'public.nodes'))
+  const compared = tables.filter(({ name }) => name !== 'public.nodes')
+  const rows = rowsOf(compared, `where app_id is distinct from '${TWIN_APP_ID}'`)
   const session = await world.db.reserve()
   try {
     await session.unsafe(`create temporary table before as ${rows}`)

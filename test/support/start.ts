@@ -41,7 +41,6 @@ export function useChildren() {
 
 /** The arguments with which Node.js runs a command of `parley`, as it was bundled for this run. */
 export const bundled = (...command: string[]) => [
-  '--enable-source-maps',
   join(inject('programs'), 'parley.mjs'),
   ...command,
 ]

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
-import { type PlanKind, planAnew, rowsReadBy } from './support/rows-read.ts'
-import { useWorld, type World } from './support/world.ts'
+import { type PlanKind, planAnew, rowsReadBy } from '../support/rows-read.ts'
+import { useWorld, type World } from '../support/world.ts'
 
 const LONG = 20_000
 const SHORT_CHANNELS = 2_000

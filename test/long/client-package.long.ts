@@ -24,7 +24,7 @@ test('the packed client compiles without skipLibCheck, runs in Node.js and is sm
   const { folder } = consumer
   await installPacked('client-sdk', folder)
   await consumer.compile(7, nodeStyle)
-  // test/long/packages.long.ts compiles it with the other compiler, and as bundlers find packages.
+  // packages.long.ts compiles it with the other compiler, and as bundlers find packages.
   const { url, apiKey } = world()
   expect(await consumer.run(url, wsUrlOf(world()), apiKey)).toEqual({
     name: 'Talk',

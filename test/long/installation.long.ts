@@ -10,7 +10,15 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { canRead, checkout, isRoot, platformPackage, query, tsx, useLauncher } from './fixture.ts'
+import {
+  canRead,
+  checkout,
+  isRoot,
+  platformPackage,
+  query,
+  tsx,
+  useLauncher,
+} from '../embedded/fixture.ts'
 
 const { used, directory, dataDirectory, start, program, removeAfterTest } = useLauncher()
 
