@@ -1,5 +1,5 @@
 import { createConnection } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { exchange, post } from './support/raw.ts'
 import { RawSocket } from './support/socket.ts'
 import { createWorld, useWorld } from './support/world.ts'
@@ -67,4 +67,23 @@ test('a server about to stop sends its sockets away in the second half of the ti
   )
   expect(codes).toEqual([3001, 3001, 3001])
   await announced
+})
+
+test('a server that is closing its sessions refuses new sockets', async () => {
+  const timings = { shutdownMs: 4_000 }
+  const node = await createWorld({ databaseUrl: world().databaseUrl, timings })
+  const [ana] = await node.users('ana')
+  const sockets = await Promise.all([1, 2].map(() => RawSocket.connect(node, ana)))
+  // The second session is closed two seconds after the first: once these timers go on.
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const stopped = node.stop()
+  expect(await Promise.race(sockets.map(({ closed }) => closed))).toMatchObject({ code: 3001 })
+  const late = RawSocket.open(node).then(
+    ({ socket }) => socket.terminate(),
+    ({ message }: Error) => message,
+  )
+  expect(await late.finally(() => vi.advanceTimersByTime(4_000))).toBe('answered 503')
+  vi.useRealTimers()
+  await stopped
 })
