@@ -116,10 +116,13 @@ export const fixtureFor = (world: World, id: string, op: Operation) =>
  * The fixtures of a test file. Operations that leave theirs as it was, like those that only read,
  * share one.
  */
-export function createFixtures(world: () => World, leavesAsItWas: (op: Operation) => boolean) {
+export function createFixtures(
+  world: () => World,
+  leavesAsItWas: (op: Operation, id: string) => boolean,
+) {
   const made = new Map<string, Promise<Fixture>>()
   return (id: string, op: Operation) => {
-    const isShared = leavesAsItWas(op) && !isApart(id)
+    const isShared = leavesAsItWas(op, id) && !isApart(id)
     const key = isShared ? 'shared' : id
     const create = () =>
       isShared ? createFixture(world(), ALL_POOLS) : fixtureFor(world(), id, op)
