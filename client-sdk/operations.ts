@@ -53,6 +53,10 @@ export const operations = {
     edit: 'PATCH /api/channels/{channelId}/messages/{messageId}',
     delete: 'DELETE /api/channels/{channelId}/messages/{messageId}',
   },
+  streams: {
+    append: 'POST /api/channels/{channelId}/messages/{messageId}/append',
+    finish: 'POST /api/channels/{channelId}/messages/{messageId}/finish',
+  },
   reactions: {
     add: 'POST /api/channels/{channelId}/messages/{messageId}/reactions',
     remove: 'DELETE /api/channels/{channelId}/messages/{messageId}/reactions/{emoji}',
@@ -130,6 +134,8 @@ export const idempotent: ReadonlySet<string> = new Set([
   'members.update',
   'members.join',
   'messages.edit',
+  'streams.append',
+  'streams.finish',
   'reactions.add',
   'reactions.remove',
   'pins.pin',
@@ -151,4 +157,5 @@ export const limits: Readonly<Record<string, string>> = {
   'service.live': 'none',
   'tokens.create': 'tokens',
   'messages.send': 'messages',
+  'streams.append': 'appends',
 }

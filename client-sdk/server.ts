@@ -1,8 +1,10 @@
 import { createCalls } from './api.ts'
 import { createRateGate } from './retry.ts'
+import { type MessageStream, openStream, type StreamOptions } from './stream.ts'
 import type { ServerApi, UserApi } from './types.ts'
 
 export { ChatError, type ChatErrorCode, isChatError } from './error.ts'
+export type { MessageStream, StreamOptions } from './stream.ts'
 export type {
   BeforeSendAnswer,
   BeforeSendQuestion,
@@ -35,7 +37,13 @@ export type ChatServer = ServerApi & {
    * The operations of a user, carried out as that user and with their rights. An unknown id makes
    * a new user, as `tokens.create` does. The calls count for the API key.
    */
-  as: (userId: string) => UserApi
+  as: (userId: string) => ServerUserApi
+}
+
+/** What a backend does as a user. */
+export type ServerUserApi = UserApi & {
+  /** Sends a message whose text is written bit by bit, as by an assistant. */
+  stream: (channelId: string, options?: StreamOptions) => MessageStream
 }
 
 /**
@@ -52,5 +60,9 @@ export function createChatServer({ url, apiKey, fetch }: ChatServerOptions): Cha
       attempts: 4,
       gate,
     })
-  return { ...callsWith({}), as: (userId) => callsWith({ 'x-user-id': userId }) }
+  const as = (userId: string): ServerUserApi => {
+    const api = callsWith({ 'x-user-id': userId })
+    return { ...api, stream: (channelId, options) => openStream(api, channelId, options) }
+  }
+  return { ...callsWith({}), as }
 }

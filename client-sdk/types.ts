@@ -704,6 +704,12 @@ export interface Api {
       /** Whether it is sent without a push, and counts in no unread count. */
       silent?: boolean | undefined
       /**
+       * Whether its text will grow: the author appends parts, and then finishes it. It counts as
+       * unread now; mentions, link previews and the push follow at the end. Not for system
+       * messages, nor for a user's own token while a before-send hook is set.
+       */
+      streaming?: boolean | undefined
+      /**
        * Your own key for this create. A retry with the same key returns the first result instead of
        * creating a second one.
        */
@@ -711,7 +717,8 @@ export interface Api {
     }, options?: CallOptions): Promise<Message>
     /**
      * Replaces the text of your own message, however old it is, or changes its metadata, or both.
-     * Mentions and link previews are derived from the new text.
+     * Mentions and link previews are derived from the new text. A new text ends the stream of a
+     * message that grows.
      *
      * `PATCH /api/channels/{channelId}/messages/{messageId}`
      */
@@ -750,6 +757,50 @@ export interface Api {
       /** When it was deleted. */
       deletedAt: string
     }>
+  }
+  streams: {
+    /**
+     * Appends text to your own message that was sent with `streaming: true`. The answer means that
+     * the text is in the database: no crash of a server loses it. Subscribers are sent it at once
+     * as `message.delta`; the message itself follows as `message.updated`, at most every 1 s.
+     * Without an append for 30 s the message is interrupted; an empty text keeps it alive. An
+     * append that is there already changes nothing. Any other `at` than the length so far is a
+     * VALIDATION_ERROR that says this length. Once the message is finished, edited or interrupted,
+     * it is FORBIDDEN. 3,000 a minute for each user, also for a backend that acts as that user.
+     *
+     * `POST /api/channels/{channelId}/messages/{messageId}/append`
+     */
+    append(args: {
+      /** Id of the channel. */
+      channelId: string
+      /** Id of the message. */
+      messageId: string
+      /**
+       * What to append. The whole text has at most 10,000 characters. Do not split surrogate pairs.
+       */
+      text: string
+      /**
+       * The length of the text before it, in UTF-16 code units, as `length` of a string in
+       * JavaScript.
+       */
+      at: number
+    }, options?: CallOptions): Promise<{
+      /** The length of the text now, in UTF-16 code units: `at` of the next append. */
+      length: number
+    }>
+    /**
+     * Ends the stream of your own message: mentions and link previews are derived from the whole
+     * text, and its push is sent. A message that has ended is returned as it is; one that was never
+     * streamed is FORBIDDEN.
+     *
+     * `POST /api/channels/{channelId}/messages/{messageId}/finish`
+     */
+    finish(args: {
+      /** Id of the channel. */
+      channelId: string
+      /** Id of the message. */
+      messageId: string
+    }, options?: CallOptions): Promise<Message>
   }
   reactions: {
     /**
@@ -1457,6 +1508,7 @@ export interface UserApi {
   channels: Api['channels']
   members: Api['members']
   messages: Api['messages']
+  streams: Api['streams']
   reactions: Api['reactions']
   pins: Api['pins']
   reads: Api['reads']
@@ -1699,6 +1751,21 @@ export interface ChannelEvents {
     lastReadMessageId: string | null
     /** When the position was reached. */
     readAt: string
+  }
+  /**
+   * The text of a message with `streaming: true` has grown. Whoever has its text up to `at` or
+   * further puts this in its place; with less text, a part was missed, and the `message.updated`
+   * that follows has it. In channels with more than 100 members, parts are joined for 100 ms.
+   */
+  'message.delta': {
+    /** Id of the channel. */
+    channelId: string
+    /** Id of the message. */
+    messageId: string
+    /** Where in the text of the message it begins, in UTF-16 code units. */
+    at: number
+    /** The text from there on. */
+    text: string
   }
   /**
    * A user marked this message, and those before it, as read. In channels with more than 100
@@ -2565,6 +2632,10 @@ export interface Message {
   pinned: boolean
   /** Present if it counts in no unread count. */
   silent?: true | undefined
+  /** Present if it was sent in parts: true while its text grows, false once that has ended. */
+  streaming?: boolean | undefined
+  /** Present if its author stopped sending parts without finishing it. */
+  interrupted?: true | undefined
   /** Your own metadata. Absent if there is none. */
   custom?: CustomMessage & Record<string, unknown> | undefined
   /** The sender's own key for this message. */
@@ -2613,6 +2684,10 @@ export interface PinnedMessage {
   pinned: boolean
   /** Present if it counts in no unread count. */
   silent?: true | undefined
+  /** Present if it was sent in parts: true while its text grows, false once that has ended. */
+  streaming?: boolean | undefined
+  /** Present if its author stopped sending parts without finishing it. */
+  interrupted?: true | undefined
   /** Your own metadata. Absent if there is none. */
   custom?: CustomMessage & Record<string, unknown> | undefined
   /** The sender's own key for this message. */

@@ -13,6 +13,7 @@ import { reactions } from './reactions.ts'
 import { reads } from './reads.ts'
 import { receipts } from './receipts.ts'
 import { service } from './service.ts'
+import { streams } from './streams.ts'
 import { sync } from './sync.ts'
 import { tokens } from './tokens.ts'
 import { typing } from './typing.ts'
@@ -33,6 +34,7 @@ export const contract = {
   channels,
   members,
   messages,
+  streams,
   reactions,
   pins,
   reads,
@@ -58,6 +60,7 @@ export const nounDescriptions: Record<keyof Contract, string> = {
   channels: 'Conversations, from direct messages to public rooms.',
   members: 'The members of a channel and their roles.',
   messages: 'Messages of a channel, numbered by `seq`, with threads of replies.',
+  streams: 'Messages whose text grows, for assistants and bots.',
   reactions: 'Emoji on messages.',
   pins: 'Pinned messages of a channel.',
   reads: 'Read position and unread counts of the caller.',

@@ -171,6 +171,23 @@ export const ephemeralChannelEvents = {
     .meta({
       description: `A user marked the channel, or messages up to one, as read. ${ownReads}`,
     }),
+  'message.delta': z
+    .object({
+      channelId,
+      messageId: field.messageId(),
+      at: z.int().meta({
+        description: 'Where in the text of the message it begins, in UTF-16 code units.',
+        examples: [5],
+      }),
+      text: z.string().meta({ description: 'The text from there on.', examples: [' world'] }),
+    })
+    .meta({
+      description:
+        'The text of a message with `streaming: true` has grown. Whoever has its text up to `at` ' +
+        'or further puts this in its place; with less text, a part was missed, and the ' +
+        '`message.updated` that follows has it. ' +
+        `${inLargeChannels}, parts are joined for ${limits.streams.deltaSeconds * 1_000} ms.`,
+    }),
   read_receipt: z
     .object({
       channelId,

@@ -10,7 +10,7 @@ export const limits = {
   preflightMaxAgeSeconds: 86_400,
   deleteWindowSeconds: 15 * 60,
   rateWindowSeconds: 60,
-  rates: { tokens: 100, messages: 60, requests: 1_000 },
+  rates: { tokens: 100, messages: 60, requests: 1_000, appends: 3_000 },
   /** How long background jobs that were given up are kept for the operator. */
   givenUpJobDays: 7,
   bodyBytes: 256 * 1024,
@@ -134,6 +134,14 @@ export const limits = {
     timeoutMs: { min: 100, default: 1_500, max: 2_000 },
     /** The most messages of an app that wait for an answer of its hook, on one server. */
     atOnce: 200,
+  },
+  streams: {
+    /** After how many seconds without an append a message that grows is interrupted. */
+    quietSeconds: 30,
+    /** How often a message that grows is stored, at most. */
+    storeSeconds: 1,
+    /** How often a large channel is sent what was appended, at most. */
+    deltaSeconds: 0.1,
   },
   readMarksKeptDays: 90,
   largestInteger: 2_147_483_647,

@@ -75,6 +75,21 @@ export const Message = z
       .literal(true)
       .optional()
       .meta({ description: 'Present if it counts in no unread count.', examples: [true] }),
+    streaming: z
+      .boolean()
+      .optional()
+      .meta({
+        description:
+          'Present if it was sent in parts: true while its text grows, false once that has ended.',
+        examples: [false],
+      }),
+    interrupted: z
+      .literal(true)
+      .optional()
+      .meta({
+        description: 'Present if its author stopped sending parts without finishing it.',
+        examples: [true],
+      }),
     custom: customAnswer({
       title: 'CustomMessage',
       description: 'Absent if there is none.',
@@ -124,8 +139,9 @@ const content = {
     .default([])
     .meta({ description: `At most ${limits.attachments}.` }),
 }
-const hasContent = (message: { text: string; attachments?: unknown[] }) =>
-  message.text !== '' || (message.attachments ?? []).length > 0
+type Content = { text: string; attachments?: unknown[]; streaming?: boolean | undefined }
+const hasContent = ({ text, attachments = [], streaming = false }: Content) =>
+  text !== '' || attachments.length > 0 || streaming
 const emptyContent = { error: 'expected at least 1 character, or an attachment', path: ['text'] }
 
 /** Messages of a channel, and threads of replies. */
@@ -227,6 +243,16 @@ export const messages = {
             description: 'Whether it is sent without a push, and counts in no unread count.',
             examples: [false],
           }),
+        streaming: z
+          .boolean()
+          .optional()
+          .meta({
+            description:
+              'Whether its text will grow: the author appends parts, and then finishes it. It ' +
+              'counts as unread now; mentions, link previews and the push follow at the end. Not ' +
+              "for system messages, nor for a user's own token while a before-send hook is set.",
+            examples: [false],
+          }),
         clientId: field.clientId().optional(),
       })
       .refine(hasContent, emptyContent),
@@ -240,7 +266,8 @@ export const messages = {
     summary: 'Edit a message',
     description:
       'Replaces the text of your own message, however old it is, or changes its metadata, or ' +
-      'both. Mentions and link previews are derived from the new text.',
+      'both. Mentions and link previews are derived from the new text. A new text ends the ' +
+      'stream of a message that grows.',
     input: MessageRef.extend({
       text: content.text.optional(),
       custom: customChange({ title: 'CustomMessage' }),

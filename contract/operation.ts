@@ -10,9 +10,10 @@ export type Auth = 'none' | 'admin' | 'key' | 'user' | 'userOrKey'
 
 /**
  * Which rate limit a call counts against: `tokens` by API key and IP address, `messages` by user,
- * `requests` by user or by API key. `none` is not limited.
+ * `requests` by user or by API key, `appends` by user, also where the backend acts as that user.
+ * `none` is not limited.
  */
-export type Limit = 'tokens' | 'messages' | 'requests' | 'none'
+export type Limit = 'tokens' | 'messages' | 'requests' | 'appends' | 'none'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 

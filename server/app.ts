@@ -11,6 +11,7 @@ import type { Metrics } from './core/metrics.ts'
 import { isAllowedOrigin } from './core/origins.ts'
 import { createRevocations, type Revocations } from './core/revocations.ts'
 import type { Shutdown } from './core/shutdown.ts'
+import type { Streams } from './core/streams.ts'
 import { createWebhookUrlCheck, type WebhookUrlOptions } from './core/webhook-urls.ts'
 import { type Db, isDatabaseUnavailable } from './db/client.ts'
 import { logOutages } from './db/outages.ts'
@@ -30,6 +31,7 @@ import { createSocketGuard, serveEndpoint, serveWebSockets } from './realtime/en
 import { observeListener } from './realtime/listener-watch.ts'
 import { createPostgresBroker } from './realtime/postgres-broker.ts'
 import { createRealtime, type RealtimeOptions } from './realtime/realtime.ts'
+import { createStreams } from './realtime/streams/index.ts'
 import { TrpcSocket } from './realtime/trpc-socket.ts'
 
 export type AppOptions = {
@@ -75,14 +77,25 @@ export function buildApp(options: AppOptions) {
     revocations: createRevocations(),
     lastActive: createLastActive(db),
   }
-  const realtime = connectRealtime(options, { app, nodeId, ...shared })
+  const report = reporter(app.log)
+  const realtime = connectRealtime(options, { app, nodeId, report, ...shared })
+  const streams = createStreams({
+    db,
+    publisher: bus.publisher,
+    staging: options.jobs.staging,
+    timings: options.realtime.timings,
+    report,
+  })
   const { log } = app
-  serve(app, options, { calls: createCalls(options, { realtime, log, ...shared }), realtime })
+  const calls = createCalls(options, { realtime, streams, log, ...shared })
+  serve(app, options, { calls, realtime })
 
   const unsubscribe = bus.subscribe(realtime.publisher)
   const unsubscribeShutdown = shutdown.subscribe(realtime.sendAway)
   app.addHook('onReady', realtime.start)
+  app.addHook('onReady', async () => streams.start())
   app.addHook('onClose', async () => {
+    await streams.stop()
     unsubscribe()
     unsubscribeShutdown()
     await realtime.stop()
@@ -91,21 +104,30 @@ export function buildApp(options: AppOptions) {
   return app
 }
 
+type Report = RealtimeOptions['report']
+/** An unavailable database has a line of its own; any other error is a bug. */
+const reporter =
+  (log: FastifyBaseLogger): Report =>
+  (error, problem) => {
+    if (isDatabaseUnavailable(error)) log.debug(problem)
+    else log.error({ err: error }, problem)
+  }
+
 /** Used by calls and by real time. */
 type Shared = { admit: Admit; revocations: Revocations; lastActive: LastActive }
 type Realtime = ReturnType<typeof createRealtime>
-type Parts = Shared & { realtime: Realtime; log: FastifyBaseLogger }
+type Parts = Shared & { realtime: Realtime; streams: Streams; log: FastifyBaseLogger }
 
 /** Real time on this node, with the broker that connects it to the other nodes. */
 function connectRealtime(
   { db, metrics, access, realtime: { databaseUrl, ...settings } }: AppOptions,
-  { app, nodeId, ...shared }: Shared & { app: FastifyInstance; nodeId: string },
+  {
+    app,
+    nodeId,
+    report,
+    ...shared
+  }: Shared & { app: FastifyInstance; nodeId: string; report: Report },
 ) {
-  // An unavailable database has a line of its own; any other error is a bug.
-  const report = (error: unknown, problem: string) => {
-    if (isDatabaseUnavailable(error)) app.log.debug(problem)
-    else app.log.error({ err: error }, problem)
-  }
   const { timings } = settings
   const broker = createPostgresBroker({ url: databaseUrl, nodeId, report, timings })
   observeListener(metrics.registry, broker.listener)
@@ -142,13 +164,14 @@ function createCalls(options: AppOptions, { admit, ...parts }: Parts) {
 
 const servicesOf = (
   { db, metrics, bus, shutdown, access, urls, webhooks, jobs }: AppOptions,
-  { realtime, log, revocations, lastActive }: Omit<Parts, 'admit'>,
+  { realtime, streams, log, revocations, lastActive }: Omit<Parts, 'admit'>,
 ): Services => ({
   tokens: access.tokens,
   version: limits.apiVersion,
   userAdminAccess: access.userAdminAccess,
   revocations,
   lastActive,
+  streams,
   pingDatabase: db.ping,
   isOutage: realtime.isOutage,
   isStopping: shutdown.isAnnounced,

@@ -43,6 +43,7 @@ describe('an invalid variable is reported in one line', () => {
     RATE_LIMIT_MESSAGES: ['-1', 'off'],
     RATE_LIMIT_REQUESTS: ['-1', 'off'],
     RATE_LIMIT_APP_REQUESTS: ['-1', 'off'],
+    RATE_LIMIT_APPENDS: ['-1', 'off'],
     TRUST_PROXY: [
       'true',
       'all',

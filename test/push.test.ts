@@ -64,6 +64,27 @@ test('a silent message is pushed to nobody, not even to those whom it mentions',
   expect(provider().kindsFor(cleo.id)).toEqual(['new-message'])
 })
 
+test('a message that grows is pushed once, at its end, with the whole text', async () => {
+  const { ana, ben, cleo, channelId } = current()
+  const grow = async (more: { silent?: boolean } = {}) => {
+    const begun = await ana.messages.send({ channelId, text: '', streaming: true, ...more })
+    const ref = { channelId, messageId: begun.id }
+    await ana.streams.append({ ...ref, at: 0, text: `soup, @${ben.id}` })
+    return ref
+  }
+  const ref = await grow()
+  const silent = await grow({ silent: true })
+  await idle(world())
+  expect(pushesTo(ben.id)).toEqual([])
+  for (const each of [ref, ref, silent]) await ana.streams.finish(each)
+  await idle(world())
+  const { messageId } = ref
+  expect(pushesTo(ben.id)).toMatchObject([
+    { name: 'mention', payload: { messageId, messagePreview: `soup, @${ben.id}` } },
+  ])
+  expect(provider().kindsFor(cleo.id)).toEqual(['new-message'])
+})
+
 test('a system message is pushed only if that was asked for', async () => {
   const { ben, channelId } = current()
   const { backend } = world()

@@ -149,6 +149,24 @@ test('each call of a tRPC batch is counted', async () => {
   expectError(await asUser(world, ana, '/api/channels'), 'RATE_LIMITED')
 })
 
+test('appends count apart from other calls, and for each bot that a backend acts as', async () => {
+  const rateLimits = { tokens: 0, messages: 0, requests: 20, appends: 2 }
+  const world = await limited({ rateLimits })
+  const { id } = await talk(world)
+  await world.backend.members.add({ channelId: id, userIds: ['ana', 'ben'] })
+  const begin = async (userId: string) => {
+    const bot = world.api({ apiKey: world.apiKey, userId })
+    const begun = await bot.messages.send({ channelId: id, text: '', streaming: true })
+    return (at: number) => bot.streams.append({ channelId: id, messageId: begun.id, at, text: 'x' })
+  }
+  const appends = await Promise.all(['ana', 'ben'].map(begin))
+  for (const append of appends) {
+    expect(await append(0)).toEqual({ length: 1 })
+    expect(await append(1)).toEqual({ length: 2 })
+    await expect(append(2)).rejects.toMatchObject({ code: 'RATE_LIMITED' })
+  }
+})
+
 test('a limit of 0 is no limit', async () => {
   const world = await limited({ rateLimits: none })
   const { ana, send } = await talk(world)

@@ -96,6 +96,8 @@ const MessageHeader = ({ message: { user, createdAt, pinned } }: Pick<Props, 'me
 const MessageBody = ({ message, isGrouped }: Pick<Props, 'message' | 'isGrouped'>) => (
   <div className="message-text">
     <MessageText text={message.text} mentions={message.mentions} />
+    {message.streaming && <span className="caret" />}
+    {message.interrupted && <span className="mark"> (interrupted)</span>}
     {message.editedAt && <span className="mark"> (edited)</span>}
     {isGrouped && message.pinned && <PinnedMark hasSpace />}
   </div>

@@ -1,6 +1,7 @@
 import { isDeepEqual, keepIfEqual } from '../equality.ts'
 import type { ChannelEvent } from '../events.ts'
 import type { ChannelEvents, Message, Reaction } from '../types.ts'
+import { applyDelta, keepGrown, spliceEarly } from './growing.ts'
 import { updatePins } from './pins.ts'
 import { type ChannelState, type ChatMessage, type ReadPosition, toChatMessage } from './state.ts'
 
@@ -28,11 +29,14 @@ function reduce(state: ChannelState, event: ChannelEvent, me: string): ChannelSt
       const { message } = event.payload
       // A message that was not loaded may have been pinned.
       if (!state.messages.has(message.id)) return updatePins(state, [message], FROM_EVENT)
-      return updateMessage(state, { id: message.id, rev }, (before) => ({
-        ...toChatMessage(message),
+      const updated = updateMessage(state, { id: message.id, rev }, (before) => ({
+        ...keepGrown(toChatMessage(message), before),
         reactions: withOwn(message.reactions, before.reactions),
       }))
+      return spliceEarly(updated)
     }
+    case 'message.delta':
+      return applyDelta(state, event.payload)
     case 'message.deleted': {
       const { messageId, deletedAt, parent } = event.payload
       const next = updateMessage(state, { id: messageId, rev }, (before) =>
@@ -82,11 +86,11 @@ export function upsertMessages(state: ChannelState, messages: readonly Message[]
   if (current.length === 0) return state
   const known = new Map(state.messages)
   for (const message of current) {
-    const next = toChatMessage(message)
+    const next = keepGrown(toChatMessage(message), known.get(message.id))
     // At the same rev it may still differ: in profiles, and in fields that events omit.
     known.set(message.id, keepIfEqual(known.get(message.id) ?? next, next, isDeepEqual))
   }
-  return updatePins({ ...state, messages: known }, current, { areFetched: true })
+  return updatePins(spliceEarly({ ...state, messages: known }), current, { areFetched: true })
 }
 
 function updateMessage(
@@ -105,7 +109,7 @@ function updateMessage(
 
 /** What is left of a deleted message. */
 function toTombstone(message: ChatMessage, deletedAt: string): ChatMessage {
-  const { linkPreviews: _, custom: __, ...rest } = message
+  const { linkPreviews: _, custom: __, streaming: ___, interrupted: ____, ...rest } = message
   return {
     ...rest,
     text: '',

@@ -1,6 +1,9 @@
 import type { ChatError } from '../error.ts'
 import type { Member, Message, PinnedMessage, UserSummary } from '../types.ts'
 
+/** A part of a text that grows, and where it begins. */
+export type Delta = { at: number; text: string }
+
 /** A message as an application shows it: sent, or still waiting in the outbox. */
 export interface ChatMessage extends Message {
   /**
@@ -37,6 +40,8 @@ export type TimelineWindow = { from: number; to: number }
 export type ChannelState = {
   rev: number
   messages: ReadonlyMap<string, ChatMessage>
+  /** By message: parts of its growing text that wait for parts before them. */
+  early: ReadonlyMap<string, readonly Delta[]>
   mainWindow: TimelineWindow | null
   threadWindows: ReadonlyMap<string, TimelineWindow>
   /**
@@ -55,6 +60,7 @@ export type ChannelState = {
 export const emptyState: ChannelState = {
   rev: 0,
   messages: new Map(),
+  early: new Map(),
   mainWindow: null,
   threadWindows: new Map(),
   justSent: [],

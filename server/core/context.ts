@@ -16,6 +16,7 @@ import type { EventPublisher } from './event-bus.ts'
 import type { JobStaging } from './jobs.ts'
 import type { LastActive } from './last-active.ts'
 import type { Revocations } from './revocations.ts'
+import type { Streams } from './streams.ts'
 import type { Tokens } from './tokens.ts'
 
 /** The caller, as authenticated. `userOrKey`: a null `userId` is the app's backend. */
@@ -68,6 +69,7 @@ export type Services = {
   erasure: Erasure
   publisher: EventPublisher
   staging: JobStaging
+  streams: Streams
   /** Whether another process runs the staged jobs; only with JOBS=external. */
   workers?: (() => WorkersState) | undefined
   /** A user's preferences at the push provider; empty without one, or when it responds too late. */

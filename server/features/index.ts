@@ -15,6 +15,7 @@ import { reactions } from './reactions.ts'
 import { reads } from './reads.ts'
 import { receipts } from './receipts.ts'
 import { service } from './service.ts'
+import { streams } from './streams/index.ts'
 import { sync } from './sync.ts'
 import { tokens } from './tokens.ts'
 import { typing } from './typing.ts'
@@ -32,6 +33,7 @@ export const operations = {
   channels,
   members,
   messages,
+  streams,
   reactions,
   pins,
   reads,

@@ -92,10 +92,14 @@ const isActing = (caller: Caller): caller is ActingCaller =>
   hasKey(caller) && 'userId' in caller && caller.userId !== null
 type ActingCaller = UserCaller & { keyHash: string }
 
-/** Users are counted one by one, and so are API keys; those of token requests by address. */
+/**
+ * Users are counted one by one, and so are API keys; those of token requests by address. Appends
+ * are always those of a user.
+ */
 function rateLimitKey(limit: Limit, caller: Caller, ip: string) {
   if (!('appId' in caller)) return ip
   if (!hasKey(caller)) return userKey(caller)
+  if (limit === 'appends' && isActing(caller)) return userKey(caller)
   return limit === 'tokens' ? `${caller.keyHash}:${ip}` : caller.keyHash
 }
 

@@ -3,7 +3,10 @@ import { ApiError } from '../core/errors.ts'
 import { createRateWindows, secondsLeft } from './rate-windows.ts'
 
 /** Calls allowed a minute, of one caller and of a whole app; 0 turns a limit off. */
-export type RateLimits = Record<Exclude<Limit, 'none'>, number> & { appRequests?: number }
+export type RateLimits = Record<Exclude<Limit, 'none' | 'appends'>, number> & {
+  appends?: number
+  appRequests?: number
+}
 
 /** A caller's window, after a call was counted in it. */
 export type RateLimitWindow = {
@@ -19,11 +22,13 @@ export type RateLimitWindow = {
  * Counts calls in fixed windows of a minute that start with a caller's first call. Exactly the
  * allowed number of calls passes in a window. Each node counts separately.
  */
-export function createRateLimits(rates: RateLimits) {
+export function createRateLimits({ appends = 0, ...given }: RateLimits) {
+  const rates = { ...given, appends }
   const counters = {
     tokens: createCounter(rates.tokens),
     messages: createCounter(rates.messages),
     requests: createCounter(rates.requests),
+    appends: createCounter(appends),
   }
   const { appRequests = 0 } = rates
   const countForApp = createCounter(appRequests)

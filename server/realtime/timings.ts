@@ -8,6 +8,7 @@ export const timings = {
   pongMs: 8_000,
   /** How long after its token has expired a connection may still refresh. */
   expiryGraceMs: 25_000,
+  /** How often a node compares with the database what may have been missed. */
   reconcileMs: 5_000,
   /** How often a node writes its heartbeat. */
   beatMs: 15_000,
@@ -23,6 +24,10 @@ export const timings = {
   silentNodeMs: 12_000,
   typingMs: limits.typingSeconds * 1_000,
   unreadPauseMs: 250,
+  /** How often a message that grows is stored, and how long its author may be quiet. */
+  streamStoreMs: limits.streams.storeSeconds * 1_000,
+  streamQuietMs: limits.streams.quietSeconds * 1_000,
+  deltaMs: limits.streams.deltaSeconds * 1_000,
   /**
    * The time over which a node that stops, or has an outage, spreads the closing of its sockets.
    */

@@ -40,6 +40,21 @@ test('a hook is asked about each message of a user, and what it allows is stored
   await expect(verifyBeforeSend(first, other)).rejects.toThrow(WebhookVerificationError)
 })
 
+test('where a hook judges, users cannot stream messages, and the backend can', async () => {
+  const { ana, apiKey, backend, channelId, asked } = await newScene()
+  current().receiver.answerWith(allow)
+  const asAna = current().world.api({ apiKey, userId: 'ana' })
+  const begin = { channelId, text: 'So', streaming: true }
+  expect(await refusal(ana.messages.send(begin))).toEqual(forbidden)
+  const begun = await asAna.messages.send(begin)
+  const append = { channelId, messageId: begun.id, at: 2, text: ' far' }
+  expect(await refusal(ana.streams.append(append))).toEqual(forbidden)
+  expect(await asAna.streams.append(append)).toEqual({ length: 6 })
+  expect((await ana.streams.finish(append)).text).toBe('So far')
+  expect(asked()).toEqual([])
+  expect((await backend.messages.list({ channelId })).messages).toHaveLength(1)
+})
+
 test('a message is stored as its hook has changed it, for everybody', async () => {
   const { send, ben, channelId, asked } = await newScene()
   const attachments = [{ type: 'image', url: 'https://example.com/b.png' }]

@@ -22,7 +22,9 @@ export type Tenant = { appId: string; apiKey: string }
  * of scenes if `areScenesShared`.
  */
 export function useTenants({ areScenesShared = false } = {}) {
-  const world = useWorld({ userAdminAccess: 'server' })
+  // What grows is stored by no timer, whose writes would be taken for those of a call.
+  const timings = { streamStoreMs: 3_600_000 }
+  const world = useWorld({ userAdminAccess: 'server', timings })
   let theirs: Tenant
   beforeAll(async () => {
     const { id: appId, apiKey } = await world().operator.apps.create({ name: 'Other' })
@@ -164,6 +166,7 @@ export async function argsFor(
     (created ??= webhooks
       .create({ url, events: ['*'], description: SECRET_WORD })
       .then(({ id }) => id))
+  const newStream = () => owner.messages.send({ channelId, text: SECRET_WORD, streaming: true })
   const isAboutUsers = id.startsWith('users.') || id.startsWith('tokens.')
   const known: Record<string, () => unknown> = {
     appId: () => tenant.appId,
@@ -174,7 +177,8 @@ export async function argsFor(
     memberIds: () => [thirdId],
     users: () => [{ id: ownerId, name: 'New name' }],
     channelId: () => channelId,
-    messageId: () => messageId,
+    messageId: async () => (id.startsWith('streams.') ? (await newStream()).id : messageId),
+    at: () => SECRET_WORD.length,
     messageIds: () => [messageId],
     parentId: () => messageId,
     before: () => messageId,

@@ -57,6 +57,8 @@ const matrix = rows(`
   messages.send           404    403      ok     ok    404      ok  404     ok       ok      401
   messages.edit           404    403      403    ok    401      401 404     403      ok      401
   messages.delete         404    403      403    ok    404      ok  404     403      ok      401
+  streams.append          404    403      403    ok    401      401 404     403      ok       401
+  streams.finish          404    403      403    ok    401      401 404     403      ok       401
   reactions.add           404    403      ok     ok    401      401 404     ok       ok      401
   reactions.remove        404    403      ok     ok    401      401 404     ok       ok      401
   pins.pin                404    403      ok     ok    401      401 404     ok       ok      401

@@ -38,6 +38,10 @@ export const messages = pgTable(
     type: text().$type<Message['type']>(),
     /** True: it counts in no unread count. Null: it counts. */
     silent: boolean(),
+    /** True: the text grows. False: it did. Null: it was sent whole. */
+    streaming: boolean(),
+    /** True: the author stopped appending without an end. */
+    interrupted: boolean(),
     /** The root of the thread, never another reply. */
     parentId: uuid(),
     replyCount: integer().notNull().default(0),
@@ -66,6 +70,28 @@ export const messages = pgTable(
     referencesChannel(t).onDelete('cascade'),
     referencesUser(t),
   ],
+)
+
+/**
+ * The messages whose text grows. `tail` is what was appended since the text was last stored in its
+ * message. Of the whole text, `length` counts UTF-16 code units, and `characters` code points.
+ */
+export const messageStreams = pgTable(
+  'message_streams',
+  {
+    messageId: uuid()
+      .primaryKey()
+      .references(() => messages.id, { onDelete: 'cascade' }),
+    appId: uuid().notNull(),
+    channelId: uuid().notNull(),
+    userId: text().notNull(),
+    tail: text().notNull().default(''),
+    length: integer().notNull(),
+    characters: integer().notNull(),
+    appendedAt: createdAt(),
+    storedAt: createdAt(),
+  },
+  (t) => [index().on(t.storedAt)],
 )
 
 /**

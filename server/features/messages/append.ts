@@ -31,21 +31,24 @@ export function createAppender(ctx: AppendContext) {
   const append: Append = (facts, channel) => {
     const { author, command } = facts
     const { clientId } = command.input
-    const { trace } = command.caller
     const key = `${channel.id} ${author.id} ${clientId}`
     const repeated = clientId === undefined ? undefined : sentByKey.get(key)
     if (repeated) return { result: repeated, isRepeat: true }
 
     const message = emitMessage(facts, channel)
-    if (isPushed(message, command.input.silent))
-      ctx.enqueue('push-message', { messageId: message.id }, trace)
-    if (linksIn(message.text).length > 0) ctx.enqueue('preview', { messageId: message.id }, trace)
+    if (!message.streaming) enqueueJobs(message, command)
     if (clientId !== undefined) sentByKey.set(key, message)
     const authorSeq = counters.nextOfAuthor(facts, message)
     messages.push({ ...message, appId: command.caller.appId, authorSeq })
     const { appId, userId } = command.caller
     if (userId !== null) ctx.services.lastActive.touch({ appId, userId })
     return { result: message }
+  }
+
+  const enqueueJobs = (message: Message, { caller: { trace }, input }: SendFacts['command']) => {
+    const { id: messageId, text } = message
+    if (isPushed(message, input.silent)) ctx.enqueue('push-message', { messageId }, trace)
+    if (linksIn(text).length > 0) ctx.enqueue('preview', { messageId }, trace)
   }
 
   const emitMessage = (facts: SendFacts, channel: LockedCounters) => {
@@ -97,10 +100,11 @@ const newMessage = (
   rev,
   user: command.caller.userId === null ? SYSTEM_USER : author,
   reactions: [],
-  mentions: mentionsIn(command.input.text),
+  mentions: command.input.streaming ? [] : mentionsIn(command.input.text),
   attachments: command.input.attachments,
   ...withCustom(mergeCustom(null, command.input.custom)),
   ...((command.caller.userId === null || command.input.silent) && { silent: true }),
+  ...(command.input.streaming && { streaming: true }),
   parentId: rootId,
   replyCount: 0,
   pinned: false,

@@ -21,6 +21,10 @@ export async function judge(
   const { hook, repeated } = await read((db) => readFacts(db, caller, input))
   if (repeated) return { repeated }
   if (!hook) return { input }
+  // It could only judge the beginning of a text that grows.
+  if (input.streaming) {
+    throw new ApiError('FORBIDDEN', 'Only the backend may stream messages that a hook judges')
+  }
   const answer = await services.askBeforeSend(hook, questionOf(caller, input))
   if (answer.action === 'refuse') throw new ApiError('FORBIDDEN', answer.reason)
   if (answer.action === 'allow') return { input }

@@ -87,6 +87,10 @@ const writeTombstones = (db: Tx, tombstones: { id: string }[], threads: Thread[]
     delete from pins
     where message_id in (select id from deleted)
   ),
+  streams as (
+    delete from message_streams
+    where message_id in (select id from deleted)
+  ),
   counts as (
     insert into tombstone_counts as tc (app_id, channel_id, user_id, part, count)
     select msg.app_id, msg.channel_id, author.id, msg.seq / ${TOMBSTONE_PART}::int, count(*)
@@ -116,6 +120,7 @@ const writeTombstones = (db: Tx, tombstones: { id: string }[], threads: Thread[]
   update messages msg
   set
     text = '', mentions = '{}', attachments = '[]', link_previews = null, custom = null,
+    streaming = null, interrupted = null,
     rev = deleted.rev, reply_count = deleted."replyCount",
     updated_at = deleted."deletedAt", deleted_at = deleted."deletedAt"
   from deleted

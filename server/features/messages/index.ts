@@ -5,6 +5,7 @@ import { type Implements, implement, implementWithoutTransaction } from '../../c
 import type { Fragment, Tx } from '../../db/client.ts'
 import { channelForReader } from '../access.ts'
 import { mergeCustom } from '../custom.ts'
+import { deleteStream, enqueuePush } from '../streams/end.ts'
 import { lockedMessageForAuthor } from './access.ts'
 import { remove } from './delete.ts'
 import { linksIn } from './links.ts'
@@ -97,24 +98,32 @@ const edit = implement(
     const { channel, message } = await lockedMessageForAuthor(ctx, { channelId, messageId })
     const { attachments, now } = message
     const { text = message.text } = changes
-    if (text === '' && Array.isArray(attachments) && attachments.length === 0) {
+    const endsStream = message.streaming === true && changes.text !== undefined
+    if (changes.text === '' && Array.isArray(attachments) && attachments.length === 0) {
       throw new ApiError('VALIDATION_ERROR', 'text: expected at least 1 character')
     }
     const viewer = ctx.caller.userId
     const custom = mergeCustom(message.custom, changes.custom)
-    const hasNewText = text !== message.text
+    const hasNewText = text !== message.text || endsStream
     if (!hasNewText && isDeepStrictEqual(custom, message.custom)) {
       return viewMessage(ctx, { messageId, viewer })
     }
-    const links = linksIn(text)
+    // What is derived from a text that grows follows at its end.
+    const settled = message.streaming && !endsStream ? '' : text
+    const links = linksIn(settled)
     const previews = previewsOf(links, message.linkPreviews)
     if (previews.length < links.length) ctx.enqueue('preview', { messageId })
     const linkPreviews = previews.length > 0 ? ctx.db.json(previews) : null
+    if (endsStream) {
+      ctx.write(deleteStream(ctx.db, message))
+      enqueuePush(ctx, message)
+    }
     await ctx.db`
     update messages
     set
-      text = ${text}, mentions = ${mentionsIn(text)}, link_previews = ${linkPreviews},
+      text = ${text}, mentions = ${mentionsIn(settled)}, link_previews = ${linkPreviews},
       custom = ${custom && ctx.db.json(custom as never)},
+      streaming = ${endsStream ? false : message.streaming},
       edited_at = ${hasNewText ? now : message.editedAt}, updated_at = ${now}
     where id = ${messageId}`
     return publishMessageUpdate(ctx, { channel, messageId, viewer })

@@ -1,5 +1,6 @@
 import type { Message } from '@parley/contract'
 import type { Tx } from '../../db/client.ts'
+import { insertStreams } from '../streams/insert.ts'
 import { countSilent } from '../tombstones.ts'
 import type { Marker, Thread } from './batch-counters.ts'
 
@@ -9,10 +10,12 @@ type Batch = { messages: NewMessage[]; threads: Thread[]; markers: Marker[] }
 /** Inserts the messages of a batch and makes their updates, in one statement. */
 export function insertMessages(db: Tx, { messages, threads, markers }: Batch) {
   const silent = messages.filter((message) => message.silent)
+  const streaming = messages.filter((message) => message.streaming)
   const updates = [
     ...(threads.length > 0 ? [db`threads as (${updateThreads(db, threads)})`] : []),
     ...(markers.length > 0 ? [db`markers as (${updateMarkers(db, markers)})`] : []),
     ...(silent.length > 0 ? [db`silent as (${countSilent(db, silent)})`] : []),
+    ...(streaming.length > 0 ? [db`streams as (${insertStreams(db, streaming)})`] : []),
   ]
   const withUpdates = updates.reduce(
     (before, update, index) => (index === 0 ? db`with ${update}` : db`${before}, ${update}`),
@@ -23,20 +26,20 @@ export function insertMessages(db: Tx, { messages, threads, markers }: Batch) {
     insert into messages (
       id, app_id, channel_id, user_id, seq, rev, author_seq,
       text, mentions, attachments, custom,
-      type, silent,
+      type, silent, streaming,
       parent_id, client_id,
       created_at, updated_at
     )
     select
       id, "appId", "channelId", "userId", seq, rev, "authorSeq",
       text, mentions, attachments, custom,
-      nullif(type, 'regular'), silent,
+      nullif(type, 'regular'), silent, streaming,
       "parentId", "clientId",
       "createdAt", "createdAt"
     from jsonb_to_recordset(${db.json(messages as never)}) as message (
       id uuid, "appId" uuid, "channelId" uuid, "userId" text, seq int, rev int, "authorSeq" int,
       text text, mentions text[], attachments jsonb, custom jsonb,
-      type text, silent boolean,
+      type text, silent boolean, streaming boolean,
       "parentId" uuid, "clientId" text,
       "createdAt" timestamptz
     )`

@@ -68,6 +68,9 @@ function decide(
   if (command.input.type === wrongType) {
     return refuse('FORBIDDEN', `type: expected something other than "${wrongType}"`)
   }
+  if (isBackend && command.input.streaming) {
+    return refuse('FORBIDDEN', 'System messages cannot be streamed')
+  }
   if (role === null && !isBackend && !isOpen(channel.type)) {
     return refuse('FORBIDDEN', 'You are not a member of this channel')
   }

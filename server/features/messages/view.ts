@@ -5,10 +5,13 @@ import { SYSTEM_USER } from '../system-user.ts'
 import { userSummary } from '../users/view.ts'
 
 /** A message as it is read; the last two columns are null where it is not pinned. */
-type MessageView = Omit<Message, 'linkPreviews' | 'custom' | 'silent' | 'pinned'> & {
+type OptionalField = 'linkPreviews' | 'custom' | 'silent' | 'streaming' | 'interrupted'
+type MessageView = Omit<Message, OptionalField | 'pinned'> & {
   linkPreviews: Message['linkPreviews'] | null
   custom: NonNullable<Message['custom']> | null
   silent: boolean | null
+  streaming: boolean | null
+  interrupted: boolean | null
   pinnedBy: string | null
   pinnedAt: string | null
 }
@@ -93,7 +96,7 @@ const summaryOfSystem = (db: Tx) =>
 
 const viewColumns = (db: Tx, viewer: string | Fragment | null) => db`
   msg.id, msg.channel_id, msg.user_id, msg.seq, msg.rev,
-  coalesce(msg.type, 'regular') as type, msg.silent,
+  coalesce(msg.type, 'regular') as type, msg.silent, msg.streaming, msg.interrupted,
   msg.text, msg.mentions, msg.attachments, msg.link_previews, msg.custom,
   msg.parent_id, msg.reply_count, msg.client_id,
   msg.created_at, msg.updated_at, msg.edited_at, msg.deleted_at,
@@ -162,11 +165,15 @@ export const toMessage = ({
   linkPreviews,
   custom,
   silent,
+  streaming,
+  interrupted,
   ...view
 }: MessageView): Message => ({
   ...view,
   ...withCustom(custom),
   ...(silent ? { silent: true as const } : {}),
+  ...(streaming === null ? {} : { streaming }),
+  ...(interrupted ? { interrupted: true as const } : {}),
   pinned: pinnedBy !== null && pinnedAt !== null,
   ...(linkPreviews ? { linkPreviews } : {}),
 })

@@ -72,6 +72,15 @@ export async function operationsOn(world: World, { crowd, graves, counts }: BigA
       run: () => ana.messages.send({ ...inCrowd, text: 'hi', parentId: root.id }),
     },
     'messages.edit': { returned: 1, run: () => ana.messages.edit({ ...ofRoot, text: unique() }) },
+    'streams.append and finish': {
+      returned: 2,
+      run: async () => {
+        const { id } = await ana.messages.send({ ...inCrowd, text: '', streaming: true })
+        const ref = { ...inCrowd, messageId: id }
+        await ana.streams.append({ ...ref, text: 'hi', at: 0 })
+        await ana.streams.finish(ref)
+      },
+    },
     'messages.send and delete': {
       returned: 1,
       run: async () => {

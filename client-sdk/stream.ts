@@ -1,0 +1,110 @@
+import { ChatError, toChatError } from './error.ts'
+import { newId } from './platform.ts'
+import type { Message, UserApi } from './types.ts'
+
+type SendArgs = Parameters<UserApi['messages']['send']>[0]
+/** What a streamed message has besides its text. */
+export type StreamOptions = Omit<SendArgs, 'channelId' | 'text' | 'streaming' | 'type'>
+
+/** A message whose text grows while it is written. */
+export type MessageStream = {
+  /** The message as it began. */
+  message: Promise<Message>
+  /**
+   * Appends text. Resolves once the text is stored; there is no need to wait before the next call:
+   * what is written during a call goes with the next one. Text that was not written for 30 seconds
+   * interrupts the message; an empty text keeps it alive. Rejects like every later call once the
+   * server has refused a part.
+   */
+  write: (text: string) => Promise<void>
+  /** Stores what was written and finishes the message. Later calls return the same message. */
+  end: () => Promise<Message>
+}
+
+type StreamApi = Pick<UserApi, 'messages' | 'streams'>
+
+/** Sends a message whose text is written bit by bit. */
+export function openStream(
+  api: StreamApi,
+  channelId: string,
+  options: StreamOptions = {},
+): MessageStream {
+  const clientId = options.clientId ?? newId()
+  const message = api.messages.send({
+    ...options,
+    channelId,
+    text: '',
+    streaming: true,
+    clientId,
+  })
+  const append = createAppender(api, message)
+  let unsent = ''
+  let isDue = false
+  let isEnding = false
+  let hasFailed = false
+  let sending: Promise<void> | undefined
+  let ended: Promise<Message> | undefined
+
+  const send = async () => {
+    while (isDue) {
+      isDue = false
+      const length = unsent.length - (endsInHalf(unsent) && !isEnding ? 1 : 0)
+      const text = unsent.slice(0, length).toWellFormed()
+      unsent = unsent.slice(length)
+      await append(text)
+    }
+    sending = undefined // not after a refusal, which answers all later calls
+  }
+  const sendAll = () => {
+    isDue = true
+    sending ??= send().catch((error) => {
+      hasFailed = true
+      unsent = ''
+      throw error
+    })
+    return sending
+  }
+  const finish = async () => {
+    isEnding = true
+    if (unsent === '') await sending
+    else await sendAll()
+    const { id: messageId } = await message
+    return api.streams.finish({ channelId, messageId })
+  }
+  return {
+    message: handled(message),
+    write: (text) => {
+      if (isEnding) return handled(Promise.reject(endedError()))
+      if (!hasFailed) unsent += text
+      return handled(sendAll())
+    },
+    end: () => {
+      ended ??= finish()
+      return handled(ended)
+    },
+  }
+}
+
+function createAppender({ streams }: StreamApi, message: Promise<Message>) {
+  let at: number | undefined
+  return async (text: string) => {
+    const { id: messageId, channelId, text: beginning } = await message
+    at ??= beginning.length
+    const { length } = await streams.append({ channelId, messageId, text, at })
+    at = length
+  }
+}
+
+/** A character of two code units whose second one is yet to be written. */
+const endsInHalf = (text: string) => /[\uD800-\uDBFF]$/.test(text)
+
+const endedError = () => new ChatError('the stream has ended', { code: 'VALIDATION_ERROR' })
+
+/** A promise that need not be awaited: its error is also that of `end`. */
+function handled<T>(promise: Promise<T>): Promise<T> {
+  const rejecting = promise.catch((error) => {
+    throw toChatError(error)
+  })
+  rejecting.catch(() => {})
+  return rejecting
+}

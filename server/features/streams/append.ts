@@ -1,0 +1,85 @@
+import { type contract, type Input, limits } from '@parley/contract'
+import type { Context } from '../../core/context.ts'
+import { ApiError } from '../../core/errors.ts'
+import { channelForMember } from '../access.ts'
+
+type Append = Input<typeof contract.streams.append>
+
+type Grown = { length: number; isLarge: boolean }
+
+/**
+ * Appends to a message of the caller's, if its text ends at `at`. The row stays locked until this
+ * statement ends, so of two appends at the same place one finds another length. None: it was not
+ * carried out.
+ */
+export async function appendText(
+  { db, caller }: Context<'user'>,
+  { channelId, messageId, text, at }: Append,
+) {
+  const isMember = db`exists (
+    select
+    from members m
+    where m.channel_id = ms.channel_id
+      and m.user_id = ms.user_id
+  )`
+  const [grown] = await db<Grown[]>`
+    update message_streams ms
+    set
+      tail = ms.tail || ${text},
+      length = ms.length + ${text.length}::int,
+      characters = ms.characters + ${[...text].length}::int,
+      appended_at = clock_timestamp()
+    from channels c
+    where ms.message_id = ${messageId}
+      and ms.app_id is not distinct from ${caller.appId}
+      and ms.channel_id is not distinct from ${channelId}
+      and ms.user_id is not distinct from ${caller.userId}
+      and ms.length = ${at}
+      and ms.characters + ${[...text].length}::int <= ${limits.textLength}
+      and c.id = ms.channel_id
+      and c.deleted_at is null
+      and c.frozen is not true
+      and ${isMember}
+    returning ms.length, c.member_count > ${limits.largeChannelMembers} as is_large`
+  return grown
+}
+
+type GrownText = { userId: string; text: string; streaming: boolean | null }
+
+/**
+ * The length of a text that contains this append already. Refuses every other append that could not
+ * be carried out.
+ */
+export async function lengthIfRepeated(ctx: Context<'user'>, append: Append) {
+  const { db, caller } = ctx
+  const { channelId, messageId, text, at } = append
+  const { channel } = await channelForMember(ctx, channelId)
+  const [message] = await db<GrownText[]>`
+    select msg.user_id, msg.text || coalesce(ms.tail, '') as text, msg.streaming
+    from messages msg
+    left join message_streams ms on ms.message_id = msg.id
+    where msg.id = ${messageId}
+      and msg.app_id is not distinct from ${caller.appId}
+      and msg.channel_id is not distinct from ${channelId}
+      and msg.deleted_at is null`
+  if (!message) throw new ApiError('NOT_FOUND', 'Message not found')
+  if (message.userId !== caller.userId) refuse('You are not the author of this message')
+  if (message.streaming === null) refuse('The message was not sent with streaming: true')
+  const { length } = message.text
+  if (at <= length && message.text.startsWith(text, at)) return length
+  if (!message.streaming) refuse('The message has ended')
+  if (channel.frozen) refuse('The channel is frozen')
+  if (at !== length) {
+    throw new ApiError('VALIDATION_ERROR', `at: expected ${length}, the length so far`)
+  }
+  const whole = [...message.text].length + [...text].length
+  if (whole > limits.textLength) {
+    const most = `expected at most ${limits.textLength} characters in all`
+    throw new ApiError('VALIDATION_ERROR', `text: ${most}`)
+  }
+  throw new ApiError('UNAVAILABLE', 'The message was changed meanwhile: try again', 1)
+}
+
+function refuse(message: string): never {
+  throw new ApiError('FORBIDDEN', message)
+}

@@ -1,0 +1,41 @@
+import { contract } from '@parley/contract'
+import { causeOf, hasKey } from '../../core/context.ts'
+import { ApiError } from '../../core/errors.ts'
+import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
+import { lockedMessageForAuthor } from '../messages/access.ts'
+import { viewMessage } from '../messages/publish.ts'
+import { appendText, lengthIfRepeated } from './append.ts'
+import { endStream } from './end.ts'
+import { lockStream } from './store.ts'
+
+/**
+ * Appends to a message in one statement. What it means to be stored, and when subscribers and
+ * history see it, is in `realtime/streams`.
+ */
+const append = implementWithoutTransaction(contract.streams.append, async (ctx, given) => {
+  const { caller, services } = ctx
+  if (caller.isScreened && !hasKey(caller)) {
+    throw new ApiError('FORBIDDEN', 'Only the backend may stream messages that a hook judges')
+  }
+  const grown = await appendText(ctx, given)
+  if (!grown) return { length: await lengthIfRepeated(ctx, given) }
+  const { appId } = caller
+  services.streams.appended({ ...given, appId, isLarge: grown.isLarge, cause: causeOf(caller) })
+  return { length: grown.length }
+})
+
+/** Finishing twice is the same as finishing once, and an interrupted message stays as it is. */
+const finish = implement(contract.streams.finish, async (ctx, ref) => {
+  const { channel, message } = await lockedMessageForAuthor(ctx, ref)
+  const { appId, userId: viewer } = ctx.caller
+  const { messageId } = ref
+  if (message.streaming === null) {
+    throw new ApiError('FORBIDDEN', 'The message was not sent with streaming: true')
+  }
+  const stream = await lockStream(ctx.db, { appId, messageId })
+  if (!stream) return viewMessage(ctx, { messageId, viewer })
+  const { tail } = stream
+  return endStream(ctx, { channel, message, tail, viewer, isInterrupted: false })
+})
+
+export const streams = { append, finish } satisfies Implements<'streams'>

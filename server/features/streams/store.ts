@@ -1,0 +1,75 @@
+import type { Transaction } from '../../core/context.ts'
+import { ApiError } from '../../core/errors.ts'
+import type { Tx } from '../../db/client.ts'
+import { lockedMessageForApp } from '../messages/access.ts'
+import { publishMessageUpdate } from '../messages/publish.ts'
+import { endStream } from './end.ts'
+
+/** A message whose text grows. */
+export type StreamRef = { appId: string; channelId: string; messageId: string }
+type StreamTimes = { storeMs: number; quietMs: number }
+
+type StreamRow = { tail: string; quietMs: number; unstoredMs: number }
+
+/** The stream of a message, locked, so that nothing is appended until the transaction ends. */
+export async function lockStream(db: Tx, { appId, messageId }: Omit<StreamRef, 'channelId'>) {
+  const since = (column: string) =>
+    db`(extract(epoch from clock_timestamp() - ${db(column)}) * 1000)::float8`
+  const [stream] = await db<StreamRow[]>`
+    select ms.tail, ${since('appended_at')} as quiet_ms, ${since('stored_at')} as unstored_ms
+    from message_streams ms
+    where ms.message_id = ${messageId}
+      and ms.app_id is not distinct from ${appId}
+    for update`
+  return stream
+}
+
+type StoreContext = Pick<Transaction, 'db' | 'emit' | 'enqueue' | 'write'>
+
+/**
+ * Stores what was appended to a message, or interrupts it if its author has been quiet for too
+ * long. Returns after how many milliseconds it is due if that is too early: another node has stored
+ * it just now.
+ */
+export async function storeStream(
+  ctx: StoreContext,
+  ref: StreamRef,
+  { storeMs, quietMs }: StreamTimes,
+) {
+  const found = await lockedMessageForApp(ctx, ref).catch(unlessNotFound)
+  const stream = found && (await lockStream(ctx.db, ref))
+  if (!stream) return 0
+  const { tail } = stream
+  if (stream.quietMs >= quietMs) {
+    await endStream(ctx, { ...found, tail, viewer: null, isInterrupted: true })
+    return 0
+  }
+  if (stream.unstoredMs < storeMs) return storeMs - stream.unstoredMs
+  const { channel, message } = found
+  ctx.write(ctx.db`
+    update message_streams
+    set tail = '', stored_at = clock_timestamp()
+    where message_id = ${message.id}
+      and app_id is not distinct from ${ref.appId}`)
+  if (tail === '') return 0
+  await ctx.db`
+    update messages
+    set text = text || ${tail}, updated_at = ${message.now}
+    where id = ${message.id}`
+  await publishMessageUpdate(ctx, { channel, messageId: message.id, viewer: null })
+  return 0
+}
+
+function unlessNotFound(error: unknown) {
+  if (error instanceof ApiError && error.code === 'NOT_FOUND') return undefined
+  throw error
+}
+
+/** The streams of all apps that nobody has stored for this long, the longest waiting first. */
+export const selectUnstored = (db: Tx, { unstoredMs, limit }: UnstoredQuery) => db<StreamRef[]>`
+  select ms.app_id, ms.channel_id, ms.message_id
+  from message_streams ms
+  where ms.stored_at < clock_timestamp() - ${unstoredMs} * interval '1 millisecond'
+  order by ms.stored_at
+  limit ${limit}`
+type UnstoredQuery = { unstoredMs: number; limit: number }

@@ -1,0 +1,97 @@
+import { type Cause, runInTransaction } from '../../core/context.ts'
+import type { EventPublisher } from '../../core/event-bus.ts'
+import type { JobStaging } from '../../core/jobs.ts'
+import type { AppendedText, Streams } from '../../core/streams.ts'
+import type { Db } from '../../db/client.ts'
+import { type StreamRef, selectUnstored, storeStream } from '../../features/streams/store.ts'
+import { createSchedule } from '../schedule.ts'
+import { timings as defaults, type Timings } from '../timings.ts'
+import { createDeltas } from './deltas.ts'
+
+/** How many messages a node stores at once, and how many it looks up that others have left. */
+const STORES_AT_ONCE = 2
+const UNSTORED = 100
+/** A message that is not stored for this many times its interval was left by its node. */
+const LEFT_AFTER_TIMES = 5
+
+type StreamsOptions = {
+  db: Pick<Db, 'use'>
+  publisher: EventPublisher
+  staging: JobStaging
+  timings?: Partial<Timings> | undefined
+  report: (error: unknown, problem: string) => void
+}
+
+/**
+ * What becomes of appended text, which is in the database already, on whichever node: subscribers
+ * are sent it at once, and soon after the node that took it stores it in its message. Every node
+ * looks for messages that were left, by nodes that died or could not store them, and for those
+ * whose authors are quiet.
+ */
+export function createStreams({ db, publisher, staging, report, timings: given }: StreamsOptions) {
+  const timings = { ...defaults, ...given }
+  const times = { storeMs: timings.streamStoreMs, quietMs: timings.streamQuietMs }
+  const deltas = createDeltas({ publisher, pauseMs: timings.deltaMs })
+  const schedule = createSchedule(report)
+  /** By message, until it is stored. */
+  const timers = new Map<string, { timer: NodeJS.Timeout; store: () => Promise<void> }>()
+  const inTurn = createTurns(STORES_AT_ONCE)
+
+  const store = (ref: StreamRef, cause: Cause) =>
+    db.use((connection, signal) => {
+      const options = { appId: ref.appId, signal, publisher, staging, cause }
+      return runInTransaction(connection, options, (ctx) => storeStream(ctx, ref, times))
+    })
+  const storeLater = (ref: StreamRef, cause: Cause, milliseconds: number) => {
+    const { messageId } = ref
+    if (timers.has(messageId)) return
+    const storeNow = async () => {
+      timers.delete(messageId)
+      const dueInMs = await inTurn(() => store(ref, cause))
+      if (dueInMs > 0) storeLater(ref, cause, dueInMs)
+    }
+    // What fails is found by the next look at what was left.
+    const run = () => storeNow().catch((error) => report(error, 'storing a streamed text failed'))
+    timers.set(messageId, { timer: setTimeout(run, milliseconds), store: run })
+  }
+  const storeLeft = async () => {
+    const unstoredMs = LEFT_AFTER_TIMES * times.storeMs
+    const left = await db.use((db) => selectUnstored(db, { unstoredMs, limit: UNSTORED }))
+    await Promise.all(left.map((ref) => inTurn(() => store(ref, {}))))
+  }
+  const appended = ({ cause, ...append }: AppendedText) => {
+    if (append.text === '') return
+    deltas.add({ ...append, cause })
+    const { appId, channelId, messageId } = append
+    storeLater({ appId, channelId, messageId }, cause, times.storeMs)
+  }
+  return {
+    appended,
+    start: () =>
+      schedule.every(timings.reconcileMs, {
+        work: storeLeft,
+        problem: 'storing streamed texts that were left failed',
+      }),
+    /** Stores what waits. To be called before the database is closed. */
+    stop: async () => {
+      schedule.stop()
+      deltas.stop()
+      const waiting = [...timers.values()]
+      for (const { timer } of waiting) clearTimeout(timer)
+      await Promise.all(waiting.map(({ store }) => store()))
+      for (const { timer } of timers.values()) clearTimeout(timer)
+    },
+  } satisfies Streams & { start: () => void; stop: () => Promise<void> }
+}
+
+/** Runs so many works at once; the others wait for their turn. */
+function createTurns(atOnce: number) {
+  const lanes = Array.from({ length: atOnce }, () => Promise.resolve<unknown>(undefined))
+  let next = 0
+  return <T>(work: () => Promise<T>): Promise<T> => {
+    const lane = next++ % atOnce
+    const result = (lanes[lane] ?? Promise.resolve()).then(work)
+    lanes[lane] = result.catch(() => {})
+    return result
+  }
+}

@@ -1,0 +1,98 @@
+import { join } from 'node:path'
+import { createChatServer } from '@parley/client/server'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startBackend } from '../examples/backend/backend.ts'
+import { startBot } from '../examples/bot/bot.ts'
+import { root } from './support/consumer.ts'
+import { examplesOf, runExamples } from './support/examples.ts'
+import { freePorts } from './support/proxy-program.ts'
+import { wsUrlOf } from './support/realtime.ts'
+import { until } from './support/until.ts'
+import { createWorld, type World } from './support/world.ts'
+
+let world: World
+let port = 0
+beforeAll(async () => {
+  port = (await freePorts(1))[0] ?? 0
+  const allowedHosts = [`127.0.0.1:${port}`]
+  const wsUrl = () => wsUrlOf(world)
+  world = await createWorld({ jobs: {}, wsUrl, webhooks: { allowedHosts } })
+})
+afterAll(() => world.stop())
+
+test('the examples for bots work as they are', async () => {
+  const { url, apiKey } = world
+  const [ana] = await world.users('ana', 'order-bot')
+  const { id: channelId } = await ana.channels.create({
+    type: 'group',
+    name: 'Order 7',
+    memberIds: ['order-bot'],
+  })
+  const model = async function* () {
+    yield* ['It is ', 'on its ', 'way.']
+  }
+  const given = { createChatServer, url, apiKey, channelId, model }
+  const names = ['message', 'text', 'length', 'repeated', 'finished', 'splice']
+  const results = await runExamples(examplesOf('docs/bots.md'), given, names)
+  const { message, text, length, repeated, finished, splice } = results
+  expect(message).toMatchObject({ text: 'It is on its way.', streaming: false })
+  expect(text({ text: 'It is', streaming: true })).toBe('It is▍')
+  expect(text({ text: 'It', streaming: false, interrupted: true })).toBe('It (interrupted)')
+  expect([length, repeated.length, finished.text]).toEqual([8, 8, 'Hello 👍!'])
+  expect([splice('ab', { at: 1, text: 'bc' }), splice('ab', { at: 3, text: 'd' })]).toEqual([
+    'abc',
+    undefined,
+  ])
+})
+
+test('the example backend opens an order, and streams an answer to its customer', async () => {
+  const { url, apiKey } = world
+  const publicUrl = (actual: number) => `http://127.0.0.1:${actual}`
+  const { openOrder, stop } = await startBackend({ url, apiKey, port, publicUrl })
+  try {
+    const [ana] = await world.users('ana')
+    const { id: channelId, custom } = await openOrder(7, ana.id)
+    expect((await openOrder(7, ana.id)).id).toBe(channelId)
+    expect(custom).toEqual({ orderId: 7 })
+    await ana.messages.send({ channelId, text: 'Where is it?' })
+    const read = async () => (await ana.messages.list({ channelId })).messages
+    await until(async () => (await read())[2]?.streaming === false)
+    expect((await read()).map(({ type, userId, text }) => [type, userId, text])).toEqual([
+      ['system', 'parley.system', 'Thanks for order 7. Ask us here.'],
+      ['regular', 'ana', 'Where is it?'],
+      [
+        'regular',
+        'order-bot',
+        'You asked: "Where is it?" Order 7 is packed and leaves our house today.',
+      ],
+    ])
+    const forged = await fetch(publicUrl(port), { method: 'POST', body: '{"type":"message.new"}' })
+    expect(forged.status).toBe(400)
+  } finally {
+    await stop()
+  }
+})
+
+test('the example bot reads its file aloud to whoever writes to it', async () => {
+  const { url, apiKey } = world
+  const file = join(root, 'examples/bot/text.txt')
+  const stop = await startBot({ url, apiKey, userId: 'reader', file, pauseMs: 0 })
+  try {
+    const [ana] = await world.users('ana')
+    const { id: channelId } = await ana.channels.create({
+      type: 'messaging',
+      memberIds: ['reader'],
+    })
+    const read = async () => (await ana.messages.list({ channelId })).messages
+    let asked = 0
+    // It may not be subscribed yet to a channel that is this new.
+    const answer = await until(async () => {
+      const found = (await read()).find(({ userId }) => userId === 'reader')
+      if (!found && asked++ % 50 === 0) await ana.messages.send({ channelId, text: 'Well?' })
+      return found?.streaming === false && found
+    })
+    expect(answer.text).toMatch(/^I have no model behind me.*`answer`\.\n$/s)
+  } finally {
+    stop()
+  }
+})

@@ -1,0 +1,138 @@
+import { limits, topics } from '@parley/contract'
+import { expect, onTestFinished, test } from 'vitest'
+import { payloads } from '../realtime/listeners.ts'
+import { channelEventsOf } from '../support/events.ts'
+import { insertUsers } from '../support/inserted.ts'
+import { centrifugeOf, listen } from '../support/realtime.ts'
+import { until } from '../support/until.ts'
+import { createWorld } from '../support/world.ts'
+import { never, spliced, useStreams } from './fixture.ts'
+
+/** The node of these tests takes appends, and never stores them by itself. */
+const timings = { streamStoreMs: never, reconcileMs: never, deltaMs: never }
+const { world, users, begin, newChannel } = useStreams({ timings })
+
+/** What ana receives of a channel, from this node or another. */
+const listenTo = async (channelId: string, node: { url: string } = world()) => {
+  const client = centrifugeOf(node, users().ana)
+  onTestFinished(() => client.disconnect())
+  return listen(client, topics.channel(world().appId, channelId))
+}
+/** Another node on the same database. */
+const otherNode = async (
+  given: Partial<Record<keyof typeof timings | 'streamQuietMs', number>>,
+) => {
+  const node = await createWorld({
+    databaseUrl: world().databaseUrl,
+    timings: { ...timings, ...given },
+  })
+  onTestFinished(node.stop)
+  return node
+}
+
+test('subscribers are sent what is appended at once, and the whole text at the end', async () => {
+  const channelId = await newChannel()
+  const listener = await listenTo(channelId)
+  const { append, finish, messageId } = await begin({ channelId })
+  await append(0, 'Hello')
+  await append(0, 'Hello')
+  await append(5, ' world')
+  await append(11, '')
+  await listener.until((received) => received.length === 3)
+  expect(payloads(listener, 'message.delta')).toEqual([
+    { channelId, messageId, at: 0, text: 'Hello' },
+    { channelId, messageId, at: 5, text: ' world' },
+  ])
+  await finish()
+  await listener.untilType('message.updated')
+  expect(listener.types).toEqual([
+    'message.new',
+    'message.delta',
+    'message.delta',
+    'message.updated',
+  ])
+  expect(listener.received.at(-1)?.envelope.payload).toMatchObject({
+    message: { text: 'Hello world', streaming: false },
+  })
+})
+
+test('two nodes that take appends in turns make one text, for subscribers of both', async () => {
+  const node = await otherNode({})
+  const channelId = await newChannel()
+  const listeners = [await listenTo(channelId), await listenTo(channelId, node)]
+  const { append, finish, messageId, ref } = await begin({ channelId })
+  const elsewhere = node.api({ token: users().bot.token })
+  let at = 0
+  for (const [index, text] of ['one ', 'two ', 'three ', 'four '].entries()) {
+    const { length } =
+      index % 2 === 0
+        ? await append(at, text)
+        : await elsewhere.streams.append({ ...ref, at, text })
+    at = length
+  }
+  const { text } = await finish()
+  expect(text).toBe('one two three four ')
+  for (const listener of listeners) {
+    await listener.untilType('message.updated')
+    expect(spliced(listener, messageId)).toBe(text)
+    expect(payloads(listener, 'message.delta')).toHaveLength(4)
+  }
+})
+
+test('a text that grows is stored now and then, and seen by those who join', async () => {
+  const node = await otherNode({ streamStoreMs: 50 })
+  const elsewhere = node.api({ token: users().bot.token })
+  const { append, get, ref, channelId } = await begin()
+  await elsewhere.streams.append({ ...ref, at: 0, text: 'so far' })
+  await until(async () => (await get()).text === 'so far')
+  expect(await get()).toMatchObject({ streaming: true, mentions: [] })
+  await append(6, ', so good')
+  await elsewhere.streams.append({ ...ref, at: 15, text: '.' })
+  await until(async () => (await get()).text === 'so far, so good.')
+  const events = await channelEventsOf(world(), channelId)
+  expect(events.filter(({ type }) => type === 'message.updated')).toHaveLength(2)
+})
+
+test('what a node took before it died is stored by another', async () => {
+  const { append, get, finish } = await begin()
+  await append(0, 'acknowledged, @ana')
+  const storing = await otherNode({ streamStoreMs: 20, reconcileMs: 20, streamQuietMs: never })
+  await until(async () => (await get()).text === 'acknowledged, @ana')
+  expect(await get()).toMatchObject({ streaming: true, mentions: [] })
+  await append(18, '!')
+  await otherNode({ streamStoreMs: 20, reconcileMs: 20, streamQuietMs: 100 })
+  await until(async () => (await get()).interrupted)
+  const interrupted = await get()
+  expect(interrupted).toMatchObject({
+    text: 'acknowledged, @ana!',
+    streaming: false,
+    interrupted: true,
+    mentions: ['ana'],
+  })
+  expect(await finish()).toEqual(interrupted)
+  expect(await append(18, '!')).toEqual({ length: 19 })
+  await expect(append(19, '?')).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  expect(storing.url).not.toBe(world().url)
+})
+
+test('a large channel is sent appends together, and no part of the text is missing', async () => {
+  const channelId = await newChannel()
+  const extras = await insertUsers(world(), 'crowd-', limits.largeChannelMembers)
+  await users().ana.members.add({ channelId, userIds: extras })
+  const listener = await listenTo(channelId)
+  const { ref, messageId } = await begin({ channelId })
+  const node = await createWorld({ databaseUrl: world().databaseUrl, timings })
+  const { streams } = node.api({ token: users().bot.token })
+  let at = 0
+  for (const text of ['one ', 'two ', 'three ', 'four'])
+    at = (await streams.append({ ...ref, at, text })).length
+  await listener.untilType('message.delta')
+  expect(payloads(listener, 'message.delta')).toHaveLength(1)
+  // Its pause has no end, but what is left is sent before it stops.
+  await node.stop()
+  await listener.untilType('message.delta', 2)
+  expect(payloads(listener, 'message.delta')).toEqual([
+    { channelId, messageId, at: 0, text: 'one ' },
+    { channelId, messageId, at: 4, text: 'two three four' },
+  ])
+})
