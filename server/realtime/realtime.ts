@@ -66,7 +66,7 @@ export function createRealtime({
   const graceMs = presenceGraceSeconds * 1_000
   const parts = connectParts({ ...options, timings, graceMs })
   const { hub, unread, presence, knownPresence, sessions, dispatcher } = parts
-  const { reconcile, beat, watchPresence, missedNotes } = parts.reconciliation
+  const { reconcile, beat, watchOthers, missedNotes } = parts.reconciliation
   const schedule = createSchedule(report)
   const catchUp = oneAtATime(reconcile)
   let isClosing = false
@@ -105,7 +105,7 @@ export function createRealtime({
         work: async () => {
           await observe(beat)
           // The next heartbeat does not wait for it.
-          watchPresence().catch((error) => report(error, 'presence check failed'))
+          watchOthers().catch((error) => report(error, 'watch of other nodes failed'))
         },
         problem: 'node heartbeat write failed',
       })

@@ -1,5 +1,7 @@
 import type { UserRef } from '../core/user-ref.ts'
 import type { Db } from '../db/client.ts'
+import { endStuckSessions } from '../db/stuck-sessions.ts'
+import { inChunks } from './chunks.ts'
 import type { Hub } from './hub.ts'
 import type { KnownPresence } from './known-presence.ts'
 import type { MissedProfiles } from './missed-profiles.ts'
@@ -26,6 +28,8 @@ type ReconciliationOptions = {
 
 /** Overlap: transactions may commit after the previous check although their rows are older. */
 const OVERLAP_SECONDS = 15
+/** How many users one statement checks. */
+const USERS_PER_STATEMENT = 1_000
 
 /**
  * Compares this node with the database and repairs what the node or the broker missed, however long
@@ -45,11 +49,12 @@ export function createReconciliation(options: ReconciliationOptions) {
 
   const closeRevoked = async () => {
     const users = sessions.users()
-    if (users.length === 0) return
-    const generations = await db.use((db) => selectGenerations(db, users))
-    for (const [index, user] of users.entries()) {
-      const revoked = sessions.of(user).filter((each) => each.generation !== generations[index])
-      for (const session of revoked) session.close(closings.forced)
+    for (const some of inChunks(users, USERS_PER_STATEMENT)) {
+      const generations = await db.use((db) => selectGenerations(db, some))
+      for (const [index, user] of some.entries()) {
+        const revoked = sessions.of(user).filter((each) => each.generation !== generations[index])
+        for (const session of revoked) session.close(closings.forced)
+      }
     }
   }
   /** Notes may have been missed during the last `seconds`: from other nodes, or to users here. */
@@ -82,8 +87,12 @@ export function createReconciliation(options: ReconciliationOptions) {
     }
     steadiness.worked()
   }
-  // Two comparisons at once would forget the notes that the other one heeds.
-  const watchPresence = oneAtATime(async () => {
+  /**
+   * Looks after what nodes that died or were cut off have left behind. Never twice at once: each
+   * comparison would forget the notes that the other one heeds.
+   */
+  const watchOthers = oneAtATime(async () => {
+    await db.useApart(endStuckSessions)
     if (areRowsLost) handleLostRows(await presence.compareRows())
     if (steadiness.isSteady()) await presence.removeDeadNodes()
     await comparePresence()
@@ -106,5 +115,5 @@ export function createReconciliation(options: ReconciliationOptions) {
     checkedAt = startedAt
     await missedProfiles.catchUp()
   })
-  return { reconcile, beat, watchPresence, missedNotes }
+  return { reconcile, beat, watchOthers, missedNotes }
 }

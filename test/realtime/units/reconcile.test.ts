@@ -25,7 +25,7 @@ function openNode({ beat = async () => false, onRemoval = () => {} }: Given = {}
   const presence = { hasLost: false, comparedAt: [] as number[] }
   const nothing = async () => []
   const reconciliation = createReconciliation({
-    db: { use: nothing },
+    db: { use: nothing, useApart: nothing },
     hub: { reconcile: nothing },
     sessions: new Sessions(),
     presence: { beat, compareRows: beat, removeDeadNodes: async () => onRemoval() },
@@ -48,7 +48,7 @@ function openNode({ beat = async () => false, onRemoval = () => {} }: Given = {}
   schedule.every(defaults.beatMs, {
     work: async () => {
       await reconciliation.beat()
-      void reconciliation.watchPresence()
+      void reconciliation.watchOthers()
     },
     problem: 'beat',
   })
