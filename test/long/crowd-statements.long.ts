@@ -98,7 +98,8 @@ async function timesOf(run: (db: Tx) => Promise<unknown>) {
 }
 
 for (const statistics of ['without', 'with']) {
-  test(`statements about 5,000 members online read their rows by key, ${statistics} statistics`, async () => {
+  const title = `statements about 5,000 users online find them by key, ${statistics} statistics`
+  test(title, async () => {
     const { db, pool } = world()
     if (statistics === 'with') await db`analyze`
     await planAnew(world())
