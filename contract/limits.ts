@@ -92,7 +92,10 @@ export const limits = {
     eventMemoryMb: 128,
     /** The memory of a server for what its sockets have not written, unless configured. */
     sendMemoryMb: 256,
-    /** A server without a heartbeat for this long is considered dead; one is sent every 15 s. */
+    /**
+     * A server without a heartbeat for this long keeps nobody online, even if there is no other
+     * that has found it dead.
+     */
     nodeDeadSeconds: 45,
     /**
      * The most events of one topic that a reconnect or a history command can get. A client that

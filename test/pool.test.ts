@@ -135,6 +135,35 @@ test('a connection that failed, missed its deadline or was closed is not lent ag
   expect(await lent()).not.toBe(third)
 })
 
+test('a missed deadline closes the idle connections that did not work since', async () => {
+  const { use, end } = createPool({
+    url: await closingServer(),
+    poolSize: 4,
+    applicationName: 'parley-test',
+    patience: { callMs: 60_000, statementMs: 60_000 },
+  })
+  onTestFinished(() => end({ timeout: 0 }))
+  const release: (() => void)[] = []
+  const lend = () =>
+    use((db) => new Promise<typeof db>((resolve) => release.push(() => resolve(db))))
+  const before = [lend(), lend(), lend()]
+  await vi.waitUntil(() => release.length === 3)
+  for (const each of release.splice(0)) each()
+  const opened = await Promise.all(before)
+  // One of them falls silent, while another one works.
+  const [working, silent] = [lend(), use(() => never, performance.now() + 500)]
+  const missed = expect(silent).rejects.toThrow('in time')
+  await vi.waitUntil(() => release.length === 1)
+  release.splice(0)[0]?.()
+  const worked = await working
+  await missed
+  const after = [lend(), lend(), lend()]
+  await vi.waitUntil(() => release.length === 3)
+  for (const each of release) each()
+  const lent = await Promise.all(after)
+  expect(lent.filter((connection) => opened.includes(connection))).toEqual([worked])
+})
+
 test('an error of the database means that it is unavailable, or that a query is wrong', () => {
   const withCode = (code: string) => Object.assign(new Error(code), { code })
   // biome-ignore format: a table of codes

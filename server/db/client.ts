@@ -41,6 +41,8 @@ export function createDb(given: Omit<PoolOptions, 'outages'>) {
     newDeadline,
     waiting,
     ping,
+    /** Work that must not wait until others give a connection of the pool back: heartbeats. */
+    useApart: apart.use,
     outages,
     poolSize: options.poolSize,
     end: async (within: { timeout: number }) => {

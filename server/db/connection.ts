@@ -25,8 +25,12 @@ export type Patience = typeof patience
  * of one holds its locks, and so stops a channel for everybody, for this long.
  */
 const IDLE_IN_TRANSACTION_MS = 2_000
-/** The longest that the server waits for a client to acknowledge what was sent to it. */
-const UNACKNOWLEDGED_MS = 10_000
+/**
+ * The longest that the server waits for a client to acknowledge what was sent to it: then it ends
+ * the session and releases its locks. It is a setting of the server's socket only, and Node cannot
+ * set it for ours. On this side deadlines, beats and keep-alive find a silent connection.
+ */
+export const UNACKNOWLEDGED_MS = 10_000
 /** How soon the system checks whether the other end of a silent connection is still there. */
 const KEEP_ALIVE_SECONDS = 10
 
@@ -90,11 +94,13 @@ export const openConnection = ({
     },
   })
 
-/** A connection for work outside the service: migrations and administration. */
-export const connectOnce = (
-  url: string,
-  options: Pick<ConnectionOptions, 'socket'> & { fetch_types?: boolean } = {},
-) =>
+type OnceOptions = Pick<ConnectionOptions, 'socket'> & {
+  applicationName?: string
+  fetch_types?: boolean
+}
+
+/** A connection outside the pools: to listen, for migrations and administration. */
+export const connectOnce = (url: string, { applicationName, ...options }: OnceOptions = {}) =>
   postgres(readTls(url).url, {
     ...serverOf(url),
     ...options,
@@ -102,6 +108,10 @@ export const connectOnce = (
     connect_timeout: 10,
     keep_alive: KEEP_ALIVE_SECONDS,
     onnotice: () => {},
+    connection: {
+      ...(applicationName && { application_name: applicationName }),
+      tcp_user_timeout: UNACKNOWLEDGED_MS,
+    },
   })
 
 /**

@@ -49,7 +49,11 @@ export const inspect = (url: string) =>
 /** A connection to a database that we can work with. */
 async function withConnection<T>(url: string, work: (db: Tx) => Promise<T>) {
   await requireDirectConnection(url)
-  const client = connectOnce(url, { socket: singleSocket(), fetch_types: false })
+  const client = connectOnce(url, {
+    applicationName: 'parley-migrations',
+    socket: singleSocket(),
+    fetch_types: false,
+  })
   try {
     await requireVersion(client)
     await requireSchema(client, ownSchema(url))

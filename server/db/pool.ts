@@ -21,12 +21,21 @@ export type PoolOptions = {
 type Work<T> = (connection: DbConnection, signal: AbortSignal) => Promise<T>
 
 /** A connection of a pool. `closed` rejects when it is closed, by whichever side. */
-type PooledConnection = { sql: DbConnection; isOpen: () => boolean; closed: Promise<never> }
+type PooledConnection = {
+  sql: DbConnection
+  isOpen: () => boolean
+  closed: Promise<never>
+  lentAt: number
+  /** When the work that last had it was done. */
+  workedAt: number
+}
 
 /**
  * Opens a pool. A connection that is closed never reconnects: the work that has it is rejected, and
  * its slot goes to a new one. It is also closed when the database fails its work, or the work
- * misses its deadline, since a Postgres.js client may then leave a query unsettled forever.
+ * misses its deadline, since a Postgres.js client may then leave a query unsettled forever. In the
+ * latter case the network may have lost all connections silently, so those that did not work since
+ * are closed as well: otherwise each would cost a call that waits until its own deadline.
  */
 export function createPool({
   poolSize,
@@ -92,8 +101,20 @@ function createConnections(options: ConnectionsOptions) {
       },
     })
     const closed = rejectionOf(life.signal)
-    const connection = { sql, isOpen: () => !life.signal.aborted, closed }
+    const connection = {
+      sql,
+      isOpen: () => !life.signal.aborted,
+      closed,
+      lentAt: 0,
+      workedAt: 0,
+    }
     return connection
+  }
+  const closeSilent = (since: number) => {
+    for (const connection of [...idle].filter(({ workedAt }) => workedAt < since)) {
+      idle.delete(connection)
+      void connection.sql.end({ timeout: 0 })
+    }
   }
   return {
     lend: () => {
@@ -101,12 +122,17 @@ function createConnections(options: ConnectionsOptions) {
       const connection = [...idle].at(-1) ?? open()
       idle.delete(connection)
       lent.add(connection)
+      connection.lentAt = performance.now()
       return connection
     },
     takeBack: (connection: PooledConnection, error?: unknown) => {
       lent.delete(connection)
+      if (error instanceof DeadlineError) closeSilent(connection.lentAt)
       if (isDatabaseUnavailable(error)) void connection.sql.end({ timeout: 0 })
-      else if (connection.isOpen()) idle.add(connection)
+      else if (connection.isOpen()) {
+        connection.workedAt = performance.now()
+        idle.add(connection)
+      }
     },
     end: async (options: { timeout: number }) => {
       await Promise.all([...idle, ...lent].map(({ sql }) => sql.end(options)))

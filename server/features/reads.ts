@@ -165,6 +165,13 @@ export const unread = (db: Tx) => db`
 export const unreadVersion = (db: Tx) => db`c.rev + coalesce(m.unread_after_seq, c.last_seq)`
 
 /**
+ * With the user, so that only `messages_own` can use it: by the seq alone, without statistics, all
+ * messages of the channel after the marker are read to find one of the member's.
+ */
+const isAfterMarker = (db: Tx) => db`
+  (msg.user_id collate "C", msg.seq) > (m.user_id, m.unread_after_seq)`
+
+/**
  * How many messages member `m` has written after their marker, deleted ones included: the
  * difference of the numbers of the last and the first of them. If one of the two is older than
  * these numbers, the messages are counted. The collation is that of the index `messages_own`.
@@ -179,7 +186,7 @@ const ownAfterMarker = (db: Tx) => db`
           from messages msg
           where msg.channel_id = c.id
             and msg.user_id collate "C" = m.user_id
-            and msg.seq > m.unread_after_seq
+            and ${isAfterMarker(db)}
         )
       )
     from (
@@ -187,7 +194,7 @@ const ownAfterMarker = (db: Tx) => db`
       from messages msg
       where msg.channel_id = c.id
         and msg.user_id collate "C" = m.user_id
-        and msg.seq > m.unread_after_seq
+        and ${isAfterMarker(db)}
       order by msg.seq
       limit 1
     ) first

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
+import { UNACKNOWLEDGED_MS } from '../db/connection.ts'
 import { queueSchemaOf } from '../db/own-schema.ts'
 import { readTls } from '../db/tls.ts'
 
@@ -28,7 +29,10 @@ export function createQueuePool(
     ssl,
     max: MAX_CONNECTIONS,
     application_name: 'parley-jobs',
-    options: `-c search_path=${queueSchemaOf(databaseUrl)}`,
+    options: [
+      `-c search_path=${queueSchemaOf(databaseUrl)}`,
+      `-c tcp_user_timeout=${UNACKNOWLEDGED_MS}`,
+    ].join(' '),
   })
   const clients = new Set<pg.PoolClient>()
   pgPool.on('connect', (client) => {

@@ -1,10 +1,10 @@
+import { limits } from '@parley/contract'
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Db, Tx } from '../db/client.ts'
 import type { PresenceNote } from './broker.ts'
 
 type KnownPresenceOptions = {
   db: Db
-  deadAfterMs: number
   /** Sends the change to the users of this node. */
   notify: (change: PresenceNote) => void
 }
@@ -67,16 +67,15 @@ export class KnownPresence {
   }
 
   #select() {
-    const { db, deadAfterMs } = this.options
-    return db.use((db) => selectOnline(db, deadAfterMs))
+    return this.options.db.use(selectOnline)
   }
 }
 
-const selectOnline = (db: Tx, deadAfterMs: number) => db<UserRef[]>`
+const selectOnline = (db: Tx) => db<UserRef[]>`
   select distinct con.app_id, con.user_id
   from nodes n
   join connections con on con.node_id = n.id
-  where n.beat_at > now() - ${deadAfterMs} * interval '1 millisecond'`
+  where n.beat_at > now() - ${limits.realtime.nodeDeadSeconds} * interval '1 second'`
 
 const selectLastActive = (db: Tx, users: UserRef[]) => {
   const appIds = users.map(({ appId }) => appId)

@@ -8,6 +8,8 @@ import { createNoteSender } from './note-sender.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 
 const STOP_SECONDS = 1
+/** How many beats a tick counts for at most: no connection is silent while the process stops. */
+const LONGEST_BEATS = 1.5
 /** The last line of a node that stops. Like the number of a payload, it is no note. */
 const FAREWELL = '"farewell"'
 
@@ -34,17 +36,19 @@ export function createPostgresBroker({
   const channel = schema === undefined ? 'parley' : `parley_${schema}`
   const notifier = createNotifier({ url, channel, nodeId, report })
   let listener: ReturnType<typeof connectOnce> | undefined
-  let lastHeartbeatAt = performance.now()
+  /** For how long the connection that listens has been silent while this process ran. */
+  let silentMs = 0
+  let countedAt = performance.now()
   /** When a note of our own last arrived, on whichever connection. */
-  let receivedAt = lastHeartbeatAt
+  let receivedAt = countedAt
   let heartbeat: NodeJS.Timeout | undefined
   const watch = createListenerWatch(brokerSilenceMs)
 
   const sender = createNoteSender({ nodeId, notify: (payloads) => notifier.notify(payloads) })
   const listen = async (onPayload: (payload: string) => void, onListening: () => void) => {
     const previous = listener
-    lastHeartbeatAt = performance.now()
-    const current = connectOnce(url)
+    silentMs = 0
+    const current = connectOnce(url, { applicationName: 'parley-listener' })
     listener = current
     void previous?.end({ timeout: 0 })
     await current.listen(channel, onPayload, onListening)
@@ -60,9 +64,11 @@ export function createPostgresBroker({
         counts,
         onNote,
         onOwn: (isBeat) => {
-          lastHeartbeatAt = performance.now()
-          receivedAt = lastHeartbeatAt
+          silentMs = 0
+          receivedAt = performance.now()
           watch.received(isBeat)
+          // What the others sent before it has arrived.
+          if (isBeat) counts.check(receivedAt)
         },
       })
       const onListening = () => {
@@ -73,8 +79,11 @@ export function createPostgresBroker({
       await listen(onPayload, onListening)
       heartbeat = setInterval(() => {
         if (!sender.isFlushing()) void notifier.notify([`${nodeId}\n`], watch.sent())
-        counts.check(receivedAt)
-        if (performance.now() - lastHeartbeatAt <= brokerSilenceMs) return
+        const now = performance.now()
+        // Notes that arrived while the process was stopped are read after this.
+        silentMs += Math.min(now - countedAt, LONGEST_BEATS * brokerBeatMs)
+        countedAt = now
+        if (silentMs <= brokerSilenceMs) return
         listen(onPayload, onListening).catch((error) => report(error, 'broker listen failed'))
       }, brokerBeatMs)
     },

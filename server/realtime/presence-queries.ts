@@ -1,3 +1,4 @@
+import { limits } from '@parley/contract'
 import type { UserRef } from '../core/user-ref.ts'
 import type { DbConnection, Tx } from '../db/client.ts'
 import { pipelined } from '../db/pipelined.ts'
@@ -7,11 +8,19 @@ export type PresenceChange = { user: UserRef; isOnline: boolean }
 export type ActiveUser = UserRef & { lastActiveAt: string | null }
 type ChangedUser = ActiveUser & { isOnline: boolean }
 
-export const writeHeartbeat = (db: Tx, nodeId: string) => db`
-  insert into nodes (id, beat_at)
-  values (${nodeId}, now())
-  on conflict (id) do update
-  set beat_at = now()`
+/** Writes the heartbeat. Returns whether any user of the node is stored. */
+export async function writeHeartbeat(db: Tx, nodeId: string) {
+  const [row] = await db<{ hasUsers: boolean }[]>`
+    insert into nodes (id, beat_at)
+    values (${nodeId}, now())
+    on conflict (id) do update
+    set beat_at = now()
+    returning exists (
+      select from connections con
+      where con.node_id = ${nodeId}
+    ) as has_users`
+  return row?.hasUsers === true
+}
 
 export const selectConnections = (db: Tx, nodeId: string) => db<UserRef[]>`
   select app_id, user_id
@@ -24,15 +33,7 @@ export const selectConnections = (db: Tx, nodeId: string) => db<UserRef[]>`
  */
 export const writePresence = (
   db: DbConnection,
-  {
-    nodeId,
-    deadAfterMs,
-    changes,
-  }: {
-    nodeId: string
-    deadAfterMs: number
-    changes: (PresenceChange & { isUncertain: boolean })[]
-  },
+  { nodeId, changes }: { nodeId: string; changes: (PresenceChange & { isUncertain: boolean })[] },
 ) =>
   transaction(db, async (tx) => {
     const appIds = changes.map(({ user }) => user.appId)
@@ -86,7 +87,7 @@ export const writePresence = (
         where other.app_id = given.app_id
           and other.user_id = given.user_id
           and other.node_id <> ${nodeId}
-          and n.beat_at > now() - ${deadAfterMs} * interval '1 millisecond'
+          and n.beat_at > now() - ${limits.realtime.nodeDeadSeconds} * interval '1 second'
       )`
   })
 

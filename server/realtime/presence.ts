@@ -20,6 +20,7 @@ type PresenceOptions = {
   /** How long a user without sockets still counts as online. */
   graceMs: number
   deadAfterMs: number
+  beatPatienceMs: number
   onChange: (presence: PresenceNote) => void
   report: (error: unknown, problem: string) => void
 }
@@ -74,17 +75,27 @@ export class PresenceTracker {
   }
 
   /**
-   * Writes this node's heartbeat, and compares its rows with its users. Restores rows that a crash
-   * of the database or a premature removal took, and returns whether there were such rows. Removes
-   * those of users whose departure could not be written.
+   * Writes this node's heartbeat. Returns whether a crash of the database or a premature removal
+   * took its rows: then they are to be compared.
    */
-  async heartbeat() {
+  async beat() {
+    const { db, nodeId, beatPatienceMs } = this.options
+    const until = performance.now() + beatPatienceMs
+    const hasUsers = await db.useApart((db) => writeHeartbeat(db, nodeId), until)
+    const isAnyStored = [...this.#present.values()].some(({ written }) =>
+      this.#completed.has(written),
+    )
+    return isAnyStored && !hasUsers
+  }
+
+  /**
+   * Compares the rows of this node with its users. Restores those that are missing, and returns
+   * whether there were any. Removes those of users whose departure could not be written.
+   */
+  async compareRows() {
     const { db, nodeId } = this.options
     const before = new Map(this.#present)
-    const [, rows] = await Promise.all([
-      db.use((db) => writeHeartbeat(db, nodeId)),
-      db.use((db) => selectConnections(db, nodeId)),
-    ])
+    const rows = await db.use((db) => selectConnections(db, nodeId))
     const stored = new Map(rows.map((user) => [userKey(user), user]))
     const lost = [...before].flatMap(([key, { user, written }]) =>
       this.#completed.has(written) && this.#present.has(key) && !stored.has(key) ? [user] : [],
@@ -117,7 +128,8 @@ export class PresenceTracker {
   async stop() {
     const { db, nodeId, graceMs, deadAfterMs } = this.options
     for (const { leaving } of this.#present.values()) clearTimeout(leaving)
-    const ageMs = Math.max(0, deadAfterMs - graceMs)
+    // Negative if the grace is longer than a node without a heartbeat counts as alive.
+    const ageMs = deadAfterMs - graceMs
     await db.use(
       (db) => db`
         update nodes

@@ -66,7 +66,7 @@ export function createRealtime({
   const graceMs = presenceGraceSeconds * 1_000
   const parts = connectParts({ ...options, timings, graceMs })
   const { hub, unread, presence, knownPresence, sessions, dispatcher } = parts
-  const { reconcile, beat, missedNotes } = parts.reconciliation
+  const { reconcile, beat, watchOthers, missedNotes } = parts.reconciliation
   const schedule = createSchedule(report)
   const catchUp = oneAtATime(reconcile)
   let isClosing = false
@@ -88,7 +88,7 @@ export function createRealtime({
     isClosing: () => isClosing,
     isOutage,
     start: async () => {
-      await Promise.all([hub.start(), presence.heartbeat(), knownPresence.start()])
+      await Promise.all([hub.start(), presence.beat(), knownPresence.start()])
       const onMissedNotes = (milliseconds: number) => {
         missedNotes(milliseconds / 1_000)
         catchUp().catch((error) => {
@@ -102,7 +102,11 @@ export function createRealtime({
         problem: 'reconciliation failed',
       })
       schedule.every(timings.beatMs, {
-        work: () => observe(beat),
+        work: async () => {
+          await observe(beat)
+          // The next heartbeat does not wait for it.
+          watchOthers().catch((error) => report(error, 'watch of other nodes failed'))
+        },
         problem: 'node heartbeat write failed',
       })
     },
@@ -130,7 +134,7 @@ type PartsOptions = Omit<RealtimeOptions, 'timings' | 'presenceGraceSeconds'> & 
 /** Creates the parts of real time and connects them. */
 function connectParts({ timings, graceMs, ...options }: PartsOptions) {
   const { db, admit, broker, nodeId, metrics, report, revocations, eventMemoryBytes } = options
-  const { typingMs, deadAfterMs, unreadPauseMs } = timings
+  const { typingMs, deadAfterMs, beatPatienceMs, unreadPauseMs } = timings
   const sessions = new Sessions()
   const onChannelsChanged = (user: UserRef, event: Envelope) => {
     if (event.type === 'channel.added') unread.channelAdded(user, event.payload.channel)
@@ -146,7 +150,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     onProfileLost: (change) => missedProfiles.handleLost(change),
   })
   const unread = new UnreadNotifier({ ...local, pauseMs: unreadPauseMs })
-  const knownPresence = new KnownPresence({ db, deadAfterMs, notify: userFanout.presenceChanged })
+  const knownPresence = new KnownPresence({ db, notify: userFanout.presenceChanged })
   const missedProfiles = new MissedProfiles({ db, notify: userFanout.profileChanged })
   const presence = new PresenceTracker({
     db,
@@ -155,6 +159,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     report,
     graceMs,
     deadAfterMs,
+    beatPatienceMs,
     onChange: (change) => {
       knownPresence.record(change)
       userFanout.presenceChanged(change)
@@ -172,7 +177,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     report,
   })
   const { recheck } = dispatcher
-  const reconciliation = createReconciliation({ ...parts, db, recheck })
+  const reconciliation = createReconciliation({ ...parts, db, recheck, timings })
   return { ...parts, dispatcher, reconciliation }
 }
 

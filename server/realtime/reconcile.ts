@@ -1,13 +1,17 @@
 import type { UserRef } from '../core/user-ref.ts'
 import type { Db } from '../db/client.ts'
+import { endStuckSessions } from '../db/stuck-sessions.ts'
+import { inChunks } from './chunks.ts'
 import type { Hub } from './hub.ts'
 import type { KnownPresence } from './known-presence.ts'
 import type { MissedProfiles } from './missed-profiles.ts'
 import type { PresenceTracker } from './presence.ts'
 import { closings } from './protocol/codes.ts'
 import { selectGenerations, selectRemoved, selectUnreadChanges } from './queries.ts'
-import { inTurn } from './schedule.ts'
+import { inTurn, oneAtATime } from './schedule.ts'
 import type { Sessions } from './sessions.ts'
+import { createSteadiness } from './steadiness.ts'
+import type { Timings } from './timings.ts'
 import type { UnreadNotifier } from './unread.ts'
 
 type ReconciliationOptions = {
@@ -19,15 +23,13 @@ type ReconciliationOptions = {
   missedProfiles: MissedProfiles
   unread: UnreadNotifier
   recheck: (user: UserRef) => void
+  timings: Pick<Timings, 'beatMs' | 'steadyMs' | 'comparePresenceMs'>
 }
 
 /** Overlap: transactions may commit after the previous check although their rows are older. */
 const OVERLAP_SECONDS = 15
-/**
- * How many times a node reconciles after it missed notes before it compares presence: when the
- * database has crashed, the other nodes restore their rows in the meantime.
- */
-const PASSES_BEFORE_PRESENCE = 3
+/** How many users one statement checks. */
+const USERS_PER_STATEMENT = 1_000
 
 /**
  * Compares this node with the database and repairs what the node or the broker missed, however long
@@ -35,48 +37,75 @@ const PASSES_BEFORE_PRESENCE = 3
  */
 export function createReconciliation(options: ReconciliationOptions) {
   const { db, hub, sessions, presence, knownPresence, missedProfiles, unread, recheck } = options
+  const { timings } = options
+  const steadiness = createSteadiness(timings)
   let checkedAt = performance.now()
-  let passesBeforePresence = 0
+  /** When presence is to be compared with the database, if at all. */
+  let compareAt: number | undefined
+  /** The end of the last gap: a comparison too soon after it is repeated. */
+  let gapAt = Number.NEGATIVE_INFINITY
+  /** By the last heartbeat. */
+  let areRowsLost = false
 
   const closeRevoked = async () => {
     const users = sessions.users()
-    if (users.length === 0) return
-    const generations = await db.use((db) => selectGenerations(db, users))
-    for (const [index, user] of users.entries()) {
-      const revoked = sessions.of(user).filter((each) => each.generation !== generations[index])
-      for (const session of revoked) session.close(closings.forced)
+    for (const some of inChunks(users, USERS_PER_STATEMENT)) {
+      const generations = await db.use((db) => selectGenerations(db, some))
+      for (const [index, user] of some.entries()) {
+        const revoked = sessions.of(user).filter((each) => each.generation !== generations[index])
+        for (const session of revoked) session.close(closings.forced)
+      }
     }
   }
   /** Notes may have been missed during the last `seconds`: from other nodes, or to users here. */
   const missedNotes = (seconds: number) => {
     unread.recheck(seconds + OVERLAP_SECONDS)
     missedProfiles.missed(seconds * 1_000)
-    passesBeforePresence = PASSES_BEFORE_PRESENCE
+    gapAt = performance.now()
+    compareAt ??= gapAt + timings.comparePresenceMs
   }
-  /** Writes the heartbeat. If rows of this node were lost, notes to its users were lost as well. */
-  const beat = async () => {
-    if (!(await presence.heartbeat())) return
+  /** If rows of this node were lost, notes to its users were lost as well. */
+  const handleLostRows = (areLost: boolean) => {
+    if (!areLost) return
     unread.invalidateAll()
     missedNotes((performance.now() - checkedAt) / 1_000)
   }
   const comparePresence = async () => {
-    if (passesBeforePresence === 0 && knownPresence.hasLost)
-      passesBeforePresence = PASSES_BEFORE_PRESENCE
-    if (passesBeforePresence === 0) return
-    if (passesBeforePresence === 1) await knownPresence.compare()
-    passesBeforePresence -= 1
+    if (knownPresence.hasLost) compareAt ??= performance.now() + timings.comparePresenceMs
+    const now = performance.now()
+    if (compareAt === undefined || now < compareAt) return
+    await knownPresence.compare()
+    const againAt = gapAt + timings.comparePresenceMs
+    compareAt = againAt > now ? againAt : undefined
   }
-  // Two at once would count their passes wrongly, and forget the notes that the other one heeds.
+  const beat = async () => {
+    try {
+      areRowsLost = await presence.beat()
+    } catch (error) {
+      steadiness.failed()
+      throw error
+    }
+    steadiness.worked()
+  }
+  /**
+   * Looks after what nodes that died or were cut off have left behind. Never twice at once: each
+   * comparison would forget the notes that the other one heeds.
+   */
+  const watchOthers = oneAtATime(async () => {
+    await db.useApart(endStuckSessions)
+    if (areRowsLost) handleLostRows(await presence.compareRows())
+    if (steadiness.isSteady()) await presence.removeDeadNodes()
+    await comparePresence()
+  })
   const reconcile = inTurn(async () => {
     const startedAt = performance.now()
     const seconds = (startedAt - checkedAt) / 1_000 + OVERLAP_SECONDS
     // Counts are sent only to users who have a presence row.
-    await beat()
+    handleLostRows(await presence.compareRows())
     const [changes, removed] = await Promise.all([
       db.use((db) => selectUnreadChanges(db, seconds)),
       db.use((db) => selectRemoved(db, seconds)),
       hub.reconcile(),
-      presence.removeDeadNodes(),
       closeRevoked(),
     ])
     unread.handleChanges(changes)
@@ -85,7 +114,6 @@ export function createReconciliation(options: ReconciliationOptions) {
     }
     checkedAt = startedAt
     await missedProfiles.catchUp()
-    await comparePresence()
   })
-  return { reconcile, beat, missedNotes }
+  return { reconcile, beat, watchOthers, missedNotes }
 }

@@ -10,18 +10,30 @@ export const timings = {
   expiryGraceMs: 25_000,
   /** How often a node compares with the database what may have been missed. */
   reconcileMs: 5_000,
-  /** How often a node writes its heartbeat. */
-  beatMs: 15_000,
-  /** A node is dead when its last heartbeat is older than this. */
-  deadAfterMs: limits.realtime.nodeDeadSeconds * 1_000,
+  /** How often a node writes its heartbeat, and looks for nodes without one. */
+  beatMs: 2_000,
+  /** How long a heartbeat may take: then the next one is tried, on another connection. */
+  beatPatienceMs: 3_000,
+  /** A node is found dead by the others when its last heartbeat is older than this. */
+  deadAfterMs: 10_000,
+  /**
+   * How long the heartbeats of a node must have succeeded before it declares others dead: what kept
+   * it from its database may have kept them from theirs, and they need time to be back.
+   */
+  steadyMs: 5_000,
+  /**
+   * How long after a gap a node compares presence: when the database has crashed, the other nodes
+   * restore their rows in the meantime.
+   */
+  comparePresenceMs: 5_000,
   /** A node whose database was out of reach for this long closes its sockets. */
   outageMs: 15_000,
   /** How often a node sends itself a note, to learn that its listening connection is dead. */
-  brokerBeatMs: 5_000,
+  brokerBeatMs: 2_000,
   /** The connection is dead when none of these notes has arrived for this long. */
-  brokerSilenceMs: 12_000,
+  brokerSilenceMs: 5_000,
   /** The notes of a node may be lost when nothing of it has arrived for this long. */
-  silentNodeMs: 12_000,
+  silentNodeMs: 5_000,
   typingMs: limits.typingSeconds * 1_000,
   unreadPauseMs: 250,
   /** How often a message that grows is stored, and how long its author may be quiet. */

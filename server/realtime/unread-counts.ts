@@ -57,7 +57,11 @@ export const selectCountsOfChannels = (db: Tx, { nodeId, connected, channelIds }
 /** `isRecent`: the member has read within the given time. */
 export type CheckedCount = UnreadCount & { isRecent: boolean }
 
-/** The counts of these users in all their channels. */
+/**
+ * The counts of these users in all their channels. Each is found by its keys, one after the other:
+ * without statistics a join would read all channels of the service, and for each of them these
+ * users.
+ */
 export const selectCountsOfUsers = (
   db: Tx,
   { users, readWithinSeconds = 0 }: { users: UserRef[]; readWithinSeconds?: number },
@@ -77,6 +81,18 @@ export const selectCountsOfUsers = (
           and rm.read_at > now() - ${readWithinSeconds} * interval '1 second'
       ) as is_recent
     from unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
-    join members m on m.app_id = given.app_id and m.user_id = given.user_id
-    join channels c on c.id = m.channel_id and c.deleted_at is null`
+    cross join lateral (
+      select *
+      from members
+      where app_id = given.app_id
+        and user_id = given.user_id
+      offset 0
+    ) m
+    cross join lateral (
+      select *
+      from channels
+      where id = m.channel_id
+      limit 1
+    ) c
+    where c.deleted_at is null`
 }

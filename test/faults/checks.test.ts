@@ -225,6 +225,7 @@ const violations: [string, Check[], Break][] = [
     ['backInTime'],
     ({ returns }) => returns.push({ node: 1, milliseconds: 10_100 }),
   ],
+  ['counts or presence that were right too late', ['toldInTime'], ({ told }) => told.push(15_100)],
   ['a program that ended by itself', ['nobodyDied'], ({ deaths }) => deaths.push('node 1 ended')],
 ]
 

@@ -38,6 +38,8 @@ export function goodHistory(): History {
     deaths: [],
     closures: 0,
     returnWithinMs: 10_000,
+    told: [800],
+    toldWithinMs: 15_000,
     messages,
     reactions: [{ messageId: 'id-2', userId: 'ben', emoji: '👍', isThere: true }],
     reads: [{ channelId: CHANNEL, userId: 'ana', lastReadSeq: 2 }],

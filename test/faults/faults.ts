@@ -150,7 +150,7 @@ export const restartDatabase = (mode: 'fast' | 'immediate') => async (rig: Rig) 
 
 const BACKENDS = {
   pool: ['parley'],
-  broker: ['parley-broker'],
+  broker: ['parley-broker', 'parley-listener'],
   worker: ['parley-worker', 'parley-jobs'],
 }
 export async function terminateBackends(rig: Rig) {

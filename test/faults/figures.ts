@@ -26,6 +26,7 @@ export function figuresOf(history: History) {
     returns: returns.length,
     returnsOver2s: returns.filter(({ milliseconds }) => milliseconds > 2_000).length,
     longestReturnMs: Math.round(Math.max(0, ...returns.map(({ milliseconds }) => milliseconds))),
+    longestToldMs: Math.round(Math.max(0, ...history.told)),
     delivered: subscriptions.reduce(
       (sum, { heard }) => sum + heard.filter(({ offset }) => offset !== undefined).length,
       0,

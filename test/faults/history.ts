@@ -1,3 +1,6 @@
+/** For how long users who leave count as online. */
+export const GRACE_MS = 1_000
+
 /**
  * What happened in a run, and what was found after it, as plain data: each check is a function of
  * it. Times are those of the rig's monotonic clock, in milliseconds.
@@ -12,6 +15,13 @@ export type History = {
   closures: number
   /** How soon a node must serve again after its database does, in milliseconds. */
   returnWithinMs: number
+  /**
+   * How many milliseconds after the last fault, or after they came or left, all nodes knew who is
+   * online, and after the last call all users were told their counts and who is online.
+   */
+  told: number[]
+  /** How soon that must be. */
+  toldWithinMs: number
   messages: SentMessage[]
   reactions: SentReaction[]
   reads: SentRead[]

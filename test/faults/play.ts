@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { violationsOf } from './checks/index.ts'
+import { presenceTold, unreadTold } from './checks/told.ts'
 import { figuresOf } from './figures.ts'
 import { find } from './find.ts'
 import { openRig, type Rig, type RigOptions } from './rig.ts'
@@ -58,14 +59,23 @@ export async function play(
 /** Checks until nothing is violated, or the time for what is told late is over. */
 async function settle(rig: Rig, seconds: number) {
   const end = rig.now() + 1_000 * seconds
+  const began = rig.now()
+  let isTold = false
   for (;;) {
     rig.history.found = await find(rig)
     rig.history.pushes = rig.provider.triggered().map(({ transactionId }) => transactionId)
+    if (!isTold && isAllTold(rig)) {
+      isTold = true
+      rig.history.told.push(rig.now() - began)
+    }
     const violations = violationsOf(rig.history)
     if (Object.keys(violations).length === 0 || rig.now() > end) return violations
     await delay(500)
   }
 }
+
+const isAllTold = ({ history }: Rig) =>
+  [...unreadTold(history), ...presenceTold(history)].length === 0
 
 const shortened = (violations: Record<string, string[]>) =>
   Object.fromEntries(

@@ -4,7 +4,7 @@ import { topics } from '@parley/contract'
 import { Centrifuge } from 'centrifuge'
 import { WebSocket } from 'ws'
 import { isOnline } from './find.ts'
-import type { Heard, Subscription } from './history.ts'
+import { GRACE_MS, type Heard, type Subscription } from './history.ts'
 import type { Rig } from './rig.ts'
 
 const READY_MS = 60_000
@@ -60,8 +60,10 @@ export function startVisitors(rig: Rig, signal: AbortSignal) {
   }
   /** Resolves when all nodes say so. */
   const isKnown = async ({ visitor: { userId, isConnected } }: Guest) => {
+    const began = rig.now()
     for (const node of rig.nodes)
       while ((await isOnline(rig, node, userId)) !== isConnected) await delay(ASK_EVERY_MS)
+    rig.history.told.push(rig.now() - began - (isConnected ? 0 : GRACE_MS))
   }
   return {
     ended: Promise.all(guests.map(visit)),

@@ -8,7 +8,8 @@ import { type User, useWorld } from '../support/world.ts'
 import type { Attack, Counts } from './hostile-tenant.ts'
 import type { NodeOptions } from './node.ts'
 
-const ROUNDS = 6
+/** Together the hostile halves last 30 s. */
+const ROUNDS = 15
 const ROUND_MS = 2_000
 const PEOPLE = 8
 const HOSTILE_USERS = 50

@@ -9,7 +9,7 @@ import { counts, createGroup, payloads, presenceOf, useListeners } from './liste
 
 const world = useWorld({
   presenceGraceSeconds: 0,
-  timings: { typingMs: 300, beatMs: 300, reconcileMs: 300 },
+  timings: { typingMs: 300, beatMs: 300, reconcileMs: 300, steadyMs: 0 },
 })
 const { connect, listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
 

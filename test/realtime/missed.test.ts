@@ -11,7 +11,7 @@ import { counts, createGroup, namesOf, presenceOf, useListeners } from './listen
 const world = useWorld({
   presenceGraceSeconds: 0,
   // The heartbeat between two reconciliations is the first to see that its rows are lost.
-  timings: { beatMs: 50, reconcileMs: 500 },
+  timings: { beatMs: 50, reconcileMs: 500, steadyMs: 0, comparePresenceMs: 500 },
 })
 const { connect, listenAs, userTopic, newUsers } = useListeners(world)
 
@@ -26,7 +26,7 @@ test('a node that missed notes sends its users the changes that they missed', as
   const node = await createWorld({
     databaseUrl: world().databaseUrl,
     brokerUrl: proxy.databaseUrl,
-    timings: { brokerBeatMs: 100, brokerSilenceMs: 1_000, reconcileMs: 300 },
+    timings: { brokerBeatMs: 100, brokerSilenceMs: 1_000, reconcileMs: 300, beatMs: 300 },
   })
   onTestFinished(async () => {
     await node.stop()

@@ -30,6 +30,7 @@ async function openNode() {
     sessions,
     graceMs: 0,
     deadAfterMs: DEAD_AFTER_MS,
+    beatPatienceMs: 60_000,
     onChange: ({ userId, isOnline }: PresenceNote) =>
       void changes.push(`${userId} ${isOnline ? 'online' : 'offline'}`),
     report: (_, problem) => void problems.push(problem),
@@ -38,7 +39,7 @@ async function openNode() {
     await tracker.stop()
     await world().db`delete from nodes where id = ${nodeId}`
   })
-  await tracker.heartbeat()
+  await tracker.beat()
   const connect = async (user: UserRef) => {
     const session = user as Session // nothing else of it is used
     sessions.add(session)
@@ -109,16 +110,24 @@ test('the users of a node that stopped are offline after the grace', async () =>
   expect(other.changes).toEqual(['left-behind offline'])
 })
 
-test('a heartbeat restores rows that were lost, and says so', async () => {
+test('a heartbeat finds rows that were lost, and a comparison restores them', async () => {
   const { nodeId, tracker, connect, rows } = await openNode()
+  // There are none to be lost.
+  expect(await tracker.beat()).toBe(false)
   await connect(await newUser('restored'))
-  expect(await tracker.heartbeat()).toBe(false)
+  expect([await tracker.beat(), await tracker.compareRows()]).toEqual([false, false])
   await world().db`delete from connections where node_id = ${nodeId}`
-  expect(await tracker.heartbeat()).toBe(true)
-  expect(await rows()).toEqual([{ userId: 'restored' }])
   await world().db`delete from nodes where id = ${nodeId}`
-  expect(await tracker.heartbeat()).toBe(false)
+  expect([await tracker.beat(), await tracker.compareRows()]).toEqual([true, true])
+  expect(await rows()).toEqual([{ userId: 'restored' }])
   expect(await world().db`select from nodes where id = ${nodeId}`).toHaveLength(1)
+  await age(nodeId)
+  expect([await tracker.beat(), await tracker.compareRows()]).toEqual([false, false])
+  const fresh = world().db`
+    select
+    from nodes
+    where id = ${nodeId} and beat_at > now() - interval '1 minute'`
+  expect(await fresh).toHaveLength(1)
 })
 
 test('a connection that could not be written is written by the next one', async () => {

@@ -1,4 +1,4 @@
-import { limits } from '@parley/contract'
+import { timings } from '@parley/server/realtime/timings'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { TopicListener } from '../support/realtime.ts'
 import { useTwinSockets } from '../support/twin/sockets.ts'
@@ -9,7 +9,7 @@ import { createGroup, payloads, presenceOf, useListeners } from './listeners.ts'
 let hasCompared = false
 const world = useWorld({
   presenceGraceSeconds: 0,
-  timings: { beatMs: 300, reconcileMs: 300 },
+  timings: { beatMs: 300, reconcileMs: 300, steadyMs: 0, comparePresenceMs: 300 },
   onStatement: (statement) => {
     hasCompared ||= statement.includes('select given.app_id, given.user_id, u.last_active_at')
   },
@@ -140,7 +140,7 @@ describe('presence', () => {
     const [ana, ben] = await newUsers()
     await createGroup(ana, ben)
     const anas = await listenAs(ana, userTopic(ana))
-    const deadInASecond = limits.realtime.nodeDeadSeconds - 1
+    const deadInASecond = timings.deadAfterMs / 1_000 - 1
     await world().db`
       insert into connections (node_id, app_id, user_id)
       values ('dead', ${world().appId}, ${ben.id})`

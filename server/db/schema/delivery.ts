@@ -52,7 +52,7 @@ export const connections = pgTable(
   (t) => [primaryKey({ columns: [t.nodeId, t.appId, t.userId] }), index().on(t.appId, t.userId)],
 )
 
-/** The running servers. Without a heartbeat for `limits.realtime.nodeDeadSeconds` one is dead. */
+/** The running servers. One whose heartbeat is too old is removed by the others. */
 export const nodes = pgTable('nodes', { id: text().primaryKey(), beatAt: createdAt() })
 
 /** Jobs staged by a transaction, until they are moved to the queue after its commit. */

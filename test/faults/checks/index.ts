@@ -13,7 +13,7 @@ import {
   seqsWithoutGaps,
 } from './messages.ts'
 import { backInTime, nobodyDied, pushedAsSent } from './processes.ts'
-import { presenceTold, readPositionsKept, unreadTold } from './told.ts'
+import { presenceTold, readPositionsKept, toldInTime, unreadTold } from './told.ts'
 
 /** Everything that must hold of every run. */
 export const checks = {
@@ -36,6 +36,7 @@ export const checks = {
   eachHeardAsStored,
   unreadTold,
   presenceTold,
+  toldInTime,
   pushedAsSent,
   answeredOr503,
   answeredInTime,

@@ -49,6 +49,12 @@ export const presenceTold: Check = (history) => {
   })
 }
 
+/** Nobody waits longer for the truth, and nobody has to reconnect for it. */
+export const toldInTime: Check = ({ told, toldWithinMs }) =>
+  told
+    .filter((milliseconds) => milliseconds > toldWithinMs)
+    .map((milliseconds) => `counts or presence were right after ${Math.round(milliseconds)} ms`)
+
 /** Read positions are never before what was answered. */
 export const readPositionsKept: Check = ({ reads, found }) => {
   const now = new Map(found.positions.map((one) => [`${one.userId} ${one.channelId}`, one]))

@@ -1,40 +1,170 @@
 import { createReconciliation } from '@parley/server/realtime/reconcile'
+import { createSchedule } from '@parley/server/realtime/schedule'
 import { Sessions } from '@parley/server/realtime/sessions'
-import { expect, test } from 'vitest'
+import { timings as defaults } from '@parley/server/realtime/timings'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 
-/** A reconciliation that finds nothing, and how often it compared presence. */
-function openReconciliation() {
-  const presence = { hasLost: false, compared: 0 }
+beforeEach(() => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+})
+const pass = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds)
+
+/** What is left of 15 s for the statements themselves, on their way to a change that was missed. */
+const STATEMENTS_MS = 1_000
+const PROMISED_MS = 15_000 - STATEMENTS_MS
+
+type Given = {
+  /** Writes the heartbeat of this node: by default at once, and no rows are lost. */
+  beat?: () => Promise<boolean>
+  onRemoval?: () => void
+}
+
+/** A node, whose presence work runs by the schedule that `createRealtime` gives it. */
+function openNode({ beat = async () => false, onRemoval = () => {} }: Given = {}) {
+  const presence = { hasLost: false, comparedAt: [] as number[] }
   const nothing = async () => []
   const reconciliation = createReconciliation({
-    db: { use: nothing },
+    db: { use: nothing, useApart: nothing },
     hub: { reconcile: nothing },
     sessions: new Sessions(),
-    presence: { heartbeat: async () => false, removeDeadNodes: nothing },
+    presence: { beat, compareRows: beat, removeDeadNodes: async () => onRemoval() },
     knownPresence: {
       get hasLost() {
         return presence.hasLost
       },
       compare: async () => {
-        presence.compared += 1
-        await new Promise(setImmediate)
+        presence.comparedAt.push(performance.now())
+        presence.hasLost = false
+        await new Promise((resolve) => setTimeout(resolve, 100))
       },
     },
     missedProfiles: { missed: () => {}, catchUp: nothing },
-    unread: { recheck: () => {}, handleChanges: () => {} },
+    unread: { recheck: () => {}, handleChanges: () => {}, invalidateAll: () => {} },
     recheck: () => {},
+    timings: defaults,
   } as unknown as Parameters<typeof createReconciliation>[0]) // what it calls of them
+  const schedule = createSchedule(() => {})
+  schedule.every(defaults.beatMs, {
+    work: async () => {
+      await reconciliation.beat()
+      void reconciliation.watchOthers()
+    },
+    problem: 'beat',
+  })
+  onTestFinished(schedule.stop)
   return { presence, ...reconciliation }
 }
 
-test('two reconciliations at once compare presence once, and later ones again', async () => {
-  const { presence, reconcile, missedNotes } = openReconciliation()
+test('presence is compared once after a gap, and again after the end of a longer one', async () => {
+  const { presence, missedNotes } = openNode()
+  await pass(500)
   missedNotes(1)
-  await reconcile()
-  await reconcile()
-  await Promise.all([reconcile(), reconcile()])
-  expect(presence.compared).toBe(1)
+  await pass(60_000)
+  const { comparePresenceMs, beatMs } = defaults
+  const [first = 0] = presence.comparedAt
+  expect(presence.comparedAt).toHaveLength(1)
+  expect(first - performance.now() + 60_000).toBeGreaterThanOrEqual(comparePresenceMs)
+  expect(first - performance.now() + 60_000).toBeLessThanOrEqual(comparePresenceMs + beatMs)
+  presence.comparedAt.splice(0)
+  const began = performance.now()
+  // Gaps that follow each other do not put it off.
+  for (let second = 0; second < 30; second += 1) {
+    missedNotes(1)
+    await pass(1_000)
+  }
+  const [soon = Number.POSITIVE_INFINITY] = presence.comparedAt
+  expect(soon - began).toBeLessThanOrEqual(comparePresenceMs + beatMs)
+  await pass(comparePresenceMs + beatMs)
+  expect((presence.comparedAt.at(-1) ?? 0) - began).toBeGreaterThanOrEqual(
+    29_000 + comparePresenceMs,
+  )
+  const compared = presence.comparedAt.length
+  await pass(60_000)
+  expect(presence.comparedAt).toHaveLength(compared)
+})
+
+test('presence is compared after a change that was not sent, and after lost rows', async () => {
+  let areLost = false
+  const { presence } = openNode({ beat: async () => areLost })
   presence.hasLost = true
-  for (let pass = 0; pass < 3; pass++) await reconcile()
-  expect(presence.compared).toBe(2)
+  await pass(PROMISED_MS)
+  expect(presence.comparedAt).toHaveLength(1)
+  areLost = true
+  await pass(defaults.beatMs)
+  areLost = false
+  await pass(PROMISED_MS)
+  expect(presence.comparedAt).toHaveLength(2)
+})
+
+type Death = { diedAt: number; lostAt?: number; backAt?: number; returnMs?: number }
+
+/**
+ * Plays two minutes of another node that beats until `diedAt`, beside this one. Both reach the
+ * database but not from `lostAt` to `backAt`, after which the other one needs `returnMs`. Returns
+ * when this node removed the other one.
+ */
+async function playDeath({ diedAt, lostAt = 0, backAt = 0, returnMs = 0 }: Death) {
+  const began = performance.now()
+  const now = () => performance.now() - began
+  const isLost = (extraMs = 0) => now() >= lostAt && now() < backAt + extraMs
+  let beatAt = 0
+  let removedAt: number | undefined
+  const other = setInterval(() => {
+    if (now() < diedAt && !isLost(returnMs)) beatAt = now()
+  }, defaults.beatMs)
+  onTestFinished(() => clearInterval(other))
+  openNode({
+    beat: async () => {
+      if (!isLost()) return false
+      // What is under way when the database is back is lost as well.
+      await new Promise((resolve) => setTimeout(resolve, defaults.beatPatienceMs))
+      throw new Error('lost')
+    },
+    onRemoval: () => {
+      if (!isLost() && now() - beatAt > defaults.deadAfterMs) removedAt ??= now()
+    },
+  })
+  await pass(120_000)
+  vi.clearAllTimers()
+  return removedAt
+}
+
+test('the users of a node that falls silent are told offline within 15 s', async () => {
+  for (let diedAt = 20_000; diedAt < 23_000; diedAt += 250) {
+    const removedAt = (await playDeath({ diedAt })) ?? Number.POSITIVE_INFINITY
+    expect(removedAt - diedAt).toBeGreaterThan(defaults.deadAfterMs - defaults.beatMs)
+    expect(removedAt - diedAt).toBeLessThanOrEqual(PROMISED_MS)
+  }
+})
+
+test('users of a node that died in an outage are told offline 15 s after it at most', async () => {
+  for (let lengthMs = 500; lengthMs < 40_000; lengthMs += 1_500) {
+    const backAt = 20_000 + lengthMs
+    const removedAt = await playDeath({ diedAt: 20_000, lostAt: 20_000, backAt })
+    expect(removedAt).toBeLessThanOrEqual(backAt + PROMISED_MS)
+  }
+})
+
+test('no outage, however long, makes nodes declare each other dead', async () => {
+  for (let lengthMs = 500; lengthMs < 40_000; lengthMs += 1_500) {
+    for (const returnMs of [0, 2_000, 3_500]) {
+      const outage = { lostAt: 20_300, backAt: 20_300 + lengthMs, returnMs }
+      expect(await playDeath({ diedAt: Number.POSITIVE_INFINITY, ...outage })).toBeUndefined()
+    }
+  }
+})
+
+test('what a node may have missed while it did not hear is told within 15 s', () => {
+  const { brokerBeatMs, brokerSilenceMs, silentNodeMs, comparePresenceMs, beatMs } = defaults
+  const { reconcileMs } = defaults
+  // Its own notes come each beat, and the one that shows the silence is the next.
+  const deaf = brokerSilenceMs + brokerBeatMs
+  const silent = silentNodeMs + brokerBeatMs
+  for (const noticed of [deaf, silent]) {
+    expect(noticed + comparePresenceMs + beatMs).toBeLessThanOrEqual(PROMISED_MS)
+    // If a call of the first attempt is lost, the next pass tells the counts and profiles.
+    expect(noticed + reconcileMs).toBeLessThanOrEqual(PROMISED_MS)
+  }
+  expect(defaults.typingMs + 1_000).toBeLessThanOrEqual(PROMISED_MS)
 })

@@ -1,0 +1,24 @@
+import type { Tx } from './connection.ts'
+
+/** As long as PostgreSQL lets a session pause between the statements of a transaction. */
+const STUCK_MS = 2_000
+
+/**
+ * Ends the sessions of this service that wait for the rest of what their client sends, with all the
+ * locks of their transaction. A connection that falls silent between the execution of a statement
+ * and its Sync leaves such a session behind, and none of PostgreSQL's timeouts applies to it: it is
+ * not idle, and its statement is done.
+ */
+export const endStuckSessions = (db: Tx) => db<{ isEnded: boolean }[]>`
+  with stuck as materialized (
+    select sa.pid
+    from pg_stat_activity sa
+    where sa.datname = current_database()
+      and sa.usename = current_user
+      and sa.application_name like 'parley%'
+      and sa.state = 'active'
+      and sa.wait_event = 'ClientRead'
+      and sa.state_change < clock_timestamp() - ${STUCK_MS} * interval '1 millisecond'
+  )
+  select pg_terminate_backend(stuck.pid) as is_ended
+  from stuck`

@@ -1,0 +1,117 @@
+import type { UserRef } from '@parley/server/core/user-ref'
+import type { Tx } from '@parley/server/db/client'
+import { endStuckSessions } from '@parley/server/db/stuck-sessions'
+import { selectConnections, writeHeartbeat } from '@parley/server/realtime/presence-queries'
+import { selectGenerations } from '@parley/server/realtime/queries'
+import { selectCountsOfChannels, selectCountsOfUsers } from '@parley/server/realtime/unread-counts'
+import { beforeAll, expect, test } from 'vitest'
+import { insertMembers, insertUsers } from '../support/inserted.ts'
+import { pagesReadBy, planAnew, rowsReadBy } from '../support/rows-read.ts'
+import { useWorld } from '../support/world.ts'
+
+const never = 3_600_000
+const world = useWorld({ poolSize: 1, timings: { reconcileMs: never, beatMs: never } })
+
+const MEMBERS = 5_000
+const MESSAGES = 2_000
+const RUNS = 9
+/** What one user costs at most: their rows by key, and the pages on the way to each. */
+const ROWS = 3
+const PAGES = 10
+/**
+ * How many times the time of the reference a statement may take, which says how slow the machine is
+ * at the moment: 50 ms where that takes 5. Before they were found by keys, some took over a hundred
+ * times as long.
+ */
+const MOST_TIMES = 10
+const reference = (db: Tx) => db`
+  select count(*)
+  from generate_series(1, 50000)`
+
+const nodeId = 'crowded'
+let users: UserRef[] = []
+let channelId = ''
+
+beforeAll(async () => {
+  const { appId, db } = world()
+  const ana = await world().user('ana')
+  channelId = (await ana.channels.create({ type: 'group', name: 'Crowd' })).id
+  const ids = await insertUsers(world(), 'fan', MEMBERS)
+  users = ids.map((userId) => ({ appId, userId }))
+  await insertMembers(world(), channelId, ids)
+  await db`
+    insert into messages (
+      id, app_id, channel_id, user_id, seq, rev, author_seq, text, mentions, attachments
+    )
+    select gen_random_uuid(), ${appId}, ${channelId}, 'ana', n, n, n, 'hello', '{}', '[]'
+    from generate_series(1, ${MESSAGES}::int) n`
+  await db`
+    update channels
+    set member_count = ${MEMBERS + 1}, last_seq = ${MESSAGES}, rev = ${MESSAGES}
+    where id = ${channelId}`
+  await db`insert into nodes (id) values (${nodeId})`
+  await db`
+    insert into connections (node_id, app_id, user_id)
+    select ${nodeId}, ${appId}, given
+    from unnest(${ids}::text[]) given`
+})
+
+/** The statements that a node with all these users runs, and about how many of them each is. */
+const statements: Record<string, { about: number; run: (db: Tx) => Promise<unknown> }> = {
+  'counts of a channel, by its members': {
+    about: MEMBERS,
+    run: (db) =>
+      selectCountsOfChannels(db, { nodeId, connected: 2 * MEMBERS, channelIds: [channelId] }),
+  },
+  'counts of a channel, by the connections': {
+    about: MEMBERS,
+    run: (db) =>
+      selectCountsOfChannels(db, { nodeId, connected: MEMBERS, channelIds: [channelId] }),
+  },
+  'counts of users': {
+    about: 200,
+    run: (db) => selectCountsOfUsers(db, { users: users.slice(0, 200), readWithinSeconds: 30 }),
+  },
+  'generations of tokens': {
+    about: 1_000,
+    run: (db) => selectGenerations(db, users.slice(0, 1_000)),
+  },
+  'rows of the node': { about: MEMBERS, run: (db) => selectConnections(db, nodeId) },
+  heartbeat: { about: 1, run: (db) => writeHeartbeat(db, nodeId) },
+  'stuck sessions': { about: 1, run: endStuckSessions },
+}
+
+const median = (times: number[]) =>
+  times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0
+
+/** The medians of a statement and of the reference, in turn. */
+async function timesOf(run: (db: Tx) => Promise<unknown>) {
+  const times: [number[], number[]] = [[], []]
+  for (let round = 0; round < RUNS; round++) {
+    for (const [index, each] of [run, reference].entries()) {
+      const startedAt = performance.now()
+      await world().pool.use(each)
+      times[index]?.push(performance.now() - startedAt)
+    }
+  }
+  return { own: median(times[0]), reference: median(times[1]) }
+}
+
+for (const statistics of ['without', 'with']) {
+  const title = `statements about 5,000 users online find them by key, ${statistics} statistics`
+  test(title, async () => {
+    const { db, pool } = world()
+    if (statistics === 'with') await db`analyze`
+    await planAnew(world())
+    for (const [name, { about, run }] of Object.entries(statements)) {
+      const times = await timesOf(run)
+      const work = () => pool.use(run)
+      const rows = await rowsReadBy(world(), 'generic', work)
+      const pages = await pagesReadBy(world(), work)
+      console.log(name, { ...times, rows, pages })
+      expect.soft(rows, `rows: ${name}`).toBeLessThanOrEqual(ROWS * about)
+      expect.soft(pages, `pages: ${name}`).toBeLessThanOrEqual(PAGES * about)
+      expect.soft(times.own / times.reference, name).toBeLessThanOrEqual(MOST_TIMES)
+    }
+  })
+}

@@ -1,0 +1,64 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chownSync, existsSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { accountFor } from '@parley/server/db/embedded/account'
+import { createDataFolder } from './support/folders.ts'
+
+/**
+ * `npm run test:postgres -- /usr/lib/postgresql/15/bin`: runs tests on another PostgreSQL than the
+ * embedded one, by the folder of its programs. Versions plan statements differently, so by default
+ * these are the tests of statements, migrations and growth; others are named after the folder.
+ */
+const SELECTION = ['growth', 'statements', 'migrations', 'own-schema', 'unread.', 'delivery']
+const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: 200, jit: 'off' }
+
+const [programs = '', ...files] = process.argv.slice(2)
+if (!existsSync(join(programs, 'initdb'))) {
+  console.error(`There is no PostgreSQL in "${programs}": name the folder of its programs.`)
+  process.exit(2)
+}
+
+const folder = createDataFolder('other-postgres')
+const data = join(folder, 'data')
+const account = accountFor(data)
+if (account) chownSync(folder, account.uid, account.gid)
+const run = (program: string, ...parameters: string[]) =>
+  execFileSync(join(programs, program), parameters, {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    ...(account && { uid: account.uid, gid: account.gid }),
+  })
+
+/** A port that is free now. */
+const findPort = () =>
+  new Promise<number>((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+
+const port = await findPort()
+const settings = Object.entries({
+  ...SETTINGS,
+  port,
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: folder,
+}).map(([name, value]) => `-c ${name}=${value}`)
+// With this locale, or another one of a language, a search finds Ω by ω: plain C knows ASCII only.
+const locale = '--locale=C.UTF-8'
+run('initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', locale, '-N')
+run('pg_ctl', '-D', data, '-l', join(folder, 'log'), '-w', '-o', settings.join(' '), 'start')
+try {
+  const chosen = files.length > 0 ? files : SELECTION
+  const { status } = spawnSync('npx', ['vitest', 'run', '--project', 'shared', ...chosen], {
+    cwd: import.meta.dirname,
+    stdio: 'inherit',
+    env: { ...process.env, DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/postgres` },
+  })
+  process.exitCode = status ?? 1
+} finally {
+  run('pg_ctl', '-D', data, '-m', 'immediate', 'stop')
+  rmSync(folder, { recursive: true })
+}
