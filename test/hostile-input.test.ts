@@ -23,7 +23,7 @@ const expectSurvival = useSurvival(world)
 // Requests without a body are refused here, or they read. Few others change who may do what.
 const fixtureOf = createFixtures(
   world,
-  (op, id) => !hasBody(op) || !/\.(bulkDelete|delete|remove|leave|revoke|accept|update)/.test(id),
+  (op, id) => !hasBody(op) || !/\.(bulkDelete|delete|remove|leave|revoke|accept|update|finish)/.test(id),
 )
 
 /**

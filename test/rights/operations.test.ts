@@ -161,7 +161,7 @@ test('the comparison of all rows shows each that is added, changed or removed', 
 })
 
 /** Operations after which the next caller would find less in the scene, or have more rights. */
-const takesAway = /\.(delete|bulkDelete|remove|leave|revoke|accept)/
+const takesAway = /\.(delete|bulkDelete|remove|leave|revoke|accept|finish)/
 
 describe.each(operations)('%s', (id, op) => {
   const expected = matrix[id] ?? {}
