@@ -36,7 +36,7 @@ export function serveRest(app: FastifyInstance, calls: Calls) {
 }
 
 export const toCallRequest = (
-  { headers, ip, raw }: FastifyRequest,
+  { headers, id, ip, raw }: FastifyRequest,
   reply: FastifyReply,
 ): CallRequest => ({
   credentials: {
@@ -46,7 +46,7 @@ export const toCallRequest = (
     userId: single(headers['x-user-id']),
     ip,
   },
-  facts: factsOf(raw),
+  facts: Object.assign(factsOf(raw), { requestId: id }),
   setHeader: (name, value) => void reply.header(name, value),
   gone: once(() => {
     const gone = new AbortController()
