@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { ApiError } from '../core/errors.ts'
 import type { operations } from '../features/index.ts'
 import type { Call, CallRequest } from './call.ts'
+import { isStreamWanted, streamPages } from './export-stream.ts'
 import { once } from './once.ts'
 import { factsOf } from './request-facts.ts'
 
@@ -28,7 +29,13 @@ export function serveRest(app: FastifyInstance, calls: Calls) {
         const given = readInput(request)
         const input =
           given instanceof ApiError ? given : { ...toObject(given), ...toObject(request.params) }
-        const output = await call(toCallRequest(request, reply), input)
+        const run = (page: object = {}) =>
+          call(
+            toCallRequest(request, reply),
+            input instanceof ApiError ? input : { ...input, ...page },
+          )
+        if (isStreamWanted(op, request)) return streamPages(reply, run)
+        const output = await run()
         return reply.code(op.status ?? 200).send(output)
       },
     })
