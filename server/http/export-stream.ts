@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { contract, type Operation, type Output } from '@parley/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-export const NDJSON = 'application/x-ndjson'
+const NDJSON = 'application/x-ndjson'
 
 type Page = Output<typeof contract.users.export>
 

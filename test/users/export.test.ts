@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { upTo } from '../support/events.ts'
+import { unknownId } from '../support/ids.ts'
 import { invalid, notFound, refusal, unauthorized } from '../support/refusal.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -85,7 +86,15 @@ test('only a backend exports users, of its own app, with cursors of this export'
   expect(await refusal(dan.users.export({ userId: 'dan' }))).toEqual(unauthorized)
   expect(await refusal((await stranger()).users.export({ userId: 'dan' }))).toEqual(notFound)
   expect(await refusal(api({}).users.export({ userId: 'dan' }))).toEqual(unauthorized)
-  const cursors = ['x', ['9', ':'], ['5', ':-1'], ['5', ':99999999999'], ['5', 'x:1'], ['-1', ':']]
+  const at = (second: string) => `${unknownId}:${second}`
+  const cursors = [
+    'x',
+    ['9', at('0')],
+    ['5', at('-1')],
+    ['5', at('99999999999')],
+    ['5', 'x:1'],
+    ['-1', at('0')],
+  ]
   for (const pair of cursors) {
     const cursor = Buffer.from(JSON.stringify(pair)).toString('base64url')
     expect(await refusal(backend.users.export({ userId: 'dan', cursor }))).toEqual(invalid)

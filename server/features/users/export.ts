@@ -25,12 +25,15 @@ export const exportUser = implement(contract.users.export, async (ctx, { userId,
   }
 })
 
+/** An id, and what orders the rows of it. */
+const KEY = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):(.+)$/s
 type Place = ExportPosition & { part: number }
 
 function positionOf(cursor: string): Place {
   const [part, key] = decodeCursor(cursor)
-  const [, first = '', second = ''] = /^([0-9a-f-]{36}|):(.*)$/s.exec(key) ?? []
-  const place = { part: Number(part), first: first || START.first, second: second || START.second }
+  const [, first, second] = KEY.exec(key) ?? []
+  if (first === undefined || second === undefined) throw invalidCursor()
+  const place = { part: Number(part), first, second }
   const known = /^\d{1,2}$/.test(part) ? exportParts[place.part] : undefined
   if (!known?.isPosition(place)) throw invalidCursor()
   return place
