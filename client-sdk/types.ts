@@ -2723,6 +2723,7 @@ export interface AuditEntry {
   id: string
   /** When it happened. */
   createdAt: string
+  /** The app that it was done in. */
   appId: string | null
   /** Who did it. */
   actor: {
@@ -2967,6 +2968,7 @@ export interface InspectedChannel {
   type: 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
   /** Its own name. */
   name: string | null
+  /** The workspace of a team channel. */
   workspaceId: string | null
   /** Who created it. */
   createdBy: string

@@ -10,7 +10,10 @@ export const AuditEntry = z
   .object({
     id: z.string().meta({ description: 'Id of the entry.', examples: ['4711'] }),
     createdAt: field.time('When it happened.'),
-    appId: field.appId().nullable(),
+    appId: field
+      .appId()
+      .nullable()
+      .meta({ description: 'The app that it was done in.', examples: [field.examples.appId] }),
     actor: z
       .object({
         type: ActorType.meta({

@@ -21,7 +21,10 @@ export const InspectedChannel = Channel.pick({ id: true, cid: true, type: true }
       .string()
       .nullable()
       .meta({ description: 'Its own name.', examples: ['general'] }),
-    workspaceId: field.workspaceId().nullable(),
+    workspaceId: field
+      .workspaceId()
+      .nullable()
+      .meta({ description: 'The workspace of a team channel.', examples: [null] }),
     createdBy: z.string().meta({ description: 'Who created it.', examples: ['ana'] }),
     frozen: z.boolean().meta({ description: 'Only the backend may send.', examples: [false] }),
     memberCount: z.int().meta({ description: 'How many members it has.', examples: [3] }),

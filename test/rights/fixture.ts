@@ -169,7 +169,9 @@ export async function argsFor(
   const known: Record<string, () => unknown> = {
     // One that may go: the others are needed.
     appId: async () =>
-      id === 'apps.delete' ? (await world.operator.apps.create({ name: 'Spare' })).id : tenant.appId,
+      id === 'apps.delete'
+        ? (await world.operator.apps.create({ name: 'Spare' })).id
+        : tenant.appId,
     keyId: async () => (await world.operator.apps.createKey({ appId: tenant.appId })).id,
     jobId: () => insertGivenUpJob(world, tenant.appId),
     userId: () => (isAboutUsers ? ownerId : thirdId),
