@@ -231,7 +231,7 @@ export interface Api {
       }[]
     }>
     /**
-     * Lists the API keys of an app: at most 100. The keys themselves are not stored.
+     * Lists the API keys of an app, at most 100; the keys themselves are not stored.
      *
      * `GET /admin/apps/{appId}/keys`
      */
@@ -484,7 +484,7 @@ export interface Api {
   }
   audit: {
     /**
-     * Lists what the operator, API keys and moderating users did, of all apps. Nobody can change an
+     * Lists what the operator, API keys and moderating users did in all apps. Nobody changes an
      * entry; the server deletes it once it is older than AUDIT_RETENTION_DAYS.
      *
      * `GET /admin/audit`

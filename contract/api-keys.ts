@@ -65,7 +65,9 @@ export const keyOperations = {
     path: '/admin/apps/{appId}/keys',
     auth: 'admin',
     summary: 'List API keys',
-    description: `Lists the API keys of an app: at most ${limits.apiKeys}. The keys themselves are not stored.`,
+    description:
+      `Lists the API keys of an app, at most ${limits.apiKeys}; the keys themselves are not ` +
+      'stored.',
     input: z.object({ appId }),
     output: z.object({ keys: z.array(ApiKey).meta({ description: 'Oldest first.' }) }),
     errors: ['NOT_FOUND'],

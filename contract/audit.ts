@@ -18,7 +18,8 @@ export const AuditEntry = z
       .object({
         type: ActorType.meta({
           description:
-            'Who did it: the `operator`, an API `key`, a `user`, or a job of the server (`system`).',
+            'Who did it: the `operator`, an API `key`, a `user`, or a job of the server ' +
+            '(`system`).',
           examples: ['key'],
         }),
         keyId: field
@@ -84,7 +85,7 @@ export const audit = {
     auth: 'admin',
     summary: 'List the audit log',
     description:
-      'Lists what the operator, API keys and moderating users did, of all apps. Nobody can change ' +
+      'Lists what the operator, API keys and moderating users did in all apps. Nobody changes ' +
       'an entry; the server deletes it once it is older than AUDIT_RETENTION_DAYS.',
     input: z.object(filter),
     output,

@@ -126,7 +126,9 @@ export const inspect = {
     path: '/admin/apps/{appId}/webhooks/{webhookId}/deliveries',
     auth: 'admin',
     summary: 'List the deliveries of a webhook',
-    description: `Lists what it was sent, and will be. Kept for ${limits.webhooks.deliveriesKeptHours} hours.`,
+    description:
+      'Lists what it was sent, and will be. Kept for ' +
+      `${limits.webhooks.deliveriesKeptHours} hours.`,
     input: z.object({
       appId,
       webhookId: field.webhookId(),
