@@ -8,7 +8,7 @@ type AppRow = Omit<App, 'enabled' | 'settings'> &
     rateLimits: Partial<AppSettings['rateLimits']> | null
   }
 
-/** Apps that are not deleted. `which` is a condition on rows `a`, and may end in order and limit. */
+/** Apps that are not deleted. `which` is a condition on rows `a`; it may end in order and limit. */
 export async function selectApps(db: Tx, which: Fragment): Promise<App[]> {
   const rows = await db<AppRow[]>`
     select
