@@ -127,7 +127,7 @@ test.each([
   ['service.health', [], [200, 500, 503]],
   ['service.live', [], [200, 500]],
   ['apps.create', [{ adminKey: [] }], [201, 400, 401, 413, 429, 500, 503]],
-  ['tokens.create', [{ apiKey: [] }], [200, 400, 401, 413, 429, 500, 503]],
+  ['tokens.create', [{ apiKey: [] }], [200, 400, 401, 403, 413, 429, 500, 503]],
   ['channels.get', [...asUser, { apiKey: [] }], [200, 401, 403, 404, 429, 500, 503]],
   ['messages.list', [...asUser, { apiKey: [] }], [200, 400, 401, 403, 404, 429, 500, 503]],
   ['messages.send', [...asUser, { apiKey: [] }], [201, 400, 401, 403, 404, 413, 429, 500, 503]],

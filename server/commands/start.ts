@@ -15,7 +15,7 @@ import { startEmbeddedPostgres } from '../db/embedded/index.ts'
 import { inSchema, locks } from '../db/locks.ts'
 import { transaction } from '../db/transaction.ts'
 import { developmentSecrets } from '../dev-secrets.ts'
-import { createApp } from '../features/apps.ts'
+import { createApp } from '../features/apps/create.ts'
 import { createCleanup } from '../jobs/cleanup.ts'
 import { startJobs } from '../jobs/index.ts'
 import { createProviderPreferences } from '../jobs/push/preferences.ts'
@@ -86,7 +86,9 @@ async function createServer({ config, secrets, databaseUrl, db }: Setup) {
     db,
     publisher,
     metrics,
+    staging,
     purgeEmptyAfterDays: config.purgeEmptyAfterDays,
+    auditRetentionDays: config.auditRetentionDays,
     onError: (error, task) => app.log.error({ err: error, task }, 'cleanup failed'),
   })
   const workers = config.jobs === 'external' ? watchWorkers({ db }) : undefined

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { ApiError } from '../core/errors.ts'
 import type { operations } from '../features/index.ts'
 import type { Call, CallRequest } from './call.ts'
+import { isStreamWanted, streamPages } from './export-stream.ts'
 import { once } from './once.ts'
 import { factsOf } from './request-facts.ts'
 
@@ -28,7 +29,13 @@ export function serveRest(app: FastifyInstance, calls: Calls) {
         const given = readInput(request)
         const input =
           given instanceof ApiError ? given : { ...toObject(given), ...toObject(request.params) }
-        const output = await call(toCallRequest(request, reply), input)
+        const run = (page: object = {}) =>
+          call(
+            toCallRequest(request, reply),
+            input instanceof ApiError ? input : { ...input, ...page },
+          )
+        if (isStreamWanted(op, request)) return streamPages(reply, run)
+        const output = await run()
         return reply.code(op.status ?? 200).send(output)
       },
     })
@@ -36,7 +43,7 @@ export function serveRest(app: FastifyInstance, calls: Calls) {
 }
 
 export const toCallRequest = (
-  { headers, ip, raw }: FastifyRequest,
+  { headers, id, ip, raw }: FastifyRequest,
   reply: FastifyReply,
 ): CallRequest => ({
   credentials: {
@@ -46,7 +53,7 @@ export const toCallRequest = (
     userId: single(headers['x-user-id']),
     ip,
   },
-  facts: factsOf(raw),
+  facts: Object.assign(factsOf(raw), { requestId: id }),
   setHeader: (name, value) => void reply.header(name, value),
   gone: once(() => {
     const gone = new AbortController()

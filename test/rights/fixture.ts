@@ -169,7 +169,11 @@ export async function argsFor(
   const newStream = () => owner.messages.send({ channelId, text: SECRET_WORD, streaming: true })
   const isAboutUsers = id.startsWith('users.') || id.startsWith('tokens.')
   const known: Record<string, () => unknown> = {
-    appId: () => tenant.appId,
+    // One that may go: the others are needed.
+    appId: async () =>
+      id === 'apps.delete'
+        ? (await world.operator.apps.create({ name: 'Spare' })).id
+        : tenant.appId,
     keyId: async () => (await world.operator.apps.createKey({ appId: tenant.appId })).id,
     jobId: () => insertGivenUpJob(world, tenant.appId),
     userId: () => (isAboutUsers ? ownerId : thirdId),

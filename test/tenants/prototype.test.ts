@@ -139,7 +139,8 @@ async function rowsOf({ db, appId }: World): Promise<Row[]> {
   return all.filter(({ row }) => row.match(UUID)?.some((id) => ids.has(id)))
 }
 
-const notOfUsers = ['apps', 'api_keys', 'nodes']
+/** Of the app as a whole. */
+const notOfUsers = ['apps', 'api_keys', 'nodes', 'active_users', 'audit']
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
 const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)/g
 

@@ -54,11 +54,13 @@ async function createFixture(world: World, needed: Set<Pool>): Promise<Fixture> 
     hero.devices.create({ platform: 'ios', provider: 'apns', token: `push-${turn}-${n}` }),
   )
   const keys = await ifNeeded('keyId', () => operator.apps.createKey({ appId }))
+  const spareAppId = await ifNeeded('spareAppId', () => operator.apps.create({ name: 'Spare' }))
   const jobId = await ifNeeded('jobId', () => insertGivenUpJob(world, appId))
   const idOf = ({ id }: { id: string }) => id
   return {
     ids: {
       appId: [appId],
+      spareAppId: spareAppId.map(idOf),
       keyId: keys.map(idOf),
       jobId,
       userId,
@@ -88,10 +90,10 @@ async function createFixture(world: World, needed: Set<Pool>): Promise<Fixture> 
  * Operations on what an app has only a few of, or which changes what others do: they get an app of
  * their own.
  */
-const isApart = (id: string) => /^(webhooks|hooks)\./.test(id)
+const isApart = (id: string) => /^(webhooks|hooks)\.|^inspect\.deliveries$/.test(id)
 async function createFixtureApart(world: World): Promise<Fixture> {
   const { ids, credentials } = await createFixture(world, new Set())
-  const { apiKey } = await world.operator.apps.create({ name: 'Apart' })
+  const { id: appId, apiKey } = await world.operator.apps.create({ name: 'Apart' })
   const { webhooks, hooks } = world.api({ apiKey })
   await hooks.setBeforeSend({ url: 'https://example.com', onError: 'allow' })
   const webhookId: string[] = []
@@ -103,7 +105,7 @@ async function createFixtureApart(world: World): Promise<Fixture> {
   for (let n = 0; n < pools.deliveryId; n++)
     deliveryId.push((await webhooks.test({ webhookId: webhookId[0] ?? '' })).id)
   return {
-    ids: { ...ids, webhookId, deliveryId },
+    ids: { ...ids, appId: [appId], webhookId, deliveryId },
     credentials: { ...credentials, key: [{ apiKey }] },
   }
 }
