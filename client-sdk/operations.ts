@@ -10,12 +10,29 @@ export const operations = {
   apps: {
     list: 'GET /admin/apps',
     create: 'POST /admin/apps',
+    get: 'GET /admin/apps/{appId}',
+    update: 'PATCH /admin/apps/{appId}',
+    delete: 'DELETE /admin/apps/{appId}',
+    usage: 'GET /admin/apps/{appId}/usage',
+    listKeys: 'GET /admin/apps/{appId}/keys',
     createKey: 'POST /admin/apps/{appId}/keys',
+    updateKey: 'PATCH /admin/apps/{appId}/keys/{keyId}',
     deleteKey: 'DELETE /admin/apps/{appId}/keys/{keyId}',
+  },
+  inspect: {
+    users: 'GET /admin/apps/{appId}/users',
+    channels: 'GET /admin/apps/{appId}/channels',
+    messages: 'GET /admin/apps/{appId}/channels/{channelId}/messages',
+    webhooks: 'GET /admin/apps/{appId}/webhooks',
+    deliveries: 'GET /admin/apps/{appId}/webhooks/{webhookId}/deliveries',
   },
   jobs: {
     list: 'GET /admin/apps/{appId}/jobs',
     retry: 'POST /admin/apps/{appId}/jobs/{jobId}/retry',
+  },
+  audit: {
+    list: 'GET /admin/audit',
+    listOfApp: 'GET /admin/apps/{appId}/audit',
   },
   tokens: {
     create: 'POST /tokens',
@@ -28,6 +45,7 @@ export const operations = {
     put: 'PUT /api/users/{userId}',
     delete: 'DELETE /api/users/{userId}',
     bulkDelete: 'POST /api/users/bulk-delete',
+    export: 'GET /api/users/{userId}/export',
   },
   channels: {
     list: 'GET /api/channels',
@@ -124,6 +142,8 @@ export const operations = {
 
 /** Operations other than GET of which two calls have the effect and the result of one. */
 export const idempotent: ReadonlySet<string> = new Set([
+  'apps.update',
+  'apps.updateKey',
   'users.put',
   'channels.update',
   'channels.updateSettings',

@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'UNAUTHORIZED'
   | 'INVALID_TOKEN'
   | 'FORBIDDEN'
+  | 'APP_DISABLED'
   | 'NOT_FOUND'
   | 'PAYLOAD_TOO_LARGE'
   | 'RATE_LIMITED'
@@ -61,8 +62,7 @@ export interface Api {
   }
   apps: {
     /**
-     * Lists every app with the ids of its API keys, oldest first. The keys themselves are not
-     * stored.
+     * Lists every app with its API keys, oldest first. The keys themselves are not stored.
      *
      * `GET /admin/apps`
      */
@@ -71,23 +71,16 @@ export interface Api {
       limit?: number | undefined
       /** How many entries to skip. */
       offset?: number | undefined
+      /**
+       * `nextCursor` of an earlier page: the list goes on after it, whatever was added or removed
+       * meanwhile, and as fast on the last page as on the first. `offset` counts from there.
+       */
+      cursor?: string | undefined
     }, options?: CallOptions): Promise<{
       /** Oldest first. */
-      apps: {
-        /** Id of the app (tenant). */
-        id: string
-        /** Name of the app. */
-        name: string
-        /** Oldest first. */
-        keys: {
-          /** Id of the API key. */
-          id: string
-          /** When the key was created. */
-          createdAt: string
-        }[]
-        /** When the app was created. */
-        createdAt: string
-      }[]
+      apps: App[]
+      /** The `cursor` of the next page; null on the last page. */
+      nextCursor: string | null
     }>
     /**
      * Creates a tenant with its own users, channels and messages. The API key is shown only in this
@@ -111,22 +104,205 @@ export interface Api {
       createdAt: string
     }>
     /**
+     * Returns one app with its settings and API keys.
+     *
+     * `GET /admin/apps/{appId}`
+     */
+    get(args: {
+      /** Id of the app (tenant). */
+      appId: string
+    }, options?: CallOptions): Promise<App>
+    /**
+     * Changes the fields that are given. While an app is disabled, its sockets are closed and all
+     * calls of its keys and users are refused with APP_DISABLED, on every server at once; one that
+     * misses the note follows within 5 seconds. Nothing is lost: once it is enabled again, the same
+     * keys and tokens work.
+     *
+     * `PATCH /admin/apps/{appId}`
+     */
+    update(args: {
+      /** Id of the app (tenant). */
+      appId: string
+      /** Name of the app. */
+      name?: string | undefined
+      /** Whether its keys, tokens and sockets work. */
+      enabled?: boolean | undefined
+      /** The settings to change; null returns one to what the server has. */
+      settings?: {
+        /**
+         * After how many days a job deletes messages, as if their authors had: tombstones stay.
+         * Null: they are kept.
+         */
+        messageRetentionDays?: number | null | undefined
+        /**
+         * Who may administer users by a bearer token: every user (`bearer`), or only holders of an
+         * admin token (`server`). Null: as USER_ADMIN_ACCESS says.
+         */
+        userAdminAccess?: 'bearer' | 'server' | null | undefined
+        /** The limits to change. */
+        rateLimits?: {
+          /**
+           * Tokens that a key and address may mint a minute; 0: no limit; null: that of the server
+           * (RATE_LIMIT_TOKENS).
+           */
+          tokens?: number | null | undefined
+          /**
+           * Messages of a user a minute; 0: no limit; null: that of the server
+           * (RATE_LIMIT_MESSAGES).
+           */
+          messages?: number | null | undefined
+          /**
+           * Other calls of a user or key a minute; 0: no limit; null: that of the server
+           * (RATE_LIMIT_REQUESTS).
+           */
+          requests?: number | null | undefined
+          /**
+           * Calls of the whole app a minute; 0: no limit; null: that of the server
+           * (RATE_LIMIT_APP_REQUESTS).
+           */
+          appRequests?: number | null | undefined
+        } | undefined
+      } | undefined
+    }, options?: CallOptions): Promise<App>
+    /**
+     * Deletes an app for good. Its keys, tokens and sockets end at once; a background job then
+     * deletes everything that it has, in small steps, and notes in the audit log when it is done.
+     *
+     * `DELETE /admin/apps/{appId}`
+     */
+    delete(args: {
+      /** Id of the app (tenant). */
+      appId: string
+    }, options?: CallOptions): Promise<{
+      /** Always true: a failure is an error response. */
+      success: boolean
+    }>
+    /**
+     * Counts what an app has, at a low cost whatever its size: large counts and the storage are
+     * estimates. The active users are exact.
+     *
+     * `GET /admin/apps/{appId}/usage`
+     */
+    usage(args: {
+      /** Id of the app (tenant). */
+      appId: string
+      /** For how many days, today included. */
+      days?: number | undefined
+    }, options?: CallOptions): Promise<{
+      /** Users who are not deleted. Exact up to 10,000. */
+      users: {
+        /** How many. */
+        count: number
+        /** False: an estimate from the statistics of the database. */
+        isExact: boolean
+      }
+      /** Channels that are not deleted. Exact up to 10,000. */
+      channels: {
+        /** How many. */
+        count: number
+        /** False: an estimate from the statistics of the database. */
+        isExact: boolean
+      }
+      /** Messages sent to these channels, deleted ones included. Exact up to 10,000. */
+      messages: {
+        /** How many. */
+        count: number
+        /** False: an estimate from the statistics of the database. */
+        isExact: boolean
+      }
+      /** Users who are connected now, once for each server. Exact up to 10,000. */
+      connectedUsers: {
+        /** How many. */
+        count: number
+        /** False: an estimate from the statistics of the database. */
+        isExact: boolean
+      }
+      /**
+       * About how many bytes of tables and indexes are its: an estimate by its share of the rows;
+       * null while the database has no statistics.
+       */
+      storageBytes: number | null
+      /** The newest day first; days without any are left out. */
+      activeUsers: {
+        /** In UTC. */
+        day: string
+        /** Users who were active. */
+        users: number
+      }[]
+    }>
+    /**
+     * Lists the API keys of an app: at most 100. The keys themselves are not stored.
+     *
+     * `GET /admin/apps/{appId}/keys`
+     */
+    listKeys(args: {
+      /** Id of the app (tenant). */
+      appId: string
+    }, options?: CallOptions): Promise<{
+      /** Oldest first. */
+      keys: ApiKey[]
+    }>
+    /**
      * Creates another API key for the app, shown only in this response. The existing keys stay
-     * valid until they are deleted.
+     * valid until they expire or are deleted. An app has at most 100.
      *
      * `POST /admin/apps/{appId}/keys`
      */
     createKey(args: {
       /** Id of the app (tenant). */
       appId: string
+      /** What the key is for. */
+      name?: string | null | undefined
+      /**
+       * What the key may do. `full`: everything. `read`: operations that only read (GET), for the
+       * backend itself and not as a user; the export of a user needs `full`. `mint`: `POST
+       * /tokens`. Other calls are refused with FORBIDDEN.
+       */
+      scopes?: ('full' | 'read' | 'mint')[] | undefined
+      /** From when it is refused; null: it does not expire. */
+      expiresAt?: string | null | undefined
     }, options?: CallOptions): Promise<{
       /** Id of the API key. */
       id: string
+      /** What the key is for. */
+      name: string | null
+      /**
+       * What the key may do. `full`: everything. `read`: operations that only read (GET), for the
+       * backend itself and not as a user; the export of a user needs `full`. `mint`: `POST
+       * /tokens`. Other calls are refused with FORBIDDEN.
+       */
+      scopes: ('full' | 'read' | 'mint')[]
       /** When the key was created. */
       createdAt: string
+      /** When it was last used, accurate to about a minute; null: not yet. */
+      lastUsedAt: string | null
+      /** From when it is refused; null: it does not expire. */
+      expiresAt: string | null
       /** The API key for the `X-API-Key` header. Shown only in this response. */
       apiKey: string
     }>
+    /**
+     * Changes the fields that are given. The server that handles this call applies them at once,
+     * and so do the others, or within 5 seconds if they miss the note.
+     *
+     * `PATCH /admin/apps/{appId}/keys/{keyId}`
+     */
+    updateKey(args: {
+      /** Id of the app (tenant). */
+      appId: string
+      /** Id of the API key. */
+      keyId: string
+      /** What the key is for. */
+      name?: string | null | undefined
+      /**
+       * What the key may do. `full`: everything. `read`: operations that only read (GET), for the
+       * backend itself and not as a user; the export of a user needs `full`. `mint`: `POST
+       * /tokens`. Other calls are refused with FORBIDDEN.
+       */
+      scopes?: ('full' | 'read' | 'mint')[] | undefined
+      /** From when it is refused; null: it does not expire. */
+      expiresAt?: string | null | undefined
+    }, options?: CallOptions): Promise<ApiKey>
     /**
      * Deletes an API key. The server that handles this call rejects the key at once, the others
      * within 5 seconds. User tokens stay valid.
@@ -141,6 +317,118 @@ export interface Api {
     }, options?: CallOptions): Promise<{
       /** Always true: a failure is an error response. */
       success: boolean
+    }>
+  }
+  inspect: {
+    /**
+     * Lists users by name. `q` matches a part of the name, in lower or upper case.
+     *
+     * `GET /admin/apps/{appId}/users`
+     */
+    users(args: {
+      /** Id of the app (tenant). */
+      appId: string
+      /** Part of the name, case-insensitive. */
+      q?: string | undefined
+      /** Page size. Above 100 means 100. */
+      limit?: number | undefined
+      /**
+       * `nextCursor` of an earlier page: the list goes on after it, whatever was added or removed
+       * meanwhile, and as fast on the last page as on the first. `offset` counts from there.
+       */
+      cursor?: string | undefined
+    }, options?: CallOptions): Promise<{
+      /** By name, then id. */
+      users: User[]
+      /** The `cursor` of the next page; null on the last page. */
+      nextCursor: string | null
+    }>
+    /**
+     * Lists channels of every type, the newest first. `q` finds public channels and livestreams by
+     * a part of their name; `userId` those that a user is a member of. Give one of the two.
+     *
+     * `GET /admin/apps/{appId}/channels`
+     */
+    channels(args: {
+      /** Id of the app (tenant). */
+      appId: string
+      /** Part of the name of a public channel or livestream, case-insensitive. */
+      q?: string | undefined
+      /** Only channels of this member. */
+      userId?: string | undefined
+      /** Page size. Above 100 means 100. */
+      limit?: number | undefined
+      /**
+       * `nextCursor` of an earlier page: the list goes on after it, whatever was added or removed
+       * meanwhile, and as fast on the last page as on the first. `offset` counts from there.
+       */
+      cursor?: string | undefined
+    }, options?: CallOptions): Promise<{
+      /** Newest first. */
+      channels: InspectedChannel[]
+      /** The `cursor` of the next page; null on the last page. */
+      nextCursor: string | null
+    }>
+    /**
+     * Lists messages of a channel, the newest first, tombstones included. Each call about a channel
+     * that is not open to everybody is noted in the audit log.
+     *
+     * `GET /admin/apps/{appId}/channels/{channelId}/messages`
+     */
+    messages(args: {
+      /** Id of the app (tenant). */
+      appId: string
+      /** Id of the channel. */
+      channelId: string
+      /** Only messages of this author. */
+      userId?: string | undefined
+      /** Page size. Above 200 means 200. */
+      limit?: number | undefined
+      /**
+       * `nextCursor` of an earlier page: the list goes on after it, whatever was added or removed
+       * meanwhile, and as fast on the last page as on the first. `offset` counts from there.
+       */
+      cursor?: string | undefined
+    }, options?: CallOptions): Promise<{
+      /** Newest first. A page may end early. */
+      messages: Message[]
+      /** The `cursor` of the next page; null on the last page. */
+      nextCursor: string | null
+    }>
+    /**
+     * Lists all webhooks of an app, without their secrets.
+     *
+     * `GET /admin/apps/{appId}/webhooks`
+     */
+    webhooks(args: {
+      /** Id of the app (tenant). */
+      appId: string
+    }, options?: CallOptions): Promise<{
+      /** Oldest first. */
+      webhooks: Webhook[]
+    }>
+    /**
+     * Lists what it was sent, and will be. Kept for 48 hours.
+     *
+     * `GET /admin/apps/{appId}/webhooks/{webhookId}/deliveries`
+     */
+    deliveries(args: {
+      /** Id of the app (tenant). */
+      appId: string
+      /** Id of the webhook. */
+      webhookId: string
+      /** Page size. Above 100 means 100. */
+      limit?: number | undefined
+      /**
+       * `nextCursor` of an earlier page: the list goes on after it, whatever was added or removed
+       * meanwhile, and as fast on the last page as on the first. `offset` counts from there.
+       */
+      cursor?: string | undefined
+    }, options?: CallOptions): Promise<{
+      /** Newest first. */
+      deliveries: WebhookDelivery[]
+      /** The `cursor` of the next page; null on the last page. */
+      nextCursor: string | null
     }>
   }
   jobs: {
@@ -192,6 +480,65 @@ export interface Api {
     }, options?: CallOptions): Promise<{
       /** Always true: a failure is an error response. */
       success: boolean
+    }>
+  }
+  audit: {
+    /**
+     * Lists what the operator, API keys and moderating users did, of all apps. Nobody can change an
+     * entry; the server deletes it once it is older than AUDIT_RETENTION_DAYS.
+     *
+     * `GET /admin/audit`
+     */
+    list(args?: {
+      /** Only this operation. */
+      operation?: string | undefined
+      /** Only by these. */
+      actor?: 'operator' | 'key' | 'user' | 'system' | undefined
+      /** Only by this user, or as them. */
+      userId?: string | undefined
+      /** Only by this API key. */
+      keyId?: string | undefined
+      /** Page size. Above 200 means 200. */
+      limit?: number | undefined
+      /**
+       * `nextCursor` of an earlier page: the list goes on after it, whatever was added or removed
+       * meanwhile, and as fast on the last page as on the first. `offset` counts from there.
+       */
+      cursor?: string | undefined
+    }, options?: CallOptions): Promise<{
+      /** Newest first. A page may have fewer than `limit`, and be followed. */
+      entries: AuditEntry[]
+      /** The `cursor` of the next page; null on the last page. */
+      nextCursor: string | null
+    }>
+    /**
+     * The same for one app, also once it is deleted.
+     *
+     * `GET /admin/apps/{appId}/audit`
+     */
+    listOfApp(args: {
+      /** Id of the app (tenant). */
+      appId: string
+      /** Only this operation. */
+      operation?: string | undefined
+      /** Only by these. */
+      actor?: 'operator' | 'key' | 'user' | 'system' | undefined
+      /** Only by this user, or as them. */
+      userId?: string | undefined
+      /** Only by this API key. */
+      keyId?: string | undefined
+      /** Page size. Above 200 means 200. */
+      limit?: number | undefined
+      /**
+       * `nextCursor` of an earlier page: the list goes on after it, whatever was added or removed
+       * meanwhile, and as fast on the last page as on the first. `offset` counts from there.
+       */
+      cursor?: string | undefined
+    }, options?: CallOptions): Promise<{
+      /** Newest first. A page may have fewer than `limit`, and be followed. */
+      entries: AuditEntry[]
+      /** The `cursor` of the next page; null on the last page. */
+      nextCursor: string | null
     }>
   }
   tokens: {
@@ -363,6 +710,30 @@ export interface Api {
       deleted: string[]
       /** How many were deleted. */
       count: number
+    }>
+    /**
+     * Everything personal that is stored about a user: profile, devices without their push tokens,
+     * preferences, workspaces, memberships, messages, reactions and read positions; at most 200
+     * things a page. With `Accept: application/x-ndjson` all pages from the cursor on are streamed,
+     * one thing a line; the last line is `{"kind":"end"}`, and a stream without it was cut short.
+     * What changes meanwhile may be in it or not. Each export is noted in the audit log when it
+     * begins.
+     *
+     * `GET /api/users/{userId}/export`
+     */
+    export(args: {
+      /** The user's id in your own system. */
+      userId: string
+      /**
+       * `nextCursor` of an earlier page: the list goes on after it, whatever was added or removed
+       * meanwhile, and as fast on the last page as on the first. `offset` counts from there.
+       */
+      cursor?: string | undefined
+    }, options?: CallOptions): Promise<{
+      /** By kind. A page may end early. */
+      items: ExportItem[]
+      /** The `cursor` of the next page; null on the last page. */
+      nextCursor: string | null
     }>
   }
   channels: {
@@ -1453,7 +1824,7 @@ export interface Api {
 /** The operations of a user. */
 export interface UserApi {
   service: Api['service']
-  users: Api['users']
+  users: Pick<Api['users'], 'list' | 'get' | 'sync' | 'put' | 'delete' | 'bulkDelete'>
   channels: Api['channels']
   members: Api['members']
   messages: Api['messages']
@@ -2246,6 +2617,79 @@ export interface AbandonedWorkspace {
   updatedAt: string
 }
 
+/** An API key of an app, without the key itself. */
+export interface ApiKey {
+  /** Id of the API key. */
+  id: string
+  /** What the key is for. */
+  name: string | null
+  /**
+   * What the key may do. `full`: everything. `read`: operations that only read (GET), for the
+   * backend itself and not as a user; the export of a user needs `full`. `mint`: `POST /tokens`.
+   * Other calls are refused with FORBIDDEN.
+   */
+  scopes: ('full' | 'read' | 'mint')[]
+  /** When the key was created. */
+  createdAt: string
+  /** When it was last used, accurate to about a minute; null: not yet. */
+  lastUsedAt: string | null
+  /** From when it is refused; null: it does not expire. */
+  expiresAt: string | null
+}
+
+/** An app (tenant), as the operator sees it. */
+export interface App {
+  /** Id of the app (tenant). */
+  id: string
+  /** Name of the app. */
+  name: string
+  /** Whether its keys, tokens and sockets work. */
+  enabled: boolean
+  /** When it was disabled; null: it is not. */
+  disabledAt: string | null
+  settings: AppSettings
+  /** Oldest first. */
+  keys: ApiKey[]
+  /** When the app was created. */
+  createdAt: string
+}
+
+/** What the operator has set for an app. */
+export interface AppSettings {
+  /**
+   * After how many days a job deletes messages, as if their authors had: tombstones stay. Null:
+   * they are kept.
+   */
+  messageRetentionDays: number | null
+  /**
+   * Who may administer users by a bearer token: every user (`bearer`), or only holders of an admin
+   * token (`server`). Null: as USER_ADMIN_ACCESS says.
+   */
+  userAdminAccess: 'bearer' | 'server' | null
+  /** Calls allowed a minute, counted by each server. */
+  rateLimits: {
+    /**
+     * Tokens that a key and address may mint a minute; 0: no limit; null: that of the server
+     * (RATE_LIMIT_TOKENS).
+     */
+    tokens: number | null
+    /**
+     * Messages of a user a minute; 0: no limit; null: that of the server (RATE_LIMIT_MESSAGES).
+     */
+    messages: number | null
+    /**
+     * Other calls of a user or key a minute; 0: no limit; null: that of the server
+     * (RATE_LIMIT_REQUESTS).
+     */
+    requests: number | null
+    /**
+     * Calls of the whole app a minute; 0: no limit; null: that of the server
+     * (RATE_LIMIT_APP_REQUESTS).
+     */
+    appRequests: number | null
+  }
+}
+
 /** A file or medium attached to a message. */
 export interface Attachment {
   /** `image`, `video`, `audio`, `file`, or another word of your own. */
@@ -2271,6 +2715,30 @@ export interface Attachment {
    * deep.
    */
   custom?: CustomAttachment & Record<string, unknown> | undefined
+}
+
+/** An entry of the audit log. */
+export interface AuditEntry {
+  /** Id of the entry. */
+  id: string
+  /** When it happened. */
+  createdAt: string
+  appId: string | null
+  /** Who did it. */
+  actor: {
+    /** Who did it: the `operator`, an API `key`, a `user`, or a job of the server (`system`). */
+    type: 'operator' | 'key' | 'user' | 'system'
+    /** The API key. */
+    keyId: string | null
+    /** The user, or whom the key acted as. */
+    userId: string | null
+  }
+  /** The operation that was carried out. */
+  operation: string
+  /** What it was done to, by ids, and what was set. No content of messages. */
+  target: Record<string, unknown>
+  /** The `X-Request-Id` of the call. */
+  requestId: string | null
 }
 
 /** What becomes of a message. */
@@ -2477,6 +2945,42 @@ export interface ChannelProfile {
 
 /** The type of an event, or `message.*` for all about messages, or `*` for all. */
 export type EventPattern = '*' | 'message.*' | 'reaction.*' | 'channel.*' | 'workspace.*' | 'message.new' | 'message.updated' | 'message.deleted' | 'reaction.added' | 'reaction.removed' | 'channel.member_joined' | 'channel.member_left' | 'channel.member_updated' | 'channel.updated' | 'channel.deleted' | 'channel.added' | 'channel.removed' | 'workspace.removed' | 'channel.settings_changed'
+
+/** One thing that is stored about a user. */
+export interface ExportItem {
+  /** What it is. */
+  kind: 'profile' | 'device' | 'preferences' | 'workspace' | 'membership' | 'message' | 'reaction' | 'read'
+  /** The thing itself, with ids of what it belongs to. No tokens of devices. */
+  data: Record<string, unknown>
+}
+
+/** A channel, as the operator sees it. */
+export interface InspectedChannel {
+  /** Id of the channel. */
+  id: string
+  /** Readable identifier, `<type>:<slug>`. */
+  cid: string
+  /**
+   * Who the channel is for. `messaging`: two users. `group`, `private`: its members. `team`: the
+   * members of a workspace. `livestream`, `public`: everyone.
+   */
+  type: 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
+  /** Its own name. */
+  name: string | null
+  workspaceId: string | null
+  /** Who created it. */
+  createdBy: string
+  /** Only the backend may send. */
+  frozen: boolean
+  /** How many members it has. */
+  memberCount: number
+  /** The `seq` of its last message. */
+  lastSeq: number
+  /** When the last message was sent. */
+  lastActivityAt: string
+  /** When it was created. */
+  createdAt: string
+}
 
 /** An invite, without its secret. */
 export interface Invite {

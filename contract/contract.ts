@@ -1,8 +1,10 @@
 import { abandoned } from './abandoned.ts'
 import { apps } from './apps.ts'
+import { audit } from './audit.ts'
 import { channels } from './channels.ts'
 import { devices } from './devices.ts'
 import { hooks } from './hooks.ts'
+import { inspect } from './inspect.ts'
 import { invites } from './invites.ts'
 import { jobs } from './jobs.ts'
 import { members } from './members.ts'
@@ -27,7 +29,9 @@ import { workspaces } from './workspaces.ts'
 export const contract = {
   service,
   apps,
+  inspect,
   jobs,
+  audit,
   tokens,
   users,
   channels,
@@ -53,6 +57,8 @@ export type Contract = typeof contract
 export const nounDescriptions: Record<keyof Contract, string> = {
   service: 'State of the service, for monitoring and load balancers.',
   apps: 'Tenants, each with its own users, channels and messages; for the operator.',
+  inspect: 'What an app has: users, channels, messages and deliveries; for the operator.',
+  audit: 'Who did what: acts of the operator, of keys and of moderators; for the operator.',
   jobs: 'Background jobs that were given up; for the operator.',
   tokens: "Tokens for the users of an app; for the app's backend.",
   channels: 'Conversations, from direct messages to public rooms.',

@@ -6,6 +6,7 @@ export const errorStatus = {
   UNAUTHORIZED: 401,
   INVALID_TOKEN: 401,
   FORBIDDEN: 403,
+  APP_DISABLED: 403,
   NOT_FOUND: 404,
   PAYLOAD_TOO_LARGE: 413,
   RATE_LIMITED: 429,
@@ -23,6 +24,7 @@ export const errorDescriptions: Record<ErrorCode, string> = {
   INVALID_TOKEN:
     'The bearer token is invalid, expired or revoked: request a new one with POST /tokens.',
   FORBIDDEN: 'The caller is not allowed to do this.',
+  APP_DISABLED: 'The operator has disabled the app: its keys and tokens work once it is enabled.',
   NOT_FOUND: 'There is no such thing, or it belongs to someone else.',
   PAYLOAD_TOO_LARGE: 'The request body is too large.',
   RATE_LIMITED: 'Too many calls in this window: wait `Retry-After` seconds.',

@@ -1,5 +1,7 @@
 export { AbandonedChannel, AbandonedWorkspace } from './abandoned.ts'
+export { App, AppSettings } from './apps.ts'
 export { Attachment } from './attachments.ts'
+export { AuditEntry } from './audit.ts'
 export { Channel, ChannelProfile, ChannelType } from './channels.ts'
 export { type Contract, contract, nounDescriptions } from './contract.ts'
 export { customProblem } from './custom.ts'
@@ -22,6 +24,7 @@ export {
 } from './events.ts'
 export { isUserId, systemUserId } from './fields.ts'
 export { BeforeSendAnswer, BeforeSendQuestion } from './hooks.ts'
+export { InspectedChannel } from './inspect.ts'
 export { Invite } from './invites.ts'
 export { formatIssues } from './issues.ts'
 export { grouped, limits } from './limits.ts'
@@ -32,6 +35,7 @@ export {
   type Args,
   type Auth,
   type Input,
+  type KeyScope,
   type Limit,
   type Method,
   type Operation,
@@ -46,6 +50,7 @@ export type { AppRouter } from './router.ts'
 export { ChannelChanges } from './sync.ts'
 export { TokenResult } from './tokens.ts'
 export { endpointPath, parseTopic, TopicInput, type TopicRef, topics } from './topics.ts'
+export { ExportItem } from './user-export.ts'
 export { User, UserDetails, UserRow, UserSummary } from './users.ts'
 export { EventPattern, webhookEvents } from './webhook-events.ts'
 export { Webhook, WebhookDelivery } from './webhooks.ts'

@@ -45,7 +45,23 @@ export const limits = {
     invites: { default: 50, max: 100 },
     abandoned: { default: 50, max: 100 },
     deliveries: { default: 50, max: 100 },
+    audit: { default: 100, max: 200 },
   },
+  /** The most API keys of an app. */
+  apiKeys: 100,
+  appSettings: { callsPerMinute: 1_000_000, messageRetentionDays: 36_500 },
+  usage: {
+    /** Up to how many rows of a kind are counted; beyond, they are estimated. */
+    counted: 10_000,
+    days: { default: 30, max: 90 },
+    /** How long the numbers of active users are kept. */
+    keptDays: 400,
+  },
+  auditOperationLength: 64,
+  /** How many entries of the audit log a call looks at, for those that match. */
+  auditSlice: 2_000,
+  /** The most things in one page of the export of a user. */
+  exportPage: 200,
   userIdLength: 255,
   nameLength: 255,
   /** A cursor holds a name and an id. */

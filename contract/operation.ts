@@ -14,6 +14,9 @@ export type Auth = 'none' | 'admin' | 'key' | 'user' | 'userOrKey'
  */
 export type Limit = 'tokens' | 'messages' | 'requests' | 'none'
 
+/** What an API key may be used for. */
+export type KeyScope = 'full' | 'read' | 'mint'
+
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 type Declaration<I extends z.ZodObject, O extends z.ZodObject, A extends Auth, M extends Method> = {
@@ -26,6 +29,11 @@ type Declaration<I extends z.ZodObject, O extends z.ZodObject, A extends Auth, M
   auth: A
   /** Default: `requests`. */
   limit?: Limit
+  /**
+   * What an API key must be allowed for the call. Default: `read` for GET, otherwise `full`. `full`
+   * includes the others.
+   */
+  scope?: KeyScope
   /** The status of a success. Default: 200. */
   status?: 200 | 201
   /** Size of the largest accepted body, in bytes. Default: `limits.bodyBytes`. */
@@ -56,7 +64,11 @@ export type Operation<
   O extends z.ZodObject = z.ZodObject,
   A extends Auth = Auth,
   M extends Method = Method,
-> = Declaration<I, O, A, M> & { errors: readonly ErrorCode[]; idempotent: boolean }
+> = Declaration<I, O, A, M> & {
+  errors: readonly ErrorCode[]
+  idempotent: boolean
+  scope: KeyScope
+}
 
 /** Declares an endpoint: fills in the defaults and keeps the types of the parts. */
 export const operation = <
@@ -69,6 +81,7 @@ export const operation = <
 ): Operation<I, O, A, M> => ({
   errors: pathParameters(declared.path).length > 0 ? ['NOT_FOUND', 'FORBIDDEN'] : [],
   idempotent: declared.method === 'GET',
+  scope: declared.method === 'GET' ? 'read' : 'full',
   ...declared,
 })
 

@@ -41,6 +41,7 @@ export const tokens = {
     method: 'POST',
     path: '/tokens',
     auth: 'key',
+    scope: 'mint',
     limit: 'tokens',
     summary: 'Create tokens for a user',
     description:

@@ -4,6 +4,7 @@ import * as field from './fields.ts'
 import { formatIssues } from './issues.ts'
 import { grouped, limits } from './limits.ts'
 import { operation } from './operation.ts'
+import { exportUser } from './user-export.ts'
 
 const avatar = { description: 'Avatar URL.', examples: ['https://example.com/ana.png'] }
 const email = <S extends z.ZodType>(schema: S) =>
@@ -37,7 +38,6 @@ export const User = UserSummary.extend({
 export type User = z.infer<typeof User>
 
 const storedCustom = z.record(z.string(), z.unknown())
-
 /** A single user with `custom`, and for the user and for backends with the e-mail address. */
 export const UserDetails = User.extend({
   custom: storedCustom.meta({
@@ -100,7 +100,6 @@ const lenientRow = z
 const LenientRow = lenientRow as unknown as z.ZodType<z.output<typeof lenientRow>, UserRow>
 
 const RowId = z.object({ id: z.string().nullable().catch(null) }).catch({ id: null })
-
 function rowError(row: unknown): z.infer<typeof RowError> {
   const { id } = RowId.parse(row)
   return { id, message: formatIssues(UserRow.safeParse(row).error?.issues ?? []) }
@@ -247,4 +246,5 @@ export const users = {
     }),
     errors: ['FORBIDDEN'],
   }),
+  export: exportUser,
 }

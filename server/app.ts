@@ -6,6 +6,7 @@ import { createAskBeforeSend } from './core/before-send.ts'
 import type { Services } from './core/context.ts'
 import type { EventBus } from './core/event-bus.ts'
 import { createGuardedRequest } from './core/guarded-request.ts'
+import { createKeyUses, type KeyUses } from './core/key-uses.ts'
 import { createLastActive, type LastActive } from './core/last-active.ts'
 import type { Metrics } from './core/metrics.ts'
 import { isAllowedOrigin } from './core/origins.ts'
@@ -76,6 +77,7 @@ export function buildApp(options: AppOptions) {
     admit: createAdmission({ poolSize: db.poolSize, metrics }),
     revocations: createRevocations(),
     lastActive: createLastActive(db),
+    keyUses: createKeyUses(db),
   }
   const realtime = connectRealtime(options, { app, nodeId, ...shared })
   const { log } = app
@@ -88,13 +90,19 @@ export function buildApp(options: AppOptions) {
     unsubscribe()
     unsubscribeShutdown()
     await realtime.stop()
-    await shared.lastActive.flush().catch(() => {}) // the database may be unavailable
+    // The database may be unavailable.
+    await Promise.allSettled([shared.lastActive.flush(), shared.keyUses.flush()])
   })
   return app
 }
 
 /** Used by calls and by real time. */
-type Shared = { admit: Admit; revocations: Revocations; lastActive: LastActive }
+type Shared = {
+  admit: Admit
+  revocations: Revocations
+  lastActive: LastActive
+  keyUses: KeyUses
+}
 type Realtime = ReturnType<typeof createRealtime>
 type Parts = Shared & { realtime: Realtime; log: FastifyBaseLogger }
 
@@ -128,13 +136,21 @@ function connectRealtime(
 function createCalls(options: AppOptions, { admit, ...parts }: Parts) {
   const { db, metrics, access, http } = options
   const { tokens, adminKey } = access
-  const { revocations } = parts
+  const { revocations, keyUses } = parts
   const rateLimits = createRateLimits(http.rateLimits)
   const { takeUnknownKey } = rateLimits
   return instrumentedCalls(metrics, {
     db,
     admit,
-    authenticate: createAuthenticate({ db, admit, tokens, adminKey, revocations, takeUnknownKey }),
+    authenticate: createAuthenticate({
+      db,
+      admit,
+      tokens,
+      adminKey,
+      revocations,
+      keyUses,
+      takeUnknownKey,
+    }),
     actAs: createActingUsers({ db, admit, revocations }),
     rateLimits,
     services: servicesOf(options, parts),

@@ -1,6 +1,7 @@
 import { limits } from '@parley/contract'
 import type { Admit } from '@parley/server/core/admission'
 import { sha256 } from '@parley/server/core/hash'
+import { createKeyUses } from '@parley/server/core/key-uses'
 import { createRevocations } from '@parley/server/core/revocations'
 import { createTokens } from '@parley/server/core/tokens'
 import type { Db } from '@parley/server/db/client'
@@ -31,7 +32,9 @@ async function onAnswers({ unknownKeys = 0 } = {}) {
     requests: 0,
   })
   const admit: Admit = (_, work) => work()
-  const options = { db, admit, tokens, adminKey: ADMIN_KEY, revocations, takeUnknownKey }
+  const keyUses = createKeyUses(db)
+  const keys = { keyUses, takeUnknownKey }
+  const options = { db, admit, tokens, adminKey: ADMIN_KEY, revocations, ...keys }
   const authenticate = createAuthenticate(options)
   const signed = new Map<string, Promise<string>>()
   const sign = (generation: number, app: string) => {

@@ -5,11 +5,13 @@ import {
   type EphemeralChannelEventType,
   type EphemeralUserEvent,
   type EphemeralUserEventType,
+  type KeyScope,
   topics,
 } from '@parley/contract'
 import type { DbConnection, PendingWrite, Tx } from '../db/client.ts'
 import { pipelined } from '../db/pipelined.ts'
 import { transactionAtOnce } from '../db/transaction.ts'
+import type { AppFacts } from './app-facts.ts'
 import type { AskBeforeSend } from './before-send.ts'
 import { EventBuffer } from './event-buffer.ts'
 import type { EventPublisher } from './event-bus.ts'
@@ -20,21 +22,29 @@ import type { Tokens } from './tokens.ts'
 
 /** The caller, as authenticated. `userOrKey`: a null `userId` is the app's backend. */
 export type Caller<A extends Auth = Auth> = {
-  none: object
-  admin: object
+  none: Traced
+  admin: Traced
   key: KeyCaller
   user: UserCaller
   userOrKey: UserCaller | (KeyCaller & { userId: null })
 }[A]
-type KeyCaller = { appId: string; keyHash: string; trace?: string }
+type Traced = {
+  /** The id of the trace that the call belongs to. */
+  trace?: string
+  /** Of the request, for the audit log. */
+  requestId?: string
+}
+/** What the operator has set for the caller's app. */
+type OfApp = Traced & { settings?: Omit<AppFacts, 'isDisabled'> }
+type KeyCaller = OfApp & { appId: string; keyHash: string; keyId?: string; scopes?: KeyScope[] }
 /** `keyHash`: the API key with which the app's backend acts as this user. */
-export type UserCaller = {
+export type UserCaller = OfApp & {
   appId: string
   userId: string
   admin: boolean
   keyHash?: string
-  /** The id of the trace that the call belongs to. */
-  trace?: string
+  keyId?: string
+  scopes?: KeyScope[]
   /** Whether the app's hook is asked before a message of theirs is stored. */
   isScreened?: boolean
 }

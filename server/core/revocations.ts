@@ -1,5 +1,11 @@
-/** What is no longer valid: all tokens of a user minted so far, or an API key. */
-export type Revoked = { appId: string; userId: string } | { keyHash: string }
+/**
+ * What is no longer valid: all tokens of a user minted so far, what is known of an API key, or what
+ * is known of an app, whose sockets end too if it `isClosed` now.
+ */
+export type Revoked =
+  | { appId: string; userId: string }
+  | { keyHash: string }
+  | { appId: string; isClosed: boolean }
 export type Revocations = ReturnType<typeof createRevocations>
 
 /**

@@ -7,7 +7,7 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 export const encodeCursor = (first: string, second: string) =>
   Buffer.from(JSON.stringify([first, second])).toString('base64url')
 
-const invalidCursor = () =>
+export const invalidCursor = () =>
   new ApiError('VALIDATION_ERROR', 'cursor: expected the nextCursor of an earlier page')
 
 /** The two values that a cursor was made of. */

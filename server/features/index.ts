@@ -1,10 +1,12 @@
 import type { Contract } from '@parley/contract'
 import type { Implements } from '../core/operation.ts'
 import { abandoned } from './abandoned.ts'
-import { apps } from './apps.ts'
+import { apps } from './apps/index.ts'
+import { audit } from './audit.ts'
 import { channels } from './channels/index.ts'
 import { devices } from './devices.ts'
 import { hooks } from './hooks.ts'
+import { inspect } from './inspect.ts'
 import { invites } from './invites.ts'
 import { jobs } from './jobs.ts'
 import { members } from './members/index.ts'
@@ -26,7 +28,9 @@ import { workspaces } from './workspaces/index.ts'
 export const operations = {
   service,
   apps,
+  inspect,
   jobs,
+  audit,
   tokens,
   users,
   channels,

@@ -1,9 +1,11 @@
 import { contract, type Output } from '@parley/contract'
+import { noteAct } from '../core/audit.ts'
 import { ApiError } from '../core/errors.ts'
 import { MAX_ATTEMPTS } from '../core/jobs.ts'
-import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
+import { type Implements, implement, implementWithoutTransaction } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
 import { hasQueue, queueSchema } from '../db/own-schema.ts'
+import { requireApp } from './apps/view.ts'
 
 type GivenUpJob = Output<typeof contract.jobs.list>['jobs'][number]
 
@@ -31,21 +33,15 @@ const list = implementWithoutTransaction(
   },
 )
 
-const retry = implementWithoutTransaction(contract.jobs.retry, async ({ db }, { appId, jobId }) => {
+const retry = implement(contract.jobs.retry, async (ctx, { appId, jobId }) => {
+  const { db } = ctx
   const [job] = (await hasQueue(db)) ? await returnToQueue(db, { appId, jobId }) : []
   if (!job) throw new ApiError('NOT_FOUND', 'Job not found')
+  noteAct(ctx, { operation: 'jobs.retry', appId, target: { jobId } })
   return { success: true }
 })
 
 export const jobs = { list, retry } satisfies Implements<'jobs'>
-
-async function requireApp(db: Tx, appId: string) {
-  const [app] = await db`
-    select
-    from apps a
-    where a.id = ${appId}`
-  if (!app) throw new ApiError('NOT_FOUND', 'App not found')
-}
 
 /** Jobs that were given up belong to a single app each: batches are split before. */
 const isGivenUp = (db: Tx, appId: string) => db`

@@ -19,6 +19,7 @@ export function createActingUsers({ db, admit, revocations }: ActingUsersOptions
   const known = createLookupCache<boolean>()
   revocations.subscribe((revoked) => {
     if ('userId' in revoked) known.drop(userKey(revoked))
+    if ('isClosed' in revoked) known.dropAll()
   })
 
   const ensure = async ({ caller, until, create }: Acting) => {

@@ -37,10 +37,10 @@ export function createAuthenticate({ adminKey, ...options }: AuthenticateOptions
   ) => {
     if (token !== undefined)
       throw new ApiError('UNAUTHORIZED', 'X-User-Id: expected X-API-Key, and no bearer token')
-    const { appId, keyHash } = await verifyKey(credentials, until)
+    const key = await verifyKey(credentials, until)
     if (!isUserId(userId) || userId === systemUserId)
       throw new ApiError('UNAUTHORIZED', 'X-User-Id: expected a user id')
-    return { appId, userId, admin: false, keyHash }
+    return { ...key, userId, admin: false }
   }
 
   const admin = (given: string | undefined) => {

@@ -67,21 +67,34 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
     noteCaller(request.facts, caller)
     const limit = limitOf(op, caller)
     const key = rateLimitKey(limit, caller, request.credentials.ip)
-    const own = rateLimits.take(limit, key)
+    const own = rateLimits.take(limit, key, ownLimitsOf(caller))
     const isOfApp = limit !== 'none' && 'appId' in caller
-    const window = isOfApp ? rateLimits.takeForApp(caller.appId, own) : own
+    const window = isOfApp ? rateLimits.takeForApp(caller.appId, own, ownLimitsOf(caller)) : own
     setRateLimitHeaders(request, window)
     if (window?.isExceeded)
       return answerRepeat(dependencies, implementation, { caller, raw, key, window, until, gone })
+    requireScope(op, caller)
     const input = parse(op, raw) as never // by the schema that the implementation was typed with
     const onRepeat = async () => setRateLimitHeaders(request, window?.giveBack())
     const accepted = { caller, input, until, gone, onRepeat }
     if (!isActing(caller)) return run(accepted)
-    const { appId, keyHash, userId } = caller
-    const create = () =>
-      createUser({ ...accepted, caller: { appId, keyHash }, input: { userId } as never })
+    const { userId, admin, ...backend } = caller
+    const create = () => createUser({ ...accepted, caller: backend, input: { userId } as never })
     return actAs({ caller, until, create }, () => run(accepted))
   }
+}
+
+/** What the operator has set for the caller's app, where it differs from the server. */
+const ownLimitsOf = (caller: Caller) =>
+  ('settings' in caller && caller.settings?.rateLimits) || undefined
+
+/** Refuses what the caller's API key is not for. To act as a user takes a key for everything. */
+function requireScope({ scope }: Operation, caller: Caller) {
+  if (!hasKey(caller) || !('scopes' in caller) || caller.scopes === undefined) return
+  const { scopes } = caller
+  if (scopes.includes('full')) return
+  if (isActing(caller) || !scopes.includes(scope))
+    throw new ApiError('FORBIDDEN', `This API key is only for: ${scopes.join(', ')}`)
 }
 
 /** A backend's sends count like its other calls. */

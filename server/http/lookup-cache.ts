@@ -37,5 +37,10 @@ export function createLookupCache<Value extends NonNullable<unknown>>() {
       cached.delete(key)
       pending.delete(key)
     },
+    dropAll: () => {
+      drops += 1
+      cached.clear()
+      pending.clear()
+    },
   }
 }

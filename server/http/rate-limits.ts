@@ -5,6 +5,9 @@ import { createRateWindows, secondsLeft } from './rate-windows.ts'
 /** Calls allowed a minute, of one caller and of a whole app; 0 turns a limit off. */
 export type RateLimits = Record<Exclude<Limit, 'none'>, number> & { appRequests?: number }
 
+/** The limits of an app that differ from the server's. */
+type OwnLimits = { [Name in keyof RateLimits]?: number | null }
+
 /** A caller's window, after a call was counted in it. */
 export type RateLimitWindow = {
   limit: number
@@ -21,22 +24,25 @@ export type RateLimitWindow = {
  */
 export function createRateLimits(rates: RateLimits) {
   const counters = {
-    tokens: createCounter(rates.tokens),
-    messages: createCounter(rates.messages),
-    requests: createCounter(rates.requests),
+    tokens: createCounter(),
+    messages: createCounter(),
+    requests: createCounter(),
   }
-  const { appRequests = 0 } = rates
-  const countForApp = createCounter(appRequests)
-  /** Counts a call of a caller. */
-  const take = (limit: Limit, key: string): RateLimitWindow | undefined =>
-    limit === 'none' || rates[limit] === 0 ? undefined : counters[limit](key)
+  const countForApp = createCounter()
+  /** Counts a call of a caller, whose app may have limits of its `own`. */
+  const take = (limit: Limit, key: string, own?: OwnLimits): RateLimitWindow | undefined => {
+    if (limit === 'none') return undefined
+    const most = own?.[limit] ?? rates[limit]
+    return most === 0 ? undefined : counters[limit](key, most)
+  }
   /**
    * Counts a call, which its caller's `own` window let pass, for the app. A call that the app has
    * no room for does not count for its caller.
    */
-  const takeForApp = (appId: string, own: RateLimitWindow | undefined) => {
-    if (appRequests === 0 || own?.isExceeded) return own
-    const whole = countForApp(appId)
+  const takeForApp = (appId: string, own: RateLimitWindow | undefined, limits?: OwnLimits) => {
+    const most = limits?.appRequests ?? rates.appRequests ?? 0
+    if (most === 0 || own?.isExceeded) return own
+    const whole = countForApp(appId, most)
     if (own && whole.isExceeded) own.giveBack()
     return own && !whole.isExceeded ? inBoth(own, whole) : whole
   }
@@ -84,17 +90,18 @@ function createKeyLimit(limit: number) {
   }
 }
 
-function createCounter(limit: number) {
+function createCounter() {
   const windowOf = createRateWindows(limits.rateWindowSeconds)
 
-  return (key: string): RateLimitWindow => {
+  return (key: string, limit: number): RateLimitWindow => {
     const window = windowOf(key)
     const isExceeded = window.used >= limit
     // A refused call is not counted: otherwise a call given back later would free no room.
     if (!isExceeded) window.used += 1
     const show = (isExceeded: boolean): RateLimitWindow => ({
       limit,
-      remaining: limit - window.used,
+      // A limit may have been lowered meanwhile.
+      remaining: Math.max(0, limit - window.used),
       resetSeconds: secondsLeft(window),
       isExceeded,
       giveBack,

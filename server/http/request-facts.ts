@@ -8,6 +8,8 @@ export type RequestFacts = {
   operations: string[]
   /** The id of its trace. */
   trace: string
+  /** As the log and `X-Request-Id` show it. */
+  requestId?: string
   appId?: string
   userId?: string
   /** Of the last error. */
@@ -31,5 +33,6 @@ export function noteCaller(facts: RequestFacts, caller: Caller) {
     facts.appId = caller.appId
     caller.trace = facts.trace
   }
+  if (facts.requestId !== undefined) caller.requestId = facts.requestId
   if ('userId' in caller && caller.userId !== null) facts.userId = caller.userId
 }

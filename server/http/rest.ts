@@ -51,7 +51,7 @@ export function serveRest(
 
 export const toCallRequest = (request: FastifyRequest, reply: FastifyReply): CallRequest => ({
   credentials: credentialsIn(request),
-  facts: factsOf(request.raw),
+  facts: Object.assign(factsOf(request.raw), { requestId: request.id }),
   setHeader: (name, value) => void reply.header(name, value),
   gone: once(() => {
     const gone = new AbortController()

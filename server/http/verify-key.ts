@@ -1,48 +1,65 @@
 import type { Admit } from '../core/admission.ts'
 import { isApiKey } from '../core/api-keys.ts'
+import { appFacts, type KeyFacts } from '../core/app-facts.ts'
 import { ApiError } from '../core/errors.ts'
 import { sha256 } from '../core/hash.ts'
+import type { KeyUses } from '../core/key-uses.ts'
 import { createLru } from '../core/lru.ts'
 import type { Revocations } from '../core/revocations.ts'
 import type { Db, Tx } from '../db/client.ts'
 import { CACHE_ENTRIES, CACHE_MS, createLookupCache } from './lookup-cache.ts'
 import type { createRateLimits } from './rate-limits.ts'
+import { requireEnabled } from './require-enabled.ts'
 
 type VerifyKeyOptions = {
   db: Db
   admit: Admit
   revocations: Revocations
+  keyUses: KeyUses
   /** Counts a key that is not known to be good; throws if its address sent too many bad ones. */
   takeUnknownKey: ReturnType<typeof createRateLimits>['takeUnknownKey']
 }
-type AppRow = { appId: string }
 
-/** Returns the app of an API key. */
-export function createVerifyKey({ db, admit, revocations, takeUnknownKey }: VerifyKeyOptions) {
-  const apps = createLookupCache<string>()
+/** Returns the app of an API key, and what the key may do. */
+export function createVerifyKey({
+  db,
+  admit,
+  revocations,
+  keyUses,
+  takeUnknownKey,
+}: VerifyKeyOptions) {
+  const keys = createLookupCache<KeyFacts>()
   const badKeys = createLru<true>({ entries: CACHE_ENTRIES, ttl: CACHE_MS })
   /** Keys that were good when they were last looked up. */
   const goodKeys = createLru<true>({ entries: CACHE_ENTRIES })
   revocations.subscribe((revoked) => {
-    if ('keyHash' in revoked) apps.drop(revoked.keyHash)
+    if ('keyHash' in revoked) {
+      keys.drop(revoked.keyHash)
+      badKeys.delete(revoked.keyHash)
+    }
+    if ('isClosed' in revoked) keys.dropAll()
   })
 
-  const appOf = async (hash: string, ip: string, until: number) => {
+  const factsOf = async (hash: string, ip: string, until: number) => {
     if (badKeys.has(hash)) return undefined
-    const select = (db: Tx) => db<AppRow[]>`
-      select ak.app_id
+    const select = (db: Tx) => db<KeyFacts[]>`
+      select
+        ak.app_id, ak.id as key_id, ak.scopes,
+        ${appFacts(db)}
       from api_keys ak
-      where ak.hash = ${hash}`
+      join apps a on a.id = ak.app_id and num_nulls(a.deleted_at) = 1
+      where ak.hash = ${hash}
+        and (ak.expires_at is null or ak.expires_at > now())`
     const lookup = goodKeys.has(hash) ? undefined : takeUnknownKey(ip)
     try {
-      const appId = await apps.load(hash, {
+      const facts = await keys.load(hash, {
         // The app is not known before the key is looked up, so the key stands for it.
         inTurn: (look) => admit({ appId: hash, lane: 'calls', until }, look),
-        select: async () => (await db.use(select, until))[0]?.appId,
+        select: async () => (await db.use(select, until))[0],
       })
-      if (appId === undefined) badKeys.set(hash, true)
+      if (facts === undefined) badKeys.set(hash, true)
       else goodKeys.set(hash, true)
-      return appId
+      return facts
     } finally {
       // An unavailable database says nothing about the key.
       if (badKeys.has(hash)) goodKeys.delete(hash)
@@ -55,9 +72,12 @@ export function createVerifyKey({ db, admit, revocations, takeUnknownKey }: Veri
     until: number,
   ) => {
     const keyHash = sha256(apiKey)
-    const appId = isApiKey(apiKey) ? await appOf(keyHash, ip, until) : undefined
-    if (appId === undefined)
+    const facts = isApiKey(apiKey) ? await factsOf(keyHash, ip, until) : undefined
+    if (facts === undefined)
       throw new ApiError('UNAUTHORIZED', 'X-API-Key: expected a valid API key')
-    return { appId, keyHash }
+    requireEnabled(facts)
+    const { appId, keyId, scopes, isDisabled, ...settings } = facts
+    keyUses.touch(keyId)
+    return { appId, keyHash, keyId, scopes, settings }
   }
 }

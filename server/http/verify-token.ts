@@ -1,4 +1,5 @@
 import type { Admit } from '../core/admission.ts'
+import { type AppFacts, appFacts } from '../core/app-facts.ts'
 import { ApiError } from '../core/errors.ts'
 import { createLru } from '../core/lru.ts'
 import type { Revocations } from '../core/revocations.ts'
@@ -6,9 +7,10 @@ import type { Tokens } from '../core/tokens.ts'
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Db, Tx } from '../db/client.ts'
 import { CACHE_ENTRIES, CACHE_MS, createLookupCache } from './lookup-cache.ts'
+import { requireEnabled } from './require-enabled.ts'
 
 type VerifyTokenOptions = { db: Db; admit: Admit; tokens: Tokens; revocations: Revocations }
-type UserFacts = { tokenGeneration: number; isScreened: boolean }
+type UserFacts = AppFacts & { tokenGeneration: number; isScreened: boolean }
 
 /** Returns the user of a bearer token, by its claims and the current generation of their tokens. */
 export function createVerifyToken({ db, admit, tokens, revocations }: VerifyTokenOptions) {
@@ -17,6 +19,7 @@ export function createVerifyToken({ db, admit, tokens, revocations }: VerifyToke
   const badTokens = createLru<true>({ entries: CACHE_ENTRIES, ttl: CACHE_MS })
   revocations.subscribe((revoked) => {
     if ('userId' in revoked) users.drop(userKey(revoked))
+    if ('isClosed' in revoked) users.dropAll()
   })
 
   const currentFacts = (user: UserRef, until: number) => {
@@ -27,8 +30,10 @@ export function createVerifyToken({ db, admit, tokens, revocations }: VerifyToke
           select
           from before_send_hooks bsh
           where bsh.app_id = u.app_id
-        ) as is_screened
+        ) as is_screened,
+        ${appFacts(db)}
       from users u
+      join apps a on a.id = u.app_id and num_nulls(a.deleted_at) = 1
       where u.app_id = ${user.appId} and u.id = ${user.userId} and u.deleted_at is null`
     const { appId } = user
     return users.load(userKey(user), {
@@ -58,6 +63,8 @@ export function createVerifyToken({ db, admit, tokens, revocations }: VerifyToke
       badTokens.set(id, true)
       throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
     }
-    return { appId, userId, admin, isScreened: current.isScreened }
+    requireEnabled(current)
+    const { isScreened, userAdminAccess, rateLimits } = current
+    return { appId, userId, admin, isScreened, settings: { userAdminAccess, rateLimits } }
   }
 }

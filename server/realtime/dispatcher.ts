@@ -115,6 +115,9 @@ function followRevocations({
     if ('userId' in revoked) {
       for (const session of sessions.of(revoked)) session.close(closings.forced)
     }
+    if ('isClosed' in revoked && revoked.isClosed) {
+      for (const session of sessions.ofApp(revoked.appId)) session.close(closings.forced)
+    }
     if (!isFromOtherNode) broker.send({ kind: 'revoked', revoked })
   })
   const receive = ({ revoked }: RevokedNote) => {

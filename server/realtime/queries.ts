@@ -10,16 +10,21 @@ const UNREAD_EVENTS: Envelope['type'][] = [
   'channel.member_joined',
 ]
 
-/** The generation that each user's tokens must have; undefined for a user who is deleted. */
+/**
+ * The generation that each user's tokens must have; undefined for a user who is deleted, or whose
+ * app is disabled or deleted.
+ */
 export async function selectGenerations(db: Tx, users: UserRef[]): Promise<(number | undefined)[]> {
   const appIds = users.map(({ appId }) => appId)
   const userIds = users.map(({ userId }) => userId)
   const rows = await db<{ tokenGeneration: number | null }[]>`
-    select u.token_generation
+    select case when num_nulls(a.disabled_at, a.deleted_at) = 2 then u.token_generation end
+      as token_generation
     from unnest(${appIds}::uuid[], ${userIds}::text[])
       with ordinality as given (app_id, user_id, index)
     left join users u
       on u.app_id = given.app_id and u.id = given.user_id and u.deleted_at is null
+    left join apps a on a.id = u.app_id
     order by given.index`
   return rows.map(({ tokenGeneration }) => tokenGeneration ?? undefined)
 }

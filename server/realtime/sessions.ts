@@ -35,6 +35,11 @@ export class Sessions {
     return [...(this.#byUser.get(userKey(user)) ?? [])]
   }
 
+  ofApp(appId: string): Session[] {
+    const sessions = [...this.#byUser.values()].flatMap((sessions) => [...sessions])
+    return sessions.filter((session) => session.appId === appId)
+  }
+
   has(user: UserRef) {
     return this.#byUser.has(userKey(user))
   }

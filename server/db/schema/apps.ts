@@ -1,14 +1,43 @@
-import { pgTable, text, uuid } from 'drizzle-orm/pg-core'
-import { createdAt } from './columns.ts'
+import type { AppSettings, KeyScope } from '@parley/contract'
+import { sql } from 'drizzle-orm'
+import {
+  bigserial,
+  date,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import { createdAt, instant } from './columns.ts'
 
 /** Facts about this database itself: the epoch of its event numbering. */
 export const service = pgTable('service', { key: text().primaryKey(), value: text().notNull() })
 
-export const apps = pgTable('apps', {
-  id: uuid().primaryKey(),
-  name: text().notNull(),
-  createdAt: createdAt(),
-})
+export const apps = pgTable(
+  'apps',
+  {
+    id: uuid().primaryKey(),
+    name: text().notNull(),
+    createdAt: createdAt(),
+    /** Its keys, tokens and sockets do not work since then. */
+    disabledAt: instant(),
+    /** It exists for nobody any more; the cleanup purges what it had, and then this row. */
+    deletedAt: instant(),
+    /** After how many days its messages are deleted. */
+    messageRetentionDays: integer(),
+    /** Null: that of the server. */
+    userAdminAccess: text().$type<AppSettings['userAdminAccess']>(),
+    /** What differs from the limits of the server. */
+    rateLimits: jsonb().$type<Partial<AppSettings['rateLimits']>>(),
+  },
+  (t) => [
+    index('apps_to_purge').on(t.deletedAt).where(sql`deleted_at is not null`),
+    index('apps_with_retention').on(t.id).where(sql`message_retention_days is not null`),
+  ],
+)
 
 /** The app that a row belongs to, and with which it is deleted. */
 export const appId = () =>
@@ -17,9 +46,45 @@ export const appId = () =>
     .references(() => apps.id, { onDelete: 'cascade' })
 
 /** Server API keys; only their SHA-256 is stored. */
-export const apiKeys = pgTable('api_keys', {
-  id: uuid().primaryKey(),
-  appId: appId(),
-  hash: text().notNull().unique(),
-  createdAt: createdAt(),
-})
+export const apiKeys = pgTable(
+  'api_keys',
+  {
+    id: uuid().primaryKey(),
+    appId: appId(),
+    hash: text().notNull().unique(),
+    createdAt: createdAt(),
+    name: text(),
+    scopes: text().array().$type<KeyScope[]>().notNull().default(['full']),
+    expiresAt: instant(),
+    /** Accurate to about a minute. */
+    lastUsedAt: instant(),
+  },
+  (t) => [index().on(t.appId)],
+)
+
+/** How many users of an app were active on a day, in UTC. */
+export const activeUsers = pgTable(
+  'active_users',
+  { appId: appId(), day: date().notNull(), count: integer().notNull() },
+  (t) => [primaryKey({ columns: [t.appId, t.day] })],
+)
+
+/**
+ * Who did what. Its trigger refuses changes, and deletes but those of the retention. An entry
+ * outlives its app: what the operator did is kept, so that a deletion can be proved.
+ */
+export const audit = pgTable(
+  'audit',
+  {
+    id: bigserial({ mode: 'number' }).primaryKey(),
+    createdAt: createdAt(),
+    appId: uuid(),
+    actor: text().$type<'operator' | 'key' | 'user' | 'system'>().notNull(),
+    keyId: uuid(),
+    userId: text(),
+    operation: text().notNull(),
+    target: jsonb().$type<Record<string, unknown>>().notNull(),
+    requestId: text(),
+  },
+  (t) => [index('audit_of_app').on(t.appId, t.id)],
+)

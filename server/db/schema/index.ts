@@ -3,7 +3,7 @@
  * in SQL. Each table carries `app_id` where its rows belong to an app, and every query takes the id
  * from the caller's credentials.
  */
-export { apiKeys, apps, service } from './apps.ts'
+export { activeUsers, apiKeys, apps, audit, service } from './apps.ts'
 export { channels, formerMembers, members, readMarks } from './channels.ts'
 export { connections, events, jobWorkers, nodes, stagedJobs, userStreams } from './delivery.ts'
 export { linkPreviews, messages, pins, reactions, tombstoneCounts } from './messages.ts'

@@ -1,12 +1,12 @@
-import { contract, type User } from '@parley/contract'
+import { contract } from '@parley/contract'
 import type { Caller, UserAdminAccess, WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
-import { encodeCursor, toPage } from '../cursors.ts'
 import { deleteUsers } from './delete.ts'
-import { namedAfter, selectNamedIds } from './search.ts'
+import { exportUser } from './export.ts'
+import { asListed, listUsers } from './list.ts'
 import { upsertUsers } from './upsert.ts'
-import { type Profile, selectProfiles, selectProfilesById } from './view.ts'
+import { selectProfiles, selectProfilesById } from './view.ts'
 
 const list = implementWithoutTransaction(
   contract.users.list,
@@ -15,25 +15,9 @@ const list = implementWithoutTransaction(
       const users = await selectProfilesById(db, { appId, ids: db`${ids}` })
       return { users: users.map(asListed), nextCursor: null }
     }
-    const rows = { limit: limit + 1, offset }
-    const which = db`
-      ${namedAfter(db, cursor)}
-      order by u.display_name, u.id
-      limit ${rows.limit}
-      offset ${offset}`
-    const profiles =
-      q === undefined
-        ? await selectProfiles(db, { appId, which })
-        : await selectProfilesById(db, {
-            appId,
-            ids: db`array(${selectNamedIds(db, { appId, q, cursor, ...rows })})`,
-          })
-    const { page, nextCursor } = toPage(profiles, limit, ({ name, id }) => encodeCursor(name, id))
-    return { users: page.map(asListed), nextCursor }
+    return listUsers(db, { appId, limit, offset, cursor, q })
   },
 )
-
-const asListed = ({ custom, email, ...user }: Profile): User => user
 
 const get = implementWithoutTransaction(contract.users.get, async ({ db, caller }, { userId }) => {
   const [profile] = await selectProfiles(db, { appId: caller.appId, which: db`u.id = ${userId}` })
@@ -82,13 +66,15 @@ export const users = {
   put,
   delete: remove,
   bulkDelete,
+  export: exportUser,
 } satisfies Implements<'users'>
 
 function requireAdminOf(
   { caller, services }: Pick<WriteContext<'userOrKey'>, 'caller' | 'services'>,
   userIds: string[],
 ) {
-  if (!mayAdminister(caller, services.userAdminAccess, userIds)) {
+  const access = caller.settings?.userAdminAccess ?? services.userAdminAccess
+  if (!mayAdminister(caller, access, userIds)) {
     throw new ApiError('FORBIDDEN', 'Only an API key or an admin token can administer other users')
   }
 }

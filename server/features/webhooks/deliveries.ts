@@ -1,6 +1,7 @@
-import { contract, limits, type WebhookDelivery } from '@parley/contract'
+import { contract, type Input, limits, type WebhookDelivery } from '@parley/contract'
 import { ApiError } from '../../core/errors.ts'
 import { implementWithoutTransaction } from '../../core/operation.ts'
+import type { Tx } from '../../db/client.ts'
 import { decodeNumberCursor, encodeCursor, toPage } from '../cursors.ts'
 import { deliveryColumns, found, requireWebhook } from './view.ts'
 
@@ -20,20 +21,25 @@ export const test = implementWithoutTransaction(
 
 export const deliveries = implementWithoutTransaction(
   contract.webhooks.deliveries,
-  async (ctx, { webhookId, limit, cursor }) => {
-    await requireWebhook(ctx, webhookId)
-    const before = cursor === undefined ? null : decodeNumberCursor(cursor)
-    const rows = await ctx.db<WebhookDelivery[]>`
-      select ${deliveryColumns(ctx.db)}
-      from webhook_deliveries wd
-      where wd.webhook_id = ${webhookId}
-        and ${before === null ? ctx.db`true` : ctx.db`wd.id < ${before}::bigint`}
-      order by wd.id desc
-      limit ${limit + 1}`
-    const { page, nextCursor } = toPage(rows, limit, ({ id }) => encodeCursor(id, ''))
-    return { deliveries: page, nextCursor }
-  },
+  ({ db, caller: { appId } }, page) => deliveriesOf(db, { appId, ...page }),
 )
+
+type DeliveriesPage = Input<typeof contract.webhooks.deliveries> & { appId: string }
+
+/** A page of the deliveries of a webhook, which must be the app's. */
+export async function deliveriesOf(db: Tx, { appId, webhookId, limit, cursor }: DeliveriesPage) {
+  await requireWebhook(db, { appId, webhookId })
+  const before = cursor === undefined ? null : decodeNumberCursor(cursor)
+  const rows = await db<WebhookDelivery[]>`
+    select ${deliveryColumns(db)}
+    from webhook_deliveries wd
+    where wd.webhook_id = ${webhookId}
+      and ${before === null ? db`true` : db`wd.id < ${before}::bigint`}
+    order by wd.id desc
+    limit ${limit + 1}`
+  const { page, nextCursor } = toPage(rows, limit, ({ id }) => encodeCursor(id, ''))
+  return { deliveries: page, nextCursor }
+}
 
 export const retry = implementWithoutTransaction(
   contract.webhooks.retry,
@@ -60,7 +66,7 @@ export const replay = implementWithoutTransaction(
   contract.webhooks.replay,
   async (ctx, { webhookId, since }) => {
     const { db, caller } = ctx
-    await requireWebhook(ctx, webhookId)
+    await requireWebhook(db, { appId: caller.appId, webhookId })
     // PostgreSQL refuses texts that are times here, like one of the year 0.
     const time = db`to_timestamp(${Date.parse(since) / 1_000}::float8)`
     const { count } = await db`

@@ -5,7 +5,7 @@ import { type Implements, implement, implementWithoutTransaction } from '../../c
 import { newWebhookSecret } from '../../core/signed-request.ts'
 import { deliveries, replay, retry, test } from './deliveries.ts'
 import { requireUrl } from './url.ts'
-import { found, webhookColumns } from './view.ts'
+import { found, selectWebhooks, webhookColumns } from './view.ts'
 
 const create = implement(contract.webhooks.create, async (ctx, { url, events, description }) => {
   requireUrl(ctx.services, url)
@@ -38,11 +38,7 @@ const create = implement(contract.webhooks.create, async (ctx, { url, events, de
 })
 
 const list = implementWithoutTransaction(contract.webhooks.list, async ({ db, caller }) => ({
-  webhooks: await db<Webhook[]>`
-    select ${webhookColumns(db)}
-    from webhooks wh
-    where wh.app_id = ${caller.appId}
-    order by wh.id`,
+  webhooks: await selectWebhooks(db, caller.appId),
 }))
 
 const update = implementWithoutTransaction(

@@ -1,4 +1,4 @@
-import type { Context } from '../../core/context.ts'
+import type { Webhook } from '@parley/contract'
 import { ApiError } from '../../core/errors.ts'
 import type { Tx } from '../../db/client.ts'
 
@@ -6,6 +6,12 @@ import type { Tx } from '../../db/client.ts'
 export const webhookColumns = (db: Tx) => db`
   wh.id, wh.url, wh.events, wh.description,
   wh.enabled, wh.disabled_reason, wh.failing_since, wh.created_at`
+
+export const selectWebhooks = (db: Tx, appId: string) => db<Webhook[]>`
+  select ${webhookColumns(db)}
+  from webhooks wh
+  where wh.app_id = ${appId}
+  order by wh.id`
 
 /** The columns of delivery `wd` that its app sees. */
 export const deliveryColumns = (db: Tx) => db`
@@ -22,13 +28,13 @@ export function found<Row>(row: Row | undefined): Row {
 
 /** Refuses ids of webhooks that the app does not have. */
 export async function requireWebhook(
-  { db, caller }: Pick<Context<'key'>, 'db' | 'caller'>,
-  webhookId: string,
+  db: Tx,
+  { appId, webhookId }: { appId: string; webhookId: string },
 ) {
   const [webhook] = await db<{ id: string }[]>`
     select wh.id
     from webhooks wh
     where wh.id = ${webhookId}
-      and wh.app_id = ${caller.appId}`
+      and wh.app_id = ${appId}`
   found(webhook)
 }

@@ -113,9 +113,9 @@ function* errorsOf({ auth, limit, path, method, input, errors }: Operation): Ite
 const authErrors: Record<Auth, readonly ErrorCode[]> = {
   none: [],
   admin: ['UNAUTHORIZED'],
-  key: ['UNAUTHORIZED'],
-  user: ['UNAUTHORIZED', 'INVALID_TOKEN'],
-  userOrKey: ['UNAUTHORIZED', 'INVALID_TOKEN'],
+  key: ['UNAUTHORIZED', 'FORBIDDEN', 'APP_DISABLED'],
+  user: ['UNAUTHORIZED', 'INVALID_TOKEN', 'APP_DISABLED'],
+  userOrKey: ['UNAUTHORIZED', 'INVALID_TOKEN', 'FORBIDDEN', 'APP_DISABLED'],
 }
 
 const nameOf = (codes: ErrorCode[]) => codes.join('_OR_')

@@ -1,0 +1,99 @@
+import { z } from 'zod'
+import * as field from './fields.ts'
+import { limits } from './limits.ts'
+import { operation } from './operation.ts'
+
+const ActorType = z.enum(['operator', 'key', 'user', 'system'])
+
+/** An entry of the audit log. */
+export const AuditEntry = z
+  .object({
+    id: z.string().meta({ description: 'Id of the entry.', examples: ['4711'] }),
+    createdAt: field.time('When it happened.'),
+    appId: field.appId().nullable(),
+    actor: z
+      .object({
+        type: ActorType.meta({
+          description:
+            'Who did it: the `operator`, an API `key`, a `user`, or a job of the server (`system`).',
+          examples: ['key'],
+        }),
+        keyId: field
+          .uuid()
+          .nullable()
+          .meta({
+            description: 'The API key.',
+            examples: ['019c9b1d-22bb-7c3d-9d4e-5f6071829304'],
+          }),
+        userId: z
+          .string()
+          .nullable()
+          .meta({ description: 'The user, or whom the key acted as.', examples: [null] }),
+      })
+      .meta({ description: 'Who did it.' }),
+    operation: z
+      .string()
+      .meta({ description: 'The operation that was carried out.', examples: ['messages.delete'] }),
+    target: z.record(z.string(), z.unknown()).meta({
+      description: 'What it was done to, by ids, and what was set. No content of messages.',
+      examples: [{ channelId: field.examples.channelId, messageId: field.examples.messageId }],
+    }),
+    requestId: z
+      .string()
+      .nullable()
+      .meta({ description: 'The `X-Request-Id` of the call.', examples: ['req-1'] }),
+  })
+  .meta({ id: 'AuditEntry', description: 'An entry of the audit log.' })
+export type AuditEntry = z.infer<typeof AuditEntry>
+
+const filter = {
+  operation: field
+    .text({ min: 1, max: limits.auditOperationLength })
+    .optional()
+    .meta({ description: 'Only this operation.', examples: ['members.remove'] }),
+  actor: ActorType.optional().meta({ description: 'Only by these.', examples: ['operator'] }),
+  userId: field
+    .userId()
+    .optional()
+    .meta({ description: 'Only by this user, or as them.', examples: ['ana'] }),
+  keyId: field
+    .uuid()
+    .optional()
+    .meta({
+      description: 'Only by this API key.',
+      examples: ['019c9b1d-22bb-7c3d-9d4e-5f6071829304'],
+    }),
+  limit: field.pageSize(limits.page.audit),
+  cursor: field.cursor(),
+}
+const output = z.object({
+  entries: z
+    .array(AuditEntry)
+    .meta({ description: 'Newest first. A page may have fewer than `limit`, and be followed.' }),
+  nextCursor: field.nextCursor(),
+})
+
+/** What operators, backends and moderators did, for the operator. */
+export const audit = {
+  list: operation({
+    method: 'GET',
+    path: '/admin/audit',
+    auth: 'admin',
+    summary: 'List the audit log',
+    description:
+      'Lists what the operator, API keys and moderating users did, of all apps. Nobody can change ' +
+      'an entry; the server deletes it once it is older than AUDIT_RETENTION_DAYS.',
+    input: z.object(filter),
+    output,
+  }),
+  listOfApp: operation({
+    method: 'GET',
+    path: '/admin/apps/{appId}/audit',
+    auth: 'admin',
+    summary: 'List the audit log of an app',
+    description: 'The same for one app, also once it is deleted.',
+    input: z.object({ appId: field.appId(), ...filter }),
+    output,
+    errors: [],
+  }),
+}

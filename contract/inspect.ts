@@ -1,0 +1,139 @@
+import { z } from 'zod'
+import { Channel } from './channels.ts'
+import * as field from './fields.ts'
+import { limits } from './limits.ts'
+import { Message } from './messages.ts'
+import { operation } from './operation.ts'
+import { User } from './users.ts'
+import { Webhook, WebhookDelivery } from './webhooks.ts'
+
+const appId = field.appId()
+const q = (what: string) =>
+  field
+    .text({ min: 1, max: limits.nameLength })
+    .optional()
+    .meta({ description: what, examples: ['an'] })
+
+/** A channel, as the operator sees it. */
+export const InspectedChannel = Channel.pick({ id: true, cid: true, type: true })
+  .extend({
+    name: z
+      .string()
+      .nullable()
+      .meta({ description: 'Its own name.', examples: ['general'] }),
+    workspaceId: field.workspaceId().nullable(),
+    createdBy: z.string().meta({ description: 'Who created it.', examples: ['ana'] }),
+    frozen: z.boolean().meta({ description: 'Only the backend may send.', examples: [false] }),
+    memberCount: z.int().meta({ description: 'How many members it has.', examples: [3] }),
+    lastSeq: z.int().meta({ description: 'The `seq` of its last message.', examples: [12] }),
+    lastActivityAt: field.time('When the last message was sent.'),
+    createdAt: field.time('When it was created.'),
+  })
+  .meta({ id: 'InspectedChannel', description: 'A channel, as the operator sees it.' })
+export type InspectedChannel = z.infer<typeof InspectedChannel>
+
+const cursor = field.cursor()
+const nextCursor = field.nextCursor()
+
+/** What an app has, for the operator. */
+export const inspect = {
+  users: operation({
+    method: 'GET',
+    path: '/admin/apps/{appId}/users',
+    auth: 'admin',
+    summary: 'List the users of an app',
+    description: 'Lists users by name. `q` matches a part of the name, in lower or upper case.',
+    input: z.object({
+      appId,
+      q: q('Part of the name, case-insensitive.'),
+      limit: field.pageSize(limits.page.users),
+      cursor,
+    }),
+    output: z.object({
+      users: z.array(User).meta({ description: 'By name, then id.' }),
+      nextCursor,
+    }),
+    errors: ['NOT_FOUND'],
+  }),
+  channels: operation({
+    method: 'GET',
+    path: '/admin/apps/{appId}/channels',
+    auth: 'admin',
+    summary: 'List the channels of an app',
+    description:
+      'Lists channels of every type, the newest first. `q` finds public channels and livestreams ' +
+      'by a part of their name; `userId` those that a user is a member of. Give one of the two.',
+    input: z
+      .object({
+        appId,
+        q: q('Part of the name of a public channel or livestream, case-insensitive.'),
+        userId: field
+          .userId()
+          .optional()
+          .meta({ description: 'Only channels of this member.', examples: ['ana'] }),
+        limit: field.pageSize(limits.page.channels),
+        cursor,
+      })
+      .refine(({ q, userId }) => q === undefined || userId === undefined, {
+        error: 'expected no userId beside it',
+        path: ['q'],
+      }),
+    output: z.object({
+      channels: z.array(InspectedChannel).meta({ description: 'Newest first.' }),
+      nextCursor,
+    }),
+    errors: ['NOT_FOUND'],
+  }),
+  messages: operation({
+    method: 'GET',
+    path: '/admin/apps/{appId}/channels/{channelId}/messages',
+    auth: 'admin',
+    summary: 'Read the messages of a channel',
+    description:
+      'Lists messages of a channel, the newest first, tombstones included. Each call about a ' +
+      'channel that is not open to everybody is noted in the audit log.',
+    input: z.object({
+      appId,
+      channelId: field.channelId(),
+      userId: field
+        .userId()
+        .optional()
+        .meta({ description: 'Only messages of this author.', examples: ['ana'] }),
+      limit: field.pageSize(limits.page.messages),
+      cursor,
+    }),
+    output: z.object({
+      messages: z.array(Message).meta({ description: 'Newest first. A page may end early.' }),
+      nextCursor,
+    }),
+    errors: ['NOT_FOUND'],
+  }),
+  webhooks: operation({
+    method: 'GET',
+    path: '/admin/apps/{appId}/webhooks',
+    auth: 'admin',
+    summary: 'List the webhooks of an app',
+    description: 'Lists all webhooks of an app, without their secrets.',
+    input: z.object({ appId }),
+    output: z.object({ webhooks: z.array(Webhook).meta({ description: 'Oldest first.' }) }),
+    errors: ['NOT_FOUND'],
+  }),
+  deliveries: operation({
+    method: 'GET',
+    path: '/admin/apps/{appId}/webhooks/{webhookId}/deliveries',
+    auth: 'admin',
+    summary: 'List the deliveries of a webhook',
+    description: `Lists what it was sent, and will be. Kept for ${limits.webhooks.deliveriesKeptHours} hours.`,
+    input: z.object({
+      appId,
+      webhookId: field.webhookId(),
+      limit: field.pageSize(limits.page.deliveries),
+      cursor,
+    }),
+    output: z.object({
+      deliveries: z.array(WebhookDelivery).meta({ description: 'Newest first.' }),
+      nextCursor,
+    }),
+    errors: ['NOT_FOUND'],
+  }),
+}

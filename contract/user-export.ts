@@ -1,0 +1,49 @@
+import { z } from 'zod'
+import * as field from './fields.ts'
+import { limits } from './limits.ts'
+import { operation } from './operation.ts'
+
+const kinds = [
+  'profile',
+  'device',
+  'preferences',
+  'workspace',
+  'membership',
+  'message',
+  'reaction',
+  'read',
+] as const
+
+/** One thing that is stored about a user. */
+export const ExportItem = z
+  .object({
+    kind: z.enum(kinds).meta({ description: 'What it is.', examples: ['message'] }),
+    data: z.record(z.string(), z.unknown()).meta({
+      description: 'The thing itself, with ids of what it belongs to. No tokens of devices.',
+      examples: [{ channelId: field.examples.channelId, seq: 12, text: 'Hello @ben' }],
+    }),
+  })
+  .meta({ id: 'ExportItem', description: 'One thing that is stored about a user.' })
+export type ExportItem = z.infer<typeof ExportItem>
+
+/** Everything about a user, in pages or as a stream. */
+export const exportUser = operation({
+  method: 'GET',
+  path: '/api/users/{userId}/export',
+  auth: 'key',
+  scope: 'full',
+  summary: 'Export the data of a user',
+  description:
+    'Everything personal that is stored about a user: profile, devices without their push ' +
+    'tokens, preferences, workspaces, memberships, messages, reactions and read positions; at ' +
+    `most ${limits.exportPage} things a page. With \`Accept: application/x-ndjson\` all pages ` +
+    'from the cursor on are streamed, one thing a line; the last line is ' +
+    '`{"kind":"end"}`, and a stream without it was cut short. What changes meanwhile may be in ' +
+    'it or not. Each export is noted in the audit log when it begins.',
+  input: z.object({ userId: field.userId(), cursor: field.cursor() }),
+  output: z.object({
+    items: z.array(ExportItem).meta({ description: 'By kind. A page may end early.' }),
+    nextCursor: field.nextCursor(),
+  }),
+  errors: ['NOT_FOUND', 'FORBIDDEN'],
+})

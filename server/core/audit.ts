@@ -1,0 +1,41 @@
+import type { Tx } from '../db/client.ts'
+import type { WriteContext } from './context.ts'
+
+/** What is noted of an act: ids and settings, and no content. */
+export type Act = { operation: string; appId?: string; target: Record<string, unknown> }
+type ActContext = Pick<WriteContext, 'db' | 'write' | 'caller'>
+
+/** Notes in the audit log what the caller does, in the transaction that does it. */
+export const noteAct = ({ db, write, caller }: ActContext, act: Act) =>
+  write(insertEntry(db, { ...actorOf(caller), ...act }))
+
+/** Notes what a job of the server has done. */
+export const noteJob = (db: Tx, act: Act) =>
+  insertEntry(db, { ...act, actor: 'system', keyId: null, userId: null, requestId: null })
+
+type Actor = {
+  actor: 'operator' | 'key' | 'user' | 'system'
+  appId?: string
+  keyId: string | null
+  userId: string | null
+  requestId: string | null
+}
+
+/** A backend may act as a user. */
+function actorOf(caller: ActContext['caller']): Actor {
+  const { requestId = null } = caller
+  if (!('appId' in caller)) return { actor: 'operator', keyId: null, userId: null, requestId }
+  const { appId, keyId = null } = caller
+  const userId = 'userId' in caller ? caller.userId : null
+  return { actor: keyId === null ? 'user' : 'key', appId, keyId, userId, requestId }
+}
+
+const insertEntry = (
+  db: Tx,
+  { appId, actor, keyId, userId, operation, target, requestId }: Actor & Act,
+) => db`
+  insert into audit (app_id, actor, key_id, user_id, operation, target, request_id)
+  values (
+    ${appId ?? null}, ${actor}, ${keyId}, ${userId},
+    ${operation}, ${db.json(target as never)}, ${requestId}
+  )`

@@ -1,0 +1,116 @@
+import { contract, limits, type Output } from '@parley/contract'
+import { implementWithoutTransaction } from '../../core/operation.ts'
+import type { Tx } from '../../db/client.ts'
+import { requireApp } from './view.ts'
+
+type Usage = Output<typeof contract.apps.usage>
+type Counted = Usage['users']
+
+/** Most rows are in these, and each names its app. */
+const TABLES = [
+  'users',
+  'devices',
+  'channels',
+  'members',
+  'messages',
+  'reactions',
+  'read_marks',
+  'user_streams',
+  'webhook_deliveries',
+]
+
+export const usage = implementWithoutTransaction(
+  contract.apps.usage,
+  async ({ db }, { appId, days }): Promise<Usage> => {
+    await requireApp(db, appId)
+    const [counts] = await countRows(db, appId)
+    if (!counts) throw new Error('the counts of an app returned no row')
+    const tables = await selectShares(db, appId)
+    const shares = new Map(tables.map(({ name, rows }) => [name, rows]))
+    const counted = (count: number, table: string): Counted => {
+      const isExact = count <= limits.usage.counted
+      return { count: isExact ? count : Math.max(count, shares.get(table) ?? 0), isExact }
+    }
+    const channels = counted(counts.channels, 'channels')
+    const known = tables.filter(({ bytes }) => bytes !== null)
+    return {
+      users: counted(counts.users, 'users'),
+      channels,
+      messages: channels.isExact
+        ? { count: counts.messages, isExact: true }
+        : { ...counted(counts.messages, 'messages'), isExact: false },
+      connectedUsers: counted(counts.connected, 'connections'),
+      storageBytes:
+        known.length === 0 ? null : known.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0),
+      activeUsers: await selectActiveUsers(db, { appId, days }),
+    }
+  },
+)
+
+type Counts = { users: number; channels: number; messages: number; connected: number }
+
+/** One row more than is counted tells that there are more. Each is read by an index of the app. */
+function countRows(db: Tx, appId: string) {
+  const most = limits.usage.counted + 1
+  const ofUsers = db`
+    select
+    from users u
+    where u.app_id = ${appId}
+      and u.deleted_at is null
+    limit ${most}`
+  const connected = db`
+    select
+    from connections con
+    where con.app_id = ${appId}
+    limit ${most}`
+  return db<Counts[]>`
+    select
+      (select count(*)::int from (${ofUsers}) u) as users,
+      (select count(*)::int from (${connected}) con) as connected,
+      of_channels.*
+    from (
+      select count(*)::int as channels, coalesce(sum(c.last_seq), 0)::float8 as messages
+      from (
+        select c.last_seq
+        from channels c
+        where c.app_id = ${appId}
+          and c.deleted_at is null
+        limit ${most}
+      ) c
+    ) of_channels`
+}
+
+type Share = { name: string; rows: number | null; bytes: number | null }
+
+/**
+ * What share of each table is the app's, as the statistics of the database say it: of the apps with
+ * the most rows they know the share, others have next to nothing.
+ */
+const selectShares = (db: Tx, appId: string) => db<Share[]>`
+  select
+    tables.name,
+    (known.share * c.reltuples)::float8 as "rows",
+    round(known.share * pg_total_relation_size(c.oid))::float8 as bytes
+  from unnest(${TABLES}::text[]) tables (name)
+  join pg_class c on c.oid = to_regclass(tables.name)
+  left join lateral (
+    select coalesce(s.most_common_freqs[array_position(s.ids, ${appId})], 0) as share
+    from (
+      select
+        s.most_common_vals::text::text[] as ids,
+        s.most_common_freqs
+      from pg_stats s
+      where s.schemaname = current_schema()
+        and s.tablename = tables.name
+        and s.attname = 'app_id'
+    ) s
+  ) known on true`
+
+const selectActiveUsers = (db: Tx, { appId, days }: { appId: string; days: number }) => db<
+  Usage['activeUsers']
+>`
+  select au.day::text as day, au.count as users
+  from active_users au
+  where au.app_id = ${appId}
+    and au.day > (now() at time zone 'utc')::date - ${days}::int
+  order by au.day desc`

@@ -1,0 +1,155 @@
+import { contract, type InspectedChannel } from '@parley/contract'
+import { noteAct } from '../core/audit.ts'
+import { ApiError } from '../core/errors.ts'
+import { type Implements, implement, implementWithoutTransaction } from '../core/operation.ts'
+import type { Fragment, Tx } from '../db/client.ts'
+import { isOpen, selectChannel } from './access.ts'
+import { requireApp } from './apps/view.ts'
+import { decodeIdCursor, decodeNumberCursor, encodeCursor, toPage } from './cursors.ts'
+import { selectMessagePage } from './messages/view.ts'
+import { selectNamed } from './search.ts'
+import { listUsers } from './users/list.ts'
+import { deliveriesOf } from './webhooks/deliveries.ts'
+import { selectWebhooks } from './webhooks/view.ts'
+
+const users = implementWithoutTransaction(
+  contract.inspect.users,
+  async ({ db }, { appId, ...page }) => {
+    await requireApp(db, appId)
+    return listUsers(db, { appId, offset: 0, ...page })
+  },
+)
+
+const channels = implementWithoutTransaction(
+  contract.inspect.channels,
+  async ({ db }, { appId, q, userId, limit, cursor }) => {
+    await requireApp(db, appId)
+    const before = cursor === undefined ? db`true` : db`id < ${decodeIdCursor(cursor)}`
+    const query = { appId, before, count: limit + 1 }
+    const ids =
+      q === undefined ? newestIds(db, { ...query, userId }) : namedIds(db, { ...query, q })
+    const found = await db<InspectedChannel[]>`
+      select
+        c.id, c.cid, c.type, c.name, c.workspace_id, c.created_by,
+        coalesce(c.frozen, false) as frozen, c.member_count, c.last_seq,
+        c.last_activity_at, c.created_at
+      from channels c
+      where c.id = any(array(${ids}))
+        and c.app_id is not distinct from ${appId}
+      order by c.id desc`
+    const { page, nextCursor } = toPage(found, limit, ({ id }) => encodeCursor(id, ''))
+    return { channels: page, nextCursor }
+  },
+)
+
+type ChannelIds = { appId: string; before: Fragment; count: number }
+
+/** Of all channels, or of those of a member. */
+function newestIds(
+  db: Tx,
+  { appId, before, count, userId }: ChannelIds & { userId: string | undefined },
+) {
+  if (userId === undefined)
+    return db`
+      select c.id
+      from channels c
+      where c.app_id = ${appId}
+        and c.deleted_at is null
+        and ${before}
+      order by c.app_id desc, c.id desc
+      limit ${count}`
+  return db`
+    select c.id
+    from members m
+    join channels c on c.id = m.channel_id and c.deleted_at is null
+    where m.app_id = ${appId}
+      and m.user_id = ${userId}
+      and ${before}
+    order by c.id desc
+    limit ${count}`
+}
+
+/** Open channels with a part of the name: only these are in the index of names. */
+function namedIds(db: Tx, { appId, before, count, q }: ChannelIds & { q: string }) {
+  const inOrder = (rows: number) => db`
+    select newest.id, newest.name
+    from (
+      select c.id, c.name, c.type
+      from channels c
+      where c.app_id = ${appId}
+        and c.deleted_at is null
+        and ${before}
+      order by c.app_id desc, c.id desc
+      limit ${rows}
+    ) newest
+    where newest.type in ('public', 'livestream')`
+  const byKeys = db`
+    select named.id, named.name
+    from (
+      select id, name
+      from channels_named(${appId}, 'public', ${q})
+      union all
+      select id, name
+      from channels_named(${appId}, 'livestream', ${q})
+    ) named
+    where ${before}`
+  return db`
+    select named.id
+    from (${selectNamed(db, { q, inOrder, byKeys, order: db`id desc`, count })}) named`
+}
+
+const messages = implement(
+  contract.inspect.messages,
+  async (ctx, { appId, channelId, userId, limit, cursor }) => {
+    const { db } = ctx
+    await requireApp(db, appId)
+    const [channel] = await selectChannel(db, appId, channelId)
+    if (!channel) throw new ApiError('NOT_FOUND', 'Channel not found')
+    // The number in a cursor was read from this very list.
+    const before =
+      cursor === undefined ? db`true` : db`msg.seq < ${decodeNumberCursor(cursor)}::int`
+    const rows = db`
+      select msg.*
+      from messages msg
+      where msg.channel_id = ${channelId}
+        and ${userId === undefined ? db`true` : db`msg.user_id collate "C" = ${userId}`}
+        and ${before}
+      order by msg.seq desc
+      limit ${limit + 1}`
+    const order = db`page.seq desc`
+    const { messages, found } = await selectMessagePage(db, { viewer: null, rows, order })
+    const page = messages.slice(0, limit)
+    const last = found > page.length ? page.at(-1) : undefined
+    if (!isOpen(channel.type))
+      noteAct(ctx, {
+        operation: 'inspect.messages',
+        appId,
+        target: { channelId, from: page.at(-1)?.seq ?? null, to: page[0]?.seq ?? null },
+      })
+    return { messages: page, nextCursor: last ? encodeCursor(String(last.seq), '') : null }
+  },
+)
+
+const webhooks = implementWithoutTransaction(
+  contract.inspect.webhooks,
+  async ({ db }, { appId }) => {
+    await requireApp(db, appId)
+    return { webhooks: await selectWebhooks(db, appId) }
+  },
+)
+
+const deliveries = implementWithoutTransaction(
+  contract.inspect.deliveries,
+  async ({ db }, { appId, ...page }) => {
+    await requireApp(db, appId)
+    return deliveriesOf(db, { appId, ...page })
+  },
+)
+
+export const inspect = {
+  users,
+  channels,
+  messages,
+  webhooks,
+  deliveries,
+} satisfies Implements<'inspect'>

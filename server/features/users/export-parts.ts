@@ -1,0 +1,233 @@
+import { type ExportItem, limits } from '@parley/contract'
+import type { Fragment, Tx } from '../../db/client.ts'
+import { isoTime } from '../../db/sql.ts'
+
+export type ExportRef = { appId: string; userId: string }
+/** The key of a row within its part: an id, and what orders the rows of that id. */
+export type ExportPosition = { first: string; second: string }
+
+export const START: ExportPosition = { first: '00000000-0000-0000-0000-000000000000', second: '0' }
+/** How many channels of a user one page looks at. */
+const CHANNELS = 100
+
+type PartQuery = ExportRef & ExportPosition
+type Part = {
+  kind: ExportItem['kind']
+  /** Whether a cursor may name it. */
+  isPosition: (position: ExportPosition) => boolean
+  /**
+   * Rows after the position, with their `place`, `first`, `second` and `data`; and where to go on
+   * once there are none, unless that is the next part.
+   */
+  select: (db: Tx, query: PartQuery) => Promise<{ rows: Fragment; end?: ExportPosition }>
+}
+
+const isNumbered = ({ second }: ExportPosition) =>
+  /^\d{1,10}$/.test(second) && Number(second) <= limits.largestInteger
+
+/** Rows that are ordered by an id. `from` selects them as `entry`, with this id and data. */
+const byId = (
+  kind: Part['kind'],
+  from: (db: Tx, query: PartQuery) => { id: Fragment; data: Fragment; rows: Fragment },
+): Part => ({
+  kind,
+  isPosition: isNumbered,
+  select: async (db, query) => {
+    const { id, data, rows } = from(db, query)
+    return {
+      rows: db`
+        select
+          row_number() over (order by ${id}) as place,
+          ${id}::text as first, '0' as second, ${data} as data
+        from ${rows}
+          and ${id} > ${query.first}
+        order by ${id}
+        limit ${limits.exportPage}`,
+    }
+  },
+})
+
+/** A single row, or none. */
+const single = (
+  kind: Part['kind'],
+  from: (db: Tx, query: PartQuery) => { data: Fragment; rows: Fragment },
+): Part => ({
+  kind,
+  isPosition: isNumbered,
+  select: async (db, query) => {
+    const { data, rows } = from(db, query)
+    return {
+      rows: db`
+        select 1 as place, ${START.first} as first, '0' as second, ${data} as data
+        from ${rows}`,
+    }
+  },
+})
+
+/** Rows that are numbered in a channel. `keys` selects, in a channel, those after `afterSeq`. */
+const byChannel = (
+  kind: Part['kind'],
+  from: (
+    db: Tx,
+    query: PartQuery & { channelId: Fragment; afterSeq: Fragment },
+  ) => { keys: Fragment; data: Fragment; rows: Fragment },
+): Part => ({
+  kind,
+  isPosition: isNumbered,
+  select: async (db, query) => {
+    const slice = await selectChannelIds(db, query)
+    const { keys, data, rows } = from(db, {
+      ...query,
+      channelId: db`own.id`,
+      afterSeq: db`(case when own.id = ${query.first} then ${query.second}::int else 0 end)`,
+    })
+    const last = slice.length < CHANNELS ? undefined : slice.at(-1)
+    return {
+      ...(last && { end: { first: last, second: String(limits.largestInteger) } }),
+      // Keys first: what users wrote is read for one page only.
+      rows: db`
+        select
+          row_number() over (order by found.channel_id, found.seq) as place,
+          found.channel_id::text as first, found.seq::text as second, ${data} as data
+        from (
+          select own.id as channel_id, key.seq
+          from unnest(${slice}::uuid[]) own (id)
+          cross join lateral (${keys} limit ${limits.exportPage}) key
+          order by own.id, key.seq
+          limit ${limits.exportPage}
+        ) found
+        join ${rows}`,
+    }
+  },
+})
+
+/** The next channels that the user is, or once was, a member of. */
+async function selectChannelIds(db: Tx, { appId, userId, first }: PartQuery) {
+  const rows = await db<{ id: string }[]>`
+    select own.channel_id as id
+    from (
+      select m.channel_id
+      from members m
+      where m.app_id = ${appId}
+        and m.user_id = ${userId}
+      union
+      select fm.channel_id
+      from former_members fm
+      where fm.app_id = ${appId}
+        and fm.user_id = ${userId}
+    ) own
+    where own.channel_id >= ${first}
+    order by own.channel_id
+    limit ${CHANNELS}`
+  return rows.map(({ id }) => id)
+}
+
+/** What is exported, in this order. Secrets are left out: the push tokens of devices. */
+export const exportParts: Part[] = [
+  single('profile', (db, { appId, userId }) => ({
+    data: db`jsonb_build_object(
+      'id', u.id, 'name', u.name, 'email', u.email, 'image', u.image, 'custom', u.custom,
+      'lastActiveAt', ${isoTime(db, db`u.last_active_at`)},
+      'createdAt', ${isoTime(db, db`u.created_at`)},
+      'updatedAt', ${isoTime(db, db`u.updated_at`)}
+    )`,
+    rows: db`users u
+        where u.app_id = ${appId}
+          and u.id = ${userId}`,
+  })),
+  byId('device', (db, { appId, userId }) => ({
+    id: db`d.id`,
+    data: db`jsonb_build_object(
+      'id', d.id, 'platform', d.platform, 'provider', d.provider,
+      'deviceId', d.device_id, 'appVersion', d.app_version,
+      'createdAt', ${isoTime(db, db`d.created_at`)},
+      'updatedAt', ${isoTime(db, db`d.updated_at`)}
+    )`,
+    rows: db`devices d
+        where d.app_id = ${appId}
+          and d.user_id = ${userId}`,
+  })),
+  single('preferences', (db, { appId, userId }) => ({
+    data: db`jsonb_build_object(
+      'chosen', pref.chosen, 'updatedAt', ${isoTime(db, db`pref.updated_at`)}
+    )`,
+    rows: db`preferences pref
+        where pref.app_id = ${appId}
+          and pref.user_id = ${userId}`,
+  })),
+  byId('workspace', (db, { appId, userId }) => ({
+    id: db`wm.workspace_id`,
+    data: db`jsonb_build_object(
+      'workspaceId', wm.workspace_id, 'role', wm.role,
+      'joinedAt', ${isoTime(db, db`wm.joined_at`)}
+    )`,
+    rows: db`workspace_members wm
+        where wm.app_id = ${appId}
+          and wm.user_id = ${userId}`,
+  })),
+  byId('membership', (db, { appId, userId }) => ({
+    id: db`m.channel_id`,
+    data: db`jsonb_build_object(
+      'channelId', m.channel_id, 'role', m.role, 'lastReadSeq', m.last_read_seq,
+      'starred', m.starred, 'muted', m.muted, 'custom', m.custom,
+      'joinedAt', ${isoTime(db, db`m.joined_at`)}
+    )`,
+    rows: db`members m
+        where m.app_id = ${appId}
+          and m.user_id = ${userId}`,
+  })),
+  byChannel('message', (db, { userId, channelId, afterSeq }) => ({
+    keys: db`
+      select msg.seq
+      from messages msg
+      where msg.channel_id = ${channelId}
+        and msg.user_id collate "C" = ${userId}
+        and msg.seq > ${afterSeq}
+      order by msg.seq`,
+    data: db`jsonb_build_object(
+      'id', msg.id, 'channelId', msg.channel_id, 'seq', msg.seq, 'parentId', msg.parent_id,
+      'text', msg.text, 'mentions', msg.mentions, 'attachments', msg.attachments,
+      'custom', msg.custom, 'clientId', msg.client_id,
+      'createdAt', ${isoTime(db, db`msg.created_at`)},
+      'editedAt', ${isoTime(db, db`msg.edited_at`)},
+      'deletedAt', ${isoTime(db, db`msg.deleted_at`)}
+    )`,
+    rows: db`messages msg on msg.channel_id = found.channel_id and msg.seq = found.seq`,
+  })),
+  {
+    kind: 'reaction',
+    isPosition: ({ second }) => second.length <= limits.emojiBytes,
+    select: async (db, { appId, userId, first, second }) => ({
+      rows: db`
+        select
+          row_number() over (order by r.message_id, r.emoji) as place,
+          r.message_id::text as first, r.emoji as second,
+          jsonb_build_object(
+            'messageId', r.message_id, 'emoji', r.emoji,
+            'createdAt', ${isoTime(db, db`r.created_at`)}
+          ) as data
+        from reactions r
+        where r.app_id = ${appId}
+          and r.user_id = ${userId}
+          and (r.message_id, r.emoji) > (${first}, ${second})
+        order by r.message_id, r.emoji
+        limit ${limits.exportPage}`,
+    }),
+  },
+  byChannel('read', (db, { userId, channelId, afterSeq }) => ({
+    keys: db`
+      select rm.seq
+      from read_marks rm
+      where rm.channel_id = ${channelId}
+        and rm.user_id = ${userId}
+        and rm.seq > ${afterSeq}
+      order by rm.seq`,
+    data: db`jsonb_build_object(
+      'channelId', rm.channel_id, 'seq', rm.seq, 'readAt', ${isoTime(db, db`rm.read_at`)}
+    )`,
+    rows: db`read_marks rm
+          on rm.channel_id = found.channel_id
+          and rm.user_id = ${userId}
+          and rm.seq = found.seq`,
+  })),
+]

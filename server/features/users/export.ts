@@ -1,0 +1,74 @@
+import { contract, type ExportItem, limits } from '@parley/contract'
+import { noteAct } from '../../core/audit.ts'
+import { ApiError } from '../../core/errors.ts'
+import { implement } from '../../core/operation.ts'
+import type { Fragment, Tx } from '../../db/client.ts'
+import { decodeCursor, encodeCursor, invalidCursor } from '../cursors.ts'
+import { type ExportPosition, type ExportRef, exportParts, START } from './export-parts.ts'
+
+export const exportUser = implement(contract.users.export, async (ctx, { userId, cursor }) => {
+  const { appId } = ctx.caller
+  const { db } = ctx
+  const { count } = await db`
+    select
+    from users u
+    where u.app_id = ${appId}
+      and u.id = ${userId}
+      and u.deleted_at is null`
+  if (count === 0) throw new ApiError('NOT_FOUND', 'User not found')
+  if (cursor === undefined) noteAct(ctx, { operation: 'users.export', target: { userId } })
+  const from = cursor === undefined ? { part: 0, ...START } : positionOf(cursor)
+  const { items, next } = await readPage(db, { appId, userId }, from)
+  return {
+    items,
+    nextCursor: next && encodeCursor(String(next.part), `${next.first}:${next.second}`),
+  }
+})
+
+type Place = ExportPosition & { part: number }
+
+function positionOf(cursor: string): Place {
+  const [part, key] = decodeCursor(cursor)
+  const [, first = '', second = ''] = /^([0-9a-f-]{36}|):(.*)$/s.exec(key) ?? []
+  const place = { part: Number(part), first: first || START.first, second: second || START.second }
+  const known = /^\d{1,2}$/.test(part) ? exportParts[place.part] : undefined
+  if (!known?.isPosition(place)) throw invalidCursor()
+  return place
+}
+
+type Row = ExportPosition & { data: ExportItem['data']; found: number }
+
+/** Parts are read one after the other, until a page has something or there are no more. */
+async function readPage(db: Tx, user: ExportRef, from: Place) {
+  for (let place = from; ; ) {
+    const part = exportParts[place.part]
+    if (!part) return { items: [], next: null }
+    const { rows: which, end } = await part.select(db, { ...user, ...place })
+    const rows = await selectRows(db, which)
+    const items = rows.map(({ data }) => ({ kind: part.kind, data }))
+    const last = rows.at(-1)
+    const isFull = last && (rows.length < last.found || last.found >= limits.exportPage)
+    const next = isFull ? { ...place, first: last.first, second: last.second } : after(place, end)
+    const isLast = exportParts[next.part] === undefined
+    if (items.length > 0 || isLast) return { items, next: isLast ? null : next }
+    // A slice of channels without anything of the user is a page of its own: it has an end.
+    if (end) return { items, next }
+    place = next
+  }
+}
+
+const after = ({ part }: Place, end: ExportPosition | undefined): Place =>
+  end ? { part, ...end } : { part: part + 1, ...START }
+
+/** As many rows as an answer has room for, but at least one. */
+const selectRows = (db: Tx, which: Fragment) => db<Row[]>`
+  select measured.first, measured.second, measured.data, measured.found
+  from (
+    select
+      part.*,
+      (count(*) over ())::int as found,
+      sum(octet_length(part.data::text)) over (order by part.place) as bytes
+    from (${which}) part
+  ) measured
+  where measured.bytes <= ${limits.answerBytes} or measured.place = 1
+  order by measured.place`

@@ -1,0 +1,35 @@
+import type { User } from '@parley/contract'
+import type { Tx } from '../../db/client.ts'
+import { encodeCursor, toPage } from '../cursors.ts'
+import { namedAfter, selectNamedIds } from './search.ts'
+import { type Profile, selectProfiles, selectProfilesById } from './view.ts'
+
+type UsersPage = {
+  appId: string
+  limit: number
+  offset: number
+  cursor?: string | undefined
+  /** A part of the name. */
+  q?: string | undefined
+}
+
+/** A page of the users of an app, by name. */
+export async function listUsers(db: Tx, { appId, limit, offset, cursor, q }: UsersPage) {
+  const rows = { limit: limit + 1, offset }
+  const which = db`
+    ${namedAfter(db, cursor)}
+    order by u.display_name, u.id
+    limit ${rows.limit}
+    offset ${offset}`
+  const profiles =
+    q === undefined
+      ? await selectProfiles(db, { appId, which })
+      : await selectProfilesById(db, {
+          appId,
+          ids: db`array(${selectNamedIds(db, { appId, q, cursor, ...rows })})`,
+        })
+  const { page, nextCursor } = toPage(profiles, limit, ({ name, id }) => encodeCursor(name, id))
+  return { users: page.map(asListed), nextCursor }
+}
+
+export const asListed = ({ custom, email, ...user }: Profile): User => user
