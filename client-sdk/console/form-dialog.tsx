@@ -8,7 +8,7 @@ type Props = {
   submit: string
   isDangerous?: boolean
   isReady?: boolean
-  /** The dialog closes when it resolves, and shows the refusal when it rejects. */
+  /** Goes on to what follows the dialog. If it rejects, the dialog shows the refusal. */
   onSubmit: () => Promise<unknown>
   onClose: () => void
   children: ReactNode
@@ -32,7 +32,6 @@ export function FormDialog({
     setBusy(true)
     try {
       await onSubmit()
-      onClose()
     } catch (error) {
       noteFailure(error)
       setRefusal(describeError(error))

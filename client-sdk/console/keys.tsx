@@ -66,6 +66,7 @@ export function Keys({ app, onChange }: Props) {
           isDangerous
           onSubmit={async () => {
             await api.apps.deleteKey({ appId: app.id, keyId: open.key.id })
+            close()
             onChange()
           }}
           onClose={close}

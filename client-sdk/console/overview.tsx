@@ -33,7 +33,7 @@ const Figures = ({ usage }: { usage: Usage }) => (
     <div className="card figure">
       <dt>Storage</dt>
       <dd>{usage.storageBytes === null ? '–' : bytesOf(usage.storageBytes)}</dd>
-      <small>estimate</small>
+      <dd className="figure-note">estimate</dd>
     </div>
   </dl>
 )
@@ -44,7 +44,7 @@ const Figure = ({ title, value: { count, isExact } }: FigureProps) => (
   <div className="card figure">
     <dt>{title}</dt>
     <dd title={countOf(count)}>{shortCountOf(count)}</dd>
-    <small>{isExact ? 'exact' : 'estimate'}</small>
+    <dd className="figure-note">{isExact ? 'exact' : 'estimate'}</dd>
   </div>
 )
 

@@ -10,7 +10,7 @@ type Props = { app: AppRecord; onChange: () => void }
 /** What the operator may set for an app, and its end. */
 export const Settings = (props: Props) => (
   <>
-    <Fields key={JSON.stringify(props.app.settings)} {...props} />
+    <Fields {...props} />
     <DangerZone {...props} />
   </>
 )
@@ -134,7 +134,7 @@ function DangerZone({ app, onChange }: Props) {
           title={`Disable ${app.name}?`}
           submit="Disable"
           isDangerous
-          onSubmit={() => setEnabled(false)}
+          onSubmit={() => setEnabled(false).then(close)}
           onClose={close}
         >
           <p className="muted">Its sockets are closed, and all calls are refused.</p>
