@@ -47,6 +47,7 @@ export function AppPage({ appId, tab: named, path }: Props) {
         {Object.entries(tabs).map(([name, title]) => (
           <a
             key={name}
+            ref={name === tab ? showTab : undefined}
             href={addressOf(['apps', appId, name])}
             aria-current={name === tab ? 'page' : undefined}
           >
@@ -58,6 +59,9 @@ export function AppPage({ appId, tab: named, path }: Props) {
     </>
   )
 }
+
+/** On a narrow screen not all tabs are visible. */
+const showTab = (tab: HTMLAnchorElement | null) => tab?.scrollIntoView({ block: 'nearest' })
 
 type TabProps = { app: AppRecord; onChange: () => void; path: readonly string[] }
 

@@ -54,7 +54,7 @@ export function Audit({ appId }: { appId?: string }) {
 }
 
 const columns: Column<AuditEntry>[] = [
-  { title: 'When', cell: ({ createdAt }) => <When iso={createdAt} /> },
+  { title: 'When', cell: ({ createdAt }) => <When iso={createdAt} isExact /> },
   { title: 'Who', cell: ({ actor }) => whoOf(actor) },
   { title: 'What', cell: ({ operation }) => <code>{operation}</code> },
   { title: 'Of what', cell: ({ target }) => <Target target={target} />, isMinor: true },

@@ -86,8 +86,7 @@ const keyColumns: Column<ApiKey>[] = [
     cell: ({ id, name }) => (
       <>
         {name ?? <span className="muted">Without a name</span>}
-        <br />
-        <span className="id">{id}</span>
+        <span className="id minor">{id}</span>
       </>
     ),
   },

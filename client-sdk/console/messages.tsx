@@ -53,7 +53,8 @@ const MessageRow = ({ message }: { message: Message }) => (
   <li>
     <header>
       <strong>{message.user.name}</strong>
-      <When iso={message.createdAt} />
+      <span className="id">{message.user.id}</span>
+      <When iso={message.createdAt} isExact />
       {message.parentId !== null && <span className="badge">Reply</span>}
       {message.pinned && <span className="badge">Pinned</span>}
       <span className="id">#{message.seq}</span>
@@ -62,7 +63,7 @@ const MessageRow = ({ message }: { message: Message }) => (
       <p>{message.text}</p>
     ) : (
       <p className="muted">
-        Deleted <When iso={message.deletedAt} />
+        Deleted <When iso={message.deletedAt} isExact />
       </p>
     )}
   </li>
