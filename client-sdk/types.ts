@@ -179,7 +179,7 @@ export interface Api {
     }>
     /**
      * Counts what an app has, at a low cost whatever its size: large counts and the storage are
-     * estimates. The active users are exact.
+     * estimates. Active users are counted once a day each.
      *
      * `GET /admin/apps/{appId}/usage`
      */

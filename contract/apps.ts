@@ -189,7 +189,7 @@ export const apps = {
     summary: 'Get the usage of an app',
     description:
       'Counts what an app has, at a low cost whatever its size: large counts and the storage are ' +
-      'estimates. The active users are exact.',
+      'estimates. Active users are counted once a day each.',
     input: Ref.extend({
       days: z
         .int()

@@ -75,6 +75,7 @@ export const Variables = z.object({
   PRESENCE_GRACE_SECONDS: wholeNumber(0, 3_600).default(limits.presenceGraceSeconds),
   PURGE_EMPTY_AFTER_DAYS: wholeNumber(0, 36_500).default(0),
   CONSOLE: z.enum(['on', 'off'], 'expected on or off').default('on'),
+  AUDIT_RETENTION_DAYS: wholeNumber(0, 36_500).default(365),
   JOBS: z.enum(['on', 'external', 'off']).default('on'),
   LINK_PREVIEW_ALLOW_HOSTS: list.pipe(z.array(hostWithPort)).default([]),
   WEBHOOK_ALLOW_HOSTS: list.pipe(z.array(hostWithPort)).default([]),
@@ -141,6 +142,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
     sendMemoryBytes: variables.SEND_MEMORY_MB * BYTES_PER_MB,
     presenceGraceSeconds: variables.PRESENCE_GRACE_SECONDS,
     purgeEmptyAfterDays: variables.PURGE_EMPTY_AFTER_DAYS,
+    auditRetentionDays: variables.AUDIT_RETENTION_DAYS,
     jobs: variables.JOBS,
     previews: {
       allowedHosts: variables.LINK_PREVIEW_ALLOW_HOSTS.map((entry) => entry.toLowerCase()),

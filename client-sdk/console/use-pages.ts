@@ -1,21 +1,23 @@
-import { useEffect, useRef, useState } from 'react'
+import { useCallback, useEffect, useRef, useState } from 'react'
 import { describeError } from '../playground/toasts.tsx'
 import { useSession } from './session.tsx'
 import type { Problem } from './use-data.ts'
 
-type Page<Row> = { rows: Row[]; nextCursor: string | null | undefined }
+type Page<Row> = { rows: Row[]; nextCursor: string | null }
 type State<Row> = {
-  key: string
   rows: Row[]
-  nextCursor: string | undefined
+  nextCursor: string | null
   isLoading: boolean
   problem?: Problem
 }
-export type Pages<Row> = Omit<State<Row>, 'key' | 'nextCursor'> & {
+export type Pages<Row> = Omit<State<Row>, 'nextCursor'> & {
   hasMore: boolean
   loadMore: () => void
+  /** Starts again with the first page. */
   reload: () => void
 }
+
+const nothing = { rows: [], nextCursor: null, isLoading: true }
 
 /** A list that is loaded page by page. Another key starts a new list. */
 export function usePages<Row>(
@@ -23,50 +25,45 @@ export function usePages<Row>(
   key: string,
 ): Pages<Row> {
   const { noteFailure } = useSession()
-  const empty: State<Row> = { key, rows: [], nextCursor: undefined, isLoading: true }
-  const [state, setState] = useState(empty)
-  const [round, setRound] = useState(0)
+  const [state, setState] = useState<State<Row>>(nothing)
   const newestLoad = useRef(load)
   newestLoad.current = load
-  const isCurrent = useRef('')
+  /** An answer counts only if nothing was asked after it. */
+  const asked = useRef(0)
 
-  const loadFrom = (cursor: string | undefined, before: Row[]) => {
-    const asked = `${key} ${round}`
-    setState((state) => ({ ...state, key, rows: before, isLoading: true }))
-    newestLoad.current(cursor).then(
-      ({ rows, nextCursor }) => {
-        if (isCurrent.current !== asked) return
-        setState({
-          key,
-          rows: [...before, ...rows],
-          nextCursor: nextCursor ?? undefined,
-          isLoading: false,
-        })
-      },
-      (error) => {
-        if (isCurrent.current !== asked) return
+  const loadFrom = useCallback(
+    async (cursor: string | undefined, before: Row[]) => {
+      asked.current += 1
+      const own = asked.current
+      setState(({ rows, nextCursor }) => ({ rows, nextCursor, isLoading: true }))
+      try {
+        const { rows, nextCursor } = await newestLoad.current(cursor)
+        if (own === asked.current)
+          setState({ rows: [...before, ...rows], nextCursor, isLoading: false })
+      } catch (error) {
+        if (own !== asked.current) return
         noteFailure(error)
         setState((state) => ({ ...state, isLoading: false, problem: describeError(error) }))
-      },
-    )
-  }
+      }
+    },
+    [noteFailure],
+  )
+  const reload = useCallback(() => void loadFrom(undefined, []), [loadFrom])
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new key or round starts a new list
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another key starts a new list
   useEffect(() => {
-    isCurrent.current = `${key} ${round}`
-    loadFrom(undefined, [])
+    setState(nothing)
+    reload()
     return () => {
-      isCurrent.current = ''
+      asked.current += 1
     }
-  }, [key, round])
+  }, [key, reload])
 
-  const current = state.key === key ? state : empty
+  const { nextCursor, ...shown } = state
   return {
-    rows: current.rows,
-    isLoading: current.isLoading,
-    ...(current.problem && { problem: current.problem }),
-    hasMore: current.nextCursor !== undefined,
-    loadMore: () => loadFrom(current.nextCursor, current.rows),
-    reload: () => setRound((round) => round + 1),
+    ...shown,
+    hasMore: nextCursor !== null,
+    loadMore: () => void loadFrom(nextCursor ?? undefined, shown.rows),
+    reload,
   }
 }

@@ -86,7 +86,9 @@ async function createServer({ config, secrets, databaseUrl, db }: Setup) {
     db,
     publisher,
     metrics,
+    staging,
     purgeEmptyAfterDays: config.purgeEmptyAfterDays,
+    auditRetentionDays: config.auditRetentionDays,
     onError: (error, task) => app.log.error({ err: error, task }, 'cleanup failed'),
   })
   const workers = config.jobs === 'external' ? watchWorkers({ db }) : undefined

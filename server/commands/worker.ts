@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import { readConfig } from '../config.ts'
 import type { EventPublisher } from '../core/event-bus.ts'
-import { createJobStaging } from '../core/jobs.ts'
+import { acceptedTasks, createJobStaging } from '../core/jobs.ts'
 import { logFormat } from '../core/log-format.ts'
 import { createMetrics, type Metrics } from '../core/metrics.ts'
 import { createDb } from '../db/client.ts'
@@ -46,7 +46,9 @@ async function start(stop: () => void) {
     db,
     publisher,
     metrics,
+    staging: createJobStaging(acceptedTasks({ isOn: true, hasPush: config.push !== undefined })),
     purgeEmptyAfterDays: config.purgeEmptyAfterDays,
+    auditRetentionDays: config.auditRetentionDays,
     onError: (error, task) => log.error({ err: error, task }, 'cleanup failed'),
   })
   stopFunctions.push(cleanup.stop)

@@ -1,4 +1,5 @@
-import type { Tx } from '../db/client.ts'
+import type { Fragment, Tx } from '../db/client.ts'
+import { transaction } from '../db/transaction.ts'
 import type { WriteContext } from './context.ts'
 
 /** What is noted of an act: ids and settings, and no content. */
@@ -12,6 +13,15 @@ export const noteAct = ({ db, write, caller }: ActContext, act: Act) =>
 /** Notes what a job of the server has done. */
 export const noteJob = (db: Tx, act: Act) =>
   insertEntry(db, { ...act, actor: 'system', keyId: null, userId: null, requestId: null })
+
+/** Deletes old entries: the database refuses it to every transaction that does not say this. */
+export const deleteEntries = (db: Tx, ids: Fragment) =>
+  transaction(db, async (tx) => {
+    await tx`select set_config('parley.audit_retention', 'on', true)`
+    return tx`
+      delete from audit
+      where id in (${ids})`
+  })
 
 type Actor = {
   actor: 'operator' | 'key' | 'user' | 'system'

@@ -1,4 +1,5 @@
 import type { Db, Tx } from '../db/client.ts'
+import { countActive, isToday } from './active-users.ts'
 import { createLru } from './lru.ts'
 import { type UserRef, userKey } from './user-ref.ts'
 
@@ -43,7 +44,7 @@ function writeLastActive(db: Tx, users: UserRef[]) {
   const userIds = users.map(({ userId }) => userId)
   return db`
     with due as (
-      select u.app_id, u.id
+      select u.app_id, u.id, coalesce(${isToday(db, db`u.last_active_at`)}, false) as was_active
       from users u
       join unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
         on given.app_id = u.app_id and given.user_id = u.id
@@ -53,6 +54,16 @@ function writeLastActive(db: Tx, users: UserRef[]) {
           or u.last_active_at < now() - ${PRECISION_MS} * interval '1 millisecond'
         )
       for no key update of u skip locked
+    ),
+    counted as (
+      ${countActive(
+        db,
+        db`
+          select due.app_id, count(*)
+          from due
+          where not due.was_active
+          group by due.app_id`,
+      )}
     )
     update users u
     set last_active_at = now()

@@ -1,4 +1,5 @@
 import { contract, limits, type Output } from '@parley/contract'
+import { noteAct } from '../core/audit.ts'
 import { ApiError } from '../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
@@ -31,6 +32,7 @@ const deleteChannel = implement(contract.abandoned.deleteChannel, async (ctx, { 
   const channel = await lockedChannelForApp(ctx, ctx.caller.appId, channelId)
   if (channel.memberCount > 0) throw new ApiError('FORBIDDEN', 'The channel has members')
   markDeleted(ctx, channel)
+  noteAct(ctx, { operation: 'abandoned.deleteChannel', target: { channelId } })
   ctx.afterCommit(ctx.services.erasure.wake)
   return { success: true }
 })
@@ -54,11 +56,14 @@ const workspaces = implementWithoutTransaction(
 
 const deleteWorkspace = implement(
   contract.abandoned.deleteWorkspace,
-  async ({ db, caller: { appId } }, { workspaceId }) => {
+  async (ctx, { workspaceId }) => {
+    const { db, caller } = ctx
+    const { appId } = caller
     const [workspace] = await lockWorkspace(db, { appId, id: workspaceId })
     if (!workspace) throw new ApiError('NOT_FOUND', 'Workspace not found')
     const { count } = await deleteIfAbandoned(db, workspaceId)
     if (count === 0) throw new ApiError('FORBIDDEN', 'The workspace has members or channels')
+    noteAct(ctx, { operation: 'abandoned.deleteWorkspace', target: { workspaceId } })
     return { success: true }
   },
 )

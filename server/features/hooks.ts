@@ -1,6 +1,7 @@
 import { contract, type Output } from '@parley/contract'
+import { noteAct } from '../core/audit.ts'
 import { ApiError } from '../core/errors.ts'
-import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
+import { type Implements, implement, implementWithoutTransaction } from '../core/operation.ts'
 import { newWebhookSecret } from '../core/signed-request.ts'
 import type { Tx } from '../db/client.ts'
 import { requireUrl } from './webhooks/url.ts'
@@ -9,9 +10,10 @@ import { requireUrl } from './webhooks/url.ts'
 const hookColumns = (db: Tx) => db`bsh.url, bsh.on_error, bsh.timeout_ms, bsh.created_at`
 
 type HookWithSecret = Output<typeof contract.hooks.setBeforeSend>
-const setBeforeSend = implementWithoutTransaction(
+const setBeforeSend = implement(
   contract.hooks.setBeforeSend,
-  async ({ db, caller, services }, { url, onError, timeoutMs }) => {
+  async (ctx, { url, onError, timeoutMs }) => {
+    const { db, caller, services } = ctx
     requireUrl(services, url)
     const [hook] = await db<HookWithSecret[]>`
       insert into before_send_hooks as bsh (app_id, url, on_error, timeout_ms, secret)
@@ -21,6 +23,7 @@ const setBeforeSend = implementWithoutTransaction(
         on_error = excluded.on_error,
         timeout_ms = excluded.timeout_ms
       returning ${hookColumns(db)}, bsh.secret`
+    noteAct(ctx, { operation: 'hooks.setBeforeSend', target: { url, onError, timeoutMs } })
     return found(hook)
   },
 )
@@ -36,17 +39,15 @@ const getBeforeSend = implementWithoutTransaction(
   },
 )
 
-const deleteBeforeSend = implementWithoutTransaction(
-  contract.hooks.deleteBeforeSend,
-  async ({ db, caller }) => {
-    const [hook] = await db<{ appId: string }[]>`
-      delete from before_send_hooks
-      where app_id = ${caller.appId}
-      returning app_id`
-    found(hook)
-    return { success: true }
-  },
-)
+const deleteBeforeSend = implement(contract.hooks.deleteBeforeSend, async (ctx) => {
+  const [hook] = await ctx.db<{ appId: string }[]>`
+    delete from before_send_hooks
+    where app_id = ${ctx.caller.appId}
+    returning app_id`
+  found(hook)
+  noteAct(ctx, { operation: 'hooks.deleteBeforeSend', target: {} })
+  return { success: true }
+})
 
 export const hooks = {
   setBeforeSend,

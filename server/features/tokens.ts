@@ -1,4 +1,5 @@
 import { contract, limits } from '@parley/contract'
+import { noteAct } from '../core/audit.ts'
 import { ApiError } from '../core/errors.ts'
 import { type Implements, implement } from '../core/operation.ts'
 import { upsertUsers } from './users/upsert.ts'
@@ -27,19 +28,19 @@ const create = implement(
   },
 )
 
-const revoke = implement(
-  contract.tokens.revoke,
-  async ({ db, caller: { appId }, services, afterCommit }, { userId }) => {
-    const revoked = await db`
+const revoke = implement(contract.tokens.revoke, async (ctx, { userId }) => {
+  const { db, caller, services } = ctx
+  const { appId } = caller
+  const revoked = await db`
       update users
       set token_generation = token_generation + 1
       where app_id = ${appId}
         and id = ${userId}
         and deleted_at is null`
-    if (revoked.count === 0) throw new ApiError('NOT_FOUND', 'User not found')
-    afterCommit(() => services.revocations.publish({ appId, userId }))
-    return { success: true }
-  },
-)
+  if (revoked.count === 0) throw new ApiError('NOT_FOUND', 'User not found')
+  noteAct(ctx, { operation: 'tokens.revoke', target: { userId } })
+  ctx.afterCommit(() => services.revocations.publish({ appId, userId }))
+  return { success: true }
+})
 
 export const tokens = { create, revoke } satisfies Implements<'tokens'>

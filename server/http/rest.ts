@@ -6,6 +6,7 @@ import { ApiError } from '../core/errors.ts'
 import type { operations } from '../features/index.ts'
 import type { Credentials } from './authenticate.ts'
 import type { Call, CallRequest } from './call.ts'
+import { isStreamWanted, streamPages } from './export-stream.ts'
 import { once } from './once.ts'
 import { factsOf } from './request-facts.ts'
 
@@ -42,7 +43,13 @@ export function serveRest(
         const input =
           given instanceof ApiError ? given : { ...toObject(given), ...toObject(request.params) }
         const credentials = credentialsOf(request)
-        const output = await call({ ...toCallRequest(request, reply), credentials }, input)
+        const run = (page: object = {}) =>
+          call(
+            { ...toCallRequest(request, reply), credentials },
+            input instanceof ApiError ? input : { ...input, ...page },
+          )
+        if (isStreamWanted(op, request)) return streamPages(reply, run)
+        const output = await run()
         return reply.code(op.status ?? 200).send(output)
       },
     })

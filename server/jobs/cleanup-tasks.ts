@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import type { EventPublisher } from '../core/event-bus.ts'
+import type { JobStaging } from '../core/jobs.ts'
 import type { Db } from '../db/client.ts'
 import { createAbandonedPurge } from './abandoned.ts'
 import { createBatchSize } from './batch-size.ts'
@@ -10,8 +11,12 @@ import {
   eraseUsers,
   STEP,
 } from './erasure.ts'
+import { purgeApps } from './purge-apps.ts'
+import { createMessageRetention } from './retained-messages.ts'
 import {
   BATCH,
+  expireActiveUsers,
+  expireAudit,
   expireDeliveries,
   expireEvents,
   expireInvites,
@@ -20,7 +25,7 @@ import {
   thinReadMarks,
 } from './retention.ts'
 
-const THINNING_INTERVAL_MS = 3_600_000
+const HOUR_MS = 3_600_000
 
 export type CleanupTasks = ReturnType<typeof createCleanupTasks>
 type TaskContext = Omit<ErasureContext, 'positions' | 'publisher' | 'mayWait'>
@@ -31,12 +36,21 @@ type TasksOptions = {
   positions: ErasurePositions
   /** After how many days channels and workspaces without members are deleted; 0: never. */
   purgeEmptyAfterDays: number
+  /** After how many days entries of the audit log are deleted; 0: never. */
+  auditRetentionDays: number
+  staging: JobStaging | undefined
 }
 
 /** The tasks of a pass in their order, each with the size of its next batch. */
-export function createCleanupTasks({ publisher, positions, purgeEmptyAfterDays }: TasksOptions) {
+export function createCleanupTasks({
+  publisher,
+  staging,
+  positions,
+  purgeEmptyAfterDays,
+  auditRetentionDays,
+}: TasksOptions) {
   const purgeAbandoned = createAbandonedPurge(purgeEmptyAfterDays)
-  let thinnedAt = Number.NEGATIVE_INFINITY
+  const expireMessages = createMessageRetention()
 
   const eraseDeletedUsers = async (context: TaskContext) => {
     for (const users of await selectDeletedUsers(context.db)) {
@@ -44,10 +58,8 @@ export function createCleanupTasks({ publisher, positions, purgeEmptyAfterDays }
       await context.attempt(() => eraseUsers(erasure, users))
     }
   }
-  const thinHourly = async (context: TaskContext) => {
-    if (performance.now() - thinnedAt < THINNING_INTERVAL_MS) return
-    await thinReadMarks(context)
-    thinnedAt = performance.now()
+  const expireEntries = async (context: TaskContext) => {
+    if (auditRetentionDays > 0) await expireAudit(context, auditRetentionDays)
   }
   const tasks: CleanupTask[] = [
     { name: 'events', most: BATCH, run: expireEvents },
@@ -57,9 +69,22 @@ export function createCleanupTasks({ publisher, positions, purgeEmptyAfterDays }
     { name: 'users', most: STEP, run: eraseDeletedUsers },
     { name: 'abandoned', most: BATCH, run: (ctx) => purgeAbandoned({ ...ctx, publisher }) },
     { name: 'channels', most: BATCH, run: purgeChannels },
-    { name: 'read_marks', most: BATCH, run: thinHourly },
+    { name: 'apps', most: BATCH, run: (ctx) => purgeApps({ ...ctx, publisher, staging }) },
+    { name: 'messages', most: STEP, run: (ctx) => expireMessages({ ...ctx, publisher }) },
+    { name: 'read_marks', most: BATCH, run: hourly(thinReadMarks) },
+    { name: 'active_users', most: BATCH, run: hourly(expireActiveUsers) },
+    { name: 'audit', most: BATCH, run: hourly(expireEntries) },
   ]
   return tasks.map((task) => ({ ...task, batch: createBatchSize(task.most) }))
+}
+
+function hourly(run: CleanupTask['run']): CleanupTask['run'] {
+  let ranAt = Number.NEGATIVE_INFINITY
+  return async (context) => {
+    if (performance.now() - ranAt < HOUR_MS) return
+    await run(context)
+    ranAt = performance.now()
+  }
 }
 
 const selectDeletedUsers = (db: Pick<Db, 'use'>) =>

@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import type { Erasure } from '../core/context.ts'
 import type { EventPublisher } from '../core/event-bus.ts'
+import type { JobStaging } from '../core/jobs.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { type Db, DeadlineError } from '../db/client.ts'
 import { createBatchSize } from './batch-size.ts'
@@ -29,6 +30,10 @@ type CleanupOptions = {
   onError: (error: unknown, task?: string) => void
   /** After how many days channels and workspaces without members are deleted; 0: never. */
   purgeEmptyAfterDays?: number
+  /** After how many days entries of the audit log are deleted; 0: never. */
+  auditRetentionDays?: number
+  /** Where jobs are staged, for users who leave the push provider with their app. */
+  staging?: JobStaging
   /** After this long a pass is ended, and the next one continues it. */
   passMs?: number
 }
@@ -39,7 +44,8 @@ type CleanupOptions = {
  * advisory lock normally leaves it to one node at a time. Tasks take turns, and each fails alone.
  */
 export function createCleanup({ passMs = PASS_TIMEOUT_MS, ...options }: CleanupOptions): Cleanup {
-  const { db, publisher, metrics, onError, purgeEmptyAfterDays = 0 } = options
+  const { db, publisher, metrics, onError, staging } = options
+  const { purgeEmptyAfterDays = 0, auditRetentionDays = 0 } = options
   const stopping = new AbortController()
   const { signal } = stopping
   const positions = createErasurePositions()
@@ -48,7 +54,13 @@ export function createCleanup({ passMs = PASS_TIMEOUT_MS, ...options }: CleanupO
   let retry: NodeJS.Timeout | undefined
 
   const pass = createPass({
-    tasks: createCleanupTasks({ publisher, positions, purgeEmptyAfterDays }),
+    tasks: createCleanupTasks({
+      publisher,
+      staging,
+      positions,
+      purgeEmptyAfterDays,
+      auditRetentionDays,
+    }),
     stopping: signal,
     metrics,
     onError,

@@ -1,4 +1,5 @@
 import { limits } from '@parley/contract'
+import { deleteEntries } from '../core/audit.ts'
 import type { Db, DbConnection } from '../db/client.ts'
 import type { BatchSize } from './batch-size.ts'
 
@@ -8,7 +9,7 @@ export const BATCH = 1_000
 /** Read marks may be thinned this late, should no cleanup run for a while. */
 const THINNING_WINDOW_DAYS = 7
 
-type RetentionContext = {
+export type RetentionContext = {
   db: Pick<Db, 'use'>
   /** Throws when there is no time for another statement. */
   checkpoint: () => void
@@ -30,7 +31,7 @@ export async function purgeChannels(context: RetentionContext) {
 }
 
 /** Rows that refer to another are deleted before it: a cascade would have no limit. */
-async function purgeChannel(context: RetentionContext, id: string) {
+export async function purgeChannel(context: RetentionContext, id: string) {
   await repeatUntilNone(
     context,
     (db, limit) => db`
@@ -114,6 +115,42 @@ export function expireEvents(context: RetentionContext) {
   })
 }
 
+/** Entries of the audit log, oldest first. */
+export const expireAudit = (context: RetentionContext, days: number) =>
+  repeatUntilNone(context, (db, limit) =>
+    deleteEntries(
+      db,
+      db`
+        select oldest.id
+        from (
+          select aud.id, aud.created_at
+          from audit aud
+          order by aud.id
+          limit ${limit}
+        ) oldest
+        where oldest.created_at < now() - ${days} * interval '1 day'`,
+    ),
+  )
+
+/** The numbers of active users of each app. */
+export const expireActiveUsers = (context: RetentionContext) =>
+  repeatUntilNone(
+    context,
+    (db, limit) => db`
+      delete from active_users
+      where (app_id, day) in (
+        select old.app_id, old.day
+        from apps a
+        cross join lateral (
+          select au.app_id, au.day
+          from active_users au
+          where au.app_id = a.id
+            and au.day < (now() at time zone 'UTC')::date - ${limits.usage.keptDays}::int
+        ) old
+        limit ${limit}
+      )`,
+  )
+
 /** Also those of webhooks that were deleted. */
 export const expireDeliveries = (context: RetentionContext) =>
   repeatUntilNone(
@@ -185,7 +222,7 @@ export const thinReadMarks = (context: RetentionContext) => {
   )
 }
 
-async function repeatUntilNone(
+export async function repeatUntilNone(
   { db, checkpoint, batch }: RetentionContext,
   remove: (db: DbConnection, limit: number) => PromiseLike<{ count: number }>,
 ) {

@@ -26,6 +26,13 @@ const foreign: Record<string, string> = {
   'members.add userIds': '400',
   'receipts.query messageIds': 'ok', // leaves it out
   'sync.pull channels': 'ok', // answers that it is removed
+  ...Object.fromEntries(
+    [
+      ...['audit.list userId', 'audit.list keyId'],
+      ...['audit.listOfApp userId', 'audit.listOfApp keyId'],
+      ...['inspect.channels userId', 'inspect.messages userId'],
+    ].map((input) => [input, 'ok']), // nothing matches
+  ),
 }
 
 /** The fields that hold an id of something that a scene has. */
@@ -35,14 +42,18 @@ const idNames = new RegExp(
     'channelId|workspaceId|inviteId|deviceId|appId|keyId|jobId|webhookId|deliveryId',
   ].join('|')})$`,
 )
+/** The operator names an app, and nothing that belongs to it. */
+const ofAnyApp = new Set([
+  ...['createKey', 'listKeys', 'get', 'update', 'delete', 'usage'].map((verb) => `apps.${verb}`),
+  ...['users', 'channels', 'webhooks'].map((verb) => `inspect.${verb}`),
+  ...['jobs.list', 'audit.listOfApp'],
+])
 const idFields = operations.flatMap(([id, op]) =>
   Object.keys(op.input.shape)
     .filter((field) => idNames.test(field) || (id === 'invites.accept' && field === 'token'))
     .filter(
       (field) =>
-        `${id} ${field}` !== 'apps.createKey appId' &&
-        `${id} ${field}` !== 'jobs.list appId' &&
-        `${id} ${field}` !== 'devices.create deviceId',
+        !(field === 'appId' && ofAnyApp.has(id)) && `${id} ${field}` !== 'devices.create deviceId',
     )
     .map((field) => ({ input: `${id} ${field}`, id, op, field })),
 )

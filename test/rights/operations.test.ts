@@ -28,6 +28,19 @@ const matrix = rows(`
   apps.create             401    401      401    401   401      401 401     401      401     ok
   apps.createKey          401    401      401    401   401      401 401     401      401     ok
   apps.deleteKey          401    401      401    401   401      401 401     401      401     ok
+  apps.get                401    401      401    401   401      401 401     401      401     ok
+  apps.update             401    401      401    401   401      401 401     401      401     ok
+  apps.delete             401    401      401    401   401      401 401     401      401     ok
+  apps.usage              401    401      401    401   401      401 401     401      401     ok
+  apps.listKeys           401    401      401    401   401      401 401     401      401     ok
+  apps.updateKey          401    401      401    401   401      401 401     401      401     ok
+  inspect.users           401    401      401    401   401      401 401     401      401     ok
+  inspect.channels        401    401      401    401   401      401 401     401      401     ok
+  inspect.messages        401    401      401    401   401      401 401     401      401     ok
+  inspect.webhooks        401    401      401    401   401      401 401     401      401     ok
+  inspect.deliveries      401    401      401    401   401      401 401     401      401     ok
+  audit.list              401    401      401    401   401      401 401     401      401     ok
+  audit.listOfApp         401    401      401    401   401      401 401     401      401     ok
   jobs.list               401    401      401    401   401      401 401     401      401     ok
   jobs.retry              401    401      401    401   401      401 401     401      401     ok
   tokens.create           401    401      401    401   ok       ok  401     401      401     401
@@ -38,6 +51,7 @@ const matrix = rows(`
   users.put               403    403      403    ok    ok       ok  403     403      ok      401
   users.delete            403    403      403    ok    404      ok  403     403      ok      401
   users.bulkDelete        403    403      403    ok    ok       ok  403     403      ok      401
+  users.export            401    401      401    401   404      ok  401     401      401     401
   channels.list           ok     ok       ok     ok    ok       ok  ok      ok       ok      401
   channels.create         ok     ok       ok     ok    ok       ok  ok      ok       ok      401
   channels.get            404    403      ok     ok    404      ok  404     ok       ok      401

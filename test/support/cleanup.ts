@@ -11,6 +11,7 @@ import type { World } from './world.ts'
 type Elsewhere = {
   passMs?: number
   purgeEmptyAfterDays?: number
+  auditRetentionDays?: number
   patience?: Patience
   mayFail?: boolean
 }

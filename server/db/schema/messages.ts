@@ -63,8 +63,8 @@ export const messages = pgTable(
       .concurrently()
       .where(sql`num_nulls(deleted_at) = 1`),
     index().on(t.parentId, t.seq).where(sql`parent_id is not null`),
+    // No reference to the user: to delete one, PostgreSQL would look for it in all messages.
     referencesChannel(t).onDelete('cascade'),
-    referencesUser(t),
   ],
 )
 
@@ -102,7 +102,7 @@ export const reactions = pgTable(
   (t) => [
     primaryKey({ columns: [t.messageId, t.emoji, t.userId] }),
     referencesUser(t).onDelete('cascade'),
-    index().on(t.appId, t.userId),
+    index('reactions_of_user').on(t.appId, t.userId, t.messageId, t.emoji).concurrently(),
   ],
 )
 

@@ -83,5 +83,6 @@ export const webhookDeliveries = pgTable(
       .on(t.webhookId, t.nextAttemptAt)
       .where(sql`status = 'retrying'`),
     index().on(t.createdAt),
+    index('webhook_deliveries_of_app').on(t.appId).concurrently(),
   ],
 )

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { contract } from '@parley/contract'
+import { noteAct } from '../../core/audit.ts'
 import { broadcastToUser } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
@@ -111,6 +112,8 @@ const update = implement(contract.channels.update, async (ctx, { channelId, ...c
     where id = ${channelId}
     returning *`
   ctx.emit(channel, 'channel.updated', () => ({ channelId, channel: toProfile(edited) }))
+  if (frozen !== isFrozen)
+    noteAct(ctx, { operation: 'channels.update', target: { channelId, frozen } })
   return atRev(await viewChannel(ctx, channelId), channel.rev + 1)
 })
 
@@ -120,6 +123,7 @@ const remove = implement(contract.channels.delete, async (ctx, { channelId }) =>
     throw new ApiError('FORBIDDEN', 'Only owners can delete a channel')
   }
   markDeleted(ctx, channel)
+  noteAct(ctx, { operation: 'channels.delete', target: { channelId } })
   // Read now: once the channel is deleted, its members are unknown.
   const isLargeLivestream = channel.type === 'livestream' && isLargeChannel(channel)
   const connected = isLargeLivestream ? [] : await selectConnected(ctx.db, channelId)

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type ChannelType, contract, limits, type Member, type Role } from '@parley/contract'
+import { noteAct } from '../../core/audit.ts'
 import type { WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
@@ -78,6 +79,8 @@ const update = implement(
     set role = ${role}, custom = ${ctx.db.json(custom as never)}
     where channel_id = ${channelId}
       and user_id = ${userId}`)
+    if (role !== member.role)
+      noteAct(ctx, { operation: 'members.update', target: { channelId, userId, role } })
     const { memberCount } = channel
     const { user } = member
     ctx.emit(channel, 'channel.member_updated', () => ({
@@ -101,6 +104,7 @@ const remove = implement(contract.members.remove, async (ctx, ref) => {
   )
   requireNotDirect(channel.type)
   await removeMember(ctx, channel, member)
+  if (!isSelf) noteAct(ctx, { operation: 'members.remove', target: ref })
   return { success: true }
 })
 

@@ -1,4 +1,5 @@
 import { contract, limits } from '@parley/contract'
+import { noteAct } from '../../core/audit.ts'
 import type { Transaction } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { LockedChannel } from '../../core/event-buffer.ts'
@@ -23,6 +24,7 @@ export const remove = implement(contract.messages.delete, async (ctx, ref) => {
     )
   }
   await tombstone(ctx, channel, [message])
+  if (message.userId !== caller.userId) noteAct(ctx, { operation: 'messages.delete', target: ref })
   return { success: true, messageId: message.id, deletedAt: message.now }
 })
 

@@ -1,4 +1,5 @@
 import { topics, type UserSummary } from '@parley/contract'
+import { noteJob } from '../../core/audit.ts'
 import type { Transaction } from '../../core/context.ts'
 import type { LockedChannel } from '../../core/event-buffer.ts'
 import type { Tx } from '../../db/client.ts'
@@ -212,4 +213,9 @@ export async function finishErasure(
   await db`
     delete from events
     where topic = any(${erasedTopics})`
+  if (erased.length > 0) {
+    await noteJob(db, { operation: 'users.erased', appId, target: { userIds: erased.map(idOf) } })
+  }
 }
+
+const idOf = ({ id }: { id: string }) => id

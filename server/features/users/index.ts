@@ -1,4 +1,5 @@
 import { contract } from '@parley/contract'
+import { noteAct } from '../../core/audit.ts'
 import type { Caller, UserAdminAccess, WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
@@ -49,6 +50,7 @@ const remove = implement(contract.users.delete, async (ctx, { userId }) => {
   requireAdminOf(ctx, [userId])
   const [deletedUserId] = await deleteUsers(ctx, ctx.caller.appId, [userId])
   if (deletedUserId === undefined) throw new ApiError('NOT_FOUND', 'User not found')
+  noteAct(ctx, { operation: 'users.delete', target: { userId } })
   return { success: true, deletedUserId }
 })
 
@@ -56,6 +58,8 @@ const bulkDelete = implement(contract.users.bulkDelete, async (ctx, { userIds })
   requireAdminOf(ctx, userIds)
   const deletedIds = new Set(await deleteUsers(ctx, ctx.caller.appId, userIds))
   const deleted = [...new Set(userIds)].filter((id) => deletedIds.has(id))
+  if (deleted.length > 0)
+    noteAct(ctx, { operation: 'users.bulkDelete', target: { userIds: deleted } })
   return { success: true, deleted, count: deleted.length }
 })
 

@@ -1,4 +1,5 @@
 import type { UserRow } from '@parley/contract'
+import { countActive, isToday } from '../../core/active-users.ts'
 import type { WriteContext } from '../../core/context.ts'
 import { RequiresFirstError } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
@@ -14,10 +15,12 @@ type UpsertedUser = {
   tokenGeneration: number
   isNew: boolean
   hasProfileChanged: boolean
+  /** Whether they have been active today before this. */
+  wasActive: boolean
   /** The push provider gets users once they have been active, and the changes after that. */
   needsProviderSync: boolean
 }
-type UpsertContext = Pick<WriteContext, 'db' | 'services' | 'enqueue' | 'afterCommit'>
+type UpsertContext = Pick<WriteContext, 'db' | 'write' | 'services' | 'enqueue' | 'afterCommit'>
 
 /**
  * Creates and updates users in one statement, in the order of their ids so that two of these never
@@ -25,7 +28,7 @@ type UpsertContext = Pick<WriteContext, 'db' | 'services' | 'enqueue' | 'afterCo
  * makes a new one, once the old one is erased.
  */
 export async function upsertUsers(
-  { db, services, enqueue, afterCommit }: UpsertContext,
+  { db, write, services, enqueue, afterCommit }: UpsertContext,
   appId: string,
   drafts: UserDraft[],
 ): Promise<UpsertedUser[]> {
@@ -38,6 +41,10 @@ export async function upsertUsers(
       services.publisher.broadcast({ kind: 'profile', appId, user: { id, name, image } })
     }
   })
+  const firstToday = upserted.filter((user) => draftById[user.id]?.isActive && !user.wasActive)
+  if (firstToday.length > 0) {
+    write(countActive(db, db`select ${appId}::uuid as app_id, ${firstToday.length}::int as count`))
+  }
   const upsertedIds = new Set(upserted.map(({ id }) => id))
   const pending = Object.keys(draftById).filter((id) => !upsertedIds.has(id))
   if (pending.length > 0) {
@@ -109,6 +116,11 @@ function upsert(db: Tx, appId: string, draftById: Record<string, UserDraft>) {
     returning
       id, display_name as name, image, email, custom, token_generation,
       created_at = updated_at as is_new,
+      exists (
+        select from before
+        where before.id = u.id
+          and ${isToday(db, db`before.last_active_at`)}
+      ) as was_active,
       exists (
         select from before
         where before.id = u.id

@@ -1,5 +1,6 @@
 import { contract, limits, type Webhook } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
+import { noteAct } from '../../core/audit.ts'
 import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
 import { newWebhookSecret } from '../../core/signed-request.ts'
@@ -34,6 +35,7 @@ const create = implement(contract.webhooks.create, async (ctx, { url, events, de
       'VALIDATION_ERROR',
       `An app can have at most ${limits.webhooks.most} webhooks`,
     )
+  noteAct(ctx, { operation: 'webhooks.create', target: { webhookId: webhook.id, url, events } })
   return { ...webhook, secret }
 })
 
@@ -41,9 +43,10 @@ const list = implementWithoutTransaction(contract.webhooks.list, async ({ db, ca
   webhooks: await selectWebhooks(db, caller.appId),
 }))
 
-const update = implementWithoutTransaction(
+const update = implement(
   contract.webhooks.update,
-  async ({ db, caller, services }, { webhookId, url, events, description, enabled }) => {
+  async (ctx, { webhookId, url, events, description, enabled }) => {
+    const { db, caller, services } = ctx
     if (url !== undefined) requireUrl(services, url)
     const isEnabledAgain = db`(${enabled === true} and not wh.enabled)`
     const isAnother = db`(${url ?? null}::text is distinct from wh.url and ${url !== undefined})`
@@ -66,28 +69,26 @@ const update = implementWithoutTransaction(
       where wh.id = ${webhookId}
         and wh.app_id = ${caller.appId}
       returning ${webhookColumns(db)}`
+    noteAct(ctx, { operation: 'webhooks.update', target: { webhookId, url, events, enabled } })
     return found(webhook)
   },
 )
 
-const remove = implementWithoutTransaction(
-  contract.webhooks.delete,
-  async ({ db, caller }, { webhookId }) => {
-    const [deleted] = await db<{ id: string }[]>`
-      delete from webhooks
-      where id = ${webhookId}
-        and app_id = ${caller.appId}
-      returning id`
-    found(deleted)
-    return { success: true }
-  },
-)
+const remove = implement(contract.webhooks.delete, async (ctx, { webhookId }) => {
+  const [deleted] = await ctx.db<{ id: string }[]>`
+    delete from webhooks
+    where id = ${webhookId}
+      and app_id = ${ctx.caller.appId}
+    returning id`
+  found(deleted)
+  noteAct(ctx, { operation: 'webhooks.delete', target: { webhookId } })
+  return { success: true }
+})
 
-const rotate = implementWithoutTransaction(
-  contract.webhooks.rotate,
-  async ({ db, caller }, { webhookId }) => {
-    const secret = newWebhookSecret()
-    const [webhook] = await db<Webhook[]>`
+const rotate = implement(contract.webhooks.rotate, async (ctx, { webhookId }) => {
+  const { db, caller } = ctx
+  const secret = newWebhookSecret()
+  const [webhook] = await db<Webhook[]>`
       update webhooks wh
       set
         secret = ${secret},
@@ -97,9 +98,9 @@ const rotate = implementWithoutTransaction(
       where wh.id = ${webhookId}
         and wh.app_id = ${caller.appId}
       returning ${webhookColumns(db)}`
-    return { ...found(webhook), secret }
-  },
-)
+  noteAct(ctx, { operation: 'webhooks.rotate', target: { webhookId } })
+  return { ...found(webhook), secret }
+})
 
 export const webhooks = {
   create,

@@ -1,5 +1,6 @@
 import { contract, type WorkspaceMember, type WorkspaceRole } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
+import { noteAct } from '../../core/audit.ts'
 import type { Context } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
@@ -58,6 +59,8 @@ const removeMember = implement(
     }
     await leaveWorkspaces(ctx, { appId, userIds: [userId], workspaceId })
     ctx.emitToUser(userId, 'workspace.removed', { workspaceId })
+    if (userId !== ctx.caller.userId)
+      noteAct(ctx, { operation: 'workspaces.removeMember', target: { workspaceId, userId } })
     ctx.afterCommit(() => ctx.services.publisher.broadcast({ kind: 'rights', appId, userId }))
     return { success: true }
   },

@@ -54,11 +54,13 @@ async function createFixture(world: World, needed: Set<Pool>): Promise<Fixture> 
     hero.devices.create({ platform: 'ios', provider: 'apns', token: `push-${turn}-${n}` }),
   )
   const keys = await ifNeeded('keyId', () => operator.apps.createKey({ appId }))
+  const spareAppId = await ifNeeded('spareAppId', () => operator.apps.create({ name: 'Spare' }))
   const jobId = await ifNeeded('jobId', () => insertGivenUpJob(world, appId))
   const idOf = ({ id }: { id: string }) => id
   return {
     ids: {
       appId: [appId],
+      spareAppId: spareAppId.map(idOf),
       keyId: keys.map(idOf),
       jobId,
       userId,

@@ -3,6 +3,7 @@ import type { Operation } from '@parley/contract'
 /** The kinds of ids and times that a fixture has, and how many of each. */
 export const pools = {
   appId: 1,
+  spareAppId: 3,
   keyId: 3,
   jobId: 3,
   userId: 4,
@@ -23,6 +24,7 @@ export type Pool = keyof typeof pools
 export type Field = { id: string; name: string }
 /** The pool that a field draws from, if it names something. */
 export const poolOf = ({ id, name }: Field): Pool | undefined => {
+  if (name === 'appId' && /^apps\.(update|delete)$/.test(id)) return 'spareAppId'
   if (name === 'token') return id === 'invites.accept' ? 'invite' : undefined
   if (id === 'abandoned.deleteChannel') return 'emptyChannelId'
   if (id === 'abandoned.deleteWorkspace') return 'emptyWorkspaceId'

@@ -1,0 +1,225 @@
+import { topics } from '@parley/contract'
+import { deleteEntries, noteJob } from '../core/audit.ts'
+import { runInTransaction } from '../core/context.ts'
+import type { EventPublisher } from '../core/event-bus.ts'
+import type { JobStaging } from '../core/jobs.ts'
+import type { DbConnection } from '../db/client.ts'
+import { hasQueue, queueSchema } from '../db/own-schema.ts'
+import { purgeChannel, type RetentionContext, repeatUntilNone } from './retention.ts'
+
+/** How many channels, or users with topics of their own, are looked up at once. */
+const FOUND = 200
+
+type PurgeContext = RetentionContext & {
+  publisher: EventPublisher
+  staging: JobStaging | undefined
+}
+
+/**
+ * Deletes everything that deleted apps had, in short statements, and then their rows. What fails is
+ * left to the next pass, and nothing else waits for it; what is done stays done.
+ */
+export async function purgeApps(context: PurgeContext) {
+  const deleted = await context.db.use(
+    (db) => db<{ id: string }[]>`
+      select a.id
+      from apps a
+      where a.deleted_at is not null
+      order by a.deleted_at
+      limit 100`,
+  )
+  for (const { id } of deleted) await context.attempt(() => purgeApp(context, id))
+}
+
+async function purgeApp(context: PurgeContext, appId: string) {
+  const isEmpty = await purgeChannelsOf(context, appId)
+  await purgeStreams(context, appId)
+  for (const remove of rowsOf(appId)) await repeatUntilNone(context, remove)
+  // Channels refer to users and workspaces.
+  if (!isEmpty) return
+  await repeatUntilNone(context, (db, limit) => removeUsers(context, db, { appId, limit }))
+  for (const remove of lastRowsOf(appId)) await repeatUntilNone(context, remove)
+  context.checkpoint()
+  await context.db.use((connection, signal) =>
+    runInTransaction(connection, { appId, signal, publisher: context.publisher }, async (ctx) => {
+      await ctx.db`
+        delete from apps
+        where id = ${appId}
+          and deleted_at is not null`
+      await noteJob(ctx.db, { operation: 'apps.purged', appId, target: {} })
+    }),
+  )
+}
+
+/** Each channel fails alone. Returns whether none is left. */
+async function purgeChannelsOf(context: PurgeContext, appId: string) {
+  const { db, attempt } = context
+  let isEmpty = true
+  let after = '00000000-0000-0000-0000-000000000000'
+  for (;;) {
+    const found = await db.use(
+      (db) => db<{ id: string }[]>`
+        select c.id
+        from channels c
+        where c.app_id = ${appId}
+          and c.id > ${after}
+        order by c.app_id, c.id
+        limit ${FOUND}`,
+    )
+    for (const { id } of found) {
+      const purge = async () => {
+        await purgeTopic(context, topics.channel(appId, id))
+        await db.use(
+          (db) => db`
+            update channels
+            set deleted_at = coalesce(deleted_at, now())
+            where id = ${id}
+              and app_id is not distinct from ${appId}`,
+        )
+        await purgeChannel(context, id)
+      }
+      if (!(await attempt(purge))) isEmpty = false
+    }
+    const last = found.at(-1)
+    if (!last) return isEmpty
+    after = last.id
+  }
+}
+
+/** The events of users' own topics, and then the topics. */
+async function purgeStreams(context: PurgeContext, appId: string) {
+  for (;;) {
+    const found = await context.db.use(
+      (db) => db<{ userId: string }[]>`
+        select us.user_id
+        from user_streams us
+        where us.app_id = ${appId}
+        limit ${FOUND}`,
+    )
+    if (found.length === 0) return
+    const userIds = found.map(({ userId }) => userId)
+    for (const userId of userIds) await purgeTopic(context, topics.user(appId, userId))
+    await context.db.use(
+      (db) => db`
+        delete from user_streams
+        where app_id = ${appId}
+          and user_id = any(${userIds})`,
+    )
+  }
+}
+
+const purgeTopic = (context: PurgeContext, topic: string) =>
+  repeatUntilNone(
+    context,
+    (db, limit) => db`
+      delete from events
+      where (topic, "offset") in (
+        select e.topic, e."offset"
+        from events e
+        where e.topic = ${topic}
+        limit ${limit}
+      )`,
+  )
+
+type Remove = (db: DbConnection, limit: number) => PromiseLike<{ count: number }>
+
+const rowsOf = (appId: string): Remove[] => [
+  (db, limit) => db`
+    delete from webhook_deliveries
+    where id in (
+      select wd.id
+      from webhook_deliveries wd
+      where wd.app_id = ${appId}
+      limit ${limit}
+    )`,
+  (db, limit) => db`
+    delete from workspace_members
+    where (workspace_id, user_id) in (
+      select wm.workspace_id, wm.user_id
+      from workspace_members wm
+      where wm.app_id = ${appId}
+      limit ${limit}
+    )`,
+  (db, limit) => db`
+    delete from devices
+    where id in (
+      select d.id
+      from devices d
+      where d.app_id = ${appId}
+      limit ${limit}
+    )`,
+  (db, limit) => db`
+    delete from link_previews
+    where (app_id, url_hash) in (
+      select lp.app_id, lp.url_hash
+      from link_previews lp
+      where lp.app_id = ${appId}
+      limit ${limit}
+    )`,
+  (db, limit) => db`
+    delete from connections
+    where (node_id, app_id, user_id) in (
+      select con.node_id, con.app_id, con.user_id
+      from connections con
+      where con.app_id = ${appId}
+      limit ${limit}
+    )`,
+]
+
+const lastRowsOf = (appId: string): Remove[] => [
+  (db, limit) => db`
+    delete from workspaces
+    where id in (
+      select w.id
+      from workspaces w
+      where w.app_id = ${appId}
+      limit ${limit}
+    )`,
+  (db, limit) => removeEntries(db, { appId, limit }),
+  async (db) => {
+    if (!(await hasQueue(db))) return { count: 0 }
+    return db`
+      delete from ${queueSchema(db)}._private_jobs job
+      where job.attempts >= job.max_attempts
+        and job.locked_at is null
+        and job.payload->'jobs'->0->>'appId' = ${appId}`
+  },
+]
+
+type Some = { appId: string; limit: number }
+
+/** Users of a deleted app also leave the push provider. */
+const removeUsers = (
+  { publisher, staging }: PurgeContext,
+  connection: DbConnection,
+  { appId, limit }: Some,
+) =>
+  runInTransaction(
+    connection,
+    { appId, publisher, ...(staging && { staging }) },
+    async ({ db, enqueue }) => {
+      const removed = await db<{ id: string }[]>`
+        delete from users
+        where (app_id, id) in (
+          select u.app_id, u.id
+          from users u
+          where u.app_id = ${appId}
+          limit ${limit}
+        )
+        returning id`
+      for (const { id } of removed) enqueue('subscriber-removal', { userId: id })
+      return { count: removed.length }
+    },
+  )
+
+/** What keys and users did goes with them. What the operator did is kept. */
+const removeEntries = (db: DbConnection, { appId, limit }: Some) =>
+  deleteEntries(
+    db,
+    db`
+      select aud.id
+      from audit aud
+      where aud.app_id = ${appId}
+        and aud.actor in ('key', 'user')
+      limit ${limit}`,
+  )

@@ -1,0 +1,135 @@
+import { performance } from 'node:perf_hooks'
+import { runInTransaction } from '../core/context.ts'
+import type { EventPublisher } from '../core/event-bus.ts'
+import type { Db, Tx } from '../db/client.ts'
+import { isWithin, type Slice, selectSlice } from '../features/abandoned.ts'
+import { asLocked, lockChannels, selectChannel } from '../features/access.ts'
+import type { DatedMessage } from '../features/messages/access.ts'
+import { tombstone } from '../features/messages/delete.ts'
+import { isLive } from '../features/messages/view.ts'
+import type { BatchSize } from './batch-size.ts'
+
+const INTERVAL_MS = 3_600_000
+
+type RetentionContext = {
+  db: Pick<Db, 'use'>
+  publisher: EventPublisher
+  /** Throws when there is no time for another step. */
+  checkpoint: () => void
+  /** Runs a part that may fail alone. False if it failed, which is then reported. */
+  attempt: (work: () => Promise<void>) => Promise<boolean>
+  batch: BatchSize
+}
+type Retention = { appId: string; days: number }
+/** How far the walk over an app's channels is, or when it ended. */
+type Walk = { after?: string | undefined; finishedAt?: number }
+
+/**
+ * Deletes the messages that are older than their apps want to keep them, as if their authors had:
+ * tombstones stay, and counts, threads and pins are right. Walks over the channels of each such app
+ * once an hour, and continues in the next pass when the time is over.
+ */
+export function createMessageRetention() {
+  const walks = new Map<string, Walk>()
+  return async (context: RetentionContext) => {
+    const retentions = await context.db.use(selectRetentions)
+    const keys = new Set(retentions.map(keyOf))
+    for (const key of walks.keys()) if (!keys.has(key)) walks.delete(key)
+    for (const retention of retentions) {
+      const walk = walks.get(keyOf(retention)) ?? {}
+      if (walk.finishedAt !== undefined && performance.now() - walk.finishedAt < INTERVAL_MS)
+        continue
+      let { after } = walk
+      do {
+        context.checkpoint()
+        after = await expireInSlice(context, retention, after)
+        walks.set(keyOf(retention), { after })
+      } while (after !== undefined)
+      walks.set(keyOf(retention), { finishedAt: performance.now() })
+    }
+  }
+}
+
+/** Another number of days begins another walk. */
+const keyOf = ({ appId, days }: Retention) => `${appId}:${days}`
+
+const selectRetentions = (db: Tx) => db<Retention[]>`
+  select a.id as app_id, a.message_retention_days as days
+  from apps a
+  where a.message_retention_days is not null
+    and a.deleted_at is null
+  order by a.id`
+
+/** Returns the id to go on after; undefined at the end. */
+async function expireInSlice(
+  context: RetentionContext,
+  retention: Retention,
+  after: string | undefined,
+) {
+  const { db, attempt } = context
+  const { appId } = retention
+  const slice = await db.use((db) => selectSlice(db, { table: 'channels', appId, after }))
+  for (const { id } of await db.use((db) => selectChannels(db, { ...retention, slice })))
+    await attempt(() => expireInChannel(context, retention, id))
+  return slice.isLast ? undefined : slice.last
+}
+
+/** The channels whose oldest message is too old. */
+const selectChannels = (db: Tx, { appId, days, slice }: Retention & { slice: Slice }) => db<
+  { id: string }[]
+>`
+  select within.id
+  from (
+    select id
+    from channels c
+    where app_id = ${appId}
+      and ${isWithin(db, slice)}
+      and deleted_at is null
+    order by app_id, id
+  ) within
+  cross join lateral (
+    select msg.created_at
+    from messages msg
+    where msg.channel_id = within.id
+      and ${isLive(db)}
+    order by msg.seq
+    limit 1
+  ) oldest
+  where oldest.created_at < now() - ${days} * interval '1 day'`
+
+async function expireInChannel(context: RetentionContext, retention: Retention, id: string) {
+  const { db, publisher, batch, checkpoint } = context
+  const { appId, days } = retention
+  const step = () => {
+    checkpoint()
+    return batch.run((limit) =>
+      db.use((connection, signal) =>
+        runInTransaction(connection, { appId, signal, publisher }, async (ctx) => {
+          await lockChannels(ctx.db, appId, [id])
+          const [channel] = await selectChannel(ctx.db, appId, id)
+          if (!channel) return 0
+          const expired = await selectExpired(ctx.db, { channelId: id, days, limit })
+          await tombstone(ctx, asLocked(channel), expired)
+          return expired.length
+        }),
+      ),
+    )
+  }
+  while ((await step()) > 0);
+}
+
+type ExpiredQuery = { channelId: string; days: number; limit: number }
+
+/** Of the oldest messages those that are too old: seqs follow the times, as far as it matters. */
+const selectExpired = (db: Tx, { channelId, days, limit }: ExpiredQuery) => db<DatedMessage[]>`
+  select oldest.*, clock_timestamp() as now
+  from (
+    select *
+    from messages msg
+    where msg.channel_id = ${channelId}
+      and ${isLive(db)}
+    order by msg.seq
+    limit ${limit}
+  ) oldest
+  where oldest.created_at < now() - ${days} * interval '1 day'
+  order by oldest.seq`

@@ -1,0 +1,112 @@
+import { limits } from '@parley/contract'
+import { expect, test, vi } from 'vitest'
+import { upTo } from './support/events.ts'
+import { forbidden, invalid, notFound, refusal, refusals, unauthorized } from './support/refusal.ts'
+import { patient } from './support/until.ts'
+import { createWorld, useWorld } from './support/world.ts'
+
+const world = useWorld()
+type Scope = 'full' | 'read' | 'mint'
+
+async function newKey(key: { scopes?: Scope[]; name?: string; expiresAt?: string } = {}) {
+  const { operator, api, appId } = world()
+  const { apiKey, ...made } = await operator.apps.createKey({ appId, ...key })
+  return { ...made, apiKey, keyId: made.id, backend: api({ apiKey }) }
+}
+
+test('a key for minting mints tokens, and does nothing else', async () => {
+  const { backend, apiKey } = await newKey({ scopes: ['mint'] })
+  await backend.tokens.create({ userId: 'ana' })
+  const asAna = world().api({ apiKey, userId: 'ana' })
+  const calls = [
+    backend.users.list(),
+    backend.users.put({ userId: 'ana' }),
+    backend.tokens.revoke({ userId: 'ana' }),
+    asAna.channels.list(),
+  ]
+  expect(await refusals(calls)).toEqual(calls.map(() => forbidden))
+})
+
+test('a key for reading reads, and neither writes, mints, exports nor acts as a user', async () => {
+  await world().user('ana')
+  const { backend, apiKey } = await newKey({ scopes: ['read'] })
+  expect((await backend.users.get({ userId: 'ana' })).id).toBe('ana')
+  expect((await backend.webhooks.list()).webhooks).toEqual([])
+  const calls = [
+    backend.users.put({ userId: 'new' }),
+    backend.users.export({ userId: 'ana' }),
+    backend.tokens.create({ userId: 'ana' }),
+    world().api({ apiKey, userId: 'unknown' }).channels.list(),
+  ]
+  expect(await refusals(calls)).toEqual(calls.map(() => forbidden))
+  expect(await refusal(world().backend.users.get({ userId: 'unknown' }))).toEqual(notFound)
+  const both = await newKey({ scopes: ['read', 'mint'] })
+  await both.backend.users.list()
+  await both.backend.tokens.create({ userId: 'ana' })
+  expect(await refusal(both.backend.users.put({ userId: 'new' }))).toEqual(forbidden)
+})
+
+test('a key expires on every node, and works again once it expires later', async () => {
+  const { operator, appId, databaseUrl } = world()
+  const node = await createWorld({ databaseUrl })
+  try {
+    const { keyId, apiKey, backend } = await newKey()
+    const there = node.api({ apiKey })
+    await backend.users.list()
+    await there.users.list()
+    const expiresAt = new Date(Date.now() - 1_000).toISOString()
+    await operator.apps.updateKey({ appId, keyId, expiresAt })
+    expect(await refusal(backend.users.list())).toEqual(unauthorized)
+    await vi.waitFor(
+      async () => expect(await refusal(there.users.list())).toEqual(unauthorized),
+      patient,
+    )
+    await operator.apps.updateKey({ appId, keyId, expiresAt: null })
+    await backend.users.list()
+    await operator.apps.updateKey({ appId, keyId, scopes: ['mint'] })
+    expect(await refusal(backend.users.list())).toEqual(forbidden)
+  } finally {
+    await node.stop()
+  }
+})
+
+test('a key has a name and shows when it was last used, and is itself never shown', async () => {
+  const { operator, appId } = world()
+  const { keyId, apiKey, backend } = await newKey({ name: 'Billing' })
+  const shown = async () => {
+    const { keys } = await operator.apps.listKeys({ appId })
+    expect(JSON.stringify(keys)).not.toContain(apiKey)
+    return keys.find(({ id }) => id === keyId)
+  }
+  expect(await shown()).toMatchObject({
+    name: 'Billing',
+    scopes: ['full'],
+    lastUsedAt: null,
+    expiresAt: null,
+  })
+  await backend.users.list()
+  await vi.waitFor(async () => expect((await shown())?.lastUsedAt).not.toBeNull(), patient)
+  const { name } = await operator.apps.updateKey({ appId, keyId, name: null })
+  expect(name).toBeNull()
+})
+
+test('keys are found under their own app only, and have at least one known scope', async () => {
+  const { operator, appId } = world()
+  const { keyId } = await newKey()
+  const other = await operator.apps.create({ name: 'Other' })
+  const change = (changes: object) => operator.apps.updateKey({ appId, keyId, ...changes })
+  expect(await refusal(change({ appId: other.id, name: 'Theirs' }))).toEqual(notFound)
+  expect(await refusal(operator.apps.listKeys({ appId: keyId }))).toEqual(notFound)
+  expect(await refusal(change({ scopes: [] }))).toEqual(invalid)
+  expect(await refusal(change({ scopes: ['write'] }))).toEqual(invalid)
+})
+
+test('an app has at most a hundred keys, whoever asks at once', async () => {
+  const { operator } = world()
+  const { id: appId } = await operator.apps.create({ name: 'Many' })
+  for (const _ of upTo(limits.apiKeys - 2)) await operator.apps.createKey({ appId })
+  const asked = upTo(3).map(() => operator.apps.createKey({ appId }))
+  const made = (await Promise.allSettled(asked)).filter(({ status }) => status === 'fulfilled')
+  expect(made).toHaveLength(1)
+  expect((await operator.apps.listKeys({ appId })).keys).toHaveLength(limits.apiKeys)
+})

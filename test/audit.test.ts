@@ -1,0 +1,188 @@
+import { expect, test, vi } from 'vitest'
+import { cleanupElsewhere, erased } from './support/cleanup.ts'
+import { upTo } from './support/events.ts'
+import { notFound, refusal } from './support/refusal.ts'
+import { useWorld } from './support/world.ts'
+
+const world = useWorld()
+
+/** What the log has of the app, newest first. */
+const entriesOf = async (filter: Parameters<typeof list>[0] = {}) => (await list(filter)).entries
+const list = (filter: { operation?: string; actor?: 'operator' | 'key' | 'user' | 'system' }) =>
+  world().operator.audit.listOfApp({ appId: world().appId, ...filter })
+
+/** A group of three: `owner`, who moderates, and two others. */
+async function newGroup(prefix: string) {
+  const [owner, ben, cleo] = await world().users(
+    `${prefix}-owner`,
+    `${prefix}-ben`,
+    `${prefix}-cleo`,
+  )
+  const { id: channelId } = await owner.channels.create({
+    type: 'group',
+    name: 'Group',
+    memberIds: [ben.id, cleo.id],
+  })
+  return { owner, ben, cleo, channelId }
+}
+
+test('moderation is noted with its user, its target and its request', async () => {
+  const { url } = world()
+  const { owner, ben, cleo, channelId } = await newGroup('mod')
+  await owner.members.update({ channelId, userId: ben.id, role: 'moderator' })
+  const response = await fetch(`${url}/api/channels/${channelId}/members/${cleo.id}`, {
+    method: 'DELETE',
+    headers: { Authorization: `Bearer ${ben.token}`, 'X-Request-Id': 'request-17' },
+  })
+  expect(response.status).toBe(200)
+  const [removal] = await entriesOf({ operation: 'members.remove' })
+  expect(removal).toMatchObject({
+    appId: world().appId,
+    actor: { type: 'user', userId: ben.id, keyId: null },
+    target: { channelId, userId: cleo.id },
+    requestId: 'request-17',
+  })
+  const [promotion] = await entriesOf({ operation: 'members.update' })
+  expect(promotion).toMatchObject({
+    actor: { userId: owner.id },
+    target: { channelId, userId: ben.id, role: 'moderator' },
+  })
+})
+
+test('what users do to what is theirs is not noted', async () => {
+  const { ben, channelId } = await newGroup('own')
+  const { id: messageId } = await ben.messages.send({ channelId, text: 'Mine' })
+  await ben.messages.delete({ channelId, messageId })
+  await ben.members.remove({ channelId, userId: ben.id })
+  const entries = await entriesOf()
+  expect(entries.filter(({ actor }) => actor.userId === ben.id)).toEqual([])
+})
+
+test('acts of an API key are noted under its id, and under the user it acts as', async () => {
+  const { operator, api, appId } = world()
+  const { owner, ben, channelId } = await newGroup('key')
+  const { apiKey, id: keyId } = await operator.apps.createKey({ appId, name: 'Moderation' })
+  const backend = api({ apiKey })
+  const { id: messageId } = await ben.messages.send({ channelId, text: 'Bad' })
+  await backend.messages.delete({ channelId, messageId })
+  await backend.channels.update({ channelId, frozen: true })
+  await api({ apiKey, userId: owner.id }).members.remove({ channelId, userId: ben.id })
+  await backend.tokens.revoke({ userId: ben.id })
+  const { entries } = await operator.audit.listOfApp({ appId, keyId })
+  expect(entries.map(({ operation, actor }) => [operation, actor.type, actor.userId])).toEqual([
+    ['tokens.revoke', 'key', null],
+    ['members.remove', 'key', owner.id],
+    ['channels.update', 'key', null],
+    ['messages.delete', 'key', null],
+  ])
+  expect(entries.at(-1)?.target).toEqual({ channelId, messageId })
+  expect(JSON.stringify(entries)).not.toContain('Bad')
+})
+
+test('a refused act is not noted, and neither is one that was undone', async () => {
+  const { ben, cleo, channelId } = await newGroup('refused')
+  const before = await entriesOf()
+  expect(await refusal(ben.members.remove({ channelId, userId: cleo.id }))).toMatchObject({
+    status: 403,
+  })
+  expect(await refusal(world().backend.users.delete({ userId: 'nobody-here' }))).toEqual(notFound)
+  expect(await entriesOf()).toEqual(before)
+})
+
+test('the erasure of a user is noted when it is asked for and when nothing is left', async () => {
+  await newGroup('gone')
+  await world().backend.users.delete({ userId: 'gone-ben' })
+  await erased(world())
+  await vi.waitFor(async () => {
+    const [proof] = await entriesOf({ actor: 'system' })
+    expect(proof).toMatchObject({ operation: 'users.erased', target: { userIds: ['gone-ben'] } })
+  })
+  const [asked] = await entriesOf({ operation: 'users.delete' })
+  expect(asked).toMatchObject({ actor: { type: 'key' }, target: { userId: 'gone-ben' } })
+})
+
+test('an operator who reads a closed channel leaves a trace, and one of an open one none', async () => {
+  const { operator, appId } = world()
+  const { owner, ben, channelId } = await newGroup('read')
+  const { id: openId } = await owner.channels.create({ type: 'public', name: 'Square' })
+  for (const n of upTo(3)) await owner.messages.send({ channelId, text: `${n}` })
+  await ben.messages.send({ channelId, text: 'from ben' })
+  const first = await operator.inspect.messages({ appId, channelId, limit: 2 })
+  expect(first.messages.map(({ text }) => text)).toEqual(['from ben', '3'])
+  const cursor = first.nextCursor ?? ''
+  const second = await operator.inspect.messages({ appId, channelId, limit: 2, cursor })
+  expect(second.messages.map(({ text }) => text)).toEqual(['2', '1'])
+  expect(second.nextCursor).toBeNull()
+  const own = await operator.inspect.messages({ appId, channelId, userId: ben.id })
+  expect(own.messages.map(({ text }) => text)).toEqual(['from ben'])
+  await operator.inspect.messages({ appId, channelId: openId })
+  const read = await entriesOf({ operation: 'inspect.messages' })
+  expect(read.map(({ actor, target }) => [actor.type, target])).toEqual([
+    ['operator', { channelId, from: 4, to: 4 }],
+    ['operator', { channelId, from: 1, to: 2 }],
+    ['operator', { channelId, from: 3, to: 4 }],
+  ])
+})
+
+test('users and channels of an app are found by name, by member and in pages', async () => {
+  const { operator, appId } = world()
+  const { owner, channelId } = await newGroup('findable')
+  const { id: openId } = await owner.channels.create({ type: 'public', name: 'Gardening' })
+  const users = await operator.inspect.users({ appId, q: 'FINDABLE', limit: 2 })
+  expect(users.users.map(({ id }) => id)).toEqual(['findable-ben', 'findable-cleo'])
+  const more = await operator.inspect.users({
+    appId,
+    q: 'FINDABLE',
+    cursor: users.nextCursor ?? '',
+  })
+  expect(more.users.map(({ id }) => id)).toEqual(['findable-owner'])
+  const idsOf = async (query: object) =>
+    (await operator.inspect.channels({ appId, ...query })).channels.map(({ id }) => id)
+  expect(await idsOf({ q: 'garden' })).toEqual([openId])
+  expect(await idsOf({ userId: 'findable-ben' })).toEqual([channelId])
+  const page = await operator.inspect.channels({ appId, limit: 1 })
+  expect(page.channels.map(({ id }) => id)).toEqual([openId])
+  expect((await idsOf({ cursor: page.nextCursor ?? '' }))[0]).toBe(channelId)
+})
+
+test('nobody changes or deletes an entry; those that are too old go', async () => {
+  const { db, appId } = world()
+  await newGroup('kept')
+  await world().backend.tokens.revoke({ userId: 'kept-ben' })
+  const refusedBy = /append-only/
+  await expect(db`update audit set operation = 'x' where app_id = ${appId}`).rejects.toThrow(
+    refusedBy,
+  )
+  await expect(db`delete from audit where app_id = ${appId}`).rejects.toThrow(refusedBy)
+  await expect(db`truncate audit`).rejects.toThrow(refusedBy)
+  const count = (await entriesOf()).length
+  await db`
+    insert into audit (app_id, actor, operation, target, created_at)
+    values (${appId}, 'system', 'old', '{}', now() - interval '31 days')`
+  await cleanupElsewhere(world(), { auditRetentionDays: 0 }).pass()
+  expect(await entriesOf()).toHaveLength(count + 1)
+  // The retention looks at the oldest first: entries before it are as old as their numbers.
+  await db.begin(async (tx) => {
+    await tx`alter table audit disable trigger audit_is_append_only`
+    await tx`
+      update audit
+      set id = -1
+      where app_id = ${appId}
+        and operation = 'old'`
+    await tx`alter table audit enable trigger audit_is_append_only`
+  })
+  await cleanupElsewhere(world(), { auditRetentionDays: 30 }).pass()
+  expect((await entriesOf()).map(({ operation }) => operation)).not.toContain('old')
+  expect(await entriesOf()).toHaveLength(count)
+})
+
+test('the log of all apps is read in pages, newest first, by actor', async () => {
+  const { operator } = world()
+  const made = []
+  for (const n of upTo(3)) made.push((await operator.apps.create({ name: `Paged ${n}` })).id)
+  const first = await operator.audit.list({ actor: 'operator', limit: 2 })
+  expect(first.entries.map(({ appId }) => appId)).toEqual([made[2], made[1]])
+  const cursor = first.nextCursor ?? ''
+  const second = await operator.audit.list({ actor: 'operator', limit: 1, cursor })
+  expect(second.entries.map(({ appId }) => appId)).toEqual([made[0]])
+})

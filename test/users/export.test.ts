@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest'
+import { upTo } from '../support/events.ts'
+import { invalid, notFound, refusal, unauthorized } from '../support/refusal.ts'
+import { useWorld } from '../support/world.ts'
+
+const world = useWorld()
+
+type Item = { kind: string; data: Record<string, unknown> }
+
+/** All items of an export, page by page. */
+async function exportOf(userId: string) {
+  const items: Item[] = []
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await world().backend.users.export({ userId, ...(cursor ? { cursor } : {}) })
+    items.push(...page.items)
+    cursor = page.nextCursor
+  }
+  return items
+}
+const of = (items: Item[], kind: string) =>
+  items.filter((item) => item.kind === kind).map(({ data }) => data)
+
+test('an export has everything of the user, nothing of others and no secret', async () => {
+  const [ana, ben] = await world().users('ana', 'ben')
+  await ana.users.put({ userId: 'ana', email: 'ana@example.com', custom: { plan: 'pro' } })
+  const { id: channelId } = await ana.channels.create({
+    type: 'group',
+    name: 'Exported',
+    memberIds: ['ben'],
+  })
+  const { id: leftId } = await ana.channels.create({ type: 'group', name: 'Left' })
+  await ana.messages.send({ channelId: leftId, text: 'before I left' })
+  await ana.members.leave({ channelId: leftId })
+  const theirs = await ben.messages.send({ channelId, text: 'the words of ben' })
+  for (const n of upTo(205)) await ana.messages.send({ channelId, text: `mine ${n}` })
+  await ana.reactions.add({ channelId, messageId: theirs.id, emoji: '👍' })
+  await ana.reactions.add({ channelId, messageId: theirs.id, emoji: '❤️' })
+  await ana.reads.mark({ channelId, messageId: theirs.id })
+  await ana.devices.create({ platform: 'ios', provider: 'apns', token: 'secret-push-token' })
+  const { id: workspaceId } = await ana.workspaces.create({ name: 'Team', type: 'team' })
+  const items = await exportOf('ana')
+  expect(of(items, 'profile')).toMatchObject([
+    { id: 'ana', email: 'ana@example.com', custom: { plan: 'pro' } },
+  ])
+  expect(of(items, 'device')).toMatchObject([{ platform: 'ios', provider: 'apns' }])
+  expect(of(items, 'workspace')).toMatchObject([{ workspaceId, role: 'owner' }])
+  expect(of(items, 'membership')).toMatchObject([{ channelId, role: 'owner' }])
+  const texts = of(items, 'message').map(({ text }) => text)
+  expect(texts.toSorted()).toEqual(
+    [...upTo(205).map((n) => `mine ${n}`), 'before I left'].toSorted(),
+  )
+  expect(of(items, 'reaction').map(({ emoji }) => emoji)).toEqual(
+    expect.arrayContaining(['👍', '❤️']),
+  )
+  expect(of(items, 'read').map(({ channelId }) => channelId)).toContain(channelId)
+  expect(JSON.stringify(items)).not.toMatch(/secret-push-token|the words of ben/)
+  const stream = await fetch(`${world().url}/api/users/ana/export`, {
+    headers: { 'X-API-Key': world().apiKey, Accept: 'application/x-ndjson' },
+  })
+  expect(stream.headers.get('content-type')).toBe('application/x-ndjson')
+  const lines = (await stream.text())
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(lines.at(-1)).toEqual({ kind: 'end' })
+  expect(lines.slice(0, -1)).toEqual(items)
+})
+
+test('a page of an export has about a megabyte, and large messages are in it once', async () => {
+  const cleo = await world().user('cleo')
+  const { id: channelId } = await cleo.channels.create({ type: 'group', name: 'Large' })
+  const text = '🦄'.repeat(10_000)
+  for (const _ of upTo(60)) await cleo.messages.send({ channelId, text })
+  const first = await world().backend.users.export({ userId: 'cleo' })
+  const items = await exportOf('cleo')
+  const seqs = of(items, 'message').map(({ seq }) => seq)
+  expect(seqs).toEqual(upTo(60))
+  expect(first.nextCursor).not.toBeNull()
+  expect(Buffer.byteLength(JSON.stringify(first))).toBeLessThan(2 * 2 ** 20)
+})
+
+test('only a backend exports users, of its own app, with cursors of this export', async () => {
+  const { api, backend, stranger, operator, appId } = world()
+  const dan = await world().user('dan')
+  expect(await refusal(dan.users.export({ userId: 'dan' }))).toEqual(unauthorized)
+  expect(await refusal((await stranger()).users.export({ userId: 'dan' }))).toEqual(notFound)
+  expect(await refusal(api({}).users.export({ userId: 'dan' }))).toEqual(unauthorized)
+  const cursors = ['x', ['9', ':'], ['5', ':-1'], ['5', ':99999999999'], ['5', 'x:1'], ['-1', ':']]
+  for (const pair of cursors) {
+    const cursor = Buffer.from(JSON.stringify(pair)).toString('base64url')
+    expect(await refusal(backend.users.export({ userId: 'dan', cursor }))).toEqual(invalid)
+  }
+  await exportOf('dan')
+  const { entries } = await operator.audit.listOfApp({ appId, operation: 'users.export' })
+  expect(entries.filter(({ target }) => target.userId === 'dan')).toHaveLength(1)
+  await backend.users.delete({ userId: 'dan' })
+  expect(await refusal(backend.users.export({ userId: 'dan' }))).toEqual(notFound)
+})
