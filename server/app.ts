@@ -20,6 +20,7 @@ import { operations } from './features/index.ts'
 import { createActingUsers } from './http/acting-users.ts'
 import { createAuthenticate } from './http/authenticate.ts'
 import { type CallDependencies, createCall } from './http/call.ts'
+import { serveConsole } from './http/console.ts'
 import { createFastify, type FastifyOptions } from './http/fastify.ts'
 import { instrument } from './http/instrument.ts'
 import { serveDocs } from './http/openapi/docs.ts'
@@ -44,6 +45,7 @@ export type AppOptions = {
   http: Omit<FastifyOptions, 'isStopping' | 'metrics' | 'nodeId'> & {
     rateLimits: RateLimits
     hasDocsPage: boolean
+    hasConsole: boolean
     /** The API key of the demo app. If it is set, /playground is served. */
     demoApiKey?: string | undefined
   }
@@ -201,10 +203,10 @@ const servicesOf = (
   },
 })
 
-/** Serves calls, sockets, documents and, with a demo app, the playground. */
+/** Serves calls, sockets, documents and pages: with a demo app, also the playground. */
 function serve(
   app: FastifyInstance,
-  { metrics, http, urls }: AppOptions,
+  { metrics, http, access: { adminKey }, urls }: AppOptions,
   { calls, realtime }: { calls: Calls; realtime: Realtime },
 ) {
   const guardSocket = createSocketGuard({
@@ -221,6 +223,8 @@ function serve(
     timings: realtime.node.timings,
   })
   serveDocs(app, { hasPage: http.hasDocsPage })
+  if (http.hasConsole && adminKey !== undefined)
+    serveConsole(app, calls, { adminKey, publicUrl: urls.publicUrl })
   const mintToken = calls.tokens.create?.call
   if (http.demoApiKey !== undefined && mintToken)
     servePlayground(app, { mintToken, demoApiKey: http.demoApiKey, ...urls })

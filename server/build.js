@@ -20,8 +20,10 @@ copy('db/migrations/meta/_journal.json')
 const journal = JSON.parse(readFileSync(join(here, 'db/migrations/meta/_journal.json'), 'utf8'))
 for (const { tag } of journal.entries) copy(`db/migrations/${tag}.sql`)
 
-// The playground, bundled: a clone makes it at its first visit.
-const playground = join(here, '../client-sdk/playground/build.js')
-const bundle = execFileSync(process.execPath, [playground], { maxBuffer: 2 ** 26 })
+// The pages, bundled: a clone makes each at its first visit.
 mkdirSync(join(dist, 'http'), { recursive: true })
-writeFileSync(join(dist, 'http/playground.json'), bundle)
+const buildPage = join(here, '../client-sdk/build-page.js')
+for (const page of ['playground', 'console']) {
+  const bundle = execFileSync(process.execPath, [buildPage, page], { maxBuffer: 2 ** 26 })
+  writeFileSync(join(dist, `http/${page}.json`), bundle)
+}

@@ -1,4 +1,5 @@
 import './styles/tokens.css'
+import './styles/controls.css'
 import './styles/page.css'
 import './styles/sidebar.css'
 import './styles/conversation.css'

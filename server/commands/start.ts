@@ -141,6 +141,7 @@ function announceStart({ config, secrets, databaseUrl }: Setup, server: Server) 
     print({
       Docs: `${publicUrl()}/docs`,
       Playground: `${publicUrl()}/playground`,
+      ...(config.hasConsole && { Console: `${publicUrl()}/console` }),
       // For psql, and for pg_dump: it is the way out of the embedded database.
       ...(config.databaseUrl === undefined && { Database: databaseUrl }),
       // A key that was given is not for the screen, nor for the logs that it ends up in.

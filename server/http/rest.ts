@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { ApiError } from '../core/errors.ts'
 import type { operations } from '../features/index.ts'
+import type { Credentials } from './authenticate.ts'
 import type { Call, CallRequest } from './call.ts'
 import { isStreamWanted, streamPages } from './export-stream.ts'
 import { once } from './once.ts'
@@ -14,9 +15,21 @@ export type Calls = {
   [Noun in keyof typeof operations]: Record<string, { op: Operation; call: Call }>
 }
 
+type RestOptions = {
+  /** Whether to serve an operation. */
+  has?: (op: Operation) => boolean
+  /** The credentials of a request, in place of those in its headers. */
+  credentialsOf?: (request: FastifyRequest) => Credentials
+}
+
 /** Serves each operation as a route; path, query and body together are its input. */
-export function serveRest(app: FastifyInstance, calls: Calls) {
-  for (const { op, call } of Object.values(calls).flatMap((verbs) => Object.values(verbs))) {
+export function serveRest(
+  app: FastifyInstance,
+  calls: Calls,
+  { has = () => true, credentialsOf = credentialsIn }: RestOptions = {},
+) {
+  const served = Object.values(calls).flatMap((verbs) => Object.values(verbs))
+  for (const { op, call } of served.filter(({ op }) => has(op))) {
     const readInput =
       op.method === 'GET' || op.method === 'DELETE'
         ? queryReader(op)
@@ -29,9 +42,10 @@ export function serveRest(app: FastifyInstance, calls: Calls) {
         const given = readInput(request)
         const input =
           given instanceof ApiError ? given : { ...toObject(given), ...toObject(request.params) }
+        const credentials = credentialsOf(request)
         const run = (page: object = {}) =>
           call(
-            toCallRequest(request, reply),
+            { ...toCallRequest(request, reply), credentials },
             input instanceof ApiError ? input : { ...input, ...page },
           )
         if (isStreamWanted(op, request)) return streamPages(reply, run)
@@ -42,18 +56,9 @@ export function serveRest(app: FastifyInstance, calls: Calls) {
   }
 }
 
-export const toCallRequest = (
-  { headers, id, ip, raw }: FastifyRequest,
-  reply: FastifyReply,
-): CallRequest => ({
-  credentials: {
-    authorization: headers.authorization,
-    apiKey: single(headers['x-api-key']),
-    adminKey: single(headers['x-admin-key']),
-    userId: single(headers['x-user-id']),
-    ip,
-  },
-  facts: Object.assign(factsOf(raw), { requestId: id }),
+export const toCallRequest = (request: FastifyRequest, reply: FastifyReply): CallRequest => ({
+  credentials: credentialsIn(request),
+  facts: Object.assign(factsOf(request.raw), { requestId: request.id }),
   setHeader: (name, value) => void reply.header(name, value),
   gone: once(() => {
     const gone = new AbortController()
@@ -62,6 +67,14 @@ export const toCallRequest = (
     reply.raw.once('close', () => gone.abort())
     return gone.signal
   }),
+})
+
+const credentialsIn = ({ headers, ip }: FastifyRequest): Credentials => ({
+  authorization: headers.authorization,
+  apiKey: single(headers['x-api-key']),
+  adminKey: single(headers['x-admin-key']),
+  userId: single(headers['x-user-id']),
+  ip,
 })
 const single = (value: string | string[] | undefined) => (Array.isArray(value) ? value[0] : value)
 

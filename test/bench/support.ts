@@ -54,6 +54,7 @@ export async function startNode(databaseUrl: string) {
       allowedOrigins: [],
       trustProxy: false,
       hasDocsPage: false,
+      hasConsole: false,
       logLevel: 'error',
       logSample: 1,
     },

@@ -109,6 +109,7 @@ const app = buildApp({
     allowedOrigins: [],
     trustProxy: false,
     hasDocsPage: false,
+    hasConsole: false,
     logLevel: 'error',
     logSample: 1,
   },

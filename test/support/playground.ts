@@ -7,6 +7,7 @@ import { afterEach, beforeAll, expect, inject } from 'vitest'
 import { launchChromium, openPage, type Problems, screenshot } from './browser.ts'
 import { page as pageOf, servePages } from './pages.ts'
 import { databaseUrl } from './postgres.ts'
+import { ADMIN_KEY } from './secrets.ts'
 import { start } from './start.ts'
 
 /**
@@ -36,6 +37,7 @@ export function usePlayground() {
       ...settings,
       DATABASE_URL: databaseUrl(inject('databaseUrl'), name),
       HOST: '127.0.0.1',
+      ADMIN_API_KEY: ADMIN_KEY,
       DATA_DIR: directory,
     }
     const server = start(variables, directory)
@@ -60,12 +62,12 @@ export function usePlayground() {
     problems,
     url: () => fixture.url,
     web: () => fixture.web.url,
-    /** Opens the playground in its own browser context. */
+    /** Opens the playground, or another page beside it, in its own browser context. */
     open: async (query = '', options: BrowserContextOptions = {}) => {
       const page = await openPage(fixture.browser, { problems, ...options })
       pages.push(page)
       page.once('close', () => pages.splice(pages.indexOf(page), 1))
-      await page.goto(fixture.url + query)
+      await page.goto(new URL(query, `${fixture.url}/`).href)
       return page
     },
   }

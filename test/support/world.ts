@@ -30,7 +30,10 @@ export type World = Awaited<ReturnType<typeof createWorld>>
 export type User = Api & { id: string; token: string; minted: TokenResult }
 
 type WorldOptions = Partial<
-  Pick<AppOptions['http'], 'rateLimits' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage'> &
+  Pick<
+    AppOptions['http'],
+    'rateLimits' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'hasConsole'
+  > &
     Pick<AppOptions['access'], 'userAdminAccess'> &
     Pick<AppOptions['urls'], 'inviteUrl' | 'wsUrl'> &
     Pick<
@@ -107,6 +110,7 @@ export async function createWorld({
       allowedOrigins: [],
       trustProxy: false,
       hasDocsPage: false,
+      hasConsole: false,
       logLevel: 'error',
       logSample: 1,
       ...options,

@@ -1,8 +1,11 @@
+import { join } from 'node:path'
 import { build } from 'vite'
 
-// The server runs this at the first visit. It prints the bundled files as JSON, by name.
+// The server runs this with the name of a page at its first visit. It prints the bundled files as
+// JSON, by name.
+const [page = ''] = process.argv.slice(2)
 const result = await build({
-  root: import.meta.dirname,
+  root: join(import.meta.dirname, page),
   base: './',
   configFile: false,
   envDir: false,

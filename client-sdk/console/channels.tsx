@@ -1,0 +1,62 @@
+import { addressOf, useRoute } from './route.ts'
+import { SearchBox } from './search-box.tsx'
+import { api } from './server.ts'
+import { type Column, PagedTable } from './table.tsx'
+import type { Channel } from './types.ts'
+import { usePages } from './use-pages.ts'
+import { When } from './when.tsx'
+
+/** The channels of an app: all, those of a user, or public ones by name. */
+export function Channels({ appId }: { appId: string }) {
+  const { query } = useRoute()
+  const q = query.get('q') ?? ''
+  const userId = query.get('userId') ?? ''
+  const filter = userId === '' ? { q: q || undefined } : { userId }
+  const pages = usePages(async (cursor) => {
+    const { channels, nextCursor } = await api.inspect.channels({ appId, ...filter, cursor })
+    return { rows: channels, nextCursor }
+  }, `${appId} ${q} ${userId}`)
+  return (
+    <>
+      {userId === '' ? (
+        <div className="search">
+          <SearchBox
+            label="Search channels"
+            placeholder="Part of the name of a public channel"
+            value={q}
+            addressOf={(text) => addressOf(['apps', appId, 'channels'], { q: text.trim() })}
+          />
+        </div>
+      ) : (
+        <p>
+          Channels of <strong>{userId}</strong> ·{' '}
+          <a href={addressOf(['apps', appId, 'channels'])}>Show all</a>
+        </p>
+      )}
+      <PagedTable
+        label="Channels"
+        columns={columnsOf(appId)}
+        pages={pages}
+        keyOf={({ id }) => id}
+        empty="No channels here."
+      />
+    </>
+  )
+}
+
+const columnsOf = (appId: string): Column<Channel>[] => [
+  {
+    title: 'Channel',
+    cell: ({ id, name, frozen }) => (
+      <>
+        <a href={addressOf(['apps', appId, 'channels', id])}>{name ?? 'Without a name'}</a>{' '}
+        {frozen && <span className="badge">Frozen</span>}
+      </>
+    ),
+  },
+  { title: 'Type', cell: ({ type }) => type },
+  { title: 'Members', cell: ({ memberCount }) => memberCount, isNumber: true },
+  { title: 'Messages', cell: ({ lastSeq }) => lastSeq, isNumber: true, isMinor: true },
+  { title: 'Last message', cell: ({ lastActivityAt }) => <When iso={lastActivityAt} /> },
+  { title: 'Created by', cell: ({ createdBy }) => createdBy, isMinor: true },
+]

@@ -1,0 +1,33 @@
+const dateAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+const number = new Intl.NumberFormat()
+const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' })
+
+export const wholeTimeOf = (iso: string) => dateAndTime.format(new Date(iso))
+export const countOf = (count: number) => number.format(count)
+/** "12,345", and "1.2M" where there is no room for all digits. */
+export const shortCountOf = (count: number) =>
+  count < 100_000 ? number.format(count) : compact.format(count)
+
+const units = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+] as const
+
+/** "5 min. ago", "in 2 days". */
+export function agoOf(iso: string, now = Date.now()) {
+  const seconds = (Date.parse(iso) - now) / 1_000
+  const [unit, length] = units.find(([, length]) => Math.abs(seconds) >= length) ?? ['second', 1]
+  return relative.format(Math.trunc(seconds / length), unit)
+}
+
+const BYTE_UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB']
+
+export function bytesOf(bytes: number) {
+  const power = Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3))
+  const value = bytes / 1_000 ** power
+  return `${value < 10 && power > 0 ? value.toFixed(1) : Math.round(value)} ${BYTE_UNITS[power]}`
+}

@@ -1,0 +1,63 @@
+import { useState } from 'react'
+import { useToasts } from '../playground/toasts.tsx'
+import { api } from './server.ts'
+import { type Column, PagedTable } from './table.tsx'
+import type { FailedJob } from './types.ts'
+import { usePages } from './use-pages.ts'
+import { When } from './when.tsx'
+
+const PAGE_SIZE = 50
+
+/** The background jobs of an app that were given up. */
+export function Jobs({ appId }: { appId: string }) {
+  const { attempt } = useToasts()
+  const [retried, setRetried] = useState<ReadonlySet<string>>(new Set())
+  const pages = usePages(async (cursor = '0') => {
+    const offset = Number(cursor)
+    const { jobs } = await api.jobs.list({ appId, limit: PAGE_SIZE, offset })
+    const isLast = jobs.length < PAGE_SIZE
+    return { rows: jobs, nextCursor: isLast ? null : String(offset + PAGE_SIZE) }
+  }, appId)
+  const retry = async (jobId: string) => {
+    const result = await attempt(api.jobs.retry({ appId, jobId }))
+    if (result) setRetried((retried) => new Set(retried).add(jobId))
+  }
+  const columns: Column<FailedJob>[] = [
+    ...jobColumns,
+    {
+      title: '',
+      cell: ({ id }) => (
+        <div className="actions">
+          {retried.has(id) ? (
+            <span className="badge badge-good">Queued</span>
+          ) : (
+            <button
+              type="button"
+              className="button button-quiet button-small"
+              onClick={() => void retry(id)}
+            >
+              Retry
+            </button>
+          )}
+        </div>
+      ),
+    },
+  ]
+  return (
+    <PagedTable
+      label="Failed jobs"
+      columns={columns}
+      pages={pages}
+      keyOf={({ id }) => id}
+      empty="No job was given up."
+    />
+  )
+}
+
+const jobColumns: Column<FailedJob>[] = [
+  { title: 'Task', cell: ({ task }) => task },
+  { title: 'Reason', cell: ({ reason }) => reason },
+  { title: 'For', cell: ({ size }) => size, isNumber: true, isMinor: true },
+  { title: 'Attempts', cell: ({ attempts }) => attempts, isNumber: true, isMinor: true },
+  { title: 'Given up', cell: ({ failedAt }) => <When iso={failedAt} /> },
+]

@@ -1,0 +1,70 @@
+import { Skeletons } from '../playground/skeletons.tsx'
+import { addressOf } from './route.ts'
+import { api } from './server.ts'
+import { ProblemNote } from './table.tsx'
+import type { Message } from './types.ts'
+import { usePages } from './use-pages.ts'
+import { When } from './when.tsx'
+
+/** The messages of a channel, the newest first, as they are stored. */
+export function Messages({ appId, channelId }: { appId: string; channelId: string }) {
+  const pages = usePages(async (cursor) => {
+    const page = await api.inspect.messages({ appId, channelId, cursor })
+    return { rows: page.messages, nextCursor: page.nextCursor }
+  }, `${appId} ${channelId}`)
+  const { rows, isLoading, problem, hasMore } = pages
+  return (
+    <>
+      <header className="page-head">
+        <p className="crumb">
+          <a href={addressOf(['apps', appId, 'channels'])}>Channels</a> /{' '}
+          <span className="id">{channelId}</span>
+        </p>
+        <button type="button" className="button button-quiet" onClick={pages.reload}>
+          Refresh
+        </button>
+      </header>
+      <p className="muted">Reading a channel that is not public is noted in the audit log.</p>
+      {problem && <ProblemNote problem={problem} onRetry={pages.reload} />}
+      {rows.length > 0 && (
+        <ul className="card messages" aria-label="Messages">
+          {rows.map((message) => (
+            <MessageRow key={message.id} message={message} />
+          ))}
+        </ul>
+      )}
+      {rows.length === 0 && isLoading && <Skeletons label="Loading messages" count={5} />}
+      {rows.length === 0 && !isLoading && !problem && <p className="empty">No messages yet.</p>}
+      {hasMore && (
+        <button
+          type="button"
+          className="button button-quiet more"
+          disabled={isLoading}
+          onClick={pages.loadMore}
+        >
+          {isLoading ? 'Loading…' : 'Show older'}
+        </button>
+      )}
+    </>
+  )
+}
+
+const MessageRow = ({ message }: { message: Message }) => (
+  <li>
+    <header>
+      <strong>{message.user.name}</strong>
+      <span className="id">{message.user.id}</span>
+      <When iso={message.createdAt} isExact />
+      {message.parentId !== null && <span className="badge">Reply</span>}
+      {message.pinned && <span className="badge">Pinned</span>}
+      <span className="id">#{message.seq}</span>
+    </header>
+    {message.deletedAt === null ? (
+      <p>{message.text}</p>
+    ) : (
+      <p className="muted">
+        Deleted <When iso={message.deletedAt} isExact />
+      </p>
+    )}
+  </li>
+)

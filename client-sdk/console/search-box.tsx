@@ -1,0 +1,32 @@
+import { useEffect, useState } from 'react'
+import { replaceAddress } from './route.ts'
+
+type Props = {
+  label: string
+  placeholder: string
+  value: string
+  /** The address for a text that is searched for. */
+  addressOf: (text: string) => string
+}
+const PAUSE_MS = 250
+
+/** Searches while the operator types. The text is a part of the address. */
+export function SearchBox({ label, placeholder, value, addressOf }: Props) {
+  const [text, setText] = useState(value)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only what is typed is waited for
+  useEffect(() => {
+    if (text === value) return
+    const timer = setTimeout(() => replaceAddress(addressOf(text)), PAUSE_MS)
+    return () => clearTimeout(timer)
+  }, [text])
+  return (
+    <input
+      className="input"
+      type="search"
+      aria-label={label}
+      placeholder={placeholder}
+      value={text}
+      onChange={(event) => setText(event.target.value)}
+    />
+  )
+}

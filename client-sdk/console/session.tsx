@@ -1,0 +1,32 @@
+import { isChatError } from '@parley/client'
+import { createContext, type ReactNode, useCallback, useContext, useMemo, useState } from 'react'
+import { signOut } from './server.ts'
+import { SignIn } from './sign-in.tsx'
+
+type Session = {
+  /** Ends the session, and shows the form to sign in. */
+  end: () => void
+  /** Shows the form again if a call failed because the session has ended. */
+  noteFailure: (error: unknown) => void
+}
+const Context = createContext<Session | null>(null)
+
+/** Its children, for an operator who is signed in: the first call says whether they are. */
+export function SessionGate({ children }: { children: ReactNode }) {
+  const [isEnded, setEnded] = useState(false)
+  const noteFailure = useCallback((error: unknown) => {
+    if (isChatError(error) && error.code === 'UNAUTHORIZED') setEnded(true)
+  }, [])
+  const end = useCallback(() => {
+    void signOut().finally(() => setEnded(true))
+  }, [])
+  const session = useMemo(() => ({ end, noteFailure }), [end, noteFailure])
+  if (isEnded) return <SignIn onDone={() => setEnded(false)} />
+  return <Context.Provider value={session}>{children}</Context.Provider>
+}
+
+export function useSession(): Session {
+  const session = useContext(Context)
+  if (!session) throw new Error('useSession needs a SessionGate above')
+  return session
+}

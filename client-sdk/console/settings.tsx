@@ -1,0 +1,174 @@
+import { type FormEvent, useState } from 'react'
+import { useToasts } from '../playground/toasts.tsx'
+import { FormDialog, TextField } from './form-dialog.tsx'
+import { addressOf } from './route.ts'
+import { api } from './server.ts'
+import type { AppRecord } from './types.ts'
+
+type Props = { app: AppRecord; onChange: () => void }
+
+/** What the operator may set for an app, and its end. */
+export const Settings = (props: Props) => (
+  <>
+    <Fields {...props} />
+    <DangerZone {...props} />
+  </>
+)
+
+const rates = {
+  tokens: 'Tokens of a key and address',
+  messages: 'Messages of a user',
+  requests: 'Other calls of a user or key',
+  appRequests: 'Calls of the whole app',
+} as const
+type Rate = keyof typeof rates
+const rateNames = Object.keys(rates) as Rate[] // these are all its keys
+
+function Fields({ app, onChange }: Props) {
+  const { settings } = app
+  const { attempt } = useToasts()
+  const [name, setName] = useState(app.name)
+  const [days, setDays] = useState(textOf(settings.messageRetentionDays))
+  const [access, setAccess] = useState(settings.userAdminAccess)
+  const [limits, setLimits] = useState(() => mapRates((rate) => textOf(settings.rateLimits[rate])))
+  const [isSaved, setSaved] = useState(false)
+  const save = async (event: FormEvent) => {
+    event.preventDefault()
+    const changes = {
+      name: name.trim(),
+      settings: {
+        messageRetentionDays: numberOf(days),
+        userAdminAccess: access,
+        rateLimits: mapRates((rate) => numberOf(limits[rate])),
+      },
+    }
+    const updated = await attempt(api.apps.update({ appId: app.id, ...changes }))
+    setSaved(updated !== undefined)
+    if (updated) onChange()
+  }
+  return (
+    <form className="card section" onSubmit={save} onChange={() => setSaved(false)}>
+      <div className="settings">
+        <TextField label="Name" value={name} onChange={setName} isRequired />
+        <TextField
+          label="Keep messages for days"
+          type="number"
+          value={days}
+          onChange={setDays}
+          placeholder="For ever"
+          hint="Older messages are deleted by a job, as if their authors had."
+        />
+        <label className="field">
+          <span className="field-name">Users may be administered by</span>
+          <select
+            className="input"
+            value={access ?? ''}
+            onChange={({ target: { value } }) =>
+              setAccess(value === 'bearer' || value === 'server' ? value : null)
+            }
+          >
+            <option value="">as the server is configured</option>
+            <option value="server">API keys and admin tokens</option>
+            <option value="bearer">every user</option>
+          </select>
+        </label>
+        <fieldset className="field">
+          <legend>Limits a minute</legend>
+          {rateNames.map((rate) => (
+            <TextField
+              key={rate}
+              label={rates[rate]}
+              type="number"
+              value={limits[rate]}
+              onChange={(value) => setLimits({ ...limits, [rate]: value })}
+              placeholder="As the server is configured"
+            />
+          ))}
+          <span className="muted hint">0 turns a limit off.</span>
+        </fieldset>
+        <div className="actions">
+          {isSaved && <span className="badge badge-good">Saved</span>}
+          <button type="submit" className="button">
+            Save
+          </button>
+        </div>
+      </div>
+    </form>
+  )
+}
+
+function DangerZone({ app, onChange }: Props) {
+  const [dialog, setDialog] = useState<'disable' | 'delete'>()
+  const { attempt } = useToasts()
+  const close = () => setDialog(undefined)
+  const setEnabled = async (enabled: boolean) => {
+    await api.apps.update({ appId: app.id, enabled })
+    onChange()
+  }
+  return (
+    <section className="card section danger-zone" aria-labelledby="danger">
+      <header>
+        <h3 id="danger">{app.enabled ? 'Disable or delete' : 'Enable or delete'}</h3>
+        {app.enabled ? (
+          <button
+            type="button"
+            className="button button-quiet"
+            onClick={() => setDialog('disable')}
+          >
+            Disable
+          </button>
+        ) : (
+          <button type="button" className="button" onClick={() => void attempt(setEnabled(true))}>
+            Enable
+          </button>
+        )}
+        <button type="button" className="button button-danger" onClick={() => setDialog('delete')}>
+          Delete
+        </button>
+      </header>
+      <p className="muted">
+        A disabled app loses nothing: its users and backends are refused until it is enabled again.
+      </p>
+      {dialog === 'disable' && (
+        <FormDialog
+          title={`Disable ${app.name}?`}
+          submit="Disable"
+          isDangerous
+          onSubmit={() => setEnabled(false).then(close)}
+          onClose={close}
+        >
+          <p className="muted">Its sockets are closed, and all calls are refused.</p>
+        </FormDialog>
+      )}
+      {dialog === 'delete' && <DeleteApp app={app} onClose={close} />}
+    </section>
+  )
+}
+
+function DeleteApp({ app, onClose }: { app: AppRecord; onClose: () => void }) {
+  const [typed, setTyped] = useState('')
+  return (
+    <FormDialog
+      title={`Delete ${app.name}?`}
+      submit="Delete for good"
+      isDangerous
+      isReady={typed === app.name}
+      onSubmit={async () => {
+        await api.apps.delete({ appId: app.id })
+        location.hash = addressOf([])
+      }}
+      onClose={onClose}
+    >
+      <p className="muted">
+        All users, channels and messages are deleted. This cannot be undone. Type{' '}
+        <strong>{app.name}</strong> to confirm.
+      </p>
+      <TextField label="Name of the app" value={typed} onChange={setTyped} />
+    </FormDialog>
+  )
+}
+
+const textOf = (value: number | null) => (value === null ? '' : String(value))
+const numberOf = (text: string) => (text.trim() === '' ? null : Number(text))
+const mapRates = <T,>(map: (rate: Rate) => T) =>
+  Object.fromEntries(rateNames.map((rate) => [rate, map(rate)])) as Record<Rate, T> // all rates

@@ -1,0 +1,93 @@
+import type { ReactNode } from 'react'
+import { Skeletons } from '../playground/skeletons.tsx'
+import type { Pages } from './use-pages.ts'
+
+export type Column<Row> = {
+  title: string
+  cell: (row: Row) => ReactNode
+  /** Numbers are aligned to the right. */
+  isNumber?: boolean
+  /** Left out on narrow screens. */
+  isMinor?: boolean
+}
+type TableProps<Row> = {
+  label: string
+  columns: readonly Column<Row>[]
+  rows: readonly Row[]
+  keyOf: (row: Row) => string
+}
+
+export const Table = <Row,>({ label, columns, rows, keyOf }: TableProps<Row>) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys
+  <section className="table-frame" aria-label={label} tabIndex={0}>
+    <table>
+      <thead>
+        <tr>
+          {columns.map((column) => (
+            <th key={column.title} scope="col" className={classOf(column)}>
+              {column.title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={keyOf(row)}>
+            {columns.map((column) => (
+              <td key={column.title} className={classOf(column)}>
+                {column.cell(row)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </section>
+)
+
+const classOf = <Row,>({ isNumber = false, isMinor = false }: Column<Row>) =>
+  [isNumber ? 'number' : '', isMinor ? 'minor' : ''].join(' ').trim() || undefined
+
+type PagedTableProps<Row> = Omit<TableProps<Row>, 'rows'> & {
+  pages: Pages<Row>
+  /** What to say when there is nothing to show. */
+  empty: ReactNode
+}
+
+/** A table with a button for its next page. */
+export function PagedTable<Row>({ pages, empty, ...table }: PagedTableProps<Row>) {
+  const { rows, isLoading, problem, hasMore } = pages
+  const isEmpty = rows.length === 0
+  return (
+    <>
+      {!isEmpty && <Table {...table} rows={rows} />}
+      {isEmpty && isLoading && <Skeletons label={`Loading ${table.label}`} count={4} />}
+      {isEmpty && !isLoading && !problem && <p className="empty">{empty}</p>}
+      {problem && <ProblemNote problem={problem} onRetry={pages.reload} />}
+      {hasMore && (
+        <button
+          type="button"
+          className="button button-quiet more"
+          disabled={isLoading}
+          onClick={pages.loadMore}
+        >
+          {isLoading ? 'Loading…' : 'Show more'}
+        </button>
+      )}
+    </>
+  )
+}
+
+type ProblemProps = { problem: { text: string; code: string }; onRetry: () => void }
+
+/** Why something could not be loaded. */
+export const ProblemNote = ({ problem, onRetry }: ProblemProps) => (
+  <p className="refusal" role="alert">
+    <span>
+      <code>{problem.code}</code> {problem.text}
+    </span>
+    <button type="button" className="button button-quiet button-small" onClick={onRetry}>
+      Try again
+    </button>
+  </p>
+)

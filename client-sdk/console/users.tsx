@@ -1,0 +1,61 @@
+import { Avatar } from '../playground/avatar.tsx'
+import { addressOf, useRoute } from './route.ts'
+import { SearchBox } from './search-box.tsx'
+import { api } from './server.ts'
+import { type Column, PagedTable } from './table.tsx'
+import type { User } from './types.ts'
+import { usePages } from './use-pages.ts'
+import { When } from './when.tsx'
+
+/** The users of an app, by name. */
+export function Users({ appId }: { appId: string }) {
+  const q = useRoute().query.get('q') ?? ''
+  const pages = usePages(async (cursor) => {
+    const { users, nextCursor } = await api.inspect.users({ appId, q: q || undefined, cursor })
+    return { rows: users, nextCursor }
+  }, `${appId} ${q}`)
+  return (
+    <>
+      <div className="search">
+        <SearchBox
+          label="Search users"
+          placeholder="Part of a name"
+          value={q}
+          addressOf={(text) => addressOf(['apps', appId, 'users'], { q: text.trim() })}
+        />
+      </div>
+      <PagedTable
+        label="Users"
+        columns={columnsOf(appId)}
+        pages={pages}
+        keyOf={({ id }) => id}
+        empty={q === '' ? 'No users yet.' : `No user has “${q}” in their name.`}
+      />
+    </>
+  )
+}
+
+const columnsOf = (appId: string): Column<User>[] => [
+  {
+    title: 'User',
+    cell: ({ id, name }) => (
+      <span className="user">
+        <Avatar id={id} name={name} size="small" /> {name}
+      </span>
+    ),
+  },
+  { title: 'Id', cell: ({ id }) => <span className="id">{id}</span> },
+  {
+    title: 'Last active',
+    cell: ({ lastActiveAt }) => <When iso={lastActiveAt} />,
+    isMinor: true,
+  },
+  {
+    title: '',
+    cell: ({ id }) => (
+      <div className="actions">
+        <a href={addressOf(['apps', appId, 'channels'], { userId: id })}>Channels</a>
+      </div>
+    ),
+  },
+]

@@ -1,0 +1,71 @@
+import { addressOf } from './route.ts'
+import { api } from './server.ts'
+import { type Column, PagedTable, ProblemNote, Table } from './table.tsx'
+import type { Delivery, Webhook } from './types.ts'
+import { useData } from './use-data.ts'
+import { usePages } from './use-pages.ts'
+import { When } from './when.tsx'
+
+/** The webhooks of an app. Its backend makes and changes them. */
+export function Webhooks({ appId }: { appId: string }) {
+  const { data, problem, reload } = useData(() => api.inspect.webhooks({ appId }), { key: appId })
+  if (problem) return <ProblemNote problem={problem} onRetry={reload} />
+  if (data?.webhooks.length === 0)
+    return <p className="empty">No webhooks. The backend of the app makes them.</p>
+  const rows = data?.webhooks ?? []
+  return <Table label="Webhooks" columns={columnsOf(appId)} rows={rows} keyOf={({ id }) => id} />
+}
+
+const columnsOf = (appId: string): Column<Webhook>[] => [
+  {
+    title: 'Address',
+    cell: ({ id, url }) => <a href={addressOf(['apps', appId, 'webhooks', id])}>{url}</a>,
+  },
+  { title: 'Events', cell: ({ events }) => events.join(', '), isMinor: true },
+  {
+    title: 'State',
+    cell: ({ enabled }) =>
+      enabled ? (
+        <span className="badge badge-good">On</span>
+      ) : (
+        <span className="badge badge-bad">Off</span>
+      ),
+  },
+  { title: 'Created', cell: ({ createdAt }) => <When iso={createdAt} />, isMinor: true },
+]
+
+/** What a webhook was sent, and will be. */
+export function Deliveries({ appId, webhookId }: { appId: string; webhookId: string }) {
+  const pages = usePages(async (cursor) => {
+    const page = await api.inspect.deliveries({ appId, webhookId, cursor })
+    return { rows: page.deliveries, nextCursor: page.nextCursor }
+  }, `${appId} ${webhookId}`)
+  return (
+    <>
+      <header className="page-head">
+        <p className="crumb">
+          <a href={addressOf(['apps', appId, 'webhooks'])}>Webhooks</a> / deliveries
+        </p>
+        <button type="button" className="button button-quiet" onClick={pages.reload}>
+          Refresh
+        </button>
+      </header>
+      <PagedTable
+        label="Deliveries"
+        columns={deliveryColumns}
+        pages={pages}
+        keyOf={({ id }) => id}
+        empty="Nothing was sent in the last days."
+      />
+    </>
+  )
+}
+
+const deliveryColumns: Column<Delivery>[] = [
+  { title: 'Event', cell: ({ eventType }) => eventType },
+  { title: 'Status', cell: ({ status }) => <span className="badge">{status}</span> },
+  { title: 'Attempts', cell: ({ attempts }) => attempts, isNumber: true, isMinor: true },
+  { title: 'Answer', cell: ({ responseStatus }) => responseStatus ?? '–', isNumber: true },
+  { title: 'Next attempt', cell: ({ nextAttemptAt }) => <When iso={nextAttemptAt} never="–" /> },
+  { title: 'Event of', cell: ({ createdAt }) => <When iso={createdAt} />, isMinor: true },
+]

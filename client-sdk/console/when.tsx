@@ -1,0 +1,19 @@
+import { agoOf, wholeTimeOf } from './format.ts'
+
+type Props = {
+  iso: string | null
+  /** What to say if there is no time. */
+  never?: string
+  /** Shows the time itself, which can be compared with logs. */
+  isExact?: boolean
+}
+
+/** A time as people say it, with the whole time in the tooltip. */
+export const When = ({ iso, never = 'Never', isExact = false }: Props) =>
+  iso === null ? (
+    <span className="muted">{never}</span>
+  ) : (
+    <time dateTime={iso} title={wholeTimeOf(iso)}>
+      {isExact ? wholeTimeOf(iso) : agoOf(iso)}
+    </time>
+  )

@@ -1,0 +1,58 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { ApiError } from '../core/errors.ts'
+import { createConsoleSessions, noSessionCookie } from './console-sessions.ts'
+import { isOwnPage, servePage } from './pages.ts'
+import { type Calls, serveRest, toCallRequest } from './rest.ts'
+
+type ConsoleOptions = {
+  adminKey: string
+  publicUrl: () => string
+}
+const SignIn = z.object({ adminKey: z.string().max(1_000) })
+
+/**
+ * Serves /console: a page for the operator. Whoever signs in with the admin key gets a session, and
+ * with it the operator's operations below /console, for pages of this server only.
+ */
+export function serveConsole(
+  app: FastifyInstance,
+  calls: Calls,
+  { adminKey, publicUrl }: ConsoleOptions,
+) {
+  const sessions = createConsoleSessions(adminKey)
+  servePage(app, 'console', { redirects: ['/console'], connectsTo: () => [] })
+
+  const requireOwnPage = async (request: FastifyRequest) => {
+    if (!isOwnPage(request, publicUrl()))
+      throw new ApiError('FORBIDDEN', `The console is at ${publicUrl()}/console (PUBLIC_URL)`)
+  }
+  app.post('/console/session', { onRequest: requireOwnPage }, async (request, reply) => {
+    if (request.body instanceof ApiError) throw request.body
+    const { data } = SignIn.safeParse(request.body)
+    if (!data) throw new ApiError('VALIDATION_ERROR', 'adminKey: expected the admin key')
+    // A call with that key judges it, counts it if it is wrong, and is limited like all of them.
+    const { ip } = request
+    const credentials = { ip, adminKey: data.adminKey }
+    await calls.apps.list?.call({ ...toCallRequest(request, reply), credentials }, { limit: 1 })
+    const isSecure = publicUrl().startsWith('https:')
+    return reply.header('Set-Cookie', await sessions.begin(isSecure)).send({ success: true })
+  })
+  app.delete('/console/session', { onRequest: requireOwnPage }, async (_, reply) =>
+    reply.header('Set-Cookie', noSessionCookie()).send({ success: true }),
+  )
+  app.register(
+    async (scope) => {
+      scope.addHook('onRequest', requireOwnPage)
+      scope.addHook('onRequest', async ({ headers }) => {
+        if (!(await sessions.isValid(headers.cookie)))
+          throw new ApiError('UNAUTHORIZED', 'Sign in to the console')
+      })
+      serveRest(scope, calls, {
+        has: ({ auth }) => auth === 'admin',
+        credentialsOf: ({ ip }) => ({ ip, adminKey }),
+      })
+    },
+    { prefix: '/console' },
+  )
+}

@@ -1,0 +1,175 @@
+import { createApi } from '@parley/client'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { expectAccessible, expectHidden, expectVisible, screenshot } from '../support/browser.ts'
+import { usePlayground } from '../support/playground.ts'
+import { ADMIN_KEY } from '../support/secrets.ts'
+
+const playground = usePlayground()
+const wide = { width: 1280, height: 860 }
+const phone = { width: 390, height: 844 }
+const serverUrl = () => new URL('..', `${playground.url()}/`).href
+const operator = () => createApi({ url: serverUrl(), adminKey: ADMIN_KEY })
+
+const link = (page: Page, name: string | RegExp) => page.getByRole('link', { name, exact: true })
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+const rowOf = (page: Page, text: string | RegExp) => page.getByRole('row').filter({ hasText: text })
+
+/** A page that is signed in. */
+async function openConsole(hash = '', options: Parameters<typeof playground.open>[1] = {}) {
+  const page = await playground.open(`../console/${hash}`, { viewport: wide, ...options })
+  await page.getByLabel('Admin key').fill(ADMIN_KEY)
+  await button(page, 'Sign in').click()
+  await expectHidden(page.getByLabel('Admin key'))
+  // The first call of the page was refused, which is how it knows.
+  expect(playground.problems.splice(0).filter((problem) => !problem.includes('401'))).toEqual([])
+  return page
+}
+
+/** An app with users, channels and messages. */
+async function createApp(name: string) {
+  const app = await operator().apps.create({ name })
+  const backend = createApi({ url: serverUrl(), apiKey: app.apiKey })
+  const { token } = await backend.tokens.create({ userId: 'ana', name: 'Ana Sousa' })
+  await backend.tokens.create({ userId: 'ben', name: 'Ben Okafor' })
+  const ana = createApi({ url: serverUrl(), token })
+  const { id: channelId } = await ana.channels.create({
+    type: 'public',
+    name: 'Soup of the day',
+    memberIds: ['ben'],
+  })
+  for (const text of ['Pumpkin today', 'With ginger']) await ana.messages.send({ channelId, text })
+  return { ...app, channelId }
+}
+
+test('a wrong key is refused in words, and the right one opens the apps', async () => {
+  const page = await playground.open('../console/', { viewport: wide })
+  await page.getByLabel('Admin key').fill('not-the-admin-key')
+  await button(page, 'Sign in').click()
+  await expectVisible(page.getByRole('alert').getByText('This is not the admin key.'))
+  await screenshot(page, 'console-sign-in')
+  await page.getByLabel('Admin key').fill(ADMIN_KEY)
+  await page.keyboard.press('Enter')
+  await expectVisible(link(page, 'Demo'))
+  expect(playground.problems.splice(0).every((problem) => problem.includes('401'))).toBe(true)
+})
+
+test('the session survives a reload and ends when the operator signs out', async () => {
+  const page = await openConsole()
+  await page.reload()
+  await expectVisible(link(page, 'Demo'))
+  await button(page, 'Sign out').click()
+  await expectVisible(page.getByLabel('Admin key'))
+  await page.reload()
+  await expectVisible(page.getByLabel('Admin key'))
+  expect(playground.problems.splice(0).every((problem) => problem.includes('401'))).toBe(true)
+})
+
+test('an app and a key are made, the key works, and it is revoked', async () => {
+  const page = await openConsole()
+  await button(page, 'New app').click()
+  await page.getByLabel('Name').fill('Acme Talk')
+  await button(page, 'Create app').click()
+  await expectVisible(page.getByRole('dialog').getByText('Acme Talk is ready'))
+  await button(page, 'Done').click()
+  await expectVisible(page.getByRole('heading', { name: 'Acme Talk' }))
+  await link(page, 'API keys').click()
+  await button(page, 'New key').click()
+  await page.getByLabel('Name').fill('Billing')
+  await page.getByRole('radio', { name: /Mint/ }).check()
+  await button(page, 'Create key').click()
+  const apiKey = (await page.getByRole('dialog').locator('code').textContent()) ?? ''
+  const backend = createApi({ url: serverUrl(), apiKey })
+  expect((await backend.tokens.create({ userId: 'ana' })).user.id).toBe('ana')
+  await button(page, 'Done').click()
+  await expectVisible(rowOf(page, /Billing.*Mint/))
+  await rowOf(page, 'Billing').getByRole('button', { name: 'Revoke' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+  await expectHidden(rowOf(page, 'Billing'))
+  await expect(backend.tokens.create({ userId: 'ana' })).rejects.toMatchObject({ status: 401 })
+})
+
+test('the operator finds a user, their channels, and a message; the audit log says so', async () => {
+  const app = await createApp('Kitchen')
+  const page = await openConsole(`#/apps/${app.id}`)
+  await expectVisible(page.getByText('Active users a day'))
+  await link(page, 'Users').click()
+  await page.getByRole('searchbox', { name: 'Search users' }).fill('oka')
+  await expectHidden(rowOf(page, 'Ana Sousa'))
+  await rowOf(page, 'Ben Okafor').getByRole('link', { name: 'Channels' }).click()
+  await link(page, 'Soup of the day').click()
+  await expectVisible(page.getByRole('list', { name: 'Messages' }).getByText('With ginger'))
+  await link(page, 'Audit log').last().click()
+  await expectVisible(rowOf(page, /Operator.*apps.create/))
+})
+
+test('a disabled app refuses its backend until it is enabled again', async () => {
+  const app = await createApp('Pause')
+  const backend = createApi({ url: serverUrl(), apiKey: app.apiKey })
+  const page = await openConsole(`#/apps/${app.id}/settings`)
+  await button(page, 'Disable').click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click()
+  await expectVisible(page.getByText('Disabled', { exact: true }))
+  await expect(backend.tokens.create({ userId: 'ana' })).rejects.toMatchObject({
+    code: 'APP_DISABLED',
+  })
+  await button(page, 'Enable').click()
+  await expectVisible(button(page, 'Disable'))
+  expect((await backend.tokens.create({ userId: 'ana' })).user.id).toBe('ana')
+})
+
+test('settings are saved, and an app is deleted once its name is typed', async () => {
+  const app = await createApp('Short life')
+  const page = await openConsole(`#/apps/${app.id}/settings`)
+  await page.getByLabel('Keep messages for days').fill('365')
+  await page.getByLabel('Messages of a user').fill('120')
+  await button(page, 'Save').click()
+  await expectVisible(page.getByText('Saved', { exact: true }))
+  expect((await operator().apps.get({ appId: app.id })).settings).toMatchObject({
+    messageRetentionDays: 365,
+    rateLimits: { messages: 120 },
+  })
+  await button(page, 'Delete').click()
+  const dialog = page.getByRole('dialog')
+  const confirm = dialog.getByRole('button', { name: 'Delete for good' })
+  expect(await confirm.isDisabled()).toBe(true)
+  await dialog.getByLabel('Name of the app').fill('Short life')
+  await confirm.click()
+  await expectVisible(page.getByRole('heading', { name: 'Apps' }))
+  await expectHidden(link(page, 'Short life'))
+})
+
+test.each(['light', 'dark'] as const)(
+  'the %s console is accessible, wide and on a phone',
+  async (colorScheme) => {
+    const app = await createApp(`Colours ${colorScheme}`)
+    const page = await openConsole('', { colorScheme })
+    await expectVisible(link(page, 'Demo'))
+    const views = {
+      apps: '#/',
+      overview: `#/apps/${app.id}`,
+      keys: `#/apps/${app.id}/keys`,
+      users: `#/apps/${app.id}/users`,
+      channels: `#/apps/${app.id}/channels`,
+      messages: `#/apps/${app.id}/channels/${app.channelId}`,
+      webhooks: `#/apps/${app.id}/webhooks`,
+      jobs: `#/apps/${app.id}/jobs`,
+      audit: `#/apps/${app.id}/audit`,
+      settings: `#/apps/${app.id}/settings`,
+    }
+    for (const [name, hash] of Object.entries(views)) {
+      await page.goto(new URL(hash, page.url()).href)
+      await page.waitForFunction(() => document.querySelector('.skeletons') === null)
+      for (const [size, viewport] of Object.entries({ wide, phone })) {
+        await page.setViewportSize(viewport)
+        await screenshot(page, `console-${name}-${size}-${colorScheme}`)
+        const { scrollWidth, clientWidth } = await page.evaluate(() => {
+          const { scrollWidth, clientWidth } = document.documentElement
+          return { scrollWidth, clientWidth }
+        })
+        expect(scrollWidth, `${name}, ${size}`).toBeLessThanOrEqual(clientWidth)
+      }
+      await expectAccessible(page)
+    }
+  },
+)

@@ -1,0 +1,122 @@
+import type { ErrorCode } from '@parley/contract'
+import { createConsoleSessions } from '@parley/server/http/console-sessions'
+import { expect, test } from 'vitest'
+import { forge } from './support/forge.ts'
+import { expectError, post } from './support/raw.ts'
+import { ADMIN_KEY, PUBLIC_URL, useWorld } from './support/world.ts'
+
+const withConsole = useWorld({
+  hasConsole: true,
+  rateLimits: { tokens: 0, messages: 0, requests: 0 },
+})
+const without = useWorld()
+
+const ownHeaders = {
+  'Content-Type': 'application/json',
+  Host: new URL(PUBLIC_URL).host,
+  Origin: PUBLIC_URL,
+  'Sec-Fetch-Site': 'same-origin',
+}
+type Given = { method?: string; headers?: Record<string, string>; body?: unknown }
+const ask = (path: string, { method = 'GET', headers, body }: Given = {}) =>
+  post(withConsole().url, path, {
+    method,
+    headers: { ...ownHeaders, ...headers },
+    body: body === undefined ? '' : JSON.stringify(body),
+  })
+const signIn = (adminKey: unknown, headers?: Record<string, string>) =>
+  ask('/console/session', { method: 'POST', body: { adminKey }, ...(headers && { headers }) })
+const cookieIn = ({ headers }: { headers: Record<string, string> }) =>
+  headers['set-cookie']?.split(';')[0] ?? ''
+const session = async () => ({ Cookie: cookieIn(await signIn(ADMIN_KEY)) })
+
+test('the admin key opens a session, which reaches the operations of the operator', async () => {
+  const { status, headers } = await signIn(ADMIN_KEY)
+  expect(status).toBe(200)
+  expect(headers['set-cookie']).toMatch(
+    /^parley_console=[\w.-]+; Max-Age=43200; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
+  )
+  expect(headers['set-cookie']).not.toContain(ADMIN_KEY)
+  const answer = await ask('/console/admin/apps', { headers: await session() })
+  const { apps } = await withConsole().operator.apps.list()
+  expect(JSON.parse(answer.body).apps).toEqual(apps)
+})
+
+test('a session may change what the admin key may change', async () => {
+  const given = { headers: await session(), method: 'POST', body: { name: 'From the console' } }
+  const { status, body } = await ask('/console/admin/apps', given)
+  expect([status, JSON.parse(body).name]).toEqual([201, 'From the console'])
+})
+
+test.each([
+  ['another key', `${ADMIN_KEY}x`, 'UNAUTHORIZED'],
+  ['no key', undefined, 'VALIDATION_ERROR'],
+  ['a list', [ADMIN_KEY], 'VALIDATION_ERROR'],
+  ['a very long key', 'x'.repeat(2_000), 'VALIDATION_ERROR'],
+] satisfies [string, unknown, ErrorCode][])('%s opens no session', async (_, key, code) => {
+  const answer = await signIn(key)
+  expectError(answer, code)
+  expect(answer.headers['set-cookie']).toBeUndefined()
+})
+
+test('without a session the operations of the console are refused', async () => {
+  expectError(await ask('/console/admin/apps'), 'UNAUTHORIZED')
+  for (const cookie of ['parley_console=', 'parley_console=a.b.c', 'other=1', '=;;=;'])
+    expectError(await ask('/console/admin/apps', { headers: { Cookie: cookie } }), 'UNAUTHORIZED')
+})
+
+test('a session ends with its admin key and after twelve hours', async () => {
+  const withOtherKey = createConsoleSessions('another-admin-key')
+  const { isValid, begin } = createConsoleSessions(ADMIN_KEY)
+  const [cookie = ''] = (await begin(true)).split(';')
+  expect(await isValid(cookie)).toBe(true)
+  expect(await withOtherKey.isValid(cookie)).toBe(false)
+  const [, claims = ''] = cookie.split('.')
+  const { iat, exp } = JSON.parse(Buffer.from(claims, 'base64url').toString())
+  expect(exp - iat).toBe(12 * 60 * 60)
+})
+
+test('a session that is signed with the admin key itself is refused', async () => {
+  const { isValid, begin } = createConsoleSessions(ADMIN_KEY)
+  const [cookie = ''] = (await begin(true)).split(';')
+  const forged = forge(cookie.slice('parley_console='.length), { secret: ADMIN_KEY })
+  expect(await isValid(`parley_console=${forged}`)).toBe(false)
+})
+
+test.each([
+  ['another site', { Origin: 'https://evil.example' }],
+  ['a page that its browser calls cross-site', { 'Sec-Fetch-Site': 'cross-site' }],
+  ['a page of a sibling domain', { 'Sec-Fetch-Site': 'same-site' }],
+  ['a foreign name that resolves here', { Host: 'evil.example', Origin: 'http://evil.example' }],
+])('the console does nothing for %s, even with a session', async (_, headers) => {
+  const cookie = await session()
+  expectError(await signIn(ADMIN_KEY, headers), 'FORBIDDEN')
+  for (const method of ['GET', 'POST'])
+    expectError(
+      await ask('/console/admin/apps', { method, headers: { ...cookie, ...headers } }),
+      'FORBIDDEN',
+    )
+})
+
+test('a session reaches nothing but the operations of the operator, below /console', async () => {
+  const headers = await session()
+  expectError(await ask('/admin/apps', { headers }), 'UNAUTHORIZED')
+  for (const path of ['/console/api/users', '/console/tokens', '/console/health'])
+    expectError(await ask(path, { headers }), 'NOT_FOUND')
+})
+
+test('signing out removes the cookie', async () => {
+  const { status, headers } = await ask('/console/session', { method: 'DELETE' })
+  expect(status).toBe(200)
+  expect(headers['set-cookie']).toBe(
+    'parley_console=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict',
+  )
+})
+
+test('CONSOLE=off leaves no trace of the console', async () => {
+  for (const path of ['/console', '/console/', '/console/assets/index.js', '/console/admin/apps'])
+    expectError(await post(without().url, path, { method: 'GET' }), 'NOT_FOUND')
+  const body = JSON.stringify({ adminKey: ADMIN_KEY })
+  const headers = { 'Content-Type': 'application/json' }
+  expectError(await post(without().url, '/console/session', { headers, body }), 'NOT_FOUND')
+})
