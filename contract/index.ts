@@ -22,6 +22,12 @@ export {
 } from './events.ts'
 export { isUserId, systemUserId } from './fields.ts'
 export { BeforeSendAnswer, BeforeSendQuestion } from './hooks.ts'
+export {
+  type ImportKind,
+  ImportRecord,
+  type ImportRecordInput,
+  type ImportReport,
+} from './imports.ts'
 export { Invite } from './invites.ts'
 export { formatIssues } from './issues.ts'
 export { grouped, limits } from './limits.ts'

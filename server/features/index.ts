@@ -5,6 +5,7 @@ import { apps } from './apps.ts'
 import { channels } from './channels/index.ts'
 import { devices } from './devices.ts'
 import { hooks } from './hooks.ts'
+import { imports } from './imports/index.ts'
 import { invites } from './invites.ts'
 import { jobs } from './jobs.ts'
 import { members } from './members/index.ts'
@@ -45,4 +46,5 @@ export const operations = {
   typing,
   webhooks,
   hooks,
+  imports,
 } satisfies { [Noun in keyof Contract]: Implements<Noun> }

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import { Readable } from 'node:stream'
 import { limits, type Operation, pathParameters } from '@parley/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
@@ -7,6 +8,7 @@ import type { operations } from '../features/index.ts'
 import type { Call, CallRequest } from './call.ts'
 import { once } from './once.ts'
 import { factsOf } from './request-facts.ts'
+import { streamedBody, streamProblem } from './streamed-body.ts'
 
 /** Every operation as a call, by noun and verb. */
 export type Calls = {
@@ -17,13 +19,12 @@ export type Calls = {
 export function serveRest(app: FastifyInstance, calls: Calls) {
   for (const { op, call } of Object.values(calls).flatMap((verbs) => Object.values(verbs))) {
     const readInput =
-      op.method === 'GET' || op.method === 'DELETE'
-        ? queryReader(op)
-        : ({ body }: FastifyRequest) => body
+      op.method === 'GET' || op.method === 'DELETE' ? queryReader(op) : bodyReader(op)
     app.route({
       method: op.method,
       url: op.path.replace(/\{(\w+)\}/g, ':$1'),
       ...(op.bodyLimit === undefined ? {} : { bodyLimit: op.bodyLimit }),
+      ...(op.streams === undefined ? {} : { config: { streams: op.streams } }),
       handler: async (request, reply) => {
         const given = readInput(request)
         const input =
@@ -35,27 +36,35 @@ export function serveRest(app: FastifyInstance, calls: Calls) {
   }
 }
 
-export const toCallRequest = (
-  { headers, ip, raw }: FastifyRequest,
-  reply: FastifyReply,
-): CallRequest => ({
-  credentials: {
-    authorization: headers.authorization,
-    apiKey: single(headers['x-api-key']),
-    adminKey: single(headers['x-admin-key']),
-    userId: single(headers['x-user-id']),
-    ip,
-  },
-  facts: factsOf(raw),
-  setHeader: (name, value) => void reply.header(name, value),
-  gone: once(() => {
-    const gone = new AbortController()
-    setMaxListeners(limits.callsPerBatch, gone.signal)
-    if (reply.raw.destroyed) gone.abort()
-    reply.raw.once('close', () => gone.abort())
-    return gone.signal
-  }),
-})
+const bodyReader =
+  ({ streams }: Operation) =>
+  ({ body }: FastifyRequest) => {
+    if (streams === undefined) return body
+    return body instanceof Readable ? {} : streamProblem(body, streams)
+  }
+
+export const toCallRequest = (request: FastifyRequest, reply: FastifyReply): CallRequest => {
+  const { headers, ip, raw } = request
+  return {
+    credentials: {
+      authorization: headers.authorization,
+      apiKey: single(headers['x-api-key']),
+      adminKey: single(headers['x-admin-key']),
+      userId: single(headers['x-user-id']),
+      ip,
+    },
+    facts: factsOf(raw),
+    setHeader: (name, value) => void reply.header(name, value),
+    gone: once(() => {
+      const gone = new AbortController()
+      setMaxListeners(limits.callsPerBatch, gone.signal)
+      if (reply.raw.destroyed) gone.abort()
+      reply.raw.once('close', () => gone.abort())
+      return gone.signal
+    }),
+    ...(request.body instanceof Readable && { body: streamedBody(request, reply) }),
+  }
+}
 const single = (value: string | string[] | undefined) => (Array.isArray(value) ? value[0] : value)
 
 const toObject = (value: unknown) => (typeof value === 'object' && value !== null ? value : {})

@@ -6,6 +6,7 @@
 export { apiKeys, apps, service } from './apps.ts'
 export { channels, formerMembers, members, readMarks } from './channels.ts'
 export { connections, events, jobWorkers, nodes, stagedJobs, userStreams } from './delivery.ts'
+export { importedRows, imports } from './imports.ts'
 export { linkPreviews, messages, pins, reactions, tombstoneCounts } from './messages.ts'
 export { devices, preferences, users } from './users.ts'
 export { beforeSendHooks, webhookDeliveries, webhooks } from './webhooks.ts'
