@@ -143,14 +143,16 @@ async function refreshMembers(db: Tx, appId: string) {
   const refreshed = await db`
     with due as (
       delete from imported_rows
-      where (app_id, record, key) in (
-        select ir.app_id, ir.record, ir.key
-        from imported_rows ir
-        where ir.app_id = ${appId}
-          and ir.record = 'refresh'
-        order by ir.key
-        limit ${STEP}
-      )
+      where app_id = ${appId}
+        and record = 'refresh'
+        and key = any(array(
+          select ir.key
+          from imported_rows ir
+          where ir.app_id = ${appId}
+            and ir.record = 'refresh'
+          order by ir.key
+          limit ${STEP}
+        ))
       returning key
     )
     insert into user_streams as us (app_id, user_id, last_offset)

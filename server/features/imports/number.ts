@@ -24,13 +24,15 @@ export const due = (db: Tx, { appId, channelIds, kind }: DueQuery): Fragment => 
   ) ir
   limit ${STEP}`
 
-/** Takes those that are in `due` out of the waiting ones. */
+/**
+ * Takes those that are in `due` out of the waiting ones. By an array of keys: joined, each waiting
+ * row of the app would be compared with each that is due.
+ */
 export const takeDue = (db: Tx, { appId, kind }: Pick<DueQuery, 'appId' | 'kind'>): Fragment => db`
   delete from imported_rows
-  where (app_id, record, key) in (
-    select ${appId}::uuid, ${kind}::text, due.key
-    from due
-  )`
+  where app_id = ${appId}
+    and record = ${kind}
+    and key = any(array(select due.key from due))`
 
 type Numbered = {
   channelId: string
