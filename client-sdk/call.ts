@@ -45,7 +45,8 @@ export async function sendRequest(
   }
 }
 
-function toServerError({ status, headers }: Response, text: string) {
+/** The error that a response says. */
+export function toServerError({ status, headers }: Response, text: string) {
   const { code, message } = classify(status, text)
   const requestId = headers.get('x-request-id') ?? undefined
   return new ChatError(message, { code, status, requestId, retryAfterMs: parseRetryAfter(headers) })

@@ -24,11 +24,16 @@ export class EventDispatcher {
 
   /** Subscribes to the topics of a user, whose session has just begun. */
   start({ appId, user }: TokenResult) {
-    const { connection, topics, events } = this.options.context
+    const { context, cache } = this.options
+    const { connection, topics, events } = context
     const topic = userTopic(appId, user.id)
     connection.subscribe(topic, {
       onSubscribed: ({ isRecovered }) => {
         this.hasGap = !isRecovered
+        // The server has ended the topic while connected. Otherwise the catch-up comes later.
+        const { status } = connection.state.getSnapshot()
+        if (this.hasGap && status === 'live')
+          cache.handleReconnect({ hasGap: true }).catch(() => {}) // each list shows its error
       },
       onEvent: (envelope, rev) => {
         const event = envelope as UserEvent // the server validates events against the contract

@@ -8,6 +8,7 @@ import {
   ephemeralChannelEvents,
   ephemeralUserEvents,
   errorStatus,
+  ImportRecord,
   type Operation,
   topics,
   userEvents,
@@ -130,6 +131,7 @@ function typeDeclarations() {
   // No operation names what a hook is asked, and what it answers.
   print(toJson(BeforeSendQuestion, 'output'), '')
   print(toJson(BeforeSendAnswer, 'input'), '')
+  print(toJson(ImportRecord, 'input'), '')
   return [...parts, ...declarations(definitions, print)].join('\n\n')
 }
 

@@ -142,6 +142,9 @@ export const operations = {
     getBeforeSend: 'GET /hooks/before-send',
     deleteBeforeSend: 'DELETE /hooks/before-send',
   },
+  imports: {
+    run: 'POST /import',
+  },
 } as const
 
 /** Operations other than GET of which two calls have the effect and the result of one. */
@@ -169,6 +172,7 @@ export const idempotent: ReadonlySet<string> = new Set([
   'webhooks.retry',
   'webhooks.replay',
   'hooks.setBeforeSend',
+  'imports.run',
 ])
 
 /** The rate limit that a call counts against, unless it is the one of requests. */

@@ -1,13 +1,17 @@
 import { createCalls } from './api.ts'
+import { type ImportSource, sendImport } from './import.ts'
 import { createRateGate } from './retry.ts'
 import { type MessageStream, openStream, type StreamOptions } from './stream.ts'
-import type { ServerApi, UserApi } from './types.ts'
+import type { ImportReport, ServerApi, UserApi } from './types.ts'
 
 export { ChatError, type ChatErrorCode, isChatError } from './error.ts'
+export type { ImportSource } from './import.ts'
 export type { MessageStream, StreamOptions } from './stream.ts'
 export type {
   BeforeSendAnswer,
   BeforeSendQuestion,
+  ImportRecord,
+  ImportReport,
   ServerApi,
   TokenResult,
   UserApi,
@@ -32,7 +36,14 @@ export type ChatServerOptions = {
 }
 
 /** What a backend can do: its own operations, and by `as` those of its users. */
-export type ChatServer = ServerApi & {
+export type ChatServer = Omit<ServerApi, 'imports'> & {
+  imports: {
+    /**
+     * Imports records, or the bytes of a file of them, while they come: `POST /import`. It has no
+     * time limit of its own, and is not retried; a repetition is safe.
+     */
+    run: (source: ImportSource, options?: { signal?: AbortSignal }) => Promise<ImportReport>
+  }
   /**
    * The operations of a user, carried out as that user and with their rights. An unknown id makes
    * a new user, as `tokens.create` does. The calls count for the API key.
@@ -64,5 +75,8 @@ export function createChatServer({ url, apiKey, fetch }: ChatServerOptions): Cha
     const api = callsWith({ 'x-user-id': userId })
     return { ...api, stream: (channelId, options) => openStream(api, channelId, options) }
   }
-  return { ...callsWith({}), as }
+  const imports: ChatServer['imports'] = {
+    run: (source, options) => sendImport({ url, apiKey, fetch, source, ...options }),
+  }
+  return { ...callsWith({}), imports, as }
 }

@@ -1870,6 +1870,19 @@ export interface Api {
       success: boolean
     }>
   }
+  imports: {
+    /**
+     * Reads records from the body, NDJSON with one record a line, while it arrives, and answers at
+     * its end. An import that is repeated changes nothing, and one that was interrupted goes on
+     * where it was. It causes no events, pushes, previews or unread messages. An app has one import
+     * at a time: another is refused with RATE_LIMITED. A line has at most 256 KB; one that cannot
+     * be imported does not stop the others. A sender is given up from whom no line comes for 20
+     * seconds. The format is in docs/import.md.
+     *
+     * `POST /import`
+     */
+    run(args?: Record<string, never>, options?: CallOptions): Promise<ImportReport>
+  }
 }
 
 /** The operations of a user. */
@@ -1903,6 +1916,7 @@ export interface ServerApi {
   abandoned: Api['abandoned']
   webhooks: Api['webhooks']
   hooks: Api['hooks']
+  imports: Api['imports']
 }
 
 /** Events of a channel's topic. */
@@ -3020,6 +3034,203 @@ export interface ExportItem {
   kind: 'profile' | 'device' | 'preferences' | 'workspace' | 'membership' | 'message' | 'reaction' | 'read'
   /** The thing itself, with ids of what it belongs to. No tokens of devices. */
   data: Record<string, unknown>
+}
+
+/** A channel, which nobody sees until it is whole. */
+export interface ImportedChannel {
+  /** A channel. */
+  record: 'channel'
+  /** Id of the channel in the system that it comes from. */
+  id: string
+  /** As of other channels. `messaging` is a direct message of `memberIds`. */
+  type: 'messaging' | 'group' | 'livestream' | 'public' | 'private'
+  /** Required, except for direct messages. */
+  name?: string | undefined
+  /** What the channel is about. */
+  description?: string | undefined
+  /** Image URL. */
+  image?: string | undefined
+  /** The user who created it; default: the backend. */
+  createdBy?: string | undefined
+  /** Only and always for direct messages: its two users. */
+  memberIds?: string[] | undefined
+  /** Whether only the backend may send. */
+  frozen?: boolean | undefined
+  /**
+   * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10 levels
+   * deep.
+   */
+  custom?: CustomChannel & Record<string, unknown> | undefined
+  /** When it was created. */
+  createdAt: string
+}
+
+/** A member of a channel. */
+export interface ImportedMember {
+  /** A member of a channel. */
+  record: 'member'
+  /** Id of the channel in the system that it comes from. */
+  channelId: string
+  /** The user's id in your own system. */
+  userId: string
+  /** Role in the channel. */
+  role?: 'owner' | 'moderator' | 'member' | undefined
+  /**
+   * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10 levels
+   * deep.
+   */
+  custom?: CustomMember & Record<string, unknown> | undefined
+  /** When the user joined. */
+  joinedAt: string
+}
+
+/** A message. */
+export interface ImportedMessage {
+  /** A message. */
+  record: 'message'
+  /** Id of the message in the system that it comes from. */
+  id: string
+  /** Id of the channel in the system that it comes from. */
+  channelId: string
+  /** The author; none of a system message. */
+  userId?: string | undefined
+  /** `regular`: somebody wrote it. `system`: the backend says what happened. */
+  type?: 'regular' | 'system' | undefined
+  /** At most 10,000 characters. */
+  text?: string | undefined
+  /** At most 30. */
+  attachments?: Attachment[] | undefined
+  /** The message that this one replies to. */
+  parentId?: string | undefined
+  /** Whether it counts in no unread count. */
+  silent?: boolean | undefined
+  /**
+   * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10 levels
+   * deep.
+   */
+  custom?: CustomMessage & Record<string, unknown> | undefined
+  /** When it was sent. */
+  createdAt: string
+  /** When its author last edited the text. */
+  editedAt?: string | undefined
+}
+
+/** A pinned message. */
+export interface ImportedPin {
+  /** A pinned message. */
+  record: 'pin'
+  /** Id of the message in the system that it comes from. */
+  messageId: string
+  /** The user who pinned it. */
+  userId: string
+  /** When it was pinned. */
+  createdAt: string
+}
+
+/** A reaction to a message. */
+export interface ImportedReaction {
+  /** A reaction to a message. */
+  record: 'reaction'
+  /** Id of the message in the system that it comes from. */
+  messageId: string
+  /** The user's id in your own system. */
+  userId: string
+  /** The emoji. */
+  emoji: string
+  /** When the user reacted. */
+  createdAt: string
+}
+
+/** The read position of a member. A member without one has no unread messages. */
+export interface ImportedRead {
+  /** A read position. */
+  record: 'read'
+  /** Id of the channel in the system that it comes from. */
+  channelId: string
+  /** The user's id in your own system. */
+  userId: string
+  /** The last message that the member has read. */
+  messageId: string
+  /** When they read it. */
+  createdAt: string
+}
+
+/** A user. One who exists is not changed. */
+export interface ImportedUser {
+  /** A user. */
+  record: 'user'
+  /** The user's id in your own system. */
+  id: string
+  /** Display name. */
+  name?: string | null | undefined
+  /** E-mail address. */
+  email?: string | null | undefined
+  /** Avatar URL. */
+  image?: string | null | undefined
+  /**
+   * Your own metadata: at most 16 KB of JSON, with all digits of numbers, nested at most 20 levels
+   * deep.
+   */
+  custom?: CustomUser & Record<string, unknown> | null | undefined
+  /** When the user was created; default: now. */
+  createdAt?: string | undefined
+}
+
+/** One line of an import. */
+export type ImportRecord = ImportedUser | ImportedChannel | ImportedMember | ImportedMessage | ImportedReaction | ImportedPin | ImportedRead
+
+/** What an import has done. */
+export interface ImportReport {
+  /** Lines read. */
+  lines: number
+  /**
+   * Whether the channels of the import can be seen. False after an empty import, and one whose last
+   * line is cut off: send it again, whole.
+   */
+  isFinished: boolean
+  /** What is new. */
+  imported: {
+    /** Users. */
+    users: number
+    /** Channels. */
+    channels: number
+    /** Members. */
+    members: number
+    /** Messages. */
+    messages: number
+    /** Reactions. */
+    reactions: number
+    /** Pins. */
+    pins: number
+    /** Read positions. */
+    reads: number
+  }
+  /** What was there already. */
+  skipped: {
+    /** Users. */
+    users: number
+    /** Channels. */
+    channels: number
+    /** Members. */
+    members: number
+    /** Messages. */
+    messages: number
+    /** Reactions. */
+    reactions: number
+    /** Pins. */
+    pins: number
+    /** Read positions. */
+    reads: number
+  }
+  /** Records that were not imported. */
+  refused: number
+  /** The first 1,000 of them. */
+  refusals: {
+    /** Number of the line, from 1. */
+    line: number
+    /** Why. */
+    reason: string
+  }[]
 }
 
 /** A channel, as the operator sees it. */

@@ -4,6 +4,7 @@ import { audit } from './audit.ts'
 import { channels } from './channels.ts'
 import { devices } from './devices.ts'
 import { hooks } from './hooks.ts'
+import { imports } from './imports.ts'
 import { inspect } from './inspect.ts'
 import { invites } from './invites.ts'
 import { jobs } from './jobs.ts'
@@ -52,6 +53,7 @@ export const contract = {
   typing,
   webhooks,
   hooks,
+  imports,
 }
 export type Contract = typeof contract
 
@@ -81,4 +83,5 @@ export const nounDescriptions: Record<keyof Contract, string> = {
   preferences: 'What a user wants to be notified about.',
   webhooks: "Endpoints that are sent the events of an app; for the app's backend.",
   hooks: "Endpoints that are asked before something happens; for the app's backend.",
+  imports: "History from another system; for the app's backend.",
 }

@@ -162,6 +162,20 @@ export const limits = {
     /** How often a large channel is sent what was appended, at most. */
     deltaSeconds: 0.1,
   },
+  imports: {
+    /** Of the ids that channels and messages have where they come from. */
+    idLength: 255,
+    lineBytes: 256 * 1024,
+    /** The most lines and bytes that share a transaction. */
+    batch: { lines: 500, bytes: 1024 * 1024 },
+    /** How long the next line may take. */
+    stalledSeconds: 20,
+    /** How long an import that was killed keeps others of its app out. */
+    leaseSeconds: 60,
+    refusalsShown: 1_000,
+    /** After how many days the channels of an unfinished import are deleted. */
+    unfinishedDays: 7,
+  },
   readMarksKeptDays: 90,
   largestInteger: 2_147_483_647,
 } as const

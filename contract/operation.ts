@@ -37,6 +37,11 @@ type Declaration<I extends z.ZodObject, O extends z.ZodObject, A extends Auth, M
   scope?: KeyScope
   /** The status of a success. Default: 200. */
   status?: 200 | 201
+  /**
+   * The media type of a body that is read while it arrives, over REST only. Default: the body is
+   * JSON, and part of the input.
+   */
+  streams?: 'application/x-ndjson'
   /** Size of the largest accepted body, in bytes. Default: `limits.bodyBytes`. */
   bodyLimit?: number
   summary: string

@@ -78,7 +78,9 @@ test('everything in the document has a description and an example', () => {
         ...(description ? [] : [`${id} ${name}`]),
         ...gaps(schema, `${id} ${name}`),
       ]),
-      ...(requestBody ? gaps(schemaOf(requestBody), `${id} request`) : []),
+      ...(requestBody && op.streams === undefined
+        ? gaps(schemaOf(requestBody), `${id} request`)
+        : []),
       ...gaps(schemaOf(responses[op.status ?? 200]), `${id} answer`),
     ]
   })
@@ -99,7 +101,8 @@ test.each(operations)('the examples of %s are valid', (_, op) => {
       .filter((parameter) => parameter.in === 'path')
       .map(({ name, schema }) => [name, schema.examples?.[0]]),
   )
-  expect(op.input.safeParse({ ...path, ...Object(exampleOf(requestBody)) }).error).toBeUndefined()
+  const body = op.streams === undefined ? exampleOf(requestBody) : {}
+  expect(op.input.safeParse({ ...path, ...Object(body) }).error).toBeUndefined()
   const answer = exampleOf(responses[op.status ?? 200])
   expect(op.output.strict().parse(answer)).toEqual(answer)
 })

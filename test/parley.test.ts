@@ -20,7 +20,10 @@ async function parley(...args: string[]) {
   return { code, output: lines.join('\n') }
 }
 
-const names = ['start', 'migrate', 'check', 'worker', 'new-epoch', 'setup-push', 'openapi']
+const names = [
+  ...['start', 'migrate', 'check', 'worker', 'new-epoch', 'setup-push'],
+  ...['import', 'convert', 'openapi'],
+]
 
 test('parley --help lists every command, and each command has a help of its own', async () => {
   const overview = await parley('--help')
@@ -43,6 +46,9 @@ test('unknown commands and options are refused in one line that says where to lo
     [['migrate', '--down'], 'parley: unknown option --down. See: parley migrate --help'],
     [['check', 'now'], 'parley: unexpected argument "now". See: parley check --help'],
     [['openapi', '--check=no'], 'parley: --check takes no value. See: parley openapi --help'],
+    [['import'], 'parley: expected <file>. See: parley import --help'],
+    [['import', 'a.jsonl'], 'parley: expected --app. See: parley import --help'],
+    [['import', 'a', '--app'], 'parley: --app takes a value. See: parley import --help'],
     [['openapi', 'a', 'b'], 'parley: unexpected argument "b". See: parley openapi --help'],
   ]
   for (const [args, output] of cases) expect(await parley(...args)).toEqual({ code: 1, output })

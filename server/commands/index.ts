@@ -7,10 +7,20 @@ type Command = {
   summary: string
   /** What `parley <command> --help` says beside the summary. */
   details: string
-  /** Its argument and its options, which are all flags. */
+  /** Its arguments, which are all required, and one that is not. */
+  required?: string[]
   argument?: string
+  /** Its options: flags, and those with a value, which are required. */
   flags?: Record<string, string>
-  run: (given: { argument?: string | undefined; flags: Record<string, boolean> }) => Promise<void>
+  values?: Record<string, string>
+  run: (given: Given) => Promise<void>
+}
+type Given = {
+  /** In their order. */
+  required: string[]
+  argument?: string | undefined
+  flags: Record<string, boolean>
+  values: Record<string, string>
 }
 
 const commands: Record<string, Command> = {
@@ -50,6 +60,26 @@ The exit code is 0 if a start would succeed, and 1 otherwise.`,
     details: 'It needs PUSH_SECRET_KEY, and may be repeated: workflows that exist are not changed.',
     run: async () => (await import('./setup-push.ts')).setUp(),
   },
+  import: {
+    summary: 'Import the history of another system, from parley.jsonl',
+    details: `\
+It reads the file, or the standard input for -, and may run beside servers. What could not be
+imported is in the report that it prints at the end. A repetition changes nothing, and one after an
+interruption goes on where that was. The format is in docs/import.md.`,
+    required: ['file'],
+    values: { app: 'the id of the app' },
+    run: async ({ required: [file = ''], values: { app = '' } }) =>
+      (await import('./import.ts')).importFile({ file, appId: app }),
+  },
+  convert: {
+    summary: 'Turn the export of another service into parley.jsonl',
+    details: `\
+The format is stream-export or sendbird-export. The records are printed, and what could not be
+converted is reported on the standard error. See docs/import.md.`,
+    required: ['format', 'file'],
+    run: async ({ required: [format = '', file = ''] }) =>
+      (await import('./convert/index.ts')).convert({ format, file }),
+  },
   openapi: {
     summary: 'Write openapi.json and asyncapi.json',
     details: 'They are written to the folder, or to the current one.',
@@ -80,11 +110,11 @@ export async function runCommand(args: string[]) {
   const name = isNamed ? first : 'start'
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (!command) return refuse(`unknown command "${name}"`, 'parley --help')
-  const { argument, flags, isHelp, problem } = parse(command, isNamed ? rest : args)
+  const { isHelp, problem, ...given } = parse(command, isNamed ? rest : args)
   if (isHelp) return say(helpOf(name, command))
   if (problem !== undefined) return refuse(problem, `parley ${name} --help`)
   try {
-    await command.run({ argument, flags })
+    await command.run(given)
     return 0
   } catch (error) {
     console.error(errorMessage(error))
@@ -102,24 +132,39 @@ function refuse(problem: string, help: string) {
   return 1
 }
 
-function parse(command: Command, args: string[]) {
-  const { tokens } = parseArgs({ args, strict: false, tokens: true })
+function parse(
+  { required: names = [], argument: optionalName, ...command }: Command,
+  args: string[],
+) {
+  const valueNames = Object.keys(command.values ?? {})
+  const options = Object.fromEntries(valueNames.map((name) => [name, { type: 'string' as const }]))
+  const { tokens } = parseArgs({ args, options, strict: false, tokens: true })
   const flags: Record<string, boolean> = {}
-  let argument: string | undefined
+  const values: Record<string, string> = {}
+  const given: string[] = []
+  const most = names.length + (optionalName === undefined ? 0 : 1)
   let problem: string | undefined
   for (const token of tokens) {
     if (token.kind === 'positional') {
-      const isExpected = command.argument !== undefined && argument === undefined
-      if (isExpected) argument = token.value
+      if (given.length < most) given.push(token.value)
       else problem ??= `unexpected argument "${token.value}"`
     }
     if (token.kind !== 'option') continue
-    const isKnown = ['help', 'h', ...Object.keys(command.flags ?? {})].includes(token.name)
-    if (!isKnown) problem ??= `unknown option ${token.rawName}`
-    else if (token.value !== undefined) problem ??= `${token.rawName} takes no value`
-    else flags[token.name] = true
+    const { name, rawName, value } = token
+    const isFlag = ['help', 'h', ...Object.keys(command.flags ?? {})].includes(name)
+    if (valueNames.includes(name)) {
+      if (value === undefined) problem ??= `${rawName} takes a value`
+      else values[name] = value
+    } else if (!isFlag) problem ??= `unknown option ${rawName}`
+    else if (value !== undefined) problem ??= `${rawName} takes no value`
+    else flags[name] = true
   }
-  return { argument, flags, problem, isHelp: flags.help || flags.h }
+  const missing = names[given.length] ?? valueNames.find((name) => !(name in values))
+  if (missing !== undefined)
+    problem ??= `expected ${valueNames.includes(missing) ? `--${missing}` : `<${missing}>`}`
+  const required = given.slice(0, names.length)
+  const argument = given[names.length]
+  return { required, argument, flags, values, problem, isHelp: flags.help || flags.h }
 }
 
 const overview = () => `\
@@ -134,9 +179,17 @@ parley <command> --help says more about one. --version prints the version.
 Settings are environment variables, read from .env too. Most used:
 ${table(settings)}`
 
-function helpOf(name: string, { summary, details, argument, flags = {} }: Command) {
-  const words = ['parley', name, argument && `[${argument}]`, ...Object.keys(flags).map(optional)]
-  const options = Object.entries({ ...flags, help: 'print this' })
+function helpOf(name: string, { summary, details, argument, ...command }: Command) {
+  const { required = [], flags = {}, values = {} } = command
+  const words = [
+    'parley',
+    name,
+    ...required.map((word) => `<${word}>`),
+    argument && `[${argument}]`,
+    ...Object.keys(values).map((word) => `--${word} <${word}>`),
+    ...Object.keys(flags).map(optional),
+  ]
+  const options = Object.entries({ ...values, ...flags, help: 'print this' })
   return `\
 Usage: ${words.filter(Boolean).join(' ')}
 

@@ -103,6 +103,15 @@ export type ConnectionlessContext<A extends Auth = Auth> = Omit<Context<A>, 'db'
   read: <T>(work: (db: Tx) => Promise<T>) => Promise<T>
 }
 
+/**
+ * What an operation that reads its body while it arrives may use. Each transaction has a deadline
+ * and an admission of its own; none is open while more of the body is awaited.
+ */
+export type StreamContext<A extends Auth = Auth> = Pick<Context<A>, 'caller'> & {
+  body: AsyncIterable<Uint8Array>
+  inTransaction: <T>(work: (db: Tx) => Promise<T>) => Promise<T>
+}
+
 /** What a transaction offers. Its writes, events and jobs commit together or not at all. */
 export type Transaction = {
   db: Tx

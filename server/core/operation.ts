@@ -1,5 +1,11 @@
 import type { Contract, Input, Operation, Output } from '@parley/contract'
-import type { Caller, ConnectionlessContext, Context, WriteContext } from './context.ts'
+import type {
+  Caller,
+  ConnectionlessContext,
+  Context,
+  StreamContext,
+  WriteContext,
+} from './context.ts'
 import type { ApiError } from './errors.ts'
 
 /** An operation of the contract and the function that carries it out. Knows nothing of HTTP. */
@@ -8,6 +14,7 @@ export type Implementation<Op extends Operation = Operation> =
   | Read<Op>
   | Write<Op>
   | Batch<Op>
+  | Stream<Op>
 type Connectionless<Op extends Operation> = {
   kind: 'connectionless'
   op: Op
@@ -22,6 +29,11 @@ type Write<Op extends Operation> = {
   kind: 'write'
   op: Op
   run: (ctx: WriteContext<Op['auth']>, input: Input<Op>) => Promise<Output<Op>>
+}
+type Stream<Op extends Operation> = {
+  kind: 'stream'
+  op: Op
+  run: (ctx: StreamContext<Op['auth']>, input: Input<Op>) => Promise<Output<Op>>
 }
 export type Batch<Op extends Operation> = { kind: 'batch'; op: Op } & BatchRules<Op>
 
@@ -103,6 +115,15 @@ export const implementWithoutConnection = <Op extends Operation>(
   run: Connectionless<Op>['run'],
 ): Connectionless<Op> => ({
   kind: 'connectionless',
+  op,
+  run,
+})
+/** An operation that reads its body while it arrives, in many short transactions. */
+export const implementStream = <Op extends Operation>(
+  op: Op,
+  run: Stream<Op>['run'],
+): Stream<Op> => ({
+  kind: 'stream',
   op,
   run,
 })

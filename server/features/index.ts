@@ -6,6 +6,7 @@ import { audit } from './audit.ts'
 import { channels } from './channels/index.ts'
 import { devices } from './devices.ts'
 import { hooks } from './hooks.ts'
+import { imports } from './imports/index.ts'
 import { inspect } from './inspect.ts'
 import { invites } from './invites.ts'
 import { jobs } from './jobs.ts'
@@ -51,4 +52,5 @@ export const operations = {
   typing,
   webhooks,
   hooks,
+  imports,
 } satisfies { [Noun in keyof Contract]: Implements<Noun> }

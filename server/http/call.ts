@@ -21,6 +21,7 @@ import {
 } from '../core/operation.ts'
 import { userKey } from '../core/user-ref.ts'
 import type { Db, DbConnection } from '../db/client.ts'
+import { transaction } from '../db/transaction.ts'
 import { tokens } from '../features/tokens.ts'
 import type { createActingUsers } from './acting-users.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
@@ -36,6 +37,8 @@ export type CallRequest = {
   facts: RequestFacts
   /** Aborts if the caller goes away before the answer. */
   gone: () => AbortSignal
+  /** A body that is read while it arrives. It is empty over other protocols than REST. */
+  body?: AsyncIterable<Uint8Array> | undefined
 }
 export type CallDependencies = {
   db: Db
@@ -76,7 +79,7 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
     requireScope(op, caller)
     const input = parse(op, raw) as never // by the schema that the implementation was typed with
     const onRepeat = async () => setRateLimitHeaders(request, window?.giveBack())
-    const accepted = { caller, input, until, gone, onRepeat }
+    const accepted = { caller, input, until, gone, onRepeat, body: request.body }
     if (!isActing(caller)) return run(accepted)
     const { userId, admin, ...backend } = caller
     const create = () => createUser({ ...accepted, caller: backend, input: { userId } as never })
@@ -184,6 +187,7 @@ type RunningCall = {
 type AcceptedCall = Omit<RunningCall, 'isShared'> & {
   input: never
   onRepeat: () => Promise<void>
+  body?: CallRequest['body']
 }
 type Runner = (accepted: AcceptedCall) => Promise<unknown>
 
@@ -217,6 +221,23 @@ function createRunner(
       return withFirstSteps(inTransaction, (call) =>
         inTransaction(call, (ctx) => implementation.run(ctx, call.input)),
       )
+    case 'stream':
+      return ({ input, caller, gone, body = nothing() }) =>
+        implementation.run(
+          {
+            caller,
+            body,
+            inTransaction: (work) =>
+              use({ caller, gone, until: db.newDeadline() }, (connection, signal) =>
+                transaction(connection, async (tx) => {
+                  const result = await work(tx)
+                  signal.throwIfAborted()
+                  return result
+                }),
+              ),
+          },
+          input,
+        )
     case 'batch': {
       const runBatch = withFirstSteps(
         inTransaction,
@@ -234,6 +255,8 @@ function createRunner(
     }
   }
 }
+
+async function* nothing(): AsyncIterable<Uint8Array> {}
 
 type InTransaction = <T>(
   call: RunningCall & { readsFirst?: boolean; cause?: Cause },

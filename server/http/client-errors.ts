@@ -8,6 +8,7 @@ import {
 import type { Duplex } from 'node:stream'
 import { ApiError } from '../core/errors.ts'
 import { statusOf, toErrorBody } from './errors.ts'
+import { isStreamed } from './streamed-body.ts'
 
 /** The code of a connection on which no complete request came in time. */
 const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT'
@@ -33,6 +34,8 @@ export function handleClientErrors(
   server.on('request', (request, response) => latest.set(request.socket, { request, response }))
 
   server.on('clientError', (error: ClientError, socket) => {
+    const { request, response } = latest.get(socket) ?? {}
+    if (error.code === TIMED_OUT && request && isStreamed(request)) return
     if (error.code === 'ECONNRESET' || !socket.writable || isUnused(error, socket))
       return socket.destroy()
     const apiError = new ApiError('VALIDATION_ERROR', messageFor(error))
@@ -40,7 +43,6 @@ export function handleClientErrors(
     const origin = originIn(error.rawPacket)
     const headers = commonHeaders(origin === undefined ? {} : { origin })
     const respond = () => socket.end(toText(apiError, headers))
-    const { request, response } = latest.get(socket) ?? {}
     // The response to an earlier, complete request on this connection goes first.
     const isPending = request?.complete && response && !response.writableFinished
     if (isPending) response.once('finish', respond)

@@ -157,14 +157,18 @@ const isPreflight = ({ method, headers }: FastifyRequest) =>
   headers['access-control-request-method'] !== undefined
 
 /**
- * Reads JSON objects in UTF-8 and nothing else. An empty body counts as no body, with any method
+ * Reads JSON objects in UTF-8, and passes on the bodies that operations read while they arrive. An
+ * empty body counts as no body, with any method
  * and content type. A body that cannot be read is replaced by an ApiError, which the call throws
  * after authentication: missing credentials are reported first.
  */
 function readBodies(app: FastifyInstance) {
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
-  app.addHook('onRequest', async ({ headers }) => {
+  app.addHook('onRequest', async ({ headers, routeOptions }) => {
+    const { streams } = routeOptions.config
+    const [type = ''] = headers['content-type']?.toLowerCase().split(/ *;/) ?? []
+    if (streams !== undefined && type === streams) return
     const isJson = /^application\/json *(;|$)/i.test(headers['content-type'] ?? '')
     const isEmpty =
       headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
@@ -179,6 +183,7 @@ function readBodies(app: FastifyInstance) {
       done(null, isObject(value) ? value : bodyError('expected a JSON object'))
     })
   })
+  app.addContentTypeParser('application/x-ndjson', (_, body, done) => done(null, body))
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => {
     const isEmpty = body.length === 0
     done(null, isEmpty ? undefined : bodyError('expected Content-Type: application/json'))

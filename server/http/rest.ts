@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import { Readable } from 'node:stream'
 import { limits, type Operation, pathParameters } from '@parley/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
@@ -9,6 +10,7 @@ import type { Call, CallRequest } from './call.ts'
 import { isStreamWanted, streamPages } from './export-stream.ts'
 import { once } from './once.ts'
 import { factsOf } from './request-facts.ts'
+import { streamedBody, streamProblem } from './streamed-body.ts'
 
 /** Every operation as a call, by noun and verb. */
 export type Calls = {
@@ -31,13 +33,12 @@ export function serveRest(
   const served = Object.values(calls).flatMap((verbs) => Object.values(verbs))
   for (const { op, call } of served.filter(({ op }) => has(op))) {
     const readInput =
-      op.method === 'GET' || op.method === 'DELETE'
-        ? queryReader(op)
-        : ({ body }: FastifyRequest) => body
+      op.method === 'GET' || op.method === 'DELETE' ? queryReader(op) : bodyReader(op)
     app.route({
       method: op.method,
       url: op.path.replace(/\{(\w+)\}/g, ':$1'),
       ...(op.bodyLimit === undefined ? {} : { bodyLimit: op.bodyLimit }),
+      ...(op.streams === undefined ? {} : { config: { streams: op.streams } }),
       handler: async (request, reply) => {
         const given = readInput(request)
         const input =
@@ -56,6 +57,13 @@ export function serveRest(
   }
 }
 
+const bodyReader =
+  ({ streams }: Operation) =>
+  ({ body }: FastifyRequest) => {
+    if (streams === undefined) return body
+    return body instanceof Readable ? {} : streamProblem(body, streams)
+  }
+
 export const toCallRequest = (request: FastifyRequest, reply: FastifyReply): CallRequest => ({
   credentials: credentialsIn(request),
   facts: Object.assign(factsOf(request.raw), { requestId: request.id }),
@@ -67,6 +75,7 @@ export const toCallRequest = (request: FastifyRequest, reply: FastifyReply): Cal
     reply.raw.once('close', () => gone.abort())
     return gone.signal
   }),
+  ...(request.body instanceof Readable && { body: streamedBody(request, reply) }),
 })
 
 const credentialsIn = ({ headers, ip }: FastifyRequest): Credentials => ({

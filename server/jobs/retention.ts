@@ -19,16 +19,30 @@ export type RetentionContext = {
 }
 
 export async function purgeChannels(context: RetentionContext) {
+  await context.db.use(deleteUnfinished)
   const deleted = await context.db.use(
     (db) => db<{ id: string }[]>`
       select c.id
       from channels c
       where c.deleted_at is not null
+        and c.deleted_at < 'infinity'
       order by c.deleted_at
       limit ${BATCH}`,
   )
   for (const { id } of deleted) await context.attempt(() => purgeChannel(context, id))
 }
+
+/** Channels of imports that nobody has finished. */
+const deleteUnfinished = (db: DbConnection) => db`
+  update channels
+  set deleted_at = now()
+  where id in (
+    select c.id
+    from channels c
+    where c.deleted_at = 'infinity'
+      and c.updated_at < now() - ${limits.imports.unfinishedDays} * interval '1 day'
+    limit ${BATCH}
+  )`
 
 /** Rows that refer to another are deleted before it: a cascade would have no limit. */
 export async function purgeChannel(context: RetentionContext, id: string) {
@@ -80,11 +94,23 @@ export async function purgeChannel(context: RetentionContext, id: string) {
           limit ${limit}
         )`,
   )
+  await repeatUntilNone(
+    context,
+    (db, limit) => db`
+      delete from imported_rows
+      where (app_id, record, key) in (
+        select ir.app_id, ir.record, ir.key
+        from imported_rows ir
+        where ir.channel_id = ${id}
+        limit ${limit}
+      )`,
+  )
   await context.db.use(
     (db) => db`
     delete from channels
     where id = ${id}
-      and deleted_at is not null`,
+      and deleted_at is not null
+      and deleted_at < 'infinity'`,
   )
 }
 

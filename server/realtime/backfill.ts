@@ -67,9 +67,11 @@ export class Backfill {
     for (const topic of topics) {
       const first = firstOffsets.get(topic.name)
       const isStillMissing = first !== undefined && first > (topic.deliveredOffset ?? 0) + 1
+      // The database had the offset before the read: without a row, it was left out or has expired.
+      const isLeftOut = first === undefined && reasons.get(topic) === 'missed' && topic.hasGap
       const isCurrent = topicOf(topic.name) === topic
       const mayProgress = (isCut && isCurrent) || topic.deliveredOffset !== before.get(topic.name)
-      if (isStillMissing) onUnrecoverable(topic)
+      if (isStillMissing || (isLeftOut && !isCut && isCurrent)) onUnrecoverable(topic)
       else if (topic.hasGap && mayProgress) this.#pending.set(topic, reasons.get(topic) ?? 'missed')
     }
   }

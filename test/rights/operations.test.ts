@@ -114,6 +114,7 @@ const matrix = rows(`
   hooks.setBeforeSend     401    401      401    401   ok       ok  401     401      401     401
   hooks.getBeforeSend     401    401      401    401   404      ok  401     401      401     401
   hooks.deleteBeforeSend  401    401      401    401   404      ok  401     401      401     401
+  imports.run             401    401      401    401   ok       ok  401     401      401     401
 `)
 
 /** The answers to invalid credentials, by the credentials that an operation requires. */

@@ -49,6 +49,7 @@ export const channels = pgTable(
     activeHour: instant().notNull().default(sql`date_trunc('hour', now(), 'UTC')`),
     createdAt: createdAt(),
     updatedAt: createdAt(),
+    /** `infinity`: an import is filling the channel, and nobody sees it yet. */
     deletedAt: instant(),
   },
   (t) => [
@@ -72,6 +73,10 @@ export const channels = pgTable(
       .on(t.workspaceId)
       .concurrently()
       .where(sql`workspace_id is not null`),
+    uniqueIndex('channels_importing')
+      .on(t.appId, t.dmKey)
+      .concurrently()
+      .where(sql`deleted_at = 'infinity'`),
     index('channels_to_purge').on(t.deletedAt).where(sql`deleted_at is not null`),
     referencesWorkspace(t),
     referencesUser({ appId: t.appId, userId: t.createdBy }),

@@ -140,7 +140,7 @@ function* candidateCids({ type, name = '', dmKey }: NewChannel) {
 }
 
 const SLUG_LENGTH = 80
-function slugOf(name: string) {
+export function slugOf(name: string) {
   const slug = slugify(name, { decamelize: false }).slice(0, SLUG_LENGTH).replace(/-$/, '')
   return slug || 'channel'
 }

@@ -14,6 +14,7 @@ import {
   type SecuritySchemeObject,
 } from 'trpc-to-openapi'
 import { z } from 'zod'
+import { requestBodyOf } from './bodies.ts'
 import { exampleOf, type Schema, type Schemas } from './examples.ts'
 import {
   errorAnswers,
@@ -169,7 +170,7 @@ function complete(
     ...(parameters.length > 0 && {
       parameters: parameters.map((parameter) => withOwnMeta(parameter, op)),
     }),
-    ...(body && { requestBody: { required: hasRequired(body), content: json(body, schemas) } }),
+    ...requestBodyOf(op, body && { body, content: json(body, schemas) }),
     responses: {
       [op.status ?? 200]: successResponse(op, json(result, schemas)),
       ...errorAnswers(op),
@@ -200,7 +201,6 @@ const jsonSchema = (part: Described['requestBody'] | Response): Schema | undefin
 const json = (schema: Schema, schemas: Schemas) => ({
   'application/json': { schema, example: exampleOf(schema, schemas) },
 })
-const hasRequired = (schema: Schema) => 'required' in schema && (schema.required ?? []).length > 0
 
 /**
  * The document without what misleads or says nothing (see `simplifySchema`). A schema then reads

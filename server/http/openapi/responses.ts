@@ -94,14 +94,22 @@ function errorsByStatus(op: Operation) {
 }
 
 /** Every error of an operation: its own, and those that follow from auth, limit and input. */
-function* errorsOf({ auth, limit, path, method, input, errors }: Operation): Iterable<ErrorCode> {
+function* errorsOf({
+  auth,
+  limit,
+  path,
+  method,
+  input,
+  streams,
+  errors,
+}: Operation): Iterable<ErrorCode> {
   const fields = Object.keys(input.shape)
   const inPath = pathParameters(path)
   // A malformed id in the path is not found rather than invalid.
   const isPathId = (field: string) => inPath.includes(field) && field.endsWith('Id')
   const hasBody = method !== 'GET' && method !== 'DELETE'
   if (fields.some(isPathId)) yield 'NOT_FOUND'
-  if (!fields.every(isPathId)) yield 'VALIDATION_ERROR'
+  if (!fields.every(isPathId) || streams !== undefined) yield 'VALIDATION_ERROR'
   if (hasBody && fields.some((field) => !inPath.includes(field))) yield 'PAYLOAD_TOO_LARGE'
   yield* authErrors[auth]
   yield* errors

@@ -1,0 +1,66 @@
+import { createReadStream } from 'node:fs'
+import { grouped, type ImportReport } from '@parley/contract'
+import { readConfig } from '../config.ts'
+import { createDb, type Db, patience } from '../db/client.ts'
+import { transaction } from '../db/transaction.ts'
+import { runImport } from '../features/imports/run.ts'
+import { prepareSchema, withDatabase } from './open.ts'
+
+/** A command may wait longer than a call: nobody waits for its steps. */
+const PATIENCE_MS = 60_000
+const PROGRESS_MS = 1_000
+
+type ImportCommand = { file: string; appId: string }
+
+/** `parley import`: reads a file into an app, and prints the report as JSON. */
+export async function importFile({ file, appId }: ImportCommand) {
+  const config = readConfig()
+  await withDatabase(config, async (url) => {
+    await prepareSchema(url, config)
+    const db = createDb({
+      url,
+      poolSize: 1,
+      applicationName: 'parley-import',
+      patience: { ...patience, callMs: PATIENCE_MS, statementMs: PATIENCE_MS },
+    })
+    try {
+      await requireApp(db, appId)
+      const body = file === '-' ? process.stdin : createReadStream(file)
+      const report = await runImport({
+        appId,
+        body,
+        inTransaction: (work) => db.use((connection) => transaction(connection, work)),
+        onProgress: createProgress(),
+      })
+      console.log(JSON.stringify(report, null, 2))
+      if (!report.isFinished)
+        throw new Error('Nothing is shown yet: the file is empty, or its last line is cut off')
+    } finally {
+      await db.end({ timeout: 1 })
+    }
+  })
+}
+
+async function requireApp(db: Db, appId: string) {
+  const [app] = await db.use(
+    (db) => db`
+      select
+      from apps
+      where id::text = ${appId}
+      limit 1`,
+  )
+  if (!app) throw new Error('--app: there is no app with this id')
+}
+
+/** Says on the standard error, once a second, how far it has come. */
+function createProgress() {
+  const startedAt = performance.now()
+  let saidAt = startedAt
+  return ({ lines, refused }: ImportReport) => {
+    const now = performance.now()
+    if (now - saidAt < PROGRESS_MS) return
+    saidAt = now
+    const rate = Math.round((lines / (now - startedAt)) * 1_000)
+    console.error(`${grouped(lines)} lines, ${grouped(rate)} a second, ${grouped(refused)} refused`)
+  }
+}

@@ -1,0 +1,47 @@
+import {
+  bigserial,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import { appId } from './apps.ts'
+import { referencesChannel } from './channels.ts'
+import { createdAt, instant } from './columns.ts'
+
+/** The import of an app that is running, and until when it keeps others out. */
+export const imports = pgTable('imports', {
+  appId: appId().primaryKey(),
+  runId: uuid().notNull(),
+  leasedUntil: instant().notNull(),
+})
+
+/**
+ * What an import has read of channels that nobody sees yet, until it is put in order. `refresh` is
+ * a member whose clients are to load their channels again.
+ */
+export const importedRows = pgTable(
+  'imported_rows',
+  {
+    appId: appId(),
+    record: text().$type<'message' | 'reaction' | 'pin' | 'read' | 'refresh'>().notNull(),
+    /** Unique among the records of its kind. */
+    key: text().notNull(),
+    channelId: uuid().notNull(),
+    /** In the order of the file. */
+    position: bigserial({ mode: 'number' }).notNull(),
+    /** The line of the file. */
+    line: integer().notNull(),
+    /** What it becomes a row of. */
+    row: jsonb().$type<Record<string, unknown>>().notNull(),
+    createdAt: createdAt(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.appId, t.record, t.key] }),
+    index('imported_rows_due').on(t.channelId, t.record, t.createdAt, t.position),
+    referencesChannel(t).onDelete('cascade'),
+  ],
+)

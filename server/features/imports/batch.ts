@@ -1,0 +1,158 @@
+import type { ImportKind } from '@parley/contract'
+import type { Tx } from '../../db/client.ts'
+import {
+  selectChannelFacts,
+  selectMemberFacts,
+  selectMessageFacts,
+  selectStored,
+  selectTakenPairs,
+  selectUserFacts,
+} from './facts.ts'
+import { idOf, type Read } from './records.ts'
+import * as rules from './rules.ts'
+import {
+  insertChannels,
+  insertMembers,
+  insertUsers,
+  insertWaiting,
+  pairOf,
+  waitingMessage,
+  waitingPin,
+  waitingReaction,
+  waitingRead,
+} from './store.ts'
+
+/** What becomes of a record. */
+export type Outcome = { line: number; kind: ImportKind; verdict: rules.Verdict }
+type Batch = { appId: string; reads: Read[] }
+
+/**
+ * Imports the records of a batch, in one transaction and in a number of statements that does not
+ * depend on its size. Users, channels and members are stored at once. The rest waits in
+ * `imported_rows` until the whole file was read, since its order is not known before.
+ */
+export async function applyBatch(db: Tx, { appId, reads }: Batch): Promise<Outcome[]> {
+  const of = <K extends ImportKind>(kind: K) =>
+    reads.filter(({ record }) => record.record === kind) as unknown as Read<K>[] // of that kind
+  const outcomes: Outcome[] = []
+  const judge = <K extends ImportKind>(
+    records: Read<K>[],
+    verdictOf: (read: Read<K>) => rules.Verdict,
+  ) =>
+    records.filter((read) => {
+      const verdict = verdictOf(read)
+      outcomes.push({ line: read.line, kind: read.record.record, verdict })
+      return verdict === 'imported'
+    })
+  const newUsers = await insertUsers(db, appId, of('user'))
+  const facts = await readFacts(db, { appId, reads })
+  judge(of('user'), rules.judgeUser(facts, newUsers))
+  const channels = judge(of('channel'), rules.judgeChannel(facts))
+  const newChannels = channels.map((read) => ({ ...read, id: facts.channelId(read.record.id) }))
+  await insertChannels(db, appId, newChannels)
+  const members = judge(of('member'), rules.judgeMember(facts))
+  const newMembers = members.map((read) => ({
+    ...read,
+    channelId: facts.channelId(read.record.channelId),
+  }))
+  await insertMembers(db, appId, { channels: newChannels, members: newMembers })
+  const messages = judge(of('message'), rules.judgeMessage(facts))
+  const reactions = judge(of('reaction'), rules.judgeReaction(facts))
+  const pins = judge(of('pin'), rules.judgePin(facts))
+  const positions = judge(of('read'), rules.judgeRead(facts))
+  const stored = await insertWaiting(db, appId, [
+    ...messages.map((read) => waitingMessage(facts, read)),
+    ...reactions.map((read) => waitingReaction(facts, read)),
+    ...pins.map((read) => waitingPin(facts, read)),
+    ...positions.map((read) => waitingRead(facts, read)),
+  ])
+  return outcomes.map((outcome) =>
+    isRepeat(outcome, stored) ? { ...outcome, verdict: 'skipped' } : outcome,
+  )
+}
+
+const WAITING: ReadonlySet<ImportKind> = new Set(['message', 'reaction', 'pin', 'read'])
+const isRepeat = ({ kind, line, verdict }: Outcome, stored: ReadonlySet<number>) =>
+  verdict === 'imported' && WAITING.has(kind) && !stored.has(line)
+
+/** Everything that the verdicts depend on, with the ids that records get here. */
+async function readFacts(db: Tx, { appId, reads }: Batch): Promise<rules.Facts> {
+  const channelId = (id: string) => idOf(appId, 'channel', id)
+  const messageId = (id: string) => idOf(appId, 'message', id)
+  const refs = reads.map(({ record }) => refsOf(record))
+  const all = (pick: (ref: Refs) => (string | undefined)[]) => [
+    ...new Set(refs.flatMap(pick).flatMap((id) => id ?? [])),
+  ]
+  const users = await selectUserFacts(
+    db,
+    appId,
+    all((ref) => ref.users),
+  )
+  const messages = await selectMessageFacts(db, appId, all((ref) => ref.messages).map(messageId))
+  const channelIds = new Set(all((ref) => ref.channels).map(channelId))
+  for (const message of messages.values()) channelIds.add(message.channelId)
+  const channels = await selectChannelFacts(db, appId, [...channelIds])
+  const places = reads.flatMap(({ record }) =>
+    record.record === 'member' || record.record === 'read'
+      ? [{ channelId: channelId(record.channelId), userId: record.userId }]
+      : [],
+  )
+  const pairs = reads.flatMap(({ record }) =>
+    record.record === 'channel' ? (pairOf(record) ?? []) : [],
+  )
+  return {
+    channelId,
+    messageId,
+    users,
+    channels,
+    messages,
+    members: await selectMemberFacts(db, appId, places),
+    takenPairs: await selectTakenPairs(db, appId, pairs),
+    stored: await selectStoredOf(db, appId, { reads, messageId }),
+  }
+}
+
+function selectStoredOf(
+  db: Tx,
+  appId: string,
+  { reads, messageId }: { reads: Read[]; messageId: (id: string) => string },
+) {
+  const reactions = reads.flatMap(({ record }) =>
+    record.record === 'reaction' ? [{ ...record, messageId: messageId(record.messageId) }] : [],
+  )
+  const pins = reads.flatMap(({ record }) =>
+    record.record === 'pin' ? [messageId(record.messageId)] : [],
+  )
+  if (reactions.length + pins.length === 0) return new Set<string>()
+  return selectStored(db, appId, { reactions, pins })
+}
+
+type Refs = Record<'users' | 'channels' | 'messages', (string | undefined)[]>
+
+/** What a record names. */
+function refsOf(record: Read['record']): Refs {
+  const none: Refs = { users: [], channels: [], messages: [] }
+  switch (record.record) {
+    case 'user':
+      return { ...none, users: [record.id] }
+    case 'channel':
+      return {
+        ...none,
+        channels: [record.id],
+        users: [record.createdBy, ...(record.memberIds ?? [])],
+      }
+    case 'member':
+      return { ...none, channels: [record.channelId], users: [record.userId] }
+    case 'message':
+      return {
+        channels: [record.channelId],
+        users: [record.userId],
+        messages: [record.id, record.parentId],
+      }
+    case 'reaction':
+    case 'pin':
+      return { ...none, users: [record.userId], messages: [record.messageId] }
+    case 'read':
+      return { channels: [record.channelId], users: [record.userId], messages: [record.messageId] }
+  }
+}

@@ -1,0 +1,164 @@
+import type { Tx } from '../../db/client.ts'
+import { storePins, storeReactions, storeReads } from './marks.ts'
+import { STEP, storeMessages } from './number.ts'
+import type { Refusal } from './records.ts'
+import { UNSET_MARKER } from './store.ts'
+
+/** How many channels are finished together. */
+const CHANNELS = 20
+
+type Finish = {
+  appId: string
+  /** Runs a step in a transaction of its own. */
+  step: <T>(work: (db: Tx) => Promise<T>) => Promise<T>
+  onRefusal: (refusal: Refusal) => void
+}
+
+/**
+ * Puts what an import has read in order, and shows its channels, some at a time. Each step is a
+ * short transaction that takes what it stores out of the waiting records, so whatever ends in
+ * between, the next import goes on there.
+ */
+export async function finishChannels({ appId, step, onRefusal }: Finish) {
+  for (let after = ''; ; ) {
+    const channels = await step((db) => selectImporting(db, appId, after))
+    const channelIds = channels.map(({ id }) => id)
+    const last = channelIds.at(-1)
+    if (last === undefined) break
+    after = last
+    const query = { appId, channelIds }
+    await repeat(() => step((db) => storeMessages(db, query)))
+    for (const store of [storeReactions, storePins, storeReads]) {
+      await repeat(async () => {
+        const { count, refusals } = await step((db) => store(db, query))
+        for (const refusal of refusals) onRefusal(refusal)
+        return count
+      })
+    }
+    await repeat(() => step((db) => setMarkers(db, query)))
+    await step((db) => publish(db, query))
+  }
+  await repeat(() => step((db) => refreshMembers(db, appId)))
+}
+
+/** Repeats a step until it finds fewer rows than it may take. */
+async function repeat(step: () => Promise<number>) {
+  while ((await step()) >= STEP);
+}
+
+const selectImporting = (db: Tx, appId: string, after: string) => db<{ id: string }[]>`
+  select c.id
+  from channels c
+  where c.app_id = ${appId}
+    and c.deleted_at = 'infinity'
+    and c.id > ${after === '' ? '00000000-0000-0000-0000-000000000000' : after}
+  order by c.id
+  limit ${CHANNELS}`
+
+/**
+ * Members without a read position have no unread messages, as if they had just joined. Notes whose
+ * clients are to load their channels again.
+ */
+async function setMarkers(db: Tx, { appId, channelIds }: { appId: string; channelIds: string[] }) {
+  const set = await db`
+    with due as materialized (
+      select unset.*
+      from unnest(${channelIds}::uuid[]) as given (id)
+      cross join lateral (
+        select m.channel_id, m.user_id, c.last_seq
+        from members m
+        join channels c on c.id = m.channel_id
+        where m.channel_id = given.id
+          and m.unread_after_seq = ${UNSET_MARKER}
+          and m.app_id is not distinct from ${appId}
+        limit ${STEP}
+      ) unset
+      limit ${STEP}
+    ),
+    noted as (
+      insert into imported_rows (app_id, record, key, channel_id, line, "row")
+      select distinct on (due.user_id)
+        ${appId}::uuid, 'refresh', due.user_id, due.channel_id, 0, '{}'::jsonb
+      from due
+      order by due.user_id
+      on conflict do nothing
+    )
+    update members m
+    set unread_after_seq = due.last_seq
+    from due
+    where m.channel_id = due.channel_id
+      and m.user_id = due.user_id`
+  return set.count
+}
+
+/**
+ * Shows channels, with exact counters. A direct message whose two users have started another
+ * meanwhile stays hidden. Users who were deleted meanwhile are erased again, here too.
+ */
+async function publish(db: Tx, { appId, channelIds }: { appId: string; channelIds: string[] }) {
+  await db`
+    update channels c
+    set
+      deleted_at = null,
+      updated_at = c.created_at,
+      rev = c.last_seq + 1,
+      member_count = (
+        select count(*)
+        from members m
+        where m.channel_id = c.id
+      ),
+      active_hour = date_trunc('hour', c.last_activity_at, 'UTC')
+    where c.id = any(${channelIds}::uuid[])
+      and c.app_id is not distinct from ${appId}
+      and c.deleted_at = 'infinity'
+      and not exists (
+        select
+        from channels other
+        where other.app_id = ${appId}
+          and other.dm_key = c.dm_key
+          and other.deleted_at is null
+      )`
+  await db`
+    update users u
+    set forgotten_at = null
+    where u.app_id = ${appId}
+      and u.deleted_at is not null
+      and u.forgotten_at is not null
+      and u.id in (
+        select m.user_id
+        from members m
+        where m.channel_id = any(${channelIds}::uuid[])
+        union all
+        select fm.user_id
+        from former_members fm
+        where fm.channel_id = any(${channelIds}::uuid[])
+      )`
+}
+
+/**
+ * Leaves out an offset of the topic of each user who has new channels. Their clients cannot recover
+ * it, and load what there is. A new epoch would do this to all users of all apps.
+ */
+async function refreshMembers(db: Tx, appId: string) {
+  const refreshed = await db`
+    with due as (
+      delete from imported_rows
+      where app_id = ${appId}
+        and record = 'refresh'
+        and key = any(array(
+          select ir.key
+          from imported_rows ir
+          where ir.app_id = ${appId}
+            and ir.record = 'refresh'
+          order by ir.key
+          limit ${STEP}
+        ))
+      returning key
+    )
+    insert into user_streams as us (app_id, user_id, last_offset)
+    select ${appId}, due.key, 1
+    from due
+    order by due.key
+    on conflict (app_id, user_id) do update set last_offset = us.last_offset + 1`
+  return refreshed.count
+}

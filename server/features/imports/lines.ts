@@ -1,0 +1,114 @@
+import { limits } from '@parley/contract'
+import { ApiError } from '../../core/errors.ts'
+
+/** A line of an import that is not empty, or what is wrong with its bytes. */
+export type Line = { line: number } & ({ text: string; isCutOff?: true } | { problem: string })
+
+const { lineBytes, batch, stalledSeconds } = limits.imports
+/** An incomplete batch is handed on when nothing has come for this long. */
+const PAUSE_MS = 1_000
+const NEWLINE = 0x0a
+
+/**
+ * The lines of a body in batches, read while it arrives: at most one batch and one chunk are in
+ * memory. Throws if the next line takes too long.
+ */
+export async function* batchesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Line[]> {
+  const splitter = createSplitter()
+  const chunks = body[Symbol.asyncIterator]()
+  let pending: Line[] = []
+  let bytes = 0
+  let lastLineAt = performance.now()
+  try {
+    for (let next = chunks.next(); ; ) {
+      const leftMs = lastLineAt + stalledSeconds * 1_000 - performance.now()
+      const chunk = await within(next, pending.length > 0 ? Math.min(PAUSE_MS, leftMs) : leftMs)
+      if (chunk === undefined && pending.length === 0)
+        throw new ApiError('VALIDATION_ERROR', `body: no line came for ${stalledSeconds} seconds`)
+      if (chunk?.done) break
+      const lines = chunk ? splitter.split(chunk.value) : []
+      if (lines.length > 0) lastLineAt = performance.now()
+      for (const line of lines) {
+        pending.push(line)
+        bytes += 'text' in line ? line.text.length : 0
+        if (pending.length < batch.lines && bytes < batch.bytes) continue
+        yield pending
+        pending = []
+        bytes = 0
+        lastLineAt = performance.now()
+      }
+      if (chunk === undefined) {
+        yield pending
+        pending = []
+        bytes = 0
+      } else next = chunks.next()
+    }
+    yield [...pending, ...splitter.end()]
+  } finally {
+    // Not awaited: a source that has stalled would not answer.
+    void chunks.return?.()?.then(undefined, () => {})
+  }
+}
+
+/** What a promise resolves to, or undefined if that takes longer. */
+async function within<T>(promise: Promise<T>, milliseconds: number): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), Math.max(0, milliseconds))
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Cuts chunks into lines. Of a line that is too long, nothing is kept. */
+function createSplitter() {
+  let parts: Uint8Array[] = []
+  let length = 0
+  let number = 0
+
+  const add = (part: Uint8Array) => {
+    length += part.length
+    if (length > lineBytes) parts = []
+    else if (part.length > 0) parts.push(part)
+  }
+  const take = (): Line[] => {
+    number += 1
+    const bytes = Buffer.concat(parts)
+    const isTooLong = length > lineBytes
+    parts = []
+    length = 0
+    if (isTooLong) return [{ line: number, problem: `expected at most ${lineBytes} bytes` }]
+    const text = decode(bytes)
+    if (text === undefined) return [{ line: number, problem: 'expected UTF-8' }]
+    return text.trim() === '' ? [] : [{ line: number, text }]
+  }
+  const split = (chunk: Uint8Array) => {
+    const lines: Line[] = []
+    let from = 0
+    for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
+      add(chunk.subarray(from, at))
+      lines.push(...take())
+      from = at + 1
+    }
+    add(chunk.subarray(from))
+    return lines
+  }
+  /** The last line, which no newline ends. */
+  const end = () =>
+    length === 0
+      ? []
+      : take().map((line) => ('text' in line ? { ...line, isCutOff: true as const } : line))
+  return { split, end }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+function decode(bytes: Uint8Array) {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    return undefined
+  }
+}

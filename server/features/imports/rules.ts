@@ -1,0 +1,140 @@
+import { type ChannelFact, type MessageFact, placeKey, reactionKey } from './facts.ts'
+import type { Read } from './records.ts'
+
+/** New, there already, or why it is refused. */
+export type Verdict = 'imported' | 'skipped' | { reason: string }
+
+/** What verdicts depend on. Records that are accepted are added: later lines may name them. */
+export type Facts = {
+  channelId: (id: string) => string
+  messageId: (id: string) => string
+  /** False: deleted. */
+  users: Map<string, boolean>
+  channels: Map<string, ChannelFact>
+  messages: Map<string, MessageFact>
+  /** The seq up to which each member has read, by `placeKey`. */
+  members: Map<string, number>
+  takenPairs: Set<string>
+  /** Reactions by `reactionKey`, and pins by the ids of their messages. */
+  stored: Set<string>
+}
+
+const refuse = (reason: string): Verdict => ({ reason })
+
+export const judgeUser = ({ users }: Facts, created: Set<string>) => {
+  const isNew = new Set(created)
+  return ({ record: { id } }: Read<'user'>): Verdict => {
+    if (isNew.delete(id)) return 'imported'
+    return users.get(id) === true ? 'skipped' : refuse('id: the user was deleted')
+  }
+}
+
+export const judgeChannel = (facts: Facts) => {
+  const { channels, users, takenPairs } = facts
+  return ({ record }: Read<'channel'>): Verdict => {
+    const id = facts.channelId(record.id)
+    const state = channels.get(id)?.state
+    if (state === 'deleted') return refuse('id: the channel was deleted')
+    if (state !== undefined) return 'skipped'
+    if (record.createdBy !== undefined && !users.get(record.createdBy))
+      return refuse('createdBy: unknown user')
+    if (record.memberIds?.some((userId) => !users.get(userId)))
+      return refuse('memberIds: unknown user')
+    const pair = record.memberIds?.toSorted().join(' ')
+    if (pair !== undefined) {
+      if (takenPairs.has(pair)) return refuse('memberIds: the two have a direct message already')
+      takenPairs.add(pair)
+      for (const userId of record.memberIds ?? [])
+        facts.members.set(placeKey({ channelId: id, userId }), 0)
+    }
+    channels.set(id, { type: record.type, state: 'importing' })
+    return 'imported'
+  }
+}
+
+const FINISHED = 'channelId: the channel was imported before, and takes no more records'
+
+/** Why a channel takes no records, if it does not. */
+const channelProblem = (channel: ChannelFact | undefined) => {
+  if (!channel) return 'channelId: unknown channel'
+  if (channel.state === 'deleted') return 'channelId: the channel was deleted'
+  return channel.state === 'live' ? FINISHED : undefined
+}
+
+export const judgeMember =
+  ({ channels, users, members, ...facts }: Facts) =>
+  ({ record: { channelId, userId } }: Read<'member'>): Verdict => {
+    const id = facts.channelId(channelId)
+    const channel = channels.get(id)
+    const place = placeKey({ channelId: id, userId })
+    if (channel && channel.state !== 'deleted' && members.has(place)) return 'skipped'
+    const problem = channelProblem(channel)
+    if (problem !== undefined) return refuse(problem)
+    if (channel?.type === 'messaging') return refuse('channelId: a direct message has two members')
+    if (!users.get(userId)) return refuse('userId: unknown user')
+    members.set(place, 0)
+    return 'imported'
+  }
+
+export const judgeMessage =
+  ({ channels, users, messages, ...facts }: Facts) =>
+  ({ record }: Read<'message'>): Verdict => {
+    const id = facts.messageId(record.id)
+    const channelId = facts.channelId(record.channelId)
+    const existing = messages.get(id)
+    if (existing?.channelId === channelId) return 'skipped'
+    if (existing) return refuse('id: a message of another channel has it')
+    const problem = channelProblem(channels.get(channelId))
+    if (problem !== undefined) return refuse(problem)
+    if (record.userId !== undefined && !users.get(record.userId))
+      return refuse('userId: unknown user')
+    const parentKey = record.parentId === undefined ? undefined : facts.messageId(record.parentId)
+    const parent = parentKey === undefined ? undefined : messages.get(parentKey)
+    if (parentKey !== undefined) {
+      if (parent?.channelId !== channelId) return refuse('parentId: unknown message of the channel')
+      if (new Date(record.createdAt) < new Date(parent.createdAt))
+        return refuse('createdAt: expected no time before that of the parent')
+    }
+    const parentId = parentKey === undefined ? null : (parent?.parentId ?? parentKey)
+    messages.set(id, { channelId, parentId, createdAt: record.createdAt, seq: null })
+    return 'imported'
+  }
+
+/** What reactions and pins have in common. */
+const judgeMark = (
+  { channels, users, messages, stored, ...facts }: Facts,
+  { messageId, userId, key }: { messageId: string; userId: string; key: string },
+): Verdict => {
+  const message = messages.get(facts.messageId(messageId))
+  if (!message) return refuse('messageId: unknown message')
+  if (stored.has(key)) return 'skipped'
+  const problem = channelProblem(channels.get(message.channelId))
+  if (problem !== undefined) return refuse(problem.replace('channelId', 'messageId'))
+  return users.get(userId) ? 'imported' : refuse('userId: unknown user')
+}
+
+export const judgeReaction =
+  (facts: Facts) =>
+  ({ record }: Read<'reaction'>) => {
+    const { messageId, userId } = record
+    const key = reactionKey({ ...record, messageId: facts.messageId(messageId) })
+    return judgeMark(facts, { messageId, userId, key })
+  }
+
+export const judgePin =
+  (facts: Facts) =>
+  ({ record: { messageId, userId } }: Read<'pin'>) =>
+    judgeMark(facts, { messageId, userId, key: facts.messageId(messageId) })
+
+export const judgeRead =
+  ({ channels, messages, members, ...facts }: Facts) =>
+  ({ record }: Read<'read'>): Verdict => {
+    const channelId = facts.channelId(record.channelId)
+    const message = messages.get(facts.messageId(record.messageId))
+    const lastReadSeq = members.get(placeKey({ channelId, userId: record.userId }))
+    if (message?.channelId !== channelId) return refuse('messageId: unknown message of the channel')
+    if (lastReadSeq === undefined) return refuse('userId: not a member of the channel')
+    if (message.seq !== null && lastReadSeq >= message.seq) return 'skipped'
+    const problem = channelProblem(channels.get(channelId))
+    return problem === undefined ? 'imported' : refuse(problem)
+  }

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto'
+import { type ImportReport, limits } from '@parley/contract'
+import { ApiError } from '../../core/errors.ts'
+import type { Tx } from '../../db/client.ts'
+import { applyBatch } from './batch.ts'
+import { finishChannels } from './finish.ts'
+import { batchesOf, type Line } from './lines.ts'
+import { isJson, parseLine, plurals, type Read, type Refusal, timesOf } from './records.ts'
+
+type ImportOptions = {
+  appId: string
+  body: AsyncIterable<Uint8Array>
+  /** Runs a short transaction. No connection is held between two. */
+  inTransaction: <T>(work: (db: Tx) => Promise<T>) => Promise<T>
+  /** Called after each step. */
+  onProgress?: (report: ImportReport) => void
+}
+
+/**
+ * Reads the records of a body, imports them in batches, and then shows the channels that it has
+ * brought. Nothing but one batch and the report is in memory.
+ */
+export async function runImport(options: ImportOptions): Promise<ImportReport> {
+  const { appId, body, inTransaction, onProgress } = options
+  const report = emptyReport()
+  const runId = randomUUID()
+  await inTransaction((db) => takeLease(db, appId, runId))
+  const step = <T>(work: (db: Tx, now: string) => Promise<T>) =>
+    inTransaction(async (db) => work(db, await renewLease(db, appId, runId)))
+  const onRefusal = (refusal: Refusal) => refuse(report, refusal)
+  try {
+    let isCutOff = false
+    for await (const lines of batchesOf(body)) {
+      const { reads, refusals } = parse(lines)
+      for (const refusal of refusals) onRefusal(refusal)
+      const outcomes = await step((db, now) => {
+        const { past, refusals } = withoutFuture(reads, now)
+        return applyBatch(db, { appId, reads: past }).then((judged) => ({ judged, refusals }))
+      })
+      for (const refusal of outcomes.refusals) onRefusal(refusal)
+      for (const { line, kind, verdict } of outcomes.judged) {
+        if (typeof verdict === 'object') onRefusal({ line, reason: verdict.reason })
+        else report[verdict][plurals[kind]] += 1
+      }
+      report.lines = lines.at(-1)?.line ?? report.lines
+      isCutOff = lines.some((line) => 'isCutOff' in line && !isJson(line.text))
+      onProgress?.(report)
+    }
+    if (report.lines > 0 && !isCutOff) {
+      await finishChannels({ appId, step, onRefusal })
+      report.isFinished = true
+    }
+    return report
+  } finally {
+    // It ends by itself, should this fail.
+    await inTransaction((db) => releaseLease(db, appId, runId)).catch(() => {})
+  }
+}
+
+const noCounts = () => ({
+  users: 0,
+  channels: 0,
+  members: 0,
+  messages: 0,
+  reactions: 0,
+  pins: 0,
+  reads: 0,
+})
+
+const emptyReport = (): ImportReport => ({
+  lines: 0,
+  isFinished: false,
+  imported: noCounts(),
+  skipped: noCounts(),
+  refused: 0,
+  refusals: [],
+})
+
+function refuse(report: ImportReport, refusal: Refusal) {
+  report.refused += 1
+  if (report.refusals.length < limits.imports.refusalsShown) report.refusals.push(refusal)
+}
+
+function parse(lines: Line[]) {
+  const parsed = lines.map(parseLine)
+  return {
+    reads: parsed.filter((one): one is Read => 'record' in one),
+    refusals: parsed.filter((one): one is Refusal => 'reason' in one),
+  }
+}
+
+/** The records without those that have a time after `now`. */
+function withoutFuture(reads: Read[], now: string) {
+  const refusals: Refusal[] = []
+  const limit = new Date(now)
+  const past = reads.filter(({ line, record }) => {
+    const [late] = timesOf(record).filter(({ value }) => new Date(value) > limit)
+    if (late) refusals.push({ line, reason: `${late.name}: expected a time in the past` })
+    return !late
+  })
+  return { past, refusals }
+}
+
+const { leaseSeconds } = limits.imports
+
+/** One import of an app runs at a time, whichever server it runs on. */
+async function takeLease(db: Tx, appId: string, runId: string) {
+  const [taken] = await db`
+    insert into imports as i (app_id, run_id, leased_until)
+    values (${appId}, ${runId}, clock_timestamp() + ${leaseSeconds} * interval '1 second')
+    on conflict (app_id) do update
+    set run_id = excluded.run_id, leased_until = excluded.leased_until
+    where i.leased_until < clock_timestamp()
+    returning i.run_id`
+  if (!taken) throw otherImport()
+}
+
+/** Returns the time. The row stays locked, so that no other import of the app runs meanwhile. */
+async function renewLease(db: Tx, appId: string, runId: string) {
+  const [renewed] = await db<{ now: string }[]>`
+    update imports
+    set leased_until = clock_timestamp() + ${leaseSeconds} * interval '1 second'
+    where app_id = ${appId}
+      and run_id = ${runId}
+    returning clock_timestamp() as now`
+  if (!renewed) throw otherImport()
+  return renewed.now
+}
+
+const releaseLease = (db: Tx, appId: string, runId: string) => db`
+  delete from imports
+  where app_id = ${appId}
+    and run_id = ${runId}`
+
+const otherImport = () =>
+  new ApiError('RATE_LIMITED', 'Another import of this app is running', leaseSeconds)

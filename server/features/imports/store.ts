@@ -1,0 +1,189 @@
+import { sha256 } from '../../core/hash.ts'
+import type { Tx } from '../../db/client.ts'
+import { slugOf } from '../channels/create.ts'
+import { mentionsIn } from '../messages/mentions.ts'
+import { insertSystemUser, SYSTEM_USER } from '../system-user.ts'
+import { placeKey, reactionKey } from './facts.ts'
+import type { Read } from './records.ts'
+import type { Facts } from './rules.ts'
+
+/** Creates the users who do not exist, and returns their ids. Others are left as they are. */
+export async function insertUsers(db: Tx, appId: string, reads: Read<'user'>[]) {
+  if (reads.length === 0) return new Set<string>()
+  // Where an id is given more than once, the first counts.
+  const byId = new Map(reads.toReversed().map(({ record }) => [record.id, record]))
+  const created = await db<{ id: string }[]>`
+    insert into users (app_id, id, name, email, image, custom, created_at, updated_at)
+    select
+      ${appId}, id, name, email, image, coalesce(custom, '{}'),
+      coalesce("createdAt", now()), coalesce("createdAt", now())
+    from jsonb_to_recordset(${db.json([...byId.values()] as never)}) as given (
+      id text, name text, email text, image text, custom jsonb, "createdAt" timestamptz
+    )
+    order by id
+    on conflict do nothing
+    returning id`
+  return new Set(created.map(({ id }) => id))
+}
+
+/** The key of a direct message. */
+export const pairOf = ({ memberIds }: Read<'channel'>['record']) => memberIds?.toSorted().join(' ')
+
+/** The first characters of a random part: enough for a readable id of its own. */
+const SUFFIX = 8
+
+/** Creates channels that nobody sees. */
+export async function insertChannels(
+  db: Tx,
+  appId: string,
+  reads: (Read<'channel'> & { id: string })[],
+) {
+  if (reads.length === 0) return
+  if (reads.some(({ record }) => record.createdBy === undefined)) await insertSystemUser(db, appId)
+  const rows = reads.map(({ id, record }) => {
+    const dmKey = pairOf(record)
+    const slug =
+      dmKey === undefined
+        ? `${slugOf(record.name ?? '')}-${sha256(id).slice(0, SUFFIX)}`
+        : sha256(dmKey).slice(0, 2 * SUFFIX)
+    const createdBy = record.createdBy ?? SYSTEM_USER.id
+    return { ...record, id, dmKey, createdBy, cid: `${record.type}:${slug}` }
+  })
+  await db`
+    insert into channels (
+      id, app_id, cid, type,
+      name, image, description,
+      created_by, dm_key, frozen, custom,
+      last_activity_at, created_at, deleted_at
+    )
+    select
+      id, ${appId}, cid, type,
+      name, image, description,
+      "createdBy", "dmKey", frozen, custom,
+      "createdAt", "createdAt", 'infinity'
+    from jsonb_to_recordset(${db.json(rows as never)}) as given (
+      id uuid, cid text, type text,
+      name text, image text, description text,
+      "createdBy" text, "dmKey" text, frozen boolean, custom jsonb,
+      "createdAt" timestamptz
+    )`
+}
+
+/** The unread marker of a member before the channel is finished: it is set then. */
+export const UNSET_MARKER = -1
+
+type NewMembers = { channels: (Read<'channel'> & { id: string })[]; members: MemberRead[] }
+type MemberRead = Read<'member'> & { channelId: string }
+
+/** Adds members, and the two of each direct message. */
+export async function insertMembers(db: Tx, appId: string, { channels, members }: NewMembers) {
+  const ofPairs = channels.flatMap(({ id, record }) =>
+    (record.memberIds ?? []).map((userId) => ({
+      channelId: id,
+      userId,
+      role: userId === record.createdBy ? 'owner' : 'member',
+      joinedAt: record.createdAt,
+    })),
+  )
+  const others = members.map(({ channelId, record }) => ({ ...record, channelId }))
+  const rows = [...ofPairs, ...others]
+  if (rows.length === 0) return
+  await db`
+    insert into members (app_id, channel_id, user_id, role, unread_after_seq, custom, joined_at)
+    select ${appId}, "channelId", "userId", role, ${UNSET_MARKER}, custom, "joinedAt"
+    from jsonb_to_recordset(${db.json(rows as never)}) as given (
+      "channelId" uuid, "userId" text, role text, custom jsonb, "joinedAt" timestamptz
+    )
+    on conflict do nothing`
+}
+
+/** A record that waits until the whole file was read. */
+type Waiting = {
+  record: 'message' | 'reaction' | 'pin' | 'read'
+  key: string
+  channelId: string
+  line: number
+  createdAt: string
+  row: object
+}
+
+/** Stores records that wait; returns the lines of those that were not waiting already. */
+export async function insertWaiting(db: Tx, appId: string, waiting: Waiting[]) {
+  if (waiting.length === 0) return new Set<number>()
+  if (waiting.some(({ row }) => 'type' in row && row.type === 'system'))
+    await insertSystemUser(db, appId)
+  const inserted = await db<{ line: number }[]>`
+    insert into imported_rows (app_id, record, key, channel_id, line, "row", created_at)
+    select ${appId}, record, key, "channelId", line, "row", "createdAt"
+    from jsonb_to_recordset(${db.json(waiting as never)}) as given (
+      record text, key text, "channelId" uuid, line int, "row" jsonb, "createdAt" timestamptz
+    )
+    order by line
+    on conflict do nothing
+    returning line`
+  return new Set(inserted.map(({ line }) => line))
+}
+
+export function waitingMessage(
+  { messages, ...facts }: Facts,
+  { line, record }: Read<'message'>,
+): Waiting {
+  const id = facts.messageId(record.id)
+  const {
+    type,
+    userId = SYSTEM_USER.id,
+    text,
+    attachments,
+    custom = null,
+    editedAt = null,
+  } = record
+  const isSystem = type === 'system'
+  return {
+    record: 'message',
+    key: id,
+    channelId: facts.channelId(record.channelId),
+    line,
+    createdAt: record.createdAt,
+    row: {
+      userId,
+      type: isSystem ? type : null,
+      silent: isSystem || record.silent ? true : null,
+      text,
+      mentions: mentionsIn(text),
+      attachments,
+      custom: isEmpty(custom) ? null : custom,
+      parentId: messages.get(id)?.parentId ?? null,
+      editedAt,
+    },
+  }
+}
+
+const isEmpty = (custom: object | null) => custom === null || Object.keys(custom).length === 0
+
+export function waitingReaction(facts: Facts, { line, record }: Read<'reaction'>): Waiting {
+  const { userId, emoji, createdAt } = record
+  const messageId = facts.messageId(record.messageId)
+  return {
+    record: 'reaction',
+    key: reactionKey({ messageId, emoji, userId }),
+    channelId: facts.messages.get(messageId)?.channelId ?? '',
+    line,
+    createdAt,
+    row: { messageId, userId, emoji },
+  }
+}
+
+export function waitingPin(facts: Facts, { line, record }: Read<'pin'>): Waiting {
+  const { userId, createdAt } = record
+  const messageId = facts.messageId(record.messageId)
+  const channelId = facts.messages.get(messageId)?.channelId ?? ''
+  return { record: 'pin', key: messageId, channelId, line, createdAt, row: { messageId, userId } }
+}
+
+export function waitingRead(facts: Facts, { line, record }: Read<'read'>): Waiting {
+  const { userId, createdAt } = record
+  const messageId = facts.messageId(record.messageId)
+  const channelId = facts.channelId(record.channelId)
+  const key = placeKey({ channelId, userId })
+  return { record: 'read', key, channelId, line, createdAt, row: { messageId, userId } }
+}

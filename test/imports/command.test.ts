@@ -1,0 +1,88 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bundled, useChildren } from '../support/start.ts'
+import { useWorld } from '../support/world.ts'
+import { at, channel, channelIdOf, expectExactCounters, member, message, user } from './records.ts'
+
+const world = useWorld()
+const { adopt } = useChildren()
+let folder = ''
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'parley-import-'))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const MESSAGES = 1_200
+const minute = (n: number) => at((n * 7) % MESSAGES)
+const records = [
+  user('ana'),
+  channel('big'),
+  member('big', 'ana'),
+  ...Array.from({ length: MESSAGES }, (_, n) => message(`b${n}`, 'big', { createdAt: minute(n) })),
+]
+
+function parley(...args: string[]) {
+  const { databaseUrl } = world()
+  const child = spawn(process.execPath, bundled(...args), {
+    cwd: folder,
+    env: { PATH: process.env.PATH, DATABASE_URL: databaseUrl },
+  })
+  adopt(child)
+  const output = { stdout: '', stderr: '' }
+  child.stdout.on('data', (data) => (output.stdout += data))
+  child.stderr.on('data', (data) => (output.stderr += data))
+  const ended = new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) =>
+    child.on('close', (code) => resolve({ code, ...output })),
+  )
+  return { child, ended }
+}
+
+const write = (child: ChildProcess, lines: object[]) =>
+  new Promise((resolve) =>
+    child.stdin?.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(''), resolve),
+  )
+
+test('an import that is killed goes on where it was when its file is sent again', async () => {
+  const { db, appId } = world()
+  const killed = parley('import', '-', '--app', appId)
+  await write(killed.child, records.slice(0, 800))
+  const waiting = () => db`select from imported_rows where app_id = ${appId}`
+  await expect.poll(async () => (await waiting()).length, { timeout: 60_000 }).toBeGreaterThan(400)
+  killed.child.kill('SIGKILL')
+  await killed.ended
+  // As if a minute had passed.
+  await db`update imports set leased_until = now() - interval '1 second' where app_id = ${appId}`
+
+  const file = join(folder, 'parley.jsonl')
+  writeFileSync(file, records.map((record) => `${JSON.stringify(record)}\n`).join(''))
+  const { code, stdout } = await parley('import', file, '--app', appId).ended
+  expect(code).toBe(0)
+  const report = JSON.parse(stdout)
+  expect(report).toMatchObject({ isFinished: true, refused: 0, skipped: { users: 1, channels: 1 } })
+  expect(report.skipped.messages).toBeGreaterThan(400)
+  expect(report.skipped.messages + report.imported.messages).toBe(MESSAGES)
+  const ana = await world().user('ana')
+  const { messages, maxSeq } = await ana.messages.list({
+    channelId: channelIdOf(world(), 'big'),
+    since_seq: 0,
+  })
+  expect(maxSeq).toBe(MESSAGES)
+  const times = messages.map(({ createdAt }) => createdAt)
+  expect(times).toEqual(times.toSorted())
+  await expectExactCounters(world())
+})
+
+test('parley import refuses an unknown app and an empty file in one line', async () => {
+  const file = join(folder, 'empty.jsonl')
+  writeFileSync(file, '')
+  const unknown = await parley('import', file, '--app', 'nothing').ended
+  expect(unknown).toMatchObject({ code: 1, stderr: '--app: there is no app with this id\n' })
+  const empty = await parley('import', file, '--app', world().appId).ended
+  expect(empty).toMatchObject({
+    code: 1,
+    stderr: 'Nothing is shown yet: the file is empty, or its last line is cut off\n',
+  })
+})

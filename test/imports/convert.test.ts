@@ -1,0 +1,145 @@
+import { convertFile } from '@parley/server/commands/convert/index'
+import { sendbirdRecords } from '@parley/server/commands/convert/sendbird'
+import { streamRecords } from '@parley/server/commands/convert/stream'
+import { expect, test } from 'vitest'
+import { useWorld } from '../support/world.ts'
+import { channelIdOf, post } from './records.ts'
+
+const world = useWorld()
+
+/** Converts a text, in chunks of a few bytes. */
+async function converted(converter: typeof streamRecords, text: string) {
+  const lines: string[] = []
+  const open = async function* () {
+    const bytes = Buffer.from(text)
+    for (let from = 0; from < bytes.length; from += 7) yield bytes.subarray(from, from + 7)
+  }
+  const problems = await convertFile(converter, { open, print: (line) => void lines.push(line) })
+  return { lines, problems: Object.fromEntries(problems) }
+}
+const createdAt = '2024-05-01T09:30:00.123456Z'
+const ana = { id: 'ana', name: 'Ana', role: 'user', created_at: createdAt, favourite: 'soup' }
+const ben = { id: 'ben', created_at: createdAt }
+
+const streamEntities = [
+  { type: 'user', item: ana },
+  {
+    type: 'channel',
+    item: {
+      ...{ id: 'kitchen', type: 'team', cid: 'team:kitchen', name: 'Kitchen', created_by: ana },
+      ...{ created_at: createdAt, config: { replies: true }, floor: 2 },
+    },
+  },
+  {
+    type: 'member',
+    item: {
+      cid: 'team:kitchen',
+      user_id: 'ana',
+      channel_role: 'channel_moderator',
+      created_at: createdAt,
+    },
+  },
+  {
+    type: 'message',
+    item: {
+      ...{ id: 'm2', cid: 'team:kitchen', user: ben, type: 'reply', text: 'Yes { "please" }' },
+      ...{ parent_id: 'm1', created_at: '2024-05-01T09:32:00Z' },
+    },
+  },
+  {
+    type: 'message',
+    item: {
+      ...{ id: 'm1', cid: 'team:kitchen', user: ana, type: 'regular', text: 'Soup?' },
+      ...{ created_at: '2024-05-01T09:31:00Z', pinned: true, pinned_by: ben, priority: 3 },
+      attachments: [{ type: 'image', image_url: 'https://example.com/soup.png', title: 'Soup' }],
+      latest_reactions: [{ type: 'love', user: ben, user_id: 'ben', created_at: createdAt }],
+    },
+  },
+  {
+    type: 'message',
+    item: { id: 'm3', cid: 'team:kitchen', type: 'deleted', created_at: createdAt },
+  },
+  { type: 'poll', item: { id: 'p1' } },
+]
+
+test("an export of Stream's second version becomes records that can be imported", async () => {
+  const text = streamEntities.map((entity) => JSON.stringify(entity)).join('\n')
+  const { lines, problems } = await converted(streamRecords, text)
+  expect(problems).toEqual({ 'message: it was deleted': 1, 'type poll: nothing like it here': 1 })
+  const { body } = await post(world(), `${lines.join('\n')}\n`)
+  const counts = { users: 2, channels: 1, members: 1, messages: 2, reactions: 1, pins: 1 }
+  expect(body).toMatchObject({ refused: 0, isFinished: true, imported: counts })
+  const reader = await world().user('ana')
+  const channelId = channelIdOf(world(), 'team:kitchen')
+  const channel = await reader.channels.get({ channelId })
+  expect(channel).toMatchObject({ type: 'private', custom: { floor: 2 }, role: 'moderator' })
+  expect((await reader.messages.list({ channelId })).messages).toMatchObject([
+    {
+      ...{ text: 'Soup?', userId: 'ana', replyCount: 1, pinned: true, custom: { priority: 3 } },
+      attachments: [{ url: 'https://example.com/soup.png', name: 'Soup' }],
+      reactions: [{ type: 'love', count: 1 }],
+    },
+    { text: 'Yes { "please" }', userId: 'ben' },
+  ])
+  const profile = await reader.users.get({ userId: 'ana' })
+  expect(profile).toMatchObject({ name: 'Ana', custom: { favourite: 'soup' } })
+})
+
+test('a whole channel in one object becomes the same records', async () => {
+  const [, channel, member, reply, root] = streamEntities.map(({ item }) => item)
+  const whole = { channel, members: [member], messages: [reply, root], read: [] }
+  const one = await converted(streamRecords, JSON.stringify([whole]))
+  const many = await converted(
+    streamRecords,
+    streamEntities
+      .slice(0, 5)
+      .map((entity) => JSON.stringify(entity))
+      .join('\n'),
+  )
+  expect(one.lines.toSorted()).toEqual(many.lines.toSorted())
+})
+
+test("Sendbird's exports of users, channels and messages become records", async () => {
+  const seconds = 1_714_555_800
+  const users = [{ user_id: 'cem', nickname: 'Cem', profile_url: '', metadata: { plan: 'pro' } }]
+  const channels = [
+    {
+      ...{ channel_url: 'sb_1', name: 'Garage', created_at: seconds, data: '{"a":1}' },
+      ...{ custom_type: 'work', is_public: false, member_count: 2 },
+      members: [
+        { user_id: 'cem', nickname: 'Cem', role: 'operator' },
+        { user_id: 'dan', nickname: 'Dan', role: '' },
+      ],
+    },
+  ]
+  const message = { channel_url: 'sb_1', created_at: seconds * 1_000 + 5, user: { user_id: 'dan' } }
+  const messages = [
+    {
+      ...{ ...message, message_id: 4711, type: 'MESG', message: 'Tyres?', updated_at: 0 },
+      reactions: [{ key: '👍', user_ids: ['cem', 'dan'], updated_at: seconds * 1_000 + 9 }],
+    },
+    { ...message, message_id: 4712, type: 'ADMM', message: 'Dan joined', user: undefined },
+    {
+      ...{ ...message, message_id: 4713, type: 'FILE', parent_message_id: 4711 },
+      file: { url: 'https://example.com/a.png', name: 'a.png', type: 'image/png', size: 9 },
+    },
+    { ...message, message_id: 4714, type: 'MESG', message: 'No', is_removed: true },
+  ]
+  const parts = [users, { channels }, { messages }].map((part) => JSON.stringify(part))
+  const all = await Promise.all(parts.map((part) => converted(sendbirdRecords, part)))
+  expect(all.map(({ problems }) => problems)).toEqual([{}, {}, { 'message: it was removed': 1 }])
+  const { body } = await post(world(), `${all.flatMap(({ lines }) => lines).join('\n')}\n`)
+  const counts = { users: 2, channels: 1, members: 2, messages: 3, reactions: 2 }
+  expect(body).toMatchObject({ refused: 0, isFinished: true, imported: counts })
+  const cem = await world().user('cem')
+  const channelId = channelIdOf(world(), 'sb_1')
+  expect(await cem.channels.get({ channelId })).toMatchObject({
+    ...{ name: 'Garage', type: 'group', role: 'moderator', createdAt: '2024-05-01T09:30:00.000Z' },
+    custom: { data: '{"a":1}', custom_type: 'work' },
+  })
+  expect((await cem.messages.list({ channelId })).messages).toMatchObject([
+    { text: 'Tyres?', userId: 'dan', replyCount: 1, reactions: [{ type: '👍', count: 2 }] },
+    { text: 'Dan joined', type: 'system' },
+    { text: '', attachments: [{ type: 'image', name: 'a.png', size: 9 }] },
+  ])
+})

@@ -1,0 +1,160 @@
+import { expect, test } from 'vitest'
+import { useWorld } from '../support/world.ts'
+import {
+  at,
+  channel,
+  channelIdOf,
+  expectExactCounters,
+  importInto,
+  member,
+  message,
+  messageIdOf,
+  user,
+} from './records.ts'
+
+const world = useWorld()
+
+/** A channel of two, whose messages are not in the order of their times. */
+const kitchen = [
+  user('ana', { name: 'Ana', email: 'ana@example.com', custom: { plan: 'pro' } }),
+  user('ben'),
+  user('cem'),
+  channel('kitchen', { name: 'Kitchen talk', createdBy: 'ana', custom: { floor: 2 } }),
+  member('kitchen', 'ana', { role: 'owner', custom: { desk: 7 } }),
+  member('kitchen', 'ben'),
+  message('late', 'kitchen', { createdAt: at(9), userId: 'ben', text: 'Bye @ana' }),
+  message('first', 'kitchen', { createdAt: at(1), custom: { mood: 'hungry' } }),
+  message('reply', 'kitchen', { createdAt: at(5), parentId: 'first', userId: 'cem' }),
+  message('nested', 'kitchen', { createdAt: at(6), parentId: 'reply' }),
+  message('system', 'kitchen', { createdAt: at(4), userId: undefined, type: 'system' }),
+  message('picture', 'kitchen', {
+    createdAt: at(7),
+    text: '',
+    attachments: [{ type: 'image', url: 'https://example.com/cat.png' }],
+    editedAt: at(8),
+  }),
+  {
+    record: 'reaction' as const,
+    messageId: 'first',
+    userId: 'ben',
+    emoji: '👍',
+    createdAt: at(2),
+  },
+  { record: 'pin' as const, messageId: 'first', userId: 'ben', createdAt: at(3) },
+  {
+    record: 'read' as const,
+    channelId: 'kitchen',
+    userId: 'ben',
+    messageId: 'first',
+    createdAt: at(3),
+  },
+  channel('direct', { type: 'messaging', name: undefined, memberIds: ['ben', 'ana'] }),
+  message('hello', 'direct', { userId: 'ben' }),
+]
+
+test('imported history is read like any other, in the order of its times', async () => {
+  const report = await importInto(world(), kitchen)
+  expect(report).toMatchObject({ lines: 17, isFinished: true, refused: 0, refusals: [] })
+  const counts = { users: 3, channels: 2, members: 2, messages: 7, reactions: 1, pins: 1, reads: 1 }
+  expect(report.imported).toEqual(counts)
+  const [ana, ben] = await world().users('ana', 'ben')
+  const channelId = channelIdOf(world(), 'kitchen')
+  const { messages } = await ben.messages.list({ channelId })
+  expect(messages.map(({ seq, text, userId }) => [seq, text, userId])).toEqual([
+    [1, 'first', 'ana'],
+    [2, 'system', 'parley.system'],
+    [3, 'reply', 'cem'],
+    [4, 'nested', 'ana'],
+    [5, '', 'ana'],
+    [6, 'Bye @ana', 'ben'],
+  ])
+  const [first, , , , picture, late] = messages
+  expect(first).toMatchObject({
+    id: messageIdOf(world(), 'first'),
+    createdAt: at(1),
+    replyCount: 2,
+    pinned: true,
+    custom: { mood: 'hungry' },
+    reactions: [{ type: '👍', count: 1, own: true, users: [{ id: 'ben' }] }],
+  })
+  expect(picture).toMatchObject({ editedAt: at(8), attachments: [{ type: 'image' }] })
+  expect(late?.mentions).toEqual(['ana'])
+  const replies = await ben.messages.replies({ channelId, messageId: first?.id ?? '' })
+  expect(replies.messages.map(({ text }) => text)).toEqual(['reply', 'nested'])
+  const pins = await ben.pins.list({ channelId })
+  expect(pins.messages).toMatchObject([{ text: 'first', pinnedBy: 'ben', pinnedAt: at(3) }])
+  const { readBy } = await ana.receipts.get({ channelId, messageId: first?.id ?? '' })
+  expect(readBy).toMatchObject([{ userId: 'ben', readAt: at(3) }])
+  expect(await ana.users.get({ userId: 'ana' })).toMatchObject({ custom: { plan: 'pro' } })
+  await expectExactCounters(world())
+})
+
+test('unread counts follow from read positions, and are 0 without one', async () => {
+  const [ana, ben] = await world().users('ana', 'ben')
+  const listed = async (reader: typeof ana) =>
+    Object.fromEntries(
+      (await reader.channels.list({})).channels.map(({ id, unreadCount, memberCount }) => [
+        id,
+        { unreadCount, memberCount },
+      ]),
+    )
+  const kitchenId = channelIdOf(world(), 'kitchen')
+  const directId = channelIdOf(world(), 'direct')
+  // Of the five after it, one is silent and one is Ben's own.
+  expect(await listed(ben)).toEqual({
+    [kitchenId]: { unreadCount: 3, memberCount: 2 },
+    [directId]: { unreadCount: 0, memberCount: 2 },
+  })
+  expect((await listed(ana))[kitchenId]?.unreadCount).toBe(0)
+  expect(await ben.reads.unreadCount({})).toEqual({ count: 3 })
+  const direct = await ana.channels.get({ channelId: directId })
+  expect(direct).toMatchObject({ name: 'ben', lastMessage: { text: 'hello' }, createdAt: at(0) })
+})
+
+test('a second run of the same file changes nothing', async () => {
+  const rows = async () => {
+    const { db, appId } = world()
+    return [
+      await db`select * from messages where app_id = ${appId} order by id`,
+      await db`select * from channels where app_id = ${appId} and deleted_at is null order by id`,
+      await db`select * from members where app_id = ${appId} order by channel_id, user_id`,
+      await db`select * from reactions where app_id = ${appId}`,
+      await db`select * from users where app_id = ${appId} order by id`,
+      await db`select * from user_streams where app_id = ${appId} order by user_id`,
+    ].map((all) => [...all])
+  }
+  const before = await rows()
+  const report = await importInto(world(), kitchen)
+  expect(report.imported).toEqual({
+    users: 0,
+    channels: 0,
+    members: 0,
+    messages: 0,
+    reactions: 0,
+    pins: 0,
+    reads: 0,
+  })
+  expect(report).toMatchObject({ isFinished: true, refused: 0, skipped: { messages: 7, users: 3 } })
+  expect(await rows()).toEqual(before)
+})
+
+test('history causes no events, jobs and deliveries', async () => {
+  const { db, appId } = world()
+  const topics = ['kitchen', 'direct'].map((id) => `chat:${appId}:${channelIdOf(world(), id)}`)
+  expect([...(await db`select type from events where topic = any(${topics})`)]).toEqual([])
+  expect([...(await db`select task from staged_jobs`)]).toEqual([])
+  expect([...(await db`select id from webhook_deliveries where app_id = ${appId}`)]).toEqual([])
+  expect([...(await db`select key from imported_rows where app_id = ${appId}`)]).toEqual([])
+})
+
+test('a conversation goes on after an import, with the next seq', async () => {
+  const [ana] = await world().users('ana')
+  const channelId = channelIdOf(world(), 'kitchen')
+  const sent = await ana.messages.send({ channelId, text: 'Still there?' })
+  expect(sent).toMatchObject({ seq: 7, text: 'Still there?' })
+  const again = await importInto(world(), [message('too-late', 'kitchen', { createdAt: at(20) })])
+  expect(again.refusals).toEqual([
+    { line: 1, reason: 'channelId: the channel was imported before, and takes no more records' },
+  ])
+  await expectExactCounters(world())
+})
