@@ -13,6 +13,8 @@ type EventDispatcherOptions = {
   cache: ChannelsCache
   presences: PresenceStores
   me: WritableStore<TokenResult['user'] | null>
+  /** The name of the numbering of the user's events. */
+  onEpoch: (epoch: string) => void
 }
 
 /** Passes the server's events on to rooms, other stores and the application's listeners. */
@@ -27,7 +29,8 @@ export class EventDispatcher {
     const { connection, topics, events } = this.options.context
     const topic = userTopic(appId, user.id)
     connection.subscribe(topic, {
-      onSubscribed: ({ isRecovered }) => {
+      onSubscribed: ({ isRecovered, position }) => {
+        this.options.onEpoch(position.epoch)
         this.hasGap = !isRecovered
       },
       onEvent: (envelope, rev) => {

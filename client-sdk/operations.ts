@@ -50,6 +50,7 @@ export const operations = {
     get: 'GET /api/channels/{channelId}/messages/{messageId}',
     replies: 'GET /api/channels/{channelId}/messages/{messageId}/replies',
     send: 'POST /api/channels/{channelId}/messages',
+    sendBatch: 'POST /api/channels/{channelId}/messages/batch',
     edit: 'PATCH /api/channels/{channelId}/messages/{messageId}',
     delete: 'DELETE /api/channels/{channelId}/messages/{messageId}',
   },
@@ -129,6 +130,7 @@ export const idempotent: ReadonlySet<string> = new Set([
   'channels.updateSettings',
   'members.update',
   'members.join',
+  'messages.sendBatch',
   'messages.edit',
   'reactions.add',
   'reactions.remove',
@@ -151,4 +153,5 @@ export const limits: Readonly<Record<string, string>> = {
   'service.live': 'none',
   'tokens.create': 'tokens',
   'messages.send': 'messages',
+  'messages.sendBatch': 'messages',
 }

@@ -122,7 +122,9 @@ test.each(withBody)(
 )
 
 test.each(
-  operations.filter(([id]) => ['tokens.create', 'users.sync', 'messages.send'].includes(id)),
+  operations.filter(([id]) =>
+    ['tokens.create', 'users.sync', 'messages.send', 'messages.sendBatch'].includes(id),
+  ),
 )('%s: a body of 10 MB is PAYLOAD_TOO_LARGE', async (id, op) => {
   const { send } = await trial(id, op)
   expectError(await send({ body: `{"text":"${'x'.repeat(10_000_000)}"}` }), 'PAYLOAD_TOO_LARGE')

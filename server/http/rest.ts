@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { ApiError } from '../core/errors.ts'
 import type { operations } from '../features/index.ts'
 import type { Call, CallRequest } from './call.ts'
+import { logError, toApiError } from './errors.ts'
 import { once } from './once.ts'
 import { factsOf } from './request-facts.ts'
 
@@ -36,7 +37,7 @@ export function serveRest(app: FastifyInstance, calls: Calls) {
 }
 
 export const toCallRequest = (
-  { headers, ip, raw }: FastifyRequest,
+  { headers, ip, raw, log }: FastifyRequest,
   reply: FastifyReply,
 ): CallRequest => ({
   credentials: {
@@ -48,6 +49,7 @@ export const toCallRequest = (
   },
   facts: factsOf(raw),
   setHeader: (name, value) => void reply.header(name, value),
+  logFault: (error) => logError(log, error, toApiError(error)),
   gone: once(() => {
     const gone = new AbortController()
     setMaxListeners(limits.callsPerBatch, gone.signal)

@@ -177,6 +177,7 @@ export async function argsFor(
     channelId: () => channelId,
     messageId: () => messageId,
     messageIds: () => [messageId],
+    messages: () => [{ text: 'New', clientId: randomUUID(), parentId: messageId }],
     parentId: () => messageId,
     before: () => messageId,
     after: () => messageId,
