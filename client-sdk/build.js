@@ -17,6 +17,7 @@ await build({
     index: 'index.ts',
     react: 'react/index.ts',
     server: 'server.ts',
+    snapshots: 'snapshots.ts',
     websocket: 'websocket.ts',
     'websocket.node': 'websocket.node.ts',
   },

@@ -1,40 +1,24 @@
-import { createCalls } from './api.ts'
 import { CatchUp } from './catch-up.ts'
 import { ChannelsCache } from './channels/cache.ts'
 import type { ChannelsFilter, ChannelsStore } from './channels/list.ts'
 import type { Unread } from './channels/unread.ts'
+import type { ChatClientOptions } from './client-options.ts'
+import { ColdStart } from './cold-start.ts'
 import { Connection, type ConnectionState } from './connection.ts'
 import type { ClientContext } from './context.ts'
 import { EventDispatcher } from './dispatcher.ts'
 import { type ChatEvent, type ChatEvents, createEmitter } from './events.ts'
-import { Outbox } from './outbox.ts'
+import { createStepHandler } from './outbox/effects.ts'
+import { Outbox } from './outbox/index.ts'
 import { onSleep, onWake } from './platform.ts'
 import { type Presence, PresenceStores } from './presence.ts'
-import { createRateGate } from './retry.ts'
 import { Room } from './room/index.ts'
-import { createStorage, type OutboxStorage } from './storage.ts'
+import { createStorage, type StoredSession } from './storage.ts'
 import { createStore, type Store, type WritableStore } from './store.ts'
-import { type TokenProvider, Tokens } from './tokens.ts'
+import { Tokens } from './tokens.ts'
 import { ChannelTopics } from './topics.ts'
 import type { TokenResult, UserApi } from './types.ts'
-
-/** Options of `createChatClient`. */
-export type ChatClientOptions = {
-  /** The server's address: `https://chat.example.com`. */
-  url: string
-  /**
-   * Resolves to what your backend got from `POST /tokens`; called again before the token expires.
-   */
-  token: TokenProvider
-  /** Where unsent messages are stored; by default `indexeddb` in browsers, `memory` elsewhere. */
-  storage?: 'indexeddb' | 'memory' | OutboxStorage | undefined
-  /** Replaces the global `fetch`, for example in tests or to simulate an outage. */
-  fetch?: typeof fetch | undefined
-  /** Replaces the global `WebSocket` (in Node.js, that of `ws`). */
-  webSocket?: typeof WebSocket | undefined
-  /** Called with errors that no caller can catch; `console.error` by default. */
-  onError?: ((error: unknown) => void) | undefined
-}
+import { createUserCalls } from './user-calls.ts'
 
 /**
  * A chat client for one user. It does nothing before `connect()` or the first call of an operation.
@@ -52,6 +36,7 @@ export class ChatClient {
   readonly #me: WritableStore<TokenResult['user'] | null>
   readonly #rooms = new Map<string, Room>()
   readonly #dispatcher: EventDispatcher
+  readonly #coldStart: ColdStart
   #session: TokenResult | undefined
   /** Undoes what `connect()` has started. */
   #cleanups: (() => void)[] = []
@@ -59,19 +44,17 @@ export class ChatClient {
   constructor({
     url,
     token,
-    storage,
+    storage: choice,
+    userId,
+    snapshots,
     fetch,
     webSocket,
     onError = (error) => console.error(error),
   }: ChatClientOptions) {
     this.#tokens = new Tokens(token, (result) => this.#handleToken(result))
     this.#me = createStore<TokenResult['user'] | null>(null, { onError })
-    const headers = async () => ({ authorization: `Bearer ${(await this.#tokens.get()).token}` })
-    const renew = (sent: Record<string, string>) =>
-      this.#tokens.renew({ token: sent.authorization?.slice('Bearer '.length) })
-    const gate = createRateGate()
-    const calls = (attempts: number) => createCalls({ url, fetch, headers, renew, attempts, gate })
-    const api = calls(4)
+    const { api, apiOfOutbox } = createUserCalls({ url, fetch, tokens: this.#tokens })
+    const storage = createStorage(choice)
     const events = createEmitter(onError)
     const connection = new Connection({
       tokens: this.#tokens,
@@ -80,10 +63,11 @@ export class ChatClient {
       catchUp: () => this.#catchUp(),
     })
     const outbox = new Outbox({
-      api: calls(1), // it retries by itself
-      storage: createStorage(storage),
+      api: apiOfOutbox,
+      storage,
       isConnected: () => ['live', 'catching-up'].includes(connection.state.getSnapshot().status),
       onChange: (channelId) => this.#rooms.get(channelId)?.refresh(),
+      onStep: (step) => handleStep(step),
       onSent: (message) => this.#rooms.get(message.channelId)?.handleSent(message),
       onError,
     })
@@ -93,11 +77,20 @@ export class ChatClient {
       onAccessLost: (channelId) => this.#dispatcher.handleAccessLost(channelId),
     })
     const catchUp = new CatchUp({ api, connection, events })
-    const session = () => this.#session
+    const known = {
+      session: () => this.#session,
+      user: () => this.#session?.user ?? this.#coldStart.user,
+      note: (channelId?: string) => this.#coldStart.note(channelId),
+    }
     this.api = api
-    const shared = { api, connection, events, outbox, topics, catchUp, session, onError }
+    const shared = { api, connection, events, outbox, topics, catchUp, onError, ...known }
     this.#cache = new ChannelsCache(shared)
     this.#context = { ...shared, records: this.#cache }
+    const [rooms, { restored }] = [this.#rooms, this.#cache]
+    const onRestored = (session: StoredSession) => this.#handleRestored(session)
+    const stores = { storage, snapshots, restored, rooms }
+    this.#coldStart = new ColdStart({ url, userId, ...stores, onRestored, onError })
+    const handleStep = createStepHandler({ rooms: this.#rooms, records: this.#cache, events })
     this.#presences = new PresenceStores(this.#context)
     this.#dispatcher = new EventDispatcher({
       context: this.#context,
@@ -105,6 +98,7 @@ export class ChatClient {
       cache: this.#cache,
       presences: this.#presences,
       me: this.#me,
+      onEpoch: (epoch) => void this.#coldStart.handleEpoch(epoch),
     })
   }
 
@@ -129,29 +123,37 @@ export class ChatClient {
    */
   connect(): Promise<void> {
     if (this.#cleanups.length === 0) {
+      void this.#coldStart.restore()
       this.#tokens.start()
       this.#cleanups.push(
         onWake(() => this.wake()),
-        onSleep(() => this.#context.connection.handleSleep()),
+        onSleep(() => {
+          this.#coldStart.flush()
+          this.#context.connection.handleSleep()
+        }),
       )
-      let before = this.connection.getSnapshot().status
-      const onChange = () => {
-        const { status } = this.connection.getSnapshot()
-        if (status === 'offline' && before !== 'offline') this.#handleDisconnect()
-        before = status
-      }
-      this.#cleanups.push(this.connection.subscribe(onChange))
+      this.#cleanups.push(this.#context.connection.onOffline(() => this.#handleDisconnect()))
     }
     return this.#context.connection.connect()
   }
 
   /** Closes the connection. Stores keep their snapshots, unsent messages stay in the outbox. */
   disconnect() {
+    this.#coldStart.flush()
     this.#context.connection.disconnect()
     this.#context.outbox.pause()
     this.#handleDisconnect()
     this.#tokens.stop()
     for (const cleanup of this.#cleanups.splice(0)) cleanup()
+  }
+
+  /**
+   * Disconnects, and removes everything of the user from this device: unsent messages and changes,
+   * which are discarded, the session and the snapshots. Make another client for the next user.
+   */
+  async logout(): Promise<void> {
+    this.disconnect()
+    await Promise.all([this.#context.outbox.clear(), this.#coldStart.clear()])
   }
 
   /**
@@ -177,8 +179,11 @@ export class ChatClient {
    * The room of a channel. Makes no request; each call with the same id returns the same object.
    */
   channel(channelId: string): Room {
-    const room = this.#rooms.get(channelId) ?? new Room(channelId, this.#context)
+    const known = this.#rooms.get(channelId)
+    if (known) return known
+    const room = new Room(channelId, this.#context)
     this.#rooms.set(channelId, room)
+    this.#coldStart.open(room)
     return room
   }
 
@@ -209,10 +214,18 @@ export class ChatClient {
     const known = this.#session
     if (known && (known.user.id !== user.id || known.appId !== appId))
       throw new Error('the token provider changed users; make a client for each')
+    this.#coldStart.check(result)
     this.#session = result
     this.#me.set(user)
     if (known) return
+    void this.#coldStart.begin(result)
     this.#dispatcher.start(result)
+    void this.#context.outbox.open(`${appId}:${user.id}`)
+  }
+
+  /** Before there is a token: what the user does is shown, and waits in their outbox. */
+  #handleRestored({ appId, user }: StoredSession) {
+    this.#me.set(user)
     void this.#context.outbox.open(`${appId}:${user.id}`)
   }
 

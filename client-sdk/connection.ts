@@ -56,6 +56,16 @@ export class Connection {
     return this.#store
   }
 
+  /** Calls the listener each time the connection is lost. Returns the unsubscribe. */
+  onOffline(listener: () => void): () => void {
+    let before = this.#store.getSnapshot().status
+    return this.#store.subscribe(() => {
+      const { status } = this.#store.getSnapshot()
+      if (status === 'offline' && before !== 'offline') listener()
+      before = status
+    })
+  }
+
   /** Idempotent; resolves when live. */
   connect(): Promise<void> {
     if (!this.#whenLive) {

@@ -2,7 +2,7 @@ import type { CatchUp } from './catch-up.ts'
 import type { UnreadCount } from './channels/versions.ts'
 import type { Connection } from './connection.ts'
 import type { Emitter } from './events.ts'
-import type { Outbox } from './outbox.ts'
+import type { Outbox } from './outbox/index.ts'
 import type { ChannelTopics } from './topics.ts'
 import type { Channel, TokenResult, UserApi, UserSummary } from './types.ts'
 
@@ -26,15 +26,19 @@ export type SharedContext = {
   catchUp: CatchUp
   /** The user's session; undefined before the first token. */
   session: () => TokenResult | undefined
+  /** The user, by the session or by the one before; undefined while nothing is known. */
+  user: () => TokenResult['user'] | undefined
+  /** Something that is shown has changed: a room, or without an id the list. */
+  note: (channelId?: string) => void
   /** Reports errors that no caller can catch. */
   onError: (error: unknown) => void
 }
 
-/** The user's public profile; undefined before the first token. */
-export function currentUser({ session }: SharedContext): UserSummary | undefined {
-  const user = session()?.user
-  return user && { id: user.id, name: user.name, image: user.image }
+/** The user's public profile; undefined while nothing is known. */
+export function currentUser({ user }: SharedContext): UserSummary | undefined {
+  const known = user()
+  return known && { id: known.id, name: known.name, image: known.image }
 }
 
-/** The user's id; empty before the first token. */
-export const currentUserId = ({ session }: SharedContext) => session()?.user.id ?? ''
+/** The user's id; empty while nothing is known. */
+export const currentUserId = ({ user }: SharedContext) => user()?.id ?? ''

@@ -13,6 +13,8 @@ type EventDispatcherOptions = {
   cache: ChannelsCache
   presences: PresenceStores
   me: WritableStore<TokenResult['user'] | null>
+  /** The name of the numbering of the user's events. */
+  onEpoch: (epoch: string) => void
 }
 
 /** Passes the server's events on to rooms, other stores and the application's listeners. */
@@ -28,7 +30,8 @@ export class EventDispatcher {
     const { connection, topics, events } = context
     const topic = userTopic(appId, user.id)
     connection.subscribe(topic, {
-      onSubscribed: ({ isRecovered }) => {
+      onSubscribed: ({ isRecovered, position }) => {
+        this.options.onEpoch(position.epoch)
         this.hasGap = !isRecovered
         // The server has ended the topic while connected. Otherwise the catch-up comes later.
         const { status } = connection.state.getSnapshot()

@@ -1,3 +1,5 @@
+import type { ChatError } from './error.ts'
+import type { OutboxOperation } from './storage.ts'
 import type { ChannelEvents, UserEvents } from './types.ts'
 
 /** An event of a channel's topic. `rev` is its position there; ephemeral events have none. */
@@ -31,8 +33,18 @@ type ServerEvents = EventsOf<Omit<ChannelEvents, keyof UserEvents>> &
 
 /** The stores of these channels were reloaded after a gap that events could not fill. */
 export type Resync = { type: 'resync'; channelIds: string[] }
+/** The server has refused what the user did, perhaps before a reload: it is not shown any more. */
+export type Refused = {
+  type: 'outbox.refused'
+  channelId: string
+  operation: OutboxOperation
+  error: ChatError
+}
 /** What `chat.on` listens to, by event type. */
-export type ChatEvents = { [Type in keyof ServerEvents]: ServerEvents[Type] } & { resync: Resync }
+export type ChatEvents = { [Type in keyof ServerEvents]: ServerEvents[Type] } & {
+  resync: Resync
+  'outbox.refused': Refused
+}
 /** Any event: a union discriminated by `type`. */
 export type ChatEvent = ChatEvents[keyof ChatEvents]
 

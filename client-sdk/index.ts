@@ -2,11 +2,12 @@ export { type ApiOptions, type Credentials, createApi } from './api.ts'
 export type { CallOptions } from './call-options.ts'
 export type { ChannelsFilter, ChannelsSnapshot, ChannelsStore } from './channels/list.ts'
 export type { Unread } from './channels/unread.ts'
-export { type ChatClient, type ChatClientOptions, createChatClient } from './client.ts'
+export { type ChatClient, createChatClient } from './client.ts'
+export type { ChatClientOptions } from './client-options.ts'
 export type { ConnectionState } from './connection.ts'
 export type * from './custom.ts'
 export { ChatError, type ChatErrorCode, isChatError } from './error.ts'
-export type { ChatEvent, ChatEvents, Resync } from './events.ts'
+export type { ChatEvent, ChatEvents, Refused, Resync } from './events.ts'
 export type { Presence } from './presence.ts'
 export type {
   ChatMessage,
@@ -22,7 +23,17 @@ export type {
   ThreadSnapshot,
 } from './room/index.ts'
 export type { Status } from './room/resources.ts'
-export { indexedDbStorage, memoryStorage, type OutboxStorage, type Outgoing } from './storage.ts'
+export type { Snapshots } from './snapshot-source.ts'
+export {
+  indexedDbStorage,
+  memoryStorage,
+  type OutboxOperation,
+  type OutboxStorage,
+  type Outgoing,
+  type OutgoingChange,
+  type OutgoingRead,
+  type StoredSession,
+} from './storage.ts'
 export { type Store, select } from './store.ts'
 export type { TokenProvider } from './tokens.ts'
 export type * from './types.ts'

@@ -68,6 +68,7 @@ export const operations = {
     get: 'GET /api/channels/{channelId}/messages/{messageId}',
     replies: 'GET /api/channels/{channelId}/messages/{messageId}/replies',
     send: 'POST /api/channels/{channelId}/messages',
+    sendBatch: 'POST /api/channels/{channelId}/messages/batch',
     edit: 'PATCH /api/channels/{channelId}/messages/{messageId}',
     delete: 'DELETE /api/channels/{channelId}/messages/{messageId}',
   },
@@ -156,6 +157,7 @@ export const idempotent: ReadonlySet<string> = new Set([
   'channels.updateSettings',
   'members.update',
   'members.join',
+  'messages.sendBatch',
   'messages.edit',
   'streams.append',
   'streams.finish',
@@ -181,5 +183,6 @@ export const limits: Readonly<Record<string, string>> = {
   'service.live': 'none',
   'tokens.create': 'tokens',
   'messages.send': 'messages',
+  'messages.sendBatch': 'messages',
   'streams.append': 'appends',
 }

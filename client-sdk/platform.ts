@@ -9,6 +9,7 @@ type IdbRequest<T> = {
 }
 export type IdbObjectStore = {
   put: (value: object) => IdbRequest<unknown>
+  get: (key: string[]) => IdbRequest<object | undefined>
   delete: (key: string[]) => IdbRequest<unknown>
   index: (name: string) => { getAll: (key: string) => IdbRequest<object[]> }
   createIndex: (name: string, path: string) => unknown
@@ -35,8 +36,30 @@ type Browser = Partial<EventTarget> & {
     ) => IdbRequest<IdbDatabase> & { onupgradeneeded: (() => void) | null }
   }
   document?: EventTarget & { visibilityState: string }
+  navigator?: {
+    onLine?: boolean
+    locks?: {
+      request: (
+        name: string,
+        options: { signal: AbortSignal },
+        hold: () => Promise<void>,
+      ) => Promise<void>
+    }
+  }
+  BroadcastChannel?: new (
+    name: string,
+  ) => {
+    onmessage: ((event: { data: unknown }) => void) | null
+    postMessage: (message: object) => void
+    close: () => void
+    /** In Node.js, where a channel keeps the process alive. */
+    unref?: () => void
+  }
 }
 export const browser = globalThis as unknown as Browser // each field may be absent
+
+/** Whether the device says that it has no network. Where it says nothing it may have one. */
+export const isDeviceOffline = () => browser.navigator?.onLine === false
 
 /** Calls the listener when the page becomes visible and when the network returns. */
 export function onWake(listener: () => void): () => void {

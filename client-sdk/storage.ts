@@ -1,24 +1,56 @@
-import { browser, type IdbDatabase, type IdbObjectStore } from './platform.ts'
-import type { Attachment } from './types.ts'
+import { openDatabase } from './indexed-db.ts'
+import { browser } from './platform.ts'
+import type { Attachment, TokenResult } from './types.ts'
 
-/** A message that the server does not have yet. */
-export type Outgoing = {
+type Stored = {
+  /** Identifies the operation; of a message to send it is the message's key, too. */
   clientId: string
   channelId: string
+  /** When it was done, in ISO 8601. Operations of a channel are sent in this order. */
+  createdAt: string
+  /** Why the server refused it. Messages stay until the user retries or discards them. */
+  failure?: { code: string; message: string; status: number } | undefined
+}
+/** A message that the server does not have yet. */
+export type Outgoing = Stored & {
+  type?: 'send' | undefined
   text: string
   attachments: Attachment[]
   parentId?: string | undefined
-  createdAt: string
-  /** Why the server refused it. The message stays until the user retries or discards it. */
-  failure?: { code: string; message: string; status: number } | undefined
 }
+/** A change that the server does not have yet, of a message: its id, or its key while unsent. */
+export type OutgoingChange = Stored & { messageId: string } & (
+    | { type: 'edit'; text: string; ifEditedAt?: string | null | undefined }
+    | { type: 'delete' | 'pin' | 'unpin' }
+    | { type: 'react' | 'unreact'; emoji: string }
+  )
+/** A channel was read, up to a message. */
+export type OutgoingRead = Stored & {
+  type: 'read'
+  messageId?: string | undefined
+  /** Newer messages count as well, at the first attempt. */
+  isEverything?: boolean | undefined
+}
+/** What the user has done and the server does not have yet. */
+export type OutboxOperation = Outgoing | OutgoingChange | OutgoingRead
 
-/** Where unsent messages are stored. `owner` identifies a user of an app. */
+/** Who used a server last: enough to show and queue what they do before there is a network. */
+export type StoredSession = { appId: string; user: TokenResult['user'] }
+
+/** Where operations wait. `owner` identifies a user of an app. */
 export type OutboxStorage = {
-  /** The owner's messages, oldest first. */
-  load: (owner: string) => Promise<Outgoing[]>
-  put: (owner: string, message: Outgoing) => Promise<void>
+  /** The owner's operations, oldest first. */
+  load: (owner: string) => Promise<OutboxOperation[]>
+  put: (owner: string, operation: OutboxOperation) => Promise<void>
   delete: (owner: string, clientId: string) => Promise<void>
+  /** The session of a user of a server, by a key that contains both. Optional. */
+  session?: {
+    load: (key: string) => Promise<StoredSession | undefined>
+    put: (key: string, session: StoredSession) => Promise<void>
+    delete: (key: string) => Promise<void>
+  }
+  /** The name under which other tabs have the same storage; undefined if they do not. */
+  sharedAs?: string
 }
 
 /** Where a client stores its outbox: by default in IndexedDB if there is one. */
@@ -29,59 +61,63 @@ export function createStorage(
   return choice === 'memory' ? memoryStorage() : choice
 }
 
-/** Stores messages in memory: they are lost when the page or process ends. */
+/** Stores operations in memory: they are lost when the page or process ends. */
 export function memoryStorage(): OutboxStorage {
-  const messagesByOwner = new Map<string, Map<string, Outgoing>>()
-  const messagesOf = (owner: string) => {
-    const messages = messagesByOwner.get(owner) ?? new Map<string, Outgoing>()
-    messagesByOwner.set(owner, messages)
-    return messages
+  const byOwner = new Map<string, Map<string, OutboxOperation>>()
+  const sessions = new Map<string, StoredSession>()
+  const operationsOf = (owner: string) => {
+    const operations = byOwner.get(owner) ?? new Map<string, OutboxOperation>()
+    byOwner.set(owner, operations)
+    return operations
   }
   return {
-    load: async (owner) => [...messagesOf(owner).values()],
-    put: async (owner, message) => void messagesOf(owner).set(message.clientId, message),
-    delete: async (owner, clientId) => void messagesOf(owner).delete(clientId),
+    load: async (owner) => [...operationsOf(owner).values()],
+    put: async (owner, operation) => {
+      operationsOf(owner).set(operation.clientId, operation)
+    },
+    delete: async (owner, clientId) => void operationsOf(owner).delete(clientId),
+    session: {
+      load: async (key) => sessions.get(key),
+      put: async (key, session) => void sessions.set(key, session),
+      delete: async (key) => void sessions.delete(key),
+    },
   }
 }
 
-/** Stores messages in IndexedDB: they survive reloads of the page. */
+/** Stores operations in IndexedDB: they survive reloads of the page. */
 export function indexedDbStorage(name = 'parley-outbox'): OutboxStorage {
-  let opened: Promise<IdbDatabase> | undefined
-  const open = () => {
-    opened ??= new Promise((resolve, reject) => {
-      const request = browser.indexedDB?.open(name, 1)
-      if (!request) return reject(new Error('IndexedDB is not available here'))
-      request.onupgradeneeded = () =>
-        request.result
-          .createObjectStore('messages', { keyPath: ['owner', 'clientId'] })
-          .createIndex('owner', 'owner')
-      request.onsuccess = () => resolve(request.result)
-      request.onerror = () => reject(request.error)
-    })
-    return opened
-  }
-  const run = async <T>(
-    mode: 'readonly' | 'readwrite',
-    work: (messages: IdbObjectStore) => { result: T },
-  ) => {
-    const transaction = (await open()).transaction('messages', mode)
-    const request = work(transaction.objectStore('messages'))
-    return new Promise<T>((resolve, reject) => {
-      transaction.oncomplete = () => resolve(request.result)
-      transaction.onabort = () => reject(transaction.error)
-    })
-  }
+  const run = openDatabase(name, (database) =>
+    database
+      .createObjectStore('messages', { keyPath: ['owner', 'clientId'] })
+      .createIndex('owner', 'owner'),
+  )
   return {
+    sharedAs: name,
     load: async (owner) => {
       const rows = await run('readonly', (messages) => messages.index('owner').getAll(owner))
-      const stored = rows as Outgoing[] // only `put` writes here
+      const stored = rows as OutboxOperation[] // only `put` writes here
       return stored.sort((a, b) => a.createdAt.localeCompare(b.createdAt))
     },
-    put: async (owner, message) => {
-      await run('readwrite', (messages) => messages.put({ ...message, owner }))
+    put: async (owner, operation) => {
+      await run('readwrite', (messages) => messages.put({ ...operation, owner }))
     },
     delete: async (owner, clientId) => {
       await run('readwrite', (messages) => messages.delete([owner, clientId]))
     },
+    session: {
+      load: async (key) => {
+        const row = await run('readonly', (messages) => messages.get([SESSIONS, key]))
+        return (row as { session?: StoredSession } | undefined)?.session // as `put` writes it
+      },
+      put: async (key, session) => {
+        await run('readwrite', (rows) => rows.put({ owner: SESSIONS, clientId: key, session }))
+      },
+      delete: async (key) => {
+        await run('readwrite', (rows) => rows.delete([SESSIONS, key]))
+      },
+    },
   }
 }
+
+/** The owner of the sessions: none of a user, whose name has a colon. */
+const SESSIONS = 'sessions'

@@ -18,6 +18,7 @@ export type ErrorCode =
   | 'FORBIDDEN'
   | 'APP_DISABLED'
   | 'NOT_FOUND'
+  | 'CONFLICT'
   | 'PAYLOAD_TOO_LARGE'
   | 'RATE_LIMITED'
   | 'INTERNAL_ERROR'
@@ -1087,6 +1088,27 @@ export interface Api {
       clientId?: string | undefined
     }, options?: CallOptions): Promise<Message>
     /**
+     * Appends up to 50 messages to the channel, in the order in which they are given, as if each
+     * was sent by itself: for a client that was offline. One that is refused does not refuse the
+     * others. Each has a `clientId`, so that the call may be repeated after a lost response. Each
+     * counts against the limit of messages; those for which there is no room are answered with
+     * RATE_LIMITED.
+     *
+     * `POST /api/channels/{channelId}/messages/batch`
+     */
+    sendBatch(args: {
+      /** Id of the channel. */
+      channelId: string
+      /** At most 50, oldest first. */
+      messages: MessageDraft[]
+    }, options?: CallOptions): Promise<{
+      /** One for each message, in the same order. */
+      results: {
+        message?: Message | undefined
+        error?: BatchError | undefined
+      }[]
+    }>
+    /**
      * Replaces the text of your own message, however old it is, or changes its metadata, or both.
      * Mentions and link previews are derived from the new text. A new text ends the stream of a
      * message that grows.
@@ -1108,6 +1130,11 @@ export interface Api {
        * keys that are left out stay; `null` removes all.
        */
       custom?: CustomMessage & Record<string, unknown> | null | undefined
+      /**
+       * The `editedAt` of the message that was edited. If the message has another one and another
+       * text meanwhile, the edit is refused: CONFLICT.
+       */
+      ifEditedAt?: string | null | undefined
     }, options?: CallOptions): Promise<Message>
     /**
      * Deletes your own message within 15 minutes of sending it, or, with an API key, any message at
@@ -1912,7 +1939,7 @@ export interface ServerApi {
   users: Api['users']
   channels: Pick<Api['channels'], 'list' | 'create' | 'get' | 'update' | 'delete'>
   members: Pick<Api['members'], 'list' | 'add' | 'remove'>
-  messages: Pick<Api['messages'], 'list' | 'send' | 'delete'>
+  messages: Pick<Api['messages'], 'list' | 'send' | 'sendBatch' | 'delete'>
   abandoned: Api['abandoned']
   webhooks: Api['webhooks']
   hooks: Api['hooks']
@@ -2823,6 +2850,16 @@ export interface AuditEntry {
   requestId: string | null
 }
 
+/** Why one message of a batch was refused. */
+export interface BatchError {
+  /** What went wrong, for people. */
+  message: string
+  /** What went wrong, for programs. */
+  code: 'VALIDATION_ERROR' | 'UNAUTHORIZED' | 'INVALID_TOKEN' | 'FORBIDDEN' | 'APP_DISABLED' | 'NOT_FOUND' | 'CONFLICT' | 'PAYLOAD_TOO_LARGE' | 'RATE_LIMITED' | 'INTERNAL_ERROR' | 'UNAVAILABLE'
+  /** When to try again, where that helps. */
+  retryAfterSeconds?: number | undefined
+}
+
 /** What becomes of a message. */
 export type BeforeSendAnswer = {
   action: 'allow'
@@ -3365,6 +3402,30 @@ export interface Message {
   editedAt: string | null
   /** When it was deleted: set on the tombstone of a deleted message. */
   deletedAt: string | null
+}
+
+/** A message to send, with a key of its own. */
+export interface MessageDraft {
+  /** At most 10,000 characters; may be empty if there are attachments. `@name` mentions a user. */
+  text: string
+  /** At most 30. */
+  attachments?: Attachment[] | undefined
+  /** The message to reply to. */
+  parentId?: string | undefined
+  /**
+   * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10 levels
+   * deep.
+   */
+  custom?: CustomMessage & Record<string, unknown> | undefined
+  /** `regular` for users, `system` for the backend: the only ones they may send. */
+  type?: 'regular' | 'system' | undefined
+  /** Whether it is sent without a push, and counts in no unread count. */
+  silent?: boolean | undefined
+  /**
+   * Your own key for this create. A retry with the same key returns the first result instead of
+   * creating a second one.
+   */
+  clientId: string
 }
 
 /** A pinned message. */

@@ -36,7 +36,8 @@ export { formatIssues } from './issues.ts'
 export { grouped, limits } from './limits.ts'
 export { LinkPreview } from './link-previews.ts'
 export { Member, Role } from './members.ts'
-export { Message, MessageType, Reaction } from './messages.ts'
+export { MessageType } from './message-drafts.ts'
+export { Message, Reaction } from './messages.ts'
 export {
   type Args,
   type Auth,

@@ -15,6 +15,8 @@ export const limits = {
   givenUpJobDays: 7,
   bodyBytes: 256 * 1024,
   syncBodyBytes: 4 * 1024 * 1024,
+  /** The most messages of a batch that one caller sends, and the size of its body. */
+  messageBatch: { messages: 50, bodyBytes: 1024 * 1024 },
   /**
    * The most bytes of messages or channels in an answer; the rest is for the next page. The most
    * bytes of events in a history, in the recoveries of a frame, and in a read of gaps. A single

@@ -1,9 +1,18 @@
 import { z } from 'zod'
 import { Attachment } from './attachments.ts'
-import { customAnswer, customChange, customData } from './custom.ts'
+import { customAnswer, customChange } from './custom.ts'
 import * as field from './fields.ts'
-import { grouped, limits } from './limits.ts'
+import { limits } from './limits.ts'
 import { LinkPreview } from './link-previews.ts'
+import {
+  BatchError,
+  content,
+  draftFields,
+  emptyContent,
+  hasContent,
+  LenientDraft,
+  MessageType,
+} from './message-drafts.ts'
 import { operation } from './operation.ts'
 import { UserSummary } from './users.ts'
 
@@ -23,12 +32,6 @@ export const Reaction = z
     description: 'One emoji on a message and the users who reacted with it.',
   })
 export type Reaction = z.infer<typeof Reaction>
-
-/** The kind of a message: written by a user, or sent by the backend itself. */
-export const MessageType = z.enum(['regular', 'system']).meta({
-  description: '`regular`: somebody wrote it. `system`: the backend says what happened.',
-  examples: ['regular'],
-})
 
 /** A message, the same in responses and in events. */
 export const Message = z
@@ -126,24 +129,6 @@ const page = {
     examples: [false],
   }),
 }
-const content = {
-  text: field.text({ max: limits.textLength }).meta({
-    description:
-      `At most ${grouped(limits.textLength)} characters; may be empty if there are attachments. ` +
-      '`@name` mentions a user.',
-    examples: ['Hello @ben'],
-  }),
-  attachments: z
-    .array(Attachment)
-    .max(limits.attachments)
-    .default([])
-    .meta({ description: `At most ${limits.attachments}.` }),
-}
-type Content = { text: string; attachments?: unknown[]; streaming?: boolean | undefined }
-const hasContent = ({ text, attachments = [], streaming = false }: Content) =>
-  text !== '' || attachments.length > 0 || streaming
-const emptyContent = { error: 'expected at least 1 character, or an attachment', path: ['text'] }
-
 /** Messages of a channel, and threads of replies. */
 export const messages = {
   list: operation({
@@ -229,20 +214,7 @@ export const messages = {
     input: z
       .object({
         channelId: field.channelId(),
-        ...content,
-        parentId: field.messageId().optional().meta({ description: 'The message to reply to.' }),
-        custom: customData({ title: 'CustomMessage' }).optional(),
-        type: MessageType.optional().meta({
-          description:
-            '`regular` for users, `system` for the backend: the only ones they may send.',
-        }),
-        silent: z
-          .boolean()
-          .optional()
-          .meta({
-            description: 'Whether it is sent without a push, and counts in no unread count.',
-            examples: [false],
-          }),
+        ...draftFields,
         streaming: z
           .boolean()
           .optional()
@@ -258,6 +230,44 @@ export const messages = {
       .refine(hasContent, emptyContent),
     output: Message,
   }),
+  sendBatch: operation({
+    method: 'POST',
+    path: '/api/channels/{channelId}/messages/batch',
+    auth: 'userOrKey',
+    limit: 'messages',
+    bodyLimit: limits.messageBatch.bodyBytes,
+    idempotent: true,
+    summary: 'Send several messages',
+    description:
+      `Appends up to ${limits.messageBatch.messages} messages to the channel, in the order in ` +
+      'which they are given, as if each was sent by itself: for a client that was offline. One ' +
+      'that is refused does not refuse the others. Each has a `clientId`, so that the call may ' +
+      'be repeated after a lost response. Each counts against the limit of messages; those for ' +
+      'which there is no room are answered with RATE_LIMITED.',
+    input: z.object({
+      channelId: field.channelId(),
+      messages: z
+        .array(LenientDraft)
+        .min(1)
+        .max(limits.messageBatch.messages)
+        .meta({
+          description: `At most ${limits.messageBatch.messages}, oldest first.`,
+          examples: [[{ text: 'Hello @ben', clientId: 'outbox-17' }]],
+        }),
+    }),
+    output: z.object({
+      results: z
+        .array(
+          z
+            .object({
+              message: Message.optional(),
+              error: BatchError.optional(),
+            })
+            .meta({ description: 'The stored message, or why it was refused.' }),
+        )
+        .meta({ description: 'One for each message, in the same order.' }),
+    }),
+  }),
   edit: operation({
     method: 'PATCH',
     path: '/api/channels/{channelId}/messages/{messageId}',
@@ -268,9 +278,20 @@ export const messages = {
       'Replaces the text of your own message, however old it is, or changes its metadata, or ' +
       'both. Mentions and link previews are derived from the new text. A new text ends the ' +
       'stream of a message that grows.',
+    errors: ['NOT_FOUND', 'FORBIDDEN', 'CONFLICT'],
     input: MessageRef.extend({
       text: content.text.optional(),
       custom: customChange({ title: 'CustomMessage' }),
+      ifEditedAt: field
+        .timestamp()
+        .nullable()
+        .optional()
+        .meta({
+          description:
+            'The `editedAt` of the message that was edited. If the message has another one and ' +
+            'another text meanwhile, the edit is refused: CONFLICT.',
+          examples: [null],
+        }),
     }).refine(({ text, custom }) => text !== undefined || custom !== undefined, {
       error: 'expected a text, or custom',
       path: ['text'],

@@ -235,12 +235,13 @@ const inviteUrl =
   (token: string) =>
     (inviteUrl ?? `${publicUrl()}/invites/{token}`).replaceAll('{token}', token)
 
-function instrumentedCalls(metrics: Metrics, dependencies: CallDependencies) {
+function instrumentedCalls(metrics: Metrics, dependencies: Omit<CallDependencies, 'batchRunners'>) {
+  const shared = { ...dependencies, batchRunners: new Map() }
   const calls: { [noun: string]: Calls[keyof Calls] } = {}
   for (const [noun, implementations] of Object.entries(operations)) {
     const verbs: Calls[keyof Calls] = {}
     for (const [verb, implementation] of Object.entries(implementations)) {
-      const call = createCall(dependencies, implementation)
+      const call = createCall(shared, implementation)
       const operation = `${noun}.${verb}`
       verbs[verb] = { op: implementation.op, call: instrument(metrics, { operation, call }) }
     }

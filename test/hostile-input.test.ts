@@ -23,7 +23,8 @@ const expectSurvival = useSurvival(world)
 // Requests without a body are refused here, or they read. Few others change who may do what.
 const fixtureOf = createFixtures(
   world,
-  (op, id) => !hasBody(op) || !/\.(bulkDelete|delete|remove|leave|revoke|accept|update|finish)/.test(id),
+  (op, id) =>
+    !hasBody(op) || !/\.(bulkDelete|delete|remove|leave|revoke|accept|update|finish)/.test(id),
 )
 
 /**
@@ -125,7 +126,9 @@ test.each(withBody)(
 )
 
 test.each(
-  operations.filter(([id]) => ['tokens.create', 'users.sync', 'messages.send'].includes(id)),
+  operations.filter(([id]) =>
+    ['tokens.create', 'users.sync', 'messages.send', 'messages.sendBatch'].includes(id),
+  ),
 )('%s: a body of 10 MB is PAYLOAD_TOO_LARGE', async (id, op) => {
   const { send } = await trial(id, op)
   expectError(await send({ body: `{"text":"${'x'.repeat(10_000_000)}"}` }), 'PAYLOAD_TOO_LARGE')

@@ -134,6 +134,7 @@ test.each([
   ['channels.get', [...asUser, { apiKey: [] }], [200, 401, 403, 404, 429, 500, 503]],
   ['messages.list', [...asUser, { apiKey: [] }], [200, 400, 401, 403, 404, 429, 500, 503]],
   ['messages.send', [...asUser, { apiKey: [] }], [201, 400, 401, 403, 404, 413, 429, 500, 503]],
+  ['messages.edit', asUser, [200, 400, 401, 403, 404, 409, 413, 429, 500, 503]],
   ['messages.delete', [...asUser, { apiKey: [] }], [200, 401, 403, 404, 429, 500, 503]],
   ['reactions.remove', asUser, [200, 400, 401, 403, 404, 429, 500, 503]],
 ])('%s documents its credentials and statuses', (id, security, statuses) => {

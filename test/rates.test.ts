@@ -57,6 +57,30 @@ test('a refused send counts towards the limit', async () => {
   expectError(await send(ana, { text: 1 }), 'RATE_LIMITED')
 })
 
+test('a batch counts by its messages, without repeats, and what has no room waits', async () => {
+  const world = await limited({ rateLimits: { ...none, messages: 5 } })
+  const { ana, id } = await talk(world)
+  const sendBatch = async (first: number, last: number) => {
+    const keys = Array.from({ length: last - first + 1 }, (_, index) => `${first + index}`)
+    const messages = keys.map((key) => ({ text: key, clientId: key }))
+    const body = JSON.stringify({ messages })
+    return asUser(world, ana, `/api/channels/${id}/messages/batch`, { method: 'POST', body })
+  }
+  const outcomes = (body: string) =>
+    (JSON.parse(body).results as { error?: { code: string; retryAfterSeconds: number } }[]).map(
+      ({ error }) => (error && error.retryAfterSeconds > 0 ? error.code : 'sent'),
+    )
+  const first = await sendBatch(1, 3)
+  expect(first.headers['ratelimit-remaining']).toBe('2')
+  const repeated = await sendBatch(1, 2)
+  expect(repeated.headers['ratelimit-remaining']).toBe('2')
+  expect(outcomes((await sendBatch(4, 7)).body)).toEqual([
+    ...['sent', 'sent'],
+    ...['RATE_LIMITED', 'RATE_LIMITED'],
+  ])
+  expectError(await sendBatch(8, 9), 'RATE_LIMITED')
+})
+
 describe('repeated sends', () => {
   test('a repeated send does not count, and is answered even over the limit', async () => {
     const world = await limited({ rateLimits: { ...none, messages: 2 } })

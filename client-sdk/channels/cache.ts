@@ -14,6 +14,7 @@ import {
   withChannelProfile,
   withUserProfile,
 } from './reducer.ts'
+import { RestoredChannels } from './restored.ts'
 import { RecordSubscriptions } from './subscriptions.ts'
 import { type Unread, UnreadCounts } from './unread.ts'
 import { isUnreadCount, type Source, type UnreadCount, VersionedParts } from './versions.ts'
@@ -28,11 +29,17 @@ export class ChannelsCache {
   /** How far the user had read a channel by events. A response may be older. */
   readonly #reads = new Map<string, number>()
   readonly #unread: UnreadCounts
-  /** How many totals came. They have no version: one requested before another came is older. */
-  #totals = 0
+  /** What was listed by an earlier page. */
+  readonly restored: RestoredChannels
 
   constructor(readonly context: SharedContext) {
     this.#unread = new UnreadCounts(context)
+    this.restored = new RestoredChannels({
+      channels: this.#channels,
+      lists: this.#lists,
+      unread: this.#unread,
+      onChange: () => this.#refresh(),
+    })
     this.#subscriptions = new RecordSubscriptions(context.topics)
   }
 
@@ -101,8 +108,8 @@ export class ChannelsCache {
       case 'channel.unread_changed':
         return this.#handleUnread(payload)
       case 'channel.total_unread_changed':
-        this.#totals += 1
-        return this.#setTotal(payload.count)
+        this.#unread.applyTotal(payload.count)
+        return this.#refresh()
     }
   }
 
@@ -127,8 +134,9 @@ export class ChannelsCache {
     // Versions may be those of a backup that was restored, and lower than before.
     if (hasGap) this.#parts.clear()
     for (const channelId of this.#channels.keys()) this.#refetch(channelId)
-    this.#requestTotal()
+    this.#unread.requestTotal(this.context.catchUp, () => this.#refresh())
     await Promise.all([...this.#lists.values()].map((list) => list.reload({ hasGap })))
+    this.restored.end()
   }
 
   #refetch(channelId: string) {
@@ -176,18 +184,6 @@ export class ChannelsCache {
     this.#refresh()
   }
 
-  #requestTotal() {
-    const before = this.#totals
-    this.context.catchUp.requestTotal((count) => {
-      if (this.#totals === before) this.#setTotal(count)
-    })
-  }
-
-  #setTotal(total: number) {
-    this.#unread.setTotal(total)
-    this.#refresh()
-  }
-
   #handleUnread({ channelId, count, version }: UserEvents['channel.unread_changed']) {
     // Without a subscription, the message behind the count is not known.
     if (!this.#subscriptions.has(channelId)) this.#refetch(channelId)
@@ -213,6 +209,7 @@ export class ChannelsCache {
   #refresh() {
     this.#unread.refresh([...this.#channels.values()].map(({ channel }) => channel))
     for (const list of this.#lists.values()) list.refresh()
+    this.context.note()
   }
 
   #subscribe({ id, rev }: Channel) {
@@ -223,7 +220,7 @@ export class ChannelsCache {
   }
 
   #createList(filter: ChannelsFilter) {
-    return new ChannelList({
+    const list = new ChannelList({
       filter,
       context: this.context,
       channels: () => this.#unread.pendingReads.showAll([...this.#channels.values()]),
@@ -233,6 +230,8 @@ export class ChannelsCache {
         return (page, settingsVersion) => this.#mergePage(page, { since, settingsVersion })
       },
     })
+    this.restored.showIn(list)
+    return list
   }
 
   /** Returns the last sort key of the page. */

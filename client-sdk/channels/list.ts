@@ -73,6 +73,26 @@ export class ChannelList {
     this.#inner.set(keepSnapshotIfEqual(this.#inner.getSnapshot(), this.#compute()))
   }
 
+  get isReady() {
+    return this.#status === 'ready'
+  }
+
+  /** Shows the channels down to this sort key, as stale, unless it has loaded. */
+  restore(sortKey: number) {
+    if (this.#status !== 'loading' && this.#status !== 'failed') return
+    this.#status = 'stale'
+    this.#lastSortKey = sortKey
+    this.refresh()
+  }
+
+  /** What was restored is gone. */
+  startOver() {
+    this.#status = 'loading'
+    this.#lastSortKey = Number.POSITIVE_INFINITY
+    this.#hasMore = true
+    this.refresh()
+  }
+
   handleDisconnect() {
     if (this.#status === 'ready') this.#status = 'stale'
     this.#isLoadCurrent = false

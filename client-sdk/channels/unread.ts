@@ -1,3 +1,4 @@
+import type { CatchUp } from '../catch-up.ts'
 import { keepIfEqual } from '../equality.ts'
 import { createStore, type Store, type WritableStore } from '../store.ts'
 import type { Channel } from '../types.ts'
@@ -12,6 +13,8 @@ export class UnreadCounts {
   readonly #store: WritableStore<Unread>
   /** Unread messages in all channels, as the server counts them. */
   #total = 0
+  /** How many were told. They have no version: one requested before another came is older. */
+  #told = 0
 
   constructor(options: { onError: (error: unknown) => void }) {
     this.#store = createStore<Unread>({ total: 0, byChannel: {} }, options)
@@ -19,6 +22,26 @@ export class UnreadCounts {
 
   get store(): Store<Unread> {
     return this.#store
+  }
+
+  /** An event has told the total. */
+  applyTotal(total: number) {
+    this.#told += 1
+    this.setTotal(total)
+  }
+
+  requestTotal(catchUp: Pick<CatchUp, 'requestTotal'>, onChange: () => void) {
+    const before = this.#told
+    catchUp.requestTotal((total) => {
+      if (this.#told !== before) return
+      this.setTotal(total)
+      onChange()
+    })
+  }
+
+  /** As the server counts it. */
+  get total() {
+    return this.#total
   }
 
   setTotal(total: number) {

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'react'
 import { Avatar } from './avatar.tsx'
 import { plural } from './format.ts'
 import { useSession } from './session.ts'
+import { describe } from './wire-outbox.ts'
 
 /** The user of a pane, their connection and unread messages, and the switch for their network. */
 export function PaneHeader() {
@@ -82,31 +83,31 @@ function useCountdown() {
   return seconds
 }
 
-/** The messages that wait to be sent. Hidden while the user is live: then they pass at once. */
+/** What waits to be sent. Hidden while the user is live: then they pass at once. */
 function OutboxStrip() {
   const { outbox, network } = useSession()
-  const messages = useStore(outbox)
+  const operations = useStore(outbox)
   const isUp = useStore(network.isUp)
   const { status } = useConnection()
   const { items } = useChannels()
   const nameOf = (channelId: string) =>
     items.find(({ id }) => id === channelId)?.name ?? 'a channel'
-  if (isUp && (status === 'live' || messages.length === 0)) return null
+  if (isUp && (status === 'live' || operations.length === 0)) return null
   return (
     <details className="outbox">
       <summary>
-        Outbox <span className="badge badge-quiet">{messages.length}</span>
+        Outbox <span className="badge badge-quiet">{operations.length}</span>
         <span className="outbox-note">
-          {messages.length === 0
-            ? 'Messages you write will wait here.'
+          {operations.length === 0
+            ? 'What you do will wait here.'
             : 'Sent in order once the network is back.'}
         </span>
       </summary>
       <ul aria-label="Outbox">
-        {messages.map(({ clientId, channelId, text, failure }) => (
-          <li key={clientId}>
-            <strong>{nameOf(channelId)}</strong> <span>{text}</span>
-            {failure && <code>{failure.code}</code>}
+        {operations.map((operation) => (
+          <li key={operation.clientId}>
+            <strong>{nameOf(operation.channelId)}</strong> <span>{describe(operation)}</span>
+            {operation.failure && <code>{operation.failure.code}</code>}
           </li>
         ))}
       </ul>

@@ -2,11 +2,12 @@ import {
   type ChatClient,
   createChatClient,
   indexedDbStorage,
+  type OutboxOperation,
   type OutboxStorage,
-  type Outgoing,
   type Store,
   type TokenProvider,
 } from '@parley/client'
+import { indexedDbSnapshots } from '@parley/client/snapshots'
 import { createContext, useContext } from 'react'
 import { createNetwork, createWritableStore, type Network } from './network.ts'
 import { recordCalls } from './wire-calls.ts'
@@ -24,8 +25,8 @@ export type Session = {
   userId: string
   client: ChatClient
   network: Network
-  /** The messages that wait to be sent, oldest first. */
-  outbox: Store<readonly Outgoing[]>
+  /** What waits to be sent, oldest first. */
+  outbox: Store<readonly OutboxOperation[]>
   /** Text that was typed and not sent, by the key of its composer. */
   drafts: Map<string, string>
 }
@@ -37,7 +38,9 @@ export function createSession(userId: string, recorder: WireRecorder): Session {
   const recordedFetch = recordCalls(network.fetch, recorder)
   const client = createChatClient({
     url: serverUrl,
+    userId,
     token: tokenOf(userId, recordedFetch),
+    snapshots: indexedDbSnapshots(),
     storage: recordOutbox(storage, recorder),
     fetch: recordedFetch,
     webSocket: recordSockets(network.webSocket, recorder),
@@ -61,12 +64,13 @@ export const tokenOf =
 
 /** A storage whose content is also a store. It changes only after the content is saved. */
 function observeStorage(storage: OutboxStorage) {
-  const outbox = createWritableStore<readonly Outgoing[]>([])
+  const outbox = createWritableStore<readonly OutboxOperation[]>([])
   const others = (clientId: string) =>
     outbox.getSnapshot().filter((message) => message.clientId !== clientId)
   return {
     outbox,
     storage: {
+      ...storage,
       load: async (owner) => {
         const messages = await storage.load(owner)
         outbox.set(messages)

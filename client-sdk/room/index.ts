@@ -1,15 +1,17 @@
 import { type ClientContext, currentUser } from '../context.ts'
 import { ChatError } from '../error.ts'
 import type { ChannelEvent } from '../events.ts'
+import type { NewOperation, OutboxStep, Unplaced } from '../outbox/steps.ts'
+import { newId } from '../platform.ts'
+import type { RoomSnapshot } from '../snapshot-source.ts'
 import type { Store } from '../store.ts'
 import type { Member, Message, PinnedMessage, UserSummary } from '../types.ts'
 import { createLoaders } from './loaders.ts'
 import { PendingMutations } from './mutations.ts'
-import { optimistic } from './optimistic.ts'
 import { type Draft, type OutgoingMessage, sendThroughOutbox } from './outgoing.ts'
 import { applyProfiles, profilesOf } from './profiles.ts'
 import { upsertMessages } from './reducer.ts'
-import { isAllRead } from './selectors.ts'
+import { isAllRead, newestMessageId } from './selectors.ts'
 import {
   type ListSnapshot,
   type MessagesStore,
@@ -19,7 +21,7 @@ import {
   type ThreadSnapshot,
 } from './stores.ts'
 import { ChannelSync } from './sync.ts'
-import { ThrottledReads, ThrottledTyping } from './throttled.ts'
+import { type ReadResult, ThrottledReads, ThrottledTyping } from './throttled.ts'
 import { addSent } from './timeline.ts'
 
 export type { Draft, OutgoingMessage } from './outgoing.ts'
@@ -59,10 +61,16 @@ export class Room {
   ) {
     this.#context = context
     this.#typing = new ThrottledTyping(context.api, id)
-    this.#reads = new ThrottledReads(context.api, id)
+    this.#reads = new ThrottledReads({
+      isConnected: () =>
+        ['live', 'catching-up'].includes(context.connection.state.getSnapshot().status),
+      mark: (read) => this.#queue({ type: 'read', ...read }) as Promise<ReadResult>, // its answer
+      newestId: () => newestMessageId(this.#sync.state, context.records.get(id)),
+    })
     this.#mutations = new PendingMutations({
       onChange: () => this.refresh(),
       isActive: () => this.#sync.isActive,
+      me: () => this.#me,
     })
     this.#sync = new ChannelSync({
       context,
@@ -83,6 +91,7 @@ export class Room {
     this.reads = this.#stores.reads
     this.typing = this.#stores.typing
     this.pins = this.#stores.pins
+    for (const { operation } of context.outbox.entriesOf(id)) this.#mutations.show(operation)
   }
 
   /** The thread below a message. Each call with the same id returns the same store. */
@@ -112,52 +121,43 @@ export class Room {
     this.#context.outbox.discard(clientId)
   }
 
-  /** Changes the text of the user's own message: shown at once, undone if the server refuses it. */
+  /**
+   * Changes the text of the user's own message. Like all changes it is shown at once, waits in the
+   * outbox while there is no network, and is undone if the server refuses it; the promise resolves
+   * once the server has it. CONFLICT if the text was edited elsewhere meanwhile.
+   */
   async edit(messageId: string, { text }: { text: string }): Promise<Message> {
-    const ref = { channelId: this.id, messageId }
-    return this.#mutations.mutate(optimistic.edit(messageId, text), async () => {
-      const message = await this.#context.api.messages.edit({ ...ref, text })
-      this.#sync.update((state) => upsertMessages(state, [message]))
-      return message
-    })
+    const ifEditedAt = this.#sync.state.messages.get(messageId)?.editedAt
+    const done = this.#queue({ type: 'edit', messageId, text, ifEditedAt })
+    return done as Promise<Message> // the answer of an edit
   }
 
-  /** Deletes the user's own message, up to 15 minutes after it was sent. */
+  /**
+   * Deletes the user's own message, up to 15 minutes after it was sent; one that is unsent, by its
+   * `clientId`, is not sent at all if it was never tried.
+   */
   async delete(messageId: string): Promise<void> {
-    const ref = { channelId: this.id, messageId }
-    await this.#mutations.mutate(optimistic.delete(messageId), () =>
-      this.#context.api.messages.delete(ref),
-    )
+    await this.#queue({ type: 'delete', messageId })
   }
 
   /** Adds a reaction. Idempotent. */
   async react(messageId: string, emoji: string): Promise<void> {
-    const ref = { channelId: this.id, messageId, emoji }
-    const update = optimistic.react(messageId, emoji, { isOn: true, me: this.#me })
-    await this.#mutations.mutate(update, () => this.#context.api.reactions.add(ref))
+    await this.#queue({ type: 'react', messageId, emoji })
   }
 
   /** Removes the user's reaction. Idempotent. */
   async unreact(messageId: string, emoji: string): Promise<void> {
-    const ref = { channelId: this.id, messageId, emoji }
-    const update = optimistic.react(messageId, emoji, { isOn: false, me: this.#me })
-    await this.#mutations.mutate(update, () => this.#context.api.reactions.remove(ref))
+    await this.#queue({ type: 'unreact', messageId, emoji })
   }
 
   /** Pins a message for everyone in the channel. Idempotent. */
   async pin(messageId: string): Promise<void> {
-    const ref = { channelId: this.id, messageId }
-    await this.#mutations.mutate(optimistic.pin(messageId, true), () =>
-      this.#context.api.pins.pin(ref),
-    )
+    await this.#queue({ type: 'pin', messageId })
   }
 
   /** Removes a pin, whoever set it. Idempotent. */
   async unpin(messageId: string): Promise<void> {
-    const ref = { channelId: this.id, messageId }
-    await this.#mutations.mutate(optimistic.pin(messageId, false), () =>
-      this.#context.api.pins.unpin(ref),
-    )
+    await this.#queue({ type: 'unpin', messageId })
   }
 
   /** Call it on each key press: shows the others that the user is typing. Throttled. */
@@ -174,11 +174,9 @@ export class Room {
     if (this.#isRead) return
     records.startReading(this.id)
     try {
-      const left = await this.#reads.mark(messageId)
-      records.endReading(this.id, left)
-    } catch (error) {
+      await this.#reads.mark(messageId)
+    } finally {
       records.endReading(this.id)
-      throw error
     }
   }
 
@@ -210,9 +208,29 @@ export class Room {
     this.#sync.apply((state) => addSent(state, message))
   }
   /** @internal */
+  restore(snapshot: RoomSnapshot) {
+    this.#sync.restore(snapshot)
+  }
+  /** @internal */
+  snapshot() {
+    return this.#sync.snapshot()
+  }
+  /** @internal */
+  handleStep(step: OutboxStep) {
+    const message = this.#mutations.editedBy(step)
+    if (message) this.#sync.update((state) => upsertMessages(state, [message]))
+    this.#mutations.handleStep(step)
+  }
+  /** @internal */
   refresh() {
     this.#mutations.dropConfirmed(this.#sync.state)
+    this.#context.note(this.id)
     this.#stores.refresh()
+  }
+
+  #queue(operation: Unplaced<NewOperation>): Promise<unknown> {
+    const placed = { ...operation, clientId: newId(), channelId: this.id }
+    return this.#context.outbox.add(placed).done.promise
   }
 
   /** Whether the user surely has nothing unread here. */

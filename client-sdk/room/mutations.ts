@@ -1,20 +1,24 @@
 import type { ChannelEvent } from '../events.ts'
-import { type OptimisticUpdate, withoutConfirmed } from './optimistic.ts'
+import type { OutboxStep } from '../outbox/steps.ts'
+import type { OutboxOperation } from '../storage.ts'
+import type { Message, UserSummary } from '../types.ts'
+import { type OptimisticUpdate, optimistic, withoutConfirmed } from './optimistic.ts'
 import type { ChannelState } from './state.ts'
 
 type PendingMutationsOptions = {
   onChange: () => void
   /** Whether events of the channel arrive. */
   isActive: () => boolean
+  me: () => UserSummary
 }
 
-/** The user's changes on their way to the server: shown at once, undone if the call fails. */
+/** The user's changes on their way to the server: shown at once, undone if they are refused. */
 export class PendingMutations {
   #updates: readonly OptimisticUpdate[] = []
-  /** The last call for each message: changes of one message are sent one after another. */
-  readonly #calls = new Map<string, Promise<unknown>>()
   /** How many gaps were filled. */
   #gaps = 0
+  /** How many there were when a change was sent. */
+  readonly #gapsBefore = new Map<unknown, number>()
 
   constructor(readonly options: PendingMutationsOptions) {}
 
@@ -22,29 +26,49 @@ export class PendingMutations {
     return this.#updates
   }
 
-  /** Shows the update, makes the call, and takes the update back if the call fails. */
-  async mutate<T>(update: OptimisticUpdate, call: () => Promise<T>): Promise<T> {
-    const { key, messageId } = update
-    const gaps = this.#gaps
-    this.#updates = [...this.#updates, update]
+  /** The message as an edit that is done has left it. */
+  editedBy(step: OutboxStep): Message | undefined {
+    if (step.operation.type !== 'edit' || !('result' in step)) return undefined
+    return step.result as Message | undefined // the answer of an edit
+  }
+
+  handleStep(step: OutboxStep) {
+    const { operation, kind } = step
+    if (kind === 'queued') this.show(operation)
+    else if (kind === 'started') this.#gapsBefore.set(operation.clientId, this.#gaps)
+    else if (kind === 'refused') this.#remove(operation.clientId)
+    else this.#complete(operation.clientId)
+  }
+
+  /** Shows an operation of the outbox; one that was shown before may have changed. */
+  show(operation: OutboxOperation) {
+    const { clientId: key } = operation
+    const update = updateOf(operation, this.options.me())
+    if (!update) return
+    const next = { ...update, key }
+    const isShown = this.#updates.some((each) => each.key === key)
+    this.#updates = isShown
+      ? this.#updates.map((each) => (each.key === key ? next : each))
+      : [...this.#updates, next]
     this.options.onChange()
-    const previous = this.#calls.get(messageId) ?? Promise.resolve()
-    const current = previous.then(call, call)
-    this.#calls.set(messageId, current)
-    try {
-      const response = await current
-      // Without events, or if they fell into a gap, nothing would ever confirm the update.
-      const hasEvents = this.options.isActive() && gaps === this.#gaps
-      if (hasEvents && !update.isConfirmedByResponse) this.#markResponded(key)
-      else this.#remove(key)
-      return response
-    } catch (error) {
-      this.#remove(key)
-      throw error
-    } finally {
-      if (this.#calls.get(messageId) === current) this.#calls.delete(messageId)
-      this.options.onChange()
-    }
+  }
+
+  /** The server has carried it out. */
+  #complete(key: string) {
+    const update = this.#updates.find((each) => each.key === key)
+    // Without events, or if they fell into a gap, nothing would ever confirm the update.
+    const hasEvents = this.options.isActive() && this.#gapsBefore.get(key) === this.#gaps
+    if (hasEvents && update && !update.isConfirmedByResponse) this.#markResponded(key)
+    else this.#remove(key)
+    this.#gapsBefore.delete(key)
+    this.options.onChange()
+  }
+
+  /** Takes the update back. */
+  #remove(key: string) {
+    this.#updates = this.#updates.filter((update) => update.key !== key)
+    this.#gapsBefore.delete(key)
+    this.options.onChange()
   }
 
   handleEvent(event: ChannelEvent) {
@@ -67,13 +91,28 @@ export class PendingMutations {
     this.options.onChange()
   }
 
-  #markResponded(key: object) {
+  #markResponded(key: string) {
     this.#updates = this.#updates.map((update) =>
       update.key === key ? { ...update, hasResponse: true } : update,
     )
   }
+}
 
-  #remove(key: object) {
-    this.#updates = this.#updates.filter((update) => update.key !== key)
+function updateOf(operation: OutboxOperation, me: UserSummary): OptimisticUpdate | undefined {
+  switch (operation.type) {
+    case 'edit':
+      return optimistic.edit(operation.messageId, operation.text)
+    case 'delete':
+      return optimistic.delete(operation.messageId)
+    case 'pin':
+    case 'unpin':
+      return optimistic.pin(operation.messageId, operation.type === 'pin')
+    case 'react':
+    case 'unreact': {
+      const { messageId, emoji, type } = operation
+      return optimistic.react(messageId, emoji, { isOn: type === 'react', me })
+    }
+    default:
+      return undefined
   }
 }

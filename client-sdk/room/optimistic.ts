@@ -11,7 +11,7 @@ import type { ChatMessage } from './state.ts'
  */
 export type OptimisticUpdate = {
   /** Identifies the update through its copies. */
-  key: object
+  key: unknown
   messageId: string
   apply: (message: ChatMessage) => ChatMessage
   isReflectedIn: (message: ChatMessage | undefined) => boolean
@@ -119,7 +119,10 @@ export function withUpdates(
   message: ChatMessage,
   updates: readonly OptimisticUpdate[],
 ): ChatMessage {
-  const own = updates.filter(({ messageId }) => messageId === message.id)
+  // A change of a message that was unsent has its key until the answer comes.
+  const own = updates.filter(
+    ({ messageId }) => messageId === message.id || messageId === message.clientId,
+  )
   if (own.length === 0) return message
   const known = updatedMessages.get(message)
   if (known?.updates === updates) return known.message

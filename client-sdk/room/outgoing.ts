@@ -1,4 +1,5 @@
-import type { Outbox } from '../outbox.ts'
+import { isOutgoing } from '../outbox/entry.ts'
+import type { Outbox } from '../outbox/index.ts'
 import { newId } from '../platform.ts'
 import type { Attachment, Message, UserSummary } from '../types.ts'
 import { unsentMessage } from './selectors.ts'
@@ -30,6 +31,7 @@ export function sendThroughOutbox(
   { outbox, channelId, me }: { outbox: Outbox; channelId: string; me: UserSummary },
 ): OutgoingMessage {
   const outgoing = {
+    type: 'send' as const,
     clientId,
     channelId,
     text,
@@ -40,10 +42,12 @@ export function sendThroughOutbox(
   return {
     clientId,
     get message(): ChatMessage {
-      return entry.message ? { ...entry.message, status: 'sent' } : unsentMessage(entry, me)
+      if (entry.message) return { ...entry.message, status: 'sent' }
+      if (!isOutgoing(entry)) throw new TypeError(`${clientId} is the key of another operation`)
+      return unsentMessage(entry, me)
     },
     get sent() {
-      return entry.sent.promise
+      return entry.done.promise as Promise<Message> // the answer of a send
     },
     retry: () => outbox.retry(clientId),
     discard: () => outbox.discard(clientId),

@@ -1,4 +1,4 @@
-import type { OutboxEntry } from '../outbox.ts'
+import { isOutgoing, type OutboxEntry, type OutgoingEntry } from '../outbox/entry.ts'
 import type { Channel, UserSummary } from '../types.ts'
 import { type OptimisticUpdate, withUpdates } from './optimistic.ts'
 import type { ChannelState, ChatMessage, Timeline } from './state.ts'
@@ -25,9 +25,9 @@ export function selectMessages(
     .filter(({ deletedAt }) => deletedAt === null)
   if (!me) return messages
   const { parentId } = timeline
-  const own = entries.filter(
-    ({ outgoing }) => parentId === undefined || outgoing.parentId === parentId,
-  )
+  const own = entries
+    .filter((entry): entry is OutgoingEntry => isOutgoing(entry))
+    .filter(({ operation }) => parentId === undefined || operation.parentId === parentId)
   if (own.length === 0) return messages
   const stored = new Map(
     [...state.messages.values()].flatMap((message) =>
@@ -36,7 +36,8 @@ export function selectMessages(
   )
   const shown = new Set(messages.map(({ id }) => id))
   const below = own
-    .map((entry) => stored.get(entry.outgoing.clientId) ?? unsentMessage(entry, me))
+    .map((entry) => stored.get(entry.operation.clientId) ?? unsentMessage(entry, me))
+    .map((message) => withUpdates(message, updates))
     .filter(({ id, deletedAt }) => !shown.has(id) && deletedAt === null)
   return [...messages, ...below]
 }
@@ -45,13 +46,13 @@ const unsentMessages = new WeakMap<object, ChatMessage>()
 
 /** An unsent message as it is shown; the same object until its entry changes. */
 export function unsentMessage(
-  { outgoing, error, waiting }: OutboxEntry,
+  { operation, error, waiting }: OutgoingEntry,
   me: UserSummary,
 ): ChatMessage {
-  const known = unsentMessages.get(outgoing)
+  const known = unsentMessages.get(operation)
   const isSame = known?.error === error && known?.waiting === waiting && known?.userId === me.id
   if (known && isSame) return known
-  const { clientId, channelId, text, attachments, parentId = null, createdAt } = outgoing
+  const { clientId, channelId, text, attachments, parentId = null, createdAt } = operation
   const message: ChatMessage = {
     id: clientId,
     clientId,
@@ -76,7 +77,7 @@ export function unsentMessage(
     error,
     waiting,
   }
-  unsentMessages.set(outgoing, message)
+  unsentMessages.set(operation, message)
   return message
 }
 
@@ -102,4 +103,15 @@ export function isAllRead(
   const hasNewest = mainWindow?.to === Number.POSITIVE_INFINITY
   const isKnown = position >= 0 && hasNewest
   return isKnown && !record?.unreadCount && ![...messages.values()].some(isUnread)
+}
+
+/** The newest message that is known; undefined if none is, or newer ones are not loaded. */
+export function newestMessageId(
+  { messages, mainWindow }: ChannelState,
+  record: Channel | undefined,
+): string | undefined {
+  if (mainWindow?.to !== Number.POSITIVE_INFINITY) return record?.lastMessage?.id
+  let newest: ChatMessage | undefined
+  for (const message of messages.values()) if (message.seq > (newest?.seq ?? 0)) newest = message
+  return newest?.id ?? record?.lastMessage?.id
 }

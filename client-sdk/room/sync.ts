@@ -2,12 +2,13 @@ import type { TopicPosition } from '../connection.ts'
 import { type ClientContext, currentUserId } from '../context.ts'
 import type { ChatError } from '../error.ts'
 import type { ChannelEvent } from '../events.ts'
+import type { RoomSnapshot } from '../snapshot-source.ts'
 import type { ChannelChanges } from '../types.ts'
 import { NEWEST_ALONE } from './loaders.ts'
 import { applyEvent, upsertMessages } from './reducer.ts'
 import { type Loaded, type Loader, type ResourceName, Resources } from './resources.ts'
 import { type ChannelState, emptyState } from './state.ts'
-import { dropShownSent, trimWindow, windowSize } from './timeline.ts'
+import { dropShownSent, trimWindow, visibleMessages, windowSize } from './timeline.ts'
 import { TypingExpiry } from './typing-expiry.ts'
 import { Watchers } from './watchers.ts'
 
@@ -22,6 +23,8 @@ type ChannelSyncOptions = {
   onGapFilled: () => void
 }
 
+/** How many messages a snapshot may have. */
+const MAX_SNAPSHOT = 100
 /** How many messages the window may grow by after the user last paged. */
 const MAX_LIVE_MESSAGES = 1_000
 
@@ -41,6 +44,8 @@ export class ChannelSync {
   #position: TopicPosition | undefined
   /** The server has confirmed the subscription, and the connection is there. */
   #isSubscribed = false
+  /** The state was stored by an earlier page. */
+  #isRestored = false
   /** The size of the window from which on the oldest messages are dropped. */
   #windowLimit = MAX_LIVE_MESSAGES
   /** The user asked for other messages than the newest ones. */
@@ -90,6 +95,28 @@ export class ChannelSync {
     if (event.rev !== undefined && this.#position)
       this.#position = { ...this.#position, offset: event.rev }
     this.update((state) => trimWindow(applyEvent(state, event, this.#me), this.#windowLimit))
+  }
+
+  /** Shows what was stored, as stale, unless something has loaded. */
+  restore({ epoch, rev, from, messages }: RoomSnapshot) {
+    if (this.state.mainWindow || this.#isSubscribed) return
+    const byId = new Map(messages.map((message) => [message.id, message]))
+    const mainWindow = { from, to: Number.POSITIVE_INFINITY }
+    this.state = { ...this.state, rev, messages: byId, mainWindow }
+    this.#position = { epoch, offset: rev }
+    this.#isRestored = true
+    this.resources.set('messages', { status: 'stale' })
+    this.options.onChange()
+  }
+
+  /** The newest messages, if they are up to date. */
+  snapshot(): RoomSnapshot | undefined {
+    const { mainWindow, rev } = this.state
+    const isReady = this.resources.get('messages').status === 'ready' && this.#isSubscribed
+    if (!isReady || !this.#position || mainWindow?.to !== Number.POSITIVE_INFINITY) return undefined
+    const messages = visibleMessages(this.state).slice(-MAX_SNAPSHOT)
+    const from = messages.length < MAX_SNAPSHOT ? mainWindow.from : (messages[0]?.seq ?? 0)
+    return { epoch: this.#position.epoch, rev, from, messages }
   }
 
   /** Applies a change now, and to the results of running loads, which may be older. */
@@ -152,8 +179,11 @@ export class ChannelSync {
   }
 
   #handleSubscribed({ isRecovered, position }: { isRecovered: boolean; position: TopicPosition }) {
+    const isOfAnotherEpoch = this.#isRestored && this.#position?.epoch !== position.epoch
+    this.#isRestored = false
     this.#isSubscribed = true
     this.#position = position
+    if (isOfAnotherEpoch) return void this.#startOver(position.offset)
     if (!this.state.mainWindow) {
       this.state = { ...this.state, rev: position.offset }
       return this.#markReady(['messages'])

@@ -1,6 +1,6 @@
 import type { UserApi } from '../types.ts'
 
-type ReadResult = Awaited<ReturnType<UserApi['reads']['mark']>>
+export type ReadResult = Awaited<ReturnType<UserApi['reads']['mark']>>
 
 /** The server stops showing someone as typing after 6 seconds. */
 const TYPING_INTERVAL_MS = 3_000
@@ -45,20 +45,29 @@ export class ThrottledTyping {
   }
 }
 
-/** Merges calls that mark a channel as read: one at a time, and at most one per interval. */
+type Read = { messageId: string | undefined; isEverything: boolean }
+type ThrottledReadsOptions = {
+  isConnected: () => boolean
+  mark: (read: Read) => Promise<ReadResult>
+  /** The newest message that the user can have seen. */
+  newestId: () => string | undefined
+}
+
+/**
+ * Merges calls that mark a channel as read: one at a time, and at most one per interval. Without a
+ * connection they go to the outbox at once.
+ */
 export class ThrottledReads {
   /** The call that is not sent yet. */
   #next: { done: Promise<ReadResult>; messageId: string | undefined } | undefined
   #lastCall: Promise<unknown> = Promise.resolve()
   #sentAt = Number.NEGATIVE_INFINITY
 
-  constructor(
-    readonly api: Pick<UserApi, 'reads'>,
-    readonly channelId: string,
-  ) {}
+  constructor(readonly options: ThrottledReadsOptions) {}
 
   /** Without an id it marks everything. Ids grow with time, so the greatest one wins. */
   mark(messageId: string | undefined): Promise<ReadResult> {
+    if (!this.options.isConnected()) return this.#mark(messageId)
     if (!this.#next) {
       this.#next = { done: this.#lastCall.then(() => this.#send()), messageId }
     } else {
@@ -74,15 +83,17 @@ export class ThrottledReads {
     const messageId = this.#next?.messageId
     this.#next = undefined
     this.#sentAt = performance.now()
-    const { channelId } = this
-    const call = this.api.reads.mark({
-      channelId,
-      ...(messageId === undefined ? {} : { messageId }),
-    })
+    const call = this.#mark(messageId)
     this.#lastCall = call.then(
       () => {},
       () => {},
     )
     return call
+  }
+
+  #mark(messageId: string | undefined) {
+    const { isConnected, mark, newestId } = this.options
+    const isEverything = messageId === undefined && isConnected()
+    return mark({ messageId: messageId ?? newestId(), isEverything })
   }
 }

@@ -15,6 +15,7 @@ export type Implementation<Op extends Operation = Operation> =
   | Write<Op>
   | Batch<Op>
   | Stream<Op>
+  | Each<Op>
 type Connectionless<Op extends Operation> = {
   kind: 'connectionless'
   op: Op
@@ -67,6 +68,24 @@ type BatchRules<Op extends Operation> = {
   findRepeated: (ctx: Context<Op['auth']>, input: Input<Op>) => Promise<Output<Op> | undefined>
 }
 export type Command<Op extends Operation> = { caller: Caller<Op['auth']>; input: Input<Op> }
+
+/** One call with many commands of another operation. Each has an outcome of its own. */
+export type Each<Op extends Operation> = { kind: 'each'; op: Op; part: Batch<Operation> } & Pick<
+  EachRules<Op, Operation>,
+  'check' | 'inputsOf' | 'outputOf'
+>
+type EachRules<Op extends Operation, Part extends Operation> = {
+  /** The operation that carries out the commands, in their order. */
+  part: Batch<Part>
+  /** Refuses the whole call: those who may not see what the commands are about. */
+  check: (ctx: Context<Op['auth']>, input: Input<Op>) => Promise<unknown>
+  /** The commands; what is wrong with one that is malformed. */
+  inputsOf: (input: Input<Op>) => (Input<Part> | ApiError)[]
+  outputOf: (outcomes: EachOutcome<Part>[]) => Output<Op>
+}
+export type EachOutcome<Part extends Operation = Operation> =
+  | { result: Output<Part> }
+  | { error: ApiError }
 
 /** Others hold the lock that a command of a batch needs. */
 export const CONTENDED = Symbol('contended')
@@ -132,6 +151,16 @@ export const implementBatch = <Op extends Operation>(op: Op, rules: BatchRules<O
   kind: 'batch',
   op,
   ...rules,
+})
+
+/** An operation that carries out several commands of a batch operation for one caller. */
+export const implementEach = <Op extends Operation, Part extends Operation>(
+  op: Op,
+  rules: EachRules<Op, Part>,
+): Each<Op> => ({
+  kind: 'each',
+  op,
+  ...(rules as unknown as EachRules<Op, Operation>), // they were typed by the operation of the part
 })
 
 /** Every operation of a noun: `const messages = { … } satisfies Implements<'messages'>`. */

@@ -1,33 +1,14 @@
-import { formatIssues, type Limit, limits, type Operation, pathParameters } from '@parley/contract'
-import type { AdmissionRequest, Admit } from '../core/admission.ts'
-import {
-  type Caller,
-  type Cause,
-  causeOf,
-  hasKey,
-  runOperation,
-  type Services,
-  type UserCaller,
-  type WriteContext,
-} from '../core/context.ts'
+import { formatIssues, type Limit, type Operation, pathParameters } from '@parley/contract'
+import { type Caller, hasKey, type UserCaller } from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
-import type { Metrics } from '../core/metrics.ts'
-import {
-  type Batch,
-  type Command,
-  type Implementation,
-  type Outcome,
-  RequiresFirstError,
-} from '../core/operation.ts'
+import type { Implementation } from '../core/operation.ts'
 import { userKey } from '../core/user-ref.ts'
-import type { Db, DbConnection } from '../db/client.ts'
-import { transaction } from '../db/transaction.ts'
 import { tokens } from '../features/tokens.ts'
 import type { createActingUsers } from './acting-users.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
-import { createGroupCommit } from './group-commit.ts'
 import type { createRateLimits, RateLimitWindow } from './rate-limits.ts'
 import { noteCaller, type RequestFacts } from './request-facts.ts'
+import { admissionRequestOf, createRunner, type RunnerDependencies } from './runner.ts'
 
 /** What a call needs of its request, over any protocol, and a way to set response headers. */
 export type CallRequest = {
@@ -39,15 +20,13 @@ export type CallRequest = {
   gone: () => AbortSignal
   /** A body that is read while it arrives. It is empty over other protocols than REST. */
   body?: AsyncIterable<Uint8Array> | undefined
+  /** Logs what failed in a part of the call, while the other parts are answered. */
+  logFault: (error: unknown) => void
 }
-export type CallDependencies = {
-  db: Db
-  admit: Admit
+export type CallDependencies = RunnerDependencies & {
   authenticate: Authenticate
   actAs: ReturnType<typeof createActingUsers>
   rateLimits: ReturnType<typeof createRateLimits>
-  services: Services
-  metrics: Pick<Metrics, 'callsRefused'>
 }
 /** Input that could not be read is given as an ApiError, to be thrown when the input is parsed. */
 export type Call = (request: CallRequest, input: unknown) => Promise<unknown>
@@ -70,16 +49,26 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
     noteCaller(request.facts, caller)
     const limit = limitOf(op, caller)
     const key = rateLimitKey(limit, caller, request.credentials.ip)
-    const own = rateLimits.take(limit, key, ownLimitsOf(caller))
-    const isOfApp = limit !== 'none' && 'appId' in caller
-    const window = isOfApp ? rateLimits.takeForApp(caller.appId, own, ownLimitsOf(caller)) : own
-    setRateLimitHeaders(request, window)
+    const ownLimits = ownLimitsOf(caller)
+    const take = () => {
+      const own = rateLimits.take(limit, key, ownLimits)
+      const isOfApp = limit !== 'none' && 'appId' in caller
+      const window = isOfApp ? rateLimits.takeForApp(caller.appId, own, ownLimits) : own
+      setRateLimitHeaders(request, window)
+      return window
+    }
+    const window = take()
     if (window?.isExceeded)
       return answerRepeat(dependencies, implementation, { caller, raw, key, window, until, gone })
     requireScope(op, caller)
     const input = parse(op, raw) as never // by the schema that the implementation was typed with
     const onRepeat = async () => setRateLimitHeaders(request, window?.giveBack())
-    const accepted = { caller, input, until, gone, onRepeat, body: request.body }
+    const takeAnother = () => {
+      const next = take()
+      return next?.isExceeded ? refusalOf(next) : undefined
+    }
+    const { body, logFault } = request
+    const accepted = { caller, input, until, gone, onRepeat, takeAnother, logFault, body }
     if (!isActing(caller)) return run(accepted)
     const { userId, admin, ...backend } = caller
     const create = () => createUser({ ...accepted, caller: backend, input: { userId } as never })
@@ -148,12 +137,11 @@ async function answerRepeat(
     const repeated = data && (await admit(admissionRequestOf({ caller, until, gone }), find))
     if (repeated) return repeated
   }
-  throw new ApiError(
-    'RATE_LIMITED',
-    `Too many calls: at most ${window.limit} a minute`,
-    window.resetSeconds,
-  )
+  throw refusalOf(window)
 }
+
+const refusalOf = ({ limit, resetSeconds }: RateLimitWindow) =>
+  new ApiError('RATE_LIMITED', `Too many calls: at most ${limit} a minute`, resetSeconds)
 
 function parse(op: Operation, raw: unknown) {
   if (raw instanceof ApiError) throw raw
@@ -164,146 +152,4 @@ function parse(op: Operation, raw: unknown) {
   const malformed = parsed.error.issues.filter(({ path: [first] }) => !ids.has(String(first)))
   if (malformed.length === 0) throw new ApiError('NOT_FOUND', 'Not found')
   throw new ApiError('VALIDATION_ERROR', formatIssues(malformed))
-}
-
-/** A call as admission knows it. A call without an app is the operator's. */
-function admissionRequestOf({ caller, until, gone, isShared }: RunningCall): AdmissionRequest {
-  if (!('appId' in caller)) return { appId: 'operator', lane: 'calls', until, gone }
-  const { appId } = caller
-  if (isShared) return { appId, lane: 'sends', until }
-  if ('userId' in caller && caller.userId !== null && !hasKey(caller))
-    return { appId, userId: caller.userId, until, gone }
-  return { appId, lane: 'calls', until, gone }
-}
-
-type RunningCall = {
-  caller: Caller
-  until: number
-  gone?: CallRequest['gone']
-  /** It is a batch of several callers of the app. */
-  isShared?: boolean
-}
-
-type AcceptedCall = Omit<RunningCall, 'isShared'> & {
-  input: never
-  onRepeat: () => Promise<void>
-  body?: CallRequest['body']
-}
-type Runner = (accepted: AcceptedCall) => Promise<unknown>
-
-function createRunner(
-  { db, admit, services, metrics }: CallDependencies,
-  implementation: Implementation,
-): Runner {
-  const use = <T>(call: RunningCall, work: (db: DbConnection, signal: AbortSignal) => Promise<T>) =>
-    admit(admissionRequestOf(call), () => db.use(work, call.until))
-  const inTransaction: InTransaction = ({ readsFirst = false, cause, ...call }, work) => {
-    const { caller } = call
-    return use(call, (db, signal) =>
-      runOperation(
-        db,
-        { caller, services, signal, readsFirst, cause: cause ?? causeOf(caller) },
-        work,
-      ),
-    )
-  }
-  switch (implementation.kind) {
-    case 'connectionless':
-      return ({ input, ...call }) =>
-        implementation.run(
-          { caller: call.caller, services, read: (work) => use(call, work) },
-          input,
-        )
-    case 'read':
-      return ({ input, ...call }) =>
-        use(call, (db) => implementation.run({ db, caller: call.caller, services }, input))
-    case 'write':
-      return withFirstSteps(inTransaction, (call) =>
-        inTransaction(call, (ctx) => implementation.run(ctx, call.input)),
-      )
-    case 'stream':
-      return ({ input, caller, gone, body = nothing() }) =>
-        implementation.run(
-          {
-            caller,
-            body,
-            inTransaction: (work) =>
-              use({ caller, gone, until: db.newDeadline() }, (connection, signal) =>
-                transaction(connection, async (tx) => {
-                  const result = await work(tx)
-                  signal.throwIfAborted()
-                  return result
-                }),
-              ),
-          },
-          input,
-        )
-    case 'batch': {
-      const runBatch = withFirstSteps(
-        inTransaction,
-        createBatchRunner({ inTransaction, metrics }, implementation),
-      )
-      const { prepare } = implementation
-      if (!prepare) return runBatch
-      return async ({ input, ...call }) => {
-        const { caller } = call
-        const prepared = await prepare({ caller, services, read: (work) => use(call, work) }, input)
-        if ('input' in prepared) return runBatch({ ...call, input: prepared.input as never })
-        await call.onRepeat()
-        return prepared.repeated
-      }
-    }
-  }
-}
-
-async function* nothing(): AsyncIterable<Uint8Array> {}
-
-type InTransaction = <T>(
-  call: RunningCall & { readsFirst?: boolean; cause?: Cause },
-  work: (ctx: WriteContext) => Promise<T>,
-) => Promise<T>
-
-/**
- * Takes the step that an operation requires first, then tries the operation again: more than once
- * if others undo the step meanwhile. Attempts and steps fail after the deadline, which ends this.
- */
-function withFirstSteps(inTransaction: InTransaction, run: Runner): Runner {
-  return async (call) => {
-    for (;;) {
-      try {
-        return await run(call)
-      } catch (error) {
-        if (!(error instanceof RequiresFirstError)) throw error
-        const { until } = call
-        await error.step({ inTransaction: (work) => inTransaction(call, work), until })
-      }
-    }
-  }
-}
-
-function createBatchRunner(
-  { inTransaction, metrics }: { inTransaction: InTransaction } & Pick<CallDependencies, 'metrics'>,
-  { run, keysOf, bytesOf }: Batch<Operation>,
-): Runner {
-  const attempt = createGroupCommit<Command<Operation>, Outcome>({
-    bytesOf,
-    ...limits.sharedTransactions,
-    onRefused: () => metrics.callsRefused.inc({ reason: 'full' }),
-    run: async (commands, { until, mayWait }) => {
-      const [first] = commands
-      if (!first) return []
-      const { caller } = first
-      // A batch that waits for a lock is its first caller's: they hold up no other channel's sends.
-      // Their events say which of the callers is a backend.
-      const call = { caller, until, isShared: !mayWait, readsFirst: true, cause: {} }
-      return inTransaction(call, (ctx) => run(ctx, commands, { mayWait }))
-    },
-  })
-  return async ({ caller, input, until, onRepeat }) => {
-    const command = { caller, input }
-    const outcome = await attempt(keysOf(command), command, until)
-    if ('error' in outcome) throw outcome.error
-    if (outcome.isRepeat) await onRepeat()
-    return outcome.result
-  }
 }

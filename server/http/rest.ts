@@ -7,6 +7,7 @@ import { ApiError } from '../core/errors.ts'
 import type { operations } from '../features/index.ts'
 import type { Credentials } from './authenticate.ts'
 import type { Call, CallRequest } from './call.ts'
+import { logError, toApiError } from './errors.ts'
 import { isStreamWanted, streamPages } from './export-stream.ts'
 import { once } from './once.ts'
 import { factsOf } from './request-facts.ts'
@@ -68,6 +69,7 @@ export const toCallRequest = (request: FastifyRequest, reply: FastifyReply): Cal
   credentials: credentialsIn(request),
   facts: Object.assign(factsOf(request.raw), { requestId: request.id }),
   setHeader: (name, value) => void reply.header(name, value),
+  logFault: (error) => logError(request.log, error, toApiError(error)),
   gone: once(() => {
     const gone = new AbortController()
     setMaxListeners(limits.callsPerBatch, gone.signal)

@@ -195,3 +195,20 @@ test('a hook judges the messages of its app only', async () => {
   expect(ours.asked().map(({ data }) => data.text)).toEqual(['Ours'])
   expect(theirs.asked().map(({ data }) => data.text)).toEqual(['Theirs'])
 })
+
+test('the hook is asked about each message of a batch, which keeps its order', async () => {
+  const { ana, channelId, stored } = await newScene()
+  let asked = 0
+  current().receiver.answerWith((response) => {
+    asked += 1
+    // Later questions are answered first.
+    const answer = asked === 2 ? { action: 'refuse', reason: 'No' } : { action: 'allow' }
+    setTimeout(() => judging(answer)(response), 100 / asked)
+  })
+  const messages = ['1', '2', '3', '4'].map((text) => ({ text, clientId: text }))
+  const { results } = await ana.messages.sendBatch({ channelId, messages })
+  expect(asked).toBe(4)
+  expect(results.filter(({ error }) => error?.code === 'FORBIDDEN')).toHaveLength(1)
+  const accepted = results.flatMap(({ message }) => message?.text ?? [])
+  expect((await stored()).map(([, text]) => text)).toEqual(accepted)
+})

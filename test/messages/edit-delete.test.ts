@@ -78,6 +78,22 @@ describe('editing a message', () => {
     expect(await channelEventsOf(world(), channelId)).toHaveLength(3)
   })
 
+  test('an edit that another overtook is a conflict, and a repeated one is not', async () => {
+    const { ana, channelId, say } = await talk()
+    const { id: messageId, editedAt: ifEditedAt } = await say('as sent')
+    const edit = (text: string) => ana.messages.edit({ channelId, messageId, text, ifEditedAt })
+    const first = await edit('here')
+    expect(await edit('here')).toEqual(first)
+    await ana.messages.edit({ channelId, messageId, text: 'there' })
+    expect(await refusal(edit('here'))).toEqual({ status: 409, code: 'CONFLICT' })
+    const { text, editedAt } = await ana.messages.get({ channelId, messageId })
+    expect(text).toBe('there')
+    const seen = { channelId, messageId, ifEditedAt: editedAt }
+    expect(await ana.messages.edit({ ...seen, text: 'here again' })).toMatchObject({
+      text: 'here again',
+    })
+  })
+
   test('only the author edits a message', async () => {
     const { ana, ben, cem, channelId, say } = await talk()
     const { id: messageId } = await say('mine')

@@ -184,6 +184,7 @@ export async function argsFor(
     messageId: async () => (id.startsWith('streams.') ? (await newStream()).id : messageId),
     at: () => SECRET_WORD.length,
     messageIds: () => [messageId],
+    messages: () => [{ text: 'New', clientId: randomUUID(), parentId: messageId }],
     parentId: () => messageId,
     before: () => messageId,
     after: () => messageId,

@@ -69,6 +69,7 @@ const matrix = rows(`
   messages.get            404    403      ok     ok    401      401 404     ok       ok      401
   messages.replies        404    403      ok     ok    401      401 404     ok       ok      401
   messages.send           404    403      ok     ok    404      ok  404     ok       ok      401
+  messages.sendBatch      404    403      ok     ok    404      ok  404     ok       ok      401
   messages.edit           404    403      403    ok    401      401 404     403      ok      401
   messages.delete         404    403      403    ok    404      ok  404     403      ok      401
   streams.append          404    403      403    ok    401      401 404     403      ok       401

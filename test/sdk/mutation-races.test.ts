@@ -53,10 +53,11 @@ test('a refused change does not take back one that is still on its way', async (
   const { room, item, hold, holdEvents, refuseRequests } = await opened()
   holdEvents()
   const held = hold(/reactions$/)
-  const reacted = room.react('c-0001', '👍')
-  await held.asked
   refuseRequests(/pin$/, FORBIDDEN)
-  await expect(room.pin('c-0002')).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  const pinned = room.pin('c-0002')
+  const reacted = room.react('c-0001', '👍')
+  await expect(pinned).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  await held.asked
   expect([item(0)?.reactions.length, item(1)?.pinned]).toEqual([1, false])
   held.release()
   await reacted
@@ -75,8 +76,9 @@ test('the last action shows while the first is on its way', async () => {
   expect(item()?.reactions).toEqual([])
 })
 
-test('changes of one message are sent one after another, those of others at once', async () => {
-  const { room, hold, requests, talk } = await opened()
+test('changes of a channel are sent one after another, those of others at once', async () => {
+  const { chat, channel, room, hold, requests, talk } = await opened()
+  channel('d').send('1')
   const held = hold(/reactions$/)
   requests.length = 0
   const all = [
@@ -84,6 +86,7 @@ test('changes of one message are sent one after another, those of others at once
     room.unreact('c-0001', '👍'),
     room.react('c-0001', '🎉'),
     room.pin('c-0002'),
+    chat.channel('d').pin('d-0001'),
   ]
   await held.asked
   await quiet()
@@ -91,6 +94,7 @@ test('changes of one message are sent one after another, those of others at once
   held.release()
   await Promise.all(all)
   expect(talk.find('c-0001').reactions.map(({ type }) => type)).toEqual(['🎉'])
+  expect(talk.find('c-0002').pinned).toBe(true)
 })
 
 test('a change stays until its event arrives, and is not shown twice', async () => {

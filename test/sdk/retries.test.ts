@@ -45,6 +45,7 @@ test('every GET is idempotent, and of the other operations these', () => {
     'channels.updateSettings',
     'members.update',
     'members.join',
+    'messages.sendBatch',
     'messages.edit',
     'reactions.add',
     'reactions.remove',

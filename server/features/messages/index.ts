@@ -13,6 +13,7 @@ import { mentionsIn } from './mentions.ts'
 import { previewsOf } from './previews.ts'
 import { publishMessageUpdate, viewMessage } from './publish.ts'
 import { send } from './send.ts'
+import { sendBatch } from './send-batch.ts'
 import { isLive, selectMessagePage, selectMessages, toMessage } from './view.ts'
 
 const list = implementWithoutTransaction(
@@ -94,7 +95,7 @@ const get = implementWithoutTransaction(
 
 const edit = implement(
   contract.messages.edit,
-  async (ctx, { channelId, messageId, ...changes }) => {
+  async (ctx, { channelId, messageId, ifEditedAt, ...changes }) => {
     const { channel, message } = await lockedMessageForAuthor(ctx, { channelId, messageId })
     const { attachments, now } = message
     const { text = message.text } = changes
@@ -107,6 +108,9 @@ const edit = implement(
     const hasNewText = text !== message.text || endsStream
     if (!hasNewText && isDeepStrictEqual(custom, message.custom)) {
       return viewMessage(ctx, { messageId, viewer })
+    }
+    if (hasNewText && ifEditedAt !== undefined && !isSameTime(ifEditedAt, message.editedAt)) {
+      throw new ApiError('CONFLICT', 'The message was edited meanwhile')
     }
     // What is derived from a text that grows follows at its end.
     const settled = message.streaming && !endsStream ? '' : text
@@ -130,11 +134,16 @@ const edit = implement(
   },
 )
 
+/** By milliseconds, as times are shown. */
+const isSameTime = (a: string | null, b: string | null) =>
+  a === b || (a !== null && b !== null && Date.parse(a) === Date.parse(b))
+
 export const messages = {
   list,
   get,
   replies,
   send,
+  sendBatch,
   edit,
   delete: remove,
 } satisfies Implements<'messages'>

@@ -79,6 +79,18 @@ const routes: [RegExp, Answer][] = [
     },
   ],
   [
+    /^POST \/api\/channels\/([^/]+)\/messages\/batch$/,
+    ({ data, body }, id) => {
+      const channel = existing(data, id)
+      const drafts = body.messages as { clientId: string; text: string; parentId?: string }[]
+      const results = drafts.map(({ clientId, text, parentId = '' }) => {
+        const known = channel.messages.find((message) => message.clientId === clientId)
+        return { message: known ?? channel.send(text, { by: data.me, parentId, clientId }) }
+      })
+      return { results }
+    },
+  ],
+  [
     /^PATCH \/api\/channels\/([^/]+)\/messages\/([^/]+)$/,
     ({ data, body }, id, messageId) => existing(data, id).edit(messageId, String(body.text)),
   ],

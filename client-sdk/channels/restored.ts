@@ -1,0 +1,56 @@
+import type { ListSnapshotData } from '../snapshot-source.ts'
+import type { ChannelList } from './list.ts'
+import type { ListedChannel } from './reducer.ts'
+import type { UnreadCounts } from './unread.ts'
+
+type RestoredChannelsOptions = {
+  channels: Map<string, ListedChannel>
+  lists: ReadonlyMap<string, ChannelList>
+  unread: UnreadCounts
+  onChange: () => void
+}
+
+/** The channels that an earlier page has listed, shown until lists have loaded. */
+export class RestoredChannels {
+  /** The lowest sort key of theirs; undefined if none are shown. */
+  #from: number | undefined
+
+  constructor(readonly options: RestoredChannelsOptions) {}
+
+  show({ listed, totalUnread }: Omit<ListSnapshotData, 'epoch'>) {
+    const { channels, lists, unread, onChange } = this.options
+    if (channels.size > 0) return
+    for (const each of listed) channels.set(each.channel.id, each)
+    this.#from = Math.min(...listed.map(({ sortKey }) => sortKey))
+    for (const list of lists.values()) this.showIn(list)
+    unread.setTotal(totalUnread)
+    onChange()
+  }
+
+  showIn(list: ChannelList) {
+    if (this.#from !== undefined) list.restore(this.#from)
+  }
+
+  /** The lists have loaded. */
+  end() {
+    this.#from = undefined
+  }
+
+  /** They are of another numbering, or of another app. */
+  drop() {
+    const { channels, lists, unread, onChange } = this.options
+    if (this.#from === undefined) return
+    this.#from = undefined
+    channels.clear()
+    for (const list of lists.values()) list.startOver()
+    unread.setTotal(0)
+    onChange()
+  }
+
+  /** What is listed, for a later page; undefined if no list is up to date. */
+  next(): Omit<ListSnapshotData, 'epoch'> | undefined {
+    const { channels, lists, unread } = this.options
+    if (![...lists.values()].some((list) => list.isReady)) return undefined
+    return { listed: [...channels.values()], totalUnread: unread.total }
+  }
+}

@@ -1,0 +1,141 @@
+import type { RestoredChannels } from './channels/restored.ts'
+import type { Room } from './room/index.ts'
+import type { RoomSnapshot, Snapshots, SnapshotWriter } from './snapshot-source.ts'
+import type { OutboxStorage, StoredSession } from './storage.ts'
+import type { TokenResult } from './types.ts'
+
+type ColdStartOptions = {
+  url: string
+  /** Whose data may be shown before a token came; without one nothing is. */
+  userId: string | undefined
+  storage: OutboxStorage
+  snapshots: Snapshots | undefined
+  restored: RestoredChannels
+  rooms: ReadonlyMap<string, Room>
+  /** The session of the last time is known, before there is a token. */
+  onRestored: (session: StoredSession) => void
+  onError: (error: unknown) => void
+}
+
+/**
+ * What a client knows before it has a token: who the user is, and what was shown last. Both are
+ * stored by the server's address and the user, so that no other user sees them.
+ */
+export class ColdStart {
+  #restored: StoredSession | undefined
+  #rooms = new Map<string, RoomSnapshot>()
+  #epoch: string | undefined
+  #owner: string | undefined
+  #writer: SnapshotWriter | undefined
+  #isStarted = false
+
+  readonly #report: (error: unknown) => undefined
+
+  constructor(readonly options: ColdStartOptions) {
+    this.#report = (error) => void options.onError(error)
+  }
+
+  get user() {
+    return this.#restored?.user
+  }
+
+  /** Restores the last session, once. */
+  async restore(): Promise<void> {
+    const { userId, storage, onRestored } = this.options
+    if (this.#isStarted || userId === undefined) return
+    this.#isStarted = true
+    const session = await storage.session?.load(this.#key).catch(this.#report)
+    // A token may have come first, or a foreign row.
+    if (this.#owner !== undefined || session?.user?.id !== userId || !session.appId) return
+    this.#restored = session
+    onRestored(session)
+    await this.#open(session)
+  }
+
+  /** Refuses tokens of other users. */
+  check({ user }: TokenResult) {
+    const { userId } = this.options
+    if (userId !== undefined && user.id !== userId)
+      throw new Error(`the token is of ${user.id}, and the client of ${userId}`)
+  }
+
+  /** The first token came. */
+  async begin({ appId, user }: TokenResult): Promise<void> {
+    const { userId, storage, restored } = this.options
+    if (this.#restored && this.#restored.appId !== appId) restored.drop()
+    this.#restored = { appId, user }
+    await this.#open({ appId, user })
+    if (userId !== undefined)
+      await storage.session?.put(this.#key, { appId, user }).catch(this.#report)
+  }
+
+  /** Shows what was stored of a room that is opened now. */
+  open(room: Room) {
+    const snapshot = this.#rooms.get(room.id)
+    if (snapshot) room.restore(snapshot)
+    this.#rooms.delete(room.id)
+  }
+
+  /** Something that is shown has changed: a room, or without an id the list. */
+  readonly note = (channelId?: string) => this.#writer?.note(channelId)
+
+  flush() {
+    this.#writer?.flush()
+  }
+
+  /** The server's numbering; another one makes what was stored worthless. */
+  async handleEpoch(epoch: string): Promise<void> {
+    const { snapshots, restored } = this.options
+    const before = this.#epoch
+    this.#epoch = epoch
+    if (before === undefined || before === epoch || this.#owner === undefined) return
+    this.#rooms.clear()
+    restored.drop()
+    await snapshots?.clear(this.#owner).catch(this.#report)
+  }
+
+  /** Removes everything from this device. */
+  async clear(): Promise<void> {
+    const { storage, snapshots } = this.options
+    this.#writer?.stop()
+    this.#writer = undefined
+    this.#rooms.clear()
+    const owner = this.#owner
+    this.#owner = undefined
+    this.#restored = undefined
+    if (owner !== undefined) await snapshots?.clear(owner).catch(this.#report)
+    await storage.session?.delete(this.#key).catch(this.#report)
+  }
+
+  get #key() {
+    return `${this.options.url} ${this.options.userId}`
+  }
+
+  async #open({ appId, user }: StoredSession) {
+    const { url, snapshots, restored, rooms } = this.options
+    const owner = `${url} ${appId}:${user.id}`
+    if (!snapshots || this.#owner === owner) return
+    this.#owner = owner
+    this.#rooms.clear()
+    const loaded = await snapshots.load(owner).catch(this.#report)
+    if (this.#owner !== owner) return
+    if (loaded) {
+      const { list } = loaded
+      const isCurrent = (epoch: string) => this.#epoch === undefined || this.#epoch === epoch
+      if (list && isCurrent(list.epoch)) {
+        this.#epoch = list.epoch
+        restored.show(list)
+      }
+      for (const [id, room] of loaded.rooms) if (isCurrent(room.epoch)) this.#rooms.set(id, room)
+      for (const room of rooms.values()) this.open(room)
+    }
+    this.#writer = snapshots.start(owner, {
+      list: () => {
+        const listed = restored.next()
+        return listed && this.#epoch !== undefined ? { ...listed, epoch: this.#epoch } : undefined
+      },
+      room: (channelId) => rooms.get(channelId)?.snapshot(),
+    })
+    for (const id of [undefined, ...rooms.keys()]) this.note(id)
+  }
+}

@@ -1,0 +1,34 @@
+import type { UnreadCount } from '../channels/versions.ts'
+import type { Emitter } from '../events.ts'
+import type { Room } from '../room/index.ts'
+import type { OutboxStep } from './steps.ts'
+
+type Shown = {
+  rooms: ReadonlyMap<string, Room>
+  records: {
+    startReading: (channelId: string) => void
+    endReading: (channelId: string, left: Partial<UnreadCount>) => void
+  }
+  events: Emitter
+}
+
+/** Shows what becomes of the operations of the outbox: in rooms, in unread counts, as events. */
+export function createStepHandler({ rooms, records, events }: Shown) {
+  const reading = new Set<string>()
+  return (step: OutboxStep) => {
+    const { kind, operation } = step
+    const { channelId, clientId, type } = operation
+    if (kind === 'refused') {
+      const { failure: _, ...refused } = operation
+      events.emit({ type: 'outbox.refused', channelId, operation: refused, error: step.error })
+    }
+    if (type !== 'read') return rooms.get(channelId)?.handleStep(step)
+    if (kind === 'queued' && !reading.has(clientId)) {
+      reading.add(clientId)
+      records.startReading(channelId)
+    }
+    if (kind !== 'done' && kind !== 'refused') return
+    const left = kind === 'done' ? (step.result ?? {}) : {} // as it was answered
+    if (reading.delete(clientId)) records.endReading(channelId, left)
+  }
+}

@@ -1,0 +1,77 @@
+import { ChatError } from '../error.ts'
+import type { ChatMessage } from '../room/state.ts'
+import type { OutboxOperation, Outgoing } from '../storage.ts'
+import { createDeferred, type Deferred } from '../timing.ts'
+import type { Message } from '../types.ts'
+
+/** An operation that the server does not have yet, as far as this client knows. */
+export type OutboxEntry<Operation extends OutboxOperation = OutboxOperation> = {
+  operation: Operation
+  /** The server's answer: of a message that was sent or edited, the message. */
+  done: Deferred<unknown>
+  /** Why the server refused it. Only messages stay after that. */
+  error?: ChatError | undefined
+  waiting: ChatMessage['waiting']
+  /** How often the server failed at this operation although it worked otherwise. */
+  serverFailures: number
+  /** The server may have carried it out: an attempt was made whose answer is not known. */
+  wasTried: boolean
+  isSending: boolean
+  /** The server's message, once it is sent. */
+  message?: Message
+}
+export type OutgoingEntry = OutboxEntry<Outgoing>
+
+export function createEntry(operation: OutboxOperation, { wasTried = false } = {}): OutboxEntry {
+  const { failure } = operation
+  return {
+    operation,
+    error: failure && toError(failure),
+    waiting: undefined,
+    serverFailures: 0,
+    wasTried,
+    isSending: false,
+    done: createDeferred(),
+  }
+}
+
+/** An error as it is stored, and as other tabs are told. */
+export type StoredError = NonNullable<OutboxOperation['failure']>
+export const toStored = ({ code, message, status }: ChatError): StoredError => ({
+  code,
+  message,
+  status,
+})
+export const toError = ({ message, code, status }: StoredError) =>
+  new ChatError(message, { code: code as ChatError['code'], status }) // as it was stored
+
+export const isSend = (operation: OutboxOperation): operation is Outgoing =>
+  operation.type === undefined || operation.type === 'send'
+export const isOutgoing = (entry: OutboxEntry): entry is OutgoingEntry => isSend(entry.operation)
+
+/** The message that an operation changes: its id, or its `clientId` while it is unsent. */
+export const targetOf = (operation: OutboxOperation) =>
+  isSend(operation) || operation.type === 'read' ? undefined : operation.messageId
+
+/** Operations of a line are carried out in order. Reading needs none: it never moves back. */
+export const lineOf = ({ type, channelId }: OutboxOperation) =>
+  type === 'read' ? `read ${channelId}` : channelId
+
+/** Of operations with the same key only the last one matters. Messages all matter. */
+export function keyOf(operation: OutboxOperation): string | undefined {
+  switch (operation.type) {
+    case 'read':
+      return 'read'
+    case 'edit':
+    case 'delete':
+      return `${operation.type} ${operation.messageId}`
+    case 'pin':
+    case 'unpin':
+      return `pin ${operation.messageId}`
+    case 'react':
+    case 'unreact':
+      return `react ${operation.messageId} ${operation.emoji}`
+    default:
+      return undefined
+  }
+}

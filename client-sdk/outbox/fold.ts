@@ -1,0 +1,106 @@
+import { ChatError } from '../error.ts'
+import type { OutboxOperation } from '../storage.ts'
+import type { Message } from '../types.ts'
+import { isOutgoing, keyOf, type OutboxEntry, type OutgoingEntry, targetOf } from './entry.ts'
+
+type Fold = {
+  entries: ReadonlyMap<string, OutboxEntry>
+  update: (entry: OutboxEntry, operation: OutboxOperation) => void
+  /** Another entry has the effect of this one, too. */
+  replace: (entry: OutboxEntry, by: OutboxEntry) => void
+  complete: (entry: OutboxEntry) => void
+  refuse: (entry: OutboxEntry, error: ChatError) => void
+  discard: (entry: OutboxEntry) => void
+}
+
+/** Makes the next entry ready to be sent. False if nothing is left to send of it. */
+export function prepare(entry: OutboxEntry, fold: Fold): boolean {
+  const { operation, wasTried } = entry
+  const failed = targetFailed(entry, fold.entries)
+  if (failed) {
+    changeFailed(entry, failed, fold)
+    return false
+  }
+  if (wasTried) return true
+  const { channelId, createdAt } = operation
+  const later = [...fold.entries.values()].filter(
+    ({ operation: each, error }) =>
+      each.channelId === channelId && each.createdAt > createdAt && !error,
+  )
+  return foldInto(entry, later, fold)
+}
+
+/** What is done to a message that was refused never reaches the server. */
+function changeFailed(entry: OutboxEntry, failed: OutgoingEntry, fold: Fold) {
+  const { operation } = entry
+  if (operation.type === 'edit') fold.update(failed, { ...failed.operation, text: operation.text })
+  if (operation.type === 'delete') fold.discard(failed)
+  if (operation.type === 'edit' || operation.type === 'delete') fold.complete(entry)
+  else fold.refuse(entry, failed.error ?? new ChatError('it was not sent', { code: 'ABORTED' }))
+}
+
+/** Edits that wait were made of this one, which is done. */
+export function rebase(
+  entries: Iterable<OutboxEntry>,
+  { messageId }: { messageId: string },
+  { editedAt }: Partial<Message>,
+) {
+  for (const each of entries) {
+    const { operation } = each
+    if (operation.type === 'edit' && operation.messageId === messageId && editedAt !== undefined)
+      each.operation = { ...operation, ifEditedAt: editedAt }
+  }
+}
+
+/**
+ * Folds later entries into one that was never sent: a message is sent as it was edited, or not at
+ * all if it was deleted; of a reaction and its removal only the last counts. False if nothing of
+ * the entry is left to send.
+ */
+function foldInto(entry: OutboxEntry, later: readonly OutboxEntry[], fold: Fold): boolean {
+  if (isOutgoing(entry)) return foldIntoMessage(entry, later, fold)
+  const key = keyOf(entry.operation)
+  const last = later.findLast(({ operation }) => key !== undefined && keyOf(operation) === key)
+  if (!last) return true
+  fold.update(last, merge(entry.operation, last.operation))
+  fold.replace(entry, last)
+  return false
+}
+
+function foldIntoMessage(entry: OutgoingEntry, later: readonly OutboxEntry[], fold: Fold) {
+  const { clientId } = entry.operation
+  const changes = later.filter(({ operation }) => targetOf(operation) === clientId)
+  if (changes.some(({ operation }) => operation.type === 'delete')) {
+    for (const change of changes) fold.complete(change)
+    fold.discard(entry)
+    return false
+  }
+  for (const change of changes) {
+    if (change.operation.type !== 'edit') continue
+    fold.update(entry, { ...entry.operation, text: change.operation.text })
+    fold.replace(change, entry)
+  }
+  return true
+}
+
+/** An edit is still one of what was seen first, and reading never moves back. */
+function merge(first: OutboxOperation, last: OutboxOperation): OutboxOperation {
+  if (first.type === 'edit' && last.type === 'edit')
+    return { ...last, ifEditedAt: first.ifEditedAt }
+  if (first.type === 'read' && last.type === 'read') {
+    const [a = '', b = ''] = [first.messageId, last.messageId]
+    const messageId = a > b ? a : b
+    const isEverything = first.isEverything || last.isEverything
+    return { ...last, messageId: messageId || undefined, isEverything }
+  }
+  return last
+}
+
+/** The message that an operation changes, if it was refused. */
+export function targetFailed(
+  { operation }: OutboxEntry,
+  entries: ReadonlyMap<string, OutboxEntry>,
+): OutgoingEntry | undefined {
+  const target = entries.get(targetOf(operation) ?? '')
+  return target?.error && isOutgoing(target) ? target : undefined
+}

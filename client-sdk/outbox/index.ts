@@ -1,0 +1,250 @@
+import { ChatError } from '../error.ts'
+import type { OutboxOperation, OutboxStorage, Outgoing } from '../storage.ts'
+import type { Message } from '../types.ts'
+import { createEntry, isOutgoing, isSend, type OutboxEntry, toStored } from './entry.ts'
+import { prepare, rebase, targetFailed } from './fold.ts'
+import { dated, Journal } from './journal.ts'
+import type { OutboxApi } from './perform.ts'
+import { Sender } from './sender.ts'
+import type { NewOperation, OutboxStep } from './steps.ts'
+import { applyTabMessage } from './tab-changes.ts'
+import { Tabs } from './tabs.ts'
+
+type OutboxOptions = {
+  api: OutboxApi
+  storage: OutboxStorage
+  /** Whether the server works, as far as the socket shows. */
+  isConnected: () => boolean
+  /** The entries of a channel have changed. */
+  onChange: (channelId: string) => void
+  onStep: (step: OutboxStep) => void
+  onSent: (message: Message) => void
+  onError: (error: unknown) => void
+}
+/**
+ * What the user has done and the server does not have yet. The operations of a channel are sent in
+ * their order, and retried until the server responds: each has its effect once. A refused message
+ * stays until the user retries or discards it; any other refused operation is taken back. Tabs with
+ * the same storage show the same operations, and one of them sends.
+ */
+export class Outbox {
+  #entries = new Map<string, OutboxEntry>()
+  /** Entries that came before their owner was known. */
+  #unstored: OutboxEntry[] = []
+  #isPaused = false
+  #isLoaded = false
+  readonly #tabs: Tabs
+  readonly #journal: Journal
+  readonly #sender: Sender
+
+  constructor(readonly options: OutboxOptions) {
+    this.#tabs = new Tabs({
+      onMessage: (message) =>
+        applyTabMessage(message, {
+          entries: this.#entries,
+          isSender: this.#tabs.isSender,
+          onStep: options.onStep,
+          onSent: (entry, sent) => this.#handleSent(entry, sent),
+          onChanged: ({ operation }) => {
+            options.onChange(operation.channelId)
+            if (this.#tabs.isSender) this.#sender.run(operation)
+          },
+        }),
+      onElected: () => this.#sender.start(),
+    })
+    this.#journal = new Journal({ ...options, tabs: this.#tabs })
+    this.#sender = new Sender({
+      api: options.api,
+      isConnected: options.isConnected,
+      entries: () => this.#entries.values(),
+      prepare: (entry) =>
+        prepare(entry, {
+          entries: this.#entries,
+          update: (each, operation) => this.#update(each, operation),
+          replace: (each, by) => this.#replace(each, by),
+          complete: (each) => this.#handleDone(each, { success: true }),
+          refuse: (each, error) => this.#fail(each, error),
+          discard: ({ operation }) => this.discard(operation.clientId),
+        }),
+      onStarted: ({ operation }) => options.onStep({ kind: 'started', operation }),
+      onWaiting: ({ operation }) => options.onChange(operation.channelId),
+      onDone: (entry, result) => this.#handleDone(entry, result),
+      onRefused: (entry, error) => this.#fail(entry, error),
+    })
+  }
+
+  /** Loads the owner's stored operations; they go before those made since. */
+  async open(owner: string) {
+    if (this.#journal.owner === owner) return
+    if (this.#journal.owner !== undefined) this.#forget()
+    this.#journal.owner = owner
+    for (const { operation } of this.#unstored.splice(0)) this.#journal.put(operation)
+    await this.#load()
+    if (owner !== this.#journal.owner) return
+    this.#isLoaded = true
+    if (!this.#isPaused) this.flush()
+  }
+
+  /** The entries of a channel, in the order they were made. */
+  entriesOf(channelId: string): readonly OutboxEntry[] {
+    return [...this.#entries.values()].filter(({ operation }) => operation.channelId === channelId)
+  }
+
+  get(clientId: string) {
+    return this.#entries.get(clientId)
+  }
+
+  add(made: NewOperation): OutboxEntry {
+    // Another tab may have sent it before this one does.
+    const entry = createEntry(dated(made), { wasTried: this.#isElsewhere })
+    this.#enqueue(entry)
+    return entry
+  }
+
+  /** Sends a failed message again, after what was done since. */
+  retry(clientId: string) {
+    const entry = this.#entries.get(clientId)
+    if (!entry?.error) return
+    const { failure: _, ...operation } = entry.operation
+    this.#entries.delete(clientId)
+    this.#enqueue(Object.assign(entry, createEntry(dated(operation))))
+  }
+
+  discard(clientId: string) {
+    const entry = this.#entries.get(clientId)
+    if (!entry) return
+    const error = new ChatError('the message was discarded', { code: 'ABORTED' })
+    this.#remove(entry, { error })
+    entry.done.reject(error)
+  }
+
+  /** The network is back: sends at once what waits for another attempt. */
+  flush() {
+    this.#isPaused = false
+    if (!this.#isLoaded) return
+    if (this.#tabs.hasLeft) void this.#load()
+    if (this.#tabs.isSender) this.#sender.flush()
+    else this.#tabs.apply()
+  }
+
+  /** Sends nothing more until `flush()`; another tab may. */
+  pause() {
+    this.#isPaused = true
+    this.#sender.pause()
+    this.#tabs.leave()
+  }
+
+  /** Removes everything from this device. Resolves once it is gone. */
+  async clear() {
+    this.pause()
+    for (const { operation } of [...this.#entries.values()]) this.discard(operation.clientId)
+    this.#forget()
+    await this.#journal.settled()
+  }
+
+  /** Whether another tab may send. */
+  get #isElsewhere() {
+    const { sharedAs } = this.options.storage
+    return sharedAs !== undefined && this.#journal.owner !== undefined && !this.#tabs.isSender
+  }
+
+  #forget() {
+    for (const { operation } of this.#entries.values()) this.options.onChange(operation.channelId)
+    this.#entries.clear()
+    this.#unstored = []
+    this.#tabs.leave()
+    this.#journal.owner = undefined
+    this.#isLoaded = false
+  }
+
+  /** Joins the other tabs and loads what they, or pages before, have stored. */
+  async #load() {
+    const { sharedAs } = this.options.storage
+    const before = new Set(this.#entries.keys())
+    this.#tabs.join(sharedAs && `${sharedAs} ${this.#journal.owner}`)
+    const stored = await this.#journal.load()
+    if (!stored) return
+    const known = this.#entries
+    const loaded = stored.map((operation): [string, OutboxEntry] => [
+      operation.clientId,
+      known.get(operation.clientId) ?? createEntry(operation, { wasTried: true }),
+    ])
+    this.#entries = new Map([...loaded, ...known])
+    for (const [clientId, { operation }] of loaded)
+      if (!before.has(clientId)) this.options.onStep({ kind: 'queued', operation })
+    for (const { operation } of this.#entries.values()) this.options.onChange(operation.channelId)
+    if (this.#tabs.isSender) this.#sender.start()
+  }
+
+  #enqueue(entry: OutboxEntry) {
+    const { operation } = entry
+    this.#entries.set(operation.clientId, entry)
+    if (this.#journal.owner === undefined) this.#unstored.push(entry)
+    else this.#journal.put(operation)
+    this.options.onStep({ kind: 'queued', operation })
+    this.options.onChange(operation.channelId)
+    if (this.#tabs.isSender) this.#sender.run(operation)
+  }
+
+  #update(entry: OutboxEntry, operation: OutboxOperation) {
+    entry.operation = operation
+    this.#journal.put(operation)
+    this.options.onStep({ kind: 'queued', operation })
+    this.options.onChange(operation.channelId)
+  }
+
+  #replace(entry: OutboxEntry, by: OutboxEntry) {
+    const { clientId } = entry.operation
+    by.done.promise.then(entry.done.resolve, entry.done.reject)
+    this.#tabs.post({ kind: 'replaced', clientId, by: by.operation.clientId })
+    this.#entries.delete(clientId)
+    this.#journal.delete(clientId)
+    this.options.onStep({ kind: 'done', operation: entry.operation, result: undefined })
+    this.options.onChange(entry.operation.channelId)
+  }
+
+  #handleDone(entry: OutboxEntry, result: unknown) {
+    const { operation } = entry
+    if (isSend(operation)) this.#handleSent(entry, result as Message) // the answer of a send
+    if (operation.type === 'edit') rebase(this.#entries.values(), operation, result as Message)
+    this.options.onStep({ kind: 'done', operation, result })
+    this.#remove(entry, { result })
+    entry.done.resolve(result)
+  }
+
+  /** What was done to the message before it was sent has its id from now on. */
+  #handleSent(entry: OutboxEntry, message: Message) {
+    const { clientId, channelId } = entry.operation
+    entry.message = message
+    for (const each of this.entriesOf(channelId)) {
+      const { operation } = each
+      if ('messageId' in operation && operation.messageId === clientId)
+        this.#update(each, { ...operation, messageId: message.id })
+    }
+    this.options.onSent(message)
+  }
+
+  #fail(entry: OutboxEntry, error: ChatError) {
+    const { operation } = entry
+    if (!this.#entries.has(operation.clientId)) return
+    if (isOutgoing(entry)) {
+      entry.error = error
+      this.#update(entry, { ...operation, failure: toStored(error) } as Outgoing) // it is a send
+      for (const each of this.entriesOf(operation.channelId))
+        if (targetFailed(each, this.#entries) === entry) this.#fail(each, error)
+    } else {
+      this.options.onStep({ kind: 'refused', operation, error })
+      this.#remove(entry, { error })
+    }
+    entry.done.reject(error)
+  }
+
+  #remove(entry: OutboxEntry, outcome: { result?: unknown; error?: ChatError }) {
+    const { clientId, channelId } = entry.operation
+    const error = outcome.error && toStored(outcome.error)
+    this.#entries.delete(clientId)
+    this.#journal.delete(clientId)
+    this.#tabs.post({ kind: 'removed', clientId, result: outcome.result, error })
+    this.options.onChange(channelId)
+  }
+}

@@ -1,0 +1,211 @@
+import { ChatError, toChatError } from '../error.ts'
+import { isDeviceOffline } from '../platform.ts'
+import { pause } from '../retry.ts'
+import type { ChatMessage } from '../room/state.ts'
+import type { OutboxOperation } from '../storage.ts'
+import { isOutgoing, isSend, lineOf, type OutboxEntry, type OutgoingEntry } from './entry.ts'
+import { isDoneAlready, type OutboxApi, perform, sendAll } from './perform.ts'
+
+/** The loop that sends the operations of a line. With a timer it waits for the next attempt. */
+type SendLoop = {
+  attempts: number
+  timer?: ReturnType<typeof setTimeout> | undefined
+  /** Messages go one by one: a call with several was refused. */
+  isSingle?: boolean
+}
+type SenderOptions = {
+  api: OutboxApi
+  isConnected: () => boolean
+  entries: () => Iterable<OutboxEntry>
+  /** Called before the first attempt; false if nothing is left to send. */
+  prepare: (entry: OutboxEntry) => boolean
+  onStarted: (entry: OutboxEntry) => void
+  onWaiting: (entry: OutboxEntry) => void
+  onDone: (entry: OutboxEntry, result: unknown) => void
+  onRefused: (entry: OutboxEntry, error: ChatError) => void
+}
+
+/** An operation that the server failed at this often would stop those behind it for ever. */
+const MAX_SERVER_FAILURES = 10
+/** A batch of messages: at most so many, and so many characters of JSON. */
+const BATCH = { messages: 50, length: 250_000 }
+
+/**
+ * Sends the operations of the outbox: those of a line one after another, with pauses that grow
+ * while they fail, and messages that wait together in one call.
+ */
+export class Sender {
+  readonly #loops = new Map<string, SendLoop>()
+  #isRunning = false
+
+  constructor(readonly options: SenderOptions) {}
+
+  /** Sends what there is, without ending a pause. */
+  start() {
+    this.#isRunning = true
+    for (const { operation } of [...this.options.entries()]) this.run(operation)
+  }
+
+  /** The same, at once. */
+  flush() {
+    for (const [line, { timer }] of [...this.#loops]) {
+      // A loop that waits for a response goes on by itself.
+      if (!timer) continue
+      clearTimeout(timer)
+      this.#loops.delete(line)
+    }
+    this.start()
+  }
+
+  pause() {
+    this.#isRunning = false
+    for (const [line, { timer }] of this.#loops) {
+      // A loop that waits for a response ends by itself.
+      if (!timer) continue
+      clearTimeout(timer)
+      this.#loops.delete(line)
+    }
+    for (const entry of this.options.entries()) this.#setWaiting(entry, undefined)
+  }
+
+  run(operation: OutboxOperation) {
+    const line = lineOf(operation)
+    if (this.#isRunning && !this.#loops.has(line)) void this.#run(line)
+  }
+
+  async #run(line: string) {
+    const loop: SendLoop = { attempts: 0 }
+    this.#loops.set(line, loop)
+    const isCurrent = () => this.#loops.get(line) === loop
+    while (isCurrent() && this.#isRunning) {
+      const next = this.#next(line, loop)
+      if (next.length === 0) break
+      const delayMs = await this.#attempt(next, loop)
+      if (delayMs === undefined) loop.attempts = 0
+      else if (this.#isRunning) await this.#wait(loop, delayMs)
+    }
+    if (isCurrent()) this.#loops.delete(line)
+  }
+
+  /** The next operation of a line, or the next messages, which go together. */
+  #next(line: string, loop: SendLoop): OutboxEntry[] {
+    const next: OutboxEntry[] = []
+    let length = 0
+    for (const entry of this.#waiting(line)) {
+      if (next.length > 0 && !this.#mayFollow(next, entry, loop)) break
+      if (!this.options.prepare(entry)) continue
+      length += JSON.stringify(entry.operation).length
+      if (next.length > 0 && length > BATCH.length) break
+      next.push(entry)
+      if (!isOutgoing(entry)) break
+    }
+    return next
+  }
+
+  /** One after another, as they are now: preparing one may end others. */
+  *#waiting(line: string) {
+    const seen = new Set<OutboxEntry>()
+    for (;;) {
+      const entry = [...this.options.entries()].find(
+        (each) => !each.error && !seen.has(each) && lineOf(each.operation) === line,
+      )
+      if (!entry) return
+      seen.add(entry)
+      yield entry
+    }
+  }
+
+  /** A message that the server has failed at is tried alone, so that only it is given up. */
+  #mayFollow([first]: OutboxEntry[], entry: OutboxEntry, { isSingle }: SendLoop) {
+    const hasFailed = (first?.serverFailures ?? 0) > 0 || entry.serverFailures > 0
+    return isOutgoing(entry) && !hasFailed && !isSingle
+  }
+
+  async #wait(loop: SendLoop, delayMs: number) {
+    await new Promise<void>((resolve) => {
+      loop.timer = setTimeout(resolve, delayMs)
+    })
+    loop.timer = undefined
+  }
+
+  /** Resolves to the delay before the next attempt; undefined if there is nothing to repeat. */
+  async #attempt(entries: OutboxEntry[], loop: SendLoop): Promise<number | undefined> {
+    loop.attempts += 1
+    if (isDeviceOffline()) {
+      const error = new ChatError('the device is offline', { code: 'NETWORK_ERROR' })
+      return this.#delay(entries, error, loop)
+    }
+    for (const entry of entries) {
+      entry.isSending = true
+      this.#setWaiting(entry, undefined)
+      this.options.onStarted(entry)
+    }
+    const outcomes = await this.#send(entries).catch((cause) => toChatError(cause))
+    for (const entry of entries) entry.isSending = false
+    if (!(outcomes instanceof ChatError)) return this.#handle(entries, outcomes, loop)
+    if (entries.length === 1) return this.#handle(entries, [outcomes], loop)
+    // Which of the messages is to blame shows when they are sent one by one.
+    const isUnclear = !isTemporary(outcomes) || isServerFailure(outcomes)
+    if (isUnclear) loop.isSingle = true
+    for (const entry of entries) entry.wasTried ||= mayHaveEffect(outcomes)
+    return isUnclear ? undefined : this.#delay(entries, outcomes, loop)
+  }
+
+  /** One outcome for each entry: the result, or an error. */
+  async #send(entries: OutboxEntry[]): Promise<unknown[]> {
+    const { api } = this.options
+    const [first] = entries
+    if (first && !isSend(first.operation))
+      return [await perform(api, { operation: first.operation, wasTried: first.wasTried })]
+    const messages = entries.filter((entry): entry is OutgoingEntry => isOutgoing(entry))
+    return sendAll(
+      api,
+      messages.map(({ operation }) => operation),
+    )
+  }
+
+  #handle(entries: OutboxEntry[], outcomes: unknown[], loop: SendLoop) {
+    let delayMs: number | undefined
+    for (const [index, entry] of entries.entries()) {
+      const outcome = outcomes[index]
+      if (!(outcome instanceof ChatError)) this.options.onDone(entry, outcome)
+      else if (isDoneAlready(entry.operation, outcome, entry.wasTried))
+        this.options.onDone(entry, { success: true })
+      else if (!this.#mayPass(entry, outcome)) this.options.onRefused(entry, outcome)
+      else {
+        entry.wasTried ||= mayHaveEffect(outcome)
+        delayMs = Math.max(delayMs ?? 0, this.#delay([entry], outcome, loop))
+      }
+    }
+    return delayMs
+  }
+
+  #delay(entries: OutboxEntry[], error: ChatError, { attempts }: SendLoop) {
+    const delayMs = pause('background', attempts, error.retryAfterMs)
+    const until = new Date(Date.now() + delayMs).toISOString()
+    if (this.#isRunning) for (const entry of entries) this.#setWaiting(entry, { until, error })
+    return delayMs
+  }
+
+  /** Whether to try again: not for ever, if it is this one that the server cannot carry out. */
+  #mayPass(entry: OutboxEntry, error: ChatError) {
+    if (isServerFailure(error) && this.options.isConnected()) entry.serverFailures += 1
+    return isTemporary(error) && entry.serverFailures < MAX_SERVER_FAILURES
+  }
+
+  #setWaiting(entry: OutboxEntry, waiting: ChatMessage['waiting']) {
+    if (entry.waiting === waiting) return
+    entry.waiting = waiting
+    this.options.onWaiting(entry)
+  }
+}
+
+/** Not the operation's fault: without a network or a valid token it waits. */
+const isTemporary = ({ retryable, code }: ChatError) =>
+  retryable || code === 'INVALID_TOKEN' || code === 'UNAUTHORIZED'
+
+/** A 5xx, but for the 503 of a server that refuses work in general. */
+const isServerFailure = ({ status }: ChatError) => status >= 500 && status !== 503
+
+/** Whether the server may have carried it out nevertheless. */
+const mayHaveEffect = ({ status }: ChatError) => status === 0 || status >= 500

@@ -1,0 +1,21 @@
+import type { ChatError } from '../error.ts'
+import type { OutboxOperation } from '../storage.ts'
+
+/** An operation before it has its place in the outbox. */
+export type NewOperation = OutboxOperation extends infer Each
+  ? Each extends OutboxOperation
+    ? Omit<Each, 'createdAt'>
+    : never
+  : never
+
+/** The same before it is known of which channel it is. */
+export type Unplaced<Operation> = Operation extends object
+  ? Omit<Operation, 'clientId' | 'channelId'>
+  : never
+
+/** What happens to an operation; `refused` ends what was shown of it. */
+export type OutboxStep = { operation: OutboxOperation } & (
+  | { kind: 'queued' | 'started' }
+  | { kind: 'done'; result: unknown }
+  | { kind: 'refused'; error: ChatError }
+)

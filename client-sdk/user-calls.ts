@@ -1,0 +1,15 @@
+import { createCalls } from './api.ts'
+import { createRateGate } from './retry.ts'
+import type { Tokens } from './tokens.ts'
+
+type UserCallsOptions = { url: string; fetch: typeof fetch | undefined; tokens: Tokens }
+
+/** The calls of a user, with their tokens. Those of the outbox are not retried: it does that. */
+export function createUserCalls({ url, fetch, tokens }: UserCallsOptions) {
+  const headers = async () => ({ authorization: `Bearer ${(await tokens.get()).token}` })
+  const renew = (sent: Record<string, string>) =>
+    tokens.renew({ token: sent.authorization?.slice('Bearer '.length) })
+  const gate = createRateGate()
+  const calls = (attempts: number) => createCalls({ url, fetch, headers, renew, attempts, gate })
+  return { api: calls(4), apiOfOutbox: calls(1) }
+}

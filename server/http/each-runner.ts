@@ -1,0 +1,122 @@
+import type { Operation } from '@parley/contract'
+import type { Services } from '../core/context.ts'
+import { ApiError } from '../core/errors.ts'
+import { type Batch, type Each, type EachOutcome, RequiresFirstError } from '../core/operation.ts'
+import type { Tx } from '../db/client.ts'
+import { toApiError } from './errors.ts'
+import type { AcceptedCall, InTransaction, Runner, RunningCall } from './running-call.ts'
+
+type EachRunnerOptions = {
+  /** Lends a connection. */
+  use: <T>(call: RunningCall, work: (db: Tx) => Promise<T>) => Promise<T>
+  inTransaction: InTransaction
+  services: Services
+  /** Carries out one command in a batch with others. */
+  attempt: Runner
+}
+
+/** So many commands are prepared at once, and fit into one transaction. */
+const AT_ONCE = 25
+
+/**
+ * Runs the commands of one call, each with an outcome of its own. They reach the batches in their
+ * order, so it is the order in which they are stored, whatever preparing each of them takes.
+ */
+export function createEachRunner(each: Each<Operation>, options: EachRunnerOptions): Runner {
+  const { use, services } = options
+  return async ({ input, ...call }) => {
+    const { caller } = call
+    await use(call, (db) => each.check({ db, caller, services }, input))
+    const outcomes: EachOutcome[] = []
+    const inputs = withinLimit(each.inputsOf(input), call)
+    for (let start = 0; start < inputs.length; start += AT_ONCE) {
+      const some = inputs.slice(start, start + AT_ONCE)
+      outcomes.push(...(await runSome(each.part, { inputs: some, call, options })))
+    }
+    return each.outputOf(outcomes)
+  }
+}
+
+type Input = Parameters<Each<Operation>['part']['keysOf']>[0]['input']
+type Given = Input | ApiError
+type Call = Omit<AcceptedCall, 'input'>
+type Some = { inputs: Given[]; call: Call; options: EachRunnerOptions }
+
+/** The call was counted once: each further command counts too, and may be over the limit. */
+function withinLimit(inputs: Given[], { takeAnother }: Call): Given[] {
+  let refusal: ApiError | undefined
+  return inputs.map((input, index) => {
+    if (index > 0) refusal ??= takeAnother()
+    return refusal ?? input
+  })
+}
+
+async function runSome(part: Batch<Operation>, { inputs, call, options }: Some) {
+  const prepared = await Promise.all(
+    inputs.map((input) => settle(call, () => prepare(part, { input, call, options }))),
+  )
+  const outcomes = new Map<number, EachOutcome>()
+  let waiting = [...prepared.keys()]
+  for (const [index, outcome] of prepared.entries())
+    if (!('input' in outcome)) outcomes.set(index, outcome)
+  waiting = waiting.filter((index) => !outcomes.has(index))
+  while (waiting.length > 0) {
+    let first: RequiresFirstError | undefined
+    const attempts = waiting.map(async (index) => {
+      const command = prepared[index]
+      if (!command || !('input' in command)) return
+      const outcome = await settle(call, async () => {
+        try {
+          const accepted = { ...call, input: command.input as never } // of the part's schema
+          return { result: (await options.attempt(accepted)) as never } // what the part returns
+        } catch (error) {
+          if (!(error instanceof RequiresFirstError)) throw error
+          first ??= error
+          return undefined
+        }
+      })
+      if (outcome) outcomes.set(index, outcome)
+    })
+    await Promise.all(attempts)
+    waiting = waiting.filter((index) => !outcomes.has(index))
+    const step = first?.step
+    const failure = step && (await settle(call, () => takeStep(step, { call, options })))
+    // Without the step none of them can be carried out.
+    if (failure) for (const index of waiting.splice(0)) outcomes.set(index, failure)
+  }
+  return inputs.map((_, index) => outcomes.get(index) ?? { error: toApiError(undefined) })
+}
+
+async function prepare(
+  { prepare }: Batch<Operation>,
+  { input, call, options: { use, services } }: Omit<Some, 'inputs'> & { input: Given },
+) {
+  if (input instanceof ApiError) throw input
+  if (!prepare) return { input }
+  const { caller, onRepeat } = call
+  const context = { caller, services, read: <T>(work: (db: Tx) => Promise<T>) => use(call, work) }
+  const prepared = await prepare(context, input)
+  if ('input' in prepared) return prepared
+  await onRepeat()
+  return { result: prepared.repeated }
+}
+
+async function takeStep(
+  step: RequiresFirstError['step'],
+  { call, options: { inTransaction } }: Pick<Some, 'call' | 'options'>,
+) {
+  const { until } = call
+  await step({ inTransaction: (work) => inTransaction(call, work), until })
+  return undefined
+}
+
+/** What is thrown is the outcome of the one command; a fault of ours is logged. */
+async function settle<T>({ logFault }: Call, run: () => Promise<T>) {
+  try {
+    return await run()
+  } catch (cause) {
+    const error = toApiError(cause)
+    if (error !== cause) logFault(cause)
+    return { error }
+  }
+}

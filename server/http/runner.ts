@@ -1,0 +1,165 @@
+import { limits, type Operation } from '@parley/contract'
+import type { AdmissionRequest, Admit } from '../core/admission.ts'
+import { causeOf, hasKey, runOperation, type Services } from '../core/context.ts'
+import type { Metrics } from '../core/metrics.ts'
+import {
+  type Batch,
+  type Command,
+  type Implementation,
+  type Outcome,
+  RequiresFirstError,
+} from '../core/operation.ts'
+import type { Db, DbConnection } from '../db/client.ts'
+import { transaction } from '../db/transaction.ts'
+import { createEachRunner } from './each-runner.ts'
+import { createGroupCommit } from './group-commit.ts'
+import type { InTransaction, Runner, RunningCall } from './running-call.ts'
+
+export type RunnerDependencies = {
+  db: Db
+  admit: Admit
+  services: Services
+  metrics: Pick<Metrics, 'callsRefused'>
+  /** Of each batch operation: all calls of one share its transactions. */
+  batchRunners: Map<Batch<Operation>, Runner>
+}
+
+/** A call as admission knows it. A call without an app is the operator's. */
+export function admissionRequestOf({
+  caller,
+  until,
+  gone,
+  isShared,
+}: RunningCall): AdmissionRequest {
+  if (!('appId' in caller)) return { appId: 'operator', lane: 'calls', until, gone }
+  const { appId } = caller
+  if (isShared) return { appId, lane: 'sends', until }
+  if ('userId' in caller && caller.userId !== null && !hasKey(caller))
+    return { appId, userId: caller.userId, until, gone }
+  return { appId, lane: 'calls', until, gone }
+}
+
+export function createRunner(
+  dependencies: RunnerDependencies,
+  implementation: Implementation,
+): Runner {
+  const { db, admit, services, metrics, batchRunners } = dependencies
+  const use = <T>(call: RunningCall, work: (db: DbConnection, signal: AbortSignal) => Promise<T>) =>
+    admit(admissionRequestOf(call), () => db.use(work, call.until))
+  const inTransaction: InTransaction = ({ readsFirst = false, cause, ...call }, work) => {
+    const { caller } = call
+    return use(call, (db, signal) =>
+      runOperation(
+        db,
+        { caller, services, signal, readsFirst, cause: cause ?? causeOf(caller) },
+        work,
+      ),
+    )
+  }
+  const batchRunnerOf = (batch: Batch<Operation>) => {
+    const runner = batchRunners.get(batch) ?? createBatchRunner({ inTransaction, metrics }, batch)
+    batchRunners.set(batch, runner)
+    return runner
+  }
+  switch (implementation.kind) {
+    case 'connectionless':
+      return ({ input, ...call }) =>
+        implementation.run(
+          { caller: call.caller, services, read: (work) => use(call, work) },
+          input,
+        )
+    case 'read':
+      return ({ input, ...call }) =>
+        use(call, (db) => implementation.run({ db, caller: call.caller, services }, input))
+    case 'write':
+      return withFirstSteps(inTransaction, (call) =>
+        inTransaction(call, (ctx) => implementation.run(ctx, call.input)),
+      )
+    case 'stream':
+      return ({ input, caller, gone, body = nothing() }) =>
+        implementation.run(
+          {
+            caller,
+            body,
+            inTransaction: (work) =>
+              use({ caller, gone, until: db.newDeadline() }, (connection, signal) =>
+                transaction(connection, async (tx) => {
+                  const result = await work(tx)
+                  signal.throwIfAborted()
+                  return result
+                }),
+              ),
+          },
+          input,
+        )
+    case 'batch': {
+      const runBatch = withFirstSteps(inTransaction, batchRunnerOf(implementation))
+      const { prepare } = implementation
+      if (!prepare) return runBatch
+      return async ({ input, ...call }) => {
+        const { caller } = call
+        const prepared = await prepare({ caller, services, read: (work) => use(call, work) }, input)
+        if ('input' in prepared) return runBatch({ ...call, input: prepared.input as never })
+        await call.onRepeat()
+        return prepared.repeated
+      }
+    }
+    case 'each':
+      return createEachRunner(implementation, {
+        use,
+        inTransaction,
+        services,
+        attempt: batchRunnerOf(implementation.part),
+      })
+  }
+}
+
+async function* nothing(): AsyncIterable<Uint8Array> {}
+
+/**
+ * Takes the step that an operation requires first, then tries the operation again: more than once
+ * if others undo the step meanwhile. Attempts and steps fail after the deadline, which ends this.
+ */
+function withFirstSteps(inTransaction: InTransaction, run: Runner): Runner {
+  return async (call) => {
+    for (;;) {
+      try {
+        return await run(call)
+      } catch (error) {
+        if (!(error instanceof RequiresFirstError)) throw error
+        const { until } = call
+        await error.step({ inTransaction: (work) => inTransaction(call, work), until })
+      }
+    }
+  }
+}
+
+function createBatchRunner(
+  {
+    inTransaction,
+    metrics,
+  }: { inTransaction: InTransaction } & Pick<RunnerDependencies, 'metrics'>,
+  { run, keysOf, bytesOf }: Batch<Operation>,
+): Runner {
+  const attempt = createGroupCommit<Command<Operation>, Outcome>({
+    bytesOf,
+    ...limits.sharedTransactions,
+    onRefused: () => metrics.callsRefused.inc({ reason: 'full' }),
+    run: async (commands, { until, mayWait }) => {
+      const [first] = commands
+      if (!first) return []
+      const { caller } = first
+      // A batch that waits for a lock is its first caller's: they hold up no other channel's sends.
+      // Their events say which of the callers is a backend.
+      const call = { caller, until, isShared: !mayWait, readsFirst: true, cause: {} }
+      return inTransaction(call, (ctx) => run(ctx, commands, { mayWait }))
+    },
+  })
+  return async ({ caller, input, until, onRepeat }) => {
+    const command = { caller, input }
+    const outcome = await attempt(keysOf(command), command, until)
+    if ('error' in outcome) throw outcome.error
+    if (outcome.isRepeat) await onRepeat()
+    return outcome.result
+  }
+}

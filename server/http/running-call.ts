@@ -1,0 +1,30 @@
+import type { Caller, Cause, WriteContext } from '../core/context.ts'
+import type { ApiError } from '../core/errors.ts'
+
+/** A call that was let in, as it is run. */
+export type RunningCall = {
+  caller: Caller
+  until: number
+  gone?: () => AbortSignal
+  /** It is a batch of several callers of the app. */
+  isShared?: boolean
+}
+
+/** The same with what it was given. */
+export type AcceptedCall = Omit<RunningCall, 'isShared'> & {
+  input: never
+  onRepeat: () => Promise<void>
+  /** Counts another command of the same call; an error if the limit has no room for it. */
+  takeAnother: () => ApiError | undefined
+  /** Logs what failed in a part of the call, while the other parts are answered. */
+  logFault: (error: unknown) => void
+  /** A body that is read while it arrives. */
+  body?: AsyncIterable<Uint8Array> | undefined
+}
+export type Runner = (accepted: AcceptedCall) => Promise<unknown>
+
+/** Runs work in a transaction of the call's app. */
+export type InTransaction = <T>(
+  call: RunningCall & { readsFirst?: boolean; cause?: Cause },
+  work: (ctx: WriteContext) => Promise<T>,
+) => Promise<T>

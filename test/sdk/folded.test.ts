@@ -1,0 +1,78 @@
+import { memoryStorage } from '@parley/client'
+import { expect, test } from 'vitest'
+import { ready, until } from '../support/chat.ts'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
+
+/** Operations that meet in the outbox. */
+
+const SEND = /^POST .*\/messages$/
+const changes = (requests: string[]) =>
+  requests.filter((request) => /messages/.test(request) && !request.startsWith('GET'))
+
+test('a message that was edited before it was sent is sent as it was edited', async () => {
+  const { chat, channel } = scriptedChat({ storage: memoryStorage() })
+  const talk = channel('c')
+  await chat.connect()
+  const room = chat.channel('c')
+  chat.disconnect()
+  const out = room.send({ text: 'typo' })
+  const edited = room.edit(out.clientId, { text: 'fixed' })
+  await chat.connect()
+  expect(await edited).toMatchObject({ text: 'fixed', editedAt: null })
+  await out.sent
+  expect(talk.messages.map(({ text }) => text)).toEqual(['fixed'])
+})
+
+test('a message that was deleted before it was sent is never sent', async () => {
+  const { chat, channel, count } = scriptedChat({ storage: memoryStorage() })
+  channel('c')
+  await chat.connect()
+  const room = chat.channel('c')
+  room.watch()
+  await until(room.messages, ready)
+  chat.disconnect()
+  const out = room.send({ text: 'regretted' })
+  const deleted = room.delete(out.clientId)
+  expect(room.messages.getSnapshot().items).toEqual([])
+  await chat.connect()
+  await deleted
+  await expect(out.sent).rejects.toMatchObject({ code: 'ABORTED' })
+  expect(count(SEND)).toBe(0)
+})
+
+test('what was done to a message before its answer came follows it under its id', async () => {
+  const { chat, channel, hold, requests } = scriptedChat({ storage: memoryStorage() })
+  const talk = channel('c')
+  await chat.connect()
+  const room = chat.channel('c')
+  room.watch()
+  await until(room.messages, ready)
+  const held = hold(SEND)
+  const out = room.send({ text: 'typo' })
+  await held.asked
+  const changed = [
+    room.edit(out.clientId, { text: 'fixed' }),
+    room.react(out.clientId, '👍'),
+    room.unreact(out.clientId, '🎉'),
+  ]
+  expect(room.messages.getSnapshot().items).toMatchObject([{ text: 'fixed', reactions: [{}] }])
+  held.release()
+  await Promise.all(changed)
+  expect(talk.messages).toMatchObject([{ text: 'fixed', reactions: [{ type: '👍' }] }])
+  expect(changes(requests).slice(1)[0]).toBe('PATCH /api/channels/c/messages/c-0001')
+  await quiet()
+  expect(room.messages.getSnapshot().items).toHaveLength(1)
+})
+
+test('of a reaction and its removal that wait, only the last is sent', async () => {
+  const { chat, channel, requests } = scriptedChat({ storage: memoryStorage() })
+  channel('c').send('1')
+  await chat.connect()
+  const room = chat.channel('c')
+  chat.disconnect()
+  requests.length = 0
+  const all = [room.react('c-0001', '👍'), room.unreact('c-0001', '👍'), room.react('c-0001', '👍')]
+  await chat.connect()
+  await Promise.all(all)
+  expect(changes(requests)).toEqual(['POST /api/channels/c/messages/c-0001/reactions'])
+})
