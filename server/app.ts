@@ -27,8 +27,7 @@ import { type Calls, serveRest } from './http/rest.ts'
 import { serveTrpc } from './http/trpc.ts'
 import { boundUnreadAnswers } from './http/unread-answers.ts'
 import { createSocketGuard, serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
-import { observeListener } from './realtime/listener-watch.ts'
-import { createPostgresBroker } from './realtime/postgres-broker.ts'
+import { createNodeBroker, type NodeBrokerOptions } from './realtime/node-broker.ts'
 import { createRealtime, type RealtimeOptions } from './realtime/realtime.ts'
 import { TrpcSocket } from './realtime/trpc-socket.ts'
 
@@ -58,8 +57,9 @@ export type AppOptions = {
     RealtimeOptions,
     'presenceGraceSeconds' | 'socketsPerUser' | 'eventMemoryBytes' | 'sendMemoryBytes' | 'timings'
   > & {
-    /** The database of `db`, through which the nodes notify each other. */
+    /** The database of `db`, through which the nodes notify each other without Redis. */
     databaseUrl: string
+    redis?: NodeBrokerOptions['redis']
   }
 }
 
@@ -93,12 +93,12 @@ export function buildApp(options: AppOptions) {
 
 /** Used by calls and by real time. */
 type Shared = { admit: Admit; revocations: Revocations; lastActive: LastActive }
-type Realtime = ReturnType<typeof createRealtime>
+type Realtime = ReturnType<typeof connectRealtime>
 type Parts = Shared & { realtime: Realtime; log: FastifyBaseLogger }
 
 /** Real time on this node, with the broker that connects it to the other nodes. */
 function connectRealtime(
-  { db, metrics, access, realtime: { databaseUrl, ...settings } }: AppOptions,
+  { db, metrics, access, realtime: { databaseUrl, redis, ...settings } }: AppOptions,
   { app, nodeId, ...shared }: Shared & { app: FastifyInstance; nodeId: string },
 ) {
   // An unavailable database has a line of its own; any other error is a bug.
@@ -107,9 +107,9 @@ function connectRealtime(
     else app.log.error({ err: error }, problem)
   }
   const { timings } = settings
-  const broker = createPostgresBroker({ url: databaseUrl, nodeId, report, timings })
-  observeListener(metrics.registry, broker.listener)
-  return createRealtime({
+  const { log } = app
+  const broker = createNodeBroker({ databaseUrl, redis, nodeId, log, report, timings, metrics })
+  const realtime = createRealtime({
     ...settings,
     ...shared,
     db,
@@ -120,6 +120,7 @@ function connectRealtime(
     report,
     sockets: () => app.websocketServer.clients,
   })
+  return { ...realtime, redisState: broker.redisState }
 }
 
 /** Every operation as an instrumented call, by noun and verb. */
@@ -151,6 +152,7 @@ const servicesOf = (
   lastActive,
   pingDatabase: db.ping,
   isOutage: realtime.isOutage,
+  redis: realtime.redisState,
   isStopping: shutdown.isAnnounced,
   publisher: bus.publisher,
   ...jobs,

@@ -8,6 +8,7 @@ import { createEventBus } from '../core/event-bus.ts'
 import { sha256 } from '../core/hash.ts'
 import { acceptedTasks, createJobStaging } from '../core/jobs.ts'
 import { createMetrics } from '../core/metrics.ts'
+import { loadRedis } from '../core/redis.ts'
 import { createShutdown } from '../core/shutdown.ts'
 import { createTokens } from '../core/tokens.ts'
 import { createDb, type Db } from '../db/client.ts'
@@ -79,6 +80,10 @@ async function createServer({ config, secrets, databaseUrl, db }: Setup) {
   const bus = createEventBus()
   const { publisher } = bus
   const shutdown = createShutdown()
+  const redis = config.redis && {
+    ...config.redis,
+    connect: await loadRedis(config.redis.target),
+  }
   const staging = createJobStaging(
     acceptedTasks({ isOn: config.jobs !== 'off', hasPush: config.push !== undefined }),
   )
@@ -105,7 +110,7 @@ async function createServer({ config, secrets, databaseUrl, db }: Setup) {
       workers: workers?.state,
       providerPreferences: createProviderPreferences(config.push),
     },
-    realtime: { ...config, databaseUrl },
+    realtime: { ...config, databaseUrl, redis },
   })
   return { app, metrics, publisher, shutdown, staging, cleanup, workers, publicUrl, wsUrl }
 }

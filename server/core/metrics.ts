@@ -162,6 +162,16 @@ export function createMetrics() {
       help: 'Answers that were cut, the oldest first, because SEND_MEMORY_MB was used up.',
       registers,
     }),
+    redisTopics: new Gauge({
+      name: 'parley_redis_topics',
+      help: 'The topics whose notes this process receives through Redis.',
+      registers,
+    }),
+    notesLost: new Counter({
+      name: 'parley_redis_notes_lost_total',
+      help: 'Notes to other nodes, or payloads of them, that Redis did not take.',
+      registers,
+    }),
     gapsFilled: new Counter({
       name: 'parley_gaps_filled_total',
       help:

@@ -44,6 +44,8 @@ type WorldOptions = Partial<
   patience?: Patience
   onStatement?: (statement: string) => void
   databaseUrl?: string
+  /** Notes between nodes pass through this Redis. */
+  redis?: AppOptions['realtime']['redis']
   /** Another URL of the database, for the notes between nodes. */
   brokerUrl?: string
   /** Without, no job is staged and none is run: JOBS=off. With `isElsewhere`: JOBS=external. */
@@ -126,6 +128,7 @@ export async function createWorld({
     },
     realtime: {
       databaseUrl: options.brokerUrl ?? database.url,
+      redis: options.redis,
       presenceGraceSeconds,
       socketsPerUser,
       eventMemoryBytes,
