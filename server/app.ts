@@ -24,10 +24,15 @@ import { serveDocs } from './http/openapi/docs.ts'
 import { servePlayground } from './http/playground.ts'
 import { createRateLimits, type RateLimits } from './http/rate-limits.ts'
 import { type Calls, serveRest } from './http/rest.ts'
+import {
+  createSharedWindows,
+  type SharedWindows,
+  type SharedWindowsOptions,
+} from './http/shared-windows.ts'
 import { serveTrpc } from './http/trpc.ts'
 import { boundUnreadAnswers } from './http/unread-answers.ts'
 import { createSocketGuard, serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
-import { createNodeBroker, type NodeBrokerOptions } from './realtime/node-broker.ts'
+import { createNodeBroker } from './realtime/node-broker.ts'
 import { createRealtime, type RealtimeOptions } from './realtime/realtime.ts'
 import { TrpcSocket } from './realtime/trpc-socket.ts'
 
@@ -59,21 +64,23 @@ export type AppOptions = {
   > & {
     /** The database of `db`, through which the nodes notify each other without Redis. */
     databaseUrl: string
-    redis?: NodeBrokerOptions['redis']
   }
+  /** What the nodes share beside the database. */
+  redis?: SharedWindowsOptions | undefined
 }
 
 /** The complete server, ready to listen: every operation over REST and tRPC, and real time. */
 export function buildApp(options: AppOptions) {
   const { db, metrics, bus, shutdown, http } = options
   const nodeId = randomUUID()
-  const app = createFastify({ ...http, isStopping: shutdown.isAnnounced, metrics, nodeId })
+  const app = createFastify({ ...http, isStopping: shutdown.isEnding, metrics, nodeId })
   boundUnreadAnswers(app.server, { mostBytes: options.realtime.sendMemoryBytes, metrics })
   logOutages(db.outages, app.log)
   const shared: Shared = {
     admit: createAdmission({ poolSize: db.poolSize, metrics }),
     revocations: createRevocations(),
     lastActive: createLastActive(db),
+    sharedWindows: options.redis && createSharedWindows(options.redis),
   }
   const realtime = connectRealtime(options, { app, nodeId, ...shared })
   const { log } = app
@@ -86,19 +93,25 @@ export function buildApp(options: AppOptions) {
     unsubscribe()
     unsubscribeShutdown()
     await realtime.stop()
+    shared.sharedWindows?.close()
     await shared.lastActive.flush().catch(() => {}) // the database may be unavailable
   })
   return app
 }
 
 /** Used by calls and by real time. */
-type Shared = { admit: Admit; revocations: Revocations; lastActive: LastActive }
+type Shared = {
+  admit: Admit
+  revocations: Revocations
+  lastActive: LastActive
+  sharedWindows: SharedWindows | undefined
+}
 type Realtime = ReturnType<typeof connectRealtime>
 type Parts = Shared & { realtime: Realtime; log: FastifyBaseLogger }
 
 /** Real time on this node, with the broker that connects it to the other nodes. */
 function connectRealtime(
-  { db, metrics, access, realtime: { databaseUrl, redis, ...settings } }: AppOptions,
+  { db, metrics, access, redis, realtime: { databaseUrl, ...settings } }: AppOptions,
   { app, nodeId, ...shared }: Shared & { app: FastifyInstance; nodeId: string },
 ) {
   // An unavailable database has a line of its own; any other error is a bug.
@@ -124,11 +137,11 @@ function connectRealtime(
 }
 
 /** Every operation as an instrumented call, by noun and verb. */
-function createCalls(options: AppOptions, { admit, ...parts }: Parts) {
+function createCalls(options: AppOptions, { admit, sharedWindows, ...parts }: Parts) {
   const { db, metrics, access, http } = options
   const { tokens, adminKey } = access
   const { revocations } = parts
-  const rateLimits = createRateLimits(http.rateLimits)
+  const rateLimits = createRateLimits(http.rateLimits, sharedWindows)
   const { takeUnknownKey } = rateLimits
   return instrumentedCalls(metrics, {
     db,
@@ -143,7 +156,7 @@ function createCalls(options: AppOptions, { admit, ...parts }: Parts) {
 
 const servicesOf = (
   { db, metrics, bus, shutdown, access, urls, webhooks, jobs }: AppOptions,
-  { realtime, log, revocations, lastActive }: Omit<Parts, 'admit'>,
+  { realtime, log, revocations, lastActive }: Omit<Parts, 'admit' | 'sharedWindows'>,
 ): Services => ({
   tokens: access.tokens,
   version: limits.apiVersion,

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { z } from 'zod'
 import { parseRedisUrl } from './core/redis-url.ts'
 
@@ -22,6 +23,10 @@ export const adminKey = z
 export const hostWithPort = z
   .string()
   .regex(/^[^\s/@]+:\d+$/, 'expected hosts with their ports like wiki.intranet:80')
+export const workers = z.union(
+  [z.literal('auto').transform(() => availableParallelism()), wholeNumber(1, 256)],
+  'expected auto, or a whole number from 1 to 256',
+)
 export const redisUrl = z.string().transform((url, context) => {
   const target = parseRedisUrl(url)
   if (target) return target

@@ -13,6 +13,7 @@ import {
   secret,
   trustProxy,
   wholeNumber,
+  workers,
 } from './config-values.ts'
 import { withSchema } from './db/own-schema.ts'
 import { withSecretFiles } from './secret-files.ts'
@@ -89,6 +90,7 @@ export const Variables = z.object({
   PUSH_WORKFLOW_CHANNEL_INVITE: z.string().default('channel-invite'),
   PUSH_WORKFLOW_REACTION: z.string().default('reaction'),
   PUSH_WORKFLOW_THREAD_REPLY: z.string().default('thread-reply'),
+  WORKERS: workers.default(1),
   METRICS_PORT: wholeNumber(0, 65_535).optional(),
   METRICS_HOST: z.string().default('127.0.0.1'),
   LOG_SAMPLE: z
@@ -153,6 +155,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
       requireHttps: isProduction,
     },
     push: pushSettings(variables),
+    workers: variables.WORKERS,
     metricsPort: variables.METRICS_PORT,
     metricsHost: variables.METRICS_HOST,
     logLevel: variables.LOG_LEVEL,
@@ -202,6 +205,11 @@ function pushSettings(variables: ParsedVariables) {
     },
   }
 }
+
+/** What the first process of several tells the others, beside their environment. */
+export const handedToWorker = () => process.env[HANDED]
+export const handToWorker = (handed: string) => ({ [HANDED]: handed })
+const HANDED = 'PARLEY_WORKER'
 
 /** Also when the rest of the environment cannot be read. */
 export const isProductionProcess = () => process.env.NODE_ENV === 'production'

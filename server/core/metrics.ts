@@ -12,6 +12,7 @@ export function createMetrics() {
     name: 'parley_build_info',
     help: 'Always 1: the version of the server, and that of Node.js.',
     labelNames: ['version', 'node'] as const,
+    aggregator: 'first',
     registers,
   }).set({ version: limits.apiVersion, node: process.versions.node }, 1)
   return {

@@ -67,9 +67,9 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
     noteCaller(request.facts, caller)
     const limit = limitOf(op, caller)
     const key = rateLimitKey(limit, caller, request.credentials.ip)
-    const own = rateLimits.take(limit, key)
+    const own = await rateLimits.take(limit, key)
     const isOfApp = limit !== 'none' && 'appId' in caller
-    const window = isOfApp ? rateLimits.takeForApp(caller.appId, own) : own
+    const window = isOfApp ? await rateLimits.takeForApp(caller.appId, own) : own
     setRateLimitHeaders(request, window)
     if (window?.isExceeded)
       return answerRepeat(dependencies, implementation, { caller, raw, key, window, until, gone })

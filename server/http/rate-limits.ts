@@ -1,9 +1,12 @@
 import { type Limit, limits } from '@parley/contract'
 import { ApiError } from '../core/errors.ts'
-import { createRateWindows, secondsLeft } from './rate-windows.ts'
+import { createRateWindows, type RateWindow, secondsLeft } from './rate-windows.ts'
+import type { SharedWindows } from './shared-windows.ts'
 
 /** Calls allowed a minute, of one caller and of a whole app; 0 turns a limit off. */
 export type RateLimits = Record<Exclude<Limit, 'none'>, number> & { appRequests?: number }
+
+type MaybePromise<T> = T | Promise<T>
 
 /** A caller's window, after a call was counted in it. */
 export type RateLimitWindow = {
@@ -17,26 +20,31 @@ export type RateLimitWindow = {
 
 /**
  * Counts calls in fixed windows of a minute that start with a caller's first call. Exactly the
- * allowed number of calls passes in a window. Each node counts separately.
+ * allowed number of calls passes in a window. Each node counts separately, unless there are shared
+ * windows.
  */
-export function createRateLimits(rates: RateLimits) {
+export function createRateLimits(rates: RateLimits, shared?: SharedWindows | undefined) {
+  const { appRequests = 0 } = rates
   const counters = {
     tokens: createCounter(rates.tokens),
     messages: createCounter(rates.messages),
     requests: createCounter(rates.requests),
+    app: createCounter(appRequests),
   }
-  const { appRequests = 0 } = rates
-  const countForApp = createCounter(appRequests)
+  const count = (name: keyof typeof counters, limit: number, key: string) =>
+    shared
+      ? countTogether(shared, { key: `${name}:${key}`, limit }, () => counters[name](key))
+      : counters[name](key)
   /** Counts a call of a caller. */
-  const take = (limit: Limit, key: string): RateLimitWindow | undefined =>
-    limit === 'none' || rates[limit] === 0 ? undefined : counters[limit](key)
+  const take = (limit: Limit, key: string): MaybePromise<RateLimitWindow | undefined> =>
+    limit === 'none' || rates[limit] === 0 ? undefined : count(limit, rates[limit], key)
   /**
    * Counts a call, which its caller's `own` window let pass, for the app. A call that the app has
    * no room for does not count for its caller.
    */
-  const takeForApp = (appId: string, own: RateLimitWindow | undefined) => {
+  const takeForApp = async (appId: string, own: RateLimitWindow | undefined) => {
     if (appRequests === 0 || own?.isExceeded) return own
-    const whole = countForApp(appId)
+    const whole = await count('app', appRequests, appId)
     if (own && whole.isExceeded) own.giveBack()
     return own && !whole.isExceeded ? inBoth(own, whole) : whole
   }
@@ -92,17 +100,44 @@ function createCounter(limit: number) {
     const isExceeded = window.used >= limit
     // A refused call is not counted: otherwise a call given back later would free no room.
     if (!isExceeded) window.used += 1
-    const show = (isExceeded: boolean): RateLimitWindow => ({
-      limit,
-      remaining: limit - window.used,
-      resetSeconds: secondsLeft(window),
-      isExceeded,
-      giveBack,
-    })
-    const giveBack = () => {
+    return show({ limit, window, isExceeded, onGiveBack: () => {} })
+  }
+}
+
+/** Counts a call for all nodes; for this one if that is not possible now. */
+async function countTogether(
+  shared: SharedWindows,
+  { key, limit }: { key: string; limit: number },
+  countHere: () => RateLimitWindow,
+): Promise<RateLimitWindow> {
+  const taken = await shared.take(key, limit)
+  if (!taken) return countHere()
+  const { used, milliseconds, isExceeded } = taken
+  const window = { used, endsAt: performance.now() + milliseconds }
+  // Later it would free room in the next window.
+  const onGiveBack = () => {
+    if (performance.now() < window.endsAt) shared.giveBack(key)
+  }
+  return show({ limit, window, isExceeded, onGiveBack })
+}
+
+type Counted = {
+  limit: number
+  window: RateWindow
+  isExceeded: boolean
+  onGiveBack: () => void
+}
+
+function show({ limit, window, isExceeded, onGiveBack }: Counted): RateLimitWindow {
+  return {
+    limit,
+    remaining: limit - window.used,
+    resetSeconds: secondsLeft(window),
+    isExceeded,
+    giveBack: () => {
       window.used -= 1
-      return show(false)
-    }
-    return show(isExceeded)
+      onGiveBack()
+      return show({ limit, window, isExceeded: false, onGiveBack })
+    },
   }
 }

@@ -1,4 +1,7 @@
+import { createRateLimits } from '@parley/server/http/rate-limits'
+import { createSharedWindows } from '@parley/server/http/shared-windows'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { upTo } from '../support/events.ts'
 import { hasRedis, redisAt, startRedis } from '../support/redis.ts'
 import { sample } from '../support/scrape.ts'
 import { until } from '../support/until.ts'
@@ -82,4 +85,39 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
     await late.start()
     await until(async () => (await health(node)).checks.redis === 'ok')
   })
+
+  test('count the calls of a user together, exactly, and apart while Redis is away', async () => {
+    const limits = { ...(await redisAt(redis.url, 'limits')), patienceMs: 1_000 }
+    const [one, two] = [limits, limits].map((options) =>
+      createRateLimits(
+        { tokens: 0, messages: 10, requests: 0, appRequests: 15 },
+        createSharedWindows(options),
+      ),
+    )
+    if (!one || !two) return
+    // Both are connected once they see the same window.
+    await until(async () => {
+      const left = [await one.take('messages', 'probe'), await two.take('messages', 'probe')]
+      return left[0]?.remaining === (left[1]?.remaining ?? 0) + 1 && left[1]?.remaining !== 9
+    })
+    const windows = await Promise.all(upTo(20).flatMap(() => [take(one, 'ana'), take(two, 'ana')]))
+    expect(windows.filter((isPassed) => isPassed)).toHaveLength(10)
+    const { giveBack } = (await one.take('messages', 'ben')) ?? {}
+    for (const _ of upTo(9)) await take(two, 'ben')
+    expect(await take(two, 'ben')).toBe(false)
+    giveBack?.()
+    await until(() => take(two, 'ben'))
+    expect(await take(one, 'ben')).toBe(false)
+    await redis.kill()
+    // Never refused because Redis is away, and each counts by itself.
+    for (const limited of [one, two]) {
+      const alone = await Promise.all(upTo(12).map(() => take(limited, 'ana')))
+      expect(alone.filter((isPassed) => isPassed)).toHaveLength(10)
+    }
+    await redis.start()
+  })
 })
+
+/** Whether a message of the user may pass. */
+const take = async (limits: ReturnType<typeof createRateLimits>, user: string) =>
+  (await limits.take('messages', user))?.isExceeded === false

@@ -45,7 +45,7 @@ type WorldOptions = Partial<
   onStatement?: (statement: string) => void
   databaseUrl?: string
   /** Notes between nodes pass through this Redis. */
-  redis?: AppOptions['realtime']['redis']
+  redis?: AppOptions['redis']
   /** Another URL of the database, for the notes between nodes. */
   brokerUrl?: string
   /** Without, no job is staged and none is run: JOBS=off. With `isElsewhere`: JOBS=external. */
@@ -128,13 +128,13 @@ export async function createWorld({
     },
     realtime: {
       databaseUrl: options.brokerUrl ?? database.url,
-      redis: options.redis,
       presenceGraceSeconds,
       socketsPerUser,
       eventMemoryBytes,
       sendMemoryBytes,
       timings: { shutdownMs: 50, ...options.timings },
     },
+    redis: options.redis,
   })
   const leaks = watchForLeaks(app.server)
   const addNamesakes = createNamesakes(db)
