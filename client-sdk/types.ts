@@ -47,6 +47,11 @@ export interface Api {
          * previews, no pushes and no cleanup.
          */
         workers?: 'ok' | 'missing' | undefined
+        /**
+         * Only with REDIS_URL. `unreachable`: events of other servers arrive some seconds later,
+         * and typing and the like are not passed on.
+         */
+        redis?: 'ok' | 'unreachable' | undefined
       }
     }>
     /**

@@ -35,6 +35,15 @@ export const service = {
                 'are no previews, no pushes and no cleanup.',
               examples: ['ok'],
             }),
+          redis: z
+            .enum(['ok', 'unreachable'])
+            .optional()
+            .meta({
+              description:
+                'Only with REDIS_URL. `unreachable`: events of other servers arrive some seconds ' +
+                'later, and typing and the like are not passed on.',
+              examples: ['ok'],
+            }),
         })
         .meta({ description: 'What was checked.' }),
     }),

@@ -27,11 +27,15 @@ import { serveDocs } from './http/openapi/docs.ts'
 import { servePlayground } from './http/playground.ts'
 import { createRateLimits, type RateLimits } from './http/rate-limits.ts'
 import { type Calls, serveRest } from './http/rest.ts'
+import {
+  createSharedWindows,
+  type SharedWindows,
+  type SharedWindowsOptions,
+} from './http/shared-windows.ts'
 import { serveTrpc } from './http/trpc.ts'
 import { boundUnreadAnswers } from './http/unread-answers.ts'
 import { createSocketGuard, serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
-import { observeListener } from './realtime/listener-watch.ts'
-import { createPostgresBroker } from './realtime/postgres-broker.ts'
+import { createNodeBroker } from './realtime/node-broker.ts'
 import { createRealtime, type RealtimeOptions } from './realtime/realtime.ts'
 import { createStreams } from './realtime/streams/index.ts'
 import { TrpcSocket } from './realtime/trpc-socket.ts'
@@ -63,16 +67,18 @@ export type AppOptions = {
     RealtimeOptions,
     'presenceGraceSeconds' | 'socketsPerUser' | 'eventMemoryBytes' | 'sendMemoryBytes' | 'timings'
   > & {
-    /** The database of `db`, through which the nodes notify each other. */
+    /** The database of `db`, through which the nodes notify each other without Redis. */
     databaseUrl: string
   }
+  /** What the nodes share beside the database. */
+  redis?: SharedWindowsOptions | undefined
 }
 
 /** The complete server, ready to listen: every operation over REST and tRPC, and real time. */
 export function buildApp(options: AppOptions) {
   const { db, metrics, bus, shutdown, http } = options
   const nodeId = randomUUID()
-  const app = createFastify({ ...http, isStopping: shutdown.isAnnounced, metrics, nodeId })
+  const app = createFastify({ ...http, isStopping: shutdown.isEnding, metrics, nodeId })
   boundUnreadAnswers(app.server, { mostBytes: options.realtime.sendMemoryBytes, metrics })
   logOutages(db.outages, app.log)
   const shared: Shared = {
@@ -80,6 +86,7 @@ export function buildApp(options: AppOptions) {
     revocations: createRevocations(),
     lastActive: createLastActive(db),
     keyUses: createKeyUses(db),
+    sharedWindows: options.redis && createSharedWindows(options.redis),
   }
   const report = reporter(app.log)
   const realtime = connectRealtime(options, { app, nodeId, report, ...shared })
@@ -103,6 +110,7 @@ export function buildApp(options: AppOptions) {
     unsubscribe()
     unsubscribeShutdown()
     await realtime.stop()
+    shared.sharedWindows?.close()
     // The database may be unavailable.
     await Promise.allSettled([shared.lastActive.flush(), shared.keyUses.flush()])
   })
@@ -124,13 +132,14 @@ type Shared = {
   revocations: Revocations
   lastActive: LastActive
   keyUses: KeyUses
+  sharedWindows: SharedWindows | undefined
 }
-type Realtime = ReturnType<typeof createRealtime>
+type Realtime = ReturnType<typeof connectRealtime>
 type Parts = Shared & { realtime: Realtime; streams: Streams; log: FastifyBaseLogger }
 
 /** Real time on this node, with the broker that connects it to the other nodes. */
 function connectRealtime(
-  { db, metrics, access, realtime: { databaseUrl, ...settings } }: AppOptions,
+  { db, metrics, access, redis, realtime: { databaseUrl, ...settings } }: AppOptions,
   {
     app,
     nodeId,
@@ -139,9 +148,9 @@ function connectRealtime(
   }: Shared & { app: FastifyInstance; nodeId: string; report: Report },
 ) {
   const { timings } = settings
-  const broker = createPostgresBroker({ url: databaseUrl, nodeId, report, timings })
-  observeListener(metrics.registry, broker.listener)
-  return createRealtime({
+  const { log } = app
+  const broker = createNodeBroker({ databaseUrl, redis, nodeId, log, report, timings, metrics })
+  const realtime = createRealtime({
     ...settings,
     ...shared,
     db,
@@ -152,14 +161,15 @@ function connectRealtime(
     report,
     sockets: () => app.websocketServer.clients,
   })
+  return { ...realtime, redisState: broker.redisState }
 }
 
 /** Every operation as an instrumented call, by noun and verb. */
-function createCalls(options: AppOptions, { admit, ...parts }: Parts) {
+function createCalls(options: AppOptions, { admit, sharedWindows, ...parts }: Parts) {
   const { db, metrics, access, http } = options
   const { tokens, adminKey } = access
   const { revocations, keyUses } = parts
-  const rateLimits = createRateLimits(http.rateLimits)
+  const rateLimits = createRateLimits(http.rateLimits, sharedWindows)
   const { takeUnknownKey } = rateLimits
   return instrumentedCalls(metrics, {
     db,
@@ -182,7 +192,7 @@ function createCalls(options: AppOptions, { admit, ...parts }: Parts) {
 
 const servicesOf = (
   { db, metrics, bus, shutdown, access, urls, webhooks, jobs }: AppOptions,
-  { realtime, streams, log, revocations, lastActive }: Omit<Parts, 'admit'>,
+  { realtime, streams, log, revocations, lastActive }: Omit<Parts, 'admit' | 'sharedWindows'>,
 ): Services => ({
   tokens: access.tokens,
   version: limits.apiVersion,
@@ -192,6 +202,7 @@ const servicesOf = (
   streams,
   pingDatabase: db.ping,
   isOutage: realtime.isOutage,
+  redis: realtime.redisState,
   isStopping: shutdown.isAnnounced,
   publisher: bus.publisher,
   ...jobs,

@@ -1,5 +1,7 @@
 import { isIP } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { z } from 'zod'
+import { parseRedisUrl } from './core/redis-url.ts'
 
 export const wholeNumber = (min: number, max: number) =>
   z
@@ -21,6 +23,24 @@ export const adminKey = z
 export const hostWithPort = z
   .string()
   .regex(/^[^\s/@]+:\d+$/, 'expected hosts with their ports like wiki.intranet:80')
+export const workers = z.union(
+  [z.literal('auto').transform(() => availableParallelism()), wholeNumber(1, 256)],
+  'expected auto, or a whole number from 1 to 256',
+)
+export const redisUrl = z.string().transform((url, context) => {
+  const target = parseRedisUrl(url)
+  if (target) return target
+  context.addIssue({
+    code: 'custom',
+    message:
+      'expected redis://host:port, redis+sentinel://host:port,host:port/name or ' +
+      'redis+cluster://host:port,host:port, with rediss for TLS',
+  })
+  return z.NEVER
+})
+export const redisPrefix = z
+  .string()
+  .regex(/^[\w.-]{1,50}$/, 'expected at most 50 of letters, digits, point, - and _')
 export const trustProxy = z.string().optional().transform(parseTrustProxy)
 
 function splitList(value: string) {

@@ -8,9 +8,12 @@ import {
   httpUrl,
   list,
   origin,
+  redisPrefix,
+  redisUrl,
   secret,
   trustProxy,
   wholeNumber,
+  workers,
 } from './config-values.ts'
 import { withSchema } from './db/own-schema.ts'
 import { withSecretFiles } from './secret-files.ts'
@@ -54,6 +57,8 @@ export const Variables = z.object({
   DATA_DIR: z.string().default('.data'),
   DATABASE_POOL_SIZE: wholeNumber(2, 1_000).default(10),
   DATABASE_WAIT_SECONDS: wholeNumber(0, 600).default(30),
+  REDIS_URL: redisUrl.optional(),
+  REDIS_PREFIX: redisPrefix.default('parley'),
   ADMIN_API_KEY: adminKey.optional(),
   JWT_SECRET: secret.optional(),
   JWT_PREVIOUS_SECRETS: list.pipe(z.array(secret)).default([]),
@@ -88,6 +93,7 @@ export const Variables = z.object({
   PUSH_WORKFLOW_CHANNEL_INVITE: z.string().default('channel-invite'),
   PUSH_WORKFLOW_REACTION: z.string().default('reaction'),
   PUSH_WORKFLOW_THREAD_REPLY: z.string().default('thread-reply'),
+  WORKERS: workers.default(1),
   METRICS_PORT: wholeNumber(0, 65_535).optional(),
   METRICS_HOST: z.string().default('127.0.0.1'),
   LOG_SAMPLE: z
@@ -122,6 +128,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
     dataDir: resolve(variables.DATA_DIR),
     poolSize: variables.DATABASE_POOL_SIZE,
     waitSeconds: variables.DATABASE_WAIT_SECONDS,
+    redis: variables.REDIS_URL && { target: variables.REDIS_URL, prefix: variables.REDIS_PREFIX },
     adminKey: variables.ADMIN_API_KEY,
     hasConsole: variables.CONSOLE === 'on',
     jwtSecret: variables.JWT_SECRET,
@@ -154,6 +161,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
       requireHttps: isProduction,
     },
     push: pushSettings(variables),
+    workers: variables.WORKERS,
     metricsPort: variables.METRICS_PORT,
     metricsHost: variables.METRICS_HOST,
     logLevel: variables.LOG_LEVEL,
@@ -203,6 +211,11 @@ function pushSettings(variables: ParsedVariables) {
     },
   }
 }
+
+/** What the first process of several tells the others, beside their environment. */
+export const handedToWorker = () => process.env[HANDED]
+export const handToWorker = (handed: string) => ({ [HANDED]: handed })
+const HANDED = 'PARLEY_WORKER'
 
 /** Also when the rest of the environment cannot be read. */
 export const isProductionProcess = () => process.env.NODE_ENV === 'production'

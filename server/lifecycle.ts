@@ -12,13 +12,15 @@ type ProcessOptions = {
   beforeStop?: () => Promise<void>
   /** Filled by `start`. */
   stopFunctions: StopFunction[]
+  /** What it does on SIGHUP, and then goes on; without, it stops. */
+  onHangup?: () => (() => void) | undefined
 }
 
 /**
  * Runs a process from start to exit. On a signal, or when the start fails, everything that was
  * started is stopped in reverse order. A second signal exits at once.
  */
-export function runProcess({ start, beforeStop, stopFunctions }: ProcessOptions) {
+export function runProcess({ start, beforeStop, stopFunctions, onHangup }: ProcessOptions) {
   let isStopping = false
   const stop = async (exitCode: number) => {
     isStopping = true
@@ -33,6 +35,8 @@ export function runProcess({ start, beforeStop, stopFunctions }: ProcessOptions)
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
+      const goOn = signal === 'SIGHUP' ? onHangup?.() : undefined
+      if (goOn) return goOn()
       if (isStopping) process.exit(1)
       void stop(0)
     })

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 /** The variables whose value may be in a file instead, as orchestrators mount secrets. */
 export const secretVariables = [
   'DATABASE_URL',
+  'REDIS_URL',
   'ADMIN_API_KEY',
   'JWT_SECRET',
   'JWT_PREVIOUS_SECRETS',

@@ -8,6 +8,7 @@ import { createEventBus } from '../core/event-bus.ts'
 import { sha256 } from '../core/hash.ts'
 import { acceptedTasks, createJobStaging } from '../core/jobs.ts'
 import { createMetrics } from '../core/metrics.ts'
+import { loadRedis } from '../core/redis.ts'
 import { createShutdown } from '../core/shutdown.ts'
 import { createTokens } from '../core/tokens.ts'
 import { createDb, type Db } from '../db/client.ts'
@@ -26,31 +27,67 @@ import { localUrl, wsUrlOf } from '../urls.ts'
 import { listenError } from './listen-error.ts'
 import { prepareSchema } from './open.ts'
 import { serveMetrics } from './serve-metrics.ts'
+import { startWorkers } from './start-workers.ts'
+import { type Handed, handed } from './worker-link.ts'
+import { followFirstProcess, runsJobs } from './worker-process.ts'
 
 const stopFunctions: StopFunction[] = []
 /** Nothing is announced before the server listens. */
 let beforeStop = async () => {}
 
+/** Nothing is to be replaced before there are worker processes. */
+let onHangup: (() => void) | undefined
+
 /** `parley start`: the server, with its database unless that is given, and its jobs. */
 export const start = () =>
-  runProcess({ start: startServer, beforeStop: () => beforeStop(), stopFunctions })
+  runProcess({
+    start: startServer,
+    beforeStop: () => beforeStop(),
+    stopFunctions,
+    onHangup: () => onHangup,
+  })
 
 async function startServer(stop: (exitCode?: number) => void) {
   const config = readConfig()
+  const worker = handed()
   if (config.isStartedByNpm) stopWithParent(stop)
+  const databaseUrl =
+    worker?.databaseUrl ?? config.databaseUrl ?? (await startEmbedded(config, stop))
+  if (worker || config.workers === 1) return serve({ config, worker, databaseUrl, stop })
+  const pool = await startWorkers({ config, databaseUrl, stopFunctions })
+  beforeStop = pool.stop
+  // That of a terminal which was closed is an end.
+  if (!process.stdout.isTTY) onHangup = pool.roll
+}
+
+type Given = Pick<Setup, 'config' | 'worker' | 'databaseUrl'> & { stop: () => void }
+
+/** Serves in this process. */
+async function serve({ config, worker, databaseUrl, stop }: Given) {
   const secrets = config.isProduction ? undefined : developmentSecrets(config.dataDir)
-  const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, stop))
-  const db = await openDatabase(databaseUrl, config)
-  const setup = { config, secrets, databaseUrl, db }
+  if (!worker) await prepareSchema(databaseUrl, config)
+  const db = createDb({ url: databaseUrl, poolSize: config.poolSize, applicationName: 'parley' })
+  stopFunctions.push(() => db.end({ timeout: 3 }))
+  const setup = { config, worker, secrets, databaseUrl, db }
   const server = await createServer(setup)
   const { app, metrics, cleanup } = server
   // Unless jobs are off, the cleanup runs as one of them.
-  stopFunctions.push(config.jobs === 'off' ? cleanup.start() : cleanup.stop)
+  const cleansUp = config.jobs === 'off' && runsJobs(worker)
+  stopFunctions.push(cleansUp ? cleanup.start() : cleanup.stop)
   stopFunctions.push(() => closeInTime(app))
   await app.ready()
 
   await startBackground(setup, server)
-  stopFunctions.push(...(await serveMetrics({ config, metrics, db, databaseUrl })))
+  if (worker)
+    onHangup = followFirstProcess(setup, {
+      ...server,
+      stopFunctions,
+      stop: (before) => {
+        beforeStop = before ?? beforeStop
+        stop()
+      },
+    })
+  else stopFunctions.push(...(await serveMetrics({ config, metrics, db, databaseUrl })))
   if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
   // Last: a server that says "Server listening" has everything it needs.
   const { port, host } = config
@@ -60,6 +97,7 @@ async function startServer(stop: (exitCode?: number) => void) {
 }
 
 type Setup = {
+  worker: Handed | undefined
   config: Config
   secrets: ReturnType<typeof developmentSecrets> | undefined
   databaseUrl: string
@@ -68,7 +106,7 @@ type Setup = {
 type Server = Awaited<ReturnType<typeof createServer>>
 
 /** Creates the parts of a server. Nothing runs yet. */
-async function createServer({ config, secrets, databaseUrl, db }: Setup) {
+async function createServer({ config, worker, secrets, databaseUrl, db }: Setup) {
   const jwtSecret = config.jwtSecret ?? secrets?.jwtSecret ?? ''
   const tokens = await createTokens([jwtSecret, ...config.previousJwtSecrets])
   const adminKey = config.adminKey ?? secrets?.adminKey
@@ -79,6 +117,10 @@ async function createServer({ config, secrets, databaseUrl, db }: Setup) {
   const bus = createEventBus()
   const { publisher } = bus
   const shutdown = createShutdown()
+  const redis = config.redis && {
+    ...config.redis,
+    connect: await loadRedis(config.redis.target),
+  }
   const staging = createJobStaging(
     acceptedTasks({ isOn: config.jobs !== 'off', hasPush: config.push !== undefined }),
   )
@@ -97,7 +139,12 @@ async function createServer({ config, secrets, databaseUrl, db }: Setup) {
     metrics,
     bus,
     shutdown,
-    http: { ...config, hasDocsPage: !config.isProduction, demoApiKey: secrets?.demoApiKey },
+    http: {
+      ...config,
+      worker: worker?.number,
+      hasDocsPage: !config.isProduction,
+      demoApiKey: secrets?.demoApiKey,
+    },
     access: { tokens, adminKey, userAdminAccess: config.userAdminAccess },
     urls: { publicUrl, wsUrl, inviteUrl: config.inviteUrl },
     webhooks: config.webhooks,
@@ -108,16 +155,17 @@ async function createServer({ config, secrets, databaseUrl, db }: Setup) {
       providerPreferences: createProviderPreferences(config.push),
     },
     realtime: { ...config, databaseUrl },
+    redis,
   })
   return { app, metrics, publisher, shutdown, staging, cleanup, workers, publicUrl, wsUrl }
 }
 
 /** Starts the jobs of this process, or watches that another one runs them. */
-async function startBackground({ config, databaseUrl, db }: Setup, server: Server) {
+async function startBackground({ config, worker, databaseUrl, db }: Setup, server: Server) {
   const { workers, staging, publisher, metrics, cleanup } = server
   const { log } = server.app
   if (workers) stopFunctions.push(workers.start(log))
-  if (config.jobs === 'on')
+  if (config.jobs === 'on' && runsJobs(worker))
     stopFunctions.push(
       await startJobs({ ...config, db, databaseUrl, staging, publisher, metrics, cleanup, log }),
     )
@@ -130,8 +178,9 @@ async function announceShutdown({ shutdownDelayMs }: Config, { app, shutdown }: 
 }
 
 /** One line of the log in production; addresses and generated keys on the screen elsewhere. */
-function announceStart({ config, secrets, databaseUrl }: Setup, server: Server) {
+function announceStart({ config, worker, secrets, databaseUrl }: Setup, server: Server) {
   const { app, publicUrl, wsUrl } = server
+  if (worker && !worker.announces) return
   for (const line of warningsOf(config, wsUrl())) processLog.warn(line)
   if (config.isProduction) {
     const urls = { baseUrl: publicUrl(), webSocket: wsUrl() }
@@ -161,13 +210,6 @@ async function startEmbedded({ dataDir }: Config, stop: (exitCode: number) => vo
   })
   stopFunctions.push(() => postgres.stop())
   return postgres.url
-}
-
-async function openDatabase(url: string, config: Config): Promise<Db> {
-  await prepareSchema(url, config)
-  const db = createDb({ url, poolSize: config.poolSize, applicationName: 'parley' })
-  stopFunctions.push(() => db.end({ timeout: 3 }))
-  return db
 }
 
 const portOf = (address: AddressInfo | string | null) =>

@@ -5,6 +5,7 @@ import type { EventPublisher } from '../core/event-bus.ts'
 import { acceptedTasks, createJobStaging } from '../core/jobs.ts'
 import { logFormat } from '../core/log-format.ts'
 import { createMetrics, type Metrics } from '../core/metrics.ts'
+import { loadRedis } from '../core/redis.ts'
 import { createDb } from '../db/client.ts'
 import { logOutages } from '../db/outages.ts'
 import { createCleanup } from '../jobs/cleanup.ts'
@@ -12,7 +13,7 @@ import { startJobs } from '../jobs/index.ts'
 import { runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
 import type { Broker } from '../realtime/broker.ts'
 import { hintOf } from '../realtime/hints.ts'
-import { createPostgresBroker } from '../realtime/postgres-broker.ts'
+import { createNodeBroker } from '../realtime/node-broker.ts'
 import { prepareSchema } from './open.ts'
 import { serveMetrics } from './serve-metrics.ts'
 
@@ -35,9 +36,12 @@ async function start(stop: () => void) {
   const nodeId = randomUUID()
   const log = pino(logFormat(config.logLevel, nodeId))
   logOutages(db.outages, log)
-  const broker = createPostgresBroker({
-    url: databaseUrl,
+  const broker = createNodeBroker({
+    databaseUrl,
+    redis: config.redis && { ...config.redis, connect: await loadRedis(config.redis.target) },
     nodeId,
+    log,
+    metrics,
     report: (error, problem) => log.warn({ err: error }, problem),
   })
   stopFunctions.push(() => broker.stop())

@@ -74,6 +74,8 @@ export type Services = {
   pingDatabase: () => Promise<unknown>
   /** Whether sockets are closed and refused because the database was out of reach for too long. */
   isOutage: () => boolean
+  /** Whether notes between nodes pass through Redis; only with REDIS_URL. */
+  redis?: (() => RedisState) | undefined
   /** Whether the process is about to stop. */
   isStopping: () => boolean
   erasure: Erasure
@@ -86,6 +88,7 @@ export type Services = {
   providerPreferences: (userId: string) => Promise<ProviderPreferences>
 }
 export type WorkersState = 'ok' | 'missing'
+export type RedisState = 'ok' | 'unreachable'
 export type ProviderPreferences = { channels: unknown[]; workflows: unknown[] }
 /** Who may administer users by a bearer token: every user, or only holders of an admin token. */
 export type UserAdminAccess = 'bearer' | 'server'

@@ -102,6 +102,7 @@ function createGauges(registry: Registry) {
     up: new Gauge({
       name: 'parley_database_up',
       help: 'Whether the database answered when this was collected.',
+      aggregator: 'min',
       registers,
     }),
     poolSize: new Gauge({

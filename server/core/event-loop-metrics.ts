@@ -15,6 +15,7 @@ export function observeEventLoop(registry: Registry) {
     name: 'parley_event_loop_delay_seconds',
     help: 'Quantiles of the delay of the event loop since the last collection; 1 is the longest.',
     labelNames: ['quantile'] as const,
+    aggregator: 'max',
     registers: [registry],
     collect() {
       for (const quantile of QUANTILES) {

@@ -1,9 +1,12 @@
 import { stdTimeFunctions } from 'pino'
 
-/** How all our lines look: levels by name, times that people read, and which node wrote them. */
-export const logFormat = (level: string, nodeId?: string) => ({
+/**
+ * How all our lines look: levels by name, times that people read, which node wrote them, and which
+ * of the processes that share a port.
+ */
+export const logFormat = (level: string, nodeId?: string, worker?: number) => ({
   level,
-  base: nodeId === undefined ? null : { node: nodeId.slice(0, 8) },
+  base: nodeId === undefined ? null : { node: nodeId.slice(0, 8), ...(worker && { worker }) },
   timestamp: stdTimeFunctions.isoTime,
   formatters: { level: (label: string) => ({ level: label }) },
 })

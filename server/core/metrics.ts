@@ -12,6 +12,7 @@ export function createMetrics() {
     name: 'parley_build_info',
     help: 'Always 1: the version of the server, and that of Node.js.',
     labelNames: ['version', 'node'] as const,
+    aggregator: 'first',
     registers,
   }).set({ version: limits.apiVersion, node: process.versions.node }, 1)
   return {
@@ -160,6 +161,16 @@ export function createMetrics() {
     answersCut: new Counter({
       name: 'parley_answers_cut_total',
       help: 'Answers that were cut, the oldest first, because SEND_MEMORY_MB was used up.',
+      registers,
+    }),
+    redisTopics: new Gauge({
+      name: 'parley_redis_topics',
+      help: 'The topics whose notes this process receives through Redis.',
+      registers,
+    }),
+    notesLost: new Counter({
+      name: 'parley_redis_notes_lost_total',
+      help: 'Notes to other nodes, or payloads of them, that Redis did not take.',
       registers,
     }),
     gapsFilled: new Counter({

@@ -9,8 +9,16 @@ export type Shutdown = ReturnType<typeof createShutdown>
 export function createShutdown() {
   const listeners = new Set<(milliseconds: number) => void>()
   let isAnnounced = false
+  let isEnding = false
+  const end = async (milliseconds: number) => {
+    isEnding = true
+    for (const listener of listeners) listener(milliseconds)
+    await setTimeout(milliseconds)
+  }
   return {
     isAnnounced: () => isAnnounced,
+    /** Whether each connection is to end with its next answer. */
+    isEnding: () => isEnding,
     /** Listeners learn how much time there is. */
     subscribe: (listener: (milliseconds: number) => void) => {
       listeners.add(listener)
@@ -19,8 +27,9 @@ export function createShutdown() {
     /** Resolves when the time is over. */
     announce: async (milliseconds: number) => {
       isAnnounced = true
-      for (const listener of listeners) listener(milliseconds)
-      await setTimeout(milliseconds)
+      await end(milliseconds)
     },
+    /** Another process of this server takes over, so /health remains as it is. */
+    handOver: end,
   }
 }

@@ -4,7 +4,7 @@ import { type Implements, implementWithoutConnection } from '../core/operation.t
 
 const health = implementWithoutConnection(
   contract.service.health,
-  async ({ services: { version, workers, isStopping, isOutage, pingDatabase } }) => {
+  async ({ services: { version, workers, redis, isStopping, isOutage, pingDatabase } }) => {
     if (isStopping()) throw new ApiError('UNAVAILABLE', 'The server is about to stop')
     await pingDatabase()
     if (isOutage())
@@ -12,7 +12,11 @@ const health = implementWithoutConnection(
         'UNAVAILABLE',
         'The server refuses sockets until the database is back for it',
       )
-    const checks = { database: 'ok' as const, ...(workers && { workers: workers() }) }
+    const checks = {
+      database: 'ok' as const,
+      ...(workers && { workers: workers() }),
+      ...(redis && { redis: redis() }),
+    }
     return { status: 'ok' as const, version, checks }
   },
 )

@@ -50,21 +50,21 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
     const limit = limitOf(op, caller)
     const key = rateLimitKey(limit, caller, request.credentials.ip)
     const ownLimits = ownLimitsOf(caller)
-    const take = () => {
-      const own = rateLimits.take(limit, key, ownLimits)
+    const take = async () => {
+      const own = await rateLimits.take(limit, key, ownLimits)
       const isOfApp = limit !== 'none' && 'appId' in caller
-      const window = isOfApp ? rateLimits.takeForApp(caller.appId, own, ownLimits) : own
+      const window = isOfApp ? await rateLimits.takeForApp(caller.appId, own, ownLimits) : own
       setRateLimitHeaders(request, window)
       return window
     }
-    const window = take()
+    const window = await take()
     if (window?.isExceeded)
       return answerRepeat(dependencies, implementation, { caller, raw, key, window, until, gone })
     requireScope(op, caller)
     const input = parse(op, raw) as never // by the schema that the implementation was typed with
     const onRepeat = async () => setRateLimitHeaders(request, window?.giveBack())
-    const takeAnother = () => {
-      const next = take()
+    const takeAnother = async () => {
+      const next = await take()
       return next?.isExceeded ? refusalOf(next) : undefined
     }
     const { body, logFault } = request

@@ -28,7 +28,7 @@ export function createEachRunner(each: Each<Operation>, options: EachRunnerOptio
     const { caller } = call
     await use(call, (db) => each.check({ db, caller, services }, input))
     const outcomes: EachOutcome[] = []
-    const inputs = withinLimit(each.inputsOf(input), call)
+    const inputs = await withinLimit(each.inputsOf(input), call)
     for (let start = 0; start < inputs.length; start += AT_ONCE) {
       const some = inputs.slice(start, start + AT_ONCE)
       outcomes.push(...(await runSome(each.part, { inputs: some, call, options })))
@@ -43,12 +43,14 @@ type Call = Omit<AcceptedCall, 'input'>
 type Some = { inputs: Given[]; call: Call; options: EachRunnerOptions }
 
 /** The call was counted once: each further command counts too, and may be over the limit. */
-function withinLimit(inputs: Given[], { takeAnother }: Call): Given[] {
+async function withinLimit(inputs: Given[], { takeAnother }: Call): Promise<Given[]> {
   let refusal: ApiError | undefined
-  return inputs.map((input, index) => {
-    if (index > 0) refusal ??= takeAnother()
-    return refusal ?? input
-  })
+  const within: Given[] = []
+  for (const input of inputs) {
+    if (within.length > 0) refusal ??= await takeAnother()
+    within.push(refusal ?? input)
+  }
+  return within
 }
 
 async function runSome(part: Batch<Operation>, { inputs, call, options }: Some) {

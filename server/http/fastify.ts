@@ -23,7 +23,9 @@ export type FastifyOptions = {
   /** The share of requests that succeeded in time of which there is a line in the log. */
   logSample: number
   nodeId: string
-  /** Whether proxies should send their requests elsewhere. */
+  /** The number of this process, if several share the port. */
+  worker?: number | undefined
+  /** Whether clients should send their next requests over other connections. */
   isStopping: () => boolean
   metrics: Pick<Metrics, 'responses'>
 }
@@ -81,8 +83,9 @@ const serverOptions = ({
   trustProxy,
   logLevel,
   nodeId,
-}: Pick<FastifyOptions, 'trustProxy' | 'logLevel' | 'nodeId'>) => ({
-  logger: logFormat(logLevel, nodeId),
+  worker,
+}: Pick<FastifyOptions, 'trustProxy' | 'logLevel' | 'nodeId' | 'worker'>) => ({
+  logger: logFormat(logLevel, nodeId, worker),
   logController: new LogController({
     disableRequestLogging: true,
     requestIdLogLabel: 'requestId',

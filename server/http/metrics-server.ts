@@ -8,42 +8,66 @@ import type { Metrics } from '../core/metrics.ts'
 import { createMetricsLease } from '../core/metrics-lease.ts'
 import type { Db } from '../db/client.ts'
 
-type MetricsServerOptions = {
-  db: Db
-  databaseUrl: string
-  poolSize: number
-  port: number
-  host: string
+type Observed = { db: Db; databaseUrl: string; poolSize: number }
+type Address = { port: number; host: string }
+
+/** Observes what a process shows beside its own counters. */
+export function observeProcess(metrics: Metrics, { db, databaseUrl, poolSize }: Observed) {
+  const { registry } = metrics
+  collectDefaultMetrics({ register: registry })
+  const stopObserving = observeEventLoop(registry)
+  const lease = createMetricsLease(databaseUrl)
+  return {
+    /** To be called before the metrics are read. */
+    update: observeDatabase(metrics, { db, poolSize, isReporter: lease.isHeld }),
+    stop: async () => {
+      stopObserving()
+      await lease.release()
+    },
+  }
 }
+
+/** Serves the metrics of this process. */
+export async function startMetricsServer(
+  metrics: Metrics,
+  { port, host, ...observed }: Observed & Address,
+) {
+  const { registry } = metrics
+  const { update, stop } = observeProcess(metrics, observed)
+  const read = async () => {
+    await update()
+    return { text: await registry.metrics(), contentType: registry.contentType }
+  }
+  const server = await startTextServer({ port, host, read })
+  return {
+    port: server.port,
+    stop: async () => {
+      await stop()
+      await server.stop()
+    },
+  }
+}
+
+type Text = { text: string; contentType: string }
 
 /**
  * Serves `GET /metrics` on a separate port, which should not be reachable from the internet: on any
  * free one if it is 0.
  */
-export async function startMetricsServer(
-  metrics: Metrics,
-  { db, databaseUrl, poolSize, port, host }: MetricsServerOptions,
-) {
-  const { registry } = metrics
-  collectDefaultMetrics({ register: registry })
-  const stopObserving = observeEventLoop(registry)
-  const lease = createMetricsLease(databaseUrl)
-  const updateDatabaseMetrics = observeDatabase(metrics, {
-    db,
-    poolSize,
-    isReporter: lease.isHeld,
-  })
+export async function startTextServer({
+  port,
+  host,
+  read,
+}: Address & { read: () => Promise<Text> }) {
   const server = createServer(async (request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') return response.writeHead(404).end()
-    await updateDatabaseMetrics()
-    response.writeHead(200, { 'content-type': registry.contentType }).end(await registry.metrics())
+    const { text, contentType } = await read()
+    response.writeHead(200, { 'content-type': contentType }).end(text)
   }).listen(port, host)
   await once(server, 'listening')
   return {
     port: (server.address() as AddressInfo).port, // it listens on a port
     stop: async () => {
-      stopObserving()
-      await lease.release()
       server.close()
       server.closeAllConnections()
     },

@@ -1,6 +1,7 @@
 import { type Limit, limits } from '@parley/contract'
 import { ApiError } from '../core/errors.ts'
-import { createRateWindows, secondsLeft } from './rate-windows.ts'
+import { createRateWindows, type RateWindow, secondsLeft } from './rate-windows.ts'
+import type { SharedWindows } from './shared-windows.ts'
 
 /** Calls allowed a minute, of one caller and of a whole app; 0 turns a limit off. */
 export type RateLimits = Record<Exclude<Limit, 'none' | 'appends'>, number> & {
@@ -10,6 +11,8 @@ export type RateLimits = Record<Exclude<Limit, 'none' | 'appends'>, number> & {
 
 /** The limits of an app that differ from the server's. */
 type OwnLimits = { [Name in keyof RateLimits]?: number | null }
+
+type MaybePromise<T> = T | Promise<T>
 
 /** A caller's window, after a call was counted in it. */
 export type RateLimitWindow = {
@@ -23,31 +26,47 @@ export type RateLimitWindow = {
 
 /**
  * Counts calls in fixed windows of a minute that start with a caller's first call. Exactly the
- * allowed number of calls passes in a window. Each node counts separately.
+ * allowed number of calls passes in a window. Each node counts separately, unless there are shared
+ * windows.
  */
-export function createRateLimits({ appends = 0, ...given }: RateLimits) {
+export function createRateLimits(
+  { appends = 0, appRequests = 0, ...given }: RateLimits,
+  shared?: SharedWindows | undefined,
+) {
   const rates = { ...given, appends }
   const counters = {
     tokens: createCounter(),
     messages: createCounter(),
     requests: createCounter(),
     appends: createCounter(),
+    app: createCounter(),
   }
-  const countForApp = createCounter()
+  const count = (name: keyof typeof counters, limit: number, key: string) =>
+    shared
+      ? countTogether(shared, { key: `${name}:${key}`, limit }, () => counters[name](key, limit))
+      : counters[name](key, limit)
   /** Counts a call of a caller, whose app may have limits of its `own`. */
-  const take = (limit: Limit, key: string, own?: OwnLimits): RateLimitWindow | undefined => {
+  const take = (
+    limit: Limit,
+    key: string,
+    own?: OwnLimits,
+  ): MaybePromise<RateLimitWindow | undefined> => {
     if (limit === 'none') return undefined
     const most = own?.[limit] ?? rates[limit]
-    return most === 0 ? undefined : counters[limit](key, most)
+    return most === 0 ? undefined : count(limit, most, key)
   }
   /**
    * Counts a call, which its caller's `own` window let pass, for the app. A call that the app has
    * no room for does not count for its caller.
    */
-  const takeForApp = (appId: string, own: RateLimitWindow | undefined, limits?: OwnLimits) => {
-    const most = limits?.appRequests ?? rates.appRequests ?? 0
+  const takeForApp = async (
+    appId: string,
+    own: RateLimitWindow | undefined,
+    ownLimits?: OwnLimits,
+  ) => {
+    const most = ownLimits?.appRequests ?? appRequests
     if (most === 0 || own?.isExceeded) return own
-    const whole = countForApp(appId, most)
+    const whole = await count('app', most, appId)
     if (own && whole.isExceeded) own.giveBack()
     return own && !whole.isExceeded ? inBoth(own, whole) : whole
   }
@@ -103,18 +122,45 @@ function createCounter() {
     const isExceeded = window.used >= limit
     // A refused call is not counted: otherwise a call given back later would free no room.
     if (!isExceeded) window.used += 1
-    const show = (isExceeded: boolean): RateLimitWindow => ({
-      limit,
-      // A limit may have been lowered meanwhile.
-      remaining: Math.max(0, limit - window.used),
-      resetSeconds: secondsLeft(window),
-      isExceeded,
-      giveBack,
-    })
-    const giveBack = () => {
+    return show({ limit, window, isExceeded, onGiveBack: () => {} })
+  }
+}
+
+/** Counts a call for all nodes; for this one if that is not possible now. */
+async function countTogether(
+  shared: SharedWindows,
+  { key, limit }: { key: string; limit: number },
+  countHere: () => RateLimitWindow,
+): Promise<RateLimitWindow> {
+  const taken = await shared.take(key, limit)
+  if (!taken) return countHere()
+  const { used, milliseconds, isExceeded } = taken
+  const window = { used, endsAt: performance.now() + milliseconds }
+  // Later it would free room in the next window.
+  const onGiveBack = () => {
+    if (performance.now() < window.endsAt) shared.giveBack(key)
+  }
+  return show({ limit, window, isExceeded, onGiveBack })
+}
+
+type Counted = {
+  limit: number
+  window: RateWindow
+  isExceeded: boolean
+  onGiveBack: () => void
+}
+
+function show({ limit, window, isExceeded, onGiveBack }: Counted): RateLimitWindow {
+  return {
+    limit,
+    // A limit may have been lowered meanwhile.
+    remaining: Math.max(0, limit - window.used),
+    resetSeconds: secondsLeft(window),
+    isExceeded,
+    giveBack: () => {
       window.used -= 1
-      return show(false)
-    }
-    return show(isExceeded)
+      onGiveBack()
+      return show({ limit, window, isExceeded: false, onGiveBack })
+    },
   }
 }

@@ -1,5 +1,5 @@
 /** What a caller has used of a window, which ends at `endsAt` of the monotonic clock. */
-type RateWindow = { used: number; endsAt: number }
+export type RateWindow = { used: number; endsAt: number }
 
 /**
  * Fixed windows, each from the first look at its key. A clock that is set moves none of them.

@@ -15,7 +15,7 @@ export type AcceptedCall = Omit<RunningCall, 'isShared'> & {
   input: never
   onRepeat: () => Promise<void>
   /** Counts another command of the same call; an error if the limit has no room for it. */
-  takeAnother: () => ApiError | undefined
+  takeAnother: () => Promise<ApiError | undefined>
   /** Logs what failed in a part of the call, while the other parts are answered. */
   logFault: (error: unknown) => void
   /** A body that is read while it arrives. */

@@ -41,8 +41,20 @@ export type PresenceNote = {
 }
 export type ProfileChange = { appId: string; user: UserSummary }
 
+/** The topics that a node wants notes about. What concerns users beyond a topic comes anyway. */
+export interface Interest {
+  /** Each call is ended by one of `unfollow`. */
+  follow(topic: string): void
+  unfollow(topic: string): void
+  /**
+   * Resolves when notes about all followed topics arrive; if that takes too long, or fails, soon,
+   * and `onMissedNotes` is called once they do. Undefined: they arrive already, or cannot now.
+   */
+  settled(): Promise<void> | undefined
+}
+
 /** Carries notes between the nodes of one database. A node does not receive its own. */
-export interface Broker {
+export interface Broker extends Interest {
   /** `onMissedNotes` is called whenever notes may have been missed, with for how long. */
   start(listener: {
     onNote(note: NodeNote): void

@@ -1,6 +1,7 @@
 import { limits, parseTopic } from '@parley/contract'
 import type { Admit } from '../core/admission.ts'
 import type { Db, Tx } from '../db/client.ts'
+import type { Interest } from './broker.ts'
 import { coalesce } from './coalesce.ts'
 import { type SubscribeGrant, type SubscribeRequest, selectGrants } from './grants.ts'
 import type { DurablePublication } from './publication.ts'
@@ -10,18 +11,22 @@ type TopicOffset = [topic: string, after: number]
 
 export type EventLog = ReturnType<typeof createEventLog>
 
+type EventLogOptions = { db: Db; admit: Admit; interest: Pick<Interest, 'settled'> }
+
 /** How many topics one statement authorises, in at most 20 frames. */
 const TOPICS_PER_STATEMENT = 1_000
 const LEAST_FRAME_SIZE = TOPICS_PER_STATEMENT / 20
 
 /** What the hub reads from the database. */
-export function createEventLog({ db, admit }: { db: Db; admit: Admit }) {
+export function createEventLog({ db, admit, interest }: EventLogOptions) {
   /**
    * Authorises all requests of a frame by one snapshot. Concurrent frames of an app share a
    * statement.
    */
   const authorise = coalesce<SubscribeRequest[], SubscribeGrant[]>(
     async (frames, appId) => {
+      // What is committed after the query is announced to this node.
+      await interest.settled()
       const until = db.newDeadline()
       const grants = await admit({ appId, lane: 'subscribes', until }, () =>
         db.use((db) => selectGrants(db, frames), until),

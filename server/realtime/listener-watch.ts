@@ -45,6 +45,7 @@ export function observeListener(
   new Gauge({
     name: 'parley_listener_up',
     help: 'Whether the notes that this node sends itself arrive, as those of other nodes do.',
+    aggregator: 'min',
     registers,
     collect() {
       this.set(isUp() ? 1 : 0)
@@ -53,6 +54,7 @@ export function observeListener(
   new Gauge({
     name: 'parley_listener_lag_seconds',
     help: 'How long the last note to itself was under way, or how long one has been.',
+    aggregator: 'max',
     registers,
     collect() {
       this.set(lagSeconds())

@@ -30,6 +30,11 @@ export function createNoteCounts({ silentMs, onMissed }: NoteCountsOptions) {
       if (isNew && number > 1) onMissed(silentMs)
       if (known && number > known.number + 1) onMissed(now - known.heardAt)
     },
+    /** The node has sent a payload without a number of its own; this was the last number. */
+    heard: (nodeId: string, number: number) => {
+      if (senders.has(nodeId)) return
+      senders.set(nodeId, { number, heardAt: performance.now(), isBeating: false })
+    },
     /** The node has stopped, and has sent everything. */
     left: (nodeId: string) => void senders.delete(nodeId),
     /** Looks for nodes that fell silent, while our own notes arrived until `heardAt`. */

@@ -1,17 +1,15 @@
 import { connectOnce, createDb } from '../db/client.ts'
 import { ownSchema } from '../db/own-schema.ts'
-import type { Broker, NodeNote } from './broker.ts'
+import type { Broker } from './broker.ts'
 import { createListenerWatch, type ListenerWatch } from './listener-watch.ts'
 import { createNoteCounts } from './note-counts.ts'
-import { NoteAssembler } from './note-pieces.ts'
+import { createNoteReceiver, FAREWELL } from './note-receiver.ts'
 import { createNoteSender } from './note-sender.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 
 const STOP_SECONDS = 1
 /** How many beats a tick counts for at most: no connection is silent while the process stops. */
 const LONGEST_BEATS = 1.5
-/** The last line of a node that stops. Like the number of a payload, it is no note. */
-const FAREWELL = '"farewell"'
 
 type PostgresBrokerOptions = {
   url: string
@@ -57,9 +55,13 @@ export function createPostgresBroker({
   return {
     listener: watch,
     send: sender.send,
+    // Everything that is sent reaches every node.
+    follow: () => {},
+    unfollow: () => {},
+    settled: () => undefined,
     async start({ onNote, onMissedNotes }) {
       const counts = createNoteCounts({ silentMs: silentNodeMs, onMissed: onMissedNotes })
-      const onPayload = createReceiver({
+      const onPayload = createNoteReceiver({
         nodeId,
         counts,
         onNote,
@@ -129,35 +131,5 @@ function createNotifier({ url, channel, nodeId, report }: NotifierOptions) {
       await send([`${nodeId}\n${FAREWELL}`], until).catch(() => {})
     },
     end: () => db.end({ timeout: STOP_SECONDS }),
-  }
-}
-
-type ReceiverOptions = {
-  nodeId: string
-  counts: ReturnType<typeof createNoteCounts>
-  onNote: (note: NodeNote) => void
-  /** Called when a payload of this node has come back: one of its beats, or notes. */
-  onOwn: (isBeat: boolean) => void
-}
-
-const NUMBER = /^\d+$/
-const BEAT = /^\d+\n$/
-
-function createReceiver({ nodeId, counts, onNote, onOwn }: ReceiverOptions) {
-  const assembler = new NoteAssembler()
-  return (payload: string) => {
-    const end = payload.indexOf('\n')
-    const content = payload.slice(end + 1)
-    const isBeat = BEAT.test(content)
-    if (payload.slice(0, end) === nodeId) return onOwn(isBeat)
-    const sender = payload.slice(0, end)
-    for (const line of content.split('\n')) {
-      if (NUMBER.test(line)) counts.received(sender, Number(line), isBeat)
-      else if (line === FAREWELL) counts.left(sender)
-      else {
-        const note = assembler.accept(sender, line)
-        if (note) onNote(JSON.parse(note) as NodeNote) // sent by another node
-      }
-    }
   }
 }

@@ -133,15 +133,15 @@ type PartsOptions = Omit<RealtimeOptions, 'timings' | 'presenceGraceSeconds'> & 
 
 /** Creates the parts of real time and connects them. */
 function connectParts({ timings, graceMs, ...options }: PartsOptions) {
-  const { db, admit, broker, nodeId, metrics, report, revocations, eventMemoryBytes } = options
+  const { db, admit, broker, nodeId, metrics, report, revocations } = options
   const { typingMs, deadAfterMs, beatPatienceMs, unreadPauseMs } = timings
   const sessions = new Sessions()
   const onChannelsChanged = (user: UserRef, event: Envelope) => {
     if (event.type === 'channel.added') unread.channelAdded(user, event.payload.channel)
     if (event.type === 'channel.removed') unread.memberLeft(user)
   }
-  const eventLog = createEventLog({ db, admit })
-  const hub = new Hub(eventLog, { metrics, eventMemoryBytes, report, onChannelsChanged })
+  const eventLog = createEventLog({ db, admit, interest: broker })
+  const hub = new Hub(eventLog, { ...options, interest: broker, onChannelsChanged })
   const broadcast = (topics: string[], event: Envelope) => hub.broadcast(topics, event)
   const local = { db, nodeId, sessions, broadcast, report }
   const userFanout = createUserFanout({
@@ -186,6 +186,7 @@ type NodeParts = Pick<
   | 'db'
   | 'admit'
   | 'tokens'
+  | 'broker'
   | 'nodeId'
   | 'report'
   | 'lastActive'
@@ -203,7 +204,7 @@ type NodeParts = Pick<
 
 /** This node as its connections see it. */
 function createRealtimeNode(parts: NodeParts): RealtimeNode {
-  const { db, admit, tokens, nodeId, report, lastActive } = parts
+  const { db, admit, tokens, broker, nodeId, report, lastActive } = parts
   const { hub, sessions, presence, unread, timings } = parts
   const generation = coalesce<UserRef, number | undefined>(
     (users, appId) => {
@@ -232,6 +233,8 @@ function createRealtimeNode(parts: NodeParts): RealtimeNode {
     userSockets: new UserSockets(parts.socketsPerUser),
     connectedTo: (topic) => db.use((db) => selectConnected(db, topic)),
     register: async (session) => {
+      // Their counts matter wherever they are connected.
+      if (!sessions.has(session)) broker.follow(topics.user(session.appId, session.userId))
       sessions.add(session)
       lastActive.touch(session)
       const [current] = await Promise.all([generation(session), presence.userConnected(session)])
@@ -242,6 +245,7 @@ function createRealtimeNode(parts: NodeParts): RealtimeNode {
     },
     unregister: (session) => {
       if (!sessions.remove(session)) return
+      broker.unfollow(topics.user(session.appId, session.userId))
       unread.forget(session)
       presence.userDisconnected(session)
     },

@@ -1,4 +1,5 @@
 import type { Metrics } from '../core/metrics.ts'
+import type { Interest } from './broker.ts'
 import { EventMemory } from './event-memory.ts'
 import type { OutgoingPublication } from './publication.ts'
 import { Topic } from './topic.ts'
@@ -10,6 +11,8 @@ export type TopicsOptions = {
   metrics: Pick<Metrics, 'deliveries' | 'eventMemory' | 'topicsEvicted'>
   /** How many bytes of events the topics of this node may keep. */
   eventMemoryBytes: number
+  /** Learns which topics there are here. */
+  interest: Interest
 }
 
 /** The topics with subscriptions on this node, by name. */
@@ -44,12 +47,13 @@ export class Topics {
     }
     const topic: Topic = new Topic(name, { metrics, onDelivered, onKept })
     this.#topics.set(name, topic)
+    this.options.interest.follow(name)
     return topic
   }
 
   remove(topic: Topic) {
     this.#memory.use(topic, 0)
-    this.#topics.delete(topic.name)
+    if (this.#topics.delete(topic.name)) this.options.interest.unfollow(topic.name)
   }
 
   removeIdle(now: number) {

@@ -3,10 +3,12 @@ import { connectOnce } from '@parley/server/db/client'
 import type { NodeNote } from '@parley/server/realtime/broker'
 import { NoteAssembler, piecesOf } from '@parley/server/realtime/note-pieces'
 import { createPostgresBroker } from '@parley/server/realtime/postgres-broker'
+import { createRedisBroker } from '@parley/server/realtime/redis-broker'
 import type { Timings } from '@parley/server/realtime/timings'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { upTo } from '../support/events.ts'
 import { openProxy } from '../support/proxy.ts'
+import { hasRedis, redisAt, startRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -15,72 +17,206 @@ const world = useWorld({ timings: { brokerBeatMs: 50 } })
 /** A topic without subscriptions, so that the nodes of the world do nothing about these notes. */
 const topic = topics.user('019c9b1e-7a52-7cc1-8f0e-0a0000000009', 'nobody')
 let nodes = 0
-type OpenOptions = { url?: string; timings?: Partial<Timings> }
-
-/** A node's broker, and the offsets of the hints that it receives. */
-async function openBroker({ url = world().databaseUrl, timings = {} }: OpenOptions = {}) {
-  const problems: string[] = []
-  const missed: number[] = []
-  const offsets: number[] = []
-  const paddings: unknown[] = []
-  const nodeId = `broker-${++nodes}`
-  const broker = createPostgresBroker({
-    url,
-    timings,
-    nodeId,
-    report: (_, problem) => void problems.push(problem),
+let redis: Awaited<ReturnType<typeof startRedis>> | undefined
+if (hasRedis) {
+  beforeAll(async () => {
+    redis = await startRedis()
   })
-  const beats = vi.spyOn(broker.listener, 'sent')
-  await broker.start({
-    onNote: (note) => {
-      if (note.kind !== 'hint' || note.topic !== topic) return
-      offsets.push(note.offset)
-      if ('padding' in note) paddings.push(note.padding)
-    },
-    onMissedNotes: (milliseconds) => void missed.push(milliseconds),
-  })
-  const end = { isOver: false }
-  const stop = async () => {
-    if (end.isOver) return
-    end.isOver = true
-    await broker.stop()
-  }
-  onTestFinished(stop)
-  /** Resolves at the next beat. A node that still has notes to send does not beat. */
-  const nextBeat = () => {
-    const before = beats.mock.calls.length
-    return until(() => beats.mock.calls.length > before)
-  }
-  return { nodeId, send: broker.send, stop, nextBeat, problems, offsets, paddings, missed }
+  afterAll(() => redis?.kill())
 }
 const hint = (offset: number): NodeNote => ({ kind: 'hint', topic, offset })
 /** A hint as long as one wants. */
 const padded = (offset: number, padding: string): NodeNote =>
   Object.assign(hint(offset), { padding })
+type OpenOptions = { url?: string; timings?: Partial<Timings> }
+type Report = (error: unknown, problem: string) => void
 
-test('notes reach every other node once and in order, however many there are', async () => {
-  const [sender, receiver] = [await openBroker(), await openBroker()]
-  for (const offset of upTo(300)) sender.send(hint(offset))
-  await until(() => receiver.offsets.length >= 150)
-  // Sent while others are on their way.
-  sender.send(hint(301))
-  receiver.send(hint(302))
-  await until(() => receiver.offsets.length >= 301 && sender.offsets.length >= 1)
-  expect(receiver.offsets).toEqual(upTo(301))
-  expect(sender.offsets).toEqual([302])
-})
+const brokers = {
+  PostgreSQL: {
+    url: () => world().databaseUrl,
+    through: (proxy: Awaited<ReturnType<typeof openProxy>>) => proxy.databaseUrl,
+    nowhere: 'postgres://127.0.0.1:1',
+    create: async (options: { url: string; nodeId: string; report: Report }) =>
+      createPostgresBroker(options),
+  },
+  Redis: {
+    url: () => redis?.url ?? '',
+    through: (proxy: Awaited<ReturnType<typeof openProxy>>) => proxy.url.replace('http', 'redis'),
+    nowhere: 'redis://127.0.0.1:1',
+    create: async ({ url, report, ...options }: OpenOptions & Created) =>
+      createRedisBroker({
+        ...options,
+        ...(await redisAt(url)),
+        report,
+        onLost: () => report(undefined, 'lost'),
+        onTopics: () => {},
+        log: { warn: () => {}, info: () => {} },
+      }),
+  },
+}
+type Created = { url: string; nodeId: string; report: Report }
 
-test('a note of any size arrives whole, in its order, and each of two equal ones', async () => {
-  const [sender, receiver] = [await openBroker(), await openBroker()]
-  const [long, few] = ['€😀'.repeat(8_000), '€'.repeat(2_700)]
-  sender.send(hint(1))
-  for (const padding of [long, long]) sender.send(padded(2, padding))
-  // Fewer characters than a payload has bytes.
-  sender.send(padded(3, few))
-  await until(() => receiver.offsets.length === 4)
-  expect(receiver.offsets).toEqual([1, 2, 2, 3])
-  expect(receiver.paddings).toEqual([long, long, few])
-  expect(sender.problems).toEqual([])
+describe.each(['PostgreSQL', 'Redis'] as const)('the broker over %s:', (kind) => {
+  const { url: defaultUrl, through, nowhere, create } = brokers[kind]
+  const check = test.skipIf(kind === 'Redis' && !hasRedis)
+
+  /** A node's broker, which follows the topic, and the offsets of the hints that it receives. */
+  async function openBroker({ url = defaultUrl(), timings = {} }: OpenOptions = {}) {
+    const problems: string[] = []
+    const missed: number[] = []
+    const offsets: number[] = []
+    const paddings: unknown[] = []
+    const nodeId = `broker-${++nodes}`
+    const options = { url, timings, nodeId }
+    const report = (_: unknown, problem: string) => void problems.push(problem)
+    const broker = await create({ ...options, report })
+    const beats = vi.spyOn(broker.listener, 'sent')
+    await broker.start({
+      onNote: (note) => {
+        if (note.kind !== 'hint' || !note.topic.startsWith(topic)) return
+        offsets.push(note.offset)
+        if ('padding' in note) paddings.push(note.padding)
+      },
+      onMissedNotes: (milliseconds) => void missed.push(milliseconds),
+    })
+    const end = { isOver: false }
+    const stop = async () => {
+      if (end.isOver) return
+      end.isOver = true
+      await broker.stop()
+    }
+    onTestFinished(stop)
+    broker.follow(topic)
+    await broker.settled()
+    /** Resolves at the next beat. A node that still has notes to send does not beat. */
+    const nextBeat = () => {
+      const before = beats.mock.calls.length
+      return until(() => beats.mock.calls.length > before)
+    }
+    return { ...broker, nodeId, stop, nextBeat, problems, offsets, paddings, missed }
+  }
+
+  check('notes reach every other node once and in order, however many there are', async () => {
+    const [sender, receiver] = [await openBroker(), await openBroker()]
+    for (const offset of upTo(300)) sender.send(hint(offset))
+    await until(() => receiver.offsets.length >= 150)
+    // Sent while others are on their way.
+    sender.send(hint(301))
+    receiver.send(hint(302))
+    await until(() => receiver.offsets.length >= 301 && sender.offsets.length >= 1)
+    expect(receiver.offsets).toEqual(upTo(301))
+    expect(sender.offsets).toEqual([302])
+  })
+
+  check('a note of any size arrives whole, in its order, and each of two equal ones', async () => {
+    const [sender, receiver] = [await openBroker(), await openBroker()]
+    const [long, few] = ['€😀'.repeat(8_000), '€'.repeat(2_700)]
+    sender.send(hint(1))
+    for (const padding of [long, long]) sender.send(padded(2, padding))
+    // Fewer characters than a payload has bytes.
+    sender.send(padded(3, few))
+    await until(() => receiver.offsets.length === 4)
+    expect(receiver.offsets).toEqual([1, 2, 2, 3])
+    expect(receiver.paddings).toEqual([long, long, few])
+    expect(sender.problems).toEqual([])
+  })
+
+  check('notes that a node sent before it stopped arrive', async () => {
+    const [sender, receiver] = [await openBroker(), await openBroker()]
+    sender.send(hint(1))
+    await sender.stop()
+    await until(() => receiver.offsets.length === 1)
+  })
+
+  check('a node learns of notes that another one could not send, and of its silence', async () => {
+    const proxy = await openProxy(defaultUrl())
+    onTestFinished(proxy.close)
+    const sender = await openBroker({ url: through(proxy), timings: { brokerBeatMs: 50 } })
+    const patient = await openBroker()
+    const watchful = await openBroker({ timings: { brokerBeatMs: 50, silentNodeMs: 500 } })
+    sender.send(hint(1))
+    await until(() => patient.offsets.length === 1 && watchful.offsets.length === 1)
+    const before = patient.missed.length
+    proxy.redirect(nowhere)
+    proxy.cut()
+    sender.send(hint(2))
+    // A beat that was on its way has failed as well: only the next one shows that the note has.
+    await sender.nextBeat()
+    expect(sender.problems).not.toEqual([])
+    proxy.redirect(defaultUrl())
+    await until(() => patient.missed.length > before)
+    sender.send(hint(3))
+    await until(() => patient.offsets.length > 1 && watchful.offsets.length > 1)
+    watchful.missed.splice(0)
+    proxy.redirect(nowhere)
+    proxy.cut()
+    await until(() => watchful.missed.some((milliseconds) => milliseconds > 500))
+    expect(patient.offsets).toEqual([1, 3])
+  })
+
+  check(
+    'what is sent about a topic once it was followed arrives, whatever came before',
+    async () => {
+      const [sender, receiver] = [await openBroker(), await openBroker()]
+      const names = upTo(40).map((index) => `${topic}${index}`)
+      let sent = 0
+      const expected: number[] = []
+      // Others flood all topics meanwhile, and each topic comes and goes.
+      for (const name of names) {
+        receiver.follow(name)
+        receiver.unfollow(name)
+        receiver.follow(name)
+        sender.send({ kind: 'hint', topic: name, offset: -1 })
+        await receiver.settled()
+        expected.push(++sent)
+        sender.send({ kind: 'hint', topic: name, offset: sent })
+      }
+      await until(() => receiver.offsets.includes(sent))
+      expect(receiver.offsets.filter((offset) => offset > 0)).toEqual(expected)
+    },
+  )
+
+  check('a topic that two follow arrives until both have left it', async () => {
+    const [sender, receiver] = [await openBroker(), await openBroker()]
+    receiver.follow(topic)
+    receiver.unfollow(topic)
+    await receiver.settled()
+    sender.send(hint(1))
+    await until(() => receiver.offsets.length === 1)
+  })
+
+  check('what concerns users beyond a topic reaches nodes that do not follow it', async () => {
+    const [sender, receiver] = [await openBroker(), await openBroker()]
+    receiver.unfollow(topic)
+    await receiver.settled()
+    sender.send({ kind: 'hint', topic, offset: 1, change: { type: 'message.new' } })
+    await until(() => receiver.offsets.length === 1)
+  })
+
+  check('a node whose connections were cut says what it may have missed, and goes on', async () => {
+    const proxy = await openProxy(defaultUrl())
+    onTestFinished(proxy.close)
+    const sender = await openBroker()
+    const receiver = await openBroker({ url: through(proxy), timings: { brokerBeatMs: 50 } })
+    const before = receiver.missed.length
+    proxy.cut()
+    await until(() => receiver.missed.length > before)
+    sender.send(hint(1))
+    await until(() => receiver.offsets.includes(1))
+  })
+
+  check('a node whose connection fell silent replaces it', async () => {
+    const proxy = await openProxy(defaultUrl())
+    onTestFinished(proxy.close)
+    const sender = await openBroker()
+    const timings = { brokerBeatMs: 50, brokerSilenceMs: 400 }
+    const receiver = await openBroker({ url: through(proxy), timings })
+    const before = receiver.missed.length
+    proxy.silence()
+    await until(() => receiver.missed.length > before)
+    sender.send(hint(1))
+    await until(() => receiver.offsets.includes(1))
+  })
 })
 
 test('a note whose first pieces were lost is dropped, and the next ones arrive', () => {
@@ -95,49 +231,20 @@ test('a note whose first pieces were lost is dropped, and the next ones arrive',
   expect([accept(''), accept('{}')]).toEqual([undefined, '{}'])
 })
 
-test('notes that a node sent before it stopped arrive', async () => {
-  const [sender, receiver] = [await openBroker(), await openBroker()]
-  sender.send(hint(1))
-  await sender.stop()
-  await until(() => receiver.offsets.length === 1)
-})
-
 test('a node that stops says so, last of all', async () => {
   const sql = connectOnce(world().databaseUrl)
   onTestFinished(() => sql.end())
-  const sender = await openBroker()
+  const sender = createPostgresBroker({
+    url: world().databaseUrl,
+    nodeId: 'last',
+    report: () => {},
+  })
   const payloads: string[] = []
   await sql.listen('parley', (payload) => {
-    if (payload.startsWith(`${sender.nodeId}\n`)) payloads.push(payload)
+    if (payload.startsWith('last\n')) payloads.push(payload)
   })
   sender.send(hint(1))
   await sender.stop()
   await until(() => payloads.some((payload) => payload.endsWith('\n"farewell"')))
   expect(payloads.at(-1)).toMatch(/\n"farewell"$/)
-})
-
-test('a node learns of notes that another one could not send, and of its silence', async () => {
-  const proxy = await openProxy(world().databaseUrl)
-  onTestFinished(proxy.close)
-  const sender = await openBroker({ url: proxy.databaseUrl, timings: { brokerBeatMs: 50 } })
-  const patient = await openBroker()
-  const watchful = await openBroker({ timings: { brokerBeatMs: 50, silentNodeMs: 500 } })
-  sender.send(hint(1))
-  await until(() => patient.offsets.length === 1 && watchful.offsets.length === 1)
-  const before = patient.missed.length
-  proxy.redirect('postgres://127.0.0.1:1')
-  proxy.cut()
-  sender.send(hint(2))
-  // A beat that was on its way has failed as well: only the next one shows that the note has.
-  await sender.nextBeat()
-  expect(sender.problems).not.toEqual([])
-  proxy.redirect(world().databaseUrl)
-  await until(() => patient.missed.length > before)
-  sender.send(hint(3))
-  await until(() => patient.offsets.length > 1 && watchful.offsets.length > 1)
-  watchful.missed.splice(0)
-  proxy.redirect('postgres://127.0.0.1:1')
-  proxy.cut()
-  await until(() => watchful.missed.some((milliseconds) => milliseconds > 500))
-  expect(patient.offsets).toEqual([1, 3])
 })

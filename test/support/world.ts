@@ -47,6 +47,8 @@ type WorldOptions = Partial<
   patience?: Patience
   onStatement?: (statement: string) => void
   databaseUrl?: string
+  /** Notes between nodes pass through this Redis. */
+  redis?: AppOptions['redis']
   /** Another URL of the database, for the notes between nodes. */
   brokerUrl?: string
   /** Without, no job is staged and none is run: JOBS=off. With `isElsewhere`: JOBS=external. */
@@ -136,6 +138,7 @@ export async function createWorld({
       sendMemoryBytes,
       timings: { shutdownMs: 50, ...options.timings },
     },
+    redis: options.redis,
   })
   const leaks = watchForLeaks(app.server)
   const addNamesakes = createNamesakes(db)

@@ -158,6 +158,7 @@ export async function openHub({ eventMemoryBytes = 2 ** 27 } = {}) {
   const hub = new Hub(memory.log, {
     metrics,
     eventMemoryBytes,
+    interest: { follow: () => {}, unfollow: () => {}, settled: () => undefined },
     report: (_, problem) => void problems.push(problem),
     onChannelsChanged: (user, { type }) => void changes.push(`${user.userId} ${type}`),
   })

@@ -66,7 +66,8 @@ test('a frame recovers at most a megabyte: topics beyond that have to be loaded'
 
 test('a read of gaps has at most a megabyte, and goes on until all are filled', async () => {
   const heavy = [await createHeavy(), await createHeavy()]
-  const log = createEventLog({ db: world().pool, admit: (_, work) => work() })
+  const interest = { settled: () => undefined }
+  const log = createEventLog({ db: world().pool, admit: (_, work) => work(), interest })
   const positions = heavy.map(({ topic }): [string, number] => [topic, 5])
   const rows = await log.readAfter(positions)
   expect(rows.map(({ offset }) => offset)).toEqual([6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16])

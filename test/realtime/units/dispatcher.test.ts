@@ -55,7 +55,14 @@ async function openDispatcher() {
     // what the dispatcher calls of it
     knownPresence: { note: () => {} } as unknown as KnownPresence,
     missedProfiles: { record: () => {} } as unknown as MissedProfiles, // the same
-    broker: { start: async () => {}, stop: async () => {}, send: (note) => void sent.push(note) },
+    broker: {
+      start: async () => {},
+      stop: async () => {},
+      send: (note) => void sent.push(note),
+      follow: () => {},
+      unfollow: () => {},
+      settled: () => undefined,
+    },
     // its counter
     metrics: { events: { inc: (count: number) => void events.push(count) } } as never,
     typingMs: TYPING_MS,

@@ -1,0 +1,64 @@
+import { once } from 'node:events'
+import { pino } from 'pino'
+import { AggregatorRegistry, type MetricObject } from 'prom-client'
+import type { Config } from '../config.ts'
+import { logFormat } from '../core/log-format.ts'
+import { developmentSecrets } from '../dev-secrets.ts'
+import { startTextServer } from '../http/metrics-server.ts'
+import type { StopFunction } from '../lifecycle.ts'
+import { listenError } from './listen-error.ts'
+import { prepareSchema } from './open.ts'
+import { ShownMetrics } from './worker-link.ts'
+import { createWorkerPool, tell } from './worker-pool.ts'
+
+/** How long a worker process may take to show its metrics. Those of a busy one are left out. */
+const METRICS_MS = 3_000
+
+type Options = { config: Config; databaseUrl: string; stopFunctions: StopFunction[] }
+
+/**
+ * Starts the worker processes of this server, which share its port. This process owns what there is
+ * once: the embedded database, the migration, the port of the metrics.
+ */
+export async function startWorkers({ config, databaseUrl, stopFunctions }: Options) {
+  const { workers: count, shutdownDelayMs: delayMs } = config
+  if (!config.isProduction) developmentSecrets(config.dataDir)
+  await prepareSchema(databaseUrl, config)
+  const log = pino(logFormat(config.logLevel))
+  const pool = createWorkerPool({ count, databaseUrl, delayMs, log })
+  stopFunctions.push(pool.stop)
+  await pool.start()
+  stopFunctions.push(...(await serveAggregated(config, pool)))
+  return pool
+}
+
+type Pool = ReturnType<typeof createWorkerPool>
+
+async function serveAggregated({ metricsPort: port, metricsHost: host }: Config, { all }: Pool) {
+  if (port === undefined) return []
+  let asked = 0
+  const read = async () => {
+    asked += 1
+    const shown = await Promise.all(all().map((worker) => metricsOf(worker, asked)))
+    const registry = AggregatorRegistry.aggregate(shown)
+    return { text: await registry.metrics(), contentType: registry.contentType }
+  }
+  const server = await startTextServer({ port, host, read }).catch(
+    listenError({ port, host, prefix: 'METRICS_' }),
+  )
+  return [server.stop]
+}
+
+async function metricsOf(worker: ReturnType<Pool['all']>[number], id: number) {
+  const signal = AbortSignal.timeout(METRICS_MS)
+  tell(worker, { order: 'show metrics', id })
+  try {
+    for (;;) {
+      const [message] = await once(worker, 'message', { signal })
+      const { data } = ShownMetrics.safeParse(message)
+      if (data?.id === id) return data.metrics as MetricObject[] // of prom-client, as JSON
+    }
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,84 @@
+import type { Cluster, Redis, RedisOptions } from 'ioredis'
+import type { RedisTarget } from './redis-url.ts'
+
+/** A connection that connects again by itself. Commands fail at once while it is lost. */
+export type RedisConnection = {
+  client: Redis | Cluster
+  isCluster: boolean
+  isReady: () => boolean
+  /** What went wrong last. */
+  problem: () => string
+  close: () => void
+}
+
+export type ConnectRedis = (options: {
+  name: string
+  /** How long a command may take. */
+  commandMs: number
+}) => RedisConnection
+
+const CONNECT_MS = 2_000
+const SLOTS_MS = 2_000
+const LONGEST_PAUSE_MS = 2_000
+
+/** Growing, and not the same for all processes. */
+const pauseMs = (attempts: number) =>
+  Math.min(50 * 2 ** attempts, LONGEST_PAUSE_MS) * (0.75 + Math.random() / 2)
+
+/** Loads the client of Redis, which servers without one need not load. */
+export async function loadRedis(target: RedisTarget): Promise<ConnectRedis> {
+  const { Cluster, Redis } = await import('ioredis')
+  const { kind, hosts, isTls, username, password, database, masterName } = target
+  const tls = isTls ? {} : undefined
+  return ({ name, commandMs }) => {
+    const options: RedisOptions = {
+      connectionName: name,
+      connectTimeout: CONNECT_MS,
+      commandTimeout: commandMs,
+      // Whoever asks is told at once, and nothing is kept for a server that is gone.
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      autoResendUnfulfilledCommands: false,
+      // Subscribers are to know when they are complete again, so they subscribe themselves.
+      autoResubscribe: false,
+      retryStrategy: pauseMs,
+      ...(username !== undefined && { username }),
+      ...(password !== undefined && { password }),
+      ...(tls && { tls }),
+    }
+    const create = () => {
+      if (kind === 'sentinel')
+        return new Redis({
+          ...options,
+          db: database,
+          sentinels: hosts,
+          name: masterName,
+          sentinelRetryStrategy: pauseMs,
+          failoverDetector: true,
+          ...(tls && { sentinelTLS: tls, enableTLSForSentinelMode: true }),
+        })
+      if (kind === 'cluster')
+        return new Cluster(hosts, {
+          redisOptions: options,
+          enableOfflineQueue: false,
+          shardedSubscribers: true,
+          slotsRefreshTimeout: SLOTS_MS,
+          clusterRetryStrategy: pauseMs,
+        })
+      const [first] = hosts
+      return new Redis({ ...options, ...first, db: database })
+    }
+    const client = create()
+    let problem = 'not connected yet'
+    client.on('error', (error: Error) => {
+      problem = error.message
+    })
+    return {
+      client,
+      isCluster: kind === 'cluster',
+      isReady: () => client.status === 'ready',
+      problem: () => problem,
+      close: () => client.disconnect(),
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import type { RedisState } from '../core/context.ts'
+import type { Metrics } from '../core/metrics.ts'
+import type { ConnectRedis } from '../core/redis.ts'
+import type { Broker } from './broker.ts'
+import { observeListener } from './listener-watch.ts'
+import { createPostgresBroker } from './postgres-broker.ts'
+import { createRedisBroker, type RedisBrokerOptions } from './redis-broker.ts'
+
+export type NodeBrokerOptions = Pick<
+  RedisBrokerOptions,
+  'nodeId' | 'log' | 'report' | 'timings'
+> & {
+  databaseUrl: string
+  /** Without, the nodes notify each other through the database. */
+  redis?: { connect: ConnectRedis; prefix: string } | undefined
+  metrics: Pick<Metrics, 'registry' | 'notesLost' | 'redisTopics'>
+}
+
+/** The broker that the settings ask for. One that listens is shown in the metrics. */
+export function createNodeBroker({
+  databaseUrl,
+  redis,
+  metrics: { registry, notesLost, redisTopics },
+  ...options
+}: NodeBrokerOptions): Broker & { redisState: (() => RedisState) | undefined } {
+  if (!redis) {
+    const broker = createPostgresBroker({ ...options, url: databaseUrl })
+    const start: Broker['start'] = (listener) => {
+      observeListener(registry, broker.listener)
+      return broker.start(listener)
+    }
+    return { ...broker, start, redisState: undefined }
+  }
+  const onLost = (count: number) => notesLost.inc(count)
+  const broker = createRedisBroker({
+    ...options,
+    ...redis,
+    onLost,
+    onTopics: (count) => redisTopics.set(count),
+  })
+  const start: Broker['start'] = (listener) => {
+    observeListener(registry, broker.listener)
+    return broker.start(listener)
+  }
+  return { ...broker, start, redisState: () => (broker.isUp() ? 'ok' : 'unreachable') }
+}

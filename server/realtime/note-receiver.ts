@@ -1,0 +1,40 @@
+import type { NodeNote } from './broker.ts'
+import type { createNoteCounts } from './note-counts.ts'
+import { NoteAssembler } from './note-pieces.ts'
+
+/** The last line of a node that stops. Like the number of a payload, it is no note. */
+export const FAREWELL = '"farewell"'
+
+type ReceiverOptions = {
+  nodeId: string
+  counts: ReturnType<typeof createNoteCounts>
+  onNote: (note: NodeNote) => void
+  /** Called when a payload of this node has come back: one of its beats, or notes. */
+  onOwn: (isBeat: boolean) => void
+}
+
+const NUMBER = /^\d+$/
+/** The last number of a payload that was sent to all nodes, in one for some of them. */
+const LAST_NUMBER = /^=\d+$/
+const BEAT = /^\d+\n$/
+
+/** Reads payloads: the id of their node, and then lines, one for each note. */
+export function createNoteReceiver({ nodeId, counts, onNote, onOwn }: ReceiverOptions) {
+  const assembler = new NoteAssembler()
+  return (payload: string) => {
+    const end = payload.indexOf('\n')
+    const content = payload.slice(end + 1)
+    const isBeat = BEAT.test(content)
+    if (payload.slice(0, end) === nodeId) return onOwn(isBeat)
+    const sender = payload.slice(0, end)
+    for (const line of content.split('\n')) {
+      if (NUMBER.test(line)) counts.received(sender, Number(line), isBeat)
+      else if (LAST_NUMBER.test(line)) counts.heard(sender, Number(line.slice(1)))
+      else if (line === FAREWELL) counts.left(sender)
+      else {
+        const note = assembler.accept(sender, line)
+        if (note) onNote(JSON.parse(note) as NodeNote) // sent by another node
+      }
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import { setTimeout } from 'node:timers/promises'
+import type { ConnectRedis } from '../core/redis.ts'
+import type { Broker } from './broker.ts'
+import { createListenerWatch, type ListenerWatch } from './listener-watch.ts'
+import { createNoteCounts } from './note-counts.ts'
+import { createNoteReceiver } from './note-receiver.ts'
+import { createRedisSender } from './redis-sender.ts'
+import { createRedisSubscriptions } from './redis-subscriptions.ts'
+import { timings as defaults, type Timings } from './timings.ts'
+
+/** How long a start waits for Redis, and a stop for the last notes. */
+const PATIENCE_MS = 1_000
+const COMMAND_MS = 2_000
+
+type Log = Record<'warn' | 'info', (facts: object, message: string) => void>
+
+export type RedisBrokerOptions = {
+  connect: ConnectRedis
+  /** What the channels begin with: services with a Redis in common have different ones. */
+  prefix: string
+  nodeId: string
+  log: Log
+  report: (error: unknown, problem: string) => void
+  /** So many payloads or notes could not be sent. */
+  onLost: (count: number) => void
+  /** This node follows so many topics. */
+  onTopics: (count: number) => void
+  timings?: Partial<Timings> | undefined
+}
+
+type RedisBroker = Broker & {
+  listener: ListenerWatch
+  /** Whether notes are received, as far as is known. */
+  isUp: () => boolean
+}
+
+/**
+ * Sends notes by PUBLISH and receives them by SUBSCRIBE, in a cluster by SPUBLISH and SSUBSCRIBE.
+ * Each topic has a channel, to which the nodes that follow it listen; what concerns users beyond a
+ * topic goes to all nodes. Redis may lose everything, and be away at any time.
+ */
+export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
+  const { prefix, nodeId, log, report, onLost, onTopics } = options
+  const { brokerBeatMs, brokerSilenceMs, silentNodeMs } = { ...defaults, ...options.timings }
+  const everyone = `${prefix}:nodes`
+  const channelOf = (topic: string) => `${prefix}:topic:${topic}`
+  const publisher = options.connect({ name: 'parley-notifier', commandMs: COMMAND_MS })
+  const watch = createListenerWatch(brokerSilenceMs)
+  const outage = createOutageLog(log)
+  let lastHeardAt = performance.now()
+  let receivedAt = lastHeardAt
+  let heartbeat: NodeJS.Timeout | undefined
+  let subscriptions: ReturnType<typeof createRedisSubscriptions> | undefined
+
+  const sender = createRedisSender({
+    nodeId,
+    everyone,
+    channelOf,
+    publish: (channel, payload) =>
+      publisher.isCluster
+        ? publisher.client.spublish(channel, payload)
+        : publisher.client.publish(channel, payload),
+    onLost: (count) => {
+      onLost(count)
+      outage.began(publisher.problem())
+    },
+  })
+  const beat = () => {
+    const failed = watch.sent()
+    sender.beat().catch(failed)
+  }
+  const listen = ({ onNote, onMissedNotes }: Parameters<Broker['start']>[0]) => {
+    const counts = createNoteCounts({ silentMs: silentNodeMs, onMissed: onMissedNotes })
+    const onPayload = createNoteReceiver({
+      nodeId,
+      counts,
+      onNote,
+      onOwn: (isBeat) => {
+        lastHeardAt = performance.now()
+        receivedAt = lastHeardAt
+        watch.received(isBeat)
+        outage.ended()
+      },
+    })
+    const subscriptions = createRedisSubscriptions({
+      connect: options.connect,
+      everyone,
+      channelOf,
+      onLate: onMissedNotes,
+      onFailed: () => outage.began('the channels could not be subscribed to'),
+      onPayload: (channel, payload) => {
+        // Only what all nodes get shows that this connection is complete.
+        if (channel !== everyone && payload.startsWith(`${nodeId}\n`)) return
+        try {
+          onPayload(payload)
+        } catch (error) {
+          report(error, 'unreadable note from Redis')
+        }
+      },
+      onListening: () => {
+        lastHeardAt = performance.now()
+        watch.restarted()
+        counts.restarted()
+        onMissedNotes(performance.now() - receivedAt)
+        beat()
+      },
+    })
+    return { counts, subscriptions }
+  }
+
+  const follow = (change: 'follow' | 'unfollow', topic: string) => {
+    subscriptions?.[change](topic)
+    onTopics(subscriptions?.size() ?? 0)
+  }
+
+  return {
+    listener: watch,
+    send: sender.send,
+    follow: (topic) => follow('follow', topic),
+    unfollow: (topic) => follow('unfollow', topic),
+    settled: () => subscriptions?.settled(),
+    isUp: () => subscriptions?.isListening() === true && publisher.isReady(),
+    async start(listener) {
+      const { counts, subscriptions: current } = listen(listener)
+      subscriptions = current
+      current.open()
+      await untilTrue(() => current.isListening() && publisher.isReady())
+      if (!current.isListening()) outage.began(current.problem())
+      heartbeat = setInterval(() => {
+        if (!sender.isFlushing()) beat()
+        counts.check(receivedAt)
+        if (performance.now() - lastHeardAt <= brokerSilenceMs) return
+        lastHeardAt = performance.now()
+        outage.began(current.problem())
+        current.replace()
+      }, brokerBeatMs)
+    },
+    async stop() {
+      clearInterval(heartbeat)
+      const last = Promise.resolve(sender.flushed()).then(sender.farewell)
+      await Promise.race([last.catch(() => {}), setTimeout(PATIENCE_MS, undefined, { ref: false })])
+      subscriptions?.close()
+      publisher.close()
+    },
+  }
+}
+
+/** One line when Redis is away, and one when this node listens again. */
+function createOutageLog(log: Log) {
+  let began: number | undefined
+  return {
+    began: (fault: string) => {
+      if (began !== undefined) return
+      began = performance.now()
+      log.warn({ fault }, 'Redis unavailable: other nodes learn of events by reconciliation')
+    },
+    ended: () => {
+      if (began === undefined) return
+      log.info({ ms: Math.round(performance.now() - began) }, 'Redis available again')
+      began = undefined
+    },
+  }
+}
+
+/** Resolves once the condition holds, or after a while. */
+async function untilTrue(holds: () => boolean) {
+  const end = performance.now() + PATIENCE_MS
+  while (!holds() && performance.now() < end) await setTimeout(10)
+}

@@ -1,0 +1,149 @@
+import type { ConnectRedis, RedisConnection } from '../core/redis.ts'
+import { inChunks } from './chunks.ts'
+
+/** How many channels one command subscribes to. */
+const CHANNELS_PER_COMMAND = 1_000
+/** How long a command may take. */
+const COMMAND_MS = 5_000
+/** How long others wait for a subscription. */
+const SETTLE_MS = 1_000
+
+type RedisSubscriptionsOptions = {
+  connect: ConnectRedis
+  /** The channel that all nodes listen to. */
+  everyone: string
+  channelOf: (topic: string) => string
+  onPayload: (channel: string, payload: string) => void
+  /** All channels are subscribed to, on a new connection. */
+  onListening: () => void
+  /** Notes about topics that were just followed may have been missed for so long. */
+  onLate: (milliseconds: number) => void
+  /** The channels could not be subscribed to. It is tried again. */
+  onFailed: () => void
+}
+
+/** The channels that this node listens to: that of everyone, and those of the topics it follows. */
+export function createRedisSubscriptions(options: RedisSubscriptionsOptions) {
+  const { connect, everyone, channelOf, onPayload, onListening, onLate, onFailed } = options
+  /** How many follow each topic. */
+  const followed = new Map<string, number>()
+  /** Topics that are followed since, or no longer. */
+  let changed = new Set<string>()
+  let flushing: Promise<void> | undefined
+  let connection: RedisConnection | undefined
+  /** A connection that is lost subscribes to everything when it is back. */
+  let state: 'lost' | 'subscribing' | 'listening' = 'lost'
+
+  const subscribe = async (channels: string[]) => {
+    if (!connection) return
+    const { client, isCluster } = connection
+    // Channels of one command would have to belong to one part of the cluster.
+    if (isCluster) await Promise.all(channels.map((channel) => client.ssubscribe(channel)))
+    else await client.subscribe(...channels)
+  }
+  const unsubscribe = async (channels: string[]) => {
+    if (!connection) return
+    const { client, isCluster } = connection
+    if (isCluster) await Promise.all(channels.map((channel) => client.sunsubscribe(channel)))
+    else await client.unsubscribe(...channels)
+  }
+  const subscribeAll = async (current: RedisConnection) => {
+    state = 'subscribing'
+    changed = new Set()
+    const channels = [everyone, ...[...followed.keys()].map(channelOf)]
+    for (const some of inChunks(channels, CHANNELS_PER_COMMAND)) await subscribe(some)
+    while (changed.size > 0) await apply()
+    if (connection !== current) return
+    state = 'listening'
+    onListening()
+  }
+  const open = () => {
+    const current = connect({ name: 'parley-listener', commandMs: COMMAND_MS })
+    connection = current
+    const { client } = current
+    const receive = (channel: string, payload: string) => {
+      if (connection === current) onPayload(channel, payload)
+    }
+    client.on('message', receive).on('smessage', receive)
+    client.on('close', () => {
+      if (connection === current) state = 'lost'
+    })
+    client.on('ready', () => {
+      if (connection !== current) return
+      subscribeAll(current).catch(() => {
+        if (connection !== current) return
+        onFailed()
+        if (state !== 'lost') replace()
+      })
+    })
+    // Part of a cluster has other servers now, which have sent what others do not repeat.
+    client.on('subscribersReady', () => onLate(SETTLE_MS))
+  }
+  /** For a connection that has failed without saying so. */
+  const replace = () => {
+    state = 'lost'
+    connection?.close()
+    open()
+  }
+  const apply = async () => {
+    const topics = [...changed]
+    changed = new Set()
+    const isFollowed = (topic: string) => followed.has(topic)
+    const wanted = topics.filter(isFollowed).map(channelOf)
+    const unwanted = topics.filter((topic) => !isFollowed(topic)).map(channelOf)
+    for (const some of inChunks(wanted, CHANNELS_PER_COMMAND)) await subscribe(some)
+    for (const some of inChunks(unwanted, CHANNELS_PER_COMMAND)) await unsubscribe(some)
+  }
+  const flush = async () => {
+    const startedAt = performance.now()
+    await new Promise((resolve) => setImmediate(resolve))
+    while (changed.size > 0 && state === 'listening')
+      await apply().catch(() => {
+        if (state !== 'listening') return
+        onFailed()
+        replace()
+      })
+    flushing = undefined
+    const milliseconds = performance.now() - startedAt
+    if (milliseconds > SETTLE_MS && state === 'listening') onLate(milliseconds)
+  }
+  const change = (topic: string) => {
+    if (state === 'lost') return
+    changed.add(topic)
+    if (state === 'listening') flushing ??= flush()
+  }
+
+  return {
+    open,
+    replace,
+    close: () => {
+      const last = connection
+      connection = undefined
+      state = 'lost'
+      last?.close()
+    },
+    follow: (topic: string) => {
+      const count = followed.get(topic) ?? 0
+      followed.set(topic, count + 1)
+      if (count === 0) change(topic)
+    },
+    unfollow: (topic: string) => {
+      const count = followed.get(topic) ?? 0
+      if (count > 1) return void followed.set(topic, count - 1)
+      if (followed.delete(topic)) change(topic)
+    },
+    settled: () => (flushing ? within(SETTLE_MS, flushing) : undefined),
+    isListening: () => state === 'listening',
+    problem: () => connection?.problem() ?? '',
+    size: () => followed.size,
+  }
+}
+
+/** Resolves with the work, or when so much time is over. */
+function within(milliseconds: number, work: Promise<void>) {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds)
+  })
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}

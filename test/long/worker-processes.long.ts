@@ -1,0 +1,129 @@
+import type { ChildProcess } from 'node:child_process'
+import { readFileSync, rmSync } from 'node:fs'
+import { createApi } from '@parley/client'
+import { afterAll, expect, test, vi } from 'vitest'
+import { createDataFolder } from '../support/folders.ts'
+import { freePorts } from '../support/proxy-program.ts'
+import { sample } from '../support/scrape.ts'
+import { production, useChildren } from '../support/start.ts'
+import { patient, until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
+
+const directory = createDataFolder('worker-processes')
+const world = useWorld()
+const children = useChildren()
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+const SENDERS = 6
+
+/** The ids of the processes that a process has started. */
+const childrenOf = ({ pid }: ChildProcess) =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
+
+/** A server of two worker processes, a channel on it, and callers who send there. */
+async function startServer(variables: Record<string, string> = {}) {
+  const [metricsPort = 0] = await freePorts(1)
+  const server = children.start(
+    {
+      ...production,
+      DATABASE_URL: world().databaseUrl,
+      WORKERS: '2',
+      METRICS_PORT: String(metricsPort),
+      LOG_SAMPLE: '0',
+      RATE_LIMIT_MESSAGES: '0',
+      RATE_LIMIT_REQUESTS: '0',
+      ...variables,
+    },
+    directory,
+  )
+  const url = await server.address()
+  const lines = (pattern: RegExp) => server.output().match(pattern) ?? []
+  const listening = (count: number) =>
+    until(() => lines(/"Server listening at /g).length >= count, { seconds: 120 })
+  await listening(2)
+  const operator = createApi({ url, adminKey: production.ADMIN_API_KEY })
+  const { apiKey } = await operator.apps.create({ name: 'Workers' })
+  const { token } = await createApi({ url, apiKey }).tokens.create({ userId: 'ana' })
+  const ana = createApi({ url, token })
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Load' })
+  const send = async (clientId: string) =>
+    fetch(`${url}/api/channels/${channelId}/messages`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ text: clientId, clientId }),
+    }).then(
+      ({ status }) => status,
+      (error) => String(error.cause ?? error),
+    )
+  /** Callers that send until they are stopped. Returns what was answered, by client id. */
+  const sendMany = () => {
+    const answers = new Map<string, number | string>()
+    let isOver = false
+    const senders = Array.from({ length: SENDERS }, async (_, sender) => {
+      while (!isOver) {
+        const clientId = crypto.randomUUID()
+        answers.set(clientId, await send(clientId))
+        await new Promise((resolve) => setTimeout(resolve, sender))
+      }
+    })
+    const stop = async () => {
+      isOver = true
+      await Promise.all(senders)
+      return answers
+    }
+    return { answers, stop }
+  }
+  const stored = async () => {
+    const rows = await world().db<{ text: string }[]>`
+      select text
+      from messages
+      where channel_id = ${channelId}`
+    return new Set(rows.map(({ text }) => text))
+  }
+  const metrics = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+  return { ...server, url, lines, listening, sendMany, stored, metrics, ana, channelId }
+}
+
+test('a rolling restart on SIGHUP refuses nothing under load, and SIGTERM ends all', async () => {
+  const server = await startServer()
+  const { answers, stop } = server.sendMany()
+  await until(() => answers.size > 50)
+  server.kill('SIGHUP')
+  await until(() => server.output().includes('rolling restart finished'), { seconds: 150 })
+  await until(() => answers.size > 100)
+  await stop()
+  expect([...answers.values()].filter((answer) => answer !== 201)).toEqual([])
+  expect((await server.stored()).size).toBe(answers.size)
+  // Two worker processes, and their successors.
+  expect(server.lines(/"Server listening at /g).length).toBe(4)
+  console.log(`${answers.size} messages during a rolling restart, none refused`)
+  server.kill('SIGTERM')
+  expect(await server.code).toBe(0)
+  await expect(fetch(`${server.url}/health`)).rejects.toThrow()
+})
+
+test('a worker process that is killed is replaced, and nothing acknowledged is lost', async () => {
+  const server = await startServer()
+  const { answers, stop } = server.sendMany()
+  await until(() => answers.size > 50)
+  const [victim] = childrenOf(server.child)
+  process.kill(victim ?? 0, 'SIGKILL')
+  await server.listening(3)
+  const before = answers.size
+  await until(() => answers.size > before + 50)
+  await stop()
+  const stored = await server.stored()
+  const acknowledged = [...answers].filter(([, answer]) => answer === 201)
+  expect(acknowledged.filter(([clientId]) => !stored.has(clientId))).toEqual([])
+  expect(server.output()).toContain('worker process ended: starting another')
+  console.log(`${acknowledged.length} of ${answers.size} messages acknowledged, none lost`)
+  // The metrics are those of both processes together, and of the service once.
+  const text = await vi.waitFor(async () => {
+    const text = await server.metrics()
+    expect(sample(text, 'parley_database_pool_size')).toBe(20)
+    return text
+  }, patient)
+  expect(text).toMatch(/^parley_build_info\{.*\} 1$/m)
+  expect(sample(text, 'parley_database_up')).toBe(1)
+  expect(sample(text, 'parley_listener_up')).toBe(1)
+})

@@ -1,0 +1,123 @@
+import { createRateLimits } from '@parley/server/http/rate-limits'
+import { createSharedWindows } from '@parley/server/http/shared-windows'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { upTo } from '../support/events.ts'
+import { hasRedis, redisAt, startRedis } from '../support/redis.ts'
+import { sample } from '../support/scrape.ts'
+import { until } from '../support/until.ts'
+import { createWorld, type User, useWorld, type World } from '../support/world.ts'
+import { counts, createGroup, useListeners } from './listeners.ts'
+
+const timings = { brokerBeatMs: 100, brokerSilenceMs: 2_000, reconcileMs: 500 }
+
+describe.skipIf(!hasRedis)('two nodes with Redis', () => {
+  const world = useWorld({ timings })
+  const { listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
+  let redis: Awaited<ReturnType<typeof startRedis>>
+  let nodes: [World, World]
+  beforeAll(async () => {
+    redis = await startRedis()
+    const options = { databaseUrl: world().databaseUrl, redis: await redisAt(redis.url), timings }
+    nodes = [await createWorld(options), await createWorld(options)]
+  })
+  afterAll(async () => {
+    for (const node of nodes) await node.stop()
+    await redis.kill()
+  })
+  const on = (node: World, { token }: User) => node.api({ token })
+  const health = (node: World) => node.api().service.health()
+
+  test('hear of each other only what they have subscribers for', async () => {
+    const [ana, ben] = await newUsers()
+    const channelId = await createGroup(ana, ben)
+    const listener = await listenAs(ben, channelTopic(channelId), nodes[1])
+    const bens = await listenAs(ben, userTopic(ben), nodes[1])
+    const { id: messageId } = await on(nodes[0], ana).messages.send({ channelId, text: 'hello' })
+    await on(nodes[0], ana).reactions.add({ channelId, messageId, emoji: '👍' })
+    await on(nodes[0], ana).typing.set({ channelId })
+    await listener.untilType('message.new')
+    await listener.untilType('reaction.added')
+    await listener.untilType('typing.start')
+    await bens.until(() => counts(bens, 'channel.unread_changed').at(-1) === 1)
+    // Read on the other node: the count comes through the user's topic.
+    await on(nodes[0], ben).reads.mark({ channelId })
+    await bens.until(() => counts(bens, 'channel.unread_changed').at(-1) === 0)
+    const topics = (node: World) =>
+      node.metrics.registry.metrics().then((text) => sample(text, 'parley_redis_topics'))
+    expect(await topics(nodes[0])).toBe(0)
+    expect(await topics(nodes[1])).toBe(2)
+  })
+
+  test('work while Redis is away and say so, and heal when it is back with nothing', async () => {
+    const [ana, ben] = await newUsers()
+    const channelId = await createGroup(ana, ben)
+    const listener = await listenAs(ben, channelTopic(channelId), nodes[1])
+    const bens = await listenAs(ben, userTopic(ben), nodes[1])
+    expect((await health(nodes[1])).checks.redis).toBe('ok')
+    await redis.kill()
+    await until(async () => (await health(nodes[1])).checks.redis === 'unreachable')
+    await on(nodes[0], ana).messages.send({ channelId, text: 'meanwhile' })
+    await listener.untilType('message.new')
+    await bens.until(() => counts(bens, 'channel.unread_changed').at(-1) === 1)
+    await on(nodes[0], ben).reads.mark({ channelId })
+    await redis.start()
+    await bens.until(() => counts(bens, 'channel.unread_changed').at(-1) === 0)
+    await until(async () => (await health(nodes[0])).checks.redis === 'ok')
+    await until(async () => (await health(nodes[1])).checks.redis === 'ok')
+    await on(nodes[0], ana).typing.set({ channelId })
+    await listener.untilType('typing.start')
+  })
+
+  test('a node starts without Redis, says so, and uses it once it is there', async () => {
+    const late = await startRedis()
+    await late.kill()
+    const node = await createWorld({
+      databaseUrl: world().databaseUrl,
+      redis: await redisAt(late.url),
+      timings,
+    })
+    onTestFinished(async () => {
+      await node.stop()
+      await late.kill()
+    })
+    const { status, checks } = await health(node)
+    expect([status, checks.redis]).toEqual(['ok', 'unreachable'])
+    await late.start()
+    await until(async () => (await health(node)).checks.redis === 'ok')
+  })
+
+  test('count the calls of a user together, exactly, and apart while Redis is away', async () => {
+    const limits = { ...(await redisAt(redis.url, 'limits')), patienceMs: 1_000 }
+    const [one, two] = [limits, limits].map((options) =>
+      createRateLimits(
+        { tokens: 0, messages: 10, requests: 0, appRequests: 15 },
+        createSharedWindows(options),
+      ),
+    )
+    if (!one || !two) return
+    // Both are connected once they see the same window.
+    await until(async () => {
+      const left = [await one.take('messages', 'probe'), await two.take('messages', 'probe')]
+      return left[0]?.remaining === (left[1]?.remaining ?? 0) + 1 && left[1]?.remaining !== 9
+    })
+    const windows = await Promise.all(upTo(20).flatMap(() => [take(one, 'ana'), take(two, 'ana')]))
+    expect(windows.filter((isPassed) => isPassed)).toHaveLength(10)
+    const { giveBack } = (await one.take('messages', 'ben')) ?? {}
+    for (const _ of upTo(9)) await take(two, 'ben')
+    expect(await take(two, 'ben')).toBe(false)
+    giveBack?.()
+    await until(() => take(two, 'ben'))
+    expect(await take(one, 'ben')).toBe(false)
+    await redis.kill()
+    // Never refused because Redis is away, and each counts by itself.
+    for (const limited of [one, two]) {
+      const alone = await Promise.all(upTo(12).map(() => take(limited, 'ana')))
+      expect(alone.filter((isPassed) => isPassed)).toHaveLength(10)
+    }
+    await redis.start()
+  })
+})
+
+/** Whether a message of the user may pass. */
+const take = async (limits: ReturnType<typeof createRateLimits>, user: string) =>
+  (await limits.take('messages', user))?.isExceeded === false

@@ -1,0 +1,50 @@
+import { readConfig } from '@parley/server/config'
+import { parseRedisUrl } from '@parley/server/core/redis-url'
+import { expect, test } from 'vitest'
+
+test('a URL of Redis names one server, a cluster, or the Sentinels of a server', () => {
+  expect(parseRedisUrl('redis://cache')).toMatchObject({
+    kind: 'single',
+    hosts: [{ host: 'cache', port: 6_379 }],
+    isTls: false,
+    database: 0,
+  })
+  expect(parseRedisUrl('rediss://chat:p%40ss:word@[::1]:7000/2')).toMatchObject({
+    hosts: [{ host: '::1', port: 7_000 }],
+    isTls: true,
+    username: 'chat',
+    password: 'p@ss:word',
+    database: 2,
+  })
+  expect(parseRedisUrl('redis+cluster://:secret@a:1,b')).toMatchObject({
+    kind: 'cluster',
+    hosts: [
+      { host: 'a', port: 1 },
+      { host: 'b', port: 6_379 },
+    ],
+    password: 'secret',
+  })
+  expect(parseRedisUrl('rediss+sentinel://a,b:2/chat/3')).toMatchObject({
+    kind: 'sentinel',
+    hosts: [
+      { host: 'a', port: 26_379 },
+      { host: 'b', port: 2 },
+    ],
+    masterName: 'chat',
+    database: 3,
+  })
+})
+
+test.each([
+  'http://cache',
+  'redis://',
+  'redis://a,b',
+  'redis://a:99999',
+  'redis://a/name',
+  'redis+cluster://a/1',
+  'redis+sentinel://a',
+  'redis://%zz@a',
+])('%s is no URL of Redis, and the start says what is', (url) => {
+  expect(parseRedisUrl(url)).toBeUndefined()
+  expect(() => readConfig({ REDIS_URL: url })).toThrow('REDIS_URL: expected redis://host:port')
+})
