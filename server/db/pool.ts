@@ -20,8 +20,13 @@ export type PoolOptions = {
 }
 type Work<T> = (connection: DbConnection, signal: AbortSignal) => Promise<T>
 
-/** A connection of a pool. `closed` rejects when it is closed, by whichever side. */
-type PooledConnection = { sql: DbConnection; isOpen: () => boolean; closed: Promise<never> }
+/** A connection of a pool. */
+type PooledConnection = {
+  sql: DbConnection
+  isOpen: boolean
+  /** Called when it is closed, by whichever side, while it is lent. */
+  onClosed: (error: Error) => void
+}
 
 /**
  * Opens a pool. A connection that is closed never reconnects: the work that has it is rejected, and
@@ -45,17 +50,13 @@ export function createPool({
    * unless the answer to the commit is what was lost.
    */
   const use = <T>(work: Work<T>, until = newDeadline()): Promise<T> =>
-    withDeadline(until, async (expired, signal) => {
+    withDeadline(until, async ({ failed, fail, signal }) => {
       // Work like a cleanup ends at its deadline although the database answers.
       const isLong = until > newDeadline()
-      await acquire(expired)
-      const connection = connections.lend()
+      await acquire(failed)
+      const connection = connections.lend(fail)
       try {
-        const result = await Promise.race([
-          work(connection.sql, signal),
-          expired,
-          connection.closed,
-        ])
+        const result = await Promise.race([work(connection.sql, signal), failed])
         connections.takeBack(connection)
         outages?.worked()
         return result
@@ -81,46 +82,38 @@ function createConnections(options: ConnectionsOptions) {
   const idle = new Set<PooledConnection>()
 
   const open = () => {
-    const life = new AbortController()
     const sql: DbConnection = openConnection({
       ...options,
       socket: singleSocket(),
       onClose: () => {
         idle.delete(connection)
-        life.abort(new ConnectionClosedError())
+        connection.isOpen = false
+        connection.onClosed(new ConnectionClosedError())
         void sql.end({ timeout: 0 })
       },
     })
-    const closed = rejectionOf(life.signal)
-    const connection = { sql, isOpen: () => !life.signal.aborted, closed }
+    const connection: PooledConnection = { sql, isOpen: true, onClosed: () => {} }
     return connection
   }
   return {
-    lend: () => {
+    lend: (onClosed: PooledConnection['onClosed']) => {
       // The latest has prepared its statements and has their tables at hand.
       const connection = [...idle].at(-1) ?? open()
+      connection.onClosed = onClosed
       idle.delete(connection)
       lent.add(connection)
       return connection
     },
     takeBack: (connection: PooledConnection, error?: unknown) => {
       lent.delete(connection)
+      connection.onClosed = () => {}
       if (isDatabaseUnavailable(error)) void connection.sql.end({ timeout: 0 })
-      else if (connection.isOpen()) idle.add(connection)
+      else if (connection.isOpen) idle.add(connection)
     },
     end: async (options: { timeout: number }) => {
       await Promise.all([...idle, ...lent].map(({ sql }) => sql.end(options)))
     },
   }
-}
-
-/** Rejects with the reason of the signal, once it aborts. Nobody has to wait for it. */
-function rejectionOf(signal: AbortSignal) {
-  const rejection = new Promise<never>((_, reject) =>
-    signal.addEventListener('abort', () => reject(signal.reason)),
-  )
-  rejection.catch(() => {})
-  return rejection
 }
 
 /** The database did not answer in time. */
@@ -132,16 +125,24 @@ export class DeadlineError extends Error {
   }
 }
 
+/** How work ends early: `fail` rejects `failed`. The signal aborts at the deadline. */
+type Ending = { failed: Promise<never>; fail: (error: Error) => void; signal: AbortSignal }
+
 /** Runs `work` with a promise that rejects, and a signal that aborts, at the deadline. */
-async function withDeadline<T>(
-  until: number,
-  work: (expired: Promise<never>, signal: AbortSignal) => Promise<T>,
-): Promise<T> {
+async function withDeadline<T>(until: number, work: (ending: Ending) => Promise<T>): Promise<T> {
   const abort = new AbortController()
-  const expired = rejectionOf(abort.signal)
-  const timer = setTimeout(() => abort.abort(new DeadlineError()), until - performance.now())
+  let fail: Ending['fail'] = () => {}
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject
+  })
+  failed.catch(() => {})
+  const expire = () => {
+    abort.abort(new DeadlineError())
+    fail(abort.signal.reason)
+  }
+  const timer = setTimeout(expire, until - performance.now())
   try {
-    return await work(expired, abort.signal)
+    return await work({ failed, fail, signal: abort.signal })
   } finally {
     clearTimeout(timer)
   }
