@@ -11,8 +11,13 @@ const isoTimestamps = {
 /** Connections ask for UTC (see connection.ts), so this is every timestamp of our time. */
 const isInUtc = (value: string) => value.length > 21 && value[10] === ' ' && value.endsWith('+00')
 /** `2026-01-31 12:00:00.12+00` as `2026-01-31T12:00:00.120Z`: no date has to be made for it. */
-const fromUtc = (value: string) =>
-  `${value.slice(0, 10)}T${value.slice(11, 19)}.${value.slice(20, -3).slice(0, 3).padEnd(3, '0')}Z`
+const fromUtc = (value: string) => {
+  const fraction = value[19] === '.' ? value.slice(20, value.lastIndexOf('+')).slice(0, 3) : ''
+  return `${value.slice(0, 10)}T${value.slice(11, 19)}.${fraction.padEnd(3, '0')}Z`
+}
+/** A timestamp in JSON of the database, `2026-01-31T12:00:00.12+00:00`, likewise. */
+export const timeInJson = (value: string) =>
+  value[10] === 'T' && value.endsWith('+00:00') ? fromUtc(value) : new Date(value).toISOString()
 
 type Element = string | number | boolean | null
 
