@@ -52,7 +52,10 @@ export const toCallRequest = (
     const gone = new AbortController()
     setMaxListeners(limits.callsPerBatch, gone.signal)
     if (reply.raw.destroyed) gone.abort()
-    reply.raw.once('close', () => gone.abort())
+    // An abort makes an error with its stack: none for the calls that were answered.
+    reply.raw.once('close', () => {
+      if (!reply.raw.writableFinished) gone.abort()
+    })
     return gone.signal
   }),
 })
