@@ -41,7 +41,7 @@ const newTalk = async () => {
   return { ana, channelId, send, sendMany }
 }
 
-test('a send takes two round trips to the database: to lock and read, and to write and commit', async () => {
+test('a send takes two round trips to the database: lock and read, write and commit', async () => {
   const { send } = await newTalk()
   const trips = await tripsOf(send)
   expect(trips).toEqual([

@@ -142,7 +142,7 @@ type TransactionOptions = {
   cause?: Cause
   /**
    * `work` writes nothing but by `write` and events, so that it can start with `begin` at once, and
-   * these writes wait for no locks, so that the commit can travel with them.
+   * these writes wait for no transaction, so that the commit can travel with them.
    */
   readsFirst?: boolean
 }

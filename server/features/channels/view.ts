@@ -118,7 +118,7 @@ const selectChannelRows = (
   where measured.bytes <= ${limits.answerBytes} or measured.place = 1
   order by measured.place`
 
-/** Of channel \`c\`, the viewer's member row \`m\` and the other user of a direct message, \`peer\`. */
+/** Of channel `c`, the viewer's member row `m`, and the other user of a direct message, `peer`. */
 const viewColumns = (
   db: Tx,
   { appId, viewer, withMembers }: Pick<ChannelQuery, 'appId' | 'viewer' | 'withMembers'>,

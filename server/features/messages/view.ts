@@ -184,7 +184,7 @@ function viewOf(json: string) {
   return view
 }
 
-/** Field by field: an object of a rest pattern costs several times as much, to make and to write. */
+/** Field by field: an object from a rest pattern costs several times as much to make and write. */
 export function toMessage(view: MessageView): Message {
   const message: Message = {
     id: view.id,
