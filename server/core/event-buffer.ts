@@ -217,7 +217,7 @@ export class EventBuffer {
   }
 }
 
-/** One text: JSON has no line breaks, and as the elements of an array all its quotes were escaped. */
+/** One text: JSON has no line breaks, and in an array all its quotes would be escaped. */
 const envelopesOf = (tx: Tx, events: { envelope: string }[]) =>
   tx`string_to_array(${events.map(({ envelope }) => envelope).join('\n')}, chr(10))`
 
