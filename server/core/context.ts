@@ -164,7 +164,10 @@ type TransactionOptions = {
   trace?: string | undefined
   /** Of its events, unless they say it themselves. */
   cause?: Cause
-  /** `work` writes nothing but by `write` and events, so that it can start with `begin` at once. */
+  /**
+   * `work` writes nothing but by `write` and events, so that it can start with `begin` at once, and
+   * these writes wait for no transaction, so that the commit can travel with them.
+   */
   readsFirst?: boolean
 }
 
@@ -179,7 +182,7 @@ export async function runInTransaction<T>(
 ): Promise<T> {
   const buffer = new EventBuffer({ appId, staging, trace, cause })
   const effects: (() => void)[] = []
-  const { result, events } = await transactionAtOnce(db, async (tx, begun) => {
+  const { result, events } = await transactionAtOnce(db, async (tx, begun, commit) => {
     if (!readsFirst) await begun
     const writes: PendingWrite[] = []
     const working = work({
@@ -194,7 +197,14 @@ export async function runInTransaction<T>(
     const [started, worked] = await Promise.allSettled([begun, working])
     if (started.status === 'rejected') throw started.reason
     if (worked.status === 'rejected') throw worked.reason
-    const [, events] = await pipelined([pipelined(writes), buffer.write(tx)])
+    // Other writes may wait for locks. Were their commit on its way, it would follow much later,
+    // when the deadline is over and the caller was told that nothing has happened.
+    if (readsFirst) signal?.throwIfAborted()
+    const [, events] = await pipelined([
+      pipelined(writes),
+      buffer.write(tx),
+      readsFirst ? commit() : undefined,
+    ])
     signal?.throwIfAborted()
     return { result: worked.value, events }
   })

@@ -142,7 +142,6 @@ export class EventBuffer {
     const eventTopics = events.map(({ topic }) => topic)
     const offsets = events.map(({ offset }) => offset)
     const types = events.map(({ type }) => type)
-    const envelopes = events.map(({ envelope }) => envelope)
     const messageIds = events.map(({ messageId }) => messageId)
     const activity = tx`case
       when given.last_seq > c.last_seq
@@ -167,7 +166,7 @@ export class EventBuffer {
       select *
       from unnest(
         ${eventTopics}::text[], ${offsets}::int[],
-        ${types}::text[], ${envelopes}::text[], ${messageIds}::uuid[]
+        ${types}::text[], ${envelopesOf(tx, events)}, ${messageIds}::uuid[]
       )`
   }
 
@@ -175,14 +174,14 @@ export class EventBuffer {
   #writeUserEvents(tx: Tx) {
     const userIds = this.#userEvents.map(({ userId }) => userId)
     const types = this.#userEvents.map(({ type }) => type)
-    const envelopes = this.#userEvents.map(({ envelope }) => envelope)
+    const envelopes = envelopesOf(tx, this.#userEvents)
     return tx<{ topic: string; offset: number }[]>`
       with emitted as (
         select
           user_id, type, envelope,
           row_number() over (partition by user_id order by index) as number,
           count(*) over (partition by user_id) as total
-        from unnest(${userIds}::text[], ${types}::text[], ${envelopes}::text[])
+        from unnest(${userIds}::text[], ${types}::text[], ${envelopes})
           with ordinality as given (user_id, type, envelope, index)
       ), streams as (
         insert into user_streams as us (app_id, user_id, last_offset)
@@ -217,6 +216,10 @@ export class EventBuffer {
     })
   }
 }
+
+/** One text: JSON has no line breaks, and in an array all its quotes would be escaped. */
+const envelopesOf = (tx: Tx, events: { envelope: string }[]) =>
+  tx`string_to_array(${events.map(({ envelope }) => envelope).join('\n')}, chr(10))`
 
 const serialise = (type: Envelope['type'], payload: Envelope['payload']) => {
   const event = { type, payload } as Envelope // the payload of that type, as `emit` demands

@@ -1,10 +1,14 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
-/** The id of the trace that a request belongs to (W3C Trace Context), or of a new one. */
+/**
+ * The id of the trace that a request belongs to (W3C Trace Context), or of a new one: a UUID
+ * without its hyphens, because Node.js has those in stock, and random bytes cost a system call.
+ */
 export const traceOf = (traceparent: string | string[] | undefined) =>
-  TRACEPARENT.exec(String(traceparent))?.[1] ?? randomBytes(16).toString('hex')
+  (traceparent === undefined ? undefined : TRACEPARENT.exec(String(traceparent))?.[1]) ??
+  randomUUID().replaceAll('-', '')
 
 /** What a call to another service carries. */
 export const traceparentOf = (trace: string) => `00-${trace}-${randomBytes(8).toString('hex')}-01`

@@ -87,6 +87,7 @@ export const openConnection = ({
     types: valueTypes,
     connection: {
       application_name: applicationName,
+      TimeZone: 'UTC',
       statement_timeout: statementMs,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       ...planner,

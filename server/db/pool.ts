@@ -20,11 +20,12 @@ export type PoolOptions = {
 }
 type Work<T> = (connection: DbConnection, signal: AbortSignal) => Promise<T>
 
-/** A connection of a pool. `closed` rejects when it is closed, by whichever side. */
+/** A connection of a pool. */
 type PooledConnection = {
   sql: DbConnection
-  isOpen: () => boolean
-  closed: Promise<never>
+  isOpen: boolean
+  /** Called when it is closed, by whichever side, while it is lent. */
+  onClosed: (error: Error) => void
   lentAt: number
   /** When the work that last had it was done. */
   workedAt: number
@@ -54,17 +55,13 @@ export function createPool({
    * unless the answer to the commit is what was lost.
    */
   const use = <T>(work: Work<T>, until = newDeadline()): Promise<T> =>
-    withDeadline(until, async (expired, signal) => {
+    withDeadline(until, async ({ failed, fail, signal }) => {
       // Work like a cleanup ends at its deadline although the database answers.
       const isLong = until > newDeadline()
-      await acquire(expired)
-      const connection = connections.lend()
+      await acquire(failed)
+      const connection = connections.lend(fail)
       try {
-        const result = await Promise.race([
-          work(connection.sql, signal),
-          expired,
-          connection.closed,
-        ])
+        const result = await Promise.race([work(connection.sql, signal), failed])
         connections.takeBack(connection)
         outages?.worked()
         return result
@@ -90,21 +87,20 @@ function createConnections(options: ConnectionsOptions) {
   const idle = new Set<PooledConnection>()
 
   const open = () => {
-    const life = new AbortController()
     const sql: DbConnection = openConnection({
       ...options,
       socket: singleSocket(),
       onClose: () => {
         idle.delete(connection)
-        life.abort(new ConnectionClosedError())
+        connection.isOpen = false
+        connection.onClosed(new ConnectionClosedError())
         void sql.end({ timeout: 0 })
       },
     })
-    const closed = rejectionOf(life.signal)
-    const connection = {
+    const connection: PooledConnection = {
       sql,
-      isOpen: () => !life.signal.aborted,
-      closed,
+      isOpen: true,
+      onClosed: () => {},
       lentAt: 0,
       workedAt: 0,
     }
@@ -117,9 +113,10 @@ function createConnections(options: ConnectionsOptions) {
     }
   }
   return {
-    lend: () => {
+    lend: (onClosed: PooledConnection['onClosed']) => {
       // The latest has prepared its statements and has their tables at hand.
       const connection = [...idle].at(-1) ?? open()
+      connection.onClosed = onClosed
       idle.delete(connection)
       lent.add(connection)
       connection.lentAt = performance.now()
@@ -127,9 +124,10 @@ function createConnections(options: ConnectionsOptions) {
     },
     takeBack: (connection: PooledConnection, error?: unknown) => {
       lent.delete(connection)
+      connection.onClosed = () => {}
       if (error instanceof DeadlineError) closeSilent(connection.lentAt)
       if (isDatabaseUnavailable(error)) void connection.sql.end({ timeout: 0 })
-      else if (connection.isOpen()) {
+      else if (connection.isOpen) {
         connection.workedAt = performance.now()
         idle.add(connection)
       }
@@ -138,15 +136,6 @@ function createConnections(options: ConnectionsOptions) {
       await Promise.all([...idle, ...lent].map(({ sql }) => sql.end(options)))
     },
   }
-}
-
-/** Rejects with the reason of the signal, once it aborts. Nobody has to wait for it. */
-function rejectionOf(signal: AbortSignal) {
-  const rejection = new Promise<never>((_, reject) =>
-    signal.addEventListener('abort', () => reject(signal.reason)),
-  )
-  rejection.catch(() => {})
-  return rejection
 }
 
 /** The database did not answer in time. */
@@ -158,16 +147,24 @@ export class DeadlineError extends Error {
   }
 }
 
+/** How work ends early: `fail` rejects `failed`. The signal aborts at the deadline. */
+type Ending = { failed: Promise<never>; fail: (error: Error) => void; signal: AbortSignal }
+
 /** Runs `work` with a promise that rejects, and a signal that aborts, at the deadline. */
-async function withDeadline<T>(
-  until: number,
-  work: (expired: Promise<never>, signal: AbortSignal) => Promise<T>,
-): Promise<T> {
+async function withDeadline<T>(until: number, work: (ending: Ending) => Promise<T>): Promise<T> {
   const abort = new AbortController()
-  const expired = rejectionOf(abort.signal)
-  const timer = setTimeout(() => abort.abort(new DeadlineError()), until - performance.now())
+  let fail: Ending['fail'] = () => {}
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject
+  })
+  failed.catch(() => {})
+  const expire = () => {
+    abort.abort(new DeadlineError())
+    fail(abort.signal.reason)
+  }
+  const timer = setTimeout(expire, until - performance.now())
   try {
-    return await work(expired, abort.signal)
+    return await work({ failed, fail, signal: abort.signal })
   } finally {
     clearTimeout(timer)
   }

@@ -5,8 +5,19 @@ const isoTimestamps = {
   to: 1184,
   from: [1082, 1114, 1184],
   serialize: (value: string | Date) => (value instanceof Date ? value.toISOString() : value),
-  parse: (value: string) => new Date(value).toISOString(),
+  parse: (value: string) => (isInUtc(value) ? fromUtc(value) : new Date(value).toISOString()),
 }
+
+/** Connections ask for UTC (see connection.ts), so this is every timestamp of our time. */
+const isInUtc = (value: string) => value.length > 21 && value[10] === ' ' && value.endsWith('+00')
+/** `2026-01-31 12:00:00.12+00` as `2026-01-31T12:00:00.120Z`: no date has to be made for it. */
+const fromUtc = (value: string) => {
+  const fraction = value[19] === '.' ? value.slice(20, value.lastIndexOf('+')).slice(0, 3) : ''
+  return `${value.slice(0, 10)}T${value.slice(11, 19)}.${fraction.padEnd(3, '0')}Z`
+}
+/** A timestamp in JSON of the database, `2026-01-31T12:00:00.12+00:00`, likewise. */
+export const timeInJson = (value: string) =>
+  value[10] === 'T' && value.endsWith('+00:00') ? fromUtc(value) : new Date(value).toISOString()
 
 type Element = string | number | boolean | null
 
@@ -25,7 +36,12 @@ const arrayOf = (type: number, parse: (element: string) => Element) => ({
 })
 
 const serializeElement = (element: Element) =>
-  element === null ? 'NULL' : `"${String(element).replace(/["\\]/g, '\\$&')}"`
+  element === null ? 'NULL' : typeof element === 'string' ? quoted(element) : String(element)
+/** Most have nothing to escape. */
+const quoted = (text: string) =>
+  text.includes('"') || text.includes('\\')
+    ? `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
+    : `"${text}"`
 
 export const valueTypes = {
   date: isoTimestamps,

@@ -51,7 +51,7 @@ const unpin = implement(contract.pins.unpin, async (ctx, ref) => {
 const list = implementWithoutTransaction(contract.pins.list, async (ctx, { channelId, offset }) => {
   await channelForReader(ctx, channelId)
   const { db, caller } = ctx
-  const views = await selectMessageViews(db, {
+  const { views, found } = await selectMessageViews(db, {
     viewer: caller.userId,
     rows: db`
         select msg.*, p.pinned_at as pin_time
@@ -62,11 +62,11 @@ const list = implementWithoutTransaction(contract.pins.list, async (ctx, { chann
         offset ${offset}`,
     order: db`page.pin_time desc, page.seq desc`,
   })
-  const messages = views.flatMap(({ found, place, bytes, bytesBefore, ...view }) => {
+  const messages = views.flatMap((view) => {
     const { pinnedBy, pinnedAt } = view
     return pinnedBy && pinnedAt ? { ...toMessage(view), pinnedBy, pinnedAt } : []
   })
-  const isCut = (views[0]?.found ?? 0) > views.length
+  const isCut = found > views.length
   return { messages, ...(isCut && { more: true as const }) }
 })
 

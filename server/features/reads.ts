@@ -4,6 +4,7 @@ import { ApiError } from '../core/errors.ts'
 import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
 import type { UserRef } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
+import { pipelined } from '../db/pipelined.ts'
 import type { ChannelRow } from '../db/rows.ts'
 import { channelForMember, isLargeChannel } from './access.ts'
 import { messageIdAt } from './messages/view.ts'
@@ -13,15 +14,18 @@ const mark = implementWithoutTransaction(
   contract.reads.mark,
   async (ctx, { channelId, messageId }) => {
     const { channel, cursorSeq } = await channelForMember(ctx, channelId, messageId)
-    const [position] = await moveMarkers(ctx.db, {
-      channelId,
-      userId: ctx.caller.userId,
-      lastReadSeq: cursorSeq ?? channel.lastSeq,
-      unreadAfterSeq: channel.lastSeq,
-    })
+    // Sent together, the move at once: what is left is read after it.
+    const [[position], left] = await pipelined([
+      moveMarkers(ctx.db, {
+        channelId,
+        userId: ctx.caller.userId,
+        lastReadSeq: cursorSeq ?? channel.lastSeq,
+        unreadAfterSeq: channel.lastSeq,
+      }).execute(),
+      readUnread(ctx, channelId),
+    ])
     ctx.services.lastActive.touch(ctx.caller)
     if (!position) throw new ApiError('FORBIDDEN', 'You are not a member of this channel')
-    const left = await readUnread(ctx, channelId)
     publishRead(ctx, channel, { ...position, ...left })
     const { count: unreadCount, version: unreadVersion } = left
     return { success: true, lastReadSeq: position.lastReadSeq, unreadCount, unreadVersion }

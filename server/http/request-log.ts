@@ -19,11 +19,13 @@ export const createRequestLog =
     const status = reply.statusCode
     const ms = Math.round(reply.elapsedTime)
     const route = routeOptions.url ?? null
+    const isProbe = route !== null && PROBES.has(route)
+    const isNotable = status >= 400 || code !== undefined || ms >= SLOW_MS
+    if (!isProbe && !isNotable && !isSampled(trace, sample)) return
     const names = [...new Set(operations)]
     const what = names.length > 0 ? { operation: names.join(',') } : { method, route }
     const calls = operations.length > 1 ? operations.length : undefined
     const line = { ...what, calls, app, user, status, code, ms, address: ip, trace }
-    if (route !== null && PROBES.has(route)) return log.debug(line, 'request completed')
-    const isNotable = status >= 400 || code !== undefined || ms >= SLOW_MS
-    if (isNotable || isSampled(trace, sample)) log.info(line, 'request completed')
+    if (isProbe) log.debug(line, 'request completed')
+    else log.info(line, 'request completed')
   }

@@ -74,7 +74,10 @@ export const toCallRequest = (request: FastifyRequest, reply: FastifyReply): Cal
     const gone = new AbortController()
     setMaxListeners(limits.callsPerBatch, gone.signal)
     if (reply.raw.destroyed) gone.abort()
-    reply.raw.once('close', () => gone.abort())
+    // An abort makes an error with its stack: none for the calls that were answered.
+    reply.raw.once('close', () => {
+      if (!reply.raw.writableFinished) gone.abort()
+    })
     return gone.signal
   }),
   ...(request.body instanceof Readable && { body: streamedBody(request, reply) }),

@@ -16,12 +16,22 @@ export async function createDatabase(serverUrl: string, name: string) {
   return url.href
 }
 
-/** A server in a process of its own, as in production, without limits. */
-export async function startServer(variables: Record<string, string>) {
+/**
+ * A server in a process of its own, as in production, without limits. With `profileDir` it leaves a
+ * profile of its CPU there when it stops.
+ */
+export async function startServer(variables: Record<string, string>, profileDir?: string) {
   const [port, metricsPort] = [await freePort(), await freePort()]
   const child = spawn(
     process.execPath,
-    ['--conditions=parley-source', '--import', 'tsx', 'server/bin/parley.ts', 'start'],
+    [
+      '--conditions=parley-source',
+      ...(profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`]),
+      '--import',
+      'tsx',
+      'server/bin/parley.ts',
+      'start',
+    ],
     {
       cwd: fileURLToPath(new URL('../..', import.meta.url)),
       stdio: ['ignore', 'ignore', 'inherit'],

@@ -156,9 +156,19 @@ export const percentile = (values: number[], percent: number) =>
   Number(
     (values.toSorted((a, b) => a - b)[Math.floor((values.length * percent) / 100)] ?? 0).toFixed(1),
   )
-export const print = (what: string, values: Record<string, string | number>) =>
-  console.log(
-    `${what.padEnd(44)}${Object.entries(values)
-      .map(([name, value]) => `${name} ${value}`)
-      .join('   ')}`,
-  )
+type Figures = Record<string, string | number>
+const printed: Record<string, Figures> = {}
+const isJson = process.argv.includes('--json')
+
+/** Prints figures in a line, or with `--json` all of them as one object at the end. */
+export function print(what: string, values: Figures) {
+  if (isJson) {
+    printed[what] = values
+    return
+  }
+  const figures = Object.entries(values).map(([name, value]) => `${name} ${value}`)
+  console.log(`${what.padEnd(44)}${figures.join('   ')}`)
+}
+process.on('exit', () => {
+  if (isJson) console.log(JSON.stringify(printed, null, 2))
+})

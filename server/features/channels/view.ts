@@ -1,6 +1,7 @@
 import { type Channel, limits } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { DELETED_USER_NAME } from '../../db/sql.ts'
+import { timeInJson } from '../../db/value-types.ts'
 import { firstMembers } from '../members/view.ts'
 import { isLive, selectMessagePage } from '../messages/view.ts'
 import { unread, unreadVersion } from '../reads.ts'
@@ -22,7 +23,8 @@ type ChannelQuery = {
  * all their settings.
  */
 export async function selectChannels(db: Tx, query: ChannelQuery) {
-  const rows = await selectChannelRows(db, query)
+  const measured = await selectChannelRows(db, query)
+  const rows = measured.map(({ view, bytes }) => ({ ...viewOf(view), bytes }))
   const last = await selectLastMessages(db, query.viewer, rows)
   const messages = new Map(last.messages.map((message) => [message.id, message]))
   const end = last.isCut
@@ -35,12 +37,14 @@ export async function selectChannels(db: Tx, query: ChannelQuery) {
     }),
   )
   const bytes = Math.max(last.bytes, rows[end - 1]?.bytes ?? 0)
-  const { found = 0, settingsVersion = 0 } = rows[0] ?? {}
-  return { channels, found, settingsVersion, bytes }
+  const found = measured[0]?.found ?? 0
+  return { channels, found, settingsVersion: rows[0]?.settingsVersion ?? 0, bytes }
 }
 
+type MeasuredChannel = ChannelView & { bytes: number }
+
 /** The last messages of channels, in their order, as many as there is room for beside these. */
-async function selectLastMessages(db: Tx, viewer: string | null, channels: ChannelViewRow[]) {
+async function selectLastMessages(db: Tx, viewer: string | null, channels: MeasuredChannel[]) {
   const filled = channels.filter(({ lastMessageId }) => lastMessageId !== null)
   if (filled.length === 0) return { messages: [], isCut: false, bytes: 0 }
   const ids = filled.map(({ lastMessageId }) => lastMessageId)
@@ -62,17 +66,16 @@ async function selectLastMessages(db: Tx, viewer: string | null, channels: Chann
 /** A channel as a user who has just joined sees it, without its last message. */
 export async function viewForNewMember(db: Tx, { appId, id }: { appId: string; id: string }) {
   const [row] = await selectChannelRows(db, { appId, viewer: null, page: db`c.id = ${id}` })
-  return row && toChannel(row)
+  return row && toChannel(viewOf(row.view))
 }
 
-type ChannelViewRow = Omit<Channel, 'lastMessage' | 'members'> & {
+/** A channel as it is read: the row has it as one JSON text, like a message of a page. */
+type ChannelView = Omit<Channel, 'lastMessage' | 'members'> & {
   lastMessageId: string | null
   members: Channel['members'] | null
   settingsVersion: number
-  found: number
-  place: number
-  bytes: number
 }
+type ChannelViewRow = { view: string; found: number; bytes: number }
 
 const selectChannelRows = (
   db: Tx,
@@ -84,58 +87,67 @@ const selectChannelRows = (
     withMembers = false,
   }: ChannelQuery,
 ) => db<ChannelViewRow[]>`
-  select measured.*
+  select measured.view, measured.found, measured.bytes
   from (
     select
-      view.*,
-      (sum(octet_length(to_json(view)::text)) over (order by view.place))::int as bytes
+      view.json as view,
+      c.found, c.place,
+      (sum(octet_length(view.json)) over (order by c.place))::int as bytes
     from (
       select
-        c.id, c.cid, c.type,
-        coalesce(c.name, peer.display_name, ${DELETED_USER_NAME}) as name,
-        coalesce(c.image, peer.image) as image,
-        c.description, c.workspace_id, c.created_by, c.member_count,
-        case when m.user_id is null then 0 else ${unread(db)} end as unread_count,
-        ${unreadVersion(db)} as unread_version,
-        coalesce(m.last_read_seq, 0) as last_read_seq,
-        m.role,
-        coalesce(m.starred, false) as starred,
-        coalesce(m.muted, false) as muted,
-        ${settingsVersion(db, { appId, viewer })} as settings_version,
-        c.rev, coalesce(c.frozen, false) as frozen, coalesce(c.custom, '{}') as custom,
-        c.created_at, c.updated_at,
-        (
-          select msg.id
-          from messages msg
-          where msg.channel_id = c.id
-            and ${isLive(db)}
-          order by msg.seq desc
-          limit 1
-        ) as last_message_id,
-        case
-          when ${withMembers} or c.type = 'messaging' then ${firstMembers(db)}
-        end as members,
-        c.found, c.place
+        page.*,
+        (count(*) over ())::int as found,
+        (row_number() over (order by ${order}))::int as place
       from (
-        select
-          page.*,
-          (count(*) over ())::int as found,
-          (row_number() over (order by ${order}))::int as place
-        from (
-          select c.*
-          from channels c
-          left join members m on m.channel_id = c.id and m.user_id = ${viewer}
-          where c.app_id is not distinct from ${appId}
-            and num_nulls(c.deleted_at) = 1
-            and ${page}
-        ) page
-      ) c
-      left join members m on m.channel_id = c.id and m.user_id = ${viewer}
-      left join lateral (${viewer === null ? pairOf(db) : peerOf(db, viewer)}) peer on true
+        select c.*
+        from channels c
+        left join members m on m.channel_id = c.id and m.user_id = ${viewer}
+        where c.app_id is not distinct from ${appId}
+          and num_nulls(c.deleted_at) = 1
+          and ${page}
+      ) page
+    ) c
+    left join members m on m.channel_id = c.id and m.user_id = ${viewer}
+    left join lateral (${viewer === null ? pairOf(db) : peerOf(db, viewer)}) peer on true
+    cross join lateral (
+      select to_json(view)::text as json
+      from (select ${viewColumns(db, { appId, viewer, withMembers })}) view
+      offset 0 -- measured and answered, but made once
     ) view
   ) measured
   where measured.bytes <= ${limits.answerBytes} or measured.place = 1
   order by measured.place`
+
+/** Of channel `c`, the viewer's member row `m`, and the other user of a direct message, `peer`. */
+const viewColumns = (
+  db: Tx,
+  { appId, viewer, withMembers }: Pick<ChannelQuery, 'appId' | 'viewer' | 'withMembers'>,
+) => db`
+  c.id, c.cid, c.type,
+  coalesce(c.name, peer.display_name, ${DELETED_USER_NAME}) as name,
+  coalesce(c.image, peer.image) as image,
+  c.description, c.workspace_id as "workspaceId", c.created_by as "createdBy",
+  c.member_count as "memberCount",
+  case when m.user_id is null then 0 else ${unread(db)} end as "unreadCount",
+  ${unreadVersion(db)} as "unreadVersion",
+  coalesce(m.last_read_seq, 0) as "lastReadSeq",
+  m.role,
+  coalesce(m.starred, false) as starred,
+  coalesce(m.muted, false) as muted,
+  ${settingsVersion(db, { appId, viewer })} as "settingsVersion",
+  c.rev, coalesce(c.frozen, false) as frozen, coalesce(c.custom, '{}') as custom,
+  c.created_at as "createdAt", c.updated_at as "updatedAt",
+  (
+    select msg.id
+    from messages msg
+    where msg.channel_id = c.id
+      and ${isLive(db)}
+    order by msg.seq desc
+    limit 1
+  ) as "lastMessageId",
+  case
+    when ${withMembers === true} or c.type = 'messaging' then ${firstMembers(db)}
+  end as members`
 
 /** The offset of the viewer's topic: the events up to it are in the settings that are read. */
 const settingsVersion = (db: Tx, { appId, viewer }: Pick<ChannelQuery, 'appId' | 'viewer'>) => db`
@@ -146,18 +158,40 @@ const settingsVersion = (db: Tx, { appId, viewer }: Pick<ChannelQuery, 'appId' |
       and us.user_id = ${viewer}
   ), 0)`
 
-const toChannel = ({
-  lastMessageId,
-  members,
-  settingsVersion,
-  found,
-  place,
-  bytes,
-  ...row
-}: ChannelViewRow) => ({
-  ...row,
-  ...(members ? { members } : {}),
-})
+function viewOf(json: string) {
+  const view: ChannelView = JSON.parse(json)
+  view.createdAt = timeInJson(view.createdAt)
+  view.updatedAt = timeInJson(view.updatedAt)
+  return view
+}
+
+/** Field by field, like `toMessage`. */
+function toChannel(view: ChannelView) {
+  const channel: Omit<Channel, 'lastMessage'> = {
+    id: view.id,
+    cid: view.cid,
+    type: view.type,
+    name: view.name,
+    image: view.image,
+    description: view.description,
+    workspaceId: view.workspaceId,
+    createdBy: view.createdBy,
+    memberCount: view.memberCount,
+    unreadCount: view.unreadCount,
+    unreadVersion: view.unreadVersion,
+    lastReadSeq: view.lastReadSeq,
+    role: view.role,
+    starred: view.starred,
+    muted: view.muted,
+    rev: view.rev,
+    frozen: view.frozen,
+    custom: view.custom,
+    createdAt: view.createdAt,
+    updatedAt: view.updatedAt,
+  }
+  if (view.members) channel.members = view.members
+  return channel
+}
 
 /** A channel as it is after events up to `rev` which change no message. */
 export const atRev = <C extends Pick<Channel, 'rev' | 'unreadVersion'>>(

@@ -3,6 +3,7 @@ import { contract, limits } from '@parley/contract'
 import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
 import type { Fragment, Tx } from '../../db/client.ts'
+import { pipelined } from '../../db/pipelined.ts'
 import { channelForReader } from '../access.ts'
 import { mergeCustom } from '../custom.ts'
 import { deleteStream, enqueuePush } from '../streams/end.ts'
@@ -19,18 +20,25 @@ import { isLive, selectMessagePage, selectMessages, toMessage } from './view.ts'
 const list = implementWithoutTransaction(
   contract.messages.list,
   async (ctx, { channelId, limit, before, after, since_seq: sinceSeq }) => {
-    const { channel, cursorSeq } = await channelForReader(ctx, channelId, before ?? after)
     const within =
       sinceSeq === undefined
         ? ctx.db`msg.channel_id = ${channelId} and ${isLive(ctx.db)}`
         : ctx.db`msg.channel_id = ${channelId}`
-    const page = await readPage(ctx.db, {
-      within,
-      isForward: after !== undefined || sinceSeq !== undefined,
-      from: sinceSeq ?? cursorSeq,
-      limit,
-      viewer: ctx.caller.userId,
-    })
+    const cursor = before ?? after
+    const read = (cursorSeq: number | null) =>
+      readPage(ctx.db, {
+        within,
+        isForward: after !== undefined || sinceSeq !== undefined,
+        from: sinceSeq ?? cursorSeq,
+        limit,
+        viewer: ctx.caller.userId,
+      })
+    const access = channelForReader(ctx, channelId, cursor)
+    // Without a cursor both are read in one round trip; who may not read gets nothing of it.
+    const [{ channel }, page] = await pipelined([
+      access,
+      cursor === undefined ? read(null) : access.then(({ cursorSeq }) => read(cursorSeq)),
+    ])
     return { ...page, maxSeq: Math.max(channel.lastSeq, page.messages.at(-1)?.seq ?? 0) }
   },
 )

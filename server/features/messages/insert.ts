@@ -1,5 +1,6 @@
 import type { Message } from '@parley/contract'
 import type { Tx } from '../../db/client.ts'
+import { valueTypes } from '../../db/value-types.ts'
 import { insertStreams } from '../streams/insert.ts'
 import { countSilent } from '../tombstones.ts'
 import type { Marker, Thread } from './batch-counters.ts'
@@ -21,6 +22,8 @@ export function insertMessages(db: Tx, { messages, threads, markers }: Batch) {
     (before, update, index) => (index === 0 ? db`with ${update}` : db`${before}, ${update}`),
     db``,
   )
+  const each = <T>(pick: (message: NewMessage) => T) => messages.map(pick)
+  const appId = messages[0]?.appId ?? ''
   return db`
     ${withUpdates}
     insert into messages (
@@ -31,19 +34,37 @@ export function insertMessages(db: Tx, { messages, threads, markers }: Batch) {
       created_at, updated_at
     )
     select
-      id, "appId", "channelId", "userId", seq, rev, "authorSeq",
-      text, mentions, attachments, custom,
-      nullif(type, 'regular'), silent, streaming,
-      "parentId", "clientId",
-      "createdAt", "createdAt"
-    from jsonb_to_recordset(${db.json(messages as never)}) as message (
-      id uuid, "appId" uuid, "channelId" uuid, "userId" text, seq int, rev int, "authorSeq" int,
-      text text, mentions text[], attachments jsonb, custom jsonb,
-      type text, silent boolean, streaming boolean,
-      "parentId" uuid, "clientId" text,
-      "createdAt" timestamptz
+      id, ${appId}::uuid, channel_id, user_id, seq, rev, author_seq,
+      text, mentions::text[], attachments::jsonb, custom::jsonb,
+      type, silent = 1, streaming = 1,
+      parent_id, client_id,
+      created_at, created_at
+    from unnest(
+      ${each(({ id }) => id)}::uuid[],
+      ${each(({ channelId }) => channelId)}::uuid[],
+      ${each(({ userId }) => userId)}::text[],
+      ${each(({ seq }) => seq)}::int[],
+      ${each(({ rev }) => rev)}::int[],
+      ${each(({ authorSeq }) => authorSeq)}::int[],
+      ${each(({ text }) => text)}::text[],
+      ${each(({ mentions }) => arrayText(mentions))}::text[],
+      ${each(({ attachments }) => JSON.stringify(attachments))}::text[],
+      ${each(({ custom }) => (custom ? JSON.stringify(custom) : null))}::text[],
+      ${each(({ type }) => (type === 'regular' ? null : type))}::text[],
+      ${each(({ silent }) => (silent ? 1 : null))}::int[],
+      ${each(({ streaming }) => (streaming ? 1 : null))}::int[],
+      ${each(({ parentId }) => parentId)}::uuid[],
+      ${each(({ clientId }) => clientId)}::text[],
+      ${each(({ createdAt }) => createdAt)}::timestamptz[]
+    ) as message (
+      id, channel_id, user_id, seq, rev, author_seq,
+      text, mentions, attachments, custom, type, silent, streaming,
+      parent_id, client_id, created_at
     )`
 }
+
+/** An array within an array, as PostgreSQL writes it: all of the outer array have one length. */
+const arrayText = (mentions: string[]) => valueTypes.textArray.serialize(mentions)
 
 // The updates take arrays of keys, and are left out where there are none: a JSON document is
 // planned as a hundred rows, for which the whole table is read.

@@ -6,7 +6,6 @@ import { pipelined } from '../../db/pipelined.ts'
 import type { ChannelRow, MemberRow } from '../../db/rows.ts'
 import { lockChannels } from '../access.ts'
 import { SYSTEM_USER } from '../system-user.ts'
-import { userSummary } from '../users/view.ts'
 
 export type SendCommand = Command<typeof contract.messages.send>
 
@@ -49,13 +48,51 @@ export async function readFacts(
   ])
   const lockedIds = new Set(locked.map(({ id }) => id))
   const inOrder = rows.toSorted((a, b) => a.ordinal - b.ordinal)
-  return inOrder.map(({ ordinal, ...row }) => {
-    const command = commands[ordinal - 1] as SendCommand // there is one row a command
-    return { ...row, command, isContended: row.channel !== null && !lockedIds.has(row.channel.id) }
+  return inOrder.map((row) => {
+    const command = commands[row.ordinal - 1] as SendCommand // there is one row a command
+    const channel = channelOf(row)
+    return {
+      command,
+      channel,
+      author: { id: row.authorId, name: row.authorName, image: row.authorImage },
+      isAuthorDeleted: row.isAuthorDeleted,
+      role: row.role,
+      lastReadSeq: row.lastReadSeq,
+      unreadAfterSeq: row.unreadAfterSeq,
+      authorSeq: row.authorSeq,
+      earlierId: row.earlierId,
+      rootId: row.rootId,
+      rootReplyCount: row.rootReplyCount,
+      now: row.now,
+      isContended: channel !== null && !lockedIds.has(channel.id),
+    }
   })
 }
 
-type FactsRow = Omit<SendFacts, 'command' | 'isContended'> & { ordinal: number }
+const channelOf = ({
+  channelId,
+  channelType: type,
+  lastSeq,
+  rev,
+  frozen,
+}: FactsRow): SendFacts['channel'] =>
+  channelId === null || type === null
+    ? null
+    : { id: channelId, isLocked: true, type, lastSeq, rev, frozen }
+
+/** Plain columns: to make JSON of a row, and to read it, costs more than to find the row. */
+type FactsRow = Omit<SendFacts, 'command' | 'isContended' | 'channel' | 'author'> & {
+  ordinal: number
+  /** Null if there is no such channel. */
+  channelId: string | null
+  channelType: ChannelRow['type'] | null
+  lastSeq: number
+  rev: number
+  frozen: boolean | null
+  authorId: string
+  authorName: string
+  authorImage: string | null
+}
 
 /**
  * Locks the authors by id, so that none is deleted while their message is being stored: the erasure
@@ -66,10 +103,6 @@ function selectFacts(db: Tx, appId: string, commands: SendCommand[]) {
   const userIds = commands.map(({ caller }) => caller.userId ?? SYSTEM_USER.id)
   const clientIds = commands.map(({ input }) => input.clientId ?? null)
   const parentIds = commands.map(({ input }) => input.parentId ?? null)
-  const channel = db`jsonb_build_object(
-    'id', c.id, 'type', c.type, 'lastSeq', c.last_seq, 'rev', c.rev, 'isLocked', true,
-    'frozen', c.frozen
-  )`
   const earlier = db`(
     select id
     from messages
@@ -104,8 +137,9 @@ function selectFacts(db: Tx, appId: string, commands: SendCommand[]) {
   return db<FactsRow[]>`
     select
       command.ordinal::int,
-      case when c.id is not null then ${channel} end as channel,
-      ${userSummary(db)} as author, u.deleted_at is not null as is_author_deleted,
+      c.id as channel_id, c.type as channel_type, c.last_seq, c.rev, c.frozen,
+      u.id as author_id, u.display_name as author_name, u.image as author_image,
+      u.deleted_at is not null as is_author_deleted,
       m.role, m.last_read_seq, m.unread_after_seq,
       ${authorSeq}::int as author_seq,
       ${earlier} as earlier_id,

@@ -25,10 +25,11 @@ const jsonLength = (value: object) =>
 
 /**
  * Appends messages in four statements, whatever the number of messages and members: lock, read,
- * store the messages, store their events. A fifth reads the earlier messages if a command repeats
- * one. The rights and the parent are read after the lock, so that a user who was removed cannot
- * write any more. `append` emits `message.new`; `core/context.ts` stores it before the commit, and
- * then publishes it to the event bus.
+ * store the messages, store their events. With `begin` and `commit` they are two round trips. A
+ * fifth reads the earlier messages if a command repeats one. The rights and the parent are read
+ * after the lock, so that a user who was removed cannot write any more. `append` emits
+ * `message.new`; `core/context.ts` stores it before the commit, and then publishes it to the event
+ * bus.
  */
 export const send = implementBatch(contract.messages.send, {
   keysOf: ({ caller: { appId }, input: { channelId } }) => ({

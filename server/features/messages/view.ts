@@ -1,8 +1,8 @@
 import { limits, type Message } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
-import { withCustom } from '../custom.ts'
+import { timeInJson } from '../../db/value-types.ts'
 import { SYSTEM_USER } from '../system-user.ts'
-import { userSummary } from '../users/view.ts'
+import { publicFields, userSummary } from '../users/view.ts'
 
 /** A message as it is read; the last two columns are null where it is not pinned. */
 type OptionalField = 'linkPreviews' | 'custom' | 'silent' | 'streaming' | 'interrupted'
@@ -38,31 +38,38 @@ type PageQuery = {
   /** How many bytes the answer has before each message, by columns of `page`. */
   bytesBefore?: Fragment
 }
-/** `found` counts the messages of the page, `bytes` those of the answer up to this one. */
-type PageRow = MessageView & { found: number; place: number; bytes: number; bytesBefore: number }
+/**
+ * `found` counts the messages of the page, `bytes` those of the answer up to this one. The message
+ * is one JSON text: it was made to be measured, and is quicker to read than two dozen columns.
+ */
+type PageRow = { view: string; found: number; bytes: number }
 
 /**
  * The first messages of a page: as many as an answer has room for, but at least one, and how many
  * the page has.
  */
 export async function selectMessagePage(db: Tx, query: PageQuery) {
-  const views = await selectMessageViews(db, query)
-  const messages = views.map(({ found, place, bytes, bytesBefore, ...view }) => toMessage(view))
-  return { messages, found: views[0]?.found ?? 0, bytes: views.at(-1)?.bytes ?? 0 }
+  const { views, ...page } = await selectMessageViews(db, query)
+  return { messages: views.map(toMessage), ...page }
 }
 
-/** The same as rows. What users wrote is measured before anything else is read. */
-export const selectMessageViews = (
-  db: Tx,
-  { viewer, rows, order, bytesBefore = db`0` }: PageQuery,
-) => db<PageRow[]>`
-  select measured.*
+/** The same as they were read. */
+export async function selectMessageViews(db: Tx, query: PageQuery) {
+  const rows = await selectPageRows(db, query)
+  const views = rows.map(({ view }) => viewOf(view))
+  return { views, found: rows[0]?.found ?? 0, bytes: rows.at(-1)?.bytes ?? 0 }
+}
+
+/** What users wrote is measured before anything else is read. */
+const selectPageRows = (db: Tx, { viewer, rows, order, bytesBefore = db`0` }: PageQuery) => db<
+  PageRow[]
+>`
+  select measured.view, measured.found, measured.bytes
   from (
     select
-      view.*,
-      msg.found, msg.place, msg.bytes_before,
-      (msg.bytes_before + sum(octet_length(to_json(view)::text)) over (order by msg.place))::int
-        as bytes
+      view.json as view,
+      msg.seq, msg.found, msg.place,
+      (msg.bytes_before + sum(octet_length(view.json)) over (order by msg.place))::int as bytes
     from (
       select
         page.*,
@@ -79,8 +86,9 @@ export const selectMessageViews = (
     ) msg
     ${withAuthorAndPin(db)}
     cross join lateral (
-      select ${viewColumns(db, viewer)}
-      offset 0 -- measured and answered, but read once
+      select to_json(view)::text as json
+      from (select ${viewColumns(db, viewer)}) view
+      offset 0 -- measured and answered, but made once
     ) view
     where msg.content_bytes <= ${limits.answerBytes} or msg.place = 1
   ) measured
@@ -92,18 +100,22 @@ const withAuthorAndPin = (db: Tx) => db`
   left join pins p on p.message_id = msg.id`
 
 const summaryOfSystem = (db: Tx) =>
-  db`jsonb_build_object('id', msg.user_id, 'name', ${SYSTEM_USER.name}::text, 'image', null)`
+  db`json_build_object('id', msg.user_id, 'name', ${SYSTEM_USER.name}::text, 'image', null)`
+
+const summaryOfAuthor = (db: Tx) =>
+  db`json_build_object('id', author.id, ${publicFields(db, db`author`)})`
 
 const viewColumns = (db: Tx, viewer: string | Fragment | null) => db`
-  msg.id, msg.channel_id, msg.user_id, msg.seq, msg.rev,
+  msg.id, msg.channel_id as "channelId", msg.user_id as "userId", msg.seq, msg.rev,
   coalesce(msg.type, 'regular') as type, msg.silent, msg.streaming, msg.interrupted,
-  msg.text, msg.mentions, msg.attachments, msg.link_previews, msg.custom,
-  msg.parent_id, msg.reply_count, msg.client_id,
-  msg.created_at, msg.updated_at, msg.edited_at, msg.deleted_at,
-  p.pinned_by, p.pinned_at,
+  msg.text, msg.mentions, msg.attachments, msg.link_previews as "linkPreviews", msg.custom,
+  msg.parent_id as "parentId", msg.reply_count as "replyCount", msg.client_id as "clientId",
+  msg.created_at as "createdAt", msg.updated_at as "updatedAt",
+  msg.edited_at as "editedAt", msg.deleted_at as "deletedAt",
+  p.pinned_by as "pinnedBy", p.pinned_at as "pinnedAt",
   case
     when msg.type = 'system' then ${summaryOfSystem(db)}
-    else ${userSummary(db, db`author`)}
+    else ${summaryOfAuthor(db)}
   end as "user",
   ${reactionsOfMessage(db, viewer)} as reactions`
 
@@ -131,7 +143,11 @@ export const messageIdAt = (db: Tx, { channelId, seq }: MessagePosition) => db`(
 
 /** The reactions of message row `msg` as JSON: oldest emoji first, each with its first users. */
 const reactionsOfMessage = (db: Tx, viewer: string | Fragment | null) => db`
-  coalesce((
+  case when exists (
+    select
+    from reactions
+    where message_id = msg.id
+  ) then coalesce((
     select
       jsonb_agg(
         jsonb_build_object(
@@ -157,26 +173,50 @@ const reactionsOfMessage = (db: Tx, viewer: string | Fragment | null) => db`
       join users u on u.app_id = r.app_id and u.id = r.user_id
       group by r.emoji
     ) kind
-  ), '[]')`
+  ), '[]')
+  else '[]' end`
 
-export const toMessage = ({
-  pinnedBy,
-  pinnedAt,
-  linkPreviews,
-  custom,
-  silent,
-  streaming,
-  interrupted,
-  ...view
-}: MessageView): Message => ({
-  ...view,
-  ...withCustom(custom),
-  ...(silent ? { silent: true as const } : {}),
-  ...(streaming === null ? {} : { streaming }),
-  ...(interrupted ? { interrupted: true as const } : {}),
-  pinned: pinnedBy !== null && pinnedAt !== null,
-  ...(linkPreviews ? { linkPreviews } : {}),
-})
+/** A message as it was read, from its JSON. */
+function viewOf(json: string) {
+  const view: MessageView = JSON.parse(json)
+  view.createdAt = timeInJson(view.createdAt)
+  view.updatedAt = timeInJson(view.updatedAt)
+  view.editedAt = view.editedAt && timeInJson(view.editedAt)
+  view.deletedAt = view.deletedAt && timeInJson(view.deletedAt)
+  view.pinnedAt = view.pinnedAt && timeInJson(view.pinnedAt)
+  return view
+}
+
+/** Field by field: an object from a rest pattern costs several times as much to make and write. */
+export function toMessage(view: MessageView): Message {
+  const message: Message = {
+    id: view.id,
+    channelId: view.channelId,
+    type: view.type,
+    userId: view.userId,
+    text: view.text,
+    seq: view.seq,
+    rev: view.rev,
+    user: view.user,
+    reactions: view.reactions,
+    mentions: view.mentions,
+    attachments: view.attachments,
+    parentId: view.parentId,
+    replyCount: view.replyCount,
+    pinned: view.pinnedBy !== null && view.pinnedAt !== null,
+    clientId: view.clientId,
+    createdAt: view.createdAt,
+    updatedAt: view.updatedAt,
+    editedAt: view.editedAt,
+    deletedAt: view.deletedAt,
+  }
+  if (view.custom) message.custom = view.custom
+  if (view.silent) message.silent = true
+  if (view.streaming !== null) message.streaming = view.streaming
+  if (view.interrupted) message.interrupted = true
+  if (view.linkPreviews) message.linkPreviews = view.linkPreviews
+  return message
+}
 
 /** The message for all viewers: clients derive which reactions are their own. */
 export const asBroadcast = (message: Message): Message => ({

@@ -5,7 +5,13 @@ import type { watchDatabase } from './database.ts'
 import type { Round } from './table.ts'
 
 /** What is measured: a server, and the requests that its clients repeat. */
-export type Target = { url: string; requests: string[]; cpuSeconds: () => Promise<number> }
+export type Target = {
+  url: string
+  requests: string[]
+  cpuSeconds: () => Promise<number>
+  /** Comes before each round. */
+  prepare?: () => Promise<void>
+}
 export type Measured = Round & { failed: number }
 
 /** Puts load on one target at a time, and divides what all processes did by the answers. */
@@ -18,7 +24,11 @@ export function createMeasure({
   read: Awaited<ReturnType<typeof watchDatabase>>['read']
   seconds: number
 }) {
-  return async ({ url, requests, cpuSeconds }: Target, connections: number): Promise<Measured> => {
+  return async (
+    { url, requests, cpuSeconds, prepare }: Target,
+    connections: number,
+  ): Promise<Measured> => {
+    await prepare?.()
     const before = { node: await cpuSeconds(), database: await read() }
     const port = Number(new URL(url).port)
     const result = await clients.run({ port, connections, seconds, requests })

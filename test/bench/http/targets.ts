@@ -1,17 +1,21 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 
-const TEXT = 'The soup is ready, who is hungry? There is bread with it, and cheese.'
+type Post = { body?: object; token?: string | undefined }
 
 /** A whole request, to be written to a socket as it is. */
-export function requestOf(path: string, token = '') {
-  const body = JSON.stringify({ text: TEXT })
+export const post = (path: string, { body = {}, token }: Post = {}) =>
+  requestOf(`POST ${path}`, { token, body: JSON.stringify(body) })
+export const get = (path: string, token?: string) => requestOf(`GET ${path}`, { token, body: '' })
+
+function requestOf(line: string, { token, body }: { token: string | undefined; body: string }) {
   const lines = [
-    `POST ${path} HTTP/1.1`,
+    `${line} HTTP/1.1`,
     'host: 127.0.0.1',
-    'content-type: application/json',
-    ...(token === '' ? [] : [`authorization: Bearer ${token}`]),
-    `content-length: ${Buffer.byteLength(body)}`,
+    ...(token === undefined ? [] : [`authorization: Bearer ${token}`]),
+    ...(body === ''
+      ? []
+      : ['content-type: application/json', `content-length: ${Buffer.byteLength(body)}`]),
   ]
   return `${lines.join('\r\n')}\r\n\r\n${body}`
 }

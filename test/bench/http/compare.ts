@@ -1,0 +1,119 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { startEmbeddedPostgres } from '@parley/server/db/embedded/index'
+import { createDatabase, startServer } from '../server.ts'
+import { counting, watchDatabase } from './database.ts'
+import { createMeasure, type Measured, startClients, type Target } from './measure.ts'
+import { medians, printTable, type Row } from './table.ts'
+import { startRoutes } from './targets.ts'
+
+/**
+ * What every benchmark of requests takes: `--connections 1,32,128`, `--rounds` and `--seconds` a
+ * round; `--json` prints the figures as JSON; `--profile` names a folder for a profile of the
+ * server; `--smoke` only sees whether everything still works.
+ */
+export function readOptions() {
+  const { values: given } = parseArgs({
+    options: {
+      connections: { type: 'string' },
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      smoke: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      profile: { type: 'string' },
+    },
+  })
+  const defaults = given.smoke
+    ? { connections: '2', rounds: 1, seconds: 0.2, channels: 3, members: 3 }
+    : { connections: '1,32,128', rounds: 5, seconds: 2, channels: 200, members: 20 }
+  return {
+    ...defaults,
+    connections: (given.connections ?? defaults.connections).split(',').map(Number),
+    rounds: Number(given.rounds ?? defaults.rounds),
+    seconds: Number(given.seconds ?? defaults.seconds),
+    json: given.json,
+    profile: given.profile,
+  }
+}
+export type Options = ReturnType<typeof readOptions>
+
+type Started = {
+  server: Awaited<ReturnType<typeof startServer>>
+  routes: Awaited<ReturnType<typeof startRoutes>>
+  sql: Awaited<ReturnType<typeof watchDatabase>>['sql']
+}
+type Comparison = {
+  options: Options
+  /** The targets whose rates all others are compared with, by name. */
+  baselines: string[]
+  targets: (started: Started) => Promise<Record<string, Target>>
+}
+
+/**
+ * Measures targets that take turns, so that a busy machine affects them alike; each figure is the
+ * median of the rounds. Rates depend on the machine; ratios, CPU, statements and WAL count.
+ */
+export async function compare(comparison: Comparison) {
+  const dataDir = mkdtempSync(join(tmpdir(), 'parley-bench-'))
+  const postgres = await startEmbeddedPostgres({ dataDir, settings: counting })
+  try {
+    await run(await createDatabase(postgres.url, 'bench'), comparison)
+  } finally {
+    await postgres.stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+async function run(databaseUrl: string, { options, baselines, targets: start }: Comparison) {
+  const variables = { DATABASE_URL: databaseUrl, LOG_LEVEL: 'info' }
+  const server = await startServer(variables, options.profile)
+  const routes = await startRoutes(databaseUrl)
+  const clients = startClients()
+  const database = await watchDatabase(databaseUrl)
+  try {
+    const targets = await start({ server, routes, sql: database.sql })
+    const { seconds } = options
+    const measure = createMeasure({ clients, read: database.read, seconds })
+    for (const target of Object.values(targets)) await measure(target, 32)
+    await database.sql`vacuum analyze`
+    await database.sql`checkpoint`
+    const all: Row[] = []
+    for (const connections of options.connections) {
+      const rows = await measureAll(targets, { options, connections, measure })
+      all.push(...rows)
+      if (!options.json) printTable(rows, baselines)
+    }
+    const machine = { cpus: cpus().length, cpu: cpus()[0]?.model, node: process.version }
+    if (options.json) console.log(JSON.stringify({ machine, options, rows: all }, null, 2))
+  } finally {
+    await database.end()
+    clients.stop()
+    routes.stop()
+    await server.stop()
+  }
+}
+
+type Measure = ReturnType<typeof createMeasure>
+
+/** Takes rounds of all targets in turn, after one to warm up. */
+async function measureAll(
+  targets: Record<string, Target>,
+  { options, connections, measure }: { options: Options; connections: number; measure: Measure },
+) {
+  const rounds = new Map<string, Measured[]>()
+  for (let round = 0; round <= options.rounds; round++) {
+    progress(`${connections} connections, round ${round} of ${options.rounds}`)
+    for (const [name, target] of Object.entries(targets)) {
+      const measured = await measure(target, connections)
+      if (round > 0) rounds.set(name, [...(rounds.get(name) ?? []), measured])
+    }
+  }
+  return [...rounds].map(([target, measured]) => {
+    const failed = measured.reduce((sum, each) => sum + each.failed, 0)
+    return { target, connections, failed, ...medians(measured) }
+  })
+}
+
+export const progress = (line: string) => process.stderr.write(`${line}\n`)
