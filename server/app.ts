@@ -16,13 +16,11 @@ import type { Streams } from './core/streams.ts'
 import { createWebhookUrlCheck, type WebhookUrlOptions } from './core/webhook-urls.ts'
 import { type Db, isDatabaseUnavailable } from './db/client.ts'
 import { logOutages } from './db/outages.ts'
-import { operations } from './features/index.ts'
 import { createActingUsers } from './http/acting-users.ts'
 import { createAuthenticate } from './http/authenticate.ts'
-import { type CallDependencies, createCall } from './http/call.ts'
+import { instrumentedCalls } from './http/calls.ts'
 import { serveConsole } from './http/console.ts'
 import { createFastify, type FastifyOptions } from './http/fastify.ts'
-import { instrument } from './http/instrument.ts'
 import { serveDocs } from './http/openapi/docs.ts'
 import { servePlayground } from './http/playground.ts'
 import { createRateLimits, type RateLimits } from './http/rate-limits.ts'
@@ -245,18 +243,3 @@ const inviteUrl =
   ({ inviteUrl, publicUrl }: AppOptions['urls']) =>
   (token: string) =>
     (inviteUrl ?? `${publicUrl()}/invites/{token}`).replaceAll('{token}', token)
-
-function instrumentedCalls(metrics: Metrics, dependencies: Omit<CallDependencies, 'batchRunners'>) {
-  const shared = { ...dependencies, batchRunners: new Map() }
-  const calls: { [noun: string]: Calls[keyof Calls] } = {}
-  for (const [noun, implementations] of Object.entries(operations)) {
-    const verbs: Calls[keyof Calls] = {}
-    for (const [verb, implementation] of Object.entries(implementations)) {
-      const call = createCall(shared, implementation)
-      const operation = `${noun}.${verb}`
-      verbs[verb] = { op: implementation.op, call: instrument(metrics, { operation, call }) }
-    }
-    calls[noun] = verbs
-  }
-  return calls as Calls // the same nouns and verbs
-}

@@ -15,6 +15,7 @@ const file = (name: string, content: string) => {
 }
 const secrets = {
   DATABASE_URL: 'postgres://parley:hunter2@db/chat',
+  REDIS_URL: 'redis://:hunter3@cache',
   ADMIN_API_KEY: 'the-key-of-the-operator',
   JWT_SECRET: 'j'.repeat(32),
   JWT_PREVIOUS_SECRETS: `${'p'.repeat(32)},${'q'.repeat(32)}`,

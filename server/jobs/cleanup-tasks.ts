@@ -11,12 +11,11 @@ import {
   eraseUsers,
   STEP,
 } from './erasure.ts'
+import { expireActiveUsers, expireAudit } from './operator-retention.ts'
 import { purgeApps } from './purge-apps.ts'
 import { createMessageRetention } from './retained-messages.ts'
 import {
   BATCH,
-  expireActiveUsers,
-  expireAudit,
   expireDeliveries,
   expireEvents,
   expireInvites,

@@ -29,8 +29,6 @@ import { createUserFanout } from './user-fanout.ts'
 import { UserSockets } from './user-sockets.ts'
 import { WriteBuffer } from './write-buffer.ts'
 
-type Report = (error: unknown, problem: string) => void
-
 export type RealtimeOptions = {
   db: Db
   admit: Admit
@@ -42,7 +40,7 @@ export type RealtimeOptions = {
   socketsPerUser: number
   timings?: Partial<Timings> | undefined
   metrics: Metrics
-  report: Report
+  report: (error: unknown, problem: string) => void
   revocations: Revocations
   lastActive: LastActive
   /** The memory for events that topics keep, and for frames that are not written yet. */

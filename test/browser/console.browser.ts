@@ -89,7 +89,7 @@ test('an app and a key are made, the key works, and it is revoked', async () => 
   await expect(backend.tokens.create({ userId: 'ana' })).rejects.toMatchObject({ status: 401 })
 })
 
-test('the operator finds a user, their channels, and a message; the audit log says so', async () => {
+test('the operator finds a user, their channels and a message, and what was audited', async () => {
   const app = await createApp('Kitchen')
   const page = await openConsole(`#/apps/${app.id}`)
   await expectVisible(page.getByText('Active users a day'))

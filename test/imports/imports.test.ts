@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { useWorld } from '../support/world.ts'
 import {
   at,
@@ -52,8 +52,12 @@ const kitchen = [
   message('hello', 'direct', { userId: 'ben' }),
 ]
 
+let report: Awaited<ReturnType<typeof importInto>>
+beforeAll(async () => {
+  report = await importInto(world(), kitchen)
+})
+
 test('imported history is read like any other, in the order of its times', async () => {
-  const report = await importInto(world(), kitchen)
   expect(report).toMatchObject({ lines: 17, isFinished: true, refused: 0, refusals: [] })
   const counts = { users: 3, channels: 2, members: 2, messages: 7, reactions: 1, pins: 1, reads: 1 }
   expect(report.imported).toEqual(counts)
@@ -124,8 +128,8 @@ test('a second run of the same file changes nothing', async () => {
     ].map((all) => [...all])
   }
   const before = await rows()
-  const report = await importInto(world(), kitchen)
-  expect(report.imported).toEqual({
+  const again = await importInto(world(), kitchen)
+  expect(again.imported).toEqual({
     users: 0,
     channels: 0,
     members: 0,
@@ -134,7 +138,7 @@ test('a second run of the same file changes nothing', async () => {
     pins: 0,
     reads: 0,
   })
-  expect(report).toMatchObject({ isFinished: true, refused: 0, skipped: { messages: 7, users: 3 } })
+  expect(again).toMatchObject({ isFinished: true, refused: 0, skipped: { messages: 7, users: 3 } })
   expect(await rows()).toEqual(before)
 })
 
@@ -148,11 +152,17 @@ test('history causes no events, jobs and deliveries', async () => {
 })
 
 test('a conversation goes on after an import, with the next seq', async () => {
-  const [ana] = await world().users('ana')
-  const channelId = channelIdOf(world(), 'kitchen')
-  const sent = await ana.messages.send({ channelId, text: 'Still there?' })
-  expect(sent).toMatchObject({ seq: 7, text: 'Still there?' })
-  const again = await importInto(world(), [message('too-late', 'kitchen', { createdAt: at(20) })])
+  await importInto(world(), [
+    user('dan'),
+    channel('garden', { createdBy: 'dan' }),
+    member('garden', 'dan'),
+    message('seed', 'garden', { userId: 'dan' }),
+  ])
+  const [dan] = await world().users('dan')
+  const channelId = channelIdOf(world(), 'garden')
+  const sent = await dan.messages.send({ channelId, text: 'Still there?' })
+  expect(sent).toMatchObject({ seq: 2, text: 'Still there?' })
+  const again = await importInto(world(), [message('too-late', 'garden', { createdAt: at(20) })])
   expect(again.refusals).toEqual([
     { line: 1, reason: 'channelId: the channel was imported before, and takes no more records' },
   ])

@@ -24,10 +24,12 @@ async function requestsOf(id: string, args: object = {}) {
 }
 
 test('a lost call is retried if, and only if, its operation is idempotent', async () => {
+  // A body that was streamed is gone.
+  const repeatable = operations.filter(([, op]) => op.streams === undefined)
   const retried = await Promise.all(
-    operations.map(async ([id]) => [id, (await requestsOf(id)) === 2] as const),
+    repeatable.map(async ([id]) => [id, (await requestsOf(id)) === 2] as const),
   )
-  expect(retried).toEqual(operations.map(([id, op]) => [id, op.idempotent]))
+  expect(retried).toEqual(repeatable.map(([id, op]) => [id, op.idempotent]))
 })
 
 test('a lost call with a client id is retried', async () => {
@@ -40,6 +42,8 @@ test('every GET is idempotent, and of the other operations these', () => {
   const gets = operations.filter(([, op]) => op.method === 'GET')
   expect(idempotent).toEqual(expect.arrayContaining(gets))
   expect(idempotent.filter(([, op]) => op.method !== 'GET').map(([id]) => id)).toEqual([
+    'apps.update',
+    'apps.updateKey',
     'users.put',
     'channels.update',
     'channels.updateSettings',
@@ -47,6 +51,8 @@ test('every GET is idempotent, and of the other operations these', () => {
     'members.join',
     'messages.sendBatch',
     'messages.edit',
+    'streams.append',
+    'streams.finish',
     'reactions.add',
     'reactions.remove',
     'pins.pin',
@@ -60,5 +66,6 @@ test('every GET is idempotent, and of the other operations these', () => {
     'webhooks.retry',
     'webhooks.replay',
     'hooks.setBeforeSend',
+    'imports.run',
   ])
 })

@@ -11,10 +11,12 @@ export const onStatement = (statement: string) => {
 }
 
 /**
- * Statements of no operation: every 5 s the lookup of revoked tokens, every 2 s the last activity.
+ * Statements of no operation: every 5 s the lookup of revoked tokens, every 2 s the last activity,
+ * and of keys their last use.
  */
-export const isElsewhere = (statement: string) =>
-  /^\s*select\s+u\.token_generation\b|update users u\s+set last_active_at/.test(statement)
+export const isElsewhere = (statement: string) => elsewhere.test(statement)
+const elsewhere =
+  /^\s*select\s+u\.token_generation\b|update users u\s+set last_active_at|set last_used_at = now/
 
 export async function statementsOf(work: () => Promise<unknown>) {
   statements.length = 0

@@ -32,6 +32,9 @@ async function createFixture(world: World, needed: Set<Pool>): Promise<Fixture> 
   const messages = await times('messageId', (n) =>
     hero.messages.send({ channelId: first, text: `Message ${n}` }),
   )
+  const streams = await ifNeeded('streamId', () =>
+    hero.messages.send({ channelId: first, text: '', streaming: true }),
+  )
   const workspaces = await times('workspaceId', (n) =>
     (n === 0 ? hero : host).workspaces.create({ name: 'Acme', type: 'team' }),
   )
@@ -66,6 +69,7 @@ async function createFixture(world: World, needed: Set<Pool>): Promise<Fixture> 
       userId,
       channelId,
       messageId: messages.map(idOf),
+      streamId: streams.map(idOf),
       workspaceId: [own, other],
       emptyChannelId,
       emptyWorkspaceId,

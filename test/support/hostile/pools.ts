@@ -9,6 +9,7 @@ export const pools = {
   userId: 4,
   channelId: 3,
   messageId: 3,
+  streamId: 3,
   workspaceId: 2,
   emptyChannelId: 3,
   emptyWorkspaceId: 3,
@@ -30,6 +31,7 @@ export const poolOf = ({ id, name }: Field): Pool | undefined => {
   if (id === 'abandoned.deleteWorkspace') return 'emptyWorkspaceId'
   if (id === 'webhooks.replay' && name === 'since') return 'recentTime'
   if (name === 'deviceId') return id === 'devices.delete' ? 'deviceId' : undefined
+  if (name === 'messageId' && id.startsWith('streams.')) return 'streamId'
   if (name === 'parentId' || name === 'before' || name === 'after') return 'messageId'
   if (name in plurals) return plurals[name as keyof typeof plurals] // just looked up
   return name in pools ? (name as Pool) : undefined // just looked up

@@ -29,16 +29,17 @@ export function requestsFor(id: string, op: Operation): fc.Arbitrary<Request> {
 const ONE_OF = ['name', 'text', 'role']
 
 /** The plainest valid request: the required fields, with ids of the fixture where possible. */
-export function plainRequest(id: string, op: Operation): Request {
-  const { properties = {}, required = [] } = schemaOf(op)
+export const plainRequest = (id: string, op: Operation): Request => ({
+  args: plainFields(schemaOf(op), id),
+  caller: 0,
+  via: 'rest',
+})
+
+function plainFields({ properties = {}, required = [] }: Schema, id: string) {
   const fields = Object.entries(properties).filter(
     ([name]) => required.includes(name) || ONE_OF.includes(name),
   )
-  return {
-    args: Object.fromEntries(fields.map(([name, schema]) => [name, plain(schema, { id, name })])),
-    caller: 0,
-    via: 'rest',
-  }
+  return Object.fromEntries(fields.map(([name, schema]) => [name, plain(schema, { id, name })]))
 }
 
 type Schema = {
@@ -91,6 +92,8 @@ function plain(schema: Schema, field: Field): unknown {
   if (pool && schema.type === 'array') return [`§${pool}.0`]
   if (pool && schema.type === 'object') return { [`§${pool}.0`]: 0 }
   if (pool) return `§${pool}.0`
+  const item = schema.items?.anyOf?.[0] ?? schema.items
+  if (schema.minItems && item?.properties) return [plainFields(item, field.id)]
   return schema.examples?.[0] ?? schema.enum?.[0]
 }
 

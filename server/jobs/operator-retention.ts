@@ -1,0 +1,39 @@
+import { limits } from '@parley/contract'
+import { deleteEntries } from '../core/audit.ts'
+import { type RetentionContext, repeatUntilNone } from './retention.ts'
+
+/** Entries of the audit log, oldest first. */
+export const expireAudit = (context: RetentionContext, days: number) =>
+  repeatUntilNone(context, (db, limit) =>
+    deleteEntries(
+      db,
+      db`
+        select oldest.id
+        from (
+          select aud.id, aud.created_at
+          from audit aud
+          order by aud.id
+          limit ${limit}
+        ) oldest
+        where oldest.created_at < now() - ${days} * interval '1 day'`,
+    ),
+  )
+
+/** The numbers of active users of each app. */
+export const expireActiveUsers = (context: RetentionContext) =>
+  repeatUntilNone(
+    context,
+    (db, limit) => db`
+      delete from active_users
+      where (app_id, day) in (
+        select old.app_id, old.day
+        from apps a
+        cross join lateral (
+          select au.app_id, au.day
+          from active_users au
+          where au.app_id = a.id
+            and au.day < (now() at time zone 'UTC')::date - ${limits.usage.keptDays}::int
+        ) old
+        limit ${limit}
+      )`,
+  )
