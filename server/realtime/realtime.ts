@@ -54,13 +54,9 @@ export type RealtimeOptions = {
  * Real time on this node: delivers what operations and other nodes publish to the subscribers that
  * are connected here.
  */
-export function createRealtime({
-  presenceGraceSeconds,
-  timings: given,
-  ...options
-}: RealtimeOptions) {
+export function createRealtime({ presenceGraceSeconds, ...options }: RealtimeOptions) {
   const { broker, report } = options
-  const timings = { ...defaults, ...given }
+  const timings = { ...defaults, ...options.timings }
   const graceMs = presenceGraceSeconds * 1_000
   const parts = connectParts({ ...options, timings, graceMs })
   const { hub, unread, presence, knownPresence, sessions, dispatcher } = parts
@@ -132,7 +128,7 @@ type PartsOptions = Omit<RealtimeOptions, 'timings' | 'presenceGraceSeconds'> & 
 /** Creates the parts of real time and connects them. */
 function connectParts({ timings, graceMs, ...options }: PartsOptions) {
   const { db, admit, broker, nodeId, metrics, report, revocations } = options
-  const { typingMs, deadAfterMs, beatPatienceMs, unreadPauseMs } = timings
+  const { typingMs, deadAfterMs, beatPatienceMs } = timings
   const sessions = new Sessions()
   const onChannelsChanged = (user: UserRef, event: Envelope) => {
     if (event.type === 'channel.added') unread.channelAdded(user, event.payload.channel)
@@ -147,7 +143,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     onPresenceLost: (change) => knownPresence.handleLost(change),
     onProfileLost: (change) => missedProfiles.handleLost(change),
   })
-  const unread = new UnreadNotifier({ ...local, pauseMs: unreadPauseMs })
+  const unread = new UnreadNotifier({ ...local, pauseMs: timings.unreadPauseMs })
   const knownPresence = new KnownPresence({ db, notify: userFanout.presenceChanged })
   const missedProfiles = new MissedProfiles({ db, notify: userFanout.profileChanged })
   const presence = new PresenceTracker({
