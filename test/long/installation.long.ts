@@ -18,7 +18,7 @@ import {
   query,
   tsx,
   useLauncher,
-} from '../embedded/fixture.ts'
+} from '../support/embedded.ts'
 
 const { used, directory, dataDirectory, start, program, removeAfterTest } = useLauncher()
 

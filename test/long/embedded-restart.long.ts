@@ -1,7 +1,7 @@
 import { isAlive } from '@parley/server/db/embedded/process'
 import { expect, test, vi } from 'vitest'
+import { query, serverOf, settings, useLauncher } from '../support/embedded.ts'
 import { patient } from '../support/until.ts'
-import { query, serverOf, settings, useLauncher } from './fixture.ts'
 
 const { used, start } = useLauncher()
 

@@ -21,8 +21,8 @@ import {
 import { isAlive } from '@parley/server/db/embedded/process'
 import postgres from 'postgres'
 import { afterAll, afterEach, expect, inject } from 'vitest'
-import { root } from '../support/consumer.ts'
-import { createDataFolder } from '../support/folders.ts'
+import { root } from './consumer.ts'
+import { createDataFolder } from './folders.ts'
 
 /** Commits stay synchronous: what is lost when a server is killed must be the launcher's fault. */
 export const settings: Record<string, string> = { fsync: 'off', full_page_writes: 'off' }

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { isAlive } from '@parley/server/db/embedded/process'
 import postgres from 'postgres'
 import { expect, test, vi } from 'vitest'
+import { query, serverOf, settings, useLauncher } from '../support/embedded.ts'
 import { patient } from '../support/until.ts'
-import { query, serverOf, settings, useLauncher } from './fixture.ts'
 
 const { used, dataDirectory, start, program, orphan, endAfterTest } = useLauncher()
 
