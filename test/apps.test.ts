@@ -92,3 +92,30 @@ test('an API key is deleted under its own app only, and only by the operator', a
   ]
   expect(await refusals(calls)).toEqual(calls.map(() => unauthorized))
 })
+
+test('the usage counts what there is, and the users who were active each day', async () => {
+  const { operator, db, api, user } = world()
+  const { id: appId, apiKey } = await operator.apps.create({ name: 'Counted' })
+  const backend = api({ apiKey })
+  const ana = await user('ana', {}, backend)
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Hall' })
+  await backend.users.sync({ users: [{ id: 'idle' }] })
+  for (const text of ['1', '2']) await ana.messages.send({ channelId, text })
+  await backend.tokens.create({ userId: 'ana' })
+  const exactly = (count: number) => ({ count, isExact: true })
+  const today = new Date().toISOString().slice(0, 10)
+  expect(await operator.apps.usage({ appId })).toMatchObject({
+    users: exactly(2),
+    channels: exactly(1),
+    messages: exactly(2),
+    connectedUsers: exactly(0),
+    activeUsers: [{ day: today, users: 1 }],
+  })
+  await db`
+    update active_users
+    set day = day - 3
+    where app_id = ${appId}`
+  expect((await operator.apps.usage({ appId, days: 3 })).activeUsers).toEqual([])
+  expect((await operator.apps.usage({ appId, days: 4 })).activeUsers).toMatchObject([{ users: 1 }])
+  expect(await refusal(operator.apps.usage({ appId, days: 91 }))).toEqual(invalid)
+})

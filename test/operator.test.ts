@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest'
+import { channel, message, post, user } from './imports/records.ts'
 import { cleanupElsewhere } from './support/cleanup.ts'
 import { upTo } from './support/events.ts'
 import {
@@ -80,8 +81,10 @@ test('a disabled app is refused on all nodes, without sockets, until it is enabl
     await there.key.users.list()
     await there.user.channels.get({ channelId })
     const sockets = [await RawSocket.connect(world(), ana), await RawSocket.connect(node, ana)]
+    const ofBystander = await RawSocket.connect(world(), bystander)
     await operator.apps.update({ appId, enabled: false })
-    for (const socket of sockets) await socket.closed
+    for (const socket of sockets) expect((await socket.closed).code).toBe(3503)
+    expect(ofBystander.socket.readyState).toBe(ofBystander.socket.OPEN)
     const calls = () => [
       backend.users.list(),
       ana.channels.get({ channelId }),
@@ -125,7 +128,7 @@ test('an app has limits and a user administration of its own', async () => {
 
 test('a deleted app is gone at once, and a job leaves no row of it in any table', async () => {
   const { operator, api, db, cleanup } = world()
-  const { appId, apiKey, ana, channelId, backend } = await newApp()
+  const { appId, apiKey, keyId, ana, channelId, backend } = await newApp()
   const ben = await world().user('ben', {}, backend)
   await ana.members.add({ channelId, userIds: ['ben'] })
   const { id: messageId } = await ben.messages.send({ channelId, text: 'Bye' })
@@ -139,6 +142,9 @@ test('a deleted app is gone at once, and a job leaves no row of it in any table'
   const { id: webhookId } = await backend.webhooks.create({ url: 'https://x.test', events: ['*'] })
   await backend.webhooks.test({ webhookId })
   await backend.hooks.setBeforeSend({ url: 'https://x.test', onError: 'allow' })
+  const unfinished = [user('ana'), channel('cut'), message('m1', 'cut')]
+  const cut = unfinished.map((record) => JSON.stringify(record)).join('\n')
+  await post({ url: world().url, apiKey }, `${cut}\n{`)
   const other = await newApp('Neighbour')
   const socket = await RawSocket.connect(world(), ana)
   const [one, two] = await Promise.allSettled([
@@ -150,7 +156,12 @@ test('a deleted app is gone at once, and a job leaves no row of it in any table'
   expect(await refusal(ana.channels.list())).toEqual(badToken)
   expect(await refusal(api({ apiKey }).users.list())).toEqual(unauthorized)
   expect(await refusal(operator.apps.get({ appId }))).toEqual(notFound)
-  expect(await refusal(operator.apps.update({ appId, enabled: true }))).toEqual(notFound)
+  const acts = [
+    operator.apps.update({ appId, enabled: true }),
+    operator.apps.updateKey({ appId, keyId, name: 'Late' }),
+    operator.apps.deleteKey({ appId, keyId }),
+  ]
+  expect(await refusals(acts)).toEqual(acts.map(() => notFound))
   const tables = await db<{ name: string }[]>`
     select format('%I', table_name) as name
     from information_schema.columns
@@ -223,28 +234,4 @@ test('old messages become tombstones, and counts, pins and threads follow', asyn
     where app_id = ${appId}
       and id = ${root.id}`
   expect(stored).toEqual({ text: '', replyCount: 1, deleted: true })
-})
-
-test('the usage counts what there is, and the users who were active each day', async () => {
-  const { operator, db } = world()
-  const { appId, ana, channelId, backend } = await newApp()
-  await backend.users.sync({ users: [{ id: 'idle' }] })
-  for (const text of ['1', '2']) await ana.messages.send({ channelId, text })
-  await backend.tokens.create({ userId: 'ana' })
-  const exactly = (count: number) => ({ count, isExact: true })
-  const today = new Date().toISOString().slice(0, 10)
-  expect(await operator.apps.usage({ appId })).toMatchObject({
-    users: exactly(2),
-    channels: exactly(1),
-    messages: exactly(2),
-    connectedUsers: exactly(0),
-    activeUsers: [{ day: today, users: 1 }],
-  })
-  await db`
-    update active_users
-    set day = day - 3
-    where app_id = ${appId}`
-  expect((await operator.apps.usage({ appId, days: 3 })).activeUsers).toEqual([])
-  expect((await operator.apps.usage({ appId, days: 4 })).activeUsers).toMatchObject([{ users: 1 }])
-  expect(await refusal(operator.apps.usage({ appId, days: 91 }))).toEqual(invalid)
 })

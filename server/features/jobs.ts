@@ -35,6 +35,7 @@ const list = implementWithoutTransaction(
 
 const retry = implement(contract.jobs.retry, async (ctx, { appId, jobId }) => {
   const { db } = ctx
+  await requireApp(db, appId)
   const [job] = (await hasQueue(db)) ? await returnToQueue(db, { appId, jobId }) : []
   if (!job) throw new ApiError('NOT_FOUND', 'Job not found')
   noteAct(ctx, { operation: 'jobs.retry', appId, target: { jobId } })

@@ -42,11 +42,14 @@ export function createConsoleSessions(adminKey: string) {
 /** Makes the browser forget its session. */
 export const noSessionCookie = () => cookieWith({ value: '', maxAge: 0 })
 
+/**
+ * Without a path, so that browsers send it below the path of /console/session only: also where a
+ * proxy puts a path before it, and other applications have the rest of the site.
+ */
 const cookieWith = (given: Pick<SetCookie, 'value' | 'maxAge' | 'secure'>) =>
   stringifySetCookie({
     ...given,
     name: COOKIE,
-    path: '/',
     httpOnly: true,
     sameSite: 'strict',
   })

@@ -69,10 +69,11 @@ async function purgeChannelsOf(context: PurgeContext, appId: string) {
     for (const { id } of found) {
       const purge = async () => {
         await purgeTopic(context, topics.channel(appId, id))
+        // That of an unfinished import is deleted at 'infinity'.
         await db.use(
           (db) => db`
             update channels
-            set deleted_at = coalesce(deleted_at, now())
+            set deleted_at = least(deleted_at, now())
             where id = ${id}
               and app_id is not distinct from ${appId}`,
         )

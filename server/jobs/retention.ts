@@ -104,6 +104,17 @@ export async function purgeChannel(context: RetentionContext, id: string) {
         limit ${limit}
       )`,
   )
+  await repeatUntilNone(
+    context,
+    (db, limit) => db`
+      delete from tombstone_counts
+      where (channel_id, user_id, part) in (
+        select tc.channel_id, tc.user_id, tc.part
+        from tombstone_counts tc
+        where tc.channel_id = ${id}
+        limit ${limit}
+      )`,
+  )
   await context.db.use(
     (db) => db`
     delete from channels

@@ -9,6 +9,7 @@ import {
   member,
   message,
   messageIdOf,
+  post,
   user,
 } from './records.ts'
 
@@ -167,4 +168,24 @@ test('a conversation goes on after an import, with the next seq', async () => {
     { line: 1, reason: 'channelId: the channel was imported before, and takes no more records' },
   ])
   await expectExactCounters(world())
+})
+
+test('an import ends with its app, and what it brings after that is not stored', async () => {
+  const { operator, db, url } = world()
+  const { id: appId, apiKey } = await operator.apps.create({ name: 'Closed' })
+  let resume = () => {}
+  const resumed = new Promise<void>((resolve) => {
+    resume = resolve
+  })
+  async function* slow() {
+    yield `${JSON.stringify(user('first'))}\n`
+    await resumed
+    yield `${JSON.stringify(user('last'))}\n`
+  }
+  const running = post({ url, apiKey }, ReadableStream.from(slow()) as never)
+  await expect.poll(() => db`select from imports where app_id = ${appId}`).toHaveLength(1)
+  await operator.apps.update({ appId, enabled: false })
+  resume()
+  expect(await running).toMatchObject({ status: 403, body: { error: { code: 'APP_DISABLED' } } })
+  expect(await db`select id from users where app_id = ${appId} and id = 'last'`).toHaveLength(0)
 })

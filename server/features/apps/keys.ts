@@ -61,6 +61,7 @@ export const updateKey = implement(
   contract.apps.updateKey,
   async (ctx, { appId, keyId, name, scopes, expiresAt }) => {
     const { db, services } = ctx
+    await requireApp(db, appId)
     const [key] = await db<(Key & { hash: string })[]>`
       update api_keys ak
       set
@@ -87,6 +88,7 @@ export const updateKey = implement(
 
 export const deleteKey = implement(contract.apps.deleteKey, async (ctx, { appId, keyId }) => {
   const { db, services } = ctx
+  await requireApp(db, appId)
   const [deleted] = await db<{ hash: string }[]>`
     delete from api_keys
     where id = ${keyId}

@@ -117,13 +117,21 @@ async function takeLease(db: Tx, appId: string, runId: string) {
 
 /** Returns the time. The row stays locked, so that no other import of the app runs meanwhile. */
 async function renewLease(db: Tx, appId: string, runId: string) {
-  const [renewed] = await db<{ now: string }[]>`
+  const [renewed] = await db<{ now: string; isOpen: boolean }[]>`
     update imports
     set leased_until = clock_timestamp() + ${leaseSeconds} * interval '1 second'
     where app_id = ${appId}
       and run_id = ${runId}
-    returning clock_timestamp() as now`
+    returning
+      clock_timestamp() as now,
+      (
+        select num_nulls(a.disabled_at, a.deleted_at) = 2
+        from apps a
+        where a.id = app_id
+      ) as is_open`
   if (!renewed) throw otherImport()
+  if (!renewed.isOpen)
+    throw new ApiError('APP_DISABLED', 'The app was disabled or deleted during the import')
   return renewed.now
 }
 
