@@ -129,12 +129,15 @@ test('a message is interrupted after the longest time, whoever keeps it alive', 
   await expect(append(9, '')).rejects.toMatchObject({ code: 'FORBIDDEN' })
 })
 
-test('what grew in a deleted channel is left alone, and keeps nobody from being stored', async () => {
+test('nothing is left of what grew in a channel that is deleted', async () => {
   const { append, messageId, channelId } = await begin()
   await append(0, 'gone')
   const { db } = world()
   // As an API call does. That would also wake the cleanup, which may take long to come by.
-  await db`update channels set deleted_at = now() where id = ${channelId}`
+  await db`
+    update channels
+    set deleted_at = now()
+    where id = ${channelId}`
   await otherNode({ streamStoreMs: 20, reconcileMs: 20, streamQuietMs: never })
   await until(
     async () =>
