@@ -1166,10 +1166,11 @@ export interface Api {
      * Appends text to your own message that was sent with `streaming: true`. The answer means that
      * the text is in the database: no crash of a server loses it. Subscribers are sent it at once
      * as `message.delta`; the message itself follows as `message.updated`, at most every 1 s.
-     * Without an append for 30 s the message is interrupted; an empty text keeps it alive. An
-     * append that is there already changes nothing. Any other `at` than the length so far is a
-     * VALIDATION_ERROR that says this length. Once the message is finished, edited or interrupted,
-     * it is FORBIDDEN. 3,000 a minute for each user, also for a backend that acts as that user.
+     * Without an append for 30 s the message is interrupted, and after 3,600 s in any case; an
+     * empty text keeps it alive until then. An append that is there already changes nothing. Any
+     * other `at` than the length so far is a VALIDATION_ERROR that says this length. Once the
+     * message is finished, edited or interrupted, it is FORBIDDEN. 3,000 a minute for each user,
+     * also for a backend that acts as that user.
      *
      * `POST /api/channels/{channelId}/messages/{messageId}/append`
      */

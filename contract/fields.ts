@@ -94,7 +94,14 @@ export const userId = () =>
     .refine(isNoPathStep, 'expected something other than "." and ".."')
     .meta({ description: "The user's id in your own system.", examples: ['ana'] })
 
-export const timestamp = () => z.iso.datetime()
+/** The database refuses times with any number of digits. */
+export const timestamp = () =>
+  z.iso
+    .datetime()
+    .refine(
+      (value) => value.length <= '2026-01-01T00:00:00.123456789Z'.length,
+      'expected at most 9 digits of a second',
+    )
 /** A timestamp with its description. */
 export const time = (description: string, example = examples.time) =>
   timestamp().meta({ description, examples: [example] })

@@ -159,6 +159,8 @@ export const limits = {
   streams: {
     /** After how many seconds without an append a message that grows is interrupted. */
     quietSeconds: 30,
+    /** After how many seconds it is interrupted, whatever is appended. */
+    longestSeconds: 3_600,
     /** How often a message that grows is stored, at most. */
     storeSeconds: 1,
     /** How often a large channel is sent what was appended, at most. */
@@ -175,6 +177,8 @@ export const limits = {
     /** How long an import that was killed keeps others of its app out. */
     leaseSeconds: 60,
     refusalsShown: 1_000,
+    /** How many characters of a reason are shown. */
+    reasonLength: 500,
     /** After how many days the channels of an unfinished import are deleted. */
     unfinishedDays: 7,
   },

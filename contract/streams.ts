@@ -4,7 +4,7 @@ import { grouped, limits } from './limits.ts'
 import { Message, MessageRef } from './messages.ts'
 import { operation } from './operation.ts'
 
-const { quietSeconds, storeSeconds } = limits.streams
+const { quietSeconds, longestSeconds, storeSeconds } = limits.streams
 
 /** Messages whose text grows: sent with `streaming: true`, then appended to, then finished. */
 export const streams = {
@@ -20,9 +20,10 @@ export const streams = {
       'that the text is in the database: no crash of a server loses it. Subscribers are sent it ' +
       'at once as `message.delta`; the message itself follows as `message.updated`, at most ' +
       `every ${storeSeconds} s. Without an append for ${quietSeconds} s the message is ` +
-      'interrupted; an empty text keeps it alive. An append that is there already changes ' +
-      'nothing. Any other `at` than the length so far is a VALIDATION_ERROR that says this ' +
-      'length. Once the message is finished, edited or interrupted, it is FORBIDDEN. ' +
+      `interrupted, and after ${grouped(longestSeconds)} s in any case; an empty text keeps it ` +
+      'alive until then. An append that is there already changes nothing. Any other `at` than ' +
+      'the length so far is a VALIDATION_ERROR that says this length. Once the message is ' +
+      'finished, edited or interrupted, it is FORBIDDEN. ' +
       `${grouped(limits.rates.appends)} a minute for each user, also for a backend that acts as ` +
       'that user.',
     input: MessageRef.extend({

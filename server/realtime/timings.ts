@@ -36,9 +36,10 @@ export const timings = {
   silentNodeMs: 5_000,
   typingMs: limits.typingSeconds * 1_000,
   unreadPauseMs: 250,
-  /** How often a message that grows is stored, and how long its author may be quiet. */
+  /** How often a message that grows is stored, how long its author may be quiet, and it grow. */
   streamStoreMs: limits.streams.storeSeconds * 1_000,
   streamQuietMs: limits.streams.quietSeconds * 1_000,
+  streamLongestMs: limits.streams.longestSeconds * 1_000,
   deltaMs: limits.streams.deltaSeconds * 1_000,
   /**
    * The time over which a node that stops, or has an outage, spreads the closing of its sockets.

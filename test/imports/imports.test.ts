@@ -1,3 +1,5 @@
+import { limits } from '@parley/contract'
+import { sha256 } from '@parley/server/core/hash'
 import { beforeAll, expect, test } from 'vitest'
 import { useWorld } from '../support/world.ts'
 import {
@@ -188,4 +190,32 @@ test('an import ends with its app, and what it brings after that is not stored',
   resume()
   expect(await running).toMatchObject({ status: 403, body: { error: { code: 'APP_DISABLED' } } })
   expect(await db`select id from users where app_id = ${appId} and id = 'last'`).toHaveLength(0)
+})
+
+test('no line is too strange: it is refused, in so many words', async () => {
+  const time = `2024-05-01T09:00:00.${'1'.repeat(200)}Z`
+  const fields = Array.from({ length: 999 }, (_, n) => [`field${n}`, 1])
+  const lines = [
+    user('late', { createdAt: time }),
+    { ...user('many'), ...Object.fromEntries(fields) },
+  ]
+  const body = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+  const [late, many] = (await post(world(), body)).body.refusals
+  expect(late.reason).toBe('createdAt: expected at most 9 digits of a second')
+  expect(many.reason).toMatch(/^Unrecognized keys: "field0".*…$/)
+  expect(many.reason).toHaveLength(limits.imports.reasonLength)
+})
+
+test('any number of channels may have the same name', async () => {
+  const seen = new Map<string, string>()
+  let pair: string[] = []
+  for (let n = 0; pair.length === 0; n++) {
+    const suffix = sha256(channelIdOf(world(), `same${n}`)).slice(0, 8)
+    const other = seen.get(suffix)
+    if (other !== undefined) pair = [other, `same${n}`]
+    seen.set(suffix, `same${n}`)
+  }
+  const channels = pair.map((id) => channel(id, { name: 'Support' }))
+  const report = await importInto(world(), channels)
+  expect(report).toMatchObject({ isFinished: true, imported: { channels: 2 } })
 })

@@ -55,7 +55,7 @@ describe('a message that grows', () => {
     expect(await refusal(append(9, 'x'))).toEqual(invalid)
     expect((await finish()).text).toBe('one two ')
     expect(await append(4, 'two ')).toEqual({ length: 8 })
-    expect(await refusal(append(8, 'x'))).toEqual(forbidden)
+    expect(await refusals([append(8, 'x'), append(8, '')])).toEqual([forbidden, forbidden])
   })
 
   test('grows once by each place, whatever arrives there at once', async () => {
@@ -115,6 +115,7 @@ describe('the stream of a message', () => {
     const { backend } = world()
     await backend.channels.update({ channelId, frozen: true })
     expect(await complaint(append(0, 'x'))).toBe('The channel is frozen')
+    expect(await complaint(append(0, ''))).toBe('The channel is frozen')
     await backend.channels.update({ channelId, frozen: false })
     expect(await append(0, 'x')).toEqual({ length: 1 })
     await ana.members.remove({ channelId, userId: 'bot' })

@@ -20,7 +20,7 @@ const listenTo = async (channelId: string, node: { url: string } = world()) => {
 }
 /** Another node on the same database. */
 const otherNode = async (
-  given: Partial<Record<keyof typeof timings | 'streamQuietMs', number>>,
+  given: Partial<Record<keyof typeof timings | 'streamQuietMs' | 'streamLongestMs', number>>,
 ) => {
   const node = await createWorld({
     databaseUrl: world().databaseUrl,
@@ -74,8 +74,8 @@ test('two nodes that take appends in turns make one text, for subscribers of bot
   expect(text).toBe('one two three four ')
   for (const listener of listeners) {
     await listener.untilType('message.updated')
+    await listener.until(() => payloads(listener, 'message.delta').length === 4)
     expect(spliced(listener, messageId)).toBe(text)
-    expect(payloads(listener, 'message.delta')).toHaveLength(4)
   }
 })
 
@@ -113,6 +113,36 @@ test('what a node took before it died is stored by another', async () => {
   expect(await append(18, '!')).toEqual({ length: 19 })
   await expect(append(19, '?')).rejects.toMatchObject({ code: 'FORBIDDEN' })
   expect(storing.url).not.toBe(world().url)
+})
+
+test('a message is interrupted after the longest time, whoever keeps it alive', async () => {
+  const { append, get } = await begin()
+  await append(0, 'and so on')
+  await otherNode({
+    streamStoreMs: 20,
+    reconcileMs: 20,
+    streamQuietMs: never,
+    streamLongestMs: 100,
+  })
+  await until(async () => (await get()).interrupted)
+  expect(await get()).toMatchObject({ text: 'and so on', streaming: false })
+  await expect(append(9, '')).rejects.toMatchObject({ code: 'FORBIDDEN' })
+})
+
+test('nothing is left of what grew in a channel that is deleted', async () => {
+  const { append, messageId, channelId } = await begin()
+  await append(0, 'gone')
+  const { db } = world()
+  // As an API call does. That would also wake the cleanup, which may take long to come by.
+  await db`
+    update channels
+    set deleted_at = now()
+    where id = ${channelId}`
+  await otherNode({ streamStoreMs: 20, reconcileMs: 20, streamQuietMs: never })
+  await until(
+    async () =>
+      (await db`select from message_streams where message_id = ${messageId}`).length === 0,
+  )
 })
 
 test('a large channel is sent appends together, and no part of the text is missing', async () => {

@@ -39,12 +39,19 @@ export function useStreams(options: Times = {}) {
 /** The text that a listener puts together of what it received, by the documented rule. */
 export const spliced = ({ received }: TopicListener, messageId: string) => {
   let text = ''
+  let hasEnded = false
   for (const { envelope } of received) {
     const { type, payload } = envelope
-    if (type === 'message.delta' && payload.messageId === messageId && payload.at <= text.length)
-      text = text.slice(0, payload.at) + payload.text
-    if ((type === 'message.new' || type === 'message.updated') && payload.message.id === messageId)
+    // A part that comes after the end is in the text.
+    const isPart = type === 'message.delta' && payload.messageId === messageId && !hasEnded
+    if (isPart && payload.at <= text.length) text = text.slice(0, payload.at) + payload.text
+    if (
+      (type === 'message.new' || type === 'message.updated') &&
+      payload.message.id === messageId
+    ) {
       text = text.startsWith(payload.message.text) ? text : payload.message.text
+      hasEnded = payload.message.streaming === false
+    }
   }
   return text
 }

@@ -167,7 +167,7 @@ const messageOf = (message: Entity): Records => {
   ]
 }
 
-/** Those without an address hold data of their own: they are kept with the first known address. */
+/** With the first address that is known. Those without an address are left out. */
 const attachmentOf = (attachment: Entity) => {
   const { type, title, name, mime_type, file_size } = attachment
   const url = [

@@ -76,9 +76,13 @@ const emptyReport = (): ImportReport => ({
   refusals: [],
 })
 
-function refuse(report: ImportReport, refusal: Refusal) {
+function refuse(report: ImportReport, { line, reason }: Refusal) {
+  const { refusalsShown, reasonLength } = limits.imports
   report.refused += 1
-  if (report.refusals.length < limits.imports.refusalsShown) report.refusals.push(refusal)
+  if (report.refusals.length >= refusalsShown) return
+  // It may name each field of a long line.
+  const short = `${reason.slice(0, reasonLength - 1).toWellFormed()}…`
+  report.refusals.push({ line, reason: reason.length > reasonLength ? short : reason })
 }
 
 function parse(lines: Line[]) {

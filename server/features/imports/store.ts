@@ -29,8 +29,8 @@ export async function insertUsers(db: Tx, appId: string, reads: Read<'user'>[]) 
 /** The key of a direct message. */
 export const pairOf = ({ memberIds }: Read<'channel'>['record']) => memberIds?.toSorted().join(' ')
 
-/** The first characters of a random part: enough for a readable id of its own. */
-const SUFFIX = 8
+/** So many characters of a hash differ for channels of the same name, however many there are. */
+const SUFFIX = 16
 
 /** Creates channels that nobody sees. */
 export async function insertChannels(
@@ -45,7 +45,7 @@ export async function insertChannels(
     const slug =
       dmKey === undefined
         ? `${slugOf(record.name ?? '')}-${sha256(id).slice(0, SUFFIX)}`
-        : sha256(dmKey).slice(0, 2 * SUFFIX)
+        : sha256(dmKey).slice(0, SUFFIX)
     const createdBy = record.createdBy ?? SYSTEM_USER.id
     return { ...record, id, dmKey, createdBy, cid: `${record.type}:${slug}` }
   })

@@ -48,7 +48,7 @@ type GrownText = { userId: string; text: string; streaming: boolean | null }
 
 /**
  * The length of a text that contains this append already. Refuses every other append that could not
- * be carried out.
+ * be carried out, and those of nothing: they have kept nothing alive.
  */
 export async function lengthIfRepeated(ctx: Context<'user'>, append: Append) {
   const { db, caller } = ctx
@@ -66,7 +66,7 @@ export async function lengthIfRepeated(ctx: Context<'user'>, append: Append) {
   if (message.userId !== caller.userId) refuse('You are not the author of this message')
   if (message.streaming === null) refuse('The message was not sent with streaming: true')
   const { length } = message.text
-  if (at <= length && message.text.startsWith(text, at)) return length
+  if (text !== '' && at <= length && message.text.startsWith(text, at)) return length
   if (!message.streaming) refuse('The message has ended')
   if (channel.frozen) refuse('The channel is frozen')
   if (at !== length) {

@@ -3,11 +3,11 @@ import { ApiError } from '../../core/errors.ts'
 import type { Tx } from '../../db/client.ts'
 import { lockedMessageForApp } from '../messages/access.ts'
 import { publishMessageUpdate } from '../messages/publish.ts'
-import { endStream } from './end.ts'
+import { deleteStream, endStream } from './end.ts'
 
 /** A message whose text grows. */
 export type StreamRef = { appId: string; channelId: string; messageId: string }
-type StreamTimes = { storeMs: number; quietMs: number }
+type StreamTimes = { storeMs: number; quietMs: number; longestMs: number }
 
 type StreamRow = { tail: string; quietMs: number; unstoredMs: number }
 
@@ -27,20 +27,22 @@ export async function lockStream(db: Tx, { appId, messageId }: Omit<StreamRef, '
 type StoreContext = Pick<Transaction, 'db' | 'emit' | 'enqueue' | 'write'>
 
 /**
- * Stores what was appended to a message, or interrupts it if its author has been quiet for too
- * long. Returns after how many milliseconds it is due if that is too early: another node has stored
- * it just now.
+ * Stores what was appended to a message, or interrupts it if its author has been quiet, or it has
+ * grown, for too long. Returns after how many milliseconds it is due if that is too early: another
+ * node has stored it just now. Of a message that is gone, or whose channel is, nothing is left.
  */
 export async function storeStream(
   ctx: StoreContext,
   ref: StreamRef,
-  { storeMs, quietMs }: StreamTimes,
+  { storeMs, quietMs, longestMs }: StreamTimes,
 ) {
   const found = await lockedMessageForApp(ctx, ref).catch(unlessNotFound)
+  if (!found) ctx.write(deleteStream(ctx.db, { id: ref.messageId, appId: ref.appId }))
   const stream = found && (await lockStream(ctx.db, ref))
   if (!stream) return 0
   const { tail } = stream
-  if (stream.quietMs >= quietMs) {
+  const ageMs = Date.parse(found.message.now) - Date.parse(found.message.createdAt)
+  if (stream.quietMs >= quietMs || ageMs >= longestMs) {
     await endStream(ctx, { ...found, tail, viewer: null, isInterrupted: true })
     return 0
   }

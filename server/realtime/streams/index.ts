@@ -13,6 +13,7 @@ const STORES_AT_ONCE = 2
 const UNSTORED = 100
 /** A message that is not stored for this many times its interval was left by its node. */
 const LEFT_AFTER_TIMES = 5
+const PROBLEM = 'storing a streamed text failed'
 
 type StreamsOptions = {
   db: Pick<Db, 'use'>
@@ -30,12 +31,17 @@ type StreamsOptions = {
  */
 export function createStreams({ db, publisher, staging, report, timings: given }: StreamsOptions) {
   const timings = { ...defaults, ...given }
-  const times = { storeMs: timings.streamStoreMs, quietMs: timings.streamQuietMs }
+  const times = {
+    storeMs: timings.streamStoreMs,
+    quietMs: timings.streamQuietMs,
+    longestMs: timings.streamLongestMs,
+  }
   const deltas = createDeltas({ publisher, pauseMs: timings.deltaMs })
   const schedule = createSchedule(report)
   /** By message, until it is stored. */
   const timers = new Map<string, { timer: NodeJS.Timeout; store: () => Promise<void> }>()
   const inTurn = createTurns(STORES_AT_ONCE)
+  let isStopped = false
 
   const store = (ref: StreamRef, cause: Cause) =>
     db.use((connection, signal) => {
@@ -51,13 +57,28 @@ export function createStreams({ db, publisher, staging, report, timings: given }
       if (dueInMs > 0) storeLater(ref, cause, dueInMs)
     }
     // What fails is found by the next look at what was left.
-    const run = () => storeNow().catch((error) => report(error, 'storing a streamed text failed'))
+    const run = () => storeNow().catch((error) => report(error, PROBLEM))
     timers.set(messageId, { timer: setTimeout(run, milliseconds), store: run })
+  }
+  /** False: it failed, and this was reported. */
+  const tryToStore = async (ref: StreamRef) => {
+    if (isStopped) return false
+    try {
+      await inTurn(() => store(ref, {}))
+      return true
+    } catch (error) {
+      report(error, PROBLEM)
+      return false
+    }
   }
   const storeLeft = async () => {
     const unstoredMs = LEFT_AFTER_TIMES * times.storeMs
-    const left = await db.use((db) => selectUnstored(db, { unstoredMs, limit: UNSTORED }))
-    await Promise.all(left.map((ref) => inTurn(() => store(ref, {}))))
+    // Until none is left: what many have abandoned keeps nobody waiting for the next look.
+    for (let isLast = false; !isLast; ) {
+      const left = await db.use((db) => selectUnstored(db, { unstoredMs, limit: UNSTORED }))
+      const results = await Promise.all(left.map((ref) => tryToStore(ref)))
+      isLast = isStopped || left.length < UNSTORED || results.includes(false)
+    }
   }
   const appended = ({ cause, ...append }: AppendedText) => {
     if (append.text === '') return
@@ -74,6 +95,7 @@ export function createStreams({ db, publisher, staging, report, timings: given }
       }),
     /** Stores what waits. To be called before the database is closed. */
     stop: async () => {
+      isStopped = true
       schedule.stop()
       deltas.stop()
       const waiting = [...timers.values()]
