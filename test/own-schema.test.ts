@@ -27,6 +27,8 @@ beforeAll(async () => {
   const startIn = async (schema: string) => {
     const { role, urlOf } = await shared.createRole()
     await shared.admin.unsafe(`create schema ${schema} authorization ${role}`)
+    // What the role prefers is not for us.
+    await shared.admin.unsafe(`alter role ${role} set DateStyle = 'German'`)
     await migrate(urlOf(schema))
     const jobs = { push: provider.settings, log: silentLog }
     return createWorld({ databaseUrl: urlOf(schema), jobs, timings })

@@ -188,3 +188,10 @@ test('arrays keep quotes, backslashes, commas, braces, nulls and empty texts', (
   expect(valueTypes.intArray.parse('{1,-2,NULL}')).toEqual([1, -2, null])
   expect(valueTypes.boolArray.parse('{t,f}')).toEqual([true, false])
 })
+
+test('times have three digits of a second, however many the database shows', () => {
+  const digits = ['', '.1', '.12', '.123', '.123999'].map((fraction) =>
+    valueTypes.date.parse(`2026-01-31 12:00:00${fraction}+00`).slice(19),
+  )
+  expect(digits).toEqual(['.000Z', '.100Z', '.120Z', '.123Z', '.123Z'])
+})

@@ -37,17 +37,22 @@ export function createWorkerPool({ count, databaseUrl, delayMs, log }: PoolOptio
   const fork = (number: number, announces = false) => {
     const worker = cluster.fork(environmentOf({ number, announces, databaseUrl } satisfies Handed))
     const startedAt = performance.now()
+    let hasListened = false
     current.set(number, worker)
     worker.on('error', () => {}) // an order to one that has ended
+    worker.once('listening', () => {
+      hasListened = true
+    })
     worker.once('exit', (code, signal) => {
-      if (!isStarted || isStopping || current.get(number) !== worker) return
+      if (isStopping || current.get(number) !== worker) return
       const livedMs = Math.round(performance.now() - startedAt)
-      void replace(number, { code, signal, livedMs })
+      // Otherwise the start fails.
+      if (isStarted || hasListened) void replace({ number, worker }, { code, signal, livedMs })
     })
     return worker
   }
   const replace = async (
-    number: number,
+    { number, worker }: { number: number; worker: Worker },
     end: { code: number; signal: string; livedMs: number },
   ) => {
     const failures = end.livedMs < HEALTHY_MS ? (crashes.get(number) ?? 0) + 1 : 0
@@ -55,7 +60,8 @@ export function createWorkerPool({ count, databaseUrl, delayMs, log }: PoolOptio
     const ms = failures === 0 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS)
     log.warn({ worker: number, ...end, pauseMs: ms }, 'worker process ended: starting another')
     await pause(ms, undefined, { ref: false })
-    if (!isStopping) fork(number)
+    // A rolling restart may have put another in its place, or its predecessor back.
+    if (!isStopping && current.get(number) === worker) fork(number)
   }
   const replaceOne = async (number: number) => {
     const old = current.get(number)

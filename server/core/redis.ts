@@ -19,10 +19,12 @@ export type ConnectRedis = (options: {
 
 const CONNECT_MS = 2_000
 const SLOTS_MS = 2_000
+/** A connection that leaves a command unanswered for so long is lost without saying so. */
+const SILENT_MS = 2_000
 const LONGEST_PAUSE_MS = 2_000
 
 /** Growing, and not the same for all processes. */
-const pauseMs = (attempts: number) =>
+export const pauseMs = (attempts: number) =>
   Math.min(50 * 2 ** attempts, LONGEST_PAUSE_MS) * (0.75 + Math.random() / 2)
 
 /** Loads the client of Redis, which servers without one need not load. */
@@ -35,6 +37,7 @@ export async function loadRedis(target: RedisTarget): Promise<ConnectRedis> {
       connectionName: name,
       connectTimeout: CONNECT_MS,
       commandTimeout: commandMs,
+      socketTimeout: Math.max(commandMs, SILENT_MS),
       // Whoever asks is told at once, and nothing is kept for a server that is gone.
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,

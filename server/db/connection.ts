@@ -88,6 +88,8 @@ export const openConnection = ({
     connection: {
       application_name: applicationName,
       TimeZone: 'UTC',
+      // Whatever the role or the database prefers: `value-types.ts` reads no other dates.
+      DateStyle: 'ISO',
       statement_timeout: statementMs,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       ...planner,

@@ -171,7 +171,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     report,
   })
   const { recheck } = dispatcher
-  const reconciliation = createReconciliation({ ...parts, db, recheck, timings })
+  const reconciliation = createReconciliation({ ...parts, db, recheck, report, timings })
   return { ...parts, dispatcher, reconciliation }
 }
 

@@ -23,6 +23,7 @@ type ReconciliationOptions = {
   missedProfiles: MissedProfiles
   unread: UnreadNotifier
   recheck: (user: UserRef) => void
+  report: (error: unknown, problem: string) => void
   timings: Pick<Timings, 'beatMs' | 'steadyMs' | 'comparePresenceMs'>
 }
 
@@ -37,7 +38,7 @@ const USERS_PER_STATEMENT = 1_000
  */
 export function createReconciliation(options: ReconciliationOptions) {
   const { db, hub, sessions, presence, knownPresence, missedProfiles, unread, recheck } = options
-  const { timings } = options
+  const { report, timings } = options
   const steadiness = createSteadiness(timings)
   let checkedAt = performance.now()
   /** When presence is to be compared with the database, if at all. */
@@ -92,7 +93,8 @@ export function createReconciliation(options: ReconciliationOptions) {
    * comparison would forget the notes that the other one heeds.
    */
   const watchOthers = oneAtATime(async () => {
-    await db.useApart(endStuckSessions)
+    // A provider may keep it from the role: the rest does not depend on it.
+    await db.useApart(endStuckSessions).catch((error) => report(error, 'stuck sessions not ended'))
     if (areRowsLost) handleLostRows(await presence.compareRows())
     if (steadiness.isSteady()) await presence.removeDeadNodes()
     await comparePresence()

@@ -87,7 +87,7 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
       everyone,
       channelOf,
       onLate: onMissedNotes,
-      onFailed: () => outage.began('the channels could not be subscribed to'),
+      onFailed: (error) => outage.began(`the channels were refused: ${error}`),
       onPayload: (channel, payload) => {
         // Only what all nodes get shows that this connection is complete.
         if (channel !== everyone && payload.startsWith(`${nodeId}\n`)) return

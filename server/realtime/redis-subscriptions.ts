@@ -1,4 +1,4 @@
-import type { ConnectRedis, RedisConnection } from '../core/redis.ts'
+import { type ConnectRedis, pauseMs, type RedisConnection } from '../core/redis.ts'
 import { inChunks } from './chunks.ts'
 
 /** How many channels one command subscribes to. */
@@ -19,7 +19,7 @@ type RedisSubscriptionsOptions = {
   /** Notes about topics that were just followed may have been missed for so long. */
   onLate: (milliseconds: number) => void
   /** The channels could not be subscribed to. It is tried again. */
-  onFailed: () => void
+  onFailed: (error: unknown) => void
 }
 
 /** The channels that this node listens to: that of everyone, and those of the topics it follows. */
@@ -33,6 +33,9 @@ export function createRedisSubscriptions(options: RedisSubscriptionsOptions) {
   let connection: RedisConnection | undefined
   /** A connection that is lost subscribes to everything when it is back. */
   let state: 'lost' | 'subscribing' | 'listening' = 'lost'
+  /** How many times in a row Redis refused the channels, as it may for ever. */
+  let refusals = 0
+  let retry: NodeJS.Timeout | undefined
 
   const subscribe = async (channels: string[]) => {
     if (!connection) return
@@ -55,6 +58,7 @@ export function createRedisSubscriptions(options: RedisSubscriptionsOptions) {
     while (changed.size > 0) await apply()
     if (connection !== current) return
     state = 'listening'
+    refusals = 0
     onListening()
   }
   const open = () => {
@@ -70,20 +74,31 @@ export function createRedisSubscriptions(options: RedisSubscriptionsOptions) {
     })
     client.on('ready', () => {
       if (connection !== current) return
-      subscribeAll(current).catch(() => {
-        if (connection !== current) return
-        onFailed()
-        if (state !== 'lost') replace()
+      subscribeAll(current).catch((error) => {
+        if (connection === current) failed(error)
       })
     })
     // Part of a cluster has other servers now, which have sent what others do not repeat.
     client.on('subscribersReady', () => onLate(SETTLE_MS))
   }
+  const leave = () => {
+    clearTimeout(retry)
+    const last = connection
+    connection = undefined
+    state = 'lost'
+    last?.close()
+  }
   /** For a connection that has failed without saying so. */
   const replace = () => {
-    state = 'lost'
-    connection?.close()
+    leave()
     open()
+  }
+  /** A connection that was lost meanwhile connects again by itself. */
+  const failed = (error: unknown) => {
+    onFailed(error)
+    if (state === 'lost') return
+    leave()
+    retry = setTimeout(open, pauseMs(++refusals))
   }
   const apply = async () => {
     const topics = [...changed]
@@ -98,10 +113,8 @@ export function createRedisSubscriptions(options: RedisSubscriptionsOptions) {
     const startedAt = performance.now()
     await new Promise((resolve) => setImmediate(resolve))
     while (changed.size > 0 && state === 'listening')
-      await apply().catch(() => {
-        if (state !== 'listening') return
-        onFailed()
-        replace()
+      await apply().catch((error) => {
+        if (state === 'listening') failed(error)
       })
     flushing = undefined
     const milliseconds = performance.now() - startedAt
@@ -116,12 +129,7 @@ export function createRedisSubscriptions(options: RedisSubscriptionsOptions) {
   return {
     open,
     replace,
-    close: () => {
-      const last = connection
-      connection = undefined
-      state = 'lost'
-      last?.close()
-    },
+    close: leave,
     follow: (topic: string) => {
       const count = followed.get(topic) ?? 0
       followed.set(topic, count + 1)

@@ -21,7 +21,14 @@ const childrenOf = ({ pid }: ChildProcess) =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
 
 /** A server of two worker processes, a channel on it, and callers who send there. */
-async function startServer(variables: Record<string, string> = {}) {
+async function startServer({
+  variables = {},
+  meanwhile = () => {},
+}: {
+  variables?: Record<string, string>
+  /** Called when the first worker process listens. */
+  meanwhile?: (server: ChildProcess) => void
+} = {}) {
   const [metricsPort = 0] = await freePorts(1)
   const server = children.start(
     {
@@ -37,6 +44,7 @@ async function startServer(variables: Record<string, string> = {}) {
     directory,
   )
   const url = await server.address()
+  meanwhile(server.child)
   const lines = (pattern: RegExp) => server.output().match(pattern) ?? []
   const listening = (count: number) =>
     until(() => lines(/"Server listening at /g).length >= count, { seconds: 120 })
@@ -126,4 +134,25 @@ test('a worker process that is killed is replaced, and nothing acknowledged is l
   expect(text).toMatch(/^parley_build_info\{.*\} 1$/m)
   expect(sample(text, 'parley_database_up')).toBe(1)
   expect(sample(text, 'parley_listener_up')).toBe(1)
+})
+
+test('a worker process that ends during a start or a rolling restart leaves as many', async () => {
+  // The first one, while the second one starts.
+  const kill = (pid: number | undefined) => process.kill(pid ?? 0, 'SIGKILL')
+  const [port = 0] = await freePorts(1)
+  const server = await startServer({
+    variables: { PORT: String(port) },
+    meanwhile: (server) => kill(childrenOf(server)[0]),
+  })
+  await server.listening(3)
+  const before = childrenOf(server.child)
+  expect(before).toHaveLength(2)
+  server.kill('SIGHUP')
+  await until(() => childrenOf(server.child).length > 2)
+  kill(childrenOf(server.child).find((pid) => !before.includes(pid)))
+  await until(() => server.output().includes('rolling restart given up'))
+  expect(childrenOf(server.child)).toEqual(before)
+  server.kill('SIGHUP')
+  await until(() => server.output().includes('rolling restart finished'), { seconds: 150 })
+  expect(childrenOf(server.child)).toHaveLength(2)
 })

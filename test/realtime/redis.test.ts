@@ -1,6 +1,7 @@
 import { createRateLimits } from '@parley/server/http/rate-limits'
 import { createSharedWindows } from '@parley/server/http/shared-windows'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { createRedisBroker } from '@parley/server/realtime/redis-broker'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { upTo } from '../support/events.ts'
 import { hasRedis, redisAt, startRedis } from '../support/redis.ts'
 import { sample } from '../support/scrape.ts'
@@ -85,6 +86,33 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
     expect([status, checks.redis]).toEqual(['ok', 'unreachable'])
     await late.start()
     await until(async () => (await health(node)).checks.redis === 'ok')
+  })
+
+  test('a node that Redis allows no channels asks again after growing pauses', async () => {
+    const { connect } = await redisAt(redis.url)
+    const { client: admin, isReady, close } = connect({ name: 'admin', commandMs: 5_000 })
+    onTestFinished(close)
+    await until(isReady)
+    await admin.call('ACL', 'SETUSER', 'chat', 'on', '>s@:e', '~*', '+@all', 'resetchannels')
+    const warn = vi.fn()
+    const broker = createRedisBroker({
+      ...(await redisAt(redis.url.replace('//', '//chat:s%40%3Ae@'), 'refused')),
+      ...{ nodeId: 'refused', log: { warn, info: () => {} }, report: () => {} },
+      ...{ onLost: () => {}, onTopics: () => {} },
+    })
+    onTestFinished(broker.stop)
+    const connections = async () =>
+      Number(/total_connections_received:(\d+)/.exec(await admin.info('stats'))?.[1])
+    const before = await connections()
+    // It waits for a second.
+    await broker.start({ onNote: () => {}, onMissedNotes: () => {} })
+    expect((await connections()) - before).toBeLessThan(10)
+    expect(warn).toHaveBeenCalledExactlyOnceWith(
+      { fault: expect.stringContaining('NOPERM') },
+      expect.stringContaining('Redis unavailable'),
+    )
+    await admin.call('ACL', 'SETUSER', 'chat', 'allchannels')
+    await until(broker.isUp)
   })
 
   test('count the calls of a user together, exactly, and apart while Redis is away', async () => {

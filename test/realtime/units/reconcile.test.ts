@@ -25,7 +25,8 @@ function openNode({ beat = async () => false, onRemoval = () => {} }: Given = {}
   const presence = { hasLost: false, comparedAt: [] as number[] }
   const nothing = async () => []
   const reconciliation = createReconciliation({
-    db: { use: nothing, useApart: nothing },
+    // The role may not end stuck sessions: nothing else depends on that.
+    db: { use: nothing, useApart: async () => Promise.reject(new Error('permission denied')) },
     hub: { reconcile: nothing },
     sessions: new Sessions(),
     presence: { beat, compareRows: beat, removeDeadNodes: async () => onRemoval() },
@@ -42,6 +43,7 @@ function openNode({ beat = async () => false, onRemoval = () => {} }: Given = {}
     missedProfiles: { missed: () => {}, catchUp: nothing },
     unread: { recheck: () => {}, handleChanges: () => {}, invalidateAll: () => {} },
     recheck: () => {},
+    report: () => {},
     timings: defaults,
   } as unknown as Parameters<typeof createReconciliation>[0]) // what it calls of them
   const schedule = createSchedule(() => {})
