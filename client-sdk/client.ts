@@ -13,7 +13,7 @@ import { Outbox } from './outbox/index.ts'
 import { onSleep, onWake } from './platform.ts'
 import { type Presence, PresenceStores } from './presence.ts'
 import { Room } from './room/index.ts'
-import { createStorage, type StoredSession } from './storage.ts'
+import { createStorage, ownerOf, type StoredSession } from './storage.ts'
 import { createStore, type Store, type WritableStore } from './store.ts'
 import { Tokens } from './tokens.ts'
 import { ChannelTopics } from './topics.ts'
@@ -153,7 +153,9 @@ export class ChatClient {
    */
   async logout(): Promise<void> {
     this.disconnect()
-    await Promise.all([this.#context.outbox.clear(), this.#coldStart.clear()])
+    const session = await this.#coldStart.end()
+    const owner = session && ownerOf(session)
+    await Promise.all([this.#context.outbox.clear(owner), this.#coldStart.clear(session)])
   }
 
   /**
@@ -220,13 +222,13 @@ export class ChatClient {
     if (known) return
     void this.#coldStart.begin(result)
     this.#dispatcher.start(result)
-    void this.#context.outbox.open(`${appId}:${user.id}`)
+    void this.#context.outbox.open(ownerOf(result))
   }
 
   /** Before there is a token: what the user does is shown, and waits in their outbox. */
-  #handleRestored({ appId, user }: StoredSession) {
-    this.#me.set(user)
-    void this.#context.outbox.open(`${appId}:${user.id}`)
+  #handleRestored(session: StoredSession) {
+    this.#me.set(session.user)
+    void this.#context.outbox.open(ownerOf(session))
   }
 
   #handleDisconnect() {

@@ -28,6 +28,7 @@ export class ColdStart {
   #owner: string | undefined
   #writer: SnapshotWriter | undefined
   #isStarted = false
+  #isEnded = false
 
   readonly #report: (error: unknown) => undefined
 
@@ -41,12 +42,12 @@ export class ColdStart {
 
   /** Restores the last session, once. */
   async restore(): Promise<void> {
-    const { userId, storage, onRestored } = this.options
+    const { userId, onRestored } = this.options
     if (this.#isStarted || userId === undefined) return
     this.#isStarted = true
-    const session = await storage.session?.load(this.#key).catch(this.#report)
-    // A token may have come first, or a foreign row.
-    if (this.#owner !== undefined || session?.user?.id !== userId || !session.appId) return
+    const session = await this.#loadSession()
+    // A token may have come first, or a logout.
+    if (!session || this.#owner !== undefined || this.#isEnded) return
     this.#restored = session
     onRestored(session)
     await this.#open(session)
@@ -62,10 +63,11 @@ export class ColdStart {
   /** The first token came. */
   async begin({ appId, user }: TokenResult): Promise<void> {
     const { userId, storage, restored } = this.options
+    if (this.#isEnded) return
     if (this.#restored && this.#restored.appId !== appId) restored.drop()
     this.#restored = { appId, user }
     await this.#open({ appId, user })
-    if (userId !== undefined)
+    if (userId !== undefined && !this.#isEnded)
       await storage.session?.put(this.#key, { appId, user }).catch(this.#report)
   }
 
@@ -94,31 +96,48 @@ export class ColdStart {
     await snapshots?.clear(this.#owner).catch(this.#report)
   }
 
-  /** Removes everything from this device. */
-  async clear(): Promise<void> {
-    const { storage, snapshots } = this.options
+  /** Stores and restores nothing from now on; resolves to the session whose data is to go. */
+  async end(): Promise<StoredSession | undefined> {
+    this.#isEnded = true
     this.#writer?.stop()
     this.#writer = undefined
     this.#rooms.clear()
-    const owner = this.#owner
+    return this.#restored ?? (await this.#loadSession())
+  }
+
+  /** Removes everything of a session from this device. */
+  async clear(session: StoredSession | undefined): Promise<void> {
+    const { storage, snapshots } = this.options
     this.#owner = undefined
     this.#restored = undefined
-    if (owner !== undefined) await snapshots?.clear(owner).catch(this.#report)
+    if (session) await snapshots?.clear(this.#ownerOf(session)).catch(this.#report)
     await storage.session?.delete(this.#key).catch(this.#report)
+  }
+
+  async #loadSession(): Promise<StoredSession | undefined> {
+    const { userId, storage } = this.options
+    if (userId === undefined) return undefined
+    const session = await storage.session?.load(this.#key).catch(this.#report)
+    // It may be a foreign row.
+    return session?.user?.id === userId && session.appId ? session : undefined
+  }
+
+  #ownerOf({ appId, user }: StoredSession) {
+    return `${this.options.url} ${appId}:${user.id}`
   }
 
   get #key() {
     return `${this.options.url} ${this.options.userId}`
   }
 
-  async #open({ appId, user }: StoredSession) {
-    const { url, snapshots, restored, rooms } = this.options
-    const owner = `${url} ${appId}:${user.id}`
+  async #open(session: StoredSession) {
+    const { snapshots, restored, rooms } = this.options
+    const owner = this.#ownerOf(session)
     if (!snapshots || this.#owner === owner) return
     this.#owner = owner
     this.#rooms.clear()
     const loaded = await snapshots.load(owner).catch(this.#report)
-    if (this.#owner !== owner) return
+    if (this.#owner !== owner || this.#isEnded) return
     if (loaded) {
       const { list } = loaded
       const isCurrent = (epoch: string) => this.#epoch === undefined || this.#epoch === epoch

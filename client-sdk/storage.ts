@@ -37,6 +37,9 @@ export type OutboxOperation = Outgoing | OutgoingChange | OutgoingRead
 /** Who used a server last: enough to show and queue what they do before there is a network. */
 export type StoredSession = { appId: string; user: TokenResult['user'] }
 
+/** Whose outbox it is. */
+export const ownerOf = ({ appId, user }: StoredSession) => `${appId}:${user.id}`
+
 /** Where operations wait. `owner` identifies a user of an app. */
 export type OutboxStorage = {
   /** The owner's operations, oldest first. */
@@ -95,8 +98,8 @@ export function indexedDbStorage(name = 'parley-outbox'): OutboxStorage {
     sharedAs: name,
     load: async (owner) => {
       const rows = await run('readonly', (messages) => messages.index('owner').getAll(owner))
-      const stored = rows as OutboxOperation[] // only `put` writes here
-      return stored.sort((a, b) => a.createdAt.localeCompare(b.createdAt))
+      const stored = rows as OutboxOperation[] // only `put` writes here; checked by the outbox
+      return stored.sort((a, b) => `${a.createdAt}`.localeCompare(`${b.createdAt}`))
     },
     put: async (owner, operation) => {
       await run('readwrite', (messages) => messages.put({ ...operation, owner }))

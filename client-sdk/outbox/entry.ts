@@ -75,3 +75,24 @@ export function keyOf(operation: OutboxOperation): string | undefined {
       return undefined
   }
 }
+
+/** What each type has. Other rows are damaged, or of a later version of this client. */
+const FIELDS: Record<string, string[]> = {
+  send: ['text'],
+  edit: ['messageId', 'text'],
+  delete: ['messageId'],
+  pin: ['messageId'],
+  unpin: ['messageId'],
+  react: ['messageId', 'emoji'],
+  unreact: ['messageId', 'emoji'],
+  read: [],
+}
+/** Whether what was stored, or another tab told, is an operation that this client can carry out. */
+export function isOperation(row: object): row is OutboxOperation {
+  const given = row as Record<string, unknown> // checked here
+  const { type = 'send' } = given
+  const own = typeof type === 'string' ? FIELDS[type] : undefined
+  const names = ['clientId', 'channelId', 'createdAt', ...(own ?? [])]
+  const isComplete = own !== undefined && names.every((name) => typeof given[name] === 'string')
+  return isComplete && (type !== 'send' || Array.isArray(given.attachments))
+}

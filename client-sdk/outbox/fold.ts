@@ -43,12 +43,13 @@ function changeFailed(entry: OutboxEntry, failed: OutgoingEntry, fold: Fold) {
 export function rebase(
   entries: Iterable<OutboxEntry>,
   { messageId }: { messageId: string },
-  { editedAt }: Partial<Message>,
+  { result: { editedAt }, update }: Pick<Fold, 'update'> & { result: Partial<Message> },
 ) {
-  for (const each of entries) {
+  if (editedAt === undefined) return
+  for (const each of [...entries]) {
     const { operation } = each
-    if (operation.type === 'edit' && operation.messageId === messageId && editedAt !== undefined)
-      each.operation = { ...operation, ifEditedAt: editedAt }
+    if (operation.type === 'edit' && operation.messageId === messageId)
+      update(each, { ...operation, ifEditedAt: editedAt })
   }
 }
 

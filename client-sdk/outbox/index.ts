@@ -1,31 +1,20 @@
 import { ChatError } from '../error.ts'
-import type { OutboxOperation, OutboxStorage, Outgoing } from '../storage.ts'
+import type { OutboxOperation, Outgoing } from '../storage.ts'
 import type { Message } from '../types.ts'
 import { createEntry, isOutgoing, isSend, type OutboxEntry, toStored } from './entry.ts'
 import { prepare, rebase, targetFailed } from './fold.ts'
 import { dated, Journal } from './journal.ts'
-import type { OutboxApi } from './perform.ts'
+import { endElsewhere, mergeStored } from './merge.ts'
+import type { OutboxOptions } from './options.ts'
 import { Sender } from './sender.ts'
-import type { NewOperation, OutboxStep } from './steps.ts'
+import type { NewOperation } from './steps.ts'
 import { applyTabMessage } from './tab-changes.ts'
 import { Tabs } from './tabs.ts'
 
-type OutboxOptions = {
-  api: OutboxApi
-  storage: OutboxStorage
-  /** Whether the server works, as far as the socket shows. */
-  isConnected: () => boolean
-  /** The entries of a channel have changed. */
-  onChange: (channelId: string) => void
-  onStep: (step: OutboxStep) => void
-  onSent: (message: Message) => void
-  onError: (error: unknown) => void
-}
 /**
- * What the user has done and the server does not have yet. The operations of a channel are sent in
- * their order, and retried until the server responds: each has its effect once. A refused message
- * stays until the user retries or discards it; any other refused operation is taken back. Tabs with
- * the same storage show the same operations, and one of them sends.
+ * What the user has done and the server does not have yet: the operations of a channel are sent in
+ * order and retried, each with one effect. A refused message stays until the user retries or
+ * discards it; any other refused operation is taken back. Of several tabs, one sends.
  */
 export class Outbox {
   #entries = new Map<string, OutboxEntry>()
@@ -39,7 +28,8 @@ export class Outbox {
 
   constructor(readonly options: OutboxOptions) {
     this.#tabs = new Tabs({
-      onMessage: (message) =>
+      onMessage: (message) => {
+        this.#journal.follow(message)
         applyTabMessage(message, {
           entries: this.#entries,
           isSender: this.#tabs.isSender,
@@ -49,7 +39,8 @@ export class Outbox {
             options.onChange(operation.channelId)
             if (this.#tabs.isSender) this.#sender.run(operation)
           },
-        }),
+        })
+      },
       onElected: () => this.#sender.start(),
     })
     this.#journal = new Journal({ ...options, tabs: this.#tabs })
@@ -79,6 +70,11 @@ export class Outbox {
     if (this.#journal.owner !== undefined) this.#forget()
     this.#journal.owner = owner
     for (const { operation } of this.#unstored.splice(0)) this.#journal.put(operation)
+    await this.#start(owner)
+  }
+
+  async #start(owner: string | undefined) {
+    this.#isLoaded = false
     await this.#load()
     if (owner !== this.#journal.owner) return
     this.#isLoaded = true
@@ -95,8 +91,10 @@ export class Outbox {
   }
 
   add(made: NewOperation): OutboxEntry {
+    const { sharedAs } = this.options.storage
+    const isShared = sharedAs !== undefined && this.#journal.owner !== undefined
     // Another tab may have sent it before this one does.
-    const entry = createEntry(dated(made), { wasTried: this.#isElsewhere })
+    const entry = createEntry(dated(made), { wasTried: isShared && !this.#tabs.isSender })
     this.#enqueue(entry)
     return entry
   }
@@ -122,8 +120,9 @@ export class Outbox {
   flush() {
     this.#isPaused = false
     if (!this.#isLoaded) return
-    if (this.#tabs.hasLeft) void this.#load()
-    if (this.#tabs.isSender) this.#sender.flush()
+    // What other tabs have sent or discarded meanwhile is not to be sent.
+    if (this.#tabs.hasLeft) void this.#start(this.#journal.owner)
+    else if (this.#tabs.isSender) this.#sender.flush()
     else this.#tabs.apply()
   }
 
@@ -134,18 +133,17 @@ export class Outbox {
     this.#tabs.leave()
   }
 
-  /** Removes everything from this device. Resolves once it is gone. */
-  async clear() {
+  /** Discards everything of the owner, here, in other tabs and in the storage. */
+  async clear(owner: string | undefined) {
     this.pause()
-    for (const { operation } of [...this.#entries.values()]) this.discard(operation.clientId)
-    this.#forget()
+    this.#journal.owner ??= owner
+    const discardAll = () => [...this.#entries.keys()].map((key) => this.discard(key))
+    this.#join()
+    discardAll()
+    await this.#journal.clear()
+    discardAll()
     await this.#journal.settled()
-  }
-
-  /** Whether another tab may send. */
-  get #isElsewhere() {
-    const { sharedAs } = this.options.storage
-    return sharedAs !== undefined && this.#journal.owner !== undefined && !this.#tabs.isSender
+    this.#forget()
   }
 
   #forget() {
@@ -159,21 +157,21 @@ export class Outbox {
 
   /** Joins the other tabs and loads what they, or pages before, have stored. */
   async #load() {
-    const { sharedAs } = this.options.storage
-    const before = new Set(this.#entries.keys())
-    this.#tabs.join(sharedAs && `${sharedAs} ${this.#journal.owner}`)
+    this.#join()
     const stored = await this.#journal.load()
     if (!stored) return
-    const known = this.#entries
-    const loaded = stored.map((operation): [string, OutboxEntry] => [
-      operation.clientId,
-      known.get(operation.clientId) ?? createEntry(operation, { wasTried: true }),
-    ])
-    this.#entries = new Map([...loaded, ...known])
-    for (const [clientId, { operation }] of loaded)
-      if (!before.has(clientId)) this.options.onStep({ kind: 'queued', operation })
-    for (const { operation } of this.#entries.values()) this.options.onChange(operation.channelId)
+    const { entries, added, gone } = mergeStored(this.#entries, stored)
+    this.#entries = entries
+    for (const { operation } of added) this.options.onStep({ kind: 'queued', operation })
+    for (const entry of gone) endElsewhere(entry, this.options.onStep)
+    for (const { operation } of [...entries.values(), ...gone])
+      this.options.onChange(operation.channelId)
     if (this.#tabs.isSender) this.#sender.start()
+  }
+
+  #join() {
+    const { sharedAs } = this.options.storage
+    this.#tabs.join(sharedAs && `${sharedAs} ${this.#journal.owner}`)
   }
 
   #enqueue(entry: OutboxEntry) {
@@ -206,7 +204,9 @@ export class Outbox {
   #handleDone(entry: OutboxEntry, result: unknown) {
     const { operation } = entry
     if (isSend(operation)) this.#handleSent(entry, result as Message) // the answer of a send
-    if (operation.type === 'edit') rebase(this.#entries.values(), operation, result as Message)
+    const update = (each: OutboxEntry, rebased: OutboxOperation) => this.#update(each, rebased)
+    if (operation.type === 'edit')
+      rebase(this.#entries.values(), operation, { result: result as Message, update })
     this.options.onStep({ kind: 'done', operation, result })
     this.#remove(entry, { result })
     entry.done.resolve(result)

@@ -1,33 +1,74 @@
 import type { OutboxOperation, OutboxStorage } from '../storage.ts'
-import type { Tabs } from './tabs.ts'
+import { isOperation } from './entry.ts'
+import type { TabMessage, Tabs } from './tabs.ts'
 
 type JournalOptions = { storage: OutboxStorage; tabs: Tabs; onError: (error: unknown) => void }
+
+/** What is stored, and the ids of what was, as far as this tab knows. */
+export type Stored = { operations: OutboxOperation[]; wasStored: ReadonlySet<string> }
 
 /** Stores the operations of an owner, once one is known, and tells other tabs. */
 export class Journal {
   owner: string | undefined
   /** Writes are queued: a storage may carry out concurrent ones in any order. */
   #writes: Promise<unknown> = Promise.resolve()
+  /** The operations that are stored, by this tab or by another. */
+  readonly #stored = new Set<string>()
 
   constructor(readonly options: JournalOptions) {}
 
   /** What is stored; undefined if that is not to be had, or of use no longer. */
-  async load(): Promise<OutboxOperation[] | undefined> {
+  async load(): Promise<Stored | undefined> {
     const { storage, onError } = this.options
     const { owner } = this
     if (owner === undefined) return undefined
     await this.#writes
-    const stored = await storage.load(owner).catch((error) => void onError(error))
-    return owner === this.owner ? (stored ?? undefined) : undefined
+    const wasStored = new Set(this.#stored)
+    try {
+      const operations = (await storage.load(owner)).filter(isOperation)
+      if (owner !== this.owner) return undefined
+      for (const { clientId } of operations) this.#stored.add(clientId)
+      return { operations, wasStored }
+    } catch (error) {
+      return void onError(error)
+    }
   }
 
   put(operation: OutboxOperation) {
-    this.options.tabs.post({ kind: 'put', operation })
-    this.#write((storage, owner) => storage.put(owner, operation))
+    // A caller's attachments may be objects that are not cloned, such as proxies.
+    const plain = JSON.parse(JSON.stringify(operation)) as OutboxOperation // a copy
+    this.options.tabs.post({ kind: 'put', operation: plain })
+    this.#write(async (storage, owner) => {
+      await storage.put(owner, plain)
+      if (owner === this.owner) this.#stored.add(plain.clientId)
+    })
   }
 
   delete(clientId: string) {
+    this.#stored.delete(clientId)
     this.#write((storage, owner) => storage.delete(owner, clientId))
+  }
+
+  /**
+   * Another tab has stored or deleted an operation. It may have deleted one of this tab before this
+   * tab has stored it.
+   */
+  follow(message: TabMessage) {
+    if (message.kind === 'put') this.#stored.add(message.operation.clientId)
+    else this.delete(message.clientId)
+  }
+
+  /** Deletes everything of the owner, and tells the other tabs. */
+  async clear() {
+    this.#write(async (storage, owner) => {
+      for (const { clientId } of await storage.load(owner)) {
+        const error = { code: 'ABORTED', message: 'the user has logged out', status: 0 }
+        this.options.tabs.post({ kind: 'removed', clientId, error })
+        await storage.delete(owner, clientId)
+      }
+    })
+    await this.#writes
+    this.#stored.clear()
   }
 
   /** Resolves once everything is written. */

@@ -1,6 +1,6 @@
 import type { OutboxOperation } from '../storage.ts'
 import type { Message } from '../types.ts'
-import { createEntry, isSend, type OutboxEntry, toError } from './entry.ts'
+import { createEntry, isOperation, isSend, type OutboxEntry, toError } from './entry.ts'
 import type { OutboxStep } from './steps.ts'
 import type { TabMessage } from './tabs.ts'
 
@@ -14,7 +14,10 @@ type SharedOutbox = {
 
 /** Another tab has changed the outbox, and has stored that. */
 export function applyTabMessage(message: TabMessage, outbox: SharedOutbox) {
-  if (message.kind === 'put') return put(message.operation, outbox)
+  if (message.kind === 'put') {
+    if (isOperation(message.operation)) put(message.operation, outbox)
+    return
+  }
   const { entries, onStep, onSent, onChanged } = outbox
   const entry = entries.get(message.clientId)
   if (!entry) return

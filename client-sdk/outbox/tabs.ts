@@ -35,9 +35,10 @@ export class Tabs {
   join(name: string | undefined) {
     this.#name = name
     this.hasLeft = false
-    if (name === undefined || !browser.BroadcastChannel) return
+    if (name === undefined) return
     this.#channel?.close()
-    this.#channel = new browser.BroadcastChannel(name)
+    this.#channel = openChannel(name)
+    if (!this.#channel) return
     this.#channel.onmessage = ({ data }) => this.options.onMessage(data as TabMessage) // of `post`
     this.#channel.unref?.()
   }
@@ -77,5 +78,14 @@ export class Tabs {
   #elect() {
     this.isSender = true
     this.options.onElected()
+  }
+}
+
+/** Browsers that keep nothing of a site may refuse it. */
+function openChannel(name: string) {
+  try {
+    return browser.BroadcastChannel && new browser.BroadcastChannel(name)
+  } catch {
+    return undefined
   }
 }

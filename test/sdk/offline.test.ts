@@ -151,7 +151,8 @@ test('a call that was carried out before its answer was lost has its effect once
     const held = hold(pattern)
     const done = pattern === SEND ? room.send({ text: 'once' }).sent : room.delete('c-0001')
     await held.asked
-    refuseRequests()
+    // What was deleted is not found again.
+    refuseRequests(pattern === SEND ? undefined : pattern, { status: 404, code: 'NOT_FOUND' })
     held.release(new Response('', { status: 502 }))
     await quiet()
     chat.wake()
@@ -162,7 +163,7 @@ test('a call that was carried out before its answer was lost has its effect once
 })
 
 test('without a network nothing that arrived since is marked as read', async () => {
-  const { room, talk, goOffline, comeBack, hold } = await opened()
+  const { chat, room, talk, goOffline, comeBack, hold, bodies } = await opened()
   talk.send('4')
   await until(room.messages, ({ items }) => items.length === 4)
   await goOffline()
@@ -171,8 +172,11 @@ test('without a network nothing that arrived since is marked as read', async () 
   talk.send('5, not seen')
   await comeBack()
   await held.asked
-  held.release()
+  held.release(new Response('', { status: 502 }))
+  await quiet()
+  chat.wake()
   await read
+  expect(bodies.get('POST /api/channels/c/read')).toEqual({ messageId: 'c-0004' })
   expect(await room.messages.getSnapshot().items.length).toBe(5)
 })
 

@@ -22,12 +22,14 @@ export function scriptedChat(options: Partial<ChatClientOptions> = {}) {
   }
   const requests: string[] = []
   const gates: Gate[] = []
+  const bodies = new Map<string, object>()
   let refusal: { pattern: RegExp; answer: () => Response } | undefined
   let minted = 0
 
   const scriptedFetch = async (url: string, { method = 'GET', body = '{}' }: RequestInit = {}) => {
     const request = `${method} ${url.slice('http://chat'.length)}`
     requests.push(request)
+    bodies.set(request, JSON.parse(String(body)))
     if (realtime.network.isCut) throw new TypeError('the network is cut')
     const answer = refusal?.pattern.test(request)
       ? refusal.answer()
@@ -95,6 +97,8 @@ export function scriptedChat(options: Partial<ChatClientOptions> = {}) {
       const event = { type: 'channel.settings_changed', payload: { channelId, ...settings } }
       realtime.publish(`user:app:${ME}`, event, data.settingsVersion)
     },
+    /** The last body of each request. */
+    bodies,
     /** Holds the answer to the next request that matches. */
     hold: (pattern: RegExp) => {
       let onAsked = () => {}

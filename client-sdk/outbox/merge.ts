@@ -1,0 +1,36 @@
+import { ChatError } from '../error.ts'
+import type { OutboxOperation } from '../storage.ts'
+import { createEntry, type OutboxEntry } from './entry.ts'
+import type { Stored } from './journal.ts'
+import type { OutboxStep } from './steps.ts'
+
+/**
+ * The entries of a tab together with what is stored. Those that were stored and are no longer are
+ * `gone`: another tab has sent or discarded them.
+ */
+export function mergeStored(
+  known: ReadonlyMap<string, OutboxEntry>,
+  { operations, wasStored }: Stored,
+) {
+  const entryOf = (operation: OutboxOperation) =>
+    known.get(operation.clientId) ?? createEntry(operation, { wasTried: true })
+  const loaded = new Map(operations.map((each) => [each.clientId, entryOf(each)]))
+  const isGone = ({ operation: { clientId } }: OutboxEntry) =>
+    wasStored.has(clientId) && !loaded.has(clientId)
+  const here = [...known.values()]
+  const kept = here.filter((entry) => !isGone(entry))
+  return {
+    entries: new Map([
+      ...loaded,
+      ...kept.map((entry) => [entry.operation.clientId, entry] as const),
+    ]),
+    added: [...loaded.values()].filter(({ operation }) => !known.has(operation.clientId)),
+    gone: here.filter(isGone),
+  }
+}
+
+/** Ends what is shown of an entry whose outcome only another tab knows. */
+export function endElsewhere({ operation, done }: OutboxEntry, onStep: (step: OutboxStep) => void) {
+  onStep({ kind: 'done', operation, result: undefined })
+  done.reject(new ChatError('another tab has sent or discarded it', { code: 'ABORTED' }))
+}

@@ -1,0 +1,16 @@
+import type { OutboxStorage } from '../storage.ts'
+import type { Message } from '../types.ts'
+import type { OutboxApi } from './perform.ts'
+import type { OutboxStep } from './steps.ts'
+
+export type OutboxOptions = {
+  api: OutboxApi
+  storage: OutboxStorage
+  /** Whether the server works, as far as the socket shows. */
+  isConnected: () => boolean
+  /** The entries of a channel have changed. */
+  onChange: (channelId: string) => void
+  onStep: (step: OutboxStep) => void
+  onSent: (message: Message) => void
+  onError: (error: unknown) => void
+}

@@ -1,0 +1,141 @@
+import {
+  createChatClient,
+  indexedDbStorage,
+  memoryStorage,
+  type OutboxOperation,
+  type OutboxStorage,
+} from '@parley/client'
+import { IDBFactory } from 'fake-indexeddb'
+import { expect, test } from 'vitest'
+import { ready, until } from '../support/chat.ts'
+import { quiet, type ScriptedChat, scriptedChat } from '../support/scripted/index.ts'
+import { useGlobals } from '../support/use-globals.ts'
+import { createWebLocks } from '../support/web-locks.ts'
+
+/** The outbox of one user in several pages, and what is left of it after them. */
+
+useGlobals({
+  indexedDB: new IDBFactory(),
+  navigator: { locks: createWebLocks() },
+})
+
+const SEND = /^POST .*\/messages/
+const OVERLOADED = { status: 503, code: 'UNAVAILABLE' }
+let storages = 0
+const newStorage = () => indexedDbStorage(`tabs-${storages++}`)
+const stored = (storage: OutboxStorage) => storage.load('app:me')
+
+async function live(storage: OutboxStorage, server?: ScriptedChat) {
+  const tab = scriptedChat({ storage, userId: 'me' })
+  if (server) tab.refuseRequests(SEND, OVERLOADED)
+  if (server) tab.data.channels = server.data.channels
+  const talk = server?.data.channels.get('c') ?? tab.channel('c')
+  await tab.chat.connect()
+  const room = tab.chat.channel('c')
+  room.watch()
+  await until(room.messages, ready)
+  const shown = () => room.messages.getSnapshot().items.map(({ text }) => text)
+  return { ...tab, talk, room, shown }
+}
+
+test('a logout in one tab discards in all tabs what is unsent', async () => {
+  const storage = newStorage()
+  const one = await live(storage)
+  const two = await live(storage, one)
+  one.refuseRequests(SEND, OVERLOADED)
+  const sent = two.room.send({ text: 'unsent' }).sent
+  await expect.poll(one.shown).toEqual(['unsent'])
+  await expect.poll(() => stored(storage)).toHaveLength(1)
+  await one.chat.logout()
+  await expect(sent).rejects.toMatchObject({ code: 'ABORTED' })
+  expect([two.shown(), await stored(storage)]).toEqual([[], []])
+  two.chat.disconnect()
+})
+
+test('a logout removes what other pages have stored, even without a network or a start', async () => {
+  const storage = newStorage()
+  const one = await live(storage)
+  one.chat.disconnect()
+  const row = { channelId: 'c', clientId: 'k', text: 'x', attachments: [], createdAt: '2026' }
+  await storage.put('app:me', row)
+  const token = () => Promise.reject(new Error('no network'))
+  const fresh = createChatClient({ url: 'http://chat', userId: 'me', token, storage })
+  await fresh.logout()
+  expect(await stored(storage)).toEqual([])
+  expect(await storage.session?.load('http://chat me')).toBeUndefined()
+})
+
+test('a token that comes after a logout stores no session', async () => {
+  const storage = memoryStorage()
+  const { chat, channel } = scriptedChat({ storage, userId: 'me' })
+  channel('c')
+  const connected = chat.connect().catch(() => {})
+  await chat.logout()
+  await chat.api.reads.unreadCount({})
+  await quiet()
+  expect(await storage.session?.load('http://chat me')).toBeUndefined()
+  await connected
+})
+
+test('what another tab discarded while a tab was disconnected is never sent by it', async () => {
+  const storage = newStorage()
+  const one = await live(storage)
+  one.refuseRequests(SEND, OVERLOADED)
+  const regretted = one.room.send({ text: 'regretted' })
+  await expect.poll(() => stored(storage)).toHaveLength(1)
+  one.chat.disconnect()
+  const two = await live(storage, one)
+  await expect.poll(two.shown).toEqual(['regretted'])
+  two.room.discard(regretted.clientId)
+  await expect.poll(() => stored(storage)).toEqual([])
+  two.chat.disconnect()
+  one.refuseRequests()
+  one.requests.length = 0
+  await one.chat.connect()
+  await expect(regretted.sent).rejects.toMatchObject({ code: 'ABORTED' })
+  await quiet()
+  expect([one.count(SEND), one.shown()]).toEqual([0, []])
+  one.chat.disconnect()
+})
+
+test('an edit that waits knows, after a reload too, which edit of the user it follows', async () => {
+  const storage = newStorage()
+  const one = await live(storage)
+  const { id } = one.talk.send('1', { by: 'me' })
+  await until(one.room.messages, ({ items }) => items.length === 1)
+  const held = one.hold(/^PATCH/)
+  const first = one.room.edit(id, { text: 'first' })
+  await held.asked
+  one.room.edit(id, { text: 'second' }).catch(() => {})
+  const next = one.hold(/^PATCH/)
+  held.release()
+  const { editedAt } = await first
+  await next.asked
+  const followed = async () => (await stored(storage)).map((each) => 'ifEditedAt' in each && each)
+  await expect.poll(followed).toMatchObject([{ text: 'second', ifEditedAt: editedAt }])
+  next.release()
+  one.chat.disconnect()
+})
+
+test('damaged rows, and those of a later version, stop nothing and stay', async () => {
+  const storage = newStorage()
+  const rows = [
+    { clientId: 'no fields' },
+    { clientId: 'later', channelId: 'c', createdAt: '2026', type: 'forward' },
+    { clientId: 'good', channelId: 'c', createdAt: '2026', text: 'good', attachments: [] },
+  ]
+  for (const row of rows) await storage.put('app:me', row as unknown as OutboxOperation)
+  const { shown, chat } = await live(storage)
+  await expect.poll(shown).toEqual(['good'])
+  await expect.poll(() => stored(storage)).toHaveLength(2)
+  chat.disconnect()
+})
+
+test('attachments that are not to be cloned are stored and sent as what they contain', async () => {
+  const storage = newStorage()
+  const { room, talk, chat } = await live(storage)
+  const attachment = new Proxy({ type: 'file', url: 'https://x.example/a', name: 'a' }, {})
+  await room.send({ text: 'proxied', attachments: [attachment as never] }).sent
+  expect(talk.messages).toHaveLength(1)
+  chat.disconnect()
+})
