@@ -1,7 +1,6 @@
 import { topics } from '@parley/contract'
 import { connectOnce } from '@parley/server/db/client'
 import type { NodeNote } from '@parley/server/realtime/broker'
-import { NoteAssembler, piecesOf } from '@parley/server/realtime/note-pieces'
 import { createPostgresBroker } from '@parley/server/realtime/postgres-broker'
 import { createRedisBroker } from '@parley/server/realtime/redis-broker'
 import type { Timings } from '@parley/server/realtime/timings'
@@ -223,18 +222,6 @@ describe.each(['PostgreSQL', 'Redis'] as const)('the broker over %s:', (kind) =>
       return sender.offsets.includes(2)
     })
   })
-})
-
-test('a note whose first pieces were lost is dropped, and the next ones arrive', () => {
-  const assembler = new NoteAssembler()
-  const accept = (line = '') => assembler.accept('node', line)
-  const [, second, third] = piecesOf(JSON.stringify({ text: 'x'.repeat(200) }), 150)
-  expect([accept(second), accept(third)]).toEqual([undefined, undefined])
-  const note = JSON.stringify({ text: '😀'.repeat(300) })
-  const lines = piecesOf(note, 150)
-  expect(Math.max(...lines.map((line) => Buffer.byteLength(line)))).toBeLessThanOrEqual(150)
-  expect(lines.map((line) => accept(line)).at(-1)).toBe(note)
-  expect([accept(''), accept('{}')]).toEqual([undefined, '{}'])
 })
 
 test('a node that stops says so, last of all', async () => {
