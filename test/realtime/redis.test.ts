@@ -89,14 +89,17 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
   })
 
   test('a node that Redis allows no channels asks again after growing pauses', async () => {
-    const { connect } = await redisAt(redis.url)
+    // Others' connections would be counted too.
+    const strict = await startRedis()
+    onTestFinished(strict.kill)
+    const { connect } = await redisAt(strict.url)
     const { client: admin, isReady, close } = connect({ name: 'admin', commandMs: 5_000 })
     onTestFinished(close)
     await until(isReady)
     await admin.call('ACL', 'SETUSER', 'chat', 'on', '>s@:e', '~*', '+@all', 'resetchannels')
     const warn = vi.fn()
     const broker = createRedisBroker({
-      ...(await redisAt(redis.url.replace('//', '//chat:s%40%3Ae@'), 'refused')),
+      ...(await redisAt(strict.url.replace('//', '//chat:s%40%3Ae@'), 'refused')),
       ...{ nodeId: 'refused', log: { warn, info: () => {} }, report: () => {} },
       ...{ onLost: () => {}, onTopics: () => {} },
     })

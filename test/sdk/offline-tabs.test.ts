@@ -52,7 +52,7 @@ test('a logout in one tab discards in all tabs what is unsent', async () => {
   two.chat.disconnect()
 })
 
-test('a logout removes what other pages have stored, even without a network or a start', async () => {
+test('a logout removes what other pages have stored, even without a network', async () => {
   const storage = newStorage()
   const one = await live(storage)
   one.chat.disconnect()
@@ -98,7 +98,7 @@ test('what another tab discarded while a tab was disconnected is never sent by i
   one.chat.disconnect()
 })
 
-test('an edit that waits knows, after a reload too, which edit of the user it follows', async () => {
+test('an edit that waits knows after a reload which edit of the user it follows', async () => {
   const storage = newStorage()
   const one = await live(storage)
   const { id } = one.talk.send('1', { by: 'me' })
