@@ -39,9 +39,9 @@ export function Dialog({ title, onClose, children }: Props) {
 }
 
 /** Why the server refused what the dialog asked for. */
-export const Refusal = ({ refusal }: { refusal: { text: string; code: string } | undefined }) =>
+export const Refusal = ({ refusal }: { refusal: string | undefined }) =>
   refusal ? (
     <p className="refusal" role="alert">
-      <code>{refusal.code}</code> {refusal.text}
+      {refusal}
     </p>
   ) : null
