@@ -13,8 +13,8 @@ export function BrowseDialog({ onDone, onClose }: Props) {
   const { api } = useChat()
   const [channels, setChannels] = useState<Channel[]>()
   const [invite, setInvite] = useState('')
-  const [refusal, setRefusal] = useState<string>()
-  const refuse = useCallback((error: unknown) => setRefusal(plainWordsOf(error)), [])
+  const [refusal, setRefusal] = useState<{ text: string }>()
+  const refuse = useCallback((error: unknown) => setRefusal({ text: plainWordsOf(error) }), [])
   const search = useCallback(
     () =>
       api.channels

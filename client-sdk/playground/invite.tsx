@@ -12,13 +12,13 @@ export function InviteDialog({ channel, onClose }: { channel: Channel; onClose: 
   const { api } = useChat()
   const { items: members } = useMembers(channel.id)
   const people = usePeople()
-  const [refusal, setRefusal] = useState<string>()
+  const [refusal, setRefusal] = useState<{ text: string }>()
   const isMember = (id: string) => members.some(({ userId }) => userId === id)
   const add = (id: string) => {
     setRefusal(undefined)
     api.members
       .add({ channelId: channel.id, userIds: [id] })
-      .catch((error) => setRefusal(plainWordsOf(error)))
+      .catch((error) => setRefusal({ text: plainWordsOf(error) }))
   }
   return (
     <Dialog title={`Invite to ${channel.name}`} onClose={onClose}>
@@ -45,7 +45,7 @@ export function InviteDialog({ channel, onClose }: { channel: Channel; onClose: 
       {channel.workspaceId && (
         <InviteLink
           workspaceId={channel.workspaceId}
-          onRefused={(error) => setRefusal(plainWordsOf(error))}
+          onRefused={(error) => setRefusal({ text: plainWordsOf(error) })}
         />
       )}
       <Refusal refusal={refusal} />

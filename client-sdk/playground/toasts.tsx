@@ -72,9 +72,15 @@ const plainWords: Partial<Record<string, string>> = {
 
 /** What went wrong, for a person who knows no error codes. */
 export function plainWordsOf(error: unknown) {
-  if (!isChatError(error)) return String(error)
-  return plainWords[error.code] ?? error.message
+  const { text, code } = describeError(error)
+  return plainWords[code] ?? text
 }
+
+/** The text and the code of an error, to show them. */
+export const describeError = (error: unknown) =>
+  isChatError(error)
+    ? { text: error.message, code: error.code }
+    : { text: String(error), code: 'ERROR' }
 
 export function useToasts(): ToastActions {
   const actions = useContext(Context)
