@@ -90,7 +90,7 @@ test('a key has a name and shows when it was last used, and is itself never show
   expect(name).toBeNull()
 })
 
-test('keys are found under their own app only, and refuse unknown scopes and impossible times', async () => {
+test('keys belong to their app, and unknown scopes and impossible times are refused', async () => {
   const { operator, appId } = world()
   const { keyId } = await newKey()
   const other = await operator.apps.create({ name: 'Other' })
