@@ -10,20 +10,6 @@ import type {
   CustomUser,
 } from './custom.ts'
 
-/** Why the server refused a call. */
-export type ErrorCode =
-  | 'VALIDATION_ERROR'
-  | 'UNAUTHORIZED'
-  | 'INVALID_TOKEN'
-  | 'FORBIDDEN'
-  | 'APP_DISABLED'
-  | 'NOT_FOUND'
-  | 'CONFLICT'
-  | 'PAYLOAD_TOO_LARGE'
-  | 'RATE_LIMITED'
-  | 'INTERNAL_ERROR'
-  | 'UNAVAILABLE'
-
 /** Every operation, by noun. */
 export interface Api {
   service: {
@@ -144,7 +130,7 @@ export interface Api {
          * Who may administer users by a bearer token: every user (`bearer`), or only holders of an
          * admin token (`server`). Null: as USER_ADMIN_ACCESS says.
          */
-        userAdminAccess?: 'bearer' | 'server' | null | undefined
+        userAdminAccess?: UserAdminAccess | null | undefined
         /** The limits to change. */
         rateLimits?: {
           /**
@@ -179,10 +165,7 @@ export interface Api {
     delete(args: {
       /** Id of the app (tenant). */
       appId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
     /**
      * Counts what an app has, at a low cost whatever its size: large counts and the storage are
      * estimates. Active users are counted once a day each.
@@ -264,7 +247,7 @@ export interface Api {
        * backend itself and not as a user; the export of a user needs `full`. `mint`: `POST
        * /tokens`. Other calls are refused with FORBIDDEN.
        */
-      scopes?: ('full' | 'read' | 'mint')[] | undefined
+      scopes?: KeyScope[] | undefined
       /** From when it is refused; null: it does not expire. */
       expiresAt?: string | null | undefined
     }, options?: CallOptions): Promise<{
@@ -277,7 +260,7 @@ export interface Api {
        * backend itself and not as a user; the export of a user needs `full`. `mint`: `POST
        * /tokens`. Other calls are refused with FORBIDDEN.
        */
-      scopes: ('full' | 'read' | 'mint')[]
+      scopes: KeyScope[]
       /** When the key was created. */
       createdAt: string
       /** When it was last used, accurate to about a minute; null: not yet. */
@@ -305,7 +288,7 @@ export interface Api {
        * backend itself and not as a user; the export of a user needs `full`. `mint`: `POST
        * /tokens`. Other calls are refused with FORBIDDEN.
        */
-      scopes?: ('full' | 'read' | 'mint')[] | undefined
+      scopes?: KeyScope[] | undefined
       /** From when it is refused; null: it does not expire. */
       expiresAt?: string | null | undefined
     }, options?: CallOptions): Promise<ApiKey>
@@ -320,10 +303,7 @@ export interface Api {
       appId: string
       /** Id of the API key. */
       keyId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
   }
   inspect: {
     /**
@@ -483,10 +463,7 @@ export interface Api {
       appId: string
       /** Id of the job. */
       jobId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
   }
   audit: {
     /**
@@ -499,7 +476,7 @@ export interface Api {
       /** Only this operation. */
       operation?: string | undefined
       /** Only by these. */
-      actor?: 'operator' | 'key' | 'user' | 'system' | undefined
+      actor?: ActorType | undefined
       /** Only by this user, or as them. */
       userId?: string | undefined
       /** Only by this API key. */
@@ -528,7 +505,7 @@ export interface Api {
       /** Only this operation. */
       operation?: string | undefined
       /** Only by these. */
-      actor?: 'operator' | 'key' | 'user' | 'system' | undefined
+      actor?: ActorType | undefined
       /** Only by this user, or as them. */
       userId?: string | undefined
       /** Only by this API key. */
@@ -581,10 +558,7 @@ export interface Api {
     revoke(args: {
       /** The user's id in your own system. */
       userId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
   }
   users: {
     /**
@@ -635,7 +609,7 @@ export interface Api {
      */
     sync(args: {
       /** At most 1,000. */
-      users: UserRow[]
+      users: UserInput[]
     }, options?: CallOptions): Promise<{
       /** Users created and updated. */
       synced: number
@@ -787,11 +761,7 @@ export interface Api {
     create(args: {
       /** Name of the channel. */
       name?: string | undefined
-      /**
-       * Who the channel is for. `messaging`: two users. `group`, `private`: its members. `team`:
-       * the members of a workspace. `livestream`, `public`: everyone.
-       */
-      type: 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
+      type: ChannelType
       /** What the channel is about. */
       description?: string | undefined
       /** Image URL. */
@@ -853,10 +823,7 @@ export interface Api {
     delete(args: {
       /** Id of the channel. */
       channelId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
     /**
      * Changes your own settings of the channel. Omitted fields keep their value.
      *
@@ -917,7 +884,7 @@ export interface Api {
       /** The users to add. */
       userIds: string[]
       /** The role they get. */
-      role?: 'owner' | 'moderator' | 'member' | undefined
+      role?: Role | undefined
       /**
        * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10
        * levels deep. With at most 100 users.
@@ -940,8 +907,7 @@ export interface Api {
       channelId: string
       /** The user's id in your own system. */
       userId: string
-      /** Role in the channel. */
-      role?: 'owner' | 'moderator' | 'member' | undefined
+      role?: Role | undefined
       /**
        * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10
        * levels deep. Its keys replace those that are there, `null` as a value removes a key, and
@@ -960,10 +926,7 @@ export interface Api {
       channelId: string
       /** The user's id in your own system. */
       userId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
     /**
      * Joins a public or livestream channel, or a team channel of your workspace. Joining again
      * changes nothing.
@@ -983,10 +946,7 @@ export interface Api {
     leave(args: {
       /** Id of the channel. */
       channelId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
   }
   messages: {
     /**
@@ -1000,13 +960,13 @@ export interface Api {
       channelId: string
       /** Page size. Above 200 means 200. */
       limit?: number | undefined
-      /** Return the messages just older than this one. */
+      /** Return the messages just older than this one. Not with `after` or `since_seq`. */
       before?: string | undefined
-      /** Return the messages just newer than this one. */
+      /** Return the messages just newer than this one. Not with `before` or `since_seq`. */
       after?: string | undefined
       /**
        * Return the next messages with a greater `seq`, including tombstones of deleted ones. 0
-       * starts at the first message.
+       * starts at the first message. Not with `before` or `after`.
        */
       since_seq?: number | undefined
     }, options?: CallOptions): Promise<{
@@ -1041,9 +1001,9 @@ export interface Api {
       messageId: string
       /** Page size. Above 200 means 200. */
       limit?: number | undefined
-      /** Return the replies just older than this one. */
+      /** Return the replies just older than this one. Not with `after`. */
       before?: string | undefined
-      /** Return the replies just newer than this one. */
+      /** Return the replies just newer than this one. Not with `before`. */
       after?: string | undefined
     }, options?: CallOptions): Promise<{
       /** In ascending order of `seq`. */
@@ -1077,7 +1037,7 @@ export interface Api {
        */
       custom?: CustomMessage & Record<string, unknown> | undefined
       /** `regular` for users, `system` for the backend: the only ones they may send. */
-      type?: 'regular' | 'system' | undefined
+      type?: MessageType | undefined
       /** Whether it is sent without a push, and counts in no unread count. */
       silent?: boolean | undefined
       /**
@@ -1218,7 +1178,10 @@ export interface Api {
       channelId: string
       /** Id of the message. */
       messageId: string
-      /** The emoji. */
+      /**
+       * The emoji, or a short word: at most 64 bytes of UTF-8 in NFC, without spaces and control
+       * characters; not "." or "..".
+       */
       emoji: string
     }, options?: CallOptions): Promise<{
       /** Always true: a failure is an error response. */
@@ -1237,7 +1200,10 @@ export interface Api {
       channelId: string
       /** Id of the message. */
       messageId: string
-      /** The emoji. */
+      /**
+       * The emoji, or a short word: at most 64 bytes of UTF-8 in NFC, without spaces and control
+       * characters; not "." or "..".
+       */
       emoji: string
     }, options?: CallOptions): Promise<{
       /** Always true: a failure is an error response. */
@@ -1258,10 +1224,7 @@ export interface Api {
       channelId: string
       /** Id of the message. */
       messageId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
     /**
      * Unpins a message; any member may. Unpinning a message that is not pinned changes nothing.
      *
@@ -1272,10 +1235,7 @@ export interface Api {
       channelId: string
       /** Id of the message. */
       messageId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
     /**
      * Lists the pinned messages of a channel, the latest pin first. A list may end early: `more`
      * says that more follow.
@@ -1499,10 +1459,7 @@ export interface Api {
       workspaceId: string
       /** The user's id in your own system. */
       userId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
   }
   invites: {
     /**
@@ -1520,7 +1477,7 @@ export interface Api {
       /** How many days it is valid. */
       expiresInDays?: number | undefined
       /** The role of users who join with it. */
-      role?: 'owner' | 'admin' | 'member' | undefined
+      role?: WorkspaceRole | undefined
     }, options?: CallOptions): Promise<{
       /** Id of the invite. */
       id: string
@@ -1562,10 +1519,7 @@ export interface Api {
       workspaceId: string
       /** Id of the invite. */
       inviteId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
     /**
      * Makes you a member of the workspace. Each user counts once against the limit of the invite;
      * existing members keep their role.
@@ -1607,10 +1561,7 @@ export interface Api {
     deleteChannel(args: {
       /** Id of the channel. */
       channelId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
     /**
      * Lists the workspaces of the app without members. Channels of theirs may still have some.
      *
@@ -1639,10 +1590,7 @@ export interface Api {
     deleteWorkspace(args: {
       /** Id of the workspace. */
       workspaceId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
   }
   devices: {
     /**
@@ -1653,15 +1601,10 @@ export interface Api {
      * `POST /api/devices`
      */
     create(args: {
-      /** What runs the app. */
-      platform: 'ios' | 'android' | 'relay'
+      platform: DevicePlatform
       /** Push token from the device. */
       token: string
-      /**
-       * Which service delivers the push: `fcm` (Android), `apns` (iOS), `relay` (cross-platform
-       * mobile).
-       */
-      provider: 'fcm' | 'apns' | 'relay'
+      provider: DeviceProvider
       /** Your own unique id of the device. */
       deviceId?: string | undefined
       /** App version, for targeting. */
@@ -1669,13 +1612,8 @@ export interface Api {
     }, options?: CallOptions): Promise<{
       /** Id of the device. */
       id: string
-      /** What runs the app. */
-      platform: 'ios' | 'android' | 'relay'
-      /**
-       * Which service delivers the push: `fcm` (Android), `apns` (iOS), `relay` (cross-platform
-       * mobile).
-       */
-      provider: 'fcm' | 'apns' | 'relay'
+      platform: DevicePlatform
+      provider: DeviceProvider
       /** When it was first registered. */
       createdAt: string
     }>
@@ -1687,10 +1625,7 @@ export interface Api {
     delete(args: {
       /** The `id` or the `deviceId`. */
       deviceId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
   }
   preferences: {
     /**
@@ -1732,10 +1667,7 @@ export interface Api {
       channelId: string
       /** False when you have stopped typing. */
       typing?: boolean | undefined
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
   }
   webhooks: {
     /**
@@ -1793,10 +1725,7 @@ export interface Api {
     delete(args: {
       /** Id of the webhook. */
       webhookId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
     /**
      * Makes a new secret. For 24 hours the one before signs too, so that a receiver with either
      * accepts what it is sent.
@@ -1860,10 +1789,7 @@ export interface Api {
       webhookId: string
       /** Events since then are sent. */
       since: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
   }
   hooks: {
     /**
@@ -1879,11 +1805,7 @@ export interface Api {
        * operator can allow other hosts (WEBHOOK_ALLOW_HOSTS), and in development http is allowed.
        */
       url: string
-      /**
-       * What becomes of a message if no usable answer comes in time: it is stored as it is
-       * (`allow`), or refused with FORBIDDEN (`deny`).
-       */
-      onError: 'allow' | 'deny'
+      onError: OnHookError
       /** How long an answer may take: 100 to 2000 ms. */
       timeoutMs?: number | undefined
     }, options?: CallOptions): Promise<BeforeSendHookWithSecret>
@@ -1898,10 +1820,7 @@ export interface Api {
      *
      * `DELETE /hooks/before-send`
      */
-    deleteBeforeSend(args?: Record<string, never>, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    deleteBeforeSend(args?: Record<string, never>, options?: CallOptions): Promise<Success>
   }
   imports: {
     /**
@@ -2064,8 +1983,7 @@ export interface ChannelEvents {
     /** The user's id in your own system. */
     userId: string
     user: UserSummary
-    /** Role in the channel. */
-    role: 'owner' | 'moderator' | 'member'
+    role: Role
     /** How many members the channel has now. */
     memberCount: number
     /** Your own metadata. */
@@ -2083,8 +2001,7 @@ export interface ChannelEvents {
     /** The user's id in your own system. */
     userId: string
     user: UserSummary
-    /** Role in the channel. */
-    role: 'owner' | 'moderator' | 'member'
+    role: Role
     /** How many members the channel has now. */
     memberCount: number
     /**
@@ -2100,8 +2017,7 @@ export interface ChannelEvents {
     /** The user's id in your own system. */
     userId: string
     user: UserSummary
-    /** Role in the channel. */
-    role: 'owner' | 'moderator' | 'member'
+    role: Role
     /** How many members the channel has now. */
     memberCount: number
     /** Your own metadata. */
@@ -2217,11 +2133,7 @@ export interface UserEvents {
       cid: string
       /** Name of the channel; for a direct message the other member's name. */
       name: string
-      /**
-       * Who the channel is for. `messaging`: two users. `group`, `private`: its members. `team`:
-       * the members of a workspace. `livestream`, `public`: everyone.
-       */
-      type: 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
+      type: ChannelType
       /** Image URL. */
       image: string | null
       /** What the channel is about. */
@@ -2239,7 +2151,7 @@ export interface UserEvents {
       /** `seq` of the caller's read position; 0 if nothing was read. */
       lastReadSeq: number
       /** The caller's role; null if not a member. */
-      role: 'owner' | 'moderator' | 'member' | null
+      role: Role | null
       /** Whether the caller starred it. */
       starred: boolean
       /** Whether the caller muted it. */
@@ -2501,8 +2413,7 @@ export interface WebhookEvents {
     /** The user's id in your own system. */
     userId: string
     user: UserSummary
-    /** Role in the channel. */
-    role: 'owner' | 'moderator' | 'member'
+    role: Role
     /** How many members the channel has now. */
     memberCount: number
     /** Your own metadata. */
@@ -2525,8 +2436,7 @@ export interface WebhookEvents {
     /** The user's id in your own system. */
     userId: string
     user: UserSummary
-    /** Role in the channel. */
-    role: 'owner' | 'moderator' | 'member'
+    role: Role
     /** How many members the channel has now. */
     memberCount: number
     /**
@@ -2547,8 +2457,7 @@ export interface WebhookEvents {
     /** The user's id in your own system. */
     userId: string
     user: UserSummary
-    /** Role in the channel. */
-    role: 'owner' | 'moderator' | 'member'
+    role: Role
     /** How many members the channel has now. */
     memberCount: number
     /** Your own metadata. */
@@ -2605,11 +2514,7 @@ export interface WebhookEvents {
       cid: string
       /** Name of the channel; for a direct message the other member's name. */
       name: string
-      /**
-       * Who the channel is for. `messaging`: two users. `group`, `private`: its members. `team`:
-       * the members of a workspace. `livestream`, `public`: everyone.
-       */
-      type: 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
+      type: ChannelType
       /** Image URL. */
       image: string | null
       /** What the channel is about. */
@@ -2627,7 +2532,7 @@ export interface WebhookEvents {
       /** `seq` of the caller's read position; 0 if nothing was read. */
       lastReadSeq: number
       /** The caller's role; null if not a member. */
-      role: 'owner' | 'moderator' | 'member' | null
+      role: Role | null
       /** Whether the caller starred it. */
       starred: boolean
       /** Whether the caller muted it. */
@@ -2704,11 +2609,7 @@ export interface WebhookEvents {
 export interface AbandonedChannel {
   /** Id of the channel. */
   id: string
-  /**
-   * Who the channel is for. `messaging`: two users. `group`, `private`: its members. `team`: the
-   * members of a workspace. `livestream`, `public`: everyone.
-   */
-  type: 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
+  type: ChannelType
   /** Its name; null for a direct message. */
   name: string | null
   /** The workspace it belongs to. */
@@ -2731,6 +2632,9 @@ export interface AbandonedWorkspace {
   updatedAt: string
 }
 
+/** Who did something. */
+export type ActorType = 'operator' | 'key' | 'user' | 'system'
+
 /** An API key of an app, without the key itself. */
 export interface ApiKey {
   /** Id of the API key. */
@@ -2742,7 +2646,7 @@ export interface ApiKey {
    * backend itself and not as a user; the export of a user needs `full`. `mint`: `POST /tokens`.
    * Other calls are refused with FORBIDDEN.
    */
-  scopes: ('full' | 'read' | 'mint')[]
+  scopes: KeyScope[]
   /** When the key was created. */
   createdAt: string
   /** When it was last used, accurate to about a minute; null: not yet. */
@@ -2779,7 +2683,7 @@ export interface AppSettings {
    * Who may administer users by a bearer token: every user (`bearer`), or only holders of an admin
    * token (`server`). Null: as USER_ADMIN_ACCESS says.
    */
-  userAdminAccess: 'bearer' | 'server' | null
+  userAdminAccess: UserAdminAccess | null
   /** Calls allowed a minute, counted by each server. */
   rateLimits: {
     /**
@@ -2842,7 +2746,7 @@ export interface AuditEntry {
   /** Who did it. */
   actor: {
     /** Who did it: the `operator`, an API `key`, a `user`, or a job of the server (`system`). */
-    type: 'operator' | 'key' | 'user' | 'system'
+    type: ActorType
     /** The API key. */
     keyId: string | null
     /** The user, or whom the key acted as. */
@@ -2860,8 +2764,7 @@ export interface AuditEntry {
 export interface BatchError {
   /** What went wrong, for people. */
   message: string
-  /** What went wrong, for programs. */
-  code: 'VALIDATION_ERROR' | 'UNAUTHORIZED' | 'INVALID_TOKEN' | 'FORBIDDEN' | 'APP_DISABLED' | 'NOT_FOUND' | 'CONFLICT' | 'PAYLOAD_TOO_LARGE' | 'RATE_LIMITED' | 'INTERNAL_ERROR' | 'UNAVAILABLE'
+  code: ErrorCode
   /** When to try again, where that helps. */
   retryAfterSeconds?: number | undefined
 }
@@ -2892,11 +2795,7 @@ export interface BeforeSendHook {
    * operator can allow other hosts (WEBHOOK_ALLOW_HOSTS), and in development http is allowed.
    */
   url: string
-  /**
-   * What becomes of a message if no usable answer comes in time: it is stored as it is (`allow`),
-   * or refused with FORBIDDEN (`deny`).
-   */
-  onError: 'allow' | 'deny'
+  onError: OnHookError
   /** How long an answer may take, in milliseconds. */
   timeoutMs: number
   /** When it was set first. */
@@ -2910,11 +2809,7 @@ export interface BeforeSendHookWithSecret {
    * operator can allow other hosts (WEBHOOK_ALLOW_HOSTS), and in development http is allowed.
    */
   url: string
-  /**
-   * What becomes of a message if no usable answer comes in time: it is stored as it is (`allow`),
-   * or refused with FORBIDDEN (`deny`).
-   */
-  onError: 'allow' | 'deny'
+  onError: OnHookError
   /** How long an answer may take, in milliseconds. */
   timeoutMs: number
   /** When it was set first. */
@@ -2968,11 +2863,7 @@ export interface Channel {
   cid: string
   /** Name of the channel; for a direct message the other member's name. */
   name: string
-  /**
-   * Who the channel is for. `messaging`: two users. `group`, `private`: its members. `team`: the
-   * members of a workspace. `livestream`, `public`: everyone.
-   */
-  type: 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
+  type: ChannelType
   /** Image URL. */
   image: string | null
   /** What the channel is about. */
@@ -2992,7 +2883,7 @@ export interface Channel {
   /** `seq` of the caller's read position; 0 if nothing was read. */
   lastReadSeq: number
   /** The caller's role; null if not a member. */
-  role: 'owner' | 'moderator' | 'member' | null
+  role: Role | null
   /** Whether the caller starred it. */
   starred: boolean
   /** Whether the caller muted it. */
@@ -3049,11 +2940,7 @@ export interface ChannelProfile {
   cid: string
   /** Name of the channel; for a direct message the other member's name. */
   name: string
-  /**
-   * Who the channel is for. `messaging`: two users. `group`, `private`: its members. `team`: the
-   * members of a workspace. `livestream`, `public`: everyone.
-   */
-  type: 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
+  type: ChannelType
   /** Image URL. */
   image: string | null
   /** What the channel is about. */
@@ -3067,6 +2954,23 @@ export interface ChannelProfile {
   /** When its name, image, description or metadata last changed. */
   updatedAt: string
 }
+
+/**
+ * Who the channel is for. `messaging`: two users. `group`, `private`: its members. `team`: the
+ * members of a workspace. `livestream`, `public`: everyone.
+ */
+export type ChannelType = 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
+
+/** What runs the app. */
+export type DevicePlatform = 'ios' | 'android' | 'relay'
+
+/**
+ * Which service delivers the push: `fcm` (Android), `apns` (iOS), `relay` (cross-platform mobile).
+ */
+export type DeviceProvider = 'fcm' | 'apns' | 'relay'
+
+/** What went wrong, for programs. */
+export type ErrorCode = 'VALIDATION_ERROR' | 'UNAUTHORIZED' | 'INVALID_TOKEN' | 'FORBIDDEN' | 'APP_DISABLED' | 'NOT_FOUND' | 'CONFLICT' | 'PAYLOAD_TOO_LARGE' | 'RATE_LIMITED' | 'INTERNAL_ERROR' | 'UNAVAILABLE'
 
 /** The type of an event, or `message.*` for all about messages, or `*` for all. */
 export type EventPattern = '*' | 'message.*' | 'reaction.*' | 'channel.*' | 'workspace.*' | 'message.new' | 'message.updated' | 'message.deleted' | 'reaction.added' | 'reaction.removed' | 'channel.member_joined' | 'channel.member_left' | 'channel.member_updated' | 'channel.updated' | 'channel.deleted' | 'channel.added' | 'channel.removed' | 'workspace.removed' | 'channel.settings_changed'
@@ -3116,8 +3020,7 @@ export interface ImportedMember {
   channelId: string
   /** The user's id in your own system. */
   userId: string
-  /** Role in the channel. */
-  role?: 'owner' | 'moderator' | 'member' | undefined
+  role?: Role | undefined
   /**
    * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10 levels
    * deep.
@@ -3137,8 +3040,7 @@ export interface ImportedMessage {
   channelId: string
   /** The author; none of a system message. */
   userId?: string | undefined
-  /** `regular`: somebody wrote it. `system`: the backend says what happened. */
-  type?: 'regular' | 'system' | undefined
+  type?: MessageType | undefined
   /** At most 10,000 characters. */
   text?: string | undefined
   /** At most 30. */
@@ -3178,7 +3080,10 @@ export interface ImportedReaction {
   messageId: string
   /** The user's id in your own system. */
   userId: string
-  /** The emoji. */
+  /**
+   * The emoji, or a short word: at most 64 bytes of UTF-8 in NFC, without spaces and control
+   * characters; not "." or "..".
+   */
   emoji: string
   /** When the user reacted. */
   createdAt: string
@@ -3282,11 +3187,7 @@ export interface InspectedChannel {
   id: string
   /** Readable identifier, `<type>:<slug>`. */
   cid: string
-  /**
-   * Who the channel is for. `messaging`: two users. `group`, `private`: its members. `team`: the
-   * members of a workspace. `livestream`, `public`: everyone.
-   */
-  type: 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
+  type: ChannelType
   /** Its own name. */
   name: string | null
   /** The workspace of a team channel. */
@@ -3310,7 +3211,7 @@ export interface Invite {
   /** Id of the invite. */
   id: string
   /** The role of users who join with it. */
-  role: 'owner' | 'admin' | 'member'
+  role: WorkspaceRole
   /** How many users have joined with it. */
   uses: number
   /** How many users may join with it; null: no limit. */
@@ -3322,6 +3223,9 @@ export interface Invite {
   /** When it expires. */
   expiresAt: string
 }
+
+/** What a key may do. */
+export type KeyScope = 'full' | 'read' | 'mint'
 
 /** A summary of the page behind a URL in a message. */
 export interface LinkPreview {
@@ -3350,8 +3254,7 @@ export interface Member {
   /** The user's id in your own system. */
   userId: string
   user: UserSummary
-  /** Role in the channel. */
-  role: 'owner' | 'moderator' | 'member'
+  role: Role
   /** Your own metadata. */
   custom: CustomMember & Record<string, unknown>
   /** When the user joined. */
@@ -3364,8 +3267,7 @@ export interface Message {
   id: string
   /** Id of the channel. */
   channelId: string
-  /** `regular`: somebody wrote it. `system`: the backend says what happened. */
-  type: 'regular' | 'system'
+  type: MessageType
   /** The author; `parley.system` of system messages. */
   userId: string
   /** May contain @mentions; empty if the message was deleted. */
@@ -3424,7 +3326,7 @@ export interface MessageDraft {
    */
   custom?: CustomMessage & Record<string, unknown> | undefined
   /** `regular` for users, `system` for the backend: the only ones they may send. */
-  type?: 'regular' | 'system' | undefined
+  type?: MessageType | undefined
   /** Whether it is sent without a push, and counts in no unread count. */
   silent?: boolean | undefined
   /**
@@ -3434,14 +3336,22 @@ export interface MessageDraft {
   clientId: string
 }
 
+/** `regular`: somebody wrote it. `system`: the backend says what happened. */
+export type MessageType = 'regular' | 'system'
+
+/**
+ * What becomes of a message if no usable answer comes in time: it is stored as it is (`allow`), or
+ * refused with FORBIDDEN (`deny`).
+ */
+export type OnHookError = 'allow' | 'deny'
+
 /** A pinned message. */
 export interface PinnedMessage {
   /** Id of the message. */
   id: string
   /** Id of the channel. */
   channelId: string
-  /** `regular`: somebody wrote it. `system`: the backend says what happened. */
-  type: 'regular' | 'system'
+  type: MessageType
   /** The author; `parley.system` of system messages. */
   userId: string
   /** May contain @mentions; empty if the message was deleted. */
@@ -3576,13 +3486,21 @@ export interface ReadStatus {
   lastReadSeq: number
 }
 
+/** Role in the channel. */
+export type Role = 'owner' | 'moderator' | 'member'
+
+/** The call was carried out. */
+export interface Success {
+  /** Always true: a failure is an error response. */
+  success: boolean
+}
+
 /** A member, and how far they have read. */
 export interface SyncMember {
   /** The user's id in your own system. */
   userId: string
   user: UserSummary
-  /** Role in the channel. */
-  role: 'owner' | 'moderator' | 'member'
+  role: Role
   /** Your own metadata. */
   custom: CustomMember & Record<string, unknown>
   /** When the user joined. */
@@ -3633,6 +3551,9 @@ export interface User {
   online: boolean
 }
 
+/** Who may administer users by a bearer token. */
+export type UserAdminAccess = 'bearer' | 'server'
+
 /** A user with metadata. */
 export interface UserDetails {
   /** The user's id in your own system. */
@@ -3655,7 +3576,7 @@ export interface UserDetails {
 }
 
 /** One user of a synchronisation. */
-export interface UserRow {
+export interface UserInput {
   /** The user's id in your own system. */
   id: string
   /** Display name. */
@@ -3700,7 +3621,7 @@ export interface Webhook {
    * Why the server disabled it: nothing succeeded for 5 days (`failing`), or it answered 410
    * (`gone`). Null if it did not.
    */
-  disabledReason: 'failing' | 'gone' | null
+  disabledReason: WebhookDisabledReason | null
   /** When the first delivery failed since one succeeded; null: the last did. */
   failingSince: string | null
   /** When it was created. */
@@ -3730,6 +3651,9 @@ export interface WebhookDelivery {
   createdAt: string
 }
 
+/** Why the server disabled a webhook. */
+export type WebhookDisabledReason = 'failing' | 'gone'
+
 /** A webhook, with the secret that its signatures are made with. */
 export interface WebhookWithSecret {
   /** Id of the webhook. */
@@ -3749,7 +3673,7 @@ export interface WebhookWithSecret {
    * Why the server disabled it: nothing succeeded for 5 days (`failing`), or it answered 410
    * (`gone`). Null if it did not.
    */
-  disabledReason: 'failing' | 'gone' | null
+  disabledReason: WebhookDisabledReason | null
   /** When the first delivery failed since one succeeded; null: the last did. */
   failingSince: string | null
   /** When it was created. */
@@ -3773,7 +3697,7 @@ export interface Workspace {
   /** How many channels belong to it. */
   channelCount: number
   /** The caller's role. */
-  role: 'owner' | 'admin' | 'member'
+  role: WorkspaceRole
   /** Whether it is the workspace that the caller joined first. */
   isDefault: boolean
   /** When it was created. */
@@ -3787,8 +3711,10 @@ export interface WorkspaceMember {
   /** The user's id in your own system. */
   userId: string
   user: UserSummary
-  /** Role in the workspace. */
-  role: 'owner' | 'admin' | 'member'
+  role: WorkspaceRole
   /** When the user joined. */
   joinedAt: string
 }
+
+/** Role in the workspace. */
+export type WorkspaceRole = 'owner' | 'admin' | 'member'

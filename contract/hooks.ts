@@ -12,6 +12,7 @@ const url = field.url().meta({
   examples: ['https://shop.example.com/before-send'],
 })
 const onError = z.enum(['allow', 'deny']).meta({
+  id: 'OnHookError',
   description:
     'What becomes of a message if no usable answer comes in time: it is stored as it is ' +
     '(`allow`), or refused with FORBIDDEN (`deny`).',

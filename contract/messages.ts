@@ -143,8 +143,12 @@ export const messages = {
       .object({
         channelId: field.channelId(),
         limit: field.pageSize(limits.page.messages),
-        before: cursor('Return the messages just older than this one.'),
-        after: cursor('Return the messages just newer than this one.'),
+        before: cursor(
+          'Return the messages just older than this one. Not with `after` or `since_seq`.',
+        ),
+        after: cursor(
+          'Return the messages just newer than this one. Not with `before` or `since_seq`.',
+        ),
         since_seq: z
           .int()
           .min(0)
@@ -153,7 +157,7 @@ export const messages = {
           .meta({
             description:
               'Return the next messages with a greater `seq`, including tombstones of deleted ' +
-              'ones. 0 starts at the first message.',
+              'ones. 0 starts at the first message. Not with `before` or `after`.',
             examples: [0],
           }),
       })
@@ -190,8 +194,8 @@ export const messages = {
       'replies, or with a cursor those before or after it.',
     input: MessageRef.extend({
       limit: field.pageSize(limits.page.messages),
-      before: cursor('Return the replies just older than this one.'),
-      after: cursor('Return the replies just newer than this one.'),
+      before: cursor('Return the replies just older than this one. Not with `after`.'),
+      after: cursor('Return the replies just newer than this one. Not with `before`.'),
     }).refine((query) => query.before === undefined || query.after === undefined, {
       error: 'expected at most one of before and after',
       path: ['before'],
