@@ -1031,6 +1031,8 @@ export interface Api {
       attachments?: Attachment[] | undefined
       /** The message to reply to. */
       parentId?: string | undefined
+      /** The message to quote, of the same channel. */
+      quotedMessageId?: string | undefined
       /**
        * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10
        * levels deep.
@@ -2840,6 +2842,8 @@ export interface BeforeSendQuestion {
     attachments: Attachment[]
     /** The message to reply to. */
     parentId?: string | undefined
+    /** The message to quote, of the same channel. */
+    quotedMessageId?: string | undefined
     /**
      * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10 levels
      * deep.
@@ -3047,6 +3051,8 @@ export interface ImportedMessage {
   attachments?: Attachment[] | undefined
   /** The message that this one replies to. */
   parentId?: string | undefined
+  /** The message that this one quotes; ignored if it is not there. */
+  quotedMessageId?: string | undefined
   /** Whether it counts in no unread count. */
   silent?: boolean | undefined
   /**
@@ -3288,6 +3294,11 @@ export interface Message {
   linkPreviews?: LinkPreview[] | undefined
   /** For a reply: the root message of its thread. */
   parentId: string | null
+  /**
+   * Present if it quotes a message: that one as it is now, and in an event as it was then. What
+   * happens to it later is in its own events: clients change their quotes by them.
+   */
+  quotedMessage?: QuotedMessage | undefined
   /** How many replies the thread of this message has, without deleted ones. */
   replyCount: number
   /** Whether the message is pinned. */
@@ -3320,6 +3331,8 @@ export interface MessageDraft {
   attachments?: Attachment[] | undefined
   /** The message to reply to. */
   parentId?: string | undefined
+  /** The message to quote, of the same channel. */
+  quotedMessageId?: string | undefined
   /**
    * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10 levels
    * deep.
@@ -3372,6 +3385,11 @@ export interface PinnedMessage {
   linkPreviews?: LinkPreview[] | undefined
   /** For a reply: the root message of its thread. */
   parentId: string | null
+  /**
+   * Present if it quotes a message: that one as it is now, and in an event as it was then. What
+   * happens to it later is in its own events: clients change their quotes by them.
+   */
+  quotedMessage?: QuotedMessage | undefined
   /** How many replies the thread of this message has, without deleted ones. */
   replyCount: number
   /** Whether the message is pinned. */
@@ -3446,6 +3464,28 @@ export interface PreferencesPatch {
   quietHoursEnd?: string | undefined
   /** IANA time zone of the quiet hours. */
   timezone?: string | undefined
+}
+
+/** What a message shows of one that it quotes. */
+export interface QuotedMessage {
+  /** Id of the message. */
+  id: string
+  /** Its number in the channel. */
+  seq: number
+  /** Its `rev`: of two copies, the one with the higher one is newer. */
+  rev: number
+  /** Its author. */
+  userId: string
+  /** Its author. */
+  user: UserSummary
+  /** The first 200 characters; empty if it was deleted. */
+  text: string
+  /** How many attachments it has. */
+  attachmentCount: number
+  /** The type of the first of them. */
+  attachmentType: string | null
+  /** When it was deleted. */
+  deletedAt: string | null
 }
 
 /** One emoji on a message and the users who reacted with it. */

@@ -35,7 +35,7 @@ const BeforeSendHook = z
     description: 'An endpoint that judges the messages of an app before they are stored.',
   })
 
-const { channelId, text, attachments, parentId, custom, silent, clientId } =
+const { channelId, text, attachments, parentId, quotedMessageId, custom, silent, clientId } =
   messages.send.input.shape
 /** What the endpoint is asked: the body of its requests. */
 export const BeforeSendQuestion = z
@@ -50,6 +50,7 @@ export const BeforeSendQuestion = z
         text,
         attachments: messages.send.output.shape.attachments,
         parentId,
+        quotedMessageId,
         custom,
         silent,
         clientId,

@@ -51,6 +51,7 @@ export {
 } from './operation.ts'
 export { PinnedMessage } from './pins.ts'
 export { defaultPreferences, Preferences } from './preferences.ts'
+export { QuotedMessage } from './quotes.ts'
 export { Emoji } from './reactions.ts'
 export { Reader } from './receipts.ts'
 export type { AppRouter } from './router.ts'

@@ -40,6 +40,10 @@ export const emptyContent = {
 export const draftFields = {
   ...content,
   parentId: field.messageId().optional().meta({ description: 'The message to reply to.' }),
+  quotedMessageId: field
+    .messageId()
+    .optional()
+    .meta({ description: 'The message to quote, of the same channel.' }),
   custom: customData({ title: 'CustomMessage' }).optional(),
   type: MessageType.optional().meta({
     description: '`regular` for users, `system` for the backend: the only ones they may send.',

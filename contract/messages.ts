@@ -14,6 +14,7 @@ import {
   MessageType,
 } from './message-drafts.ts'
 import { operation } from './operation.ts'
+import { QuotedMessage } from './quotes.ts'
 import { UserSummary } from './users.ts'
 
 /** One emoji on a message and the users who reacted with it. */
@@ -69,6 +70,11 @@ export const Message = z
       .messageId()
       .nullable()
       .meta({ description: 'For a reply: the root message of its thread.', examples: [null] }),
+    quotedMessage: QuotedMessage.optional().meta({
+      description:
+        'Present if it quotes a message: that one as it is now, and in an event as it was then. ' +
+        'What happens to it later is in its own events: clients change their quotes by them.',
+    }),
     replyCount: z.int().meta({
       description: 'How many replies the thread of this message has, without deleted ones.',
       examples: [0],
