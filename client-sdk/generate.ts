@@ -7,7 +7,6 @@ import {
   contract,
   ephemeralChannelEvents,
   ephemeralUserEvents,
-  errorStatus,
   ImportRecord,
   type Operation,
   topics,
@@ -111,7 +110,6 @@ function typeDeclarations() {
   })
   const parts = [
     imports,
-    `/** Why the server refused a call. */\nexport type ErrorCode =${errorCodes()}`,
     `/** Every operation, by noun. */\nexport interface Api {\n${apis.join('\n')}\n}`,
     picked('UserApi', 'The operations of a user.', ['none', 'user', 'userOrKey']),
     picked('ServerApi', "The operations of a customer's backend.", ['none', 'key', 'userOrKey']),
@@ -134,11 +132,6 @@ function typeDeclarations() {
   print(toJson(ImportRecord, 'input'), '')
   return [...parts, ...declarations(definitions, print)].join('\n\n')
 }
-
-const errorCodes = () =>
-  Object.keys(errorStatus)
-    .map((code) => `\n  | ${literal(code)}`)
-    .join('')
 
 /** Types with a name of their own, by name; printing a type adds those that it refers to. */
 type Definitions = Map<string, Json>

@@ -17,6 +17,7 @@ export type Outgoing = Stored & {
   text: string
   attachments: Attachment[]
   parentId?: string | undefined
+  quotedMessageId?: string | undefined
 }
 /** A change that the server does not have yet, of a message: its id, or its key while unsent. */
 export type OutgoingChange = Stored & { messageId: string } & (

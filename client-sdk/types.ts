@@ -10,20 +10,6 @@ import type {
   CustomUser,
 } from './custom.ts'
 
-/** Why the server refused a call. */
-export type ErrorCode =
-  | 'VALIDATION_ERROR'
-  | 'UNAUTHORIZED'
-  | 'INVALID_TOKEN'
-  | 'FORBIDDEN'
-  | 'APP_DISABLED'
-  | 'NOT_FOUND'
-  | 'CONFLICT'
-  | 'PAYLOAD_TOO_LARGE'
-  | 'RATE_LIMITED'
-  | 'INTERNAL_ERROR'
-  | 'UNAVAILABLE'
-
 /** Every operation, by noun. */
 export interface Api {
   service: {
@@ -144,7 +130,7 @@ export interface Api {
          * Who may administer users by a bearer token: every user (`bearer`), or only holders of an
          * admin token (`server`). Null: as USER_ADMIN_ACCESS says.
          */
-        userAdminAccess?: 'bearer' | 'server' | null | undefined
+        userAdminAccess?: UserAdminAccess | null | undefined
         /** The limits to change. */
         rateLimits?: {
           /**
@@ -179,10 +165,7 @@ export interface Api {
     delete(args: {
       /** Id of the app (tenant). */
       appId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
     /**
      * Counts what an app has, at a low cost whatever its size: large counts and the storage are
      * estimates. Active users are counted once a day each.
@@ -264,7 +247,7 @@ export interface Api {
        * backend itself and not as a user; the export of a user needs `full`. `mint`: `POST
        * /tokens`. Other calls are refused with FORBIDDEN.
        */
-      scopes?: ('full' | 'read' | 'mint')[] | undefined
+      scopes?: KeyScope[] | undefined
       /** From when it is refused; null: it does not expire. */
       expiresAt?: string | null | undefined
     }, options?: CallOptions): Promise<{
@@ -277,7 +260,7 @@ export interface Api {
        * backend itself and not as a user; the export of a user needs `full`. `mint`: `POST
        * /tokens`. Other calls are refused with FORBIDDEN.
        */
-      scopes: ('full' | 'read' | 'mint')[]
+      scopes: KeyScope[]
       /** When the key was created. */
       createdAt: string
       /** When it was last used, accurate to about a minute; null: not yet. */
@@ -305,7 +288,7 @@ export interface Api {
        * backend itself and not as a user; the export of a user needs `full`. `mint`: `POST
        * /tokens`. Other calls are refused with FORBIDDEN.
        */
-      scopes?: ('full' | 'read' | 'mint')[] | undefined
+      scopes?: KeyScope[] | undefined
       /** From when it is refused; null: it does not expire. */
       expiresAt?: string | null | undefined
     }, options?: CallOptions): Promise<ApiKey>
@@ -320,10 +303,7 @@ export interface Api {
       appId: string
       /** Id of the API key. */
       keyId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
   }
   inspect: {
     /**
@@ -483,10 +463,7 @@ export interface Api {
       appId: string
       /** Id of the job. */
       jobId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
   }
   audit: {
     /**
@@ -499,7 +476,7 @@ export interface Api {
       /** Only this operation. */
       operation?: string | undefined
       /** Only by these. */
-      actor?: 'operator' | 'key' | 'user' | 'system' | undefined
+      actor?: ActorType | undefined
       /** Only by this user, or as them. */
       userId?: string | undefined
       /** Only by this API key. */
@@ -528,7 +505,7 @@ export interface Api {
       /** Only this operation. */
       operation?: string | undefined
       /** Only by these. */
-      actor?: 'operator' | 'key' | 'user' | 'system' | undefined
+      actor?: ActorType | undefined
       /** Only by this user, or as them. */
       userId?: string | undefined
       /** Only by this API key. */
@@ -581,10 +558,7 @@ export interface Api {
     revoke(args: {
       /** The user's id in your own system. */
       userId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
   }
   users: {
     /**
@@ -635,7 +609,7 @@ export interface Api {
      */
     sync(args: {
       /** At most 1,000. */
-      users: UserRow[]
+      users: UserInput[]
     }, options?: CallOptions): Promise<{
       /** Users created and updated. */
       synced: number
@@ -787,11 +761,7 @@ export interface Api {
     create(args: {
       /** Name of the channel. */
       name?: string | undefined
-      /**
-       * Who the channel is for. `messaging`: two users. `group`, `private`: its members. `team`:
-       * the members of a workspace. `livestream`, `public`: everyone.
-       */
-      type: 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
+      type: ChannelType
       /** What the channel is about. */
       description?: string | undefined
       /** Image URL. */
@@ -853,10 +823,7 @@ export interface Api {
     delete(args: {
       /** Id of the channel. */
       channelId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
     /**
      * Changes your own settings of the channel. Omitted fields keep their value.
      *
@@ -917,7 +884,7 @@ export interface Api {
       /** The users to add. */
       userIds: string[]
       /** The role they get. */
-      role?: 'owner' | 'moderator' | 'member' | undefined
+      role?: Role | undefined
       /**
        * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10
        * levels deep. With at most 100 users.
@@ -940,8 +907,7 @@ export interface Api {
       channelId: string
       /** The user's id in your own system. */
       userId: string
-      /** Role in the channel. */
-      role?: 'owner' | 'moderator' | 'member' | undefined
+      role?: Role | undefined
       /**
        * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10
        * levels deep. Its keys replace those that are there, `null` as a value removes a key, and
@@ -960,10 +926,7 @@ export interface Api {
       channelId: string
       /** The user's id in your own system. */
       userId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
     /**
      * Joins a public or livestream channel, or a team channel of your workspace. Joining again
      * changes nothing.
@@ -983,10 +946,7 @@ export interface Api {
     leave(args: {
       /** Id of the channel. */
       channelId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
   }
   messages: {
     /**
@@ -1000,13 +960,13 @@ export interface Api {
       channelId: string
       /** Page size. Above 200 means 200. */
       limit?: number | undefined
-      /** Return the messages just older than this one. */
+      /** Return the messages just older than this one. Not with `after` or `since_seq`. */
       before?: string | undefined
-      /** Return the messages just newer than this one. */
+      /** Return the messages just newer than this one. Not with `before` or `since_seq`. */
       after?: string | undefined
       /**
        * Return the next messages with a greater `seq`, including tombstones of deleted ones. 0
-       * starts at the first message.
+       * starts at the first message. Not with `before` or `after`.
        */
       since_seq?: number | undefined
     }, options?: CallOptions): Promise<{
@@ -1041,9 +1001,9 @@ export interface Api {
       messageId: string
       /** Page size. Above 200 means 200. */
       limit?: number | undefined
-      /** Return the replies just older than this one. */
+      /** Return the replies just older than this one. Not with `after`. */
       before?: string | undefined
-      /** Return the replies just newer than this one. */
+      /** Return the replies just newer than this one. Not with `before`. */
       after?: string | undefined
     }, options?: CallOptions): Promise<{
       /** In ascending order of `seq`. */
@@ -1071,13 +1031,15 @@ export interface Api {
       attachments?: Attachment[] | undefined
       /** The message to reply to. */
       parentId?: string | undefined
+      /** The message to quote, of the same channel. */
+      quotedMessageId?: string | undefined
       /**
        * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10
        * levels deep.
        */
       custom?: CustomMessage & Record<string, unknown> | undefined
       /** `regular` for users, `system` for the backend: the only ones they may send. */
-      type?: 'regular' | 'system' | undefined
+      type?: MessageType | undefined
       /** Whether it is sent without a push, and counts in no unread count. */
       silent?: boolean | undefined
       /**
@@ -1218,7 +1180,10 @@ export interface Api {
       channelId: string
       /** Id of the message. */
       messageId: string
-      /** The emoji. */
+      /**
+       * The emoji, or a short word: at most 64 bytes of UTF-8 in NFC, without spaces and control
+       * characters; not "." or "..".
+       */
       emoji: string
     }, options?: CallOptions): Promise<{
       /** Always true: a failure is an error response. */
@@ -1237,7 +1202,10 @@ export interface Api {
       channelId: string
       /** Id of the message. */
       messageId: string
-      /** The emoji. */
+      /**
+       * The emoji, or a short word: at most 64 bytes of UTF-8 in NFC, without spaces and control
+       * characters; not "." or "..".
+       */
       emoji: string
     }, options?: CallOptions): Promise<{
       /** Always true: a failure is an error response. */
@@ -1258,10 +1226,7 @@ export interface Api {
       channelId: string
       /** Id of the message. */
       messageId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
     /**
      * Unpins a message; any member may. Unpinning a message that is not pinned changes nothing.
      *
@@ -1272,10 +1237,7 @@ export interface Api {
       channelId: string
       /** Id of the message. */
       messageId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
     /**
      * Lists the pinned messages of a channel, the latest pin first. A list may end early: `more`
      * says that more follow.
@@ -1499,10 +1461,7 @@ export interface Api {
       workspaceId: string
       /** The user's id in your own system. */
       userId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
   }
   invites: {
     /**
@@ -1520,7 +1479,7 @@ export interface Api {
       /** How many days it is valid. */
       expiresInDays?: number | undefined
       /** The role of users who join with it. */
-      role?: 'owner' | 'admin' | 'member' | undefined
+      role?: WorkspaceRole | undefined
     }, options?: CallOptions): Promise<{
       /** Id of the invite. */
       id: string
@@ -1562,10 +1521,7 @@ export interface Api {
       workspaceId: string
       /** Id of the invite. */
       inviteId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
     /**
      * Makes you a member of the workspace. Each user counts once against the limit of the invite;
      * existing members keep their role.
@@ -1607,10 +1563,7 @@ export interface Api {
     deleteChannel(args: {
       /** Id of the channel. */
       channelId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
     /**
      * Lists the workspaces of the app without members. Channels of theirs may still have some.
      *
@@ -1639,10 +1592,7 @@ export interface Api {
     deleteWorkspace(args: {
       /** Id of the workspace. */
       workspaceId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
   }
   devices: {
     /**
@@ -1653,15 +1603,10 @@ export interface Api {
      * `POST /api/devices`
      */
     create(args: {
-      /** What runs the app. */
-      platform: 'ios' | 'android' | 'relay'
+      platform: DevicePlatform
       /** Push token from the device. */
       token: string
-      /**
-       * Which service delivers the push: `fcm` (Android), `apns` (iOS), `relay` (cross-platform
-       * mobile).
-       */
-      provider: 'fcm' | 'apns' | 'relay'
+      provider: DeviceProvider
       /** Your own unique id of the device. */
       deviceId?: string | undefined
       /** App version, for targeting. */
@@ -1669,13 +1614,8 @@ export interface Api {
     }, options?: CallOptions): Promise<{
       /** Id of the device. */
       id: string
-      /** What runs the app. */
-      platform: 'ios' | 'android' | 'relay'
-      /**
-       * Which service delivers the push: `fcm` (Android), `apns` (iOS), `relay` (cross-platform
-       * mobile).
-       */
-      provider: 'fcm' | 'apns' | 'relay'
+      platform: DevicePlatform
+      provider: DeviceProvider
       /** When it was first registered. */
       createdAt: string
     }>
@@ -1687,10 +1627,7 @@ export interface Api {
     delete(args: {
       /** The `id` or the `deviceId`. */
       deviceId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
   }
   preferences: {
     /**
@@ -1732,10 +1669,7 @@ export interface Api {
       channelId: string
       /** False when you have stopped typing. */
       typing?: boolean | undefined
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
   }
   webhooks: {
     /**
@@ -1793,10 +1727,7 @@ export interface Api {
     delete(args: {
       /** Id of the webhook. */
       webhookId: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
     /**
      * Makes a new secret. For 24 hours the one before signs too, so that a receiver with either
      * accepts what it is sent.
@@ -1860,10 +1791,7 @@ export interface Api {
       webhookId: string
       /** Events since then are sent. */
       since: string
-    }, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    }, options?: CallOptions): Promise<Success>
   }
   hooks: {
     /**
@@ -1879,11 +1807,7 @@ export interface Api {
        * operator can allow other hosts (WEBHOOK_ALLOW_HOSTS), and in development http is allowed.
        */
       url: string
-      /**
-       * What becomes of a message if no usable answer comes in time: it is stored as it is
-       * (`allow`), or refused with FORBIDDEN (`deny`).
-       */
-      onError: 'allow' | 'deny'
+      onError: OnHookError
       /** How long an answer may take: 100 to 2000 ms. */
       timeoutMs?: number | undefined
     }, options?: CallOptions): Promise<BeforeSendHookWithSecret>
@@ -1898,10 +1822,7 @@ export interface Api {
      *
      * `DELETE /hooks/before-send`
      */
-    deleteBeforeSend(args?: Record<string, never>, options?: CallOptions): Promise<{
-      /** Always true: a failure is an error response. */
-      success: boolean
-    }>
+    deleteBeforeSend(args?: Record<string, never>, options?: CallOptions): Promise<Success>
   }
   imports: {
     /**
@@ -2064,8 +1985,7 @@ export interface ChannelEvents {
     /** The user's id in your own system. */
     userId: string
     user: UserSummary
-    /** Role in the channel. */
-    role: 'owner' | 'moderator' | 'member'
+    role: Role
     /** How many members the channel has now. */
     memberCount: number
     /** Your own metadata. */
@@ -2083,8 +2003,7 @@ export interface ChannelEvents {
     /** The user's id in your own system. */
     userId: string
     user: UserSummary
-    /** Role in the channel. */
-    role: 'owner' | 'moderator' | 'member'
+    role: Role
     /** How many members the channel has now. */
     memberCount: number
     /**
@@ -2100,8 +2019,7 @@ export interface ChannelEvents {
     /** The user's id in your own system. */
     userId: string
     user: UserSummary
-    /** Role in the channel. */
-    role: 'owner' | 'moderator' | 'member'
+    role: Role
     /** How many members the channel has now. */
     memberCount: number
     /** Your own metadata. */
@@ -2217,11 +2135,7 @@ export interface UserEvents {
       cid: string
       /** Name of the channel; for a direct message the other member's name. */
       name: string
-      /**
-       * Who the channel is for. `messaging`: two users. `group`, `private`: its members. `team`:
-       * the members of a workspace. `livestream`, `public`: everyone.
-       */
-      type: 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
+      type: ChannelType
       /** Image URL. */
       image: string | null
       /** What the channel is about. */
@@ -2239,7 +2153,7 @@ export interface UserEvents {
       /** `seq` of the caller's read position; 0 if nothing was read. */
       lastReadSeq: number
       /** The caller's role; null if not a member. */
-      role: 'owner' | 'moderator' | 'member' | null
+      role: Role | null
       /** Whether the caller starred it. */
       starred: boolean
       /** Whether the caller muted it. */
@@ -2501,8 +2415,7 @@ export interface WebhookEvents {
     /** The user's id in your own system. */
     userId: string
     user: UserSummary
-    /** Role in the channel. */
-    role: 'owner' | 'moderator' | 'member'
+    role: Role
     /** How many members the channel has now. */
     memberCount: number
     /** Your own metadata. */
@@ -2525,8 +2438,7 @@ export interface WebhookEvents {
     /** The user's id in your own system. */
     userId: string
     user: UserSummary
-    /** Role in the channel. */
-    role: 'owner' | 'moderator' | 'member'
+    role: Role
     /** How many members the channel has now. */
     memberCount: number
     /**
@@ -2547,8 +2459,7 @@ export interface WebhookEvents {
     /** The user's id in your own system. */
     userId: string
     user: UserSummary
-    /** Role in the channel. */
-    role: 'owner' | 'moderator' | 'member'
+    role: Role
     /** How many members the channel has now. */
     memberCount: number
     /** Your own metadata. */
@@ -2605,11 +2516,7 @@ export interface WebhookEvents {
       cid: string
       /** Name of the channel; for a direct message the other member's name. */
       name: string
-      /**
-       * Who the channel is for. `messaging`: two users. `group`, `private`: its members. `team`:
-       * the members of a workspace. `livestream`, `public`: everyone.
-       */
-      type: 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
+      type: ChannelType
       /** Image URL. */
       image: string | null
       /** What the channel is about. */
@@ -2627,7 +2534,7 @@ export interface WebhookEvents {
       /** `seq` of the caller's read position; 0 if nothing was read. */
       lastReadSeq: number
       /** The caller's role; null if not a member. */
-      role: 'owner' | 'moderator' | 'member' | null
+      role: Role | null
       /** Whether the caller starred it. */
       starred: boolean
       /** Whether the caller muted it. */
@@ -2704,11 +2611,7 @@ export interface WebhookEvents {
 export interface AbandonedChannel {
   /** Id of the channel. */
   id: string
-  /**
-   * Who the channel is for. `messaging`: two users. `group`, `private`: its members. `team`: the
-   * members of a workspace. `livestream`, `public`: everyone.
-   */
-  type: 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
+  type: ChannelType
   /** Its name; null for a direct message. */
   name: string | null
   /** The workspace it belongs to. */
@@ -2731,6 +2634,9 @@ export interface AbandonedWorkspace {
   updatedAt: string
 }
 
+/** Who did something. */
+export type ActorType = 'operator' | 'key' | 'user' | 'system'
+
 /** An API key of an app, without the key itself. */
 export interface ApiKey {
   /** Id of the API key. */
@@ -2742,7 +2648,7 @@ export interface ApiKey {
    * backend itself and not as a user; the export of a user needs `full`. `mint`: `POST /tokens`.
    * Other calls are refused with FORBIDDEN.
    */
-  scopes: ('full' | 'read' | 'mint')[]
+  scopes: KeyScope[]
   /** When the key was created. */
   createdAt: string
   /** When it was last used, accurate to about a minute; null: not yet. */
@@ -2779,7 +2685,7 @@ export interface AppSettings {
    * Who may administer users by a bearer token: every user (`bearer`), or only holders of an admin
    * token (`server`). Null: as USER_ADMIN_ACCESS says.
    */
-  userAdminAccess: 'bearer' | 'server' | null
+  userAdminAccess: UserAdminAccess | null
   /** Calls allowed a minute, counted by each server. */
   rateLimits: {
     /**
@@ -2842,7 +2748,7 @@ export interface AuditEntry {
   /** Who did it. */
   actor: {
     /** Who did it: the `operator`, an API `key`, a `user`, or a job of the server (`system`). */
-    type: 'operator' | 'key' | 'user' | 'system'
+    type: ActorType
     /** The API key. */
     keyId: string | null
     /** The user, or whom the key acted as. */
@@ -2860,8 +2766,7 @@ export interface AuditEntry {
 export interface BatchError {
   /** What went wrong, for people. */
   message: string
-  /** What went wrong, for programs. */
-  code: 'VALIDATION_ERROR' | 'UNAUTHORIZED' | 'INVALID_TOKEN' | 'FORBIDDEN' | 'APP_DISABLED' | 'NOT_FOUND' | 'CONFLICT' | 'PAYLOAD_TOO_LARGE' | 'RATE_LIMITED' | 'INTERNAL_ERROR' | 'UNAVAILABLE'
+  code: ErrorCode
   /** When to try again, where that helps. */
   retryAfterSeconds?: number | undefined
 }
@@ -2892,11 +2797,7 @@ export interface BeforeSendHook {
    * operator can allow other hosts (WEBHOOK_ALLOW_HOSTS), and in development http is allowed.
    */
   url: string
-  /**
-   * What becomes of a message if no usable answer comes in time: it is stored as it is (`allow`),
-   * or refused with FORBIDDEN (`deny`).
-   */
-  onError: 'allow' | 'deny'
+  onError: OnHookError
   /** How long an answer may take, in milliseconds. */
   timeoutMs: number
   /** When it was set first. */
@@ -2910,11 +2811,7 @@ export interface BeforeSendHookWithSecret {
    * operator can allow other hosts (WEBHOOK_ALLOW_HOSTS), and in development http is allowed.
    */
   url: string
-  /**
-   * What becomes of a message if no usable answer comes in time: it is stored as it is (`allow`),
-   * or refused with FORBIDDEN (`deny`).
-   */
-  onError: 'allow' | 'deny'
+  onError: OnHookError
   /** How long an answer may take, in milliseconds. */
   timeoutMs: number
   /** When it was set first. */
@@ -2945,6 +2842,8 @@ export interface BeforeSendQuestion {
     attachments: Attachment[]
     /** The message to reply to. */
     parentId?: string | undefined
+    /** The message to quote, of the same channel. */
+    quotedMessageId?: string | undefined
     /**
      * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10 levels
      * deep.
@@ -2968,11 +2867,7 @@ export interface Channel {
   cid: string
   /** Name of the channel; for a direct message the other member's name. */
   name: string
-  /**
-   * Who the channel is for. `messaging`: two users. `group`, `private`: its members. `team`: the
-   * members of a workspace. `livestream`, `public`: everyone.
-   */
-  type: 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
+  type: ChannelType
   /** Image URL. */
   image: string | null
   /** What the channel is about. */
@@ -2992,7 +2887,7 @@ export interface Channel {
   /** `seq` of the caller's read position; 0 if nothing was read. */
   lastReadSeq: number
   /** The caller's role; null if not a member. */
-  role: 'owner' | 'moderator' | 'member' | null
+  role: Role | null
   /** Whether the caller starred it. */
   starred: boolean
   /** Whether the caller muted it. */
@@ -3049,11 +2944,7 @@ export interface ChannelProfile {
   cid: string
   /** Name of the channel; for a direct message the other member's name. */
   name: string
-  /**
-   * Who the channel is for. `messaging`: two users. `group`, `private`: its members. `team`: the
-   * members of a workspace. `livestream`, `public`: everyone.
-   */
-  type: 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
+  type: ChannelType
   /** Image URL. */
   image: string | null
   /** What the channel is about. */
@@ -3067,6 +2958,23 @@ export interface ChannelProfile {
   /** When its name, image, description or metadata last changed. */
   updatedAt: string
 }
+
+/**
+ * Who the channel is for. `messaging`: two users. `group`, `private`: its members. `team`: the
+ * members of a workspace. `livestream`, `public`: everyone.
+ */
+export type ChannelType = 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
+
+/** What runs the app. */
+export type DevicePlatform = 'ios' | 'android' | 'relay'
+
+/**
+ * Which service delivers the push: `fcm` (Android), `apns` (iOS), `relay` (cross-platform mobile).
+ */
+export type DeviceProvider = 'fcm' | 'apns' | 'relay'
+
+/** What went wrong, for programs. */
+export type ErrorCode = 'VALIDATION_ERROR' | 'UNAUTHORIZED' | 'INVALID_TOKEN' | 'FORBIDDEN' | 'APP_DISABLED' | 'NOT_FOUND' | 'CONFLICT' | 'PAYLOAD_TOO_LARGE' | 'RATE_LIMITED' | 'INTERNAL_ERROR' | 'UNAVAILABLE'
 
 /** The type of an event, or `message.*` for all about messages, or `*` for all. */
 export type EventPattern = '*' | 'message.*' | 'reaction.*' | 'channel.*' | 'workspace.*' | 'message.new' | 'message.updated' | 'message.deleted' | 'reaction.added' | 'reaction.removed' | 'channel.member_joined' | 'channel.member_left' | 'channel.member_updated' | 'channel.updated' | 'channel.deleted' | 'channel.added' | 'channel.removed' | 'workspace.removed' | 'channel.settings_changed'
@@ -3116,8 +3024,7 @@ export interface ImportedMember {
   channelId: string
   /** The user's id in your own system. */
   userId: string
-  /** Role in the channel. */
-  role?: 'owner' | 'moderator' | 'member' | undefined
+  role?: Role | undefined
   /**
    * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10 levels
    * deep.
@@ -3137,14 +3044,15 @@ export interface ImportedMessage {
   channelId: string
   /** The author; none of a system message. */
   userId?: string | undefined
-  /** `regular`: somebody wrote it. `system`: the backend says what happened. */
-  type?: 'regular' | 'system' | undefined
+  type?: MessageType | undefined
   /** At most 10,000 characters. */
   text?: string | undefined
   /** At most 30. */
   attachments?: Attachment[] | undefined
   /** The message that this one replies to. */
   parentId?: string | undefined
+  /** The message that this one quotes; ignored if it is not there. */
+  quotedMessageId?: string | undefined
   /** Whether it counts in no unread count. */
   silent?: boolean | undefined
   /**
@@ -3178,7 +3086,10 @@ export interface ImportedReaction {
   messageId: string
   /** The user's id in your own system. */
   userId: string
-  /** The emoji. */
+  /**
+   * The emoji, or a short word: at most 64 bytes of UTF-8 in NFC, without spaces and control
+   * characters; not "." or "..".
+   */
   emoji: string
   /** When the user reacted. */
   createdAt: string
@@ -3282,11 +3193,7 @@ export interface InspectedChannel {
   id: string
   /** Readable identifier, `<type>:<slug>`. */
   cid: string
-  /**
-   * Who the channel is for. `messaging`: two users. `group`, `private`: its members. `team`: the
-   * members of a workspace. `livestream`, `public`: everyone.
-   */
-  type: 'messaging' | 'group' | 'team' | 'livestream' | 'public' | 'private'
+  type: ChannelType
   /** Its own name. */
   name: string | null
   /** The workspace of a team channel. */
@@ -3310,7 +3217,7 @@ export interface Invite {
   /** Id of the invite. */
   id: string
   /** The role of users who join with it. */
-  role: 'owner' | 'admin' | 'member'
+  role: WorkspaceRole
   /** How many users have joined with it. */
   uses: number
   /** How many users may join with it; null: no limit. */
@@ -3322,6 +3229,9 @@ export interface Invite {
   /** When it expires. */
   expiresAt: string
 }
+
+/** What a key may do. */
+export type KeyScope = 'full' | 'read' | 'mint'
 
 /** A summary of the page behind a URL in a message. */
 export interface LinkPreview {
@@ -3350,8 +3260,7 @@ export interface Member {
   /** The user's id in your own system. */
   userId: string
   user: UserSummary
-  /** Role in the channel. */
-  role: 'owner' | 'moderator' | 'member'
+  role: Role
   /** Your own metadata. */
   custom: CustomMember & Record<string, unknown>
   /** When the user joined. */
@@ -3364,8 +3273,7 @@ export interface Message {
   id: string
   /** Id of the channel. */
   channelId: string
-  /** `regular`: somebody wrote it. `system`: the backend says what happened. */
-  type: 'regular' | 'system'
+  type: MessageType
   /** The author; `parley.system` of system messages. */
   userId: string
   /** May contain @mentions; empty if the message was deleted. */
@@ -3386,6 +3294,11 @@ export interface Message {
   linkPreviews?: LinkPreview[] | undefined
   /** For a reply: the root message of its thread. */
   parentId: string | null
+  /**
+   * Present if it quotes a message: that one as it is now, and in an event as it was then. What
+   * happens to it later is in its own events: clients change their quotes by them.
+   */
+  quotedMessage?: QuotedMessage | undefined
   /** How many replies the thread of this message has, without deleted ones. */
   replyCount: number
   /** Whether the message is pinned. */
@@ -3418,13 +3331,15 @@ export interface MessageDraft {
   attachments?: Attachment[] | undefined
   /** The message to reply to. */
   parentId?: string | undefined
+  /** The message to quote, of the same channel. */
+  quotedMessageId?: string | undefined
   /**
    * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10 levels
    * deep.
    */
   custom?: CustomMessage & Record<string, unknown> | undefined
   /** `regular` for users, `system` for the backend: the only ones they may send. */
-  type?: 'regular' | 'system' | undefined
+  type?: MessageType | undefined
   /** Whether it is sent without a push, and counts in no unread count. */
   silent?: boolean | undefined
   /**
@@ -3434,14 +3349,22 @@ export interface MessageDraft {
   clientId: string
 }
 
+/** `regular`: somebody wrote it. `system`: the backend says what happened. */
+export type MessageType = 'regular' | 'system'
+
+/**
+ * What becomes of a message if no usable answer comes in time: it is stored as it is (`allow`), or
+ * refused with FORBIDDEN (`deny`).
+ */
+export type OnHookError = 'allow' | 'deny'
+
 /** A pinned message. */
 export interface PinnedMessage {
   /** Id of the message. */
   id: string
   /** Id of the channel. */
   channelId: string
-  /** `regular`: somebody wrote it. `system`: the backend says what happened. */
-  type: 'regular' | 'system'
+  type: MessageType
   /** The author; `parley.system` of system messages. */
   userId: string
   /** May contain @mentions; empty if the message was deleted. */
@@ -3462,6 +3385,11 @@ export interface PinnedMessage {
   linkPreviews?: LinkPreview[] | undefined
   /** For a reply: the root message of its thread. */
   parentId: string | null
+  /**
+   * Present if it quotes a message: that one as it is now, and in an event as it was then. What
+   * happens to it later is in its own events: clients change their quotes by them.
+   */
+  quotedMessage?: QuotedMessage | undefined
   /** How many replies the thread of this message has, without deleted ones. */
   replyCount: number
   /** Whether the message is pinned. */
@@ -3538,6 +3466,28 @@ export interface PreferencesPatch {
   timezone?: string | undefined
 }
 
+/** What a message shows of one that it quotes. */
+export interface QuotedMessage {
+  /** Id of the message. */
+  id: string
+  /** Its number in the channel. */
+  seq: number
+  /** Its `rev`: of two copies, the one with the higher one is newer. */
+  rev: number
+  /** Its author. */
+  userId: string
+  /** Its author. */
+  user: UserSummary
+  /** The first 200 characters; empty if it was deleted. */
+  text: string
+  /** How many attachments it has. */
+  attachmentCount: number
+  /** The type of the first of them. */
+  attachmentType: string | null
+  /** When it was deleted. */
+  deletedAt: string | null
+}
+
 /** One emoji on a message and the users who reacted with it. */
 export interface Reaction {
   /** The emoji. */
@@ -3576,13 +3526,21 @@ export interface ReadStatus {
   lastReadSeq: number
 }
 
+/** Role in the channel. */
+export type Role = 'owner' | 'moderator' | 'member'
+
+/** The call was carried out. */
+export interface Success {
+  /** Always true: a failure is an error response. */
+  success: boolean
+}
+
 /** A member, and how far they have read. */
 export interface SyncMember {
   /** The user's id in your own system. */
   userId: string
   user: UserSummary
-  /** Role in the channel. */
-  role: 'owner' | 'moderator' | 'member'
+  role: Role
   /** Your own metadata. */
   custom: CustomMember & Record<string, unknown>
   /** When the user joined. */
@@ -3633,6 +3591,9 @@ export interface User {
   online: boolean
 }
 
+/** Who may administer users by a bearer token. */
+export type UserAdminAccess = 'bearer' | 'server'
+
 /** A user with metadata. */
 export interface UserDetails {
   /** The user's id in your own system. */
@@ -3655,7 +3616,7 @@ export interface UserDetails {
 }
 
 /** One user of a synchronisation. */
-export interface UserRow {
+export interface UserInput {
   /** The user's id in your own system. */
   id: string
   /** Display name. */
@@ -3700,7 +3661,7 @@ export interface Webhook {
    * Why the server disabled it: nothing succeeded for 5 days (`failing`), or it answered 410
    * (`gone`). Null if it did not.
    */
-  disabledReason: 'failing' | 'gone' | null
+  disabledReason: WebhookDisabledReason | null
   /** When the first delivery failed since one succeeded; null: the last did. */
   failingSince: string | null
   /** When it was created. */
@@ -3730,6 +3691,9 @@ export interface WebhookDelivery {
   createdAt: string
 }
 
+/** Why the server disabled a webhook. */
+export type WebhookDisabledReason = 'failing' | 'gone'
+
 /** A webhook, with the secret that its signatures are made with. */
 export interface WebhookWithSecret {
   /** Id of the webhook. */
@@ -3749,7 +3713,7 @@ export interface WebhookWithSecret {
    * Why the server disabled it: nothing succeeded for 5 days (`failing`), or it answered 410
    * (`gone`). Null if it did not.
    */
-  disabledReason: 'failing' | 'gone' | null
+  disabledReason: WebhookDisabledReason | null
   /** When the first delivery failed since one succeeded; null: the last did. */
   failingSince: string | null
   /** When it was created. */
@@ -3773,7 +3737,7 @@ export interface Workspace {
   /** How many channels belong to it. */
   channelCount: number
   /** The caller's role. */
-  role: 'owner' | 'admin' | 'member'
+  role: WorkspaceRole
   /** Whether it is the workspace that the caller joined first. */
   isDefault: boolean
   /** When it was created. */
@@ -3787,8 +3751,10 @@ export interface WorkspaceMember {
   /** The user's id in your own system. */
   userId: string
   user: UserSummary
-  /** Role in the workspace. */
-  role: 'owner' | 'admin' | 'member'
+  role: WorkspaceRole
   /** When the user joined. */
   joinedAt: string
 }
+
+/** Role in the workspace. */
+export type WorkspaceRole = 'owner' | 'admin' | 'member'

@@ -11,7 +11,11 @@ const name = <S extends z.ZodType>(schema: S) =>
   schema.meta({ description: 'What the key is for.', examples: ['Billing'] })
 
 const scopeNames: [KeyScope, ...KeyScope[]] = ['full', 'read', 'mint']
-const Scope = z.enum(scopeNames)
+const Scope = z.enum(scopeNames).meta({
+  id: 'KeyScope',
+  description: 'What a key may do.',
+  examples: ['full'],
+})
 
 const scopes = <S extends z.ZodType>(schema: S) =>
   schema.meta({

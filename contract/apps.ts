@@ -39,6 +39,11 @@ const settings = {
     }),
   userAdminAccess: z
     .enum(['bearer', 'server'])
+    .meta({
+      id: 'UserAdminAccess',
+      description: 'Who may administer users by a bearer token.',
+      examples: ['server'],
+    })
     .nullable()
     .meta({
       description:

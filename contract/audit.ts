@@ -3,7 +3,11 @@ import * as field from './fields.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 
-const ActorType = z.enum(['operator', 'key', 'user', 'system'])
+const ActorType = z.enum(['operator', 'key', 'user', 'system']).meta({
+  id: 'ActorType',
+  description: 'Who did something.',
+  examples: ['operator'],
+})
 
 /** An entry of the audit log. */
 export const AuditEntry = z

@@ -10,6 +10,7 @@ import { operation } from './operation.ts'
 export const ChannelType = z
   .enum(['messaging', 'group', 'team', 'livestream', 'public', 'private'])
   .meta({
+    id: 'ChannelType',
     description:
       'Who the channel is for. `messaging`: two users. `group`, `private`: its members. ' +
       '`team`: the members of a workspace. `livestream`, `public`: everyone.',

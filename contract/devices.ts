@@ -6,10 +6,11 @@ import { operation } from './operation.ts'
 /** What runs the app on a device. */
 export const DevicePlatform = z
   .enum(['ios', 'android', 'relay'])
-  .meta({ description: 'What runs the app.', examples: ['android'] })
+  .meta({ id: 'DevicePlatform', description: 'What runs the app.', examples: ['android'] })
 
 /** Which service delivers pushes to a device. */
 export const DeviceProvider = z.enum(['fcm', 'apns', 'relay']).meta({
+  id: 'DeviceProvider',
   description:
     'Which service delivers the push: `fcm` (Android), `apns` (iOS), `relay` (cross-platform ' +
     'mobile).',

@@ -47,9 +47,13 @@ export const ErrorBody = z
         code: z
           // Object.keys loses the literal names.
           .enum(Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]])
-          .meta({ description: 'What went wrong, for programs.', examples: ['NOT_FOUND'] }),
+          .meta({
+            id: 'ErrorCode',
+            description: 'What went wrong, for programs.',
+            examples: ['NOT_FOUND'],
+          }),
       })
       .meta({ description: 'The error.' }),
   })
-  .meta({ id: 'Error', description: 'The body of every error response.' })
+  .meta({ id: 'ApiError', description: 'The body of every error response.' })
 export type ErrorBody = z.infer<typeof ErrorBody>

@@ -34,7 +34,8 @@ export const text = ({ min = 0, max }: { min?: number; max: number }) =>
       `expected at most ${max} characters`,
     )
     .refine(isStorable, 'expected text without NUL and lone surrogates')
-    .meta({ maxLength: max })
+    // Generators do not know lone surrogates.
+    .meta({ maxLength: max, pattern: '^[^\\u0000]*$' })
 
 /** An absolute http or https URL. */
 export const url = () =>
@@ -81,6 +82,8 @@ export const deliveryId = () =>
 export const systemUserId = 'parley.system'
 
 const USER_ID = new RegExp(`^[!-.0-~]{1,${limits.userIdLength}}$`)
+/** The same without "." and "..", which are steps in paths, for engines without look-ahead. */
+const USER_ID_PATTERN = '^([!-,\\-0-~]|\\.[!-,\\-0-~]|\\.\\.[!-.0-~])[!-.0-~]*$'
 const isNoPathStep = (value: string) => value !== '.' && value !== '..'
 export const isUserId = (value: string) => USER_ID.test(value) && isNoPathStep(value)
 /** A user's id in the customer's own system. */
@@ -92,7 +95,13 @@ export const userId = () =>
       `expected 1 to ${limits.userIdLength} printable ASCII characters without space and slash`,
     )
     .refine(isNoPathStep, 'expected something other than "." and ".."')
-    .meta({ description: "The user's id in your own system.", examples: ['ana'] })
+    .meta({
+      description: "The user's id in your own system.",
+      examples: ['ana'],
+      minLength: 1,
+      maxLength: limits.userIdLength,
+      pattern: USER_ID_PATTERN,
+    })
 
 /** The database refuses times with any number of digits, and has no year 0. */
 export const timestamp = () =>
@@ -166,11 +175,13 @@ export const ownUserId = () =>
     .meta({ description: "The user's id in your own system.", examples: ['ana'] })
 
 /** The output of operations that return nothing else. */
-export const Success = z.object({
-  success: z
-    .boolean()
-    .meta({ description: 'Always true: a failure is an error response.', examples: [true] }),
-})
+export const Success = z
+  .object({
+    success: z
+      .boolean()
+      .meta({ description: 'Always true: a failure is an error response.', examples: [true] }),
+  })
+  .meta({ id: 'Success', description: 'The call was carried out.' })
 
 export const settingsVersion = () =>
   z.int().meta({

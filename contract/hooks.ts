@@ -12,6 +12,7 @@ const url = field.url().meta({
   examples: ['https://shop.example.com/before-send'],
 })
 const onError = z.enum(['allow', 'deny']).meta({
+  id: 'OnHookError',
   description:
     'What becomes of a message if no usable answer comes in time: it is stored as it is ' +
     '(`allow`), or refused with FORBIDDEN (`deny`).',
@@ -34,7 +35,7 @@ const BeforeSendHook = z
     description: 'An endpoint that judges the messages of an app before they are stored.',
   })
 
-const { channelId, text, attachments, parentId, custom, silent, clientId } =
+const { channelId, text, attachments, parentId, quotedMessageId, custom, silent, clientId } =
   messages.send.input.shape
 /** What the endpoint is asked: the body of its requests. */
 export const BeforeSendQuestion = z
@@ -49,6 +50,7 @@ export const BeforeSendQuestion = z
         text,
         attachments: messages.send.output.shape.attachments,
         parentId,
+        quotedMessageId,
         custom,
         silent,
         clientId,

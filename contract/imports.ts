@@ -115,6 +115,12 @@ const MessageRecord = z
     parentId: messageId()
       .optional()
       .meta({ description: 'The message that this one replies to.', examples: ['m-16'] }),
+    quotedMessageId: messageId()
+      .optional()
+      .meta({
+        description: 'The message that this one quotes; ignored if it is not there.',
+        examples: ['m-15'],
+      }),
     silent: z.boolean().optional().meta({ description: 'Whether it counts in no unread count.' }),
     custom: customData({ title: 'CustomMessage' }).optional(),
     createdAt: past('When it was sent.'),

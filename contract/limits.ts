@@ -78,6 +78,8 @@ export const limits = {
   customData: { bytes: 8 * 1024, depth: 10 },
   mimeTypeLength: 255,
   textLength: 10_000,
+  /** How much of a message a quote shows. */
+  quotedTextLength: 200,
   linkPreviews: 3,
   linkPreview: { titleLength: 300, descriptionLength: 1_000, siteNameLength: 100 },
   attachments: 30,

@@ -8,7 +8,7 @@ import { UserSummary } from './users.ts'
 /** What a member may do: owners everything, moderators edit the channel and remove members. */
 export const Role = z
   .enum(['owner', 'moderator', 'member'])
-  .meta({ description: 'Role in the channel.', examples: ['member'] })
+  .meta({ id: 'Role', description: 'Role in the channel.', examples: ['member'] })
 export type Role = z.infer<typeof Role>
 
 /** A user in a channel. */

@@ -8,6 +8,7 @@ import { grouped, limits } from './limits.ts'
 
 /** The kind of a message: written by a user, or sent by the backend itself. */
 export const MessageType = z.enum(['regular', 'system']).meta({
+  id: 'MessageType',
   description: '`regular`: somebody wrote it. `system`: the backend says what happened.',
   examples: ['regular'],
 })
@@ -39,6 +40,10 @@ export const emptyContent = {
 export const draftFields = {
   ...content,
   parentId: field.messageId().optional().meta({ description: 'The message to reply to.' }),
+  quotedMessageId: field
+    .messageId()
+    .optional()
+    .meta({ description: 'The message to quote, of the same channel.' }),
   custom: customData({ title: 'CustomMessage' }).optional(),
   type: MessageType.optional().meta({
     description: '`regular` for users, `system` for the backend: the only ones they may send.',

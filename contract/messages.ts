@@ -14,6 +14,7 @@ import {
   MessageType,
 } from './message-drafts.ts'
 import { operation } from './operation.ts'
+import { QuotedMessage } from './quotes.ts'
 import { UserSummary } from './users.ts'
 
 /** One emoji on a message and the users who reacted with it. */
@@ -69,6 +70,11 @@ export const Message = z
       .messageId()
       .nullable()
       .meta({ description: 'For a reply: the root message of its thread.', examples: [null] }),
+    quotedMessage: QuotedMessage.optional().meta({
+      description:
+        'Present if it quotes a message: that one as it is now, and in an event as it was then. ' +
+        'What happens to it later is in its own events: clients change their quotes by them.',
+    }),
     replyCount: z.int().meta({
       description: 'How many replies the thread of this message has, without deleted ones.',
       examples: [0],
@@ -143,8 +149,12 @@ export const messages = {
       .object({
         channelId: field.channelId(),
         limit: field.pageSize(limits.page.messages),
-        before: cursor('Return the messages just older than this one.'),
-        after: cursor('Return the messages just newer than this one.'),
+        before: cursor(
+          'Return the messages just older than this one. Not with `after` or `since_seq`.',
+        ),
+        after: cursor(
+          'Return the messages just newer than this one. Not with `before` or `since_seq`.',
+        ),
         since_seq: z
           .int()
           .min(0)
@@ -153,7 +163,7 @@ export const messages = {
           .meta({
             description:
               'Return the next messages with a greater `seq`, including tombstones of deleted ' +
-              'ones. 0 starts at the first message.',
+              'ones. 0 starts at the first message. Not with `before` or `after`.',
             examples: [0],
           }),
       })
@@ -190,8 +200,8 @@ export const messages = {
       'replies, or with a cursor those before or after it.',
     input: MessageRef.extend({
       limit: field.pageSize(limits.page.messages),
-      before: cursor('Return the replies just older than this one.'),
-      after: cursor('Return the replies just newer than this one.'),
+      before: cursor('Return the replies just older than this one. Not with `after`.'),
+      after: cursor('Return the replies just newer than this one. Not with `before`.'),
     }).refine((query) => query.before === undefined || query.after === undefined, {
       error: 'expected at most one of before and after',
       path: ['before'],

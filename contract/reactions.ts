@@ -16,7 +16,13 @@ export const Emoji = field
   )
   .refine((value) => !/[\s\p{Cc}]/u.test(value), 'expected no spaces and control characters')
   .refine((value) => value !== '.' && value !== '..', 'expected something other than "." and ".."')
-  .meta({ description: 'The emoji.', examples: ['👍'] })
+  .meta({
+    description:
+      `The emoji, or a short word: at most ${limits.emojiBytes} bytes of UTF-8 in NFC, without ` +
+      'spaces and control characters; not "." or "..".',
+    examples: ['👍'],
+    pattern: '^[^\\s\\u0000-\\u001f\\u007f-\\u009f]+$',
+  })
 
 const Ref = MessageRef.extend({ emoji: Emoji })
 const Result = field.Success.extend({

@@ -65,10 +65,10 @@ export const profileFields = {
 }
 
 /** One user of `POST /api/users/sync`. */
-export const UserRow = z
+export const UserInput = z
   .object({ id: field.ownUserId(), ...profileFields })
-  .meta({ id: 'UserRow', description: 'One user of a synchronisation.' })
-export type UserRow = z.infer<typeof UserRow>
+  .meta({ id: 'UserInput', description: 'One user of a synchronisation.' })
+export type UserInput = z.infer<typeof UserInput>
 
 const RowError = z.object({
   id: z
@@ -83,7 +83,7 @@ const RowError = z.object({
 /** A valid row, or what is wrong with it: one bad row does not reject the others. */
 const lenientRow = z
   .union([
-    UserRow.transform((user) => ({ user })),
+    UserInput.transform((user) => ({ user })),
     z.unknown().transform((row) => ({ error: rowError(row) })),
   ])
   .meta({
@@ -97,12 +97,12 @@ const lenientRow = z
     },
   })
 // For callers the input is a row. Other values pass too: each row is judged alone.
-const LenientRow = lenientRow as unknown as z.ZodType<z.output<typeof lenientRow>, UserRow>
+const LenientRow = lenientRow as unknown as z.ZodType<z.output<typeof lenientRow>, UserInput>
 
 const RowId = z.object({ id: z.string().nullable().catch(null) }).catch({ id: null })
 function rowError(row: unknown): z.infer<typeof RowError> {
   const { id } = RowId.parse(row)
-  return { id, message: formatIssues(UserRow.safeParse(row).error?.issues ?? []) }
+  return { id, message: formatIssues(UserInput.safeParse(row).error?.issues ?? []) }
 }
 
 const Ref = z.object({ userId: field.userId() })

@@ -39,6 +39,11 @@ export const Webhook = z
     }),
     disabledReason: z
       .enum(['failing', 'gone'])
+      .meta({
+        id: 'WebhookDisabledReason',
+        description: 'Why the server disabled a webhook.',
+        examples: ['gone'],
+      })
       .nullable()
       .meta({
         description:

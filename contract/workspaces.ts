@@ -8,7 +8,7 @@ import { UserSummary } from './users.ts'
 export const workspaceRoles = ['owner', 'admin', 'member'] as const
 export const WorkspaceRole = z
   .enum(workspaceRoles)
-  .meta({ description: 'Role in the workspace.', examples: ['member'] })
+  .meta({ id: 'WorkspaceRole', description: 'Role in the workspace.', examples: ['member'] })
 export type WorkspaceRole = z.infer<typeof WorkspaceRole>
 
 const name = <S extends z.ZodType>(schema: S) =>

@@ -231,7 +231,7 @@ function serve(
     guardSocket,
     timings: realtime.node.timings,
   })
-  serveDocs(app, { hasPage: http.hasDocsPage })
+  serveDocs(app, { hasPage: http.hasDocsPage, wsUrl: urls.wsUrl })
   if (http.hasConsole && adminKey !== undefined)
     serveConsole(app, calls, { adminKey, publicUrl: urls.publicUrl })
   const mintToken = calls.tokens.create?.call

@@ -58,6 +58,26 @@ test('a send takes two round trips to the database: lock and read, write and com
   ])
 })
 
+test('a message that quotes another costs one read more, in the same round trips', async () => {
+  const { ana, channelId } = await newTalk()
+  const { id: quotedMessageId } = await ana.messages.send({ channelId, text: 'Soup?' })
+  const quoting = () => ana.messages.send({ channelId, text: 'Yes', quotedMessageId })
+  await quoting()
+  expect(await tripsOf(quoting)).toEqual([
+    [
+      expect.stringMatching(/^begin$/),
+      expect.stringMatching(/for no key update skip locked/),
+      expect.stringMatching(/last_seq/),
+      expect.stringMatching(/from messages quoted/),
+    ],
+    [
+      expect.stringMatching(/insert into messages/),
+      expect.stringMatching(/insert into events/),
+      expect.stringMatching(/^commit$/),
+    ],
+  ])
+})
+
 test('a send takes and writes the same in an app with webhooks', async () => {
   const { send } = await newTalk()
   // When users were last active is written now and then.

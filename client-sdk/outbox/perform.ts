@@ -59,11 +59,12 @@ export async function sendAll(
   })
 }
 
-const draftOf = ({ clientId, text, attachments, parentId }: Outgoing) => ({
+const draftOf = ({ clientId, text, attachments, parentId, quotedMessageId }: Outgoing) => ({
   clientId,
   text,
   attachments,
   ...(parentId === undefined ? {} : { parentId }),
+  ...(quotedMessageId === undefined ? {} : { quotedMessageId }),
 })
 
 function toError({ code, message, retryAfterSeconds }: BatchError) {

@@ -1,8 +1,10 @@
+import type { ChatMessage } from '@parley/client'
 import { useTyping } from '@parley/client/react'
 import {
   type FormEvent,
   type KeyboardEvent,
   type RefObject,
+  useEffect,
   useId,
   useLayoutEffect,
   useRef,
@@ -12,6 +14,7 @@ import { EmojiButton } from './emoji.tsx'
 import { formatOnKey } from './formatting.ts'
 import { Icon } from './icons.tsx'
 import { MentionList, useMentions } from './mentions.tsx'
+import { ComposerQuote } from './quoted-message.tsx'
 import { useSession } from './session.ts'
 
 type Props = {
@@ -20,17 +23,24 @@ type Props = {
   channelId: string
   label: string
   hasFocus?: boolean
+  /** The message that this one quotes. */
+  quoted?: ChatMessage | undefined
+  onUnquote?: () => void
   onSend: (text: string) => void
 }
 
 /** A message being written: Enter sends, Shift+Enter starts a line, @ offers members. */
-export function Composer({ draftKey, channelId, label, hasFocus = false, onSend }: Props) {
+export function Composer(props: Props) {
+  const { draftKey, channelId, label, hasFocus = false, quoted, onUnquote, onSend } = props
   const [text, change] = useDraft(draftKey)
   const { keystroke } = useTyping(channelId)
   const field = useRef<HTMLTextAreaElement>(null)
   const listId = useId()
   const mentions = useMentions(field, { text, onChange: change })
   useGrowingHeight(field, text)
+  useEffect(() => {
+    if (quoted) field.current?.focus()
+  }, [quoted])
 
   const send = () => {
     if (text.trim() === '') return
@@ -39,6 +49,7 @@ export function Composer({ draftKey, channelId, label, hasFocus = false, onSend 
   }
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (event.nativeEvent.isComposing || mentions.onKeyDown(event) || formatOnKey(event)) return
+    if (event.key === 'Escape' && quoted) return onUnquote?.()
     if (event.key !== 'Enter' || event.shiftKey) return
     event.preventDefault()
     send()
@@ -57,6 +68,7 @@ export function Composer({ draftKey, channelId, label, hasFocus = false, onSend 
         field.current?.focus()
       }}
     >
+      {quoted && <ComposerQuote quoted={quoted} onClose={onUnquote} />}
       {mentions.matches.length > 0 && <MentionList id={listId} mentions={mentions} />}
       <textarea
         ref={field}

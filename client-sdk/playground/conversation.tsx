@@ -1,4 +1,4 @@
-import type { Channel, MessagesSnapshot } from '@parley/client'
+import type { Channel, ChatMessage, MessagesSnapshot } from '@parley/client'
 import { type MessageActions, useMembers, useMessages } from '@parley/client/react'
 import { useCallback, useState } from 'react'
 import { ChannelHeader } from './channel-header.tsx'
@@ -23,6 +23,7 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
   const [actions] = useState(() => actionsOf(messages))
   const { items: members } = useMembers(channel.id)
   const [drawer, setDrawer] = useState<OpenDrawer>()
+  const [quoted, setQuoted] = useState<ChatMessage>()
   const [isInviting, setInviting] = useState(false)
   /** The message to scroll to. A new object scrolls there again. */
   const [target, setTarget] = useState<{ id: string }>()
@@ -34,6 +35,7 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
     setTarget({ id })
   }
   const openThread = useCallback((parentId: string) => setDrawer({ kind: 'thread', parentId }), [])
+  const unquote = useCallback(() => setQuoted(undefined), [])
   const closeDrawer = useCallback(() => setDrawer(undefined), [])
   const togglePins = () => setDrawer(drawer?.kind === 'pins' ? undefined : { kind: 'pins' })
   const openChannel: OpenChannel = {
@@ -42,6 +44,7 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
     members,
     actions,
     openThread,
+    quote: setQuoted,
     show,
     isThread: false,
   }
@@ -62,7 +65,12 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
             draftKey={channel.id}
             channelId={channel.id}
             label={`Message ${channel.name}`}
-            onSend={(text) => actions.send({ text })}
+            quoted={quoted}
+            onUnquote={unquote}
+            onSend={(text) => {
+              actions.send({ text, quotedMessageId: quoted?.id })
+              unquote()
+            }}
           />
         </section>
         {drawer?.kind === 'thread' && (

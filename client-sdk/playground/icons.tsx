@@ -56,6 +56,7 @@ const shapes = {
   play: <path d="M7 5l11 7-11 7z" />,
   plug: <path d="M9 3v5M15 3v5M6 8h12v3a6 6 0 0 1-12 0zM12 17v4" />,
   plus: <path d="M12 5v14M5 12h14" />,
+  quote: <path d="M5 17V7h5v6l-3 4zM14 17V7h5v6l-3 4z" />,
   reply: <path d="M9 6l-6 6 6 6M3 12h11a6 6 0 0 1 6 6v1" />,
   retry: <path d="M4 12a8 8 0 1 1 2.5 5.800M4 19v-5h5" />,
   send: <path d="M4 12l16-8-5 16-4-6z" />,

@@ -15,12 +15,9 @@ type Props = {
 }
 
 /** The buttons for what the user can do with a message. */
-export function MessageTools({
-  message: { id, parentId, pinned, userId, createdAt },
-  onMode,
-  onHold,
-}: Props) {
-  const { actions, me, openThread, isThread } = useOpenChannel()
+export function MessageTools({ message, onMode, onHold }: Props) {
+  const { id, parentId, pinned, userId, createdAt } = message
+  const { actions, me, openThread, quote, isThread } = useOpenChannel()
   const { attempt } = useToasts()
   const isMine = userId === me
   return (
@@ -38,6 +35,9 @@ export function MessageTools({
           icon="reply"
           onClick={() => openThread(parentId ?? id)}
         />
+      )}
+      {!isThread && (
+        <IconButton size={17} label="Quote" icon="quote" onClick={() => quote(message)} />
       )}
       <IconButton
         size={17}

@@ -11,6 +11,7 @@ import { MessageText } from './message-text.tsx'
 import { MessageTools } from './message-tools.tsx'
 import { useLoadedMessage, useOpenChannel } from './open-channel.ts'
 import { LinkPreviews } from './previews.tsx'
+import { QuotedMessage } from './quoted-message.tsx'
 import { Reactions } from './reactions.tsx'
 import type { ActiveMessage } from './use-active-message.ts'
 
@@ -61,6 +62,7 @@ export const MessageRow = memo(function MessageRow(props: Props) {
       <div className="message-main">
         {!isGrouped && <MessageHeader message={message} />}
         {message.parentId && <Quote parentId={message.parentId} />}
+        {message.quotedMessage && <QuotedMessage quoted={message.quotedMessage} />}
         {mode === 'edit' ? (
           <Editor message={message} onClose={() => setMode(undefined)} />
         ) : (

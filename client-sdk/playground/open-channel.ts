@@ -1,4 +1,4 @@
-import { type Channel, type Member, select } from '@parley/client'
+import { type Channel, type ChatMessage, type Member, select } from '@parley/client'
 import { type MessageActions, useChat, useStore } from '@parley/client/react'
 import { createContext, useContext, useMemo } from 'react'
 
@@ -9,6 +9,8 @@ export type OpenChannel = {
   members: readonly Member[]
   actions: MessageActions
   openThread: (messageId: string) => void
+  /** Quotes a message in the next one. */
+  quote: (message: ChatMessage) => void
   /** Scrolls to a message, and loads it first if necessary. */
   show: (messageId: string) => void
   /** Whether this is the inside of a thread. */

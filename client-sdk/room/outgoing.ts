@@ -10,6 +10,8 @@ export type Draft = {
   text: string
   attachments?: Attachment[] | undefined
   parentId?: string | undefined
+  /** The message to quote. */
+  quotedMessageId?: string | undefined
   clientId?: string | undefined
 }
 /** A message that was passed to `send`. */
@@ -27,7 +29,7 @@ export type OutgoingMessage = {
 
 /** Puts a message into the outbox, unless it is there already, and returns a handle of it. */
 export function sendThroughOutbox(
-  { text, attachments = [], parentId, clientId = newId() }: Draft,
+  { text, attachments = [], parentId, quotedMessageId, clientId = newId() }: Draft,
   { outbox, channelId, me }: { outbox: Outbox; channelId: string; me: UserSummary },
 ): OutgoingMessage {
   const outgoing = {
@@ -37,6 +39,7 @@ export function sendThroughOutbox(
     text,
     attachments,
     ...(parentId === undefined ? {} : { parentId }),
+    ...(quotedMessageId === undefined ? {} : { quotedMessageId }),
   }
   const entry = outbox.get(clientId) ?? outbox.add(outgoing)
   return {

@@ -3,11 +3,12 @@ import type { ChannelEvent } from '../events.ts'
 import type { ChannelEvents, Message, Reaction } from '../types.ts'
 import { applyDelta, keepGrown, spliceEarly } from './growing.ts'
 import { updatePins } from './pins.ts'
+import { changeIn, updateQuotes } from './quotes.ts'
 import { type ChannelState, type ChatMessage, type ReadPosition, toChatMessage } from './state.ts'
 
 /** The state after an event. One that is already included, by its rev, changes nothing. */
 export function applyEvent(state: ChannelState, event: ChannelEvent, me: string): ChannelState {
-  const next = reduce(state, event, me)
+  const next = updateQuotes(state, reduce(state, event, me), changeIn(event))
   return event.rev !== undefined && event.rev > next.rev ? { ...next, rev: event.rev } : next
 }
 
@@ -90,7 +91,8 @@ export function upsertMessages(state: ChannelState, messages: readonly Message[]
     // At the same rev it may still differ: in profiles, and in fields that events omit.
     known.set(message.id, keepIfEqual(known.get(message.id) ?? next, next, isDeepEqual))
   }
-  return updatePins(spliceEarly({ ...state, messages: known }), current, { areFetched: true })
+  const stored = updateQuotes(state, { ...state, messages: known })
+  return updatePins(spliceEarly(stored), current, { areFetched: true })
 }
 
 function updateMessage(

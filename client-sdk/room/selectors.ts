@@ -1,6 +1,7 @@
 import { isOutgoing, type OutboxEntry, type OutgoingEntry } from '../outbox/entry.ts'
 import type { Channel, UserSummary } from '../types.ts'
 import { type OptimisticUpdate, withUpdates } from './optimistic.ts'
+import { quoteOf } from './quotes.ts'
 import type { ChannelState, ChatMessage, Timeline } from './state.ts'
 import { visibleMessages, windowOf } from './timeline.ts'
 
@@ -36,7 +37,7 @@ export function selectMessages(
   )
   const shown = new Set(messages.map(({ id }) => id))
   const below = own
-    .map((entry) => stored.get(entry.operation.clientId) ?? unsentMessage(entry, me))
+    .map((entry) => stored.get(entry.operation.clientId) ?? unsentMessage(entry, me, state))
     .map((message) => withUpdates(message, updates))
     .filter(({ id, deletedAt }) => !shown.has(id) && deletedAt === null)
   return [...messages, ...below]
@@ -48,9 +49,15 @@ const unsentMessages = new WeakMap<object, ChatMessage>()
 export function unsentMessage(
   { operation, error, waiting }: OutgoingEntry,
   me: UserSummary,
+  state?: ChannelState,
 ): ChatMessage {
   const known = unsentMessages.get(operation)
-  const isSame = known?.error === error && known?.waiting === waiting && known?.userId === me.id
+  const quoted = state?.messages.get(operation.quotedMessageId ?? '')
+  const isSame =
+    known?.error === error &&
+    known?.waiting === waiting &&
+    known?.userId === me.id &&
+    (quoted === undefined || known.quotedMessage?.rev === quoted.rev)
   if (known && isSame) return known
   const { clientId, channelId, text, attachments, parentId = null, createdAt } = operation
   const message: ChatMessage = {
@@ -61,6 +68,7 @@ export function unsentMessage(
     text,
     attachments,
     parentId,
+    ...(quoted && { quotedMessage: quoteOf(quoted) }),
     createdAt,
     updatedAt: createdAt,
     userId: me.id,

@@ -115,7 +115,7 @@ function queryReader({ path, input }: Operation) {
 }
 
 const fromQuery = (type: z.core.$ZodType, value: string) => {
-  if (type instanceof z.ZodNumber && /^-?\d{1,15}$/.test(value)) return Number(value)
+  if (type instanceof z.ZodNumber && /^-?\d+$/.test(value)) return Number(value)
   if (type instanceof z.ZodBoolean && (value === 'true' || value === 'false'))
     return value === 'true'
   return type instanceof z.ZodArray ? value.split(',') : value

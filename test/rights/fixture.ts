@@ -186,6 +186,7 @@ export async function argsFor(
     messageIds: () => [messageId],
     messages: () => [{ text: 'New', clientId: randomUUID(), parentId: messageId }],
     parentId: () => messageId,
+    quotedMessageId: () => messageId,
     before: () => messageId,
     after: () => messageId,
     channels: () => ({ [channelId]: 0 }),

@@ -40,6 +40,7 @@ const idNames = new RegExp(
   `^(${[
     'userId|memberId|messageId|userIds|memberIds|messageIds|parentId|before|after|users|channels',
     'channelId|workspaceId|inviteId|deviceId|appId|keyId|jobId|webhookId|deliveryId',
+    'quotedMessageId',
   ].join('|')})$`,
 )
 /** The operator names an app, and nothing that belongs to it. */
@@ -60,7 +61,7 @@ const idFields = operations.flatMap(([id, op]) =>
 /** Ids of something that belongs to what another id of the same call refers to. */
 const nestedIdFields = idFields.filter(
   ({ id, field }) =>
-    /^(messageId|messageIds|parentId|before|after|inviteId)$/.test(field) ||
+    /^(messageId|messageIds|parentId|quotedMessageId|before|after|inviteId)$/.test(field) ||
     (field === 'userId' && /^(members|workspaces)/.test(id)),
 )
 

@@ -34,6 +34,7 @@ type CompilerOptions = {
   jsx?: string
   types?: string[]
   skipLibCheck?: boolean
+  exactOptionalPropertyTypes?: boolean
 }
 /** How packages are found: as Node.js does it, or as bundlers do. */
 export const nodeStyle = { module: 'nodenext', moduleResolution: 'nodenext' }

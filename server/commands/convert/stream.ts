@@ -142,7 +142,13 @@ const messageOf = (message: Entity): Records => {
       'shadowed',
       'thread_participants',
     ],
-    ...['show_in_channel', 'quoted_message', 'i18n', 'message_text_updated_at'],
+    ...[
+      'show_in_channel',
+      'quoted_message',
+      'quoted_message_id',
+      'i18n',
+      'message_text_updated_at',
+    ],
   ]
   const reactions = listOf(message.reactions ?? message.latest_reactions)
   const record = given({
@@ -154,6 +160,7 @@ const messageOf = (message: Entity): Records => {
     text: textOf(message.text),
     attachments: listOf(message.attachments).flatMap(attachmentOf),
     parentId: textOf(message.parent_id),
+    quotedMessageId: textOf(message.quoted_message_id),
     silent: message.silent === true ? true : undefined,
     createdAt,
     editedAt: timeOf(message.message_text_updated_at),

@@ -44,6 +44,8 @@ export const messages = pgTable(
     interrupted: boolean(),
     /** The root of the thread, never another reply. */
     parentId: uuid(),
+    /** The message of this channel that it quotes. */
+    quotedId: uuid(),
     replyCount: integer().notNull().default(0),
     clientId: text(),
     createdAt: createdAt(),
@@ -67,6 +69,7 @@ export const messages = pgTable(
       .concurrently()
       .where(sql`num_nulls(deleted_at) = 1`),
     index().on(t.parentId, t.seq).where(sql`parent_id is not null`),
+    index('messages_quoting').on(t.quotedId).concurrently().where(sql`quoted_id is not null`),
     // No reference to the user: to delete one, PostgreSQL would look for it in all messages.
     referencesChannel(t).onDelete('cascade'),
   ],

@@ -147,7 +147,7 @@ function refsOf(record: Read['record']): Refs {
       return {
         channels: [record.channelId],
         users: [record.userId],
-        messages: [record.id, record.parentId],
+        messages: [record.id, record.parentId, record.quotedMessageId],
       }
     case 'reaction':
     case 'pin':

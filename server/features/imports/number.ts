@@ -102,7 +102,7 @@ const insertDue = (db: Tx, query: DueQuery) => db<Numbered[]>`
     insert into messages (
       id, app_id, channel_id, user_id, seq, rev, author_seq,
       text, mentions, attachments, custom,
-      type, silent, parent_id,
+      type, silent, parent_id, quoted_id,
       created_at, updated_at, edited_at, deleted_at
     )
     select
@@ -115,6 +115,7 @@ const insertDue = (db: Tx, query: DueQuery) => db<Numbered[]>`
       case when is_deleted then '[]' else "row" -> 'attachments' end,
       case when not is_deleted then nullif("row" -> 'custom', 'null') end,
       "row" ->> 'type', ("row" ->> 'silent')::boolean, ("row" ->> 'parentId')::uuid,
+      ("row" ->> 'quotedId')::uuid,
       created_at, coalesce(("row" ->> 'editedAt')::timestamptz, created_at),
       case when not is_deleted then ("row" ->> 'editedAt')::timestamptz end,
       case when is_deleted then now() end

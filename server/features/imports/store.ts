@@ -153,9 +153,17 @@ export function waitingMessage(
       attachments,
       custom: isEmpty(custom) ? null : custom,
       parentId: messages.get(id)?.parentId ?? null,
+      quotedId: quotedIn({ messages, ...facts }, record),
       editedAt,
     },
   }
+}
+
+/** The message that another one quotes; none if it is not there: it may have been deleted. */
+function quotedIn(facts: Facts, { channelId, quotedMessageId }: Read<'message'>['record']) {
+  if (quotedMessageId === undefined) return null
+  const id = facts.messageId(quotedMessageId)
+  return facts.messages.get(id)?.channelId === facts.channelId(channelId) ? id : null
 }
 
 const isEmpty = (custom: object | null) => custom === null || Object.keys(custom).length === 0

@@ -88,7 +88,7 @@ const isPushed = ({ type }: Message, silent: boolean | undefined) =>
   type === 'system' ? silent === false : !silent
 
 const newMessage = (
-  { author, command, rootId, now }: SendFacts,
+  { author, command, rootId, quoted, now }: SendFacts,
   { id, channelId, seq, rev }: MessageIdentity,
 ): Message => ({
   id,
@@ -106,6 +106,7 @@ const newMessage = (
   ...((command.caller.userId === null || command.input.silent) && { silent: true }),
   ...(command.input.streaming && { streaming: true }),
   parentId: rootId,
+  ...(quoted && { quotedMessage: quoted }),
   replyCount: 0,
   pinned: false,
   clientId: command.input.clientId ?? null,

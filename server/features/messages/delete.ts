@@ -110,6 +110,22 @@ const writeTombstones = (db: Tx, tombstones: { id: string }[], threads: Thread[]
     from deleted
     where e.message_id = deleted.id
   ),
+  quotes as (
+    update events e
+    set envelope = jsonb_set(
+      e.envelope::jsonb,
+      '{payload,message,quotedMessage}',
+      e.envelope::jsonb #> '{payload,message,quotedMessage}' || jsonb_build_object(
+        'rev', deleted.rev, 'text', '', 'attachmentCount', 0, 'attachmentType', null,
+        'deletedAt', deleted."deletedAt"
+      )
+    )::text
+    from deleted
+    join messages msg on msg.quoted_id = deleted.id
+    where e.message_id = msg.id
+      and e.type in ('message.new', 'message.updated')
+      and msg.id not in (select id from deleted)
+  ),
   threads as (
     update messages msg
     set reply_count = thread."replyCount", rev = thread.rev

@@ -30,14 +30,14 @@ export function insertMessages(db: Tx, { messages, threads, markers }: Batch) {
       id, app_id, channel_id, user_id, seq, rev, author_seq,
       text, mentions, attachments, custom,
       type, silent, streaming,
-      parent_id, client_id,
+      parent_id, quoted_id, client_id,
       created_at, updated_at
     )
     select
       id, ${appId}::uuid, channel_id, user_id, seq, rev, author_seq,
       text, mentions::text[], attachments::jsonb, custom::jsonb,
       type, silent = 1, streaming = 1,
-      parent_id, client_id,
+      parent_id, quoted_id, client_id,
       created_at, created_at
     from unnest(
       ${each(({ id }) => id)}::uuid[],
@@ -54,12 +54,13 @@ export function insertMessages(db: Tx, { messages, threads, markers }: Batch) {
       ${each(({ silent }) => (silent ? 1 : null))}::int[],
       ${each(({ streaming }) => (streaming ? 1 : null))}::int[],
       ${each(({ parentId }) => parentId)}::uuid[],
+      ${each(({ quotedMessage }) => quotedMessage?.id ?? null)}::uuid[],
       ${each(({ clientId }) => clientId)}::text[],
       ${each(({ createdAt }) => createdAt)}::timestamptz[]
     ) as message (
       id, channel_id, user_id, seq, rev, author_seq,
       text, mentions, attachments, custom, type, silent, streaming,
-      parent_id, client_id, created_at
+      parent_id, quoted_id, client_id, created_at
     )`
 }
 

@@ -1,4 +1,4 @@
-import type { contract, Message } from '@parley/contract'
+import type { contract, Message, QuotedMessage } from '@parley/contract'
 import type { LockedCounters } from '../../core/event-buffer.ts'
 import type { Command } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
@@ -6,6 +6,7 @@ import { pipelined } from '../../db/pipelined.ts'
 import type { ChannelRow, MemberRow } from '../../db/rows.ts'
 import { lockChannels } from '../access.ts'
 import { SYSTEM_USER } from '../system-user.ts'
+import { findQuoted, selectQuotable } from './quotes.ts'
 
 export type SendCommand = Command<typeof contract.messages.send>
 
@@ -23,6 +24,8 @@ export type SendFacts = {
   earlierId: string | null
   rootId: string | null
   rootReplyCount: number
+  /** The message that it quotes; null if there is none in the channel. */
+  quoted: QuotedMessage | null
   /**
    * One time for the batch, and never before the channel's last message, whatever the clock does.
    */
@@ -42,10 +45,12 @@ export async function readFacts(
 ): Promise<SendFacts[]> {
   const appId = commands[0]?.caller.appId ?? ''
   const channelIds = [...new Set(commands.map(({ input }) => input.channelId))]
-  const [locked, rows] = await pipelined([
+  const [locked, rows, quotable] = await pipelined([
     lockChannels(db, appId, channelIds, { mayWait }),
     selectFacts(db, appId, commands),
+    selectQuotable(db, appId, commands),
   ])
+  const quotedIn = findQuoted(quotable)
   const lockedIds = new Set(locked.map(({ id }) => id))
   const inOrder = rows.toSorted((a, b) => a.ordinal - b.ordinal)
   return inOrder.map((row) => {
@@ -63,6 +68,7 @@ export async function readFacts(
       earlierId: row.earlierId,
       rootId: row.rootId,
       rootReplyCount: row.rootReplyCount,
+      quoted: quotedIn(command),
       now: row.now,
       isContended: channel !== null && !lockedIds.has(channel.id),
     }
@@ -81,7 +87,7 @@ const channelOf = ({
     : { id: channelId, isLocked: true, type, lastSeq, rev, frozen }
 
 /** Plain columns: to make JSON of a row, and to read it, costs more than to find the row. */
-type FactsRow = Omit<SendFacts, 'command' | 'isContended' | 'channel' | 'author'> & {
+type FactsRow = Omit<SendFacts, 'command' | 'isContended' | 'channel' | 'author' | 'quoted'> & {
   ordinal: number
   /** Null if there is no such channel. */
   channelId: string | null

@@ -80,6 +80,9 @@ function decide(
   if (command.input.parentId !== undefined && facts.rootId === null) {
     return refuse('NOT_FOUND', 'Parent message not found')
   }
+  if (command.input.quotedMessageId !== undefined && facts.quoted === null) {
+    return refuse('NOT_FOUND', 'Quoted message not found')
+  }
   if (isBackend) return append(facts, channel)
   if (channel.frozen) return refuse('FORBIDDEN', 'The channel is frozen')
   return role === null ? { error: joinFirst(command) } : append(facts, channel)

@@ -1,12 +1,20 @@
-import { limits, type Message } from '@parley/contract'
+import { limits, type Message, type QuotedMessage } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { timeInJson } from '../../db/value-types.ts'
 import { SYSTEM_USER } from '../system-user.ts'
 import { publicFields, userSummary } from '../users/view.ts'
+import { quotedMessage, toQuoted } from './quote-view.ts'
 
 /** A message as it is read; the last two columns are null where it is not pinned. */
-type OptionalField = 'linkPreviews' | 'custom' | 'silent' | 'streaming' | 'interrupted'
+type OptionalField =
+  | 'quotedMessage'
+  | 'linkPreviews'
+  | 'custom'
+  | 'silent'
+  | 'streaming'
+  | 'interrupted'
 type MessageView = Omit<Message, OptionalField | 'pinned'> & {
+  quotedMessage: QuotedMessage | null
   linkPreviews: Message['linkPreviews'] | null
   custom: NonNullable<Message['custom']> | null
   silent: boolean | null
@@ -117,6 +125,7 @@ const viewColumns = (db: Tx, viewer: string | Fragment | null) => db`
     when msg.type = 'system' then ${summaryOfSystem(db)}
     else ${summaryOfAuthor(db)}
   end as "user",
+  ${quotedMessage(db)} as "quotedMessage",
   ${reactionsOfMessage(db, viewer)} as reactions`
 
 /**
@@ -210,6 +219,7 @@ export function toMessage(view: MessageView): Message {
     editedAt: view.editedAt,
     deletedAt: view.deletedAt,
   }
+  if (view.quotedMessage) message.quotedMessage = toQuoted(view.quotedMessage)
   if (view.custom) message.custom = view.custom
   if (view.silent) message.silent = true
   if (view.streaming !== null) message.streaming = view.streaming

@@ -185,7 +185,8 @@ export const exportParts: Part[] = [
         and msg.seq > ${afterSeq}
       order by msg.seq`,
     data: db`jsonb_build_object(
-      'id', msg.id, 'channelId', msg.channel_id, 'seq', msg.seq, 'parentId', msg.parent_id,
+      'id', msg.id, 'channelId', msg.channel_id, 'seq', msg.seq,
+      'parentId', msg.parent_id, 'quotedMessageId', msg.quoted_id,
       'text', msg.text, 'mentions', msg.mentions, 'attachments', msg.attachments,
       'custom', msg.custom, 'clientId', msg.client_id,
       'createdAt', ${isoTime(db, db`msg.created_at`)},

@@ -1,11 +1,11 @@
-import type { UserRow } from '@parley/contract'
+import type { UserInput } from '@parley/contract'
 import { countActive, isToday } from '../../core/active-users.ts'
 import type { WriteContext } from '../../core/context.ts'
 import { RequiresFirstError } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
 
 /** The fields to set of a user, and whether this shows that the user is active. */
-type UserDraft = UserRow & { isActive?: true }
+type UserDraft = UserInput & { isActive?: true }
 type UpsertedUser = {
   id: string
   name: string

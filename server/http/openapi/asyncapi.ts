@@ -8,19 +8,24 @@ import {
   userEvents,
 } from '@parley/contract'
 import { z } from 'zod'
-import { isRecord, simplifySchema } from './document.ts'
 import { exampleOf, type Schema, type Schemas } from './examples.ts'
+import { capitalised, named, namedParts } from './naming.ts'
+import { isRecord, simplifySchema } from './simplify.ts'
 
-/** The events as an AsyncAPI 3 document: topics, envelopes and payloads, from the contract. */
-function asyncApiDocument() {
+/**
+ * The events as an AsyncAPI 3 document: topics, envelopes and payloads, from the contract. `wsUrl`
+ * is where the server says that its endpoint is.
+ */
+function asyncApiDocument(wsUrl: string) {
+  const { host, pathname, protocol } = new URL(wsUrl)
   const schemas: Schemas = {}
   const channelMessages = {
-    ...messagesOf('channel', { events: channelEvents, isDurable: true }, schemas),
-    ...messagesOf('channel', { events: ephemeralChannelEvents, isDurable: false }, schemas),
+    ...messagesOf({ events: channelEvents, isDurable: true }, schemas),
+    ...messagesOf({ events: ephemeralChannelEvents, isDurable: false }, schemas),
   }
   const userMessages = {
-    ...messagesOf('user', { events: userEvents, isDurable: true }, schemas),
-    ...messagesOf('user', { events: ephemeralUserEvents, isDurable: false }, schemas),
+    ...messagesOf({ events: userEvents, isDurable: true, isOfUser: true }, schemas),
+    ...messagesOf({ events: ephemeralUserEvents, isDurable: false, isOfUser: true }, schemas),
   }
   return {
     asyncapi: '3.0.0',
@@ -32,9 +37,9 @@ function asyncApiDocument() {
     },
     servers: {
       endpoint: {
-        host: '127.0.0.1:5501',
-        pathname: endpointPath,
-        protocol: 'wss',
+        host,
+        pathname,
+        protocol: protocol.slice(0, -1),
         description:
           'Centrifuge client protocol, version 2: JSON, or Protobuf with the WebSocket ' +
           'subprotocol `centrifuge-protobuf`. `POST /tokens` returns the address as `wsUrl`.',
@@ -73,7 +78,7 @@ function asyncApiDocument() {
     },
     components: {
       messages: { ...channelMessages, ...userMessages },
-      schemas,
+      schemas: namedParts(schemas),
       securitySchemes: {
         wsToken: {
           type: 'httpApiKey',
@@ -86,8 +91,9 @@ function asyncApiDocument() {
   }
 }
 
-/** The text of `asyncapi.json`. */
-export const asyncApiJson = () => `${JSON.stringify(asyncApiDocument(), null, 2)}\n`
+/** The text of `asyncapi.json`, for a server with its endpoint at `wsUrl`. */
+export const asyncApiJson = (wsUrl = `ws://127.0.0.1:5501${endpointPath}`) =>
+  `${JSON.stringify(asyncApiDocument(wsUrl), null, 2)}\n`
 
 const introduction = `\
 Events of Parley, for any client of the Centrifuge protocol. The data of each publication is an \
@@ -115,16 +121,16 @@ function topic(
   return { address, ...described, messages: Object.fromEntries(refs) }
 }
 
-type Events = Record<string, z.ZodObject>
+type Events = { events: Record<string, z.ZodObject>; isDurable: boolean; isOfUser?: boolean }
 
-/** The messages of a topic by name; the schemas that they refer to are added to `schemas`. */
-function messagesOf(
-  topicName: string,
-  { events, isDurable }: { events: Events; isDurable: boolean },
-  schemas: Schemas,
-) {
+/**
+ * The messages of a topic by name; the schemas that they refer to are added to `schemas`. Some
+ * events have copies on the topics of users.
+ */
+function messagesOf({ events, isDurable, isOfUser = false }: Events, schemas: Schemas) {
   const messages = Object.entries(events).map(([type, payload]) => {
     const envelope = envelopeSchema(type, payload, schemas)
+    const isCopy = isOfUser && (type in channelEvents || type in ephemeralChannelEvents)
     const message = {
       name: type,
       title: type,
@@ -136,22 +142,33 @@ function messagesOf(
       payload: envelope,
       examples: [{ name: type, payload: exampleOf(envelope, schemas) }],
     }
-    return [`${topicName}.${type}`, message]
+    return [`${isCopy ? 'User' : ''}${capitalised(type)}`, message]
   })
   return Object.fromEntries(messages)
 }
 
-function envelopeSchema(type: string, payload: z.ZodObject, schemas: Schemas) {
+/** The envelope of an event as a component, and its payload as another: copies share them. */
+function envelopeSchema(type: string, payload: z.ZodObject, schemas: Schemas): Schema {
   const envelope = z.object({ type: z.literal(type), payload })
   const {
     $schema: _,
     definitions = {},
+    properties = {},
     ...schema
   } = z.toJSONSchema(envelope, { io: 'output', target: 'draft-7' })
   // zod types the definitions as unknown.
   for (const [name, definition] of Object.entries(definitions as Record<string, object>))
     schemas[name] = relocate(definition)
-  return relocate(schema)
+  const name = capitalised(type)
+  const described = Object(properties.payload)
+  const relocated = relocate({
+    ...schema,
+    properties: {
+      ...properties,
+      payload: { ...described, description: `The payload of \`${type}\`.` },
+    },
+  })
+  return named(relocated, name, schemas, `The event \`${type}\`.`) as Schema // a reference
 }
 
 /** Points references at `components/schemas`, where all messages share the definitions. */

@@ -9,9 +9,12 @@ import { asyncApiJson } from './asyncapi.ts'
  * Serves the documents at /openapi.json and /docs/asyncapi.json. With `hasPage`, also serves a page
  * at /docs to read the first and to try out the operations.
  */
-export function serveDocs(app: FastifyInstance, { hasPage }: { hasPage: boolean }) {
+export function serveDocs(
+  app: FastifyInstance,
+  { hasPage, wsUrl }: { hasPage: boolean; wsUrl: () => string },
+) {
   const openApi = once(loadOpenApiJson)
-  const asyncApi = once(asyncApiJson)
+  const asyncApi = once(() => asyncApiJson(wsUrl()))
   app.get('/openapi.json', async (_, reply) => reply.type(JSON_TYPE).send(await openApi()))
   app.get('/docs/asyncapi.json', (_, reply) => reply.type(JSON_TYPE).send(asyncApi()))
   if (!hasPage) return

@@ -16,6 +16,7 @@ import {
 import { z } from 'zod'
 import { requestBodyOf } from './bodies.ts'
 import { exampleOf, type Schema, type Schemas } from './examples.ts'
+import { namedParts, withNames } from './naming.ts'
 import {
   errorAnswers,
   headers,
@@ -23,6 +24,7 @@ import {
   sharedResponses,
   successResponse,
 } from './responses.ts'
+import { isRecord, simplifySchema } from './simplify.ts'
 
 /**
  * The contract as an OpenAPI 3.1 document. trpc-to-openapi turns the schemas into parameters and
@@ -31,13 +33,14 @@ import {
 function openApiDocument(): OpenAPIObject {
   const { info, paths: generated, components } = simplify(generate())
   const paths: Paths = {}
-  for (const { op } of operations) {
+  const schemas = namedParts(components?.schemas ?? {})
+  for (const { id, op } of operations) {
     const method = methods[op.method]
     const described = generated?.[op.path]?.[method]
     if (!described) throw new Error(`no description of ${op.method} ${op.path}`)
     paths[op.path] = {
       ...paths[op.path],
-      [method]: complete(described, op, components?.schemas ?? {}),
+      [method]: withNames(complete(described, op, components?.schemas ?? {}), { id, op }, schemas),
     }
   }
   return {
@@ -48,6 +51,8 @@ function openApiDocument(): OpenAPIObject {
     paths,
     components: {
       ...components,
+      // The schemas are those of the generator, in parts.
+      schemas: schemas as Schemas,
       responses: sharedResponses(operations.map(({ op }) => op)),
       headers,
     },
@@ -65,7 +70,11 @@ uses it for every call under \`/api\`. With \`X-API-Key\` and \`X-User-Id\` the 
 itself makes any of these calls as a user.
 
 Bodies are JSON in UTF-8, ids of channels and messages are UUIDs, times are ISO 8601 in UTC. \
-Unknown fields of a request are ignored, and responses may gain fields.
+Unknown fields of a request are ignored, and responses may gain fields. Refused are the key \
+\`__proto__\`, NUL and lone surrogates in text, and integers beyond 2^53. A path with a method \
+that is not described here, such as TRACE, is NOT_FOUND.
+
+Where a call takes either of them, a bearer token counts, and not the \`X-API-Key\` beside it.
 
 Every error has the body \`{"error": {"message", "code"}}\`. If several errors apply, the first of \
 401, 429, 400, 404, 403 is returned.`
@@ -152,7 +161,7 @@ function generate() {
     version: limits.apiVersion,
     baseUrl: '/',
     securitySchemes,
-    defs: { Error: ErrorBody },
+    defs: { ApiError: ErrorBody },
   })
 }
 
@@ -183,16 +192,23 @@ function complete(
  * `.optional()` and `.default()`, which are those of the type.
  */
 function withOwnMeta(parameter: Parameter, { input }: Operation): Parameter {
-  if (!('schema' in parameter) || !parameter.schema || '$ref' in parameter.schema) return parameter
+  if (!('schema' in parameter) || !parameter.schema) return parameter
   const field = input.shape[parameter.name]
+  if ('$ref' in parameter.schema)
+    return { ...parameter, ...(field?.description && { description: field.description }) }
   const { description: ofType, examples: examplesOfType, ...schema } = parameter.schema
   const { description = ofType, examples = examplesOfType } = {
     ...(field && z.globalRegistry.get(field)),
   }
+  const isInteger = 'type' in schema && schema.type === 'integer'
   return {
     ...parameter,
     ...(description && { description }),
-    schema: { ...schema, ...(Array.isArray(examples) && { examples }) },
+    schema: {
+      ...schema,
+      ...(isInteger && { maximum: schema.maximum ?? Number.MAX_SAFE_INTEGER }),
+      ...(Array.isArray(examples) && { examples }),
+    },
   }
 }
 
@@ -223,28 +239,4 @@ function simplify(document: OpenAPIObject): OpenAPIObject {
     if (copies.has(key)) return undefined
     return key === '$ref' ? (originals.get(value) ?? value) : value
   })
-}
-
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/**
- * Drops `additionalProperties: false` (responses may gain fields), patterns next to a format (which
- * says more), and the bounds of JavaScript's integers.
- */
-export function simplifySchema({
-  additionalProperties,
-  pattern,
-  minimum,
-  maximum,
-  ...schema
-}: Record<string, unknown>) {
-  return {
-    ...schema,
-    ...(additionalProperties !== undefined &&
-      additionalProperties !== false && { additionalProperties }),
-    ...(pattern !== undefined && typeof schema.format !== 'string' && { pattern }),
-    ...(minimum !== undefined && minimum !== Number.MIN_SAFE_INTEGER && { minimum }),
-    ...(maximum !== undefined && maximum !== Number.MAX_SAFE_INTEGER && { maximum }),
-  }
 }

@@ -34,7 +34,10 @@ export const headers: Components['headers'] = {
   'Retry-After': header('integer', 'Seconds to wait before trying again.', 12),
 }
 function header(type: 'integer' | 'string', description: string, example: unknown) {
-  return { description, schema: { type, examples: [example] } }
+  return {
+    description,
+    schema: { type, ...(type === 'integer' && { format: 'int32' as const }), examples: [example] },
+  }
 }
 
 export const successResponse = (op: Operation, content: Content): Response => ({
@@ -77,7 +80,7 @@ function errorResponse(op: Operation, codes: ErrorCode[]): Response {
     headers: { ...headersOf(op), ...(isRetryable && headerRefs('Retry-After')) },
     content: {
       'application/json': {
-        schema: { $ref: '#/components/schemas/Error' },
+        schema: { $ref: '#/components/schemas/ApiError' },
         examples: Object.fromEntries(codes.map((code) => [code, example(code)])),
       },
     },

@@ -32,7 +32,7 @@ export const poolOf = ({ id, name }: Field): Pool | undefined => {
   if (id === 'webhooks.replay' && name === 'since') return 'recentTime'
   if (name === 'deviceId') return id === 'devices.delete' ? 'deviceId' : undefined
   if (name === 'messageId' && id.startsWith('streams.')) return 'streamId'
-  if (name === 'parentId' || name === 'before' || name === 'after') return 'messageId'
+  if (['parentId', 'quotedMessageId', 'before', 'after'].includes(name)) return 'messageId'
   if (name in plurals) return plurals[name as keyof typeof plurals] // just looked up
   return name in pools ? (name as Pool) : undefined // just looked up
 }

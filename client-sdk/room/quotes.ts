@@ -1,0 +1,55 @@
+import type { ChannelEvent } from '../events.ts'
+import type { Message, QuotedMessage } from '../types.ts'
+import type { ChannelState } from './state.ts'
+
+/** How many characters of a message its quotes show, as on the server. */
+const QUOTED_LENGTH = 200
+
+/** What a quote shows of a message. */
+export const quoteOf = (message: Message): QuotedMessage => ({
+  id: message.id,
+  seq: message.seq,
+  rev: message.rev,
+  userId: message.userId,
+  user: message.user,
+  text: Array.from(message.text.slice(0, 2 * QUOTED_LENGTH))
+    .slice(0, QUOTED_LENGTH)
+    .join(''),
+  attachmentCount: message.attachments.length,
+  attachmentType: message.attachments[0]?.type ?? null,
+  deletedAt: message.deletedAt,
+})
+
+type Change = Pick<QuotedMessage, 'id' | 'rev'> & Partial<QuotedMessage>
+
+/** What an event changes in the quotes of a message, whether that message is loaded or not. */
+export function changeIn(event: ChannelEvent): Change | undefined {
+  if (event.type === 'message.updated') return quoteOf(event.payload.message)
+  if (event.type !== 'message.deleted' || event.rev === undefined) return undefined
+  const { messageId: id, deletedAt } = event.payload
+  return { id, rev: event.rev, text: '', attachmentCount: 0, attachmentType: null, deletedAt }
+}
+
+/** Brings quotes up to date with the messages that are loaded, and with a change. */
+export function updateQuotes(
+  before: ChannelState,
+  state: ChannelState,
+  change?: Change,
+): ChannelState {
+  if (before.messages === state.messages && !change) return state
+  const newest = (quoted: QuotedMessage) => {
+    const loaded = state.messages.get(quoted.id)
+    if (loaded) return loaded.rev > quoted.rev ? quoteOf(loaded) : quoted
+    return change?.id === quoted.id && change.rev > quoted.rev ? { ...quoted, ...change } : quoted
+  }
+  const update = <Each extends Message>(message: Each): Each => {
+    const quotedMessage = message.quotedMessage && newest(message.quotedMessage)
+    return quotedMessage === message.quotedMessage ? message : { ...message, quotedMessage }
+  }
+  const outdated = [...state.messages.values()].filter((message) => update(message) !== message)
+  const isPinOutdated = state.pins?.some((pin) => update(pin) !== pin)
+  if (outdated.length === 0 && !isPinOutdated) return state
+  const messages = new Map(state.messages)
+  for (const message of outdated) messages.set(message.id, update(message))
+  return { ...state, messages, pins: state.pins?.map(update) ?? null }
+}

@@ -1,0 +1,36 @@
+import { limits, type QuotedMessage } from '@parley/contract'
+import type { Tx } from '../../db/client.ts'
+import { timeInJson } from '../../db/value-types.ts'
+import { SYSTEM_USER } from '../system-user.ts'
+import { publicFields } from '../users/view.ts'
+
+/** What message row `msg` quotes, as it is now, as JSON; null if it quotes nothing. */
+export const quotedMessage = (db: Tx) => db`
+  case when msg.quoted_id is not null then (
+    select ${summaryOfQuoted(db)}
+    from messages quoted
+    join users quoted_author
+      on quoted_author.app_id = quoted.app_id
+      and quoted_author.id = quoted.user_id
+    where quoted.id = msg.quoted_id
+  ) end`
+
+/** What a quote shows of message row `quoted` of `quoted_author`, as JSON. */
+export const summaryOfQuoted = (db: Tx) => db`
+  json_build_object(
+    'id', quoted.id, 'seq', quoted.seq, 'rev', quoted.rev, 'userId', quoted.user_id,
+    'user', json_build_object(
+      'id', quoted_author.id, ${publicFields(db, db`quoted_author`)}
+    ),
+    'text', left(quoted.text, ${limits.quotedTextLength}),
+    'attachmentCount', jsonb_array_length(quoted.attachments),
+    'attachmentType', quoted.attachments -> 0 ->> 'type',
+    'deletedAt', quoted.deleted_at
+  )`
+
+/** A quote as it was read, with its time as others. */
+export const toQuoted = (quoted: QuotedMessage): QuotedMessage => ({
+  ...quoted,
+  ...(quoted.userId === SYSTEM_USER.id && { user: SYSTEM_USER }),
+  deletedAt: quoted.deletedAt && timeInJson(quoted.deletedAt),
+})

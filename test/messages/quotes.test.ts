@@ -1,0 +1,201 @@
+import { limits, topics } from '@parley/contract'
+import { expect, onTestFinished, test } from 'vitest'
+import { channel, channelIdOf, importInto, message, messageIdOf, user } from '../imports/records.ts'
+import { liveChatOf, until } from '../support/chat.ts'
+import { channelEventsOf } from '../support/events.ts'
+import { unknownId } from '../support/ids.ts'
+import { centrifugeOf, listen } from '../support/realtime.ts'
+import { notFound, refusal } from '../support/refusal.ts'
+import { useWorld } from '../support/world.ts'
+import { talkIn } from './fixture.ts'
+
+const world = useWorld()
+const talk = talkIn(world)
+const storedEvents = (text: string) =>
+  world().pool.use(
+    (db) => db<{ type: string }[]>`
+      select type
+      from events
+      where envelope like ${`%${text}%`}`,
+  )
+
+test('a quote shows the message as it is now, shortened, in answers and events', async () => {
+  const { ana, ben, channelId, say } = await talk()
+  const text = '🍲'.repeat(limits.quotedTextLength + 50)
+  const soup = await ana.messages.send({
+    channelId,
+    text,
+    attachments: [{ type: 'image', url: 'https://example.com/soup.png' }],
+  })
+  const sent = await ben.messages.send({ channelId, text: 'Yes', quotedMessageId: soup.id })
+  const quoted = {
+    id: soup.id,
+    seq: soup.seq,
+    rev: soup.rev,
+    userId: 'ana',
+    user: soup.user,
+    text: '🍲'.repeat(limits.quotedTextLength),
+    attachmentCount: 1,
+    attachmentType: 'image',
+    deletedAt: null,
+  }
+  expect(sent).toMatchObject({ parentId: null, quotedMessage: quoted })
+  expect((await channelEventsOf(world(), channelId)).at(-1)?.payload).toMatchObject({
+    message: sent,
+  })
+  const edited = await ana.messages.edit({ channelId, messageId: soup.id, text: 'Salad' })
+  const live = { ...sent, quotedMessage: { ...quoted, rev: edited.rev, text: 'Salad' } }
+  expect(await ana.messages.get({ channelId, messageId: sent.id })).toEqual(live)
+  expect((await ana.messages.list({ channelId })).messages).toEqual([edited, live])
+  expect((await ana.channels.get({ channelId })).lastMessage).toEqual(live)
+  expect(soup).not.toHaveProperty('quotedMessage')
+  expect(await say('plain')).not.toHaveProperty('quotedMessage')
+})
+
+test('a quote requires a live message of the same channel', async () => {
+  const { ana, channelId, say } = await talk()
+  const elsewhere = await (await talk()).say('elsewhere')
+  const deleted = await say('deleted')
+  await ana.messages.delete({ channelId, messageId: deleted.id })
+  const foreign = await world().stranger()
+  const backend = await foreign.channels.create({ type: 'group', name: 'Other' })
+  const other = await foreign.messages.send({ channelId: backend.id, text: 'other app' })
+  for (const quotedMessageId of [elsewhere.id, deleted.id, other.id, unknownId])
+    expect(await refusal(ana.messages.send({ channelId, text: 'x', quotedMessageId }))).toEqual(
+      notFound,
+    )
+  const { results } = await ana.messages.sendBatch({
+    channelId,
+    messages: [
+      { text: 'a', clientId: 'a', quotedMessageId: unknownId },
+      { text: 'b', clientId: 'b' },
+    ],
+  })
+  expect(results).toMatchObject([{ error: { code: 'NOT_FOUND' } }, { message: { text: 'b' } }])
+})
+
+test('what was quoted is gone from answers and stored events once it is deleted', async () => {
+  const { ana, ben, channelId, say } = await talk()
+  const secret = await say('a secret soup')
+  const quoting = await ben.messages.send({
+    channelId,
+    text: 'psst',
+    quotedMessageId: secret.id,
+    clientId: 'psst',
+  })
+  await ben.messages.edit({ channelId, messageId: quoting.id, text: 'psst!' })
+  await ben.messages.send({ channelId, text: 'again', quotedMessageId: secret.id })
+  const heard = async (options = {}) => {
+    const client = centrifugeOf(world(), ben)
+    onTestFinished(() => client.disconnect())
+    return listen(client, topics.channel(world().appId, channelId), options)
+  }
+  const listener = await heard()
+  expect(await storedEvents('a secret soup')).toHaveLength(4)
+  await ana.messages.delete({ channelId, messageId: secret.id })
+  const gone = { text: '', attachmentCount: 0, attachmentType: null, deletedAt: expect.any(String) }
+  expect(await storedEvents('a secret soup')).toEqual([])
+  const { messages } = await ben.messages.list({ channelId })
+  expect(messages.map(({ quotedMessage }) => quotedMessage)).toMatchObject([gone, gone])
+  const repeated = await ben.messages.send({ channelId, text: 'psst', clientId: 'psst' })
+  expect(repeated).toEqual(messages[0])
+  const [deleted] = await listener.untilType('message.deleted')
+  const offset = (deleted?.offset ?? 0) - 4
+  const { epoch = '' } = await listener.subscription.history({ limit: 0 })
+  const again = await heard({ since: { offset, epoch } })
+  await again.untilType('message.deleted')
+  expect(again.types).toEqual(['message.new', 'message.updated', 'message.new', 'message.deleted'])
+  expect(JSON.stringify(again.received)).not.toContain('a secret soup')
+})
+
+test('backends quote, and streams grow below their quotes', async () => {
+  const { channelId, say } = await talk()
+  const asked = await say('Which soup?')
+  const notice = await world().backend.messages.send({
+    channelId,
+    text: 'Asked',
+    quotedMessageId: asked.id,
+  })
+  expect(notice).toMatchObject({ type: 'system', quotedMessage: { id: asked.id } })
+  const [cem] = await world().users('ben')
+  const grows = await cem.messages.send({
+    channelId,
+    text: '',
+    streaming: true,
+    quotedMessageId: notice.id,
+  })
+  await cem.streams.append({ channelId, messageId: grows.id, at: 0, text: 'Leek' })
+  expect(await cem.streams.finish({ channelId, messageId: grows.id })).toMatchObject({
+    text: 'Leek',
+    quotedMessage: { userId: notice.userId, user: notice.user, text: 'Asked' },
+  })
+})
+
+test('the client shows the quote of a pending message, and keeps quotes up to date', async () => {
+  const { ana, channelId, say } = await talk()
+  const soup = await say('Soup?')
+  const { chat } = await liveChatOf(world(), 'ben')
+  const room = chat.channel(channelId)
+  room.watch()
+  await until(room.messages, ({ items }) => items.length === 1)
+  const out = room.send({ text: 'Yes', quotedMessageId: soup.id })
+  const quoteShown = () => room.messages.getSnapshot().items.at(-1)?.quotedMessage
+  expect(quoteShown()).toMatchObject({ id: soup.id, text: 'Soup?', user: soup.user })
+  expect((await out.sent).quotedMessage).toEqual(quoteShown())
+  await ana.messages.edit({ channelId, messageId: soup.id, text: 'Salad?' })
+  await expect.poll(() => quoteShown()?.text).toBe('Salad?')
+  await ana.messages.delete({ channelId, messageId: soup.id })
+  await expect.poll(() => quoteShown()?.deletedAt).not.toBe(null)
+  const { messages } = await ana.messages.list({ channelId })
+  expect(quoteShown()).toEqual(messages.at(-1)?.quotedMessage)
+})
+
+test('quotes of messages that the client has not loaded are kept up to date, too', async () => {
+  const { ana, ben, channelId, say } = await talk()
+  const soup = await say('Soup?')
+  const salad = await say('Salad?')
+  const reply = await say('In a thread')
+  for (const { id: quotedMessageId } of [soup, salad])
+    await ben.messages.send({ channelId, text: 'Yes', parentId: reply.id, quotedMessageId })
+  const { chat } = await liveChatOf(world(), 'ben')
+  const room = chat.channel(channelId)
+  onTestFinished(room.watch())
+  const thread = room.thread(reply.id)
+  const quotes = () => thread.getSnapshot().items.map(({ quotedMessage }) => quotedMessage)
+  onTestFinished(thread.subscribe(() => {}))
+  await until(thread, ({ items }) => items.length === 2)
+  await ana.messages.edit({ channelId, messageId: soup.id, text: 'Stew?' })
+  await ana.messages.delete({ channelId, messageId: salad.id })
+  await expect.poll(() => quotes()[1]?.deletedAt).not.toBe(null)
+  const { messages } = await ana.messages.replies({ channelId, messageId: reply.id })
+  expect(quotes()).toEqual(messages.map(({ quotedMessage }) => quotedMessage))
+})
+
+test('exports say what was quoted, and imports bring quotes along', async () => {
+  const report = await importInto(world(), [
+    user('dora'),
+    channel('quotes', { name: 'Quotes', createdBy: 'dora' }),
+    message('q1', 'quotes', { userId: 'dora', text: 'first' }),
+    message('q2', 'quotes', { userId: 'dora', quotedMessageId: 'q1' }),
+    message('q3', 'quotes', { userId: 'dora', quotedMessageId: 'deleted before' }),
+  ])
+  expect(report.refused).toBe(0)
+  const channelId = channelIdOf(world(), 'quotes')
+  const { messages } = await world().backend.messages.list({ channelId })
+  expect(messages.map(({ quotedMessage }) => quotedMessage?.text)).toEqual([
+    undefined,
+    'first',
+    undefined,
+  ])
+  const exported: unknown[] = []
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await world().backend.users.export({ userId: 'dora', cursor })
+    exported.push(...page.items.filter(({ kind }) => kind === 'message').map(({ data }) => data))
+    cursor = page.nextCursor
+  }
+  expect(exported).toMatchObject([
+    { quotedMessageId: null },
+    { quotedMessageId: messageIdOf(world(), 'q1') },
+    { quotedMessageId: null },
+  ])
+})
