@@ -80,6 +80,36 @@ converted is reported on the standard error. See docs/import.md.`,
     run: async ({ required: [format = '', file = ''] }) =>
       (await import('./convert/index.ts')).convert({ format, file }),
   },
+  'app:export': {
+    summary: 'Write all that an app has to a file, to move it or to keep it',
+    details: `\
+It writes one moment of the app, while servers run, to a file that must not exist yet, or to the
+standard output for -. API keys, devices, webhooks and the before-send hook are left out, because
+they have secrets. See docs/scaling.md.`,
+    required: ['app', 'file'],
+    flags: { 'with-secrets': 'include them' },
+    run: async ({ required: [appId = '', file = ''], flags }) =>
+      (await import('./app-file/index.ts')).exportApp({
+        appId,
+        file,
+        hasSecrets: flags['with-secrets'] ?? false,
+      }),
+  },
+  'app:import': {
+    summary: 'Store the app of a file that parley app:export has written',
+    details: `\
+It reads the file, or the standard input for -, and may run beside servers. Nobody sees the app
+before all of it is stored. After an interruption run it again: it goes on where it was.`,
+    required: ['file'],
+    run: async ({ required: [file = ''] }) => (await import('./app-file/index.ts')).importApp(file),
+  },
+  'app:discard': {
+    summary: 'Give up an app:import that was not finished',
+    details: 'The next cleanups of the servers delete what it has stored.',
+    required: ['app'],
+    run: async ({ required: [appId = ''] }) =>
+      (await import('./app-file/index.ts')).discardImport(appId),
+  },
   openapi: {
     summary: 'Write openapi.json and asyncapi.json',
     details: 'They are written to the folder, or to the current one.',
