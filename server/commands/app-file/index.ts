@@ -95,6 +95,8 @@ async function withConnection(url: string, work: (db: DbConnection) => Promise<v
     statementMs: STATEMENT_MS,
   })
   try {
+    // A busy machine may pause for longer than a server may: nobody waits for these locks.
+    await db`select set_config('idle_in_transaction_session_timeout', ${STATEMENT_MS}::text, false)`
     await work(db)
   } finally {
     await db.end({ timeout: 1 })
