@@ -21,7 +21,7 @@ async function parley(...args: string[]) {
 }
 
 const names = [
-  ...['start', 'migrate', 'check', 'worker', 'new-epoch', 'setup-push'],
+  ...['start', 'migrate', 'grant', 'check', 'worker', 'new-epoch', 'setup-push'],
   ...['import', 'convert', 'app:export', 'app:import', 'app:discard', 'openapi'],
 ]
 

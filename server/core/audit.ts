@@ -27,6 +27,12 @@ export const deleteEntries = (db: Tx, ids: Fragment) =>
       where id in (${ids})`
   })
 
+/** A URL without what may be a password: it is kept for longer than the webhook. */
+export function auditedUrl(url: string) {
+  const { origin, pathname, search } = new URL(url)
+  return `${origin}${pathname}${search === '' ? '' : '?…'}`
+}
+
 type Actor = {
   actor: 'operator' | 'key' | 'user' | 'system'
   appId?: string
