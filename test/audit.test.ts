@@ -186,3 +186,18 @@ test('the log of all apps is read in pages, newest first, by actor', async () =>
   const second = await operator.audit.list({ actor: 'operator', limit: 1, cursor })
   expect(second.entries.map(({ appId }) => appId)).toEqual([made[0]])
 })
+
+test('entries about webhooks have their addresses without passwords', async () => {
+  const { backend, db, appId } = world()
+  const url = 'https://8.8.8.8/hook?key=hidden'
+  const events = ['message.new' as const]
+  const { id: webhookId } = await backend.webhooks.create({ url, events })
+  await backend.webhooks
+    .update({ webhookId, url: 'https://me:hidden@8.8.8.8/other' })
+    .catch(() => {})
+  await backend.hooks.setBeforeSend({ url, onError: 'allow', timeoutMs: 1_000 })
+  const entries = await db`select target from audit where app_id = ${appId} and target ? 'url'`
+  const texts = JSON.stringify(entries)
+  expect(texts).toContain('"https://8.8.8.8/hook?…"')
+  expect(texts).not.toContain('hidden')
+})

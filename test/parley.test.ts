@@ -21,14 +21,14 @@ async function parley(...args: string[]) {
 }
 
 const names = [
-  ...['start', 'migrate', 'check', 'worker', 'new-epoch', 'setup-push'],
-  ...['import', 'convert', 'openapi'],
+  ...['start', 'migrate', 'grant', 'check', 'worker', 'new-epoch', 'setup-push'],
+  ...['import', 'convert', 'app:export', 'app:import', 'app:discard', 'openapi'],
 ]
 
 test('parley --help lists every command, and each command has a help of its own', async () => {
   const overview = await parley('--help')
   expect(overview.code).toBe(0)
-  const listed = [...overview.output.matchAll(/^ {2}([a-z-]+) {2,}\S/gm)]
+  const listed = [...overview.output.matchAll(/^ {2}([a-z:-]+) {2,}\S/gm)]
   expect(listed.map(([, name]) => name)).toEqual(names)
   for (const name of names) {
     const { code, output } = await parley(name, '--help')

@@ -22,7 +22,7 @@ const sequence =
     ? { sequencer: SlowFirst }
     : { shuffle: { files: true, tests: true }, seed: Number(seed) }
 
-const resolve = { conditions: ['parley-source', 'node', 'module'] }
+const resolve = { conditions: ['parley-source', 'node'] }
 export const everywhere = {
   root: import.meta.dirname,
   ssr: { resolve },

@@ -1,27 +1,6 @@
-import { createRequire } from 'node:module'
 import { parseArgs } from 'node:util'
 import { errorMessage } from '../lifecycle.ts'
-
-/** A command of `parley`. Its code is only loaded when it runs. */
-type Command = {
-  summary: string
-  /** What `parley <command> --help` says beside the summary. */
-  details: string
-  /** Its arguments, which are all required, and one that is not. */
-  required?: string[]
-  argument?: string
-  /** Its options: flags, and those with a value, which are required. */
-  flags?: Record<string, string>
-  values?: Record<string, string>
-  run: (given: Given) => Promise<void>
-}
-type Given = {
-  /** In their order. */
-  required: string[]
-  argument?: string | undefined
-  flags: Record<string, boolean>
-  values: Record<string, string>
-}
+import { type Command, helpOf, overview, version } from './help.ts'
 
 const commands: Record<string, Command> = {
   start: {
@@ -37,6 +16,15 @@ MIGRATE_ON_START=off. SIGTERM ends it when the calls in progress are answered.`,
 It applies what is missing, forward only, while servers run. Run it before you start servers with
 MIGRATE_ON_START=off.`,
     run: async () => (await import('./migrate.ts')).migrateDatabase(),
+  },
+  grant: {
+    summary: 'Let a role of the database run the servers, which owns nothing',
+    details: `\
+Run it, like parley migrate, as the owner of the tables, once, and again when a release says so. It
+migrates, and grants the role what servers and workers need: to read and write rows. They start with
+MIGRATE_ON_START=off and the DATABASE_URL of that role. The role must exist.`,
+    required: ['role'],
+    run: async ({ required: [role = ''] }) => (await import('./grant.ts')).grantTo(role),
   },
   check: {
     summary: 'Say whether a start would succeed, and what it would warn of',
@@ -80,6 +68,36 @@ converted is reported on the standard error. See docs/import.md.`,
     run: async ({ required: [format = '', file = ''] }) =>
       (await import('./convert/index.ts')).convert({ format, file }),
   },
+  'app:export': {
+    summary: 'Write all that an app has to a file, to move it or to keep it',
+    details: `\
+It writes one moment of the app, while servers run, to a file that must not exist yet, or to the
+standard output for -. API keys, devices, webhooks and the before-send hook are left out, because
+they have secrets. See docs/scaling.md.`,
+    required: ['app', 'file'],
+    flags: { 'with-secrets': 'include them' },
+    run: async ({ required: [appId = '', file = ''], flags }) =>
+      (await import('./app-file/index.ts')).exportApp({
+        appId,
+        file,
+        hasSecrets: flags['with-secrets'] ?? false,
+      }),
+  },
+  'app:import': {
+    summary: 'Store the app of a file that parley app:export has written',
+    details: `\
+It reads the file, or the standard input for -, and may run beside servers. Nobody sees the app
+before all of it is stored. After an interruption run it again: it goes on where it was.`,
+    required: ['file'],
+    run: async ({ required: [file = ''] }) => (await import('./app-file/index.ts')).importApp(file),
+  },
+  'app:discard': {
+    summary: 'Give up an app:import that was not finished',
+    details: 'The next cleanups of the servers delete what it has stored.',
+    required: ['app'],
+    run: async ({ required: [appId = ''] }) =>
+      (await import('./app-file/index.ts')).discardImport(appId),
+  },
   openapi: {
     summary: 'Write openapi.json and asyncapi.json',
     details: 'They are written to the folder, or to the current one.',
@@ -90,21 +108,13 @@ converted is reported on the standard error. See docs/import.md.`,
   },
 }
 
-/** Those that most installations have. */
-const settings: [string, string][] = [
-  ['DATABASE_URL', 'a PostgreSQL, version 15 or newer'],
-  ['DATA_DIR', 'where the embedded PostgreSQL is (.data)'],
-  ['HOST, PORT', 'where the server listens (127.0.0.1, 5501)'],
-  ['NODE_ENV', 'production asks for JWT_SECRET and DATABASE_URL'],
-]
-
 /**
  * Runs the command that the arguments name: `start`, unless they name another. Answers the exit
  * code; a server or a worker runs on.
  */
 export async function runCommand(args: string[]) {
   const [first = '', ...rest] = args
-  if (['--help', '-h', 'help'].includes(first)) return say(overview())
+  if (['--help', '-h', 'help'].includes(first)) return say(overview(commands))
   if (['--version', '-v'].includes(first)) return say(version())
   const isNamed = first !== '' && !first.startsWith('-')
   const name = isNamed ? first : 'start'
@@ -165,49 +175,4 @@ function parse(
   const required = given.slice(0, names.length)
   const argument = given[names.length]
   return { required, argument, flags, values, problem, isHelp: flags.help || flags.h }
-}
-
-const overview = () => `\
-Parley ${version()}, a chat backend on one PostgreSQL.
-
-Usage: parley [command]
-
-Commands:
-${table(Object.entries(commands).map(([name, { summary }]) => [name, summary]))}
-
-parley <command> --help says more about one. --version prints the version.
-Settings are environment variables, read from .env too. Most used:
-${table(settings)}`
-
-function helpOf(name: string, { summary, details, argument, ...command }: Command) {
-  const { required = [], flags = {}, values = {} } = command
-  const words = [
-    'parley',
-    name,
-    ...required.map((word) => `<${word}>`),
-    argument && `[${argument}]`,
-    ...Object.keys(values).map((word) => `--${word} <${word}>`),
-    ...Object.keys(flags).map(optional),
-  ]
-  const options = Object.entries({ ...values, ...flags, help: 'print this' })
-  return `\
-Usage: ${words.filter(Boolean).join(' ')}
-
-${summary}.
-${details}
-
-Options:
-${table(options.map(([flag, meaning]) => [`--${flag}`, meaning]))}`
-}
-
-const optional = (flag: string) => `[--${flag}]`
-
-function table(rows: (readonly [string, string])[]) {
-  const width = Math.max(...rows.map(([name]) => name.length))
-  return rows.map(([name, meaning]) => `  ${name.padEnd(width)}  ${meaning}`).join('\n')
-}
-
-/** That of the package, wherever it is installed. */
-function version(): string {
-  return createRequire(import.meta.url)('@parley/server/package.json').version
 }

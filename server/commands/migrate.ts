@@ -1,5 +1,6 @@
 import { readConfig } from '../config.ts'
 import { migrate } from '../db/migrate.ts'
+import { migrateQueue } from '../jobs/queue.ts'
 import { whenDatabaseIsReady, withDatabase } from './open.ts'
 
 /** `parley migrate`: brings the schema up to date, and says what it did. */
@@ -7,6 +8,7 @@ export async function migrateDatabase() {
   const config = readConfig()
   await withDatabase(config, async (url) => {
     const applied = await whenDatabaseIsReady(() => migrate(url), config)
+    await migrateQueue(url)
     for (const name of applied) console.log(`Applied ${name}`)
     console.log(applied.length === 0 ? 'The schema was up to date' : 'The schema is up to date')
   })

@@ -4,6 +4,7 @@ import { limits } from '@parley/contract'
 import { buildApp } from '../app.ts'
 import { type Config, readConfig } from '../config.ts'
 import { warningsOf } from '../config-warnings.ts'
+import { databaseSpans } from '../core/database-spans.ts'
 import { createEventBus } from '../core/event-bus.ts'
 import { sha256 } from '../core/hash.ts'
 import { acceptedTasks, createJobStaging } from '../core/jobs.ts'
@@ -28,6 +29,7 @@ import { listenError } from './listen-error.ts'
 import { prepareSchema } from './open.ts'
 import { serveMetrics } from './serve-metrics.ts'
 import { startWorkers } from './start-workers.ts'
+import { traceProcess } from './trace-process.ts'
 import { type Handed, handed } from './worker-link.ts'
 import { followFirstProcess, runsJobs } from './worker-process.ts'
 
@@ -66,7 +68,10 @@ type Given = Pick<Setup, 'config' | 'worker' | 'databaseUrl'> & { stop: () => vo
 async function serve({ config, worker, databaseUrl, stop }: Given) {
   const secrets = config.isProduction ? undefined : developmentSecrets(config.dataDir)
   if (!worker) await prepareSchema(databaseUrl, config)
-  const db = createDb({ url: databaseUrl, poolSize: config.poolSize, applicationName: 'parley' })
+  await traceProcess(config, stopFunctions)
+  const { poolSize } = config
+  const around = databaseSpans()
+  const db = createDb({ url: databaseUrl, poolSize, applicationName: 'parley', around })
   stopFunctions.push(() => db.end({ timeout: 3 }))
   const setup = { config, worker, secrets, databaseUrl, db }
   const server = await createServer(setup)

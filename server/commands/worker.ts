@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import { readConfig } from '../config.ts'
+import { databaseSpans } from '../core/database-spans.ts'
 import type { EventPublisher } from '../core/event-bus.ts'
 import { acceptedTasks, createJobStaging } from '../core/jobs.ts'
 import { logFormat } from '../core/log-format.ts'
@@ -16,6 +17,7 @@ import { hintOf } from '../realtime/hints.ts'
 import { createNodeBroker } from '../realtime/node-broker.ts'
 import { prepareSchema } from './open.ts'
 import { serveMetrics } from './serve-metrics.ts'
+import { traceProcess } from './trace-process.ts'
 
 const stopFunctions: StopFunction[] = []
 
@@ -29,7 +31,13 @@ async function start(stop: () => void) {
   if (databaseUrl === undefined)
     throw new Error('DATABASE_URL: required by a worker, which shares the database of its servers')
   await prepareSchema(databaseUrl, config)
-  const db = createDb({ url: databaseUrl, poolSize, applicationName: 'parley-worker' })
+  await traceProcess(config, stopFunctions)
+  const db = createDb({
+    url: databaseUrl,
+    poolSize,
+    applicationName: 'parley-worker',
+    around: databaseSpans(),
+  })
   stopFunctions.push(() => db.end({ timeout: 3 }))
 
   const metrics = createMetrics()

@@ -14,6 +14,10 @@ export const noteAct = ({ db, write, caller }: ActContext, act: Act) =>
 export const noteJob = (db: Tx, act: Act) =>
   insertEntry(db, { ...act, actor: 'system', keyId: null, userId: null, requestId: null })
 
+/** Notes what the operator has done by a command of `parley`. */
+export const noteCommand = (db: Tx, act: Act) =>
+  insertEntry(db, { ...act, actor: 'operator', keyId: null, userId: null, requestId: null })
+
 /** Deletes old entries: the database refuses it to every transaction that does not say this. */
 export const deleteEntries = (db: Tx, ids: Fragment) =>
   transaction(db, async (tx) => {
@@ -22,6 +26,12 @@ export const deleteEntries = (db: Tx, ids: Fragment) =>
       delete from audit
       where id in (${ids})`
   })
+
+/** A URL without what may be a password: it is kept for longer than the webhook. */
+export function auditedUrl(url: string) {
+  const { origin, pathname, search } = new URL(url)
+  return `${origin}${pathname}${search === '' ? '' : '?…'}`
+}
 
 type Actor = {
   actor: 'operator' | 'key' | 'user' | 'system'

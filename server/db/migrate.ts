@@ -30,24 +30,34 @@ export const migrate = (url: string) =>
     return pending.map(({ name }) => name)
   })
 
-/** Throws if the schema is not that of this version. */
+/** Throws if the schema is not that of this version. The role may be one that owns nothing. */
 export const requireMigrated = (url: string) =>
-  withConnection(url, async (db) => {
-    const { length: missing } = await pendingMigrations(db)
-    if (missing === 0) return
-    const lack = missing === 1 ? '1 migration' : `${missing} migrations`
-    throw new Error(`its schema lacks ${lack}, and MIGRATE_ON_START=off. Run: parley migrate`)
-  })
+  withConnection(url, requireNothingPending, { mayCreate: false })
+
+async function requireNothingPending(db: Tx) {
+  const { length: missing } = await pendingMigrations(db)
+  if (missing === 0) return
+  const lack = missing === 1 ? '1 migration' : `${missing} migrations`
+  throw new Error(`its schema lacks ${lack}, and MIGRATE_ON_START=off. Run: parley migrate`)
+}
 
 /** What would be migrated, and the server's version. */
 export const inspect = (url: string) =>
-  withConnection(url, async (db) => ({
-    version: await requireVersion(db),
-    pending: (await pendingMigrations(db)).map(({ name }) => name),
-  }))
+  withConnection(
+    url,
+    async (db) => ({
+      version: await requireVersion(db),
+      pending: (await pendingMigrations(db)).map(({ name }) => name),
+    }),
+    { mayCreate: false },
+  )
 
 /** A connection to a database that we can work with. */
-async function withConnection<T>(url: string, work: (db: Tx) => Promise<T>) {
+async function withConnection<T>(
+  url: string,
+  work: (db: Tx) => Promise<T>,
+  { mayCreate = true } = {},
+) {
   await requireDirectConnection(url)
   const client = connectOnce(url, {
     applicationName: 'parley-migrations',
@@ -56,7 +66,7 @@ async function withConnection<T>(url: string, work: (db: Tx) => Promise<T>) {
   })
   try {
     await requireVersion(client)
-    await requireSchema(client, ownSchema(url))
+    await requireSchema(client, ownSchema(url), mayCreate)
     return await work(client)
   } finally {
     await client.end({ timeout: 1 })

@@ -17,7 +17,10 @@ export type PoolOptions = {
   onStatement?: OnStatement
   patience?: Patience
   outages?: Pick<Outages, 'worked' | 'failed'>
+  around?: Around | undefined
 }
+/** Runs around each use of a connection, and is told of its statements. */
+export type Around = <T>(run: (note?: OnStatement) => Promise<T>) => Promise<T>
 type Work<T> = (connection: DbConnection, signal: AbortSignal) => Promise<T>
 
 /** A connection of a pool. */
@@ -27,6 +30,8 @@ type PooledConnection = {
   /** Called when it is closed, by whichever side, while it is lent. */
   onClosed: (error: Error) => void
   lentAt: number
+  /** Called with each statement while it is lent. */
+  note?: OnStatement | undefined
   /** When the work that last had it was done. */
   workedAt: number
 }
@@ -42,6 +47,7 @@ export function createPool({
   poolSize,
   patience: { callMs, statementMs } = patience,
   outages,
+  around = (run) => run(),
   ...options
 }: PoolOptions) {
   const { acquire, release, waiting } = createSlots(poolSize)
@@ -61,7 +67,10 @@ export function createPool({
       await acquire(failed)
       const connection = connections.lend(fail)
       try {
-        const result = await Promise.race([work(connection.sql, signal), failed])
+        const result = await around((note) => {
+          connection.note = note
+          return Promise.race([work(connection.sql, signal), failed])
+        })
         connections.takeBack(connection)
         outages?.worked()
         return result
@@ -89,6 +98,10 @@ function createConnections(options: ConnectionsOptions) {
   const open = () => {
     const sql: DbConnection = openConnection({
       ...options,
+      onStatement: (statement) => {
+        options.onStatement?.(statement)
+        connection.note?.(statement)
+      },
       socket: singleSocket(),
       onClose: () => {
         idle.delete(connection)
@@ -124,6 +137,7 @@ function createConnections(options: ConnectionsOptions) {
     },
     takeBack: (connection: PooledConnection, error?: unknown) => {
       lent.delete(connection)
+      connection.note = undefined
       connection.onClosed = () => {}
       if (error instanceof DeadlineError) closeSilent(connection.lentAt)
       if (isDatabaseUnavailable(error)) void connection.sql.end({ timeout: 0 })

@@ -22,7 +22,7 @@ type SchemaFacts = {
 }
 
 /** Throws, with what to do, if the schema is not there or not ours. */
-export async function requireSchema(db: Tx, schema: string | undefined) {
+export async function requireSchema(db: Tx, schema: string | undefined, mayCreate: boolean) {
   if (schema === undefined) return
   const [facts] = await db<SchemaFacts[]>`
     select
@@ -35,7 +35,7 @@ export async function requireSchema(db: Tx, schema: string | undefined) {
       `DATABASE_SCHEMA: the database ${facts?.database} has no schema ${schema} that the role ` +
         `${facts?.role} may use. Make one: create schema ${schema} authorization ${facts?.role}`,
     )
-  if (!facts.mayCreate)
+  if (mayCreate && !facts.mayCreate)
     throw new Error(
       `DATABASE_SCHEMA: the role ${facts.role} may not create tables in the schema ${schema}. ` +
         `Make it the owner: alter schema ${schema} owner to ${facts.role}`,

@@ -1,5 +1,5 @@
 import { contract, type Output } from '@parley/contract'
-import { noteAct } from '../core/audit.ts'
+import { auditedUrl, noteAct } from '../core/audit.ts'
 import { ApiError } from '../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../core/operation.ts'
 import { newWebhookSecret } from '../core/signed-request.ts'
@@ -23,7 +23,10 @@ const setBeforeSend = implement(
         on_error = excluded.on_error,
         timeout_ms = excluded.timeout_ms
       returning ${hookColumns(db)}, bsh.secret`
-    noteAct(ctx, { operation: 'hooks.setBeforeSend', target: { url, onError, timeoutMs } })
+    noteAct(ctx, {
+      operation: 'hooks.setBeforeSend',
+      target: { url: auditedUrl(url), onError, timeoutMs },
+    })
     return found(hook)
   },
 )

@@ -10,11 +10,13 @@ import Fastify, {
 import { ApiError } from '../core/errors.ts'
 import { logFormat } from '../core/log-format.ts'
 import type { Metrics } from '../core/metrics.ts'
+import { isTracing } from '../core/spans.ts'
 import { handleClientErrors } from './client-errors.ts'
 import { corsHeaders } from './cors.ts'
 import { logError, statusOf, toApiError, toErrorBody } from './errors.ts'
 import { createTurns, onTurn } from './pipelining.ts'
 import { createRequestLog } from './request-log.ts'
+import { traceRequests } from './request-spans.ts'
 
 export type FastifyOptions = {
   allowedOrigins: readonly string[]
@@ -60,6 +62,7 @@ export function createFastify({
     onRefused: (status) => metrics.responses.inc({ status }),
   })
   closeConnections(app, isStopping)
+  if (isTracing()) traceRequests(app)
   const turnOf = createTurns()
   app.addHook('onRequest', async (request, reply) => {
     await turnOf(request.raw, reply.raw)

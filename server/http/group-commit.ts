@@ -1,5 +1,6 @@
 import { CONTENDED } from '../core/operation.ts'
 import { answerAll, settleBatch } from '../core/settle-batch.ts'
+import { activeSpan, type Span, within } from '../core/spans.ts'
 import { DeadlineError } from '../db/client.ts'
 import { CommandQueue } from './command-queue.ts'
 import { type Amount, createWaitingRoom } from './waiting-room.ts'
@@ -20,6 +21,7 @@ type Entry<Command, Result> = {
   until: number
   resolve: (result: Result) => void
   reject: (error: unknown) => void
+  span: Span | undefined
 }
 type GroupCommitOptions<Command, Result> = {
   /** Runs the commands of one batch; one result per command, in order. */
@@ -79,7 +81,8 @@ export function createGroupCommit<Command, Result>({
     while (!queue.isEmpty) {
       const entries = refuseExpiring(queue.takeBatch(batch))
       await runBatch(entries, {
-        run: (commands, until) => run(commands, { until, mayWait }),
+        // What it does for all of them is shown with the first.
+        run: (commands, until) => within(entries[0]?.span, () => run(commands, { until, mayWait })),
         onContended: waitForLocks,
       })
     }
@@ -99,7 +102,7 @@ export function createGroupCommit<Command, Result>({
     const leave = room.enter(keys, bytes)
     try {
       return await new Promise<Result>((resolve, reject) =>
-        enqueue({ command, bytes, keys, until, resolve, reject }),
+        enqueue({ command, bytes, keys, until, resolve, reject, span: activeSpan() }),
       )
     } finally {
       leave()

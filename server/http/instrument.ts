@@ -1,4 +1,5 @@
 import type { Metrics } from '../core/metrics.ts'
+import { inSpan } from '../core/spans.ts'
 import type { Credentials } from './authenticate.ts'
 import type { Call } from './call.ts'
 import { toApiError } from './errors.ts'
@@ -16,7 +17,10 @@ export const instrument =
     facts.operations.push(operation)
     const stopTimer = metrics.operations.startTimer({ operation })
     try {
-      const output = await call(request, raw)
+      const output = await inSpan(
+        () => ({ name: operation, kind: 'internal' }),
+        () => call(request, raw),
+      )
       stopTimer({ outcome: 'ok' })
       return output
     } catch (error) {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Caller } from '../core/context.ts'
+import { activeSpan } from '../core/spans.ts'
 import { traceOf } from '../core/trace.ts'
 
 /** What is found out about a request while it is served, for its line in the log. */
@@ -31,7 +32,7 @@ export function factsOf(request: IncomingMessage): RequestFacts {
 export function noteCaller(facts: RequestFacts, caller: Caller) {
   if ('appId' in caller) {
     facts.appId = caller.appId
-    caller.trace = facts.trace
+    caller.trace = activeSpan()?.place ?? facts.trace
   }
   if (facts.requestId !== undefined) caller.requestId = facts.requestId
   if ('userId' in caller && caller.userId !== null) facts.userId = caller.userId

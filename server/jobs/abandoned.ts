@@ -83,6 +83,7 @@ const purgesAfter = (days: number): Purge[] => [
       where ${isWithin(db, slice)}
         and ${isAbandonedChannel(db)}
         and last_activity_at < now() - ${days} * interval '1 day'
+        and ${isOfShownApp(db)}
       order by id`,
     remove: removeChannel,
   },
@@ -94,6 +95,7 @@ const purgesAfter = (days: number): Purge[] => [
       where ${isWithin(db, slice)}
         and ${hasNoMembers(db)}
         and updated_at < now() - ${days} * interval '1 day'
+        and ${isOfShownApp(db)}
       order by id`,
     remove: async (ctx, found) => {
       await lockWorkspace(ctx.db, found)
@@ -101,6 +103,15 @@ const purgesAfter = (days: number): Purge[] => [
     },
   },
 ]
+
+/** While an app is imported, members come later than their channels. */
+const isOfShownApp = (db: Tx) => db`
+  exists (
+    select
+    from apps a
+    where a.id = app_id
+      and num_nulls(a.deleted_at) = 1
+  )`
 
 async function removeChannel(ctx: Transaction, { appId, id }: Abandoned) {
   await lockChannels(ctx.db, appId, [id])

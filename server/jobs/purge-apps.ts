@@ -1,4 +1,4 @@
-import { topics } from '@parley/contract'
+import { limits, topics } from '@parley/contract'
 import { deleteEntries, noteJob } from '../core/audit.ts'
 import { runInTransaction } from '../core/context.ts'
 import type { EventPublisher } from '../core/event-bus.ts'
@@ -20,16 +20,37 @@ type PurgeContext = RetentionContext & {
  * left to the next pass, and nothing else waits for it; what is done stays done.
  */
 export async function purgeApps(context: PurgeContext) {
+  await context.db.use(deleteUnfinished)
   const deleted = await context.db.use(
     (db) => db<{ id: string }[]>`
       select a.id
       from apps a
       where a.deleted_at is not null
+        and a.deleted_at < 'infinity'
       order by a.deleted_at
       limit 100`,
   )
   for (const { id } of deleted) await context.attempt(() => purgeApp(context, id))
 }
+
+/** Apps whose import nobody has finished. */
+const deleteUnfinished = (db: DbConnection) => db`
+  with abandoned as (
+    delete from app_imports
+    where app_id in (
+      select a.id
+      from apps a
+      where a.deleted_at = 'infinity'
+        and app_imports.updated_at < now() - ${limits.imports.unfinishedDays} * interval '1 day'
+    )
+    returning app_id
+  )
+  update apps
+  set deleted_at = now()
+  where id in (
+    select app_id
+    from abandoned
+  )`
 
 async function purgeApp(context: PurgeContext, appId: string) {
   const isEmpty = await purgeChannelsOf(context, appId)

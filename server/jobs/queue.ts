@@ -50,8 +50,7 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
     pollInterval: timings.pollMs,
     gracefulShutdownAbortTimeout: timings.graceMs,
   }
-  if (ownSchema(databaseUrl) !== undefined) await createMigrationsTable(pgPool)
-  await runMigrations(shared)
+  await migrateTables(pgPool, databaseUrl)
 
   /** Runs tasks until the runner ends, or does not fetch although the database answers. */
   const runOnce = async ({ localQueue, ...tasks }: Tasks, signal: AbortSignal) => {
@@ -85,17 +84,36 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
   }
 }
 
+/** Brings the tables of the queue up to date, for servers whose role may not. */
+export async function migrateQueue(databaseUrl: string) {
+  const { pgPool, close } = createQueuePool(databaseUrl, { onConnectionLost: () => {} })
+  try {
+    await migrateTables(pgPool, databaseUrl)
+  } finally {
+    await close()
+  }
+}
+
+async function migrateTables(pgPool: pg.Pool, databaseUrl: string) {
+  if (ownSchema(databaseUrl) !== undefined) await createMigrationsTable(pgPool)
+  await runMigrations({ pgPool, schema: queueSchemaOf(databaseUrl) })
+}
+
 /**
  * graphile-worker would begin by `create schema if not exists`, for which a role that owns only its
  * schema has no right, although the schema exists. If this table exists, it does not.
  */
-const createMigrationsTable = (pool: pg.Pool) =>
-  pool.query(`
+const createMigrationsTable = async (pool: pg.Pool) => {
+  // A role that may not create tables is refused although there is nothing to create.
+  const { rowCount } = await pool.query(`select where to_regclass('migrations') is null`)
+  if (rowCount === 0) return
+  await pool.query(`
     create table if not exists migrations (
       id int primary key,
       ts timestamptz not null default now(),
       breaking boolean not null default false
     )`)
+}
 
 /**
  * A local queue that is released gives the jobs back that it has fetched. graphile-worker does not

@@ -3,6 +3,7 @@ import type { JobHelpers } from 'graphile-worker'
 import { ApiError } from '../core/errors.ts'
 import { MAX_ATTEMPTS } from '../core/jobs.ts'
 import type { Metrics } from '../core/metrics.ts'
+import { inSpan, traceOfPlace } from '../core/spans.ts'
 import { isDatabaseUnavailable, isStatementTimeout } from '../db/client.ts'
 import { keepGivenUp } from './given-up.ts'
 import { jobTraces } from './job-trace.ts'
@@ -67,7 +68,8 @@ export async function runJob<T extends QueuedTask>(
   if (jobs.length > 1 && survivedDeaths(job.max_attempts) >= DEATHS_BEFORE_SPLIT) return split()
   try {
     const continueWith = (jobs: QueuedJob<T>[]) => (nextPage = jobs)
-    await jobTraces.run(traces, () => handler(jobs, { signal, continueWith }))
+    const span = () => ({ name: `job ${task}`, kind: 'consumer' as const, causes: placesOf(jobs) })
+    await inSpan(span, () => jobTraces.run(traces, () => handler(jobs, { signal, continueWith })))
     log.debug({ task, traces, jobs: jobs.length }, 'job done')
   } catch (error) {
     if (error instanceof ApiError && error.code === 'NOT_FOUND') return
@@ -92,9 +94,10 @@ export async function runJob<T extends QueuedTask>(
   await addNextPage()
 }
 
-const tracesOf = (jobs: QueuedJob[]) => [
+const placesOf = (jobs: QueuedJob[]) => [
   ...new Set(jobs.flatMap((job) => ('trace' in job && job.trace) || [])),
 ]
+const tracesOf = (jobs: QueuedJob[]) => [...new Set(placesOf(jobs).map(traceOfPlace))]
 
 const reasonOf = (cause: unknown) =>
   (cause instanceof Error ? cause.message : String(cause)).slice(0, 300)

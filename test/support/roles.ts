@@ -16,6 +16,8 @@ export async function createSharedDatabase() {
   const roles: string[] = []
   return {
     admin,
+    /** The address of the database for its owner. */
+    url,
     /** Makes a role, and gives the address of the database for it and for a schema. */
     createRole: async () => {
       const role = `role_${process.pid}_${roles.length}`

@@ -45,3 +45,17 @@ export const importedRows = pgTable(
     referencesChannel(t).onDelete('cascade'),
   ],
 )
+
+/**
+ * How far the import of a whole app is, from the file of another deployment. The app is deleted at
+ * 'infinity' until the end.
+ */
+export const appImports = pgTable('app_imports', {
+  appId: appId().primaryKey(),
+  /** Of the file. */
+  exportId: uuid().notNull(),
+  /** How many batches of the file are stored, and the checksum of the file up to there. */
+  batches: integer().notNull(),
+  checksum: text().notNull(),
+  updatedAt: createdAt(),
+})

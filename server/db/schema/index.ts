@@ -6,7 +6,7 @@
 export { activeUsers, apiKeys, apps, audit, service } from './apps.ts'
 export { channels, formerMembers, members, readMarks } from './channels.ts'
 export { connections, events, jobWorkers, nodes, stagedJobs, userStreams } from './delivery.ts'
-export { importedRows, imports } from './imports.ts'
+export { appImports, importedRows, imports } from './imports.ts'
 export {
   linkPreviews,
   messageStreams,

@@ -1,6 +1,6 @@
 import { contract, limits, type Webhook } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
-import { noteAct } from '../../core/audit.ts'
+import { auditedUrl, noteAct } from '../../core/audit.ts'
 import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
 import { newWebhookSecret } from '../../core/signed-request.ts'
@@ -35,7 +35,10 @@ const create = implement(contract.webhooks.create, async (ctx, { url, events, de
       'VALIDATION_ERROR',
       `An app can have at most ${limits.webhooks.most} webhooks`,
     )
-  noteAct(ctx, { operation: 'webhooks.create', target: { webhookId: webhook.id, url, events } })
+  noteAct(ctx, {
+    operation: 'webhooks.create',
+    target: { webhookId: webhook.id, url: auditedUrl(url), events },
+  })
   return { ...webhook, secret }
 })
 
@@ -69,7 +72,10 @@ const update = implement(
       where wh.id = ${webhookId}
         and wh.app_id = ${caller.appId}
       returning ${webhookColumns(db)}`
-    noteAct(ctx, { operation: 'webhooks.update', target: { webhookId, url, events, enabled } })
+    noteAct(ctx, {
+      operation: 'webhooks.update',
+      target: { webhookId, url: url && auditedUrl(url), events, enabled },
+    })
     return found(webhook)
   },
 )

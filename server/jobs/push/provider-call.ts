@@ -1,3 +1,4 @@
+import { inSpan } from '../../core/spans.ts'
 import { traceparentOf } from '../../core/trace.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import { jobTraces } from '../job-trace.ts'
@@ -40,18 +41,23 @@ export const createProviderCall =
     { body, timeoutMs = TIMEOUT_MS, signal }: CallOptions = {},
   ) => {
     const [trace] = jobTraces.getStore() ?? []
-    const init = {
-      method,
-      headers: {
-        authorization: `ApiKey ${secretKey}`,
-        ...(trace === undefined ? {} : { traceparent: traceparentOf(trace) }),
-        ...(body ? { 'content-type': 'application/json' } : {}),
-      },
-      redirect: 'error',
-      ...(body ? { body: JSON.stringify(body) } : {}),
-    } as const
-    const { status, retryAfterSeconds, text } = await withTimeout(timeoutMs, signal, (signal) =>
-      request(`${apiUrl}${path}`, { ...init, signal }),
+    const initOf = (place: string | undefined) =>
+      ({
+        method,
+        headers: {
+          authorization: `ApiKey ${secretKey}`,
+          ...traceparent(place, trace),
+          ...(body ? { 'content-type': 'application/json' } : {}),
+        },
+        redirect: 'error',
+        ...(body ? { body: JSON.stringify(body) } : {}),
+      }) as const
+    const { status, retryAfterSeconds, text } = await inSpan(
+      () => ({ name: `push ${method}`, kind: 'client', attributes: { 'url.path': path } }),
+      (span) =>
+        withTimeout(timeoutMs, signal, (signal) =>
+          request(`${apiUrl}${path}`, { ...initOf(span?.place), signal }),
+        ),
     )
     const message = `${method} ${path} answered ${status}: ${text.slice(0, 200)}`
     if (status === 408 || status === 429 || status >= 500)
@@ -59,6 +65,12 @@ export const createProviderCall =
     if (status >= 400) throw new ProviderRefusedError(message, status)
     return text
   }
+
+/** Of the span of the call, or else of the trace that the job is a part of. */
+function traceparent(place: string | undefined, trace: string | undefined): Record<string, string> {
+  if (place !== undefined) return { traceparent: `00-${place}` }
+  return trace === undefined ? {} : { traceparent: traceparentOf(trace) }
+}
 
 async function request(url: string, init: RequestInit) {
   try {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { type Envelope, parseTopic } from '@parley/contract'
 import { type GuardedRequest, readUpTo, UnfetchableError } from '../../core/guarded-request.ts'
 import { signedHeaders } from '../../core/signed-request.ts'
+import { inSpan } from '../../core/spans.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import { secondsUntil } from '../retry-after.ts'
 
@@ -39,12 +40,15 @@ export async function post(
   const headers = signedHeaders({ id, body, secrets })
   const isOver = new AbortController()
   try {
-    return await withTimeout(timeoutMs, signal, async (signal) => {
-      signal.addEventListener('abort', () => isOver.abort())
-      const response = await request(new URL(url), { method: 'POST', headers, body, signal })
-      await discard(response)
-      return outcomeOf(response)
-    })
+    const span = () => ({ name: 'webhook POST', kind: 'client' as const })
+    const send = () =>
+      withTimeout(timeoutMs, signal, async (signal) => {
+        signal.addEventListener('abort', () => isOver.abort())
+        const response = await request(new URL(url), { method: 'POST', headers, body, signal })
+        await discard(response)
+        return outcomeOf(response)
+      })
+    return await inSpan(span, send)
   } catch (error) {
     signal.throwIfAborted()
     if (isOver.signal.aborted) return failure(`no answer within ${timeoutMs / 1000} s`)

@@ -1,0 +1,148 @@
+import { createReadStream } from 'node:fs'
+import { open, rm } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { grouped } from '@parley/contract'
+import { readConfig } from '../../config.ts'
+import { noteCommand } from '../../core/audit.ts'
+import { type DbConnection, openConnection } from '../../db/client.ts'
+import { inspect } from '../../db/migrate.ts'
+import { transaction } from '../../db/transaction.ts'
+import { prepareSchema, whenDatabaseIsReady, withDatabase } from '../open.ts'
+import type { Counts } from './format.ts'
+import { readAppFile } from './read.ts'
+import { discardApp } from './store.ts'
+import { appFileLines } from './write.ts'
+
+/** A command may wait longer than a call: nobody waits for its steps. */
+const STATEMENT_MS = 60_000
+const PROGRESS_MS = 1_000
+
+type ExportCommand = { appId: string; file: string; hasSecrets: boolean }
+
+/** `parley app:export`: writes everything that an app has to a file. */
+export async function exportApp({ appId, file, hasSecrets }: ExportCommand) {
+  const config = readConfig()
+  await withDatabase(config, async (url) => {
+    const { pending } = await whenDatabaseIsReady(() => inspect(url), config)
+    if (pending.length > 0)
+      throw new Error(`The schema lacks ${pending.join(', ')}. Run: parley migrate`)
+    await withConnection(url, async (db) => {
+      await requireExportable(db, appId)
+      const target = file === '-' ? process.stdout : await create(file)
+      await noteCommand(db, { operation: 'apps.export', appId, target: { hasSecrets } })
+      let written: { rows: Counts; leftOut: Counts } | undefined
+      const lines = async function* () {
+        written = yield* appFileLines(db, { appId, hasSecrets, onBatch: createProgress() })
+      }
+      await transaction(db, async (tx) => {
+        // One moment of the app. The pause is that of whoever takes the lines.
+        await tx`set transaction isolation level repeatable read, read only`
+        // The statement of a table lasts until its last row is taken.
+        await tx`
+          select
+            set_config('idle_in_transaction_session_timeout', '0', true),
+            set_config('statement_timeout', '0', true)`
+        await pipeline(Readable.from(lines()), target, { end: file !== '-' })
+      }).catch(async (error) => {
+        if (file !== '-') await rm(file, { force: true })
+        throw error
+      })
+      console.error(`Exported ${shown(written?.rows)}`)
+      sayLeftOut(written?.leftOut, 'Left out: ', '. --with-secrets includes them')
+    })
+  })
+}
+
+/** `parley app:import`: stores the app of a file, which this database must not have yet. */
+export async function importApp(file: string) {
+  const config = readConfig()
+  await withDatabase(config, async (url) => {
+    await prepareSchema(url, config)
+    await withConnection(url, async (db) => {
+      const { appId, rows, leftOut, isDisabled, hasNewEpoch } = await readAppFile({
+        body: file === '-' ? process.stdin : createReadStream(file),
+        inTransaction: (work) => transaction(db, work),
+        onBatch: createProgress(),
+      })
+      await noteCommand(db, { operation: 'apps.import', appId, target: {} })
+      console.log(`Imported ${shown(rows)}`)
+      sayLeftOut(leftOut, 'Not in the file: ', '. Create them here')
+      if (hasNewEpoch) console.log('New event epoch: all clients load everything again')
+      console.log(`The app ${appId} is ${isDisabled ? 'disabled, as it was' : 'open'}`)
+    })
+  })
+}
+
+/** `parley app:discard`: gives up an import that was not finished. */
+export async function discardImport(appId: string) {
+  const config = readConfig()
+  await withDatabase(config, async (url) => {
+    await prepareSchema(url, config)
+    await withConnection(url, async (db) => {
+      if (!(await transaction(db, (tx) => discardApp(tx, appId))))
+        throw new Error('There is no unfinished import of this app')
+      await noteCommand(db, { operation: 'apps.discard', appId, target: {} })
+      console.log('Given up: the next cleanups delete what it brought')
+    })
+  })
+}
+
+async function withConnection(url: string, work: (db: DbConnection) => Promise<void>) {
+  const db = openConnection({
+    url,
+    applicationName: 'parley-app-file',
+    statementMs: STATEMENT_MS,
+  })
+  try {
+    // A busy machine may pause for longer than a server may: nobody waits for these locks.
+    await db`select set_config('idle_in_transaction_session_timeout', ${STATEMENT_MS}::text, false)`
+    await work(db)
+  } finally {
+    await db.end({ timeout: 1 })
+  }
+}
+
+/** A new file, for its owner only. */
+const create = async (file: string) => (await open(file, 'wx', 0o600)).createWriteStream()
+
+async function requireExportable(db: DbConnection, appId: string) {
+  const [app] = await db<{ isImporting: boolean }[]>`
+    select
+      exists (
+        select
+        from imported_rows ir
+        where ir.app_id = a.id
+      ) as is_importing
+    from apps a
+    where a.id::text = ${appId}
+      and a.deleted_at is null
+    limit 1`
+  if (!app) throw new Error('There is no app with this id')
+  if (app.isImporting)
+    throw new Error('An import into this app is not finished: its channels would be missing')
+}
+
+const shown = (rows: Counts = {}) =>
+  Object.entries(rows)
+    .filter(([, count]) => count > 0)
+    .map(([table, count]) => `${grouped(count)} ${table}`)
+    .join(', ')
+
+function sayLeftOut(leftOut: Counts | undefined, before: string, after: string) {
+  const names = shown(leftOut)
+  if (names !== '') console.error(`${before}${names}${after}`)
+}
+
+/** Says on the standard error, once a second, how far it has come. */
+function createProgress() {
+  const startedAt = performance.now()
+  let saidAt = startedAt
+  return (rows: number) => {
+    const now = performance.now()
+    if (now - saidAt < PROGRESS_MS) return
+    saidAt = now
+    const rate = Math.round((rows / (now - startedAt)) * 1_000)
+    console.error(`${grouped(rows)} rows, ${grouped(rate)} a second`)
+  }
+}

@@ -1,0 +1,75 @@
+import { createRequire } from 'node:module'
+
+/** A command of `parley`. Its code is only loaded when it runs. */
+export type Command = {
+  summary: string
+  /** What `parley <command> --help` says beside the summary. */
+  details: string
+  /** Its arguments, which are all required, and one that is not. */
+  required?: string[]
+  argument?: string
+  /** Its options: flags, and those with a value, which are required. */
+  flags?: Record<string, string>
+  values?: Record<string, string>
+  run: (given: Given) => Promise<void>
+}
+type Given = {
+  /** In their order. */
+  required: string[]
+  argument?: string | undefined
+  flags: Record<string, boolean>
+  values: Record<string, string>
+}
+
+/** Those that most installations have. */
+const settings: [string, string][] = [
+  ['DATABASE_URL', 'a PostgreSQL, version 15 or newer'],
+  ['DATA_DIR', 'where the embedded PostgreSQL is (.data)'],
+  ['HOST, PORT', 'where the server listens (127.0.0.1, 5501)'],
+  ['NODE_ENV', 'production asks for JWT_SECRET and DATABASE_URL'],
+]
+
+export const overview = (commands: Record<string, Command>) => `\
+Parley ${version()}, a chat backend on one PostgreSQL.
+
+Usage: parley [command]
+
+Commands:
+${table(Object.entries(commands).map(([name, { summary }]) => [name, summary]))}
+
+parley <command> --help says more about one. --version prints the version.
+Settings are environment variables, read from .env too. Most used:
+${table(settings)}`
+
+export function helpOf(name: string, { summary, details, argument, ...command }: Command) {
+  const { required = [], flags = {}, values = {} } = command
+  const words = [
+    'parley',
+    name,
+    ...required.map((word) => `<${word}>`),
+    argument && `[${argument}]`,
+    ...Object.keys(values).map((word) => `--${word} <${word}>`),
+    ...Object.keys(flags).map(optional),
+  ]
+  const options = Object.entries({ ...values, ...flags, help: 'print this' })
+  return `\
+Usage: ${words.filter(Boolean).join(' ')}
+
+${summary}.
+${details}
+
+Options:
+${table(options.map(([flag, meaning]) => [`--${flag}`, meaning]))}`
+}
+
+const optional = (flag: string) => `[--${flag}]`
+
+function table(rows: (readonly [string, string])[]) {
+  const width = Math.max(...rows.map(([name]) => name.length))
+  return rows.map(([name, meaning]) => `  ${name.padEnd(width)}  ${meaning}`).join('\n')
+}
+
+/** That of the package, wherever it is installed. */
+export function version(): string {
+  return createRequire(import.meta.url)('@parley/server/package.json').version
+}

@@ -1,0 +1,25 @@
+import type { Around } from '../db/pool.ts'
+import { activeSpan, inSpan, isTracing } from './spans.ts'
+
+/** Of all statements of a span. They have places in place of values. */
+const LONGEST = 4_000
+
+/** Shows each use of a connection in the trace of the call or job that it is for. */
+export const databaseSpans = (): Around | undefined => (isTracing() ? around : undefined)
+
+const around: Around = async (run) => {
+  // What the server does for itself is in no trace.
+  if (!activeSpan()) return run()
+  const attributes = { 'db.system.name': 'postgresql' }
+  return inSpan(
+    () => ({ name: 'SQL', kind: 'client', attributes }),
+    (span) => {
+      let text = ''
+      return run((statement) => {
+        if (text.length > LONGEST) return
+        text += `${text === '' ? '' : '; '}${statement.replace(/\s+/g, ' ').trim()}`
+        span?.set({ 'db.query.text': text.slice(0, LONGEST) })
+      })
+    },
+  )
+}

@@ -1,0 +1,227 @@
+import { appTables, leftOut } from '@parley/server/commands/app-file/tables'
+import { connectOnce } from '@parley/server/db/client'
+import { readMigrations } from '@parley/server/db/migration-files'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { cleanupElsewhere } from '../support/cleanup.ts'
+import { cloneDatabase } from '../support/clone-database.ts'
+import { refusal } from '../support/refusal.ts'
+import { RawSocket, useSockets } from '../support/socket.ts'
+import { createWorld, type User, useWorld, type World } from '../support/world.ts'
+import { parleyOn, useFolder } from './command.ts'
+import { populate, rowsOf, without } from './fixture.ts'
+
+// Nothing is stored of a message that grows, unless it is asked for.
+const never = 3_600_000
+const world = useWorld({ timings: { streamStoreMs: never, reconcileMs: never } })
+const terminatedLater = useSockets()
+const folder = useFolder()
+/** The other deployment, whose numbering of events has another epoch. */
+let target: World
+let dropTarget: () => Promise<void>
+let ana: User
+let ben: User
+let channelId = ''
+let deletedId = ''
+let growingId = ''
+
+beforeAll(async () => {
+  const database = await cloneDatabase()
+  target = await createWorld({ databaseUrl: database.url })
+  await target.db`update service set value = 'target' where key = 'epoch'`
+  dropTarget = async () => {
+    await target.stop()
+    await database.drop()
+  }
+  ;({ ana, ben, channelId, growingId, deletedId } = await populate(world()))
+})
+afterAll(() => dropTarget())
+
+test('every table of the schema is exported, or said to be left out', async () => {
+  const tables = await world().db`select tablename from pg_tables where schemaname = 'public'`
+  const known = [...appTables.map(({ name }) => name), ...Object.keys(leftOut)]
+  expect(known.sort()).toEqual(tables.map(({ tablename }) => tablename).sort())
+})
+
+test('an app is the same in its new deployment, to the last column', async () => {
+  const { appId, databaseUrl } = world()
+  const file = folder.path('all')
+  const exported = await parleyOn(databaseUrl, 'app:export', appId, file, '--with-secrets')
+  expect(exported.code, exported.output).toBe(0)
+  const imported = await parleyOn(target.databaseUrl, 'app:import', file)
+  expect(imported.code, imported.output).toBe(0)
+  expect(imported.output).toContain(`The app ${appId} is open`)
+  expect(imported.output).not.toContain('epoch')
+  const [before, after] = [await rowsOf(world(), appId), await rowsOf(target, appId)]
+  for (const name of ['webhooks', 'devices', 'api_keys', 'pins', 'reactions', 'read_marks'])
+    expect(after[name], name).not.toEqual([])
+  // Those of the commands, of the message that grew, and of the channel that was deleted.
+  const others = ['"apps.', growingId, `"${deletedId}"`]
+  expect(without(after, others)).toEqual(without(before, others))
+  expect(await target.db`select from channels where id = ${deletedId}`).toEqual([])
+  expect(await target.db`select from app_imports`).toEqual([])
+})
+
+test('users of an imported app go on where they were, and load everything again', async () => {
+  const { appId } = world()
+  const topic = `chat:${appId}:${channelId}`
+  const subscribe = { channel: topic, recover: true, epoch: '', offset: 0 }
+  const old = await terminatedLater(RawSocket.connect(world(), ana))
+  const first = await old.ask({ id: 2, subscribe: { ...subscribe, recover: false } })
+  const { epoch, offset } = first.subscribe
+  const moved = target.api({ token: ana.token })
+  const socket = await terminatedLater(RawSocket.connect(target, ana))
+  const again = await socket.ask({ id: 2, subscribe: { ...subscribe, epoch, offset } })
+  expect(again.subscribe).toMatchObject({ epoch: 'target', was_recovering: true })
+  expect(again.subscribe).not.toHaveProperty('recovered')
+  const list = await moved.messages.list({ channelId, since_seq: 0 })
+  expect(list.messages.find(({ id }) => id === growingId)).toMatchObject({
+    text: 'So far',
+    streaming: false,
+    interrupted: true,
+  })
+  const sent = await moved.messages.send({ channelId, text: 'Here now' })
+  expect(sent).toMatchObject({ seq: list.maxSeq + 1, rev: offset + 1 })
+  await socket.pushed(({ pub }) => pub?.data.type === 'message.new')
+  // The repetition of a send that the old deployment has stored.
+  const repeated = await moved.messages.send({ channelId, text: 'Hello', clientId: 'c1' })
+  expect(repeated.seq).toBe(1)
+})
+
+test('the erasure of a deleted user is completed where the app is imported', async () => {
+  const { appId } = world()
+  await cleanupElsewhere(target).pass()
+  const [row] = await target.db`
+    select forgotten_at is not null and forgotten_at < 'infinity' as "isErased"
+    from users
+    where app_id = ${appId} and id = 'gone'`
+  expect(row).toEqual({ isErased: true })
+  const texts = await target.db`select text from messages where app_id = ${appId}`
+  expect(texts.map(({ text }) => text)).not.toContain('Words of a user who is deleted')
+})
+
+test('an app that exists is not imported, nor exported over a file, nor unknown', async () => {
+  const { appId, databaseUrl } = world()
+  const [again, over, unknown] = [
+    await parleyOn(target.databaseUrl, 'app:import', folder.path('all')),
+    await parleyOn(databaseUrl, 'app:export', appId, folder.path('all')),
+    await parleyOn(databaseUrl, 'app:export', channelId, '-'),
+  ]
+  expect(again).toEqual({ code: 1, output: `the app ${appId} exists in this database already` })
+  expect(over).toEqual({ code: 1, output: expect.stringContaining('EEXIST') })
+  expect(unknown).toEqual({ code: 1, output: 'There is no app with this id' })
+})
+
+test('secrets are left out of a file, which says how many there were', async () => {
+  const { appId, databaseUrl } = world()
+  const { output } = await parleyOn(databaseUrl, 'app:export', appId, folder.path('plain'))
+  expect(output).toContain('Left out: 1 api_keys, 1 devices, 1 webhooks. --with-secrets')
+  const text = folder.read('plain')
+  expect(text).not.toMatch(/a-push-token|whsec_/)
+  expect(folder.read('all')).toMatch(/a-push-token/)
+  const leaves = await world().db`
+    select actor, target
+    from audit
+    where app_id = ${appId} and operation = 'apps.export'
+    order by id`
+  expect(leaves).toEqual([
+    { actor: 'operator', target: { hasSecrets: true } },
+    { actor: 'operator', target: { hasSecrets: false } },
+  ])
+})
+
+test('a damaged, foreign, newer or empty file is refused, and nobody sees its app', async () => {
+  const database = await cloneDatabase()
+  const db = connectOnce(database.url)
+  const { appId } = world()
+  const schema = readMigrations().at(-1)?.name ?? ''
+  const damages: [string, (text: string) => string, RegExp][] = [
+    ['word', (text) => text.replace('A reply', 'A Reply'), /^line \d+: the checksum .* damaged$/],
+    ['lost', (text) => text.replace(/.*A reply.*\n/, ''), /^line \d+: the checksum/],
+    ['line', (text) => text.replace(/\n(\{"row".*A reply)/, '\n{"ro$1'), /no line of such a file/],
+    ['format', (text) => text.replace('"format":1', '"format":2'), /^the file has format 2, of/],
+    ['schema', (text) => text.replace(schema, '9999_later'), /has the schema 9999_later, and this/],
+    ['other', () => '{"record":"user"}\n', /^line 1: this is no file of parley app:export$/],
+    ['empty', () => '', /^the file is empty$/],
+    [
+      'header',
+      (text) => text.replace(/"exportedAt":"2/, '"exportedAt":"1'),
+      /^line \d+: the check/,
+    ],
+    ['counts', (text) => text.replace(/("end".*"users":)\d+/, '$17'), /^users: expected 73? rows/m],
+  ]
+  try {
+    for (const [name, change, message] of damages) {
+      const file = folder.copy('plain', name, change)
+      expect(await parleyOn(database.url, 'app:import', file), name).toEqual({
+        code: 1,
+        output: expect.stringMatching(message),
+      })
+      const shown = await db`select from apps where id = ${appId} and deleted_at is null`
+      expect(shown, name).toEqual([])
+      // As if nothing had been begun.
+      for (const { name } of appTables.toReversed())
+        if (name !== 'apps' && name !== 'audit' && name !== 'workspace_invite_uses')
+          await db`delete from ${db(name)} where app_id = ${appId}`
+      await db`delete from apps where id = ${appId}`
+    }
+  } finally {
+    await db.end()
+    await database.drop()
+  }
+})
+
+test('a file that was cut off is gone on with where it ended, by the same file only', async () => {
+  const database = await cloneDatabase()
+  const { appId, databaseUrl } = world()
+  const half = (text: string) => text.slice(0, text.indexOf('"table":"members"'))
+  try {
+    const cut = await parleyOn(database.url, 'app:import', folder.copy('plain', 'cut', half))
+    expect(cut).toEqual({ code: 1, output: expect.stringMatching(/^the file is cut off after/) })
+    const other = await createWorld({ databaseUrl: database.url })
+    const { db, operator } = other
+    expect((await operator.apps.list()).apps.map(({ id }) => id)).not.toContain(appId)
+    expect(await refusal(other.api({ token: ana.token }).channels.list({}))).toMatchObject({
+      code: 'INVALID_TOKEN',
+    })
+    // Members come after their channels, which the cleanup must not take for abandoned.
+    await db`update channels set last_activity_at = '2020-01-01', member_count = 0`
+    const channels = () => db`select id, xmin::text from channels where app_id = ${appId}`
+    const stored = await channels()
+    expect(stored.length).toBeGreaterThan(1)
+    await cleanupElsewhere(other, { purgeEmptyAfterDays: 1 }).pass()
+    expect(await channels()).toEqual(stored)
+
+    await parleyOn(databaseUrl, 'app:export', appId, folder.path('second'))
+    const foreign = await parleyOn(database.url, 'app:import', folder.path('second'))
+    expect(foreign.output).toContain('an import of another file of the app')
+    const resumed = await parleyOn(database.url, 'app:import', folder.path('plain'))
+    expect(resumed.code, resumed.output).toBe(0)
+    expect(await channels()).toEqual(stored)
+    // This database has the epoch of the file: its numbers may have been given since.
+    expect(resumed.output).toContain('New event epoch: all clients load everything again')
+    const { messages } = await other.api({ token: ben.token }).messages.list({ channelId })
+    expect(messages.length).toBeGreaterThan(3)
+    await other.stop()
+  } finally {
+    await database.drop()
+  }
+})
+
+test('an import that nobody has finished for a week is purged', async () => {
+  const database = await cloneDatabase()
+  const { appId } = world()
+  await parleyOn(database.url, 'app:import', folder.path('cut'))
+  const other = await createWorld({ databaseUrl: database.url })
+  try {
+    const { db } = other
+    const cleanup = cleanupElsewhere(other)
+    await cleanup.pass()
+    expect(await db`select from apps where id = ${appId}`).toHaveLength(1)
+    await db`update app_imports set updated_at = now() - interval '8 days'`
+    await cleanup.pass()
+    expect(await db`select from apps where id = ${appId}`).toHaveLength(0)
+  } finally {
+    await other.stop()
+    await database.drop()
+  }
+})

@@ -1,0 +1,37 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runCommand } from '@parley/server/commands/index'
+import { afterAll, vi } from 'vitest'
+
+/** Runs a command of `parley` on a database, in this process: its exit code and its lines. */
+export async function parleyOn(databaseUrl: string, ...args: string[]) {
+  const lines: string[] = []
+  vi.stubEnv('DATABASE_URL', databaseUrl)
+  const spies = (['log', 'error'] as const).map((method) =>
+    vi.spyOn(console, method).mockImplementation((line: string) => void lines.push(line)),
+  )
+  try {
+    const code = await runCommand(args)
+    return { code, output: lines.join('\n') }
+  } finally {
+    for (const spy of spies) spy.mockRestore()
+    vi.unstubAllEnvs()
+  }
+}
+
+/** A folder for the files of a test file. */
+export function useFolder() {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-app-files-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+  const path = (name: string) => join(folder, name)
+  return {
+    path,
+    read: (name: string) => readFileSync(path(name), 'utf8'),
+    /** Another file, made of one that is there. */
+    copy: (from: string, to: string, change: (text: string) => string) => {
+      writeFileSync(path(to), change(readFileSync(path(from), 'utf8')))
+      return path(to)
+    },
+  }
+}

@@ -1,0 +1,145 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { cloneDatabase } from './support/clone-database.ts'
+import { bodyOf, serveLocally } from './support/local-server.ts'
+import { serveProvider } from './support/provider.ts'
+import { production, start, useChildren } from './support/start.ts'
+import { until } from './support/until.ts'
+import { createValidatedApi } from './support/validated.ts'
+
+type Span = {
+  traceId: string
+  spanId: string
+  parentSpanId?: string
+  name: string
+  attributes: { key: string; value: { stringValue?: string } }[]
+}
+
+const { adopt } = useChildren()
+let folder = ''
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'parley-otel-'))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** What a collector does: takes OTLP over HTTP as JSON. `isSilent`: it never answers. */
+async function serveReceiver({ isSilent = false } = {}) {
+  const spans: Span[] = []
+  let requests = 0
+  const server = await serveLocally(async (request, response) => {
+    requests += 1
+    const text = await bodyOf(request)
+    if (isSilent || text === undefined) return
+    const { resourceSpans } = JSON.parse(text)
+    for (const { scopeSpans } of resourceSpans)
+      for (const { spans: some } of scopeSpans) spans.push(...some)
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+  })
+  return { ...server, spans, requests: () => requests }
+}
+
+/** A server in a process of its own, with a channel of two users of whom one has a phone. */
+async function startWith(variables: Record<string, string>) {
+  const [database, provider] = [await cloneDatabase(), await serveProvider()]
+  const server = start(
+    {
+      ...production,
+      DATABASE_URL: database.url,
+      PUSH_SECRET_KEY: provider.settings.secretKey,
+      PUSH_API_URL: provider.settings.apiUrl,
+      USER_ADMIN_ACCESS: 'bearer',
+      OTEL_BSP_SCHEDULE_DELAY: '50',
+      ...variables,
+    },
+    folder,
+  )
+  adopt(server.child)
+  const url = (await server.address()).replace('0.0.0.0', '127.0.0.1')
+  const operator = createValidatedApi({ url, adminKey: production.ADMIN_API_KEY })
+  const { apiKey } = await operator.apps.create({ name: 'Traced' })
+  const backend = createValidatedApi({ url, apiKey })
+  const { token } = await backend.tokens.create({ userId: 'ana' })
+  const ben = await backend.tokens.create({ userId: 'ben' })
+  const device = { platform: 'ios', provider: 'apns', token: 'phone' } as const
+  await createValidatedApi({ url, token: ben.token }).devices.create(device)
+  const ana = createValidatedApi({ url, token })
+  const { id: channelId } = await ana.channels.create({
+    type: 'group',
+    name: 'Talk',
+    memberIds: ['ben'],
+  })
+  const send = (headers: Record<string, string> = {}) =>
+    fetch(`${url}/api/channels/${channelId}/messages`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+      body: '{"text":"Hello"}',
+    })
+  const stop = async () => {
+    server.kill('SIGTERM')
+    const code = await server.code
+    await provider.stop()
+    await database.drop()
+    return code
+  }
+  return { ...server, send, provider, stop }
+}
+
+const TRACE = 'aaaabbbbccccddddaaaabbbbccccdddd'
+const from = (flags: string) => ({ traceparent: `00-${TRACE}-1111222233334444-${flags}` })
+
+test('the spans of a send lead from its request to its push', async () => {
+  const receiver = await serveReceiver()
+  const server = await startWith({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
+  // Its caller has decided that this one is not recorded.
+  expect((await server.send(from('00'))).status).toBe(201)
+  expect((await server.send(from('01'))).status).toBe(201)
+  const named = (name: string) =>
+    receiver.spans.filter((span) => span.traceId === TRACE && span.name === name)
+  await until(() => named('push POST').length > 0 && named('job push-message').length > 0)
+  const [request, ...others] = named('POST /api/channels/:channelId/messages')
+  const [operation] = named('messages.send')
+  const [job] = named('job push-message')
+  const [push] = named('push POST')
+  expect(others).toEqual([])
+  expect(request?.parentSpanId).toBe('1111222233334444')
+  expect(operation?.parentSpanId).toBe(request?.spanId)
+  expect(job?.parentSpanId).toBe(operation?.spanId)
+  expect(push?.parentSpanId).toBe(job?.spanId)
+  const statements = (parent: Span | undefined) =>
+    named('SQL')
+      .filter(({ parentSpanId }) => parentSpanId === parent?.spanId)
+      .flatMap(({ attributes }) => attributes)
+      .flatMap(({ key, value }) => (key === 'db.query.text' ? [value.stringValue] : []))
+      .join()
+  expect(statements(operation)).toMatch(/insert into messages .*\$1/)
+  expect(statements(job)).toMatch(/from messages/)
+  expect(JSON.stringify(receiver.spans)).not.toContain('Hello')
+  const pushed = server.provider.calls.map(({ traceparent }) => traceparent)
+  expect(pushed).toContain(`00-${TRACE}-${push?.spanId}-01`)
+  expect(await server.stop()).toBe(0)
+  await receiver.stop()
+})
+
+test('a receiver that never answers delays no call, and hardly the end', async () => {
+  const receiver = await serveReceiver({ isSilent: true })
+  const server = await startWith({
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    OTEL_BSP_EXPORT_TIMEOUT: '600000',
+    OTEL_EXPORTER_OTLP_TIMEOUT: '600000',
+  })
+  await until(() => receiver.requests() > 0)
+  for (let n = 0; n < 5; n++) expect((await server.send()).status).toBe(201)
+  // It would be killed, with another code, after 14 s.
+  expect(await server.stop()).toBe(0)
+  await receiver.stop()
+})
+
+test('a receiver that is away is reported once, and everything else goes on', async () => {
+  const server = await startWith({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' })
+  await until(() => server.output().includes('spans are lost'))
+  for (let n = 0; n < 3; n++) expect((await server.send()).status).toBe(201)
+  expect(await server.stop()).toBe(0)
+  expect(server.output().match(/spans are lost/g)).toHaveLength(1)
+})
