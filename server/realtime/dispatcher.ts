@@ -4,6 +4,7 @@ import type { Metrics } from '../core/metrics.ts'
 import type { Revocations } from '../core/revocations.ts'
 import type { UserRef } from '../core/user-ref.ts'
 import type { Broker, NodeNote, RevokedNote } from './broker.ts'
+import type { Emulation } from './emulation.ts'
 import { applyHint, hintOf } from './hints.ts'
 import type { Hub } from './hub.ts'
 import type { KnownPresence } from './known-presence.ts'
@@ -21,6 +22,7 @@ type DispatcherOptions = {
   missedProfiles: MissedProfiles
   unread: UnreadNotifier
   sessions: Sessions
+  emulation: Emulation
   broker: Broker
   revocations: Revocations
   metrics: Pick<Metrics, 'events'>
@@ -33,7 +35,8 @@ type DispatcherOptions = {
  * other nodes send, to its own users.
  */
 export function createDispatcher(options: DispatcherOptions) {
-  const { hub, userFanout, knownPresence, unread, sessions, broker, metrics, report } = options
+  const { hub, userFanout, knownPresence, unread, sessions, emulation } = options
+  const { broker, metrics, report } = options
   const typing = new TypingTracker(
     (stop, { isOwn }) => (isOwn ? broadcast(stop) : receive(stop)),
     options.typingMs,
@@ -59,6 +62,10 @@ export function createDispatcher(options: DispatcherOptions) {
         return revocations.receive(note)
       case 'rights':
         return recheck(note)
+      case 'commands':
+        return emulation.handleCommands(note)
+      case 'accepted':
+        return emulation.handleAccepted(note)
     }
   }
   /** Handles a note from another node. */

@@ -1,15 +1,17 @@
-import type { WebSocket } from 'ws'
 import type { Claims, Tokens } from '../core/tokens.ts'
+import type { Emulation } from './emulation.ts'
 import type { Hub } from './hub.ts'
 import type { SendMemory } from './send-memory.ts'
 import type { Session } from './sessions.ts'
 import type { Timings } from './timings.ts'
+import type { Transport } from './transport.ts'
 import type { UserSockets } from './user-sockets.ts'
 import type { WriteBuffer } from './write-buffer.ts'
 
 /** What a connection needs from the node that it is on. */
 export type RealtimeNode = {
   hub: Hub
+  emulation: Emulation
   writeBuffer: WriteBuffer
   sendMemory: SendMemory
   tokens: Tokens
@@ -27,5 +29,5 @@ export type RealtimeNode = {
   generation(user: Pick<Claims, 'appId' | 'userId'>): Promise<number | undefined>
   /** The connected members of a channel, or a user's own connections, on all nodes. */
   connectedTo(topic: string): Promise<{ user: string; client: string }[]>
-  terminateLater(socket: WebSocket): void
+  terminateLater(transport: Transport): void
 }

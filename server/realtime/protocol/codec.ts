@@ -13,6 +13,8 @@ export type Codec = PushEncoder & {
   encodeReply(reply: Reply): Buffer
   /** The push that ends a subscription. */
   encodeUnsubscribe(channel: string, unsubscribe: { code: number; reason: string }): Buffer
+  /** The push that says why a connection ends which has no close codes. */
+  encodeDisconnect(disconnect: { code: number; reason: string }): Buffer
   /** Joins encoded messages into one frame. */
   join(messages: readonly Buffer[]): Buffer
   /** A whole frame. */
@@ -89,6 +91,7 @@ export type ReplyResults = {
     ping: number
     pong: true
     node: string
+    session?: string
   } & Expiry
   subscribe: {
     recoverable: true

@@ -3,6 +3,7 @@ import { createEventBus, type EphemeralEvent } from '@parley/server/core/event-b
 import { createRevocations } from '@parley/server/core/revocations'
 import type { NodeNote } from '@parley/server/realtime/broker'
 import { createDispatcher } from '@parley/server/realtime/dispatcher'
+import type { Emulation } from '@parley/server/realtime/emulation'
 import { hintOf } from '@parley/server/realtime/hints'
 import type { KnownPresence } from '@parley/server/realtime/known-presence'
 import type { MissedProfiles } from '@parley/server/realtime/missed-profiles'
@@ -45,6 +46,7 @@ async function openDispatcher() {
   const dispatcher = createDispatcher({
     hub,
     sessions,
+    emulation: {} as unknown as Emulation, // not called here
     revocations,
     unread: unread as unknown as UnreadNotifier, // what the dispatcher calls of it
     userFanout: {
