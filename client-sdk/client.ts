@@ -59,6 +59,7 @@ export class ChatClient {
     const connection = new Connection({
       tokens: this.#tokens,
       webSocket,
+      fetch,
       onError,
       catchUp: () => this.#catchUp(),
     })
