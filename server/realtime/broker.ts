@@ -13,6 +13,8 @@ export type NodeNote =
   | PresenceNote
   | CommandsNote
   | AcceptedNote
+  | SurveyNote
+  | SurveyedNote
 
 /** Announces a durable event that is stored. Its content is read from the log. */
 export type EventHint = {
@@ -51,6 +53,17 @@ export type CommandsNote = {
 
 /** The answer, for `node`, to the commands with this id. */
 export type AcceptedNote = { kind: 'accepted'; id: string; node: string; isKnown: boolean }
+
+/** Asks all nodes for their subscriptions to a topic. */
+export type SurveyNote = { kind: 'survey'; id: string; from: string; topic: string }
+
+/** The answer, for `node`, to the survey with this id. */
+export type SurveyedNote = {
+  kind: 'surveyed'
+  id: string
+  node: string
+  clients: { user: string; client: string }[]
+}
 
 export type PresenceNote = {
   kind: 'presence'

@@ -12,9 +12,10 @@ import { terminateLater } from './endpoint.ts'
 import type { Hub } from './hub.ts'
 import type { RealtimeNode } from './node.ts'
 import type { PresenceTracker } from './presence.ts'
-import { selectConnected, selectGenerations } from './queries.ts'
+import { selectGenerations } from './queries.ts'
 import { SendMemory } from './send-memory.ts'
 import type { Sessions } from './sessions.ts'
+import type { SubscriberSurvey } from './subscriber-survey.ts'
 import type { Timings } from './timings.ts'
 import type { Transport } from './transport.ts'
 import type { UnreadNotifier } from './unread.ts'
@@ -36,6 +37,7 @@ type NodeParts = {
   hub: Hub
   sessions: Sessions
   emulation: Emulation
+  survey: SubscriberSurvey
   presence: PresenceTracker
   unread: UnreadNotifier
   timings: Timings
@@ -71,7 +73,7 @@ export function createRealtimeNode(parts: NodeParts): RealtimeNode {
       sockets: parts.sockets,
     }),
     userSockets: new UserSockets(parts.socketsPerUser),
-    connectedTo: (topic) => db.use((db) => selectConnected(db, topic)),
+    clientsOf: (topic) => parts.survey.clientsOf(topic),
     register: async (session) => {
       // Their counts matter wherever they are connected.
       if (!sessions.has(session)) broker.follow(topics.user(session.appId, session.userId))

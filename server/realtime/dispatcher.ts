@@ -11,6 +11,7 @@ import type { KnownPresence } from './known-presence.ts'
 import type { MissedProfiles } from './missed-profiles.ts'
 import { closings } from './protocol/codes.ts'
 import type { Sessions } from './sessions.ts'
+import type { SubscriberSurvey } from './subscriber-survey.ts'
 import { TypingTracker } from './typing-tracker.ts'
 import type { UnreadNotifier } from './unread.ts'
 import type { UserFanout } from './user-fanout.ts'
@@ -23,6 +24,7 @@ type DispatcherOptions = {
   unread: UnreadNotifier
   sessions: Sessions
   emulation: Emulation
+  survey: SubscriberSurvey
   broker: Broker
   revocations: Revocations
   metrics: Pick<Metrics, 'events'>
@@ -35,7 +37,7 @@ type DispatcherOptions = {
  * other nodes send, to its own users.
  */
 export function createDispatcher(options: DispatcherOptions) {
-  const { hub, userFanout, knownPresence, unread, sessions, emulation } = options
+  const { hub, userFanout, knownPresence, unread, sessions, emulation, survey } = options
   const { broker, metrics, report } = options
   const typing = new TypingTracker(
     (stop, { isOwn }) => (isOwn ? broadcast(stop) : receive(stop)),
@@ -66,6 +68,10 @@ export function createDispatcher(options: DispatcherOptions) {
         return emulation.handleCommands(note)
       case 'accepted':
         return emulation.handleAccepted(note)
+      case 'survey':
+        return survey.handleSurvey(note)
+      case 'surveyed':
+        return survey.handleSurveyed(note)
     }
   }
   /** Handles a note from another node. */

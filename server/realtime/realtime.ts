@@ -17,9 +17,11 @@ import { KnownPresence } from './known-presence.ts'
 import { MissedProfiles } from './missed-profiles.ts'
 import { createOutageWatch } from './outage-watch.ts'
 import { PresenceTracker } from './presence.ts'
+import { countOtherNodes } from './queries.ts'
 import { createReconciliation } from './reconcile.ts'
 import { createSchedule, oneAtATime } from './schedule.ts'
 import { closeSockets, Sessions } from './sessions.ts'
+import { SubscriberSurvey } from './subscriber-survey.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 import type { Transport } from './transport.ts'
 import { UnreadNotifier } from './unread.ts'
@@ -146,6 +148,8 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
   const knownPresence = new KnownPresence({ db, notify: userFanout.presenceChanged })
   const missedProfiles = new MissedProfiles({ db, notify: userFanout.profileChanged })
   const emulation = new Emulation({ nodeId, tokens: options.tokens, broker, terminateLater })
+  const countOthers = () => db.use((db) => countOtherNodes(db, nodeId))
+  const survey = new SubscriberSurvey({ nodeId, hub, broker, countOthers })
   const presence = new PresenceTracker({
     db,
     nodeId,
@@ -160,7 +164,16 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
       broker.send(change)
     },
   })
-  const parts = { hub, unread, presence, knownPresence, missedProfiles, sessions, emulation }
+  const parts = {
+    hub,
+    unread,
+    presence,
+    knownPresence,
+    missedProfiles,
+    sessions,
+    emulation,
+    survey,
+  }
   const dispatcher = createDispatcher({
     ...parts,
     userFanout,

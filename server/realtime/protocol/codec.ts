@@ -27,7 +27,8 @@ const position = z.object({ offset, epoch: z.string().default('') })
 const requests = {
   connect: z.object({ token: z.string().default('') }),
   subscribe: z.object({
-    channel: z.string().default(''),
+    channel: z.string().min(1),
+    join_leave: z.boolean().default(false),
     recover: z.boolean().default(false),
     epoch: z.string().default(''),
     offset,

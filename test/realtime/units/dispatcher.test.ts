@@ -9,6 +9,7 @@ import type { KnownPresence } from '@parley/server/realtime/known-presence'
 import type { MissedProfiles } from '@parley/server/realtime/missed-profiles'
 import { closings } from '@parley/server/realtime/protocol/codes'
 import { type Session, Sessions } from '@parley/server/realtime/sessions'
+import type { SubscriberSurvey } from '@parley/server/realtime/subscriber-survey'
 import type { UnreadNotifier } from '@parley/server/realtime/unread'
 import { expect, test } from 'vitest'
 import { appId, channelId, chat, Listener, openHub, own, pass, stopTimers } from '../hub/fixture.ts'
@@ -47,6 +48,7 @@ async function openDispatcher() {
     hub,
     sessions,
     emulation: {} as unknown as Emulation, // not called here
+    survey: {} as unknown as SubscriberSurvey, // the same
     revocations,
     unread: unread as unknown as UnreadNotifier, // what the dispatcher calls of it
     userFanout: {
