@@ -40,7 +40,7 @@ type Waiting = { settle: (isKnown: boolean) => void }
  * another node are passed to it; only sessions that a node has issued are.
  */
 export class Emulation {
-  readonly #connections = new Map<string, Receiver>()
+  readonly #connections = new Map<string, { receiver: Receiver; socket: StreamSocket }>()
   readonly #sockets = new Set<StreamSocket>()
   readonly #waiting = new Map<string, Waiting>()
   readonly #ofSession = new Map<string, number>()
@@ -53,9 +53,9 @@ export class Emulation {
     return this.#sockets
   }
 
-  add(socket: StreamSocket, connection: Receiver) {
+  add(socket: StreamSocket, receiver: Receiver) {
     this.#sockets.add(socket)
-    this.#connections.set(socket.session, connection)
+    this.#connections.set(socket.session, { receiver, socket })
     socket.once('close', () => {
       this.#sockets.delete(socket)
       this.#connections.delete(socket.session)
@@ -102,9 +102,10 @@ export class Emulation {
   }
 
   #deliver({ session, data, isBinary }: EmulationRequest) {
-    const connection = this.#connections.get(session)
-    if (!connection?.isOpen) return false
-    connection.receive(Buffer.from(data, isBinary ? 'base64' : 'utf8'), isBinary)
+    const { receiver, socket } = this.#connections.get(session) ?? {}
+    if (!socket || !receiver?.isOpen) return false
+    socket.framesReceived += 1
+    receiver.receive(Buffer.from(data, isBinary ? 'base64' : 'utf8'), isBinary)
     return true
   }
 
