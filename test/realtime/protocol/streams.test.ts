@@ -162,6 +162,25 @@ describe('emulation', () => {
     expect(await emulate(world(), { ...session, data })).toBe(413)
   })
 
+  test('a connect command too long for an address is refused, and so is none', async () => {
+    const path = `${world().url}${streamPaths.sse}`
+    expect((await fetch(`${path}?cf_connect=${'x'.repeat(20_000)}`)).status).toBe(400)
+    expect((await fetch(path)).status).toBe(400)
+    expect((await fetch(`${path}?cf_connect=a&cf_connect=b`)).status).toBe(400)
+  })
+
+  test('a user has as many connections as allowed, over whatever they come', async () => {
+    const node = await createWorld({ databaseUrl: world().databaseUrl, socketsPerUser: 2 })
+    onTestFinished(node.stop)
+    await connected(ana, {}, node)
+    await connected(ana, { transport: 'sse' }, node)
+    const third = began(connect(ana.minted.wsToken), {}, node)
+    expect((await third.closed).code).toBe(4000)
+    await world().backend.tokens.revoke({ userId: 'ana' })
+    for (const raw of open.slice(-3, -1)) expect((await raw.closed).code).toBe(3503)
+    ana = await world().user('ana')
+  })
+
   test('malformed commands end the stream', async () => {
     const raw = await connected()
     expect(await raw.post('hello')).toBe(204)
