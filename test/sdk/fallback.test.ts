@@ -72,7 +72,7 @@ test('WebSockets and streams take turns until one of them connects', () => {
   expect(next()).toBe('WebSocket')
 })
 
-test('a client that uses a stream tries a WebSocket every ten minutes, until one opens', async () => {
+test('a client with a stream tries a WebSocket every ten minutes, until one opens', async () => {
   const clock = stoppedClock()
   const { transports, next, sockets, found } = transportsToTest()
   next()

@@ -22,11 +22,13 @@ type CentrifugeOptions = {
 /** What clients connect over, unless a test says so. */
 export const underTest: { transports: readonly TransportName[] } = { transports: ['websocket'] }
 
-const endpointsOf = (world: Pick<World, 'url'>, transports: readonly TransportName[]) =>
-  transports.map((transport) => ({
+const endpointsOf = (world: Pick<World, 'url'>, transports: readonly TransportName[]) => {
+  if (transports.join() === 'websocket') return wsUrlOf(world)
+  return transports.map((transport) => ({
     transport,
     endpoint: transport === 'websocket' ? wsUrlOf(world) : `${world.url}${streamPaths[transport]}`,
   }))
+}
 
 /** The unmodified client of the `centrifuge` package, as one user. */
 export function centrifugeOf(

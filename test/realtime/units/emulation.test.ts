@@ -19,7 +19,8 @@ async function createNode(nodeId: string) {
     terminateLater: () => {},
   })
   const session = tokens.newSession(nodeId)
-  const socket = Object.assign(new EventEmitter(), { session }) as unknown as StreamSocket // as used
+  // As much of one as is used.
+  const socket = Object.assign(new EventEmitter(), { session }) as unknown as StreamSocket
   const receiver = { isOpen: true, receive: (frame: Buffer) => void received.push(String(frame)) }
   emulation.add(socket, receiver)
   const request = (data = '{}') => ({ session, node: nodeId, data, isBinary: false })
