@@ -6,7 +6,7 @@ import type { Revocations } from '../core/revocations.ts'
 import type { Tokens } from '../core/tokens.ts'
 import type { UserRef } from '../core/user-ref.ts'
 import type { Db } from '../db/client.ts'
-import { type Broker, inboxOf } from './broker.ts'
+import type { Broker } from './broker.ts'
 import { createRealtimeNode } from './create-node.ts'
 import { createDispatcher } from './dispatcher.ts'
 import { Emulation } from './emulation.ts'
@@ -88,7 +88,6 @@ export function createRealtime({ presenceGraceSeconds, ...options }: RealtimeOpt
           if (!isClosing) report(error, 'reconciliation after missed notes failed')
         })
       }
-      broker.follow(inboxOf(options.nodeId))
       await broker.start({ onNote: dispatcher.receive, onMissedNotes })
       outageWatch.start()
       schedule.every(timings.reconcileMs, {

@@ -3,7 +3,7 @@ import { streamPaths } from '@parley/contract'
 import { RawMessages } from './socket.ts'
 import type { User, World } from './world.ts'
 
-export type StreamTransport = 'http_stream' | 'sse'
+type StreamTransport = 'http_stream' | 'sse'
 type Node = Pick<World, 'url'>
 type StreamOptions = {
   transport?: StreamTransport
