@@ -39,8 +39,11 @@ export function centrifugeOf(
 ): Centrifuge {
   // The same class, declared twice.
   const protobufClient = CentrifugeProtobuf as unknown as typeof Centrifuge
-  const Client = framing === 'json' ? Centrifuge : protobufClient
-  const client = new Client(endpointsOf(world, options.transports ?? underTest.transports), {
+  const transports = options.transports ?? underTest.transports
+  // Server-sent events are text.
+  const isText = framing === 'json' || transports.includes('sse')
+  const Client = isText ? Centrifuge : protobufClient
+  const client = new Client(endpointsOf(world, transports), {
     token: user.minted.wsToken,
     websocket: WebSocket,
     eventsource: TestEventSource,
