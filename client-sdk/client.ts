@@ -56,12 +56,8 @@ export class ChatClient {
     const { api, apiOfOutbox } = createUserCalls({ url, fetch, tokens: this.#tokens })
     const storage = createStorage(choice)
     const events = createEmitter(onError)
-    const connection = new Connection({
-      tokens: this.#tokens,
-      webSocket,
-      onError,
-      catchUp: () => this.#catchUp(),
-    })
+    const network = { tokens: this.#tokens, webSocket, fetch, onError }
+    const connection = new Connection({ ...network, catchUp: () => this.#catchUp() })
     const outbox = new Outbox({
       api: apiOfOutbox,
       storage,

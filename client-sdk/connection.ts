@@ -2,6 +2,7 @@ import { WebSocket as PlatformWebSocket } from '#websocket'
 import { ChatError, toChatError } from './error.ts'
 import { Session, type SessionEnd } from './protocol/session.ts'
 import { Subscriptions, type TopicSubscriber } from './protocol/subscriptions.ts'
+import { Transports } from './protocol/transports.ts'
 import { pause } from './retry.ts'
 import { createStore, type Store, type WritableStore } from './store.ts'
 import { createDeferred, type Deferred } from './timing.ts'
@@ -24,6 +25,7 @@ export type ConnectionState = {
 type ConnectionOptions = {
   tokens: Tokens
   webSocket: typeof globalThis.WebSocket | undefined
+  fetch: typeof globalThis.fetch | undefined
   /** Fetches what was missed, after each connect. */
   catchUp: () => Promise<void>
   onError: (error: unknown) => void
@@ -34,10 +36,11 @@ const STABLE_MS = 5_000
 /** How long catching up waits for topics that the server refuses for the moment. */
 const SUBSCRIBE_TIMEOUT_MS = 5_000
 
-/** The client's only socket. It reconnects with backoff until `disconnect()`. */
+/** The client's only connection. It reconnects with backoff until `disconnect()`. */
 export class Connection {
   readonly #store: WritableStore<ConnectionState>
   readonly #subscriptions: Subscriptions
+  readonly #transports: Transports
   #session: Session | undefined
   /** Settles the promise of `connect()`; undefined while no connection is wanted. */
   #whenLive: Deferred<void> | undefined
@@ -50,6 +53,11 @@ export class Connection {
   constructor(readonly options: ConnectionOptions) {
     this.#store = createStore<ConnectionState>({ status: 'offline', reconnectInMs: null }, options)
     this.#subscriptions = new Subscriptions(options.onError)
+    this.#transports = new Transports({
+      webSocket: () => options.webSocket ?? PlatformWebSocket,
+      fetch: (...request) => (options.fetch ?? globalThis.fetch)(...request),
+      onWebSocket: () => void this.#connect(),
+    })
   }
 
   get state(): Store<ConnectionState> {
@@ -92,6 +100,7 @@ export class Connection {
 
   /** The device is going offline or to sleep: its socket is lost, although no event reports it. */
   handleSleep() {
+    this.#transports.forget()
     if (this.#session) this.#reconnectLater(connectionLost('the device went offline'))
   }
 
@@ -116,22 +125,30 @@ export class Connection {
   #abandonAttempt() {
     this.#attempt += 1
     clearTimeout(this.#timer)
+    this.#transports.stop()
     this.#session?.close()
     this.#session = undefined
     this.#subscriptions.stop()
   }
 
   #openSession(url: string, token: string) {
-    const { tokens, webSocket = PlatformWebSocket } = this.options
+    const { tokens } = this.options
+    let isAccepted = false
     const session = new Session({
-      url,
+      open: () => this.#transports.open(url),
       token,
-      webSocket,
       getToken: async () => (await tokens.get()).wsToken,
       onOpen: () => this.#subscriptions.start(session),
-      onConnected: () => void this.#handleConnected(),
+      onConnected: () => {
+        isAccepted = true
+        this.#transports.connected(url)
+        void this.#handleConnected()
+      },
       onPush: (push) => this.#subscriptions.handlePush(push),
-      onEnd: (end) => this.#handleEnd(end),
+      onEnd: (end) => {
+        if (!isAccepted && !end.isFinal) this.#transports.failed()
+        this.#handleEnd(end)
+      },
     })
     this.#session = session
     session.open()

@@ -57,7 +57,14 @@ export { Reader } from './receipts.ts'
 export type { AppRouter } from './router.ts'
 export { ChannelChanges } from './sync.ts'
 export { TokenResult } from './tokens.ts'
-export { endpointPath, parseTopic, TopicInput, type TopicRef, topics } from './topics.ts'
+export {
+  endpointPath,
+  parseTopic,
+  streamPaths,
+  TopicInput,
+  type TopicRef,
+  topics,
+} from './topics.ts'
 export { ExportItem } from './user-export.ts'
 export { User, UserDetails, UserInput, UserSummary } from './users.ts'
 export { EventPattern, webhookEvents } from './webhook-events.ts'

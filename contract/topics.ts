@@ -5,6 +5,16 @@ import { limits } from './limits.ts'
 /** Where the server accepts WebSocket connections. */
 export const endpointPath = '/connection/websocket'
 
+/**
+ * Where the server speaks the same protocol with clients whose network blocks WebSockets. They
+ * receive over one of the first two, and send their commands to the third.
+ */
+export const streamPaths = {
+  http_stream: '/connection/http_stream',
+  sse: '/connection/sse',
+  emulation: '/emulation',
+} as const
+
 /** The names of the topics that events are published to: one topic a channel, one a user. */
 export const topics = {
   channel: (appId: string, channelId: string) => `chat:${appId}:${channelId}`,

@@ -32,9 +32,10 @@ import {
 } from './http/shared-windows.ts'
 import { serveTrpc } from './http/trpc.ts'
 import { boundUnreadAnswers } from './http/unread-answers.ts'
-import { createSocketGuard, serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
+import { createGuards, serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
 import { createNodeBroker } from './realtime/node-broker.ts'
 import { createRealtime, type RealtimeOptions } from './realtime/realtime.ts'
+import { serveStreams } from './realtime/stream-endpoint.ts'
 import { createStreams } from './realtime/streams/index.ts'
 import { TrpcSocket } from './realtime/trpc-socket.ts'
 
@@ -218,17 +219,18 @@ function serve(
   { metrics, http, access: { adminKey }, urls }: AppOptions,
   { calls, realtime }: { calls: Calls; realtime: Realtime },
 ) {
-  const guardSocket = createSocketGuard({
+  const guards = createGuards({
     isAllowedOrigin: (origin) => isAllowedOrigin(http.allowedOrigins, origin),
     isClosing: realtime.isClosing,
     isOutage: realtime.isOutage,
   })
   serveWebSockets(app, { metrics, close: realtime.closeSessions })
-  serveEndpoint(app, { node: realtime.node, guardSocket })
+  serveEndpoint(app, { node: realtime.node, guardSocket: guards.socket })
+  serveStreams(app, { node: realtime.node, metrics, guards })
   serveRest(app, calls)
   serveTrpc(app, calls, {
     wrapSocket: (socket) => new TrpcSocket(socket, realtime.node),
-    guardSocket,
+    guardSocket: guards.socket,
     timings: realtime.node.timings,
   })
   serveDocs(app, { hasPage: http.hasDocsPage, wsUrl: urls.wsUrl })

@@ -7,6 +7,7 @@ import { freePorts } from './support/proxy-program.ts'
 import { sample } from './support/scrape.ts'
 import { RawSocket } from './support/socket.ts'
 import { production, start } from './support/start.ts'
+import { RawStream } from './support/stream.ts'
 import { until } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
@@ -124,6 +125,7 @@ test('the end of a socket has one line: whose it was, how long, why, and how muc
     level: 'info',
     app: appId,
     code: 1000,
+    transport: 'websocket',
     path: '/connection/websocket',
     seconds: expect.any(Number),
     framesIn: 1,
@@ -133,6 +135,25 @@ test('the end of a socket has one line: whose it was, how long, why, and how muc
     address: '127.0.0.1',
     requestId: expect.any(String),
   })
+})
+
+test('the end of a stream has one line, which says its transport and not its session', async () => {
+  const minted = await mint('cleo')
+  const stream = await RawStream.connect({ url }, { minted })
+  const { session } = stream.session
+  expect(await stream.post('{"send":{}}')).toBe(204)
+  stream.terminate()
+  expect(await line(({ msg, user }) => msg === 'socket closed' && user === 'cleo')).toMatchObject({
+    transport: 'http_stream',
+    path: '/connection/http_stream',
+    code: 1005,
+    framesIn: 2,
+    framesOut: 1,
+    address: '127.0.0.1',
+  })
+  expect(JSON.stringify(lines())).not.toContain(session.slice(0, 20))
+  const ofStream = lines().filter(({ route }) => route === '/connection/http_stream')
+  expect(ofStream).toEqual([])
 })
 
 test('an outage of the database has a line at its beginning and one at its end', () => {

@@ -135,8 +135,9 @@ test('metrics count sockets, published events, deliveries and filled gaps', asyn
   const observers = await Promise.all(
     clients.map((client) => listen(client, topics.channel(world.appId, channelId))),
   )
+  const openSockets = 'parley_sockets_open{transport="websocket"}'
   const before = await scrape()
-  expect(sample(before, 'parley_sockets_open')).toBe(2)
+  expect(sample(before, openSockets)).toBe(2)
 
   await dora.messages.send({ channelId, text: 'from here' })
   await other.api({ token: emil.token }).messages.send({ channelId, text: 'from another node' })
@@ -148,7 +149,7 @@ test('metrics count sockets, published events, deliveries and filled gaps', asyn
   expect(growth('parley_gaps_filled_total{reason="hint"}')).toBe(1)
 
   for (const client of clients) client.disconnect()
-  await until(async () => sample(await scrape(), 'parley_sockets_open') === 0)
+  await until(async () => sample(await scrape(), openSockets) === 0)
 })
 
 test('metrics show how many callers wait for a database connection', async () => {

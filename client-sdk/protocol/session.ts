@@ -8,13 +8,14 @@ import {
   parseFrame,
   type Reply,
 } from './messages.ts'
+import type { Socket } from './transports.ts'
 
 /** Why a session ended. `isFinal`: with the same token the next one would end the same way. */
 export type SessionEnd = { reason: string; isFinal: boolean }
 type SessionOptions = {
-  url: string
+  /** Opens what carries the session. */
+  open: () => Socket
   token: string
-  webSocket: typeof globalThis.WebSocket
   /** Gets a token to replace one that expires. */
   getToken: () => Promise<string>
   /** Commands can be sent. Those sent at once share a frame with the connect command. */
@@ -38,7 +39,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** One socket, from its opening to its end. It never reconnects: the next attempt is another. */
 export class Session {
-  #socket: WebSocket | undefined
+  #socket: Socket | undefined
   #hasEnded = false
   #lastId = 0
   /** Commands of this tick: they are sent in one frame. */
@@ -51,10 +52,10 @@ export class Session {
   constructor(readonly options: SessionOptions) {}
 
   open() {
-    const { url, token, webSocket, onOpen } = this.options
+    const { token, onOpen } = this.options
     this.#stopWatching = watchdog(REPLY_TIMEOUT_MS, () => this.fail('the socket did not open'))
     try {
-      const socket = new webSocket(url)
+      const socket = this.options.open()
       this.#socket = socket
       socket.onopen = () => {
         if (this.#hasEnded) return socket.close()
@@ -63,10 +64,10 @@ export class Session {
         this.call({ connect }, (reply) => this.#handleConnected(reply))
         onOpen()
       }
-      socket.onmessage = ({ data }) => this.#receive(data)
+      socket.onmessage = ({ data }: { data: string }) => this.#receive(data)
       // The close event follows. Without a listener that of `ws` would throw the error.
       socket.onerror = () => {}
-      socket.onclose = ({ code, reason }) =>
+      socket.onclose = ({ code, reason }: { code: number; reason: string }) =>
         this.#end({ reason: reason || 'the socket was closed', isFinal: isFinalCode(code) })
     } catch (error) {
       this.fail(String(error))

@@ -104,12 +104,13 @@ export function createMetrics() {
     }),
     sockets: new Gauge({
       name: 'parley_sockets_open',
-      help: 'Open WebSockets of this process.',
+      help: 'Open connections of this process by transport: websocket, http_stream or sse.',
+      labelNames: ['transport'] as const,
       registers,
     }),
     socketCloses: new Counter({
       name: 'parley_socket_closes_total',
-      help: 'Closed WebSockets by close code; other: a code that only a client can have sent.',
+      help: 'Closed connections by close code; other: a code that only a client can have sent.',
       labelNames: ['code'] as const,
       registers,
     }),

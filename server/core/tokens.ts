@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
 import { limits } from '@parley/contract'
 import { type JWTPayload, errors as joseErrors, jwtVerify, SignJWT } from 'jose'
 import { z } from 'zod'
@@ -92,8 +92,33 @@ export async function createTokens(secrets: readonly string[]) {
       throw error
     }
   }
-  return { sign, verify }
+  const sessions = createSessionIds(secrets)
+  return { sign, verify, ...sessions }
 }
+
+/**
+ * Ids of connections that are not WebSockets. Whoever knows one acts as the connection, so they
+ * cannot be guessed; and each node can tell those of other nodes from what was made up.
+ */
+function createSessionIds(secrets: readonly string[]) {
+  const macOf = (secret: string, text: string) =>
+    createHmac('sha256', secret).update(`parley-session:${text}`).digest()
+  const [first = ''] = secrets
+  return {
+    newSession: (nodeId: string) => {
+      const random = randomBytes(24).toString('base64url')
+      return `${random}.${macOf(first, `${random}:${nodeId}`).toString('base64url')}`
+    },
+    /** Whether a node of this id has issued the session. */
+    isSession: (session: string, nodeId: string) => {
+      if (!SESSION.test(session)) return false
+      const [random, mac = ''] = session.split('.')
+      const given = Buffer.from(mac, 'base64url')
+      return secrets.some((secret) => timingSafeEqual(macOf(secret, `${random}:${nodeId}`), given))
+    },
+  }
+}
+const SESSION = /^[\w-]{32}\.[\w-]{43}$/
 
 function claimsOf(purpose: Purpose, payload: JWTPayload): Claims | undefined {
   const { data } = Payload.safeParse(payload)

@@ -19,6 +19,8 @@ export const createRequestLog =
     const status = reply.statusCode
     const ms = Math.round(reply.elapsedTime)
     const route = routeOptions.url ?? null
+    // It has a line of its own, as the end of a socket.
+    if (routeOptions.config.isEndless && status === 200) return
     const isProbe = route !== null && PROBES.has(route)
     const isNotable = status >= 400 || code !== undefined || ms >= SLOW_MS
     if (!isProbe && !isNotable && !isSampled(trace, sample)) return

@@ -6,6 +6,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The media type of bodies that are read while they arrive. */
     streams?: string | undefined
+    /** Its answers go on until one side closes the connection. */
+    isEndless?: boolean | undefined
   }
 }
 

@@ -6,7 +6,15 @@ import type { Revoked } from '../core/revocations.ts'
  * What nodes send each other. Any note may be lost, duplicated or reordered: durable events are
  * only hinted at and read from the log, and ephemeral notes are not worth replaying.
  */
-export type NodeNote = EventHint | EphemeralNote | RevokedNote | PresenceNote
+export type NodeNote =
+  | EventHint
+  | EphemeralNote
+  | RevokedNote
+  | PresenceNote
+  | CommandsNote
+  | AcceptedNote
+  | SurveyNote
+  | SurveyedNote
 
 /** Announces a durable event that is stored. Its content is read from the log. */
 export type EventHint = {
@@ -32,6 +40,31 @@ export type HintedChange = {
 /** Credentials were revoked: caches drop them, and their sockets are closed. */
 export type RevokedNote = { kind: 'revoked'; revoked: Revoked }
 
+/** Commands of a client that reached another node than its connection. They are for `node`. */
+export type CommandsNote = {
+  kind: 'commands'
+  id: string
+  from: string
+  node: string
+  session: string
+  data: string
+  isBinary: boolean
+}
+
+/** The answer, for `node`, to the commands with this id. */
+export type AcceptedNote = { kind: 'accepted'; id: string; node: string; isKnown: boolean }
+
+/** Asks all nodes for their subscriptions to a topic. */
+export type SurveyNote = { kind: 'survey'; id: string; from: string; topic: string }
+
+/** The answer, for `node`, to the survey with this id. */
+export type SurveyedNote = {
+  kind: 'surveyed'
+  id: string
+  node: string
+  clients: { user: string; client: string }[]
+}
+
 export type PresenceNote = {
   kind: 'presence'
   appId: string
@@ -40,6 +73,9 @@ export type PresenceNote = {
   lastActiveAt: string | null
 }
 export type ProfileChange = { appId: string; user: UserSummary }
+
+/** What the notes for one node are published to, where topics have channels. */
+export const inboxOf = (nodeId: string) => `node:${nodeId}`
 
 /** The topics that a node wants notes about. What concerns users beyond a topic comes anyway. */
 export interface Interest {

@@ -1,10 +1,12 @@
 import { WebSocket } from 'ws'
 import type { UserRef } from '../core/user-ref.ts'
+import { StreamSocket } from './stream-socket.ts'
 
 type SendArguments = Parameters<WebSocket['send']>
 
 /** A socket of ours that knows what its line in the log will say. */
 export class CountedSocket extends WebSocket {
+  readonly transport = 'websocket'
   framesSent = 0
   framesReceived = 0
   /** The code with which this side closed it. */
@@ -34,6 +36,7 @@ export class CountedSocket extends WebSocket {
 }
 
 /** Notes whose socket it is. */
-export function identify(socket: WebSocket, { appId, userId }: UserRef) {
-  if (socket instanceof CountedSocket) socket.user = { appId, userId }
+export function identify(socket: object, { appId, userId }: UserRef) {
+  if (socket instanceof CountedSocket || socket instanceof StreamSocket)
+    socket.user = { appId, userId }
 }

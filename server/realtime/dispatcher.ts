@@ -4,12 +4,14 @@ import type { Metrics } from '../core/metrics.ts'
 import type { Revocations } from '../core/revocations.ts'
 import type { UserRef } from '../core/user-ref.ts'
 import type { Broker, NodeNote, RevokedNote } from './broker.ts'
+import type { Emulation } from './emulation.ts'
 import { applyHint, hintOf } from './hints.ts'
 import type { Hub } from './hub.ts'
 import type { KnownPresence } from './known-presence.ts'
 import type { MissedProfiles } from './missed-profiles.ts'
 import { closings } from './protocol/codes.ts'
 import type { Sessions } from './sessions.ts'
+import type { SubscriberSurvey } from './subscriber-survey.ts'
 import { TypingTracker } from './typing-tracker.ts'
 import type { UnreadNotifier } from './unread.ts'
 import type { UserFanout } from './user-fanout.ts'
@@ -21,6 +23,8 @@ type DispatcherOptions = {
   missedProfiles: MissedProfiles
   unread: UnreadNotifier
   sessions: Sessions
+  emulation: Emulation
+  survey: SubscriberSurvey
   broker: Broker
   revocations: Revocations
   metrics: Pick<Metrics, 'events'>
@@ -33,7 +37,8 @@ type DispatcherOptions = {
  * other nodes send, to its own users.
  */
 export function createDispatcher(options: DispatcherOptions) {
-  const { hub, userFanout, knownPresence, unread, sessions, broker, metrics, report } = options
+  const { hub, userFanout, knownPresence, unread, sessions, emulation, survey } = options
+  const { broker, metrics, report } = options
   const typing = new TypingTracker(
     (stop, { isOwn }) => (isOwn ? broadcast(stop) : receive(stop)),
     options.typingMs,
@@ -59,6 +64,14 @@ export function createDispatcher(options: DispatcherOptions) {
         return revocations.receive(note)
       case 'rights':
         return recheck(note)
+      case 'commands':
+        return emulation.handleCommands(note)
+      case 'accepted':
+        return emulation.handleAccepted(note)
+      case 'survey':
+        return survey.handleSurvey(note)
+      case 'surveyed':
+        return survey.handleSurveyed(note)
     }
   }
   /** Handles a note from another node. */

@@ -14,6 +14,7 @@ import { observeSocket, type SocketOrigin } from './observe-socket.ts'
 import type { Codec } from './protocol/codec.ts'
 import { json } from './protocol/json.ts'
 import { protobuf } from './protocol/protobuf.ts'
+import type { Transport } from './transport.ts'
 
 /** Where each socket comes from that is being opened. */
 const origins = new WeakMap<IncomingMessage, SocketOrigin>()
@@ -54,7 +55,7 @@ export function serveWebSockets(
 /** Serves the endpoint of the protocol, in both encodings. */
 export function serveEndpoint(
   app: FastifyInstance,
-  { node, guardSocket }: { node: RealtimeNode; guardSocket: ReturnType<typeof createSocketGuard> },
+  { node, guardSocket }: { node: RealtimeNode; guardSocket: Guards['socket'] },
 ) {
   app.register(async (scope) => {
     scope.route({
@@ -72,28 +73,38 @@ export function serveEndpoint(
   })
 }
 
-type SocketGuardOptions = {
+type GuardOptions = {
   isAllowedOrigin: (origin: string) => boolean
   isClosing: () => boolean
   isOutage: () => boolean
 }
 
-/**
- * Refuses sockets by their origin, or while the server stops or its database is lost, before they
- * are upgraded.
- */
-export const createSocketGuard =
-  ({ isAllowedOrigin, isClosing, isOutage }: SocketGuardOptions) =>
-  async (request: FastifyRequest, reply: FastifyReply) => {
-    if (!request.ws) return
-    origins.set(request.raw, { address: request.ip, requestId: request.id })
+/** Refuses connections by their origin, or while the server stops or its database is lost. */
+export function createGuards({ isAllowedOrigin, isClosing, isOutage }: GuardOptions) {
+  const checkOrigin = ({ headers }: FastifyRequest) => {
+    if (mayConnect(headers, isAllowedOrigin)) return
+    throw new ApiError('FORBIDDEN', 'This origin is not allowed')
+  }
+  const check = (request: FastifyRequest) => {
     if (isClosing()) throw new ApiError('UNAVAILABLE', 'The server is stopping')
     if (isOutage()) throw new ApiError('UNAVAILABLE', 'The database is out of reach')
-    if (!mayConnect(request.headers, isAllowedOrigin))
-      throw new ApiError('FORBIDDEN', 'This origin is not allowed')
-    // The socket is upgraded: its request and reply need not stay in memory with it.
-    reply.raw.detachSocket(request.raw.socket)
+    checkOrigin(request)
   }
+  return {
+    /** Before the upgrade. */
+    socket: async (request: FastifyRequest, reply: FastifyReply) => {
+      if (!request.ws) return
+      origins.set(request.raw, { address: request.ip, requestId: request.id })
+      check(request)
+      // The socket is upgraded: its request and reply need not stay in memory with it.
+      reply.raw.detachSocket(request.raw.socket)
+    },
+    stream: async (request: FastifyRequest) => check(request),
+    /** For commands: their connection was let in. */
+    origin: async (request: FastifyRequest) => checkOrigin(request),
+  }
+}
+export type Guards = ReturnType<typeof createGuards>
 
 function openConnection(socket: WebSocket, codec: Codec, node: RealtimeNode) {
   const connection = new Connection({ socket, codec, node, handle: handleCommands })
@@ -105,7 +116,7 @@ function openConnection(socket: WebSocket, codec: Codec, node: RealtimeNode) {
 }
 const ignore = () => {}
 
-export const terminateLater = (socket: WebSocket) => {
+export const terminateLater = (socket: Transport) => {
   const timer = setTimeout(() => socket.terminate(), HANDSHAKE_MS)
   socket.once('close', () => clearTimeout(timer))
 }

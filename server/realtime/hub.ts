@@ -41,7 +41,7 @@ type HubOptions = TopicsOptions & {
  * missing is read from the log.
  */
 export class Hub {
-  readonly #topics: Topics
+  readonly topics: Topics
   readonly #backfill: Backfill
   #epoch = ''
 
@@ -49,12 +49,12 @@ export class Hub {
     readonly log: EventLog,
     readonly options: HubOptions,
   ) {
-    this.#topics = new Topics(options, (outgoing) => this.#onDelivered(outgoing))
+    this.topics = new Topics(options, (outgoing) => this.#onDelivered(outgoing))
     this.#backfill = new Backfill({
       log,
       metrics: options.metrics,
       report: options.report,
-      topicOf: (name) => this.#topics.get(name),
+      topicOf: (name) => this.topics.get(name),
       onUnrecoverable: (topic) => this.#reset(topic),
     })
   }
@@ -104,7 +104,7 @@ export class Hub {
   publish(events: StoredEvent[]) {
     const committed = { at: performance.now(), origin: 'own' as const }
     for (const { topic: name, ...publication } of events) {
-      const topic = this.#topics.get(name)
+      const topic = this.topics.get(name)
       if (!topic) continue
       topic.accept({ ...publication, committed })
       if (!topic.hasGap) continue
@@ -116,14 +116,14 @@ export class Hub {
 
   /** Another node has committed an event. */
   handleHint(name: string, offset: number, reason: GapReason = 'hint') {
-    const topic = this.#topics.get(name)
+    const topic = this.topics.get(name)
     topic?.recordOffset(offset)
     if (topic?.hasGap) this.#backfill.fillGap(topic, reason)
   }
 
   /** Sends an ephemeral event to topics: serialised once, and only if one has a subscriber here. */
   broadcast(names: string[], { type, payload }: Envelope, onlyFor?: string | undefined) {
-    const subscribed = names.flatMap((name) => this.#topics.get(name) ?? [])
+    const subscribed = names.flatMap((name) => this.topics.get(name) ?? [])
     if (subscribed.length === 0) return
     const envelope = JSON.stringify({ type, payload })
     const publication = { offset: null, type, payload, envelope, messageId: null }
@@ -132,9 +132,9 @@ export class Hub {
 
   /** Compares all topics with the database, some at a time, and fills their gaps. */
   async reconcile(now = performance.now()) {
-    this.#topics.removeIdle(now)
+    this.topics.removeIdle(now)
     const offsets: [string, number][] = []
-    for (const { name, deliveredOffset } of this.#topics.all()) {
+    for (const { name, deliveredOffset } of this.topics.all()) {
       if (deliveredOffset !== null) offsets.push([name, deliveredOffset])
     }
     for (const some of inChunks(offsets, TOPICS_PER_TURN)) {
@@ -150,14 +150,14 @@ export class Hub {
       const requests = some.map((topic) => ({ appId, userId, topic, since: null }))
       const grants = await this.log.authorise(requests)
       for (const [index, name] of some.entries()) {
-        if (!grants[index]) this.#topics.get(name)?.endFor(userId, 'no longer allowed')
+        if (!grants[index]) this.topics.get(name)?.endFor(userId, 'no longer allowed')
       }
     }
   }
 
   /** Joins before the database is queried, so that deliveries are buffered in the meantime. */
   #join(subscriber: Subscriber, request: TopicRequest): PendingSubscribe {
-    const topic = this.#topics.open(request.topic)
+    const topic = this.topics.open(request.topic)
     const after = request.recover?.epoch === this.#epoch ? request.recover.offset : null
     const remembered = after === null ? undefined : topic.after(after)
     return {
@@ -205,12 +205,12 @@ export class Hub {
   #leave(subscription: Subscription) {
     subscription.leave()
     const { topic } = subscription
-    if (topic.isEmpty && topic.deliveredOffset === null) this.#topics.remove(topic)
+    if (topic.isEmpty && topic.deliveredOffset === null) this.topics.remove(topic)
   }
 
   /** Reacts to channel.added and channel.removed in a user's own topic. */
   #onDelivered(outgoing: OutgoingPublication) {
-    if (!this.#topics.get(outgoing.topic)?.isEmpty) timeDelivery(outgoing, this.options.metrics)
+    if (!this.topics.get(outgoing.topic)?.isEmpty) timeDelivery(outgoing, this.options.metrics)
     const { type } = outgoing.publication
     if (type !== 'channel.added' && type !== 'channel.removed') return
     const user = parseTopic(outgoing.topic)
@@ -220,13 +220,13 @@ export class Hub {
     if (event.type !== 'channel.removed') return
     // The channel's own topic holds a channel.member_left, which ends the user's subscription.
     const channelTopic = topicNames.channel(user.appId, event.payload.channelId)
-    const channel = this.#topics.get(channelTopic)
+    const channel = this.topics.get(channelTopic)
     if (channel && channel.deliveredOffset !== null) this.#backfill.fillGap(channel, 'hint')
   }
 
   /** Missing publications are no longer in the log: subscribers must load the current state. */
   #reset(topic: Topic) {
-    this.#topics.remove(topic)
+    this.topics.remove(topic)
     topic.endAll('insufficient state')
   }
 }

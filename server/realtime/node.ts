@@ -1,15 +1,18 @@
-import type { WebSocket } from 'ws'
 import type { Claims, Tokens } from '../core/tokens.ts'
+import type { Emulation } from './emulation.ts'
 import type { Hub } from './hub.ts'
 import type { SendMemory } from './send-memory.ts'
 import type { Session } from './sessions.ts'
+import type { Client } from './subscriber-survey.ts'
 import type { Timings } from './timings.ts'
+import type { Transport } from './transport.ts'
 import type { UserSockets } from './user-sockets.ts'
 import type { WriteBuffer } from './write-buffer.ts'
 
 /** What a connection needs from the node that it is on. */
 export type RealtimeNode = {
   hub: Hub
+  emulation: Emulation
   writeBuffer: WriteBuffer
   sendMemory: SendMemory
   tokens: Tokens
@@ -25,7 +28,7 @@ export type RealtimeNode = {
   /** Runs work that a session asks of the database, once its user may use another connection. */
   admit<T>(user: Pick<Session, 'appId' | 'userId'>, work: () => Promise<T>): Promise<T>
   generation(user: Pick<Claims, 'appId' | 'userId'>): Promise<number | undefined>
-  /** The connected members of a channel, or a user's own connections, on all nodes. */
-  connectedTo(topic: string): Promise<{ user: string; client: string }[]>
-  terminateLater(socket: WebSocket): void
+  /** The subscriptions of a topic on all nodes. */
+  clientsOf(topic: string): Promise<Client[]>
+  terminateLater(transport: Transport): void
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Metrics } from '../core/metrics.ts'
 import type { CountedSocket } from './counted-socket.ts'
 import { closings } from './protocol/codes.ts'
+import type { StreamSocket } from './stream-socket.ts'
 
 type SocketMetrics = Pick<
   Metrics,
@@ -24,18 +25,19 @@ const KNOWN_CODES = new Set([
 
 /** Counts a socket, and says what it was when it has ended. */
 export function observeSocket(
-  socket: CountedSocket,
+  socket: CountedSocket | StreamSocket,
   request: IncomingMessage,
   { metrics, onEnd, originOf }: ObserveOptions,
 ) {
   const origin = originOf(request)
   const path = request.url?.split('?')[0]
   const { socket: stream } = request
-  metrics.sockets.inc()
+  const { transport } = socket
+  metrics.sockets.inc({ transport })
   socket.on('close', (received: number) => {
     // The side that closes first gives the reason; the other repeats it, or is gone.
     const code = socket.closedWith ?? received
-    metrics.sockets.dec()
+    metrics.sockets.dec({ transport })
     metrics.socketCloses.inc({ code: KNOWN_CODES.has(code) ? String(code) : 'other' })
     if (code === closings.slow.code) metrics.slowConsumers.inc({ reason: 'unread' })
     if (code === closings.invalidToken.code)
@@ -44,6 +46,7 @@ export function observeSocket(
       app: socket.user?.appId,
       user: socket.user?.userId,
       code,
+      transport,
       path,
       seconds: Math.round((performance.now() - socket.openedAt) / 1_000),
       framesIn: socket.framesReceived,

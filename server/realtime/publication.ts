@@ -23,8 +23,8 @@ export const eventOf = ({
 }: Pick<Publication, 'type' | 'payload' | 'envelope'>): Envelope =>
   payload === undefined ? JSON.parse(envelope) : ({ type, payload } as Envelope) // of one event
 
-/** The two encodings of the protocol. */
-export type Encoding = 'json' | 'protobuf'
+/** The two encodings of the protocol, and JSON as streams of HTTP carry it. */
+export type Encoding = 'json' | 'protobuf' | 'json-lines' | 'event-stream'
 /** Encodes a push in one of them. */
 export type PushEncoder = {
   encoding: Encoding

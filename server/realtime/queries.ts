@@ -1,8 +1,7 @@
-import { type Envelope, parseTopic } from '@parley/contract'
+import { type Envelope, limits, parseTopic } from '@parley/contract'
 import type { UserRef } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
 
-const CONNECTED_LIMIT = 1_000
 /** The events of a channel that change unread counts for members. */
 const UNREAD_EVENTS: Envelope['type'][] = [
   'message.new',
@@ -60,26 +59,12 @@ export async function selectRemoved(db: Tx, seconds: number): Promise<UserRef[]>
   })
 }
 
-/** The connected members of a channel, or a user's own connections: one for each user and node. */
-export async function selectConnected(
-  db: Tx,
-  topic: string,
-): Promise<{ user: string; client: string }[]> {
-  const ref = parseTopic(topic)
-  if (!ref) return []
-  const isConcerned =
-    ref.kind === 'user'
-      ? db`con.user_id = ${ref.userId}`
-      : db`exists (
-          select
-          from members m
-          where m.channel_id = ${ref.channelId} and m.user_id = con.user_id
-        )`
-  const rows = await db<{ user: string; nodeId: string }[]>`
-    select con.user_id as "user", con.node_id
-    from connections con
-    join nodes n on n.id = con.node_id
-    where con.app_id = ${ref.appId} and ${isConcerned}
-    limit ${CONNECTED_LIMIT}`
-  return rows.map(({ user, nodeId }) => ({ user, client: `${nodeId}:${user}` }))
+/** How many nodes there are beside this one. */
+export async function countOtherNodes(db: Tx, nodeId: string) {
+  const [row] = await db<{ others: number }[]>`
+    select count(*)::int as others
+    from nodes n
+    where n.id <> ${nodeId}
+      and n.beat_at > now() - ${limits.realtime.nodeDeadSeconds} * interval '1 second'`
+  return row?.others ?? 0
 }

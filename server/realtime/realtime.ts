@@ -1,5 +1,4 @@
-import { type Envelope, topics } from '@parley/contract'
-import type { WebSocket } from 'ws'
+import type { Envelope } from '@parley/contract'
 import type { Admit } from '../core/admission.ts'
 import type { LastActive } from '../core/last-active.ts'
 import type { Metrics } from '../core/metrics.ts'
@@ -8,26 +7,25 @@ import type { Tokens } from '../core/tokens.ts'
 import type { UserRef } from '../core/user-ref.ts'
 import type { Db } from '../db/client.ts'
 import type { Broker } from './broker.ts'
-import { coalesce } from './coalesce.ts'
+import { createRealtimeNode } from './create-node.ts'
 import { createDispatcher } from './dispatcher.ts'
+import { Emulation } from './emulation.ts'
 import { terminateLater } from './endpoint.ts'
 import { createEventLog } from './event-log.ts'
 import { Hub } from './hub.ts'
 import { KnownPresence } from './known-presence.ts'
 import { MissedProfiles } from './missed-profiles.ts'
-import type { RealtimeNode } from './node.ts'
 import { createOutageWatch } from './outage-watch.ts'
 import { PresenceTracker } from './presence.ts'
-import { selectConnected, selectGenerations } from './queries.ts'
+import { countOtherNodes } from './queries.ts'
 import { createReconciliation } from './reconcile.ts'
 import { createSchedule, oneAtATime } from './schedule.ts'
-import { SendMemory } from './send-memory.ts'
 import { closeSockets, Sessions } from './sessions.ts'
+import { SubscriberSurvey } from './subscriber-survey.ts'
 import { timings as defaults, type Timings } from './timings.ts'
+import type { Transport } from './transport.ts'
 import { UnreadNotifier } from './unread.ts'
 import { createUserFanout } from './user-fanout.ts'
-import { UserSockets } from './user-sockets.ts'
-import { WriteBuffer } from './write-buffer.ts'
 
 export type RealtimeOptions = {
   db: Db
@@ -46,8 +44,8 @@ export type RealtimeOptions = {
   /** The memory for events that topics keep, and for frames that are not written yet. */
   eventMemoryBytes: number
   sendMemoryBytes: number
-  /** All open sockets, those without a session included. */
-  sockets: () => Iterable<WebSocket>
+  /** All open WebSockets, those without a session included. */
+  sockets: () => Iterable<Transport>
 }
 
 /**
@@ -59,11 +57,12 @@ export function createRealtime({ presenceGraceSeconds, ...options }: RealtimeOpt
   const timings = { ...defaults, ...options.timings }
   const graceMs = presenceGraceSeconds * 1_000
   const parts = connectParts({ ...options, timings, graceMs })
-  const { hub, unread, presence, knownPresence, sessions, dispatcher } = parts
+  const { hub, unread, presence, knownPresence, sessions, emulation, dispatcher } = parts
   const { reconcile, beat, watchOthers, missedNotes } = parts.reconciliation
   const schedule = createSchedule(report)
   const catchUp = oneAtATime(reconcile)
   let isClosing = false
+  const sockets = () => [...options.sockets(), ...emulation.sockets]
   const closeSessions = () => sessions.drain(timings.shutdownMs)
   const outageWatch = createOutageWatch({
     outageMs: timings.outageMs,
@@ -71,14 +70,14 @@ export function createRealtime({ presenceGraceSeconds, ...options }: RealtimeOpt
     // Another node may have its database: the clients reconnect there.
     onOutage: () => {
       report(undefined, 'database out of reach: closing all sockets')
-      void closeSessions().then(() => closeSockets(options.sockets()))
+      void closeSessions().then(() => closeSockets(sockets()))
     },
   })
   const { observe, isOutage } = outageWatch
 
   return {
     publisher: dispatcher.publisher,
-    node: createRealtimeNode({ ...options, ...parts, timings }),
+    node: createRealtimeNode({ ...options, ...parts, sockets, timings }),
     isClosing: () => isClosing,
     isOutage,
     start: async () => {
@@ -105,9 +104,10 @@ export function createRealtime({ presenceGraceSeconds, ...options }: RealtimeOpt
       })
     },
     sendAway: (milliseconds: number) => sessions.drainLate(milliseconds),
-    closeSessions: () => {
+    closeSessions: async () => {
       isClosing = true
-      return closeSessions()
+      await closeSessions()
+      emulation.close()
     },
     stop: async () => {
       schedule.stop()
@@ -146,6 +146,9 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
   const unread = new UnreadNotifier({ ...local, pauseMs: timings.unreadPauseMs })
   const knownPresence = new KnownPresence({ db, notify: userFanout.presenceChanged })
   const missedProfiles = new MissedProfiles({ db, notify: userFanout.profileChanged })
+  const emulation = new Emulation({ nodeId, tokens: options.tokens, broker, terminateLater })
+  const countOthers = () => db.use((db) => countOtherNodes(db, nodeId))
+  const survey = new SubscriberSurvey({ nodeId, hub, broker, countOthers })
   const presence = new PresenceTracker({
     db,
     nodeId,
@@ -160,7 +163,16 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
       broker.send(change)
     },
   })
-  const parts = { hub, unread, presence, knownPresence, missedProfiles, sessions }
+  const parts = {
+    hub,
+    unread,
+    presence,
+    knownPresence,
+    missedProfiles,
+    sessions,
+    emulation,
+    survey,
+  }
   const dispatcher = createDispatcher({
     ...parts,
     userFanout,
@@ -173,75 +185,4 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
   const { recheck } = dispatcher
   const reconciliation = createReconciliation({ ...parts, db, recheck, report, timings })
   return { ...parts, dispatcher, reconciliation }
-}
-
-type NodeParts = Pick<
-  RealtimeOptions,
-  | 'db'
-  | 'admit'
-  | 'tokens'
-  | 'broker'
-  | 'nodeId'
-  | 'report'
-  | 'lastActive'
-  | 'socketsPerUser'
-  | 'sendMemoryBytes'
-  | 'metrics'
-  | 'sockets'
-> & {
-  hub: Hub
-  sessions: Sessions
-  presence: PresenceTracker
-  unread: UnreadNotifier
-  timings: Timings
-}
-
-/** This node as its connections see it. */
-function createRealtimeNode(parts: NodeParts): RealtimeNode {
-  const { db, admit, tokens, broker, nodeId, report, lastActive } = parts
-  const { hub, sessions, presence, unread, timings } = parts
-  const generation = coalesce<UserRef, number | undefined>(
-    (users, appId) => {
-      const until = db.newDeadline()
-      return admit({ appId, lane: 'subscribes', until }, () =>
-        db.use((db) => selectGenerations(db, users), until),
-      )
-    },
-    { maxBatch: 1_000, laneOf: ({ appId }) => appId },
-  )
-  return {
-    hub,
-    admit: ({ appId, userId }, work) => admit({ appId, userId, until: db.newDeadline() }, work),
-    tokens,
-    timings,
-    nodeId,
-    report,
-    generation,
-    terminateLater,
-    writeBuffer: new WriteBuffer(),
-    sendMemory: new SendMemory({
-      mostBytes: parts.sendMemoryBytes,
-      metrics: parts.metrics,
-      sockets: parts.sockets,
-    }),
-    userSockets: new UserSockets(parts.socketsPerUser),
-    connectedTo: (topic) => db.use((db) => selectConnected(db, topic)),
-    register: async (session) => {
-      // Their counts matter wherever they are connected.
-      if (!sessions.has(session)) broker.follow(topics.user(session.appId, session.userId))
-      sessions.add(session)
-      lastActive.touch(session)
-      const [current] = await Promise.all([generation(session), presence.userConnected(session)])
-      return current
-    },
-    subscribed: (session, topic) => {
-      if (topic === topics.user(session.appId, session.userId)) unread.clientLoads(session)
-    },
-    unregister: (session) => {
-      if (!sessions.remove(session)) return
-      broker.unfollow(topics.user(session.appId, session.userId))
-      unread.forget(session)
-      presence.userDisconnected(session)
-    },
-  }
 }

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { ConnectRedis } from '../core/redis.ts'
-import type { Broker } from './broker.ts'
+import { type Broker, inboxOf } from './broker.ts'
 import { createListenerWatch, type ListenerWatch } from './listener-watch.ts'
 import { createNoteCounts } from './note-counts.ts'
 import { createNoteReceiver } from './note-receiver.ts'
@@ -110,7 +110,8 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
 
   const follow = (change: 'follow' | 'unfollow', topic: string) => {
     subscriptions?.[change](topic)
-    onTopics(subscriptions?.size() ?? 0)
+    // The inbox of this node is no topic.
+    onTopics(Math.max(0, (subscriptions?.size() ?? 0) - 1))
   }
 
   return {
@@ -123,6 +124,7 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
     async start(listener) {
       const { counts, subscriptions: current } = listen(listener)
       subscriptions = current
+      current.follow(inboxOf(nodeId))
       current.open()
       await untilTrue(() => current.isListening() && publisher.isReady())
       if (!current.isListening()) outage.began(current.problem())

@@ -1,4 +1,4 @@
-import type { NodeNote } from './broker.ts'
+import { inboxOf, type NodeNote } from './broker.ts'
 import { FAREWELL } from './note-receiver.ts'
 
 /** More notes share no payload. A note that is longer has one to itself. */
@@ -78,9 +78,10 @@ export function createRedisSender(options: RedisSenderOptions) {
   }
 }
 
-/** The topic whose followers a note is for; undefined if it concerns users of any node. */
+/** The topic or inbox whose followers a note is for; undefined if it concerns users anywhere. */
 function topicOf(note: NodeNote): string | undefined {
   if (note.kind === 'event') return note.topic
+  if ('node' in note) return inboxOf(note.node)
   return note.kind === 'hint' && note.change === undefined ? note.topic : undefined
 }
 

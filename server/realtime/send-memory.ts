@@ -1,11 +1,11 @@
-import type { WebSocket } from 'ws'
 import type { Metrics } from '../core/metrics.ts'
+import type { Transport } from './transport.ts'
 
 type SendMemoryOptions = {
   /** How many bytes of frames this node may keep for its sockets. */
   mostBytes: number
   metrics: Pick<Metrics, 'sendMemory' | 'socketsCut' | 'slowConsumers'>
-  sockets: () => Iterable<WebSocket>
+  sockets: () => Iterable<Transport>
 }
 /** A frame, with how many sockets have not written it yet. */
 type Unwritten = { frame: Buffer; sockets: number; written: () => void }
@@ -22,7 +22,7 @@ export class SendMemory {
 
   constructor(readonly options: SendMemoryOptions) {}
 
-  send(socket: WebSocket, frame: Buffer, { isBinary }: { isBinary: boolean }) {
+  send(socket: Transport, frame: Buffer, { isBinary }: { isBinary: boolean }) {
     const unwritten = this.#last?.frame === frame ? this.#last : this.#find(frame)
     this.#last = unwritten
     if (unwritten.sockets === 0) this.#keep(unwritten)
@@ -76,4 +76,4 @@ export class SendMemory {
   }
 }
 
-const byUnread = (a: WebSocket, b: WebSocket) => b.bufferedAmount - a.bufferedAmount
+const byUnread = (a: Transport, b: Transport) => b.bufferedAmount - a.bufferedAmount

@@ -1,8 +1,8 @@
-import type { WebSocket } from 'ws'
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import { type Closing, closings } from './protocol/codes.ts'
+import type { Transport } from './transport.ts'
 
-/** A user's connection of either kind: a WebSocket of the protocol, or a tRPC subscription. */
+/** A user's connection of either kind: one of the protocol, or a tRPC subscription. */
 export interface Session {
   readonly appId: string
   readonly userId: string
@@ -81,7 +81,7 @@ export class Sessions {
 }
 
 /** Closes sockets at once, whether or not they have a session. */
-export function closeSockets(sockets: Iterable<WebSocket>) {
+export function closeSockets(sockets: Iterable<Transport>) {
   const { code, reason } = closings.shutdown
   for (const socket of sockets) socket.close(code, reason)
 }

@@ -32,7 +32,7 @@ export class Topic {
   deliveredOffset: number | null = null
   /** When the last subscription left. */
   idleSince: number | null = null
-  readonly #subscriptions = new Set<Subscription>()
+  readonly subscriptions = new Set<Subscription>()
   readonly #early = new EarlyPublications()
   /** Ephemeral publications that came during a gap, in order. */
   #held: HeldPublication[] = []
@@ -53,20 +53,20 @@ export class Topic {
   }
 
   get isEmpty() {
-    return this.#subscriptions.size === 0
+    return this.subscriptions.size === 0
   }
 
   join(subscription: Subscription) {
-    this.#subscriptions.add(subscription)
+    this.subscriptions.add(subscription)
     this.idleSince = null
   }
 
   leave(subscription: Subscription) {
-    if (this.#subscriptions.delete(subscription) && this.isEmpty) this.idleSince = performance.now()
+    if (this.subscriptions.delete(subscription) && this.isEmpty) this.idleSince = performance.now()
   }
 
   has(subscription: Subscription) {
-    return this.#subscriptions.has(subscription)
+    return this.subscriptions.has(subscription)
   }
 
   /** The database returned the last offset: at the first call, delivery begins after it. */
@@ -102,7 +102,7 @@ export class Topic {
     const outgoing = new OutgoingPublication(this.name, publication, onlyFor)
     if (!this.hasGap) return this.#send(outgoing)
     if (this.#held.length >= HELD_ENTRIES) this.#sendHeld(this.#lastOffset)
-    this.#held.push({ outgoing, after: this.#lastOffset, to: [...this.#subscriptions] })
+    this.#held.push({ outgoing, after: this.#lastOffset, to: [...this.subscriptions] })
     this.#heldCharacters += publication.envelope.length
     this.#account()
   }
@@ -126,11 +126,11 @@ export class Topic {
   }
 
   endAll(reason: EndReason) {
-    for (const subscription of this.#subscriptions) subscription.end(reason)
+    for (const subscription of this.subscriptions) subscription.end(reason)
   }
 
   endFor(userId: string, reason: EndReason) {
-    for (const subscription of this.#subscriptions) {
+    for (const subscription of this.subscriptions) {
       if (subscription.subscriber.userId === userId) subscription.end(reason)
     }
   }
@@ -167,7 +167,7 @@ export class Topic {
   }
 
   #send(outgoing: OutgoingPublication) {
-    for (const subscription of this.#subscriptions) subscription.receive(outgoing)
+    for (const subscription of this.subscriptions) subscription.receive(outgoing)
   }
 
   #account() {
@@ -178,6 +178,7 @@ export class Topic {
 
 /** Receives the publications of a topic: a WebSocket connection, or a tRPC subscription. */
 export interface Subscriber {
+  readonly id: string
   readonly userId: string
   deliver(outgoing: OutgoingPublication): void
   /** The server ended the subscription. */

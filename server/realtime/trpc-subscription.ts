@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Envelope, TopicInput } from '@parley/contract'
 import { ApiError } from '../core/errors.ts'
 import type { Claims } from '../core/tokens.ts'
@@ -88,6 +89,7 @@ const sizeOf = (publications: Publication[]) =>
   publications.reduce((bytes, { envelope }) => bytes + Buffer.byteLength(envelope) + 500, 0)
 
 class TrpcSubscriber implements Subscriber, Session {
+  readonly id = randomUUID()
   readonly appId: string
   readonly userId: string
   readonly generation: number

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { upTo } from '../support/events.ts'
 import { hasRedis, redisAt, startRedis } from '../support/redis.ts'
 import { sample } from '../support/scrape.ts'
+import { RawStream } from '../support/stream.ts'
 import { until } from '../support/until.ts'
 import { createWorld, type User, useWorld, type World } from '../support/world.ts'
 import { counts, createGroup, useListeners } from './listeners.ts'
@@ -48,6 +49,17 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
     // The sockets of other tests may still be closing.
     await expect.poll(() => topics(nodes[0])).toBe(0)
     await expect.poll(() => topics(nodes[1])).toBe(2)
+  })
+
+  test('pass the commands of a client without WebSocket to the node of its stream', async () => {
+    const [ana] = await newUsers()
+    const stream = await RawStream.connect(nodes[0], ana, { emulationNode: nodes[1] })
+    onTestFinished(() => stream.terminate())
+    expect(await stream.post('{"id":2,"unsubscribe":{"channel":"x"}}')).toBe(204)
+    await stream.reply(2)
+    await stream.ask({ id: 3, subscribe: { channel: userTopic(ana) } })
+    const asked = await stream.ask({ id: 4, presence_stats: { channel: userTopic(ana) } })
+    expect(asked.presence_stats).toEqual({ num_clients: 1, num_users: 1 })
   })
 
   test('work while Redis is away and say so, and heal when it is back with nothing', async () => {

@@ -2,6 +2,7 @@ import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { createTalk } from '../support/large-answers.ts'
+import { emulate, RawStream } from '../support/stream.ts'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 import { useSocketUsers } from './sockets.ts'
@@ -38,6 +39,28 @@ test('a socket that does not read is cut when the memory is used up, others go o
   expect((await slow.closed).code).toBe(1006)
   const metrics = await world().metrics.registry.metrics()
   expect(metrics).toMatch(/^parley_sockets_cut_total 1$/m)
+  await until(async () =>
+    /^parley_send_memory_bytes 0$/m.test(await world().metrics.registry.metrics()),
+  )
+})
+
+test('a stream that nobody reads is cut like a socket', async () => {
+  const { id: channelId } = await ana().channels.create({ type: 'public', name: 'Streamed' })
+  const slow = await RawStream.connect(world(), ana())
+  onTestFinished(() => slow.terminate())
+  await slow.ask({ id: 2, subscribe: { channel: channelTopic(channelId) } })
+  await slow.pause()
+  const cuts = async () =>
+    Number(/^parley_sockets_cut_total (\d+)$/m.exec(await world().metrics.registry.metrics())?.[1])
+  const before = await cuts()
+  const sendSome = () =>
+    Promise.all(
+      Array.from({ length: 10 }, () => ana().messages.send({ channelId, text: LONG_TEXT })),
+    )
+  // How much the operating system buffers for a stream depends on the machine.
+  while ((await cuts()) === before) await sendSome()
+  const { session } = slow
+  await until(async () => (await emulate(world(), { ...session, data: '{}' })) === 404)
   await until(async () =>
     /^parley_send_memory_bytes 0$/m.test(await world().metrics.registry.metrics()),
   )

@@ -245,6 +245,7 @@ test('a topic that is left and taken again in one tick is subscribed once', asyn
   const connection = new Connection({
     tokens: new Tokens(mint, () => {}),
     webSocket: undefined,
+    fetch: undefined,
     catchUp: async () => {},
     onError: () => {},
   })

@@ -1,5 +1,15 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { streamPaths } from '@parley/contract'
+
+const transports = ['http_stream', 'sse'] as const
+type Faults = {
+  isCut: boolean
+  losesAnswers: boolean
+  delayMs: number
+  /** What happens to WebSockets, if they are blocked: an answer of 403, or nothing. */
+  webSockets?: 'refused' | 'swallowed' | undefined
+}
 
 /**
  * The network between a client and its server, which can be cut, slowed, reset, or lose answers.
@@ -9,7 +19,8 @@ export async function createProxy(target: string) {
   const pairs = new Set<{ client: Socket; server: Socket; isWebSocket: boolean; isDead: boolean }>()
   /** The HTTP requests, as in `POST /api/sync`. A WebSocket starts with a GET. */
   const requests: string[] = []
-  const network = { isCut: false, losesAnswers: false, delayMs: 0 }
+  const network: Faults = { isCut: false, losesAnswers: false, delayMs: 0 }
+  const opened = { http_stream: 0, sse: 0 }
   let sockets = 0
 
   const server = createServer((client) => {
@@ -31,6 +42,11 @@ export async function createProxy(target: string) {
       if (request?.includes('/connection/websocket')) {
         sockets += 1
         pair.isWebSocket = true
+        if (network.webSockets === 'refused') client.end('HTTP/1.1 403 Forbidden\r\n\r\n')
+        if (network.webSockets !== undefined) return
+      }
+      for (const name of transports) {
+        if (request?.includes(streamPaths[name])) opened[name] += 1
       }
       up(() => !pair.isDead && upstream.writable && upstream.write(data))
     })
@@ -82,6 +98,12 @@ export async function createProxy(target: string) {
     reset,
     delay: (ms: number) => {
       network.delayMs = ms
+    },
+    /** How many streams were opened so far. */
+    opened,
+    /** From now on no WebSocket is let through; undefined: all are. */
+    block: (webSockets: Faults['webSockets']) => {
+      network.webSockets = webSockets
     },
     /** Requests arrive, and their answers are lost. */
     loseAnswers: (isLosing: boolean) => {

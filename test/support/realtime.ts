@@ -1,7 +1,9 @@
-import type { Envelope } from '@parley/contract'
+import { type Envelope, streamPaths } from '@parley/contract'
+import type { TransportName } from '@parley/server/realtime/transport'
 import { Centrifuge, type PublicationContext, type Subscription } from 'centrifuge'
 import { Centrifuge as CentrifugeProtobuf } from 'centrifuge/build/protobuf'
 import { WebSocket } from 'ws'
+import { TestEventSource } from './event-source.ts'
 import type { User, World } from './world.ts'
 
 export const wsUrlOf = ({ url }: Pick<World, 'url'>) =>
@@ -10,22 +12,46 @@ export const wsUrlOf = ({ url }: Pick<World, 'url'>) =>
 export const framings = ['json', 'protobuf'] as const
 export type Framing = (typeof framings)[number]
 
+type CentrifugeOptions = {
+  transports?: readonly TransportName[]
+  /** Where commands are sent without a WebSocket, if not to the node of the stream. */
+  emulationNode?: Pick<World, 'url'>
+  timeout?: number
+}
+
+/** What clients connect over, unless a test says so. */
+export const underTest: { transports: readonly TransportName[] } = { transports: ['websocket'] }
+
+const endpointsOf = (world: Pick<World, 'url'>, transports: readonly TransportName[]) => {
+  if (transports.join() === 'websocket') return wsUrlOf(world)
+  return transports.map((transport) => ({
+    transport,
+    endpoint: transport === 'websocket' ? wsUrlOf(world) : `${world.url}${streamPaths[transport]}`,
+  }))
+}
+
 /** The unmodified client of the `centrifuge` package, as one user. */
 export function centrifugeOf(
   world: Pick<World, 'url'>,
   user: { minted: Pick<User['minted'], 'wsToken'> },
   framing: Framing = 'json',
+  options: CentrifugeOptions = {},
 ): Centrifuge {
   // The same class, declared twice.
   const protobufClient = CentrifugeProtobuf as unknown as typeof Centrifuge
-  const Client = framing === 'json' ? Centrifuge : protobufClient
-  const client = new Client(wsUrlOf(world), {
+  const transports = options.transports ?? underTest.transports
+  // Server-sent events are text.
+  const isText = framing === 'json' || transports.includes('sse')
+  const Client = isText ? Centrifuge : protobufClient
+  const client = new Client(endpointsOf(world, transports), {
     token: user.minted.wsToken,
     websocket: WebSocket,
+    eventsource: TestEventSource,
+    emulationEndpoint: `${options.emulationNode?.url ?? world.url}${streamPaths.emulation}`,
     minReconnectDelay: 1,
     maxReconnectDelay: 200,
     // A command that a busy machine answers late is no reason to connect again.
-    timeout: 60_000,
+    timeout: options.timeout ?? 60_000,
   })
   client.connect()
   return client

@@ -6,65 +6,17 @@ import type { User, World } from './world.ts'
 // biome-ignore lint/suspicious/noExplicitAny: what came over the wire, for tests to look into
 type Message = Record<string, any>
 
-/** A bare socket for the JSON framing or any other bytes. It does not answer pings by itself. */
-export class RawSocket {
-  readonly frames: string[] = []
+/** The messages that a bare connection has received, and ways to wait for them. */
+export abstract class RawMessages {
   readonly messages: Message[] = []
-  readonly closed: Promise<{ code: number; reason: string }>
   readonly #waiting = new Set<() => void>()
+  abstract readonly closed: Promise<{ code: number; reason: string }>
+  /** Sends commands of one frame. */
+  abstract send(...commands: object[]): unknown
 
-  private constructor(readonly socket: WebSocket) {
-    socket.on('message', (data) => {
-      this.frames.push(String(data))
-      this.messages.push(
-        ...String(data)
-          .split('\n')
-          .map((line) => JSON.parse(line)),
-      )
-      for (const check of this.#waiting) check()
-    })
-    socket.on('error', () => {})
-    this.closed = new Promise((resolve) =>
-      socket.on('close', (code, reason) => resolve({ code, reason: String(reason) })),
-    )
-  }
-
-  static async open(
-    world: Pick<World, 'url'>,
-    {
-      protocols = [],
-      origin,
-      query = '',
-    }: { protocols?: string[]; origin?: string; query?: string } = {},
-  ) {
-    const socket = new WebSocket(
-      `${wsUrlOf(world)}${query}`,
-      protocols,
-      origin === undefined ? {} : { origin },
-    )
-    const raw = new RawSocket(socket)
-    await new Promise((resolve, reject) => {
-      socket.on('open', resolve)
-      socket.on('error', reject)
-      socket.on('unexpected-response', (_, response) =>
-        reject(new Error(`answered ${response.statusCode}`)),
-      )
-    })
-    return raw
-  }
-
-  /** Opened and connected. */
-  static async connect(world: Pick<World, 'url'>, user: Pick<User, 'minted'>) {
-    const raw = await RawSocket.open(world)
-    raw.send({ id: 1, connect: { token: user.minted.wsToken } })
-    await raw.reply(1)
-    return raw
-  }
-
-  /** Commands of one frame. */
-  send(...commands: object[]) {
-    this.socket.send(commands.map((command) => JSON.stringify(command)).join('\n'))
-    return this
+  protected received(...lines: string[]) {
+    this.messages.push(...lines.map((line) => JSON.parse(line)))
+    for (const check of this.#waiting) check()
   }
 
   async until(find: (message: Message) => boolean, milliseconds = 60_000): Promise<Message> {
@@ -106,6 +58,61 @@ export class RawSocket {
     return this.until(
       () => this.messages.filter((message) => Object.keys(message).length === 0).length >= count,
     )
+  }
+}
+
+/** A bare socket for the JSON framing or any other bytes. It does not answer pings by itself. */
+export class RawSocket extends RawMessages {
+  readonly frames: string[] = []
+  readonly closed: Promise<{ code: number; reason: string }>
+
+  private constructor(readonly socket: WebSocket) {
+    super()
+    socket.on('message', (data) => {
+      this.frames.push(String(data))
+      this.received(...String(data).split('\n'))
+    })
+    socket.on('error', () => {})
+    this.closed = new Promise((resolve) =>
+      socket.on('close', (code, reason) => resolve({ code, reason: String(reason) })),
+    )
+  }
+
+  static async open(
+    world: Pick<World, 'url'>,
+    {
+      protocols = [],
+      origin,
+      query = '',
+    }: { protocols?: string[]; origin?: string; query?: string } = {},
+  ) {
+    const socket = new WebSocket(
+      `${wsUrlOf(world)}${query}`,
+      protocols,
+      origin === undefined ? {} : { origin },
+    )
+    const raw = new RawSocket(socket)
+    await new Promise((resolve, reject) => {
+      socket.on('open', resolve)
+      socket.on('error', reject)
+      socket.on('unexpected-response', (_, response) =>
+        reject(new Error(`answered ${response.statusCode}`)),
+      )
+    })
+    return raw
+  }
+
+  /** Opened and connected. */
+  static async connect(world: Pick<World, 'url'>, user: Pick<User, 'minted'>) {
+    const raw = await RawSocket.open(world)
+    raw.send({ id: 1, connect: { token: user.minted.wsToken } })
+    await raw.reply(1)
+    return raw
+  }
+
+  send(...commands: object[]) {
+    this.socket.send(commands.map((command) => JSON.stringify(command)).join('\n'))
+    return this
   }
 }
 

@@ -4,6 +4,7 @@ import {
   ephemeralChannelEvents,
   ephemeralUserEvents,
   limits,
+  streamPaths,
   topics,
   userEvents,
 } from '@parley/contract'
@@ -43,7 +44,26 @@ function asyncApiDocument(wsUrl: string) {
         description:
           'Centrifuge client protocol, version 2: JSON, or Protobuf with the WebSocket ' +
           'subprotocol `centrifuge-protobuf`. `POST /tokens` returns the address as `wsUrl`.',
-        security: [{ $ref: '#/components/securitySchemes/wsToken' }],
+        security,
+      },
+      httpStream: {
+        host: '127.0.0.1:5501',
+        pathname: streamPaths.http_stream,
+        protocol: 'https',
+        description:
+          'The same protocol where WebSockets are blocked: the body of a POST has the connect ' +
+          'command, and the answer, which does not end, has a reply on each line. Other commands ' +
+          `go to \`POST ${streamPaths.emulation}\`, as \`{session, node, data}\`: the first two ` +
+          'are from the connect reply.',
+        security,
+      },
+      sse: {
+        host: '127.0.0.1:5501',
+        pathname: streamPaths.sse,
+        protocol: 'https',
+        description:
+          'The same as server-sent events, for a GET with the connect command as `cf_connect`.',
+        security,
       },
     },
     channels: {
@@ -105,6 +125,7 @@ channel's \`rev\`. Ephemeral events have no offset and are not recovered.
 
 Clients do not publish: they write through the REST API (\`openapi.json\`).`
 
+const security = [{ $ref: '#/components/securitySchemes/wsToken' }]
 const appId = { description: '`appId` of `POST /tokens`.' }
 
 function topic(

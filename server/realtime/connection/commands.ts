@@ -2,15 +2,15 @@ import { limits } from '@parley/contract'
 import { AdmissionError } from '../../core/admission.ts'
 import { identify } from '../counted-socket.ts'
 import type { Subscribed } from '../hub.ts'
-import type { ClientCommand, CommandOf, ReplyResults } from '../protocol/codec.ts'
+import type { ClientCommand, CommandOf } from '../protocol/codec.ts'
 import { closings, errors, type ProtocolError } from '../protocol/codes.ts'
 import type { Connection } from './index.ts'
+import { presence } from './presence.ts'
 
 /** Flag: fail with 112 instead of subscribing without recovery. */
 const REJECT_UNRECOVERED = 2
 
 type SubscribeCommand = CommandOf<'subscribe'>
-type PresenceCommand = CommandOf<'presence'> | CommandOf<'presence_stats'>
 
 /** Handles commands; answers those that were not admitted. */
 export async function handleCommands(connection: Connection, commands: ClientCommand[]) {
@@ -86,6 +86,7 @@ async function connect(connection: Connection, { id, request: { token } }: Comma
       ping: Math.max(1, Math.round(node.timings.pingMs / 1000)),
       pong: true,
       node: node.nodeId,
+      ...(connection.socket.session && { session: connection.socket.session }),
     },
   })
 }
@@ -124,7 +125,9 @@ function checkSubscribes({ subscriptions }: Connection, commands: SubscribeComma
   const rejected = new Map<SubscribeCommand, ProtocolError>()
   for (const command of commands) {
     const { channel } = command.request
-    if (subscriptions.has(channel) || accepted.has(channel))
+    // Joins and leaves of subscriptions are not sent.
+    if (command.request.join_leave) rejected.set(command, errors.notAvailable)
+    else if (subscriptions.has(channel) || accepted.has(channel))
       rejected.set(command, errors.alreadySubscribed)
     else if (subscriptions.size + accepted.size >= limits.realtime.topicsPerSocket)
       rejected.set(command, errors.limitExceeded)
@@ -215,30 +218,6 @@ async function history(connection: Connection, command: CommandOf<'history'>) {
       ...(publications.length > 0 ? { publications } : {}),
     },
   })
-}
-
-async function presence(connection: Connection, command: PresenceCommand) {
-  const { node } = connection
-  const { channel } = command.request
-  const [grant] = await node.hub.authorise(connection, [channel])
-  if (!grant) return connection.replyError(command, errors.permissionDenied)
-  const clients = await node.admit(connection, () => node.connectedTo(channel))
-  const { id } = command
-  if (command.name === 'presence') connection.reply({ id, presence: presenceOf(clients) })
-  else connection.reply({ id, presence_stats: statsOf(clients) })
-}
-
-type Client = { user: string; client: string }
-
-const presenceOf = (clients: Client[]): ReplyResults['presence'] => {
-  if (clients.length === 0) return {}
-  return { presence: Object.fromEntries(clients.map((each) => [each.client, each])) }
-}
-
-const statsOf = (clients: Client[]): ReplyResults['presence_stats'] => {
-  if (clients.length === 0) return {}
-  const users = new Set(clients.map(({ user }) => user))
-  return { num_clients: clients.length, num_users: users.size }
 }
 
 /** The protocol leaves out an offset of zero. */

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { limits, topics } from '@parley/contract'
-import type { WebSocket } from 'ws'
 import type { Claims } from '../../core/tokens.ts'
 import { Credit } from '../credit.ts'
 import type { RealtimeNode } from '../node.ts'
@@ -17,6 +16,7 @@ import type { OutgoingPublication } from '../publication.ts'
 import type { Session } from '../sessions.ts'
 import { untilExpiry } from '../timings.ts'
 import type { EndReason, Subscriber, Subscription } from '../topic.ts'
+import type { Transport } from '../transport.ts'
 import type { BufferedSocket, WriteBuffer } from '../write-buffer.ts'
 import { FrameQueue } from './frame-queue.ts'
 import { Pings } from './pings.ts'
@@ -28,14 +28,14 @@ const COMMANDS_PER_TURN = 1_000
 type CommandHandler = (connection: Connection, commands: ClientCommand[]) => Promise<void> | void
 
 type ConnectionOptions = {
-  socket: WebSocket
+  socket: Transport
   codec: Codec
   node: RealtimeNode
   handle: CommandHandler
 }
 
 /**
- * One WebSocket of the protocol: its user, its subscriptions, its timers and its buffers. The
+ * One connection of the protocol: its user, its subscriptions, its timers and its buffers. The
  * commands are implemented in commands.ts.
  */
 export class Connection implements Session, Subscriber, BufferedSocket {
@@ -61,7 +61,7 @@ export class Connection implements Session, Subscriber, BufferedSocket {
   readonly #pings: Pings
   readonly #credit = new Credit()
 
-  readonly socket: WebSocket
+  readonly socket: Transport
   readonly codec: Codec
   readonly node: RealtimeNode
   readonly #handle: CommandHandler
@@ -90,13 +90,13 @@ export class Connection implements Session, Subscriber, BufferedSocket {
 
   /** Accepts the commands of a frame. */
   receive(frame: Buffer, isBinary: boolean) {
-    if (!this.#isOpen) return
+    if (!this.isOpen) return
     const isExpected = isBinary === this.codec.isBinary
     if (!isExpected || !this.#frames.push(frame)) return this.close(closings.badRequest)
     this.#decode()
   }
 
-  get #isOpen() {
+  get isOpen() {
     return this.stage === 'new' || this.stage === 'connected'
   }
 
@@ -112,7 +112,7 @@ export class Connection implements Session, Subscriber, BufferedSocket {
   }
 
   #decodeNext() {
-    if (!this.#isOpen || this.#isConnecting) return false
+    if (!this.isOpen || this.#isConnecting) return false
     try {
       const message = this.#frames.next()
       if (message) this.#accept(message)
@@ -138,7 +138,7 @@ export class Connection implements Session, Subscriber, BufferedSocket {
   async #handleAll() {
     this.#isHandling = true
     try {
-      for (let count = 1; this.#commands.length > 0 && this.#isOpen; count++) {
+      for (let count = 1; this.#commands.length > 0 && this.isOpen; count++) {
         await this.#handle(this, this.#nextCommands())
         if (this.#isConnecting) {
           this.#isConnecting = false

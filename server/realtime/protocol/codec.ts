@@ -13,6 +13,8 @@ export type Codec = PushEncoder & {
   encodeReply(reply: Reply): Buffer
   /** The push that ends a subscription. */
   encodeUnsubscribe(channel: string, unsubscribe: { code: number; reason: string }): Buffer
+  /** The push that says why a connection ends which has no close codes. */
+  encodeDisconnect(disconnect: { code: number; reason: string }): Buffer
   /** Joins encoded messages into one frame. */
   join(messages: readonly Buffer[]): Buffer
   /** A whole frame. */
@@ -25,7 +27,8 @@ const position = z.object({ offset, epoch: z.string().default('') })
 const requests = {
   connect: z.object({ token: z.string().default('') }),
   subscribe: z.object({
-    channel: z.string().default(''),
+    channel: z.string().min(1),
+    join_leave: z.boolean().default(false),
     recover: z.boolean().default(false),
     epoch: z.string().default(''),
     offset,
@@ -89,6 +92,7 @@ export type ReplyResults = {
     ping: number
     pong: true
     node: string
+    session?: string
   } & Expiry
   subscribe: {
     recoverable: true

@@ -1,4 +1,4 @@
-import type { Publication } from '../publication.ts'
+import type { Encoding, Publication } from '../publication.ts'
 import { type Codec, parseCommand, type Reply } from './codec.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -20,12 +20,34 @@ export const json: Codec = {
     ),
   encodeUnsubscribe: (channel, unsubscribe) =>
     Buffer.from(JSON.stringify({ push: { channel, unsubscribe } })),
+  encodeDisconnect: (disconnect) => Buffer.from(JSON.stringify({ push: { disconnect } })),
   join: (messages) =>
     Buffer.concat(
       messages.flatMap((message, index) => (index === 0 ? [message] : [NEWLINE, message])),
     ),
   ping: Buffer.from('{}'),
 }
+
+/** JSON in a response that does not end: each message is complete, and they follow each other. */
+const streamed = (encoding: Encoding, [before, after]: [string, string]): Codec => {
+  const wrap = (message: Buffer) =>
+    Buffer.concat([Buffer.from(before), message, Buffer.from(after)])
+  return {
+    ...json,
+    encoding,
+    encodeReply: (reply) => wrap(json.encodeReply(reply)),
+    encodePush: (channel, publication) => wrap(json.encodePush(channel, publication)),
+    encodeUnsubscribe: (channel, unsubscribe) => wrap(json.encodeUnsubscribe(channel, unsubscribe)),
+    encodeDisconnect: (disconnect) => wrap(json.encodeDisconnect(disconnect)),
+    join: (messages) => Buffer.concat(messages),
+    ping: wrap(json.ping),
+  }
+}
+
+/** A message on each line. */
+export const jsonLines = streamed('json-lines', ['', '\n'])
+/** A message in each server-sent event. */
+export const eventStream = streamed('event-stream', ['data: ', '\n\n'])
 
 function* splitLines(frame: Buffer) {
   for (let start = 0; start < frame.length; ) {

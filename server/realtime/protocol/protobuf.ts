@@ -9,6 +9,7 @@ const schema = protobufjs.parse(
 ).root
 const CommandMessage = schema.lookupType('Command')
 const ReplyMessage = schema.lookupType('Reply')
+const EmulationMessage = schema.lookupType('EmulationRequest')
 
 /** Each message follows its length. JSON inside messages (envelopes, data) is bytes. */
 export const protobuf: Codec = {
@@ -21,6 +22,7 @@ export const protobuf: Codec = {
   encodePush: (channel, publication) =>
     encode({ push: { channel, pub: toPublication(publication) } }),
   encodeUnsubscribe: (channel, unsubscribe) => encode({ push: { channel, unsubscribe } }),
+  encodeDisconnect: (disconnect) => encode({ push: { disconnect } }),
   join: (messages) => Buffer.concat(messages),
   ping: Buffer.from([0]),
 }
@@ -64,3 +66,7 @@ const toPublication = ({ offset, envelope }: Publication) => ({
   data: Buffer.from(envelope),
   ...(offset === null ? {} : { offset }),
 })
+
+/** The fields of an emulation request. Throws for anything malformed. */
+export const decodeEmulation = (body: Buffer): unknown =>
+  EmulationMessage.toObject(EmulationMessage.decode(body), { defaults: true })

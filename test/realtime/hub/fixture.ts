@@ -124,6 +124,7 @@ class MemoryLog {
 
 /** Receives a topic: offsets of durable events, types of ephemeral ones. */
 export class Listener implements Subscriber {
+  readonly id = 'listener'
   readonly appId = appId
   readonly received: (number | string)[] = []
   readonly ended: string[] = []

@@ -1,6 +1,6 @@
 import { topics } from '@parley/contract'
-import { describe, expect, test } from 'vitest'
-import { useWorld } from '../../support/world.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createWorld, useWorld } from '../../support/world.ts'
 import { useSocketUsers } from '../sockets.ts'
 
 const world = useWorld()
@@ -16,7 +16,6 @@ describe('topics and commands', () => {
       topics.user(channelId, 'ben'),
       `chat:${world().appId}`,
       'chat',
-      '',
       `chat:${world().appId}:${channelId}:x`,
       `CHAT:${world().appId}:${channelId}`,
       channelTopic(channelId.toUpperCase()),
@@ -131,24 +130,44 @@ describe('topics and commands', () => {
     ])
   })
 
-  test('presence lists the connected members of a channel', async () => {
+  test('presence lists the subscriptions of a topic, on all nodes', async () => {
     const [eva, fay] = await world().users('eva', 'fay')
     const { id: channelId } = await eva.channels.create({
       type: 'group',
       name: 'Talk',
       memberIds: ['fay'],
     })
-    const [raw, other] = [await connected(eva), await connected(fay)]
-    const { presence } = (await raw.ask({ id: 2, presence: { channel: channelTopic(channelId) } }))
-      .presence
-    expect(new Set(Object.values<{ user: string }>(presence).map(({ user }) => user))).toEqual(
-      new Set(['eva', 'fay']),
-    )
-    expect(
-      (await raw.ask({ id: 3, presence_stats: { channel: channelTopic(channelId) } }))
-        .presence_stats,
-    ).toEqual({ num_clients: 2, num_users: 2 })
-    expect((await other.ask({ id: 4, presence: { channel: userTopic(eva) } })).error.code).toBe(103)
+    const channel = channelTopic(channelId)
+    const node = await createWorld({ databaseUrl: world().databaseUrl })
+    onTestFinished(node.stop)
+    // One that is only connected does not count.
+    const [raw, second, away] = [await connected(eva), await connected(eva), await connected(fay)]
+    const clients = [raw, await connected(eva), await connected(fay, node)]
+    for (const client of clients) await client.ask({ id: 2, subscribe: { channel } })
+    const { presence } = (await second.ask({ id: 3, presence: { channel } })).presence
+    const ids = clients.map(({ messages }) => messages[0]?.connect.client)
+    expect(presence).toEqual({
+      [ids[0]]: { user: 'eva', client: ids[0] },
+      [ids[1]]: { user: 'eva', client: ids[1] },
+      [ids[2]]: { user: 'fay', client: ids[2] },
+    })
+    const stats = (await raw.ask({ id: 4, presence_stats: { channel } })).presence_stats
+    expect(stats).toEqual({ num_clients: 3, num_users: 2 })
+    expect((await away.ask({ id: 5, presence: { channel: userTopic(eva) } })).error.code).toBe(103)
+  })
+
+  test('a subscribe that asks for joins and leaves is refused with 108', async () => {
+    const raw = await connected()
+    const channel = userTopic(ana())
+    const refused = await raw.ask({ id: 2, subscribe: { channel, join_leave: true } })
+    expect(refused.error.code).toBe(108)
+    expect((await raw.ask({ id: 3, subscribe: { channel } })).subscribe).toBeDefined()
+  })
+
+  test.each([{}, { channel: '' }])('a subscribe with %j closes with 3501', async (request) => {
+    const raw = await connected()
+    raw.send({ id: 2, subscribe: request })
+    expect(await raw.closed).toEqual({ code: 3501, reason: 'bad request' })
   })
 
   test('a flood of commands is refused with 111, then closed with 3013', async () => {

@@ -3,11 +3,13 @@ import { createEventBus, type EphemeralEvent } from '@parley/server/core/event-b
 import { createRevocations } from '@parley/server/core/revocations'
 import type { NodeNote } from '@parley/server/realtime/broker'
 import { createDispatcher } from '@parley/server/realtime/dispatcher'
+import type { Emulation } from '@parley/server/realtime/emulation'
 import { hintOf } from '@parley/server/realtime/hints'
 import type { KnownPresence } from '@parley/server/realtime/known-presence'
 import type { MissedProfiles } from '@parley/server/realtime/missed-profiles'
 import { closings } from '@parley/server/realtime/protocol/codes'
 import { type Session, Sessions } from '@parley/server/realtime/sessions'
+import type { SubscriberSurvey } from '@parley/server/realtime/subscriber-survey'
 import type { UnreadNotifier } from '@parley/server/realtime/unread'
 import { expect, test } from 'vitest'
 import { appId, channelId, chat, Listener, openHub, own, pass, stopTimers } from '../hub/fixture.ts'
@@ -45,6 +47,8 @@ async function openDispatcher() {
   const dispatcher = createDispatcher({
     hub,
     sessions,
+    emulation: {} as unknown as Emulation, // not called here
+    survey: {} as unknown as SubscriberSurvey, // the same
     revocations,
     unread: unread as unknown as UnreadNotifier, // what the dispatcher calls of it
     userFanout: {

@@ -65,7 +65,7 @@ export async function createNode({ timings = {} }: NodeOptions = {}) {
     },
     unregister: (session: Session) => void sessions.remove(session),
     subscribed: () => {},
-    connectedTo: async () => connected,
+    clientsOf: async () => connected,
     admit: <T>(_: unknown, work: () => Promise<T>) => work(),
     terminateLater: (socket: unknown) => void terminated.push(socket),
   } as unknown as RealtimeNode // as much of one as connections use

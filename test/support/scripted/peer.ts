@@ -88,6 +88,7 @@ export function connectionToTest() {
     }
   }
   const connection = new Connection({
+    fetch: undefined,
     tokens,
     webSocket: WebSocket as unknown as typeof globalThis.WebSocket, // as far as it is used
     catchUp: () => provider.catchUp(),

@@ -1,0 +1,79 @@
+import { canStream, StreamSocket } from './stream-socket.ts'
+
+/** What carries a session. */
+export type Socket = WebSocket | StreamSocket
+
+type TransportsOptions = {
+  webSocket: () => typeof globalThis.WebSocket
+  fetch: typeof globalThis.fetch
+  /** A WebSocket could be opened while a stream was used in its place. */
+  onWebSocket: () => void
+}
+
+/** How long a client stays with a stream before it tries a WebSocket again. */
+const RETRY_MS = 600_000
+/** How long that may take to open. */
+const OPEN_MS = 5_000
+
+/**
+ * Chooses what sessions are carried by: WebSockets, unless none has ever connected in this network
+ * and the last one failed. Then streams and WebSockets take turns until one connects.
+ */
+export class Transports {
+  #isStream = false
+  /** A WebSocket has connected since the network changed. */
+  #hasWorked = false
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(readonly options: TransportsOptions) {}
+
+  open(url: string): Socket {
+    clearTimeout(this.#timer)
+    if (this.#isStream && canStream(url)) return new StreamSocket(url, this.options.fetch)
+    this.#isStream = false
+    return new (this.options.webSocket())(url)
+  }
+
+  /** The session over the last socket is accepted. */
+  connected(url: string) {
+    if (!this.#isStream) this.#hasWorked = true
+    else this.#timer = setTimeout(() => this.#tryWebSocket(url), RETRY_MS)
+  }
+
+  /** The last socket ended before its session was accepted. */
+  failed() {
+    this.#isStream = !this.#isStream && !this.#hasWorked
+  }
+
+  /** No socket is wanted for now. */
+  stop() {
+    clearTimeout(this.#timer)
+  }
+
+  /** The network may be another one now. */
+  forget() {
+    this.#isStream = false
+    this.#hasWorked = false
+  }
+
+  #tryWebSocket(url: string) {
+    const socket = new (this.options.webSocket())(url)
+    const end = () => {
+      clearTimeout(this.#timer)
+      socket.onopen = socket.onclose = null
+      socket.close()
+    }
+    const retry = () => {
+      end()
+      this.connected(url)
+    }
+    this.#timer = setTimeout(retry, OPEN_MS)
+    socket.onerror = () => {}
+    socket.onclose = retry
+    socket.onopen = () => {
+      end()
+      this.forget()
+      this.options.onWebSocket()
+    }
+  }
+}

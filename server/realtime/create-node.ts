@@ -1,0 +1,95 @@
+import { topics } from '@parley/contract'
+import type { Admit } from '../core/admission.ts'
+import type { LastActive } from '../core/last-active.ts'
+import type { Metrics } from '../core/metrics.ts'
+import type { Tokens } from '../core/tokens.ts'
+import type { UserRef } from '../core/user-ref.ts'
+import type { Db } from '../db/client.ts'
+import type { Broker } from './broker.ts'
+import { coalesce } from './coalesce.ts'
+import type { Emulation } from './emulation.ts'
+import { terminateLater } from './endpoint.ts'
+import type { Hub } from './hub.ts'
+import type { RealtimeNode } from './node.ts'
+import type { PresenceTracker } from './presence.ts'
+import { selectGenerations } from './queries.ts'
+import { SendMemory } from './send-memory.ts'
+import type { Sessions } from './sessions.ts'
+import type { SubscriberSurvey } from './subscriber-survey.ts'
+import type { Timings } from './timings.ts'
+import type { Transport } from './transport.ts'
+import type { UnreadNotifier } from './unread.ts'
+import { UserSockets } from './user-sockets.ts'
+import { WriteBuffer } from './write-buffer.ts'
+
+type NodeParts = {
+  db: Db
+  admit: Admit
+  tokens: Tokens
+  broker: Broker
+  nodeId: string
+  report: (error: unknown, problem: string) => void
+  lastActive: LastActive
+  socketsPerUser: number
+  sendMemoryBytes: number
+  metrics: Metrics
+  sockets: () => Iterable<Transport>
+  hub: Hub
+  sessions: Sessions
+  emulation: Emulation
+  survey: SubscriberSurvey
+  presence: PresenceTracker
+  unread: UnreadNotifier
+  timings: Timings
+}
+
+/** This node as its connections see it. */
+export function createRealtimeNode(parts: NodeParts): RealtimeNode {
+  const { db, admit, tokens, broker, nodeId, report, lastActive } = parts
+  const { hub, sessions, emulation, presence, unread, timings } = parts
+  const generation = coalesce<UserRef, number | undefined>(
+    (users, appId) => {
+      const until = db.newDeadline()
+      return admit({ appId, lane: 'subscribes', until }, () =>
+        db.use((db) => selectGenerations(db, users), until),
+      )
+    },
+    { maxBatch: 1_000, laneOf: ({ appId }) => appId },
+  )
+  return {
+    hub,
+    emulation,
+    admit: ({ appId, userId }, work) => admit({ appId, userId, until: db.newDeadline() }, work),
+    tokens,
+    timings,
+    nodeId,
+    report,
+    generation,
+    terminateLater,
+    writeBuffer: new WriteBuffer(),
+    sendMemory: new SendMemory({
+      mostBytes: parts.sendMemoryBytes,
+      metrics: parts.metrics,
+      sockets: parts.sockets,
+    }),
+    userSockets: new UserSockets(parts.socketsPerUser),
+    clientsOf: (topic) => parts.survey.clientsOf(topic),
+    register: async (session) => {
+      // Their counts matter wherever they are connected.
+      if (!sessions.has(session)) broker.follow(topics.user(session.appId, session.userId))
+      sessions.add(session)
+      lastActive.touch(session)
+      const [current] = await Promise.all([generation(session), presence.userConnected(session)])
+      return current
+    },
+    subscribed: (session, topic) => {
+      if (topic === topics.user(session.appId, session.userId)) unread.clientLoads(session)
+    },
+    unregister: (session) => {
+      if (!sessions.remove(session)) return
+      broker.unfollow(topics.user(session.appId, session.userId))
+      unread.forget(session)
+      presence.userDisconnected(session)
+    },
+  }
+}

@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto'
+import type { Tokens } from '../core/tokens.ts'
+import type { AcceptedNote, Broker, CommandsNote } from './broker.ts'
+import { closings } from './protocol/codes.ts'
+import type { StreamSocket } from './stream-socket.ts'
+
+/** What a client without a WebSocket sends: the session and the node are from its connect reply. */
+export type EmulationRequest = {
+  session: string
+  node: string
+  /** Text, or bytes in base64. */
+  data: string
+  isBinary: boolean
+}
+/** `unknown`: there is no such session; the client connects again. */
+export type EmulationOutcome = 'accepted' | 'unknown' | 'too many' | 'busy'
+
+/** How long another node may take to answer before it is taken for dead. */
+const ANSWER_MS = 4_000
+/** The most requests of a session, and of all together, that wait for other nodes. */
+const WAITING_OF_SESSION = 32
+const WAITING = 5_000
+const WAITING_CHARACTERS = 16 * 1024 * 1024
+/** How many requests of other nodes are remembered: their notes may arrive twice. */
+const REMEMBERED = 10_000
+
+/** What handles the commands of a session. */
+type Receiver = { readonly isOpen: boolean; receive(frame: Buffer, isBinary: boolean): void }
+
+type EmulationOptions = {
+  nodeId: string
+  tokens: Pick<Tokens, 'isSession'>
+  broker: Pick<Broker, 'send'>
+  terminateLater: (socket: StreamSocket) => void
+}
+type Waiting = { settle: (isKnown: boolean) => void }
+
+/**
+ * The connections of this node that are not WebSockets, by their sessions. Requests for those of
+ * another node are passed to it; only sessions that a node has issued are.
+ */
+export class Emulation {
+  readonly #connections = new Map<string, { receiver: Receiver; socket: StreamSocket }>()
+  readonly #sockets = new Set<StreamSocket>()
+  readonly #waiting = new Map<string, Waiting>()
+  readonly #ofSession = new Map<string, number>()
+  #characters = 0
+  readonly #handled = new Map<string, boolean>()
+
+  constructor(readonly options: EmulationOptions) {}
+
+  get sockets(): Iterable<StreamSocket> {
+    return this.#sockets
+  }
+
+  add(socket: StreamSocket, receiver: Receiver) {
+    this.#sockets.add(socket)
+    this.#connections.set(socket.session, { receiver, socket })
+    socket.once('close', () => {
+      this.#sockets.delete(socket)
+      this.#connections.delete(socket.session)
+    })
+  }
+
+  /** Ends the responses of clients that have not connected. */
+  close() {
+    const { code, reason } = closings.shutdown
+    for (const socket of this.#sockets) {
+      socket.close(code, reason)
+      this.options.terminateLater(socket)
+    }
+  }
+
+  /** Passes commands to their connection, here or on another node. */
+  async receive(request: EmulationRequest): Promise<EmulationOutcome> {
+    const { session, node, data } = request
+    const { nodeId, tokens, broker } = this.options
+    if (!tokens.isSession(session, node)) return 'unknown'
+    if (node === nodeId) return this.#deliver(request) ? 'accepted' : 'unknown'
+    if ((this.#ofSession.get(session) ?? 0) >= WAITING_OF_SESSION) return 'too many'
+    if (this.#waiting.size >= WAITING || this.#characters + data.length > WAITING_CHARACTERS)
+      return 'busy'
+    const id = randomUUID()
+    const answer = this.#answerTo(id, request)
+    broker.send({ ...request, kind: 'commands', id, from: nodeId })
+    return (await answer) ? 'accepted' : 'unknown'
+  }
+
+  /** Handles the request of another node. */
+  handleCommands(note: CommandsNote) {
+    if (note.node !== this.options.nodeId) return
+    const isKnown = this.#handled.get(note.id) ?? this.#deliver(note)
+    this.#handled.set(note.id, isKnown)
+    const [oldest] = this.#handled.keys()
+    if (this.#handled.size > REMEMBERED && oldest !== undefined) this.#handled.delete(oldest)
+    this.options.broker.send({ kind: 'accepted', node: note.from, id: note.id, isKnown })
+  }
+
+  /** Handles the answer of another node. */
+  handleAccepted({ node, id, isKnown }: AcceptedNote) {
+    if (node === this.options.nodeId) this.#waiting.get(id)?.settle(isKnown)
+  }
+
+  #deliver({ session, data, isBinary }: EmulationRequest) {
+    const { receiver, socket } = this.#connections.get(session) ?? {}
+    if (!socket || !receiver?.isOpen) return false
+    socket.framesReceived += 1
+    receiver.receive(Buffer.from(data, isBinary ? 'base64' : 'utf8'), isBinary)
+    return true
+  }
+
+  #answerTo(id: string, { session, data: { length: characters } }: EmulationRequest) {
+    this.#count({ session, characters }, 1)
+    return new Promise<boolean>((resolve) => {
+      const settle = (isKnown: boolean) => {
+        clearTimeout(timer)
+        if (this.#waiting.delete(id)) this.#count({ session, characters }, -1)
+        resolve(isKnown)
+      }
+      const timer = setTimeout(() => settle(false), ANSWER_MS)
+      this.#waiting.set(id, { settle })
+    })
+  }
+
+  #count({ session, characters }: { session: string; characters: number }, change: 1 | -1) {
+    this.#characters += change * characters
+    const count = (this.#ofSession.get(session) ?? 0) + change
+    if (count > 0) this.#ofSession.set(session, count)
+    else this.#ofSession.delete(session)
+  }
+}

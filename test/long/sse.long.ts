@@ -1,0 +1,8 @@
+import { underTest } from '../support/realtime.ts'
+
+// The tests of these files, with clients that are not connected by WebSockets.
+underTest.transports = ['sse']
+await import('../realtime/delivery.test.ts')
+await import('../realtime/rights.test.ts')
+await import('../realtime/typing.test.ts')
+await import('../realtime/nodes.test.ts')

@@ -1,0 +1,74 @@
+import { EventEmitter } from 'node:events'
+import { createTokens } from '@parley/server/core/tokens'
+import type { NodeNote } from '@parley/server/realtime/broker'
+import { Emulation } from '@parley/server/realtime/emulation'
+import type { StreamSocket } from '@parley/server/realtime/stream-socket'
+import { expect, test } from 'vitest'
+import { stoppedClock } from '../../support/scripted/time.ts'
+import { SECRET } from '../../support/secrets.ts'
+
+/** A node with one session, and what it sends the others. */
+async function createNode(nodeId: string) {
+  const tokens = await createTokens([SECRET])
+  const sent: NodeNote[] = []
+  const received: string[] = []
+  const emulation = new Emulation({
+    nodeId,
+    tokens,
+    broker: { send: (note) => void sent.push(note) },
+    terminateLater: () => {},
+  })
+  const session = tokens.newSession(nodeId)
+  // As much of one as is used.
+  const socket = Object.assign(new EventEmitter(), { session }) as unknown as StreamSocket
+  const receiver = { isOpen: true, receive: (frame: Buffer) => void received.push(String(frame)) }
+  emulation.add(socket, receiver)
+  const request = (data = '{}') => ({ session, node: nodeId, data, isBinary: false })
+  return { emulation, sent, received, request }
+}
+const commandsIn = (sent: NodeNote[]) =>
+  sent.flatMap((note) => (note.kind === 'commands' ? note : []))
+
+test('what was made up is not passed to other nodes', async () => {
+  const [here, there] = [await createNode('here'), await createNode('there')]
+  const { session, ...rest } = there.request()
+  const made = `${session.slice(0, -1)}${session.endsWith('A') ? 'Q' : 'A'}`
+  expect(
+    await here.emulation.receive({ ...rest, session: `${'x'.repeat(32)}${session.slice(32)}` }),
+  ).toBe('unknown')
+  expect(await here.emulation.receive({ ...rest, session: made.replace(/^./, '-') })).toBe(
+    'unknown',
+  )
+  expect(await here.emulation.receive({ ...rest, session, node: 'third' })).toBe('unknown')
+  expect(here.sent).toEqual([])
+})
+
+test('a note that arrives twice is carried out once, and only by the node it is for', async () => {
+  const [here, there, third] = [
+    await createNode('here'),
+    await createNode('there'),
+    await createNode('third'),
+  ]
+  const outcome = here.emulation.receive(there.request('hello'))
+  const [note] = commandsIn(here.sent)
+  if (!note) throw new Error('expected a note')
+  for (const each of [third, there, there]) each.emulation.handleCommands(note)
+  expect([there.received, third.received, third.sent]).toEqual([['hello'], [], []])
+  const [answer] = there.sent
+  if (answer?.kind !== 'accepted') throw new Error('expected an answer')
+  here.emulation.handleAccepted(answer)
+  expect(await outcome).toBe('accepted')
+})
+
+test('a node that does not answer is taken for dead, and few requests wait for it', async () => {
+  const clock = stoppedClock()
+  const [here, there] = [await createNode('here'), await createNode('there')]
+  const waiting = Array.from({ length: 32 }, () => here.emulation.receive(there.request()))
+  expect(await here.emulation.receive(there.request())).toBe('too many')
+  await clock.forward(4_000)
+  expect(new Set(await Promise.all(waiting))).toEqual(new Set(['unknown']))
+  expect(clock.timers()).toBe(0)
+  const large = there.request('x'.repeat(9 * 1024 * 1024))
+  void here.emulation.receive(large)
+  expect(await here.emulation.receive(large)).toBe('busy')
+})

@@ -1,0 +1,126 @@
+import { StreamSocket } from '@parley/client/internal/protocol/stream-socket'
+import { Transports } from '@parley/client/internal/protocol/transports'
+import { expect, onTestFinished, test } from 'vitest'
+import {
+  chatOf,
+  GROUP,
+  isLive,
+  isOffline,
+  liveChatOf,
+  ready,
+  texts,
+  until,
+} from '../support/chat.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
+import { useWorld } from '../support/world.ts'
+
+const world = useWorld()
+
+test.each(['refused', 'swallowed'] as const)(
+  'where WebSockets are %s the client goes live over a stream, and loses nothing',
+  async (fault) => {
+    const ana = await world().user(`ana-${fault}`)
+    const { id: channelId } = await ana.channels.create(GROUP)
+    const { chat, proxy } = await chatOf(world(), ana.id)
+    proxy.block(fault)
+    await chat.connect()
+    const room = chat.channel(channelId)
+    const { messages } = room
+    onTestFinished(room.watch())
+    await until(messages, ready)
+    await ana.messages.send({ channelId, text: 'first' })
+    await until(messages, (list) => texts(list).includes('first'))
+    proxy.cut()
+    await isOffline(chat)
+    await ana.messages.send({ channelId, text: 'meanwhile' })
+    proxy.mend()
+    await isLive(chat)
+    await ana.messages.send({ channelId, text: 'later' })
+    const shown = await until(messages, (list) => texts(list).includes('later'))
+    expect(texts(shown)).toEqual(['first', 'meanwhile', 'later'])
+    expect(proxy.opened.http_stream).toBeGreaterThan(1)
+    expect(proxy.opened.sse).toBe(0)
+  },
+)
+
+test('a client whose WebSocket has worked opens no stream, however often it is cut', async () => {
+  const { chat, proxy } = await liveChatOf(world(), 'ben')
+  for (let cut = 0; cut < 3; cut++) {
+    proxy.cut()
+    await isOffline(chat)
+    proxy.mend()
+    await isLive(chat)
+  }
+  expect(proxy.opened).toEqual({ http_stream: 0, sse: 0 })
+})
+
+test('WebSockets and streams take turns until one of them connects', () => {
+  const { transports, next } = transportsToTest()
+  expect(next()).toBe('WebSocket')
+  transports.failed()
+  expect(next()).toBe('stream')
+  transports.failed()
+  expect(next()).toBe('WebSocket')
+  transports.failed()
+  next()
+  transports.connected(URL)
+  expect(next()).toBe('stream')
+  transports.forget()
+  expect(next()).toBe('WebSocket')
+  transports.connected(URL)
+  transports.failed()
+  expect(next()).toBe('WebSocket')
+})
+
+test('a client with a stream tries a WebSocket every ten minutes, until one opens', async () => {
+  const clock = stoppedClock()
+  const { transports, next, sockets, found } = transportsToTest()
+  next()
+  transports.failed()
+  next()
+  transports.connected(URL)
+  await clock.forward(599_000)
+  expect(sockets).toHaveLength(1)
+  await clock.forward(1_000)
+  expect(sockets).toHaveLength(2)
+  await clock.forward(605_000)
+  expect(sockets.map(({ isClosed }) => isClosed)).toEqual([false, true, false])
+  sockets[2]?.onclose?.()
+  await clock.forward(600_000)
+  sockets[3]?.onopen?.()
+  expect([found, sockets[3]?.isClosed, next()]).toEqual([['found'], true, 'WebSocket'])
+  transports.stop()
+  expect(clock.timers()).toBe(0)
+})
+
+test('where an address has no streams, only WebSockets are tried', () => {
+  const { transports, next } = transportsToTest()
+  transports.failed()
+  expect(next('wss://chat.example.com/socket')).toBe('WebSocket')
+})
+
+const URL = 'ws://chat.example.com/connection/websocket'
+
+function transportsToTest() {
+  const sockets: ManualSocket[] = []
+  const found: string[] = []
+  class ManualSocket {
+    onopen: (() => void) | null = null
+    onclose: (() => void) | null = null
+    isClosed = false
+    constructor() {
+      sockets.push(this)
+    }
+    close() {
+      this.isClosed = true
+    }
+  }
+  const transports = new Transports({
+    webSocket: () => ManualSocket as unknown as typeof WebSocket, // as far as it is used
+    fetch,
+    onWebSocket: () => found.push('found'),
+  })
+  const next = (url = URL) =>
+    transports.open(url) instanceof StreamSocket ? 'stream' : 'WebSocket'
+  return { transports, next, sockets, found }
+}
