@@ -1009,6 +1009,8 @@ export interface Api {
        * starts at the first message.
        */
       since_seq?: number | undefined
+      /** With `false`, replies are left out; threads have them. Not with `since_seq`. */
+      replies?: boolean | undefined
     }, options?: CallOptions): Promise<{
       /** In ascending order of `seq`. */
       messages: Message[]
