@@ -11,7 +11,6 @@ import { selectHasMore, selectMessages } from './selectors.ts'
 import type { ChatMessage, ReadPosition } from './state.ts'
 import type { ChannelSync } from './sync.ts'
 import type { Direction } from './timeline.ts'
-import type { Room } from './types.ts'
 
 /** Messages as they are shown, and whether there are more. */
 export type MessagesSnapshot = {
@@ -41,6 +40,8 @@ export type MessagesStore = Paged<MessagesSnapshot> & {
   /** Shows the newest messages again. */
   jumpToLatest(): Promise<void>
 }
+/** The messages with replies, and by a call with or without. */
+export type RoomMessages = MessagesStore & ((filter?: { replies?: boolean }) => MessagesStore)
 /** How far each member has read, by user id, and the load state. */
 export type ReadsSnapshot = {
   byUser: Readonly<Record<string, ReadPosition>>
@@ -69,7 +70,7 @@ type DerivedStore = {
  */
 export class RoomStores {
   readonly info: RoomInfoStore
-  readonly messages: Room['messages']
+  readonly messages: RoomMessages
   readonly members: Store<ListSnapshot<Member>>
   readonly reads: Store<ReadsSnapshot>
   readonly typing: Store<TypingSnapshot>

@@ -4,9 +4,9 @@ import type { RoomInfo } from './info.ts'
 import type { Draft, OutgoingMessage } from './outgoing.ts'
 import type {
   ListSnapshot,
-  MessagesStore,
   Paged,
   ReadsSnapshot,
+  RoomMessages,
   ThreadSnapshot,
   TypingSnapshot,
 } from './stores.ts'
@@ -24,7 +24,7 @@ export interface Room {
    * The newest messages and those loaded by paging, with unsent messages at the end. Replies are
    * among them; `room.messages({ replies: false })` is a store without.
    */
-  readonly messages: MessagesStore & ((filter?: { replies?: boolean }) => MessagesStore)
+  readonly messages: RoomMessages
   /** The members and their roles. */
   readonly members: Store<ListSnapshot<Member>>
   /** How far each member has read. */
